@@ -1,0 +1,63 @@
+"""Find out whether a classifier's confidence can be trusted, and calibrate it.
+
+``import calib`` loads NumPy alone; everything else is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from calib import export, metrics, runtime
+    from calib.base import CalibrationError, Calibrator, FitCancelled
+    from calib.compare import compare
+    from calib.data import DataError, Predictions, load
+    from calib.registry import METHODS, calibrator
+    from calib.reliability import ReliabilityCurve, reliability_curve
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "CalibrationError": "base",
+    "Calibrator": "base",
+    "FitCancelled": "base",
+    "METHODS": "registry",
+    "calibrator": "registry",
+    "DataError": "data",
+    "Predictions": "data",
+    "load": "data",
+    "compare": "compare",
+    "ReliabilityCurve": "reliability",
+    "reliability_curve": "reliability",
+}
+_MODULES = ("export", "metrics", "runtime")
+
+__all__ = [
+    "METHODS",
+    "CalibrationError",
+    "Calibrator",
+    "DataError",
+    "FitCancelled",
+    "Predictions",
+    "ReliabilityCurve",
+    "calibrator",
+    "compare",
+    "export",
+    "load",
+    "metrics",
+    "reliability_curve",
+    "runtime",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"calib.{_HOMES[name]}"), name)
+    if name in _MODULES:
+        return import_module(f"calib.{name}")
+    raise AttributeError(f"module 'calib' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,262 @@
+"""The one contract of the project: what a calibrator is, what it declares and what it promises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from calib.numerics import Floats, Ints
+
+Callback = Callable[[int, int, float], None]
+"""``callback(step, total, value)`` during a long fit; it may raise to cancel."""
+
+KEEPS_ACCURACY = "keeps accuracy"
+KEEPS_RANKING = "keeps ranking"
+ROWS_SUM_TO_ONE = "rows sum to one"
+EQUIVARIANT = "equivariant to relabelling"
+GIVES_UNCERTAINTY = "gives uncertainty"
+
+BLOCK_ELEMENTS = 2_000_000
+"""Prediction works on blocks of about this many numbers (16 MB), so memory does not grow with n."""
+
+
+class CalibrationError(ValueError):
+    """A fit or a prediction that cannot be done, said in one sentence a person can act on."""
+
+
+class FitCancelled(Exception):
+    """Raised by a callback to stop a fit."""
+
+
+def param(
+    default: Any,
+    *,
+    help: str,
+    low: float | None = None,
+    high: float | None = None,
+    choices: tuple[Any, ...] | None = None,
+    optional: bool = False,
+) -> Any:
+    """Declare a hyper-parameter: one line from which validation, documentation and widgets all come.
+
+    Parameters
+    ----------
+    default : the value when none is given; its type is the parameter's type.
+    help : one sentence, shown beside the widget.
+    low, high : inclusive bounds of a number.
+    choices : the allowed values of an option.
+    optional : whether None is allowed too.
+    """
+    metadata = {"help": help, "low": low, "high": high, "choices": choices, "optional": optional}
+    return field(default=default, metadata=metadata)
+
+
+def no_callback(step: int, total: int, value: float) -> None:
+    """Ignore progress."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Calibrator:
+    """Base of every calibrator.
+
+    A subclass is a keyword-only dataclass whose fields are declared with :func:`param`, and writes two
+    hooks: ``_fit(logits, labels, callback)`` stores what it learned in attributes that end in ``_``, and
+    ``_predict_proba(logits)`` uses NumPy alone. Inputs reach the hooks validated, as float64 and int64.
+    Learned attributes are numbers, strings, arrays, or lists and dicts of these, so that every calibrator
+    can be exported the same way.
+    """
+
+    random_state: int = param(0, low=0, help="Seed of everything random in the fit.")
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    """Keyword arguments beyond the logits that ``fit`` must be given, such as ``features``."""
+
+    min_rows: ClassVar[int] = 2
+
+    # -- what subclasses write -------------------------------------------------------------------------
+
+    def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
+        raise TypeError(f"{type(self).__name__} has no _fit")
+
+    def _predict_proba(self, logits: Floats) -> Floats:
+        raise TypeError(f"{type(self).__name__} has no _predict_proba")
+
+    def promises(self, n_classes: int) -> frozenset[str]:
+        """What this configuration guarantees for ``n_classes`` classes; the contract test holds it to each."""
+        return frozenset({ROWS_SUM_TO_ONE, EQUIVARIANT})
+
+    def notes(self) -> list[str]:
+        """Sentences about the finished fit that a person should read, most important first."""
+        return []
+
+    def variant(self) -> str:
+        """What tells this configuration from another of the same method; shown behind the title."""
+        changed = [
+            f"{f.name}={getattr(self, f.name)}"
+            for f in fields(self)
+            if f.name != "random_state" and getattr(self, f.name) != f.default
+        ]
+        return ", ".join(changed)
+
+    # -- what users call -------------------------------------------------------------------------------
+
+    def fit(self, logits: Any, labels: Any, *, callback: Callback | None = None, **extras: Any) -> Self:
+        """Learn from a calibration set.
+
+        Parameters
+        ----------
+        logits : (n, n_classes) finite array; binary log-odds s are stored as the two columns (0, s).
+        labels : (n,) integers in [0, n_classes).
+        callback : called as ``callback(step, total, value)``; may raise :class:`FitCancelled`.
+        **extras : exactly the arrays named in ``needs``.
+
+        Raises
+        ------
+        CalibrationError
+            If a parameter or an array is not usable; the message says what to change.
+        """
+        self.check_params()
+        logits = check_logits(logits)
+        labels = check_labels(labels, logits.shape)
+        if set(extras) != set(self.needs):
+            wanted = ", ".join(sorted(self.needs)) or "no further arrays"
+            raise CalibrationError(f"{type(self).__name__} takes {wanted}, but was given {sorted(extras)}.")
+        if len(logits) < self.min_rows:
+            raise CalibrationError(
+                f"The calibration set has {len(logits)} rows; {type(self).__name__} needs at least {self.min_rows}."
+            )
+        self.n_classes_ = int(logits.shape[1])
+        self._fit(logits, labels, callback or no_callback, **extras)
+        return self
+
+    def predict_proba(self, logits: Any) -> Floats:
+        """Calibrated probabilities, shape (n, n_classes), float64."""
+        logits = self._check_fitted_input(logits)
+        probs = np.empty(logits.shape)
+        step = max(1, BLOCK_ELEMENTS // logits.shape[1])
+        for start in range(0, len(logits), step):
+            block = check_logits(logits[start : start + step])
+            probs[start : start + step] = self._predict_proba(block)
+        return probs
+
+    def predict(self, logits: Any) -> Ints:
+        """Most probable class of each row; ties are broken by the raw logits, then by the lower class."""
+        logits = np.asarray(logits)
+        return argmax_with_ties(self.predict_proba(logits), logits)
+
+    def predict_confidence(self, logits: Any) -> Floats:
+        """Confidence in the predicted class, shape (n,): the largest probability unless the method says otherwise."""
+        return self.predict_proba(logits).max(axis=1)
+
+    # -- state and scikit-learn's conventions ----------------------------------------------------------
+
+    @property
+    def fitted(self) -> bool:
+        """Whether ``fit`` has succeeded."""
+        return hasattr(self, "n_classes_")
+
+    def get_state(self) -> dict[str, Any]:
+        """Everything learned: the attributes whose names end in ``_``."""
+        return {k: v for k, v in vars(self).items() if k.endswith("_") and not k.startswith("_")}
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Hyper-parameters by name (scikit-learn's convention)."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change hyper-parameters by name; takes effect at the next fit."""
+        known = self.get_params()
+        for name, value in params.items():
+            if name not in known:
+                raise CalibrationError(_unknown_parameter(type(self), name))
+            setattr(self, name, value)
+        return self
+
+    def check_params(self) -> None:
+        """Raise :class:`CalibrationError` for a parameter outside its declared range."""
+        for f in fields(self):
+            _check_param(f.name, getattr(self, f.name), f.default, f.metadata)
+
+    def _check_fitted_input(self, logits: Any) -> Floats:
+        if not self.fitted:
+            raise CalibrationError(f"This {type(self).__name__} is not fitted yet; call fit(logits, labels) first.")
+        array = np.asarray(logits)
+        if array.ndim != 2 or array.shape[1] != self.n_classes_:
+            raise CalibrationError(
+                f"Expected logits of shape (n, {self.n_classes_}), as in the calibration set; got {array.shape}."
+            )
+        return array
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.variant()})"
+
+
+def parameter_names(cls: type[Calibrator]) -> list[str]:
+    """Names of the declared parameters, in order."""
+    return [f.name for f in fields(cls)]
+
+
+def _unknown_parameter(cls: type[Calibrator], name: str) -> str:
+    return f"{cls.__name__} has no parameter {name!r}; it takes {', '.join(parameter_names(cls))}."
+
+
+def _check_param(name: str, value: Any, default: Any, meta: Any) -> None:
+    if value is None and meta.get("optional"):
+        return
+    if meta.get("choices") is not None:
+        if value not in meta["choices"]:
+            raise CalibrationError(f"{name}={value!r} is not one of {', '.join(map(str, meta['choices']))}.")
+        return
+    if isinstance(default, bool):
+        if not isinstance(value, (bool, np.bool_)):
+            raise CalibrationError(f"{name}={value!r} must be True or False.")
+        return
+    if default is not MISSING and isinstance(default, (int, float)):
+        whole = isinstance(default, int)
+        number = (int, np.integer) if whole else (int, float, np.integer, np.floating)
+        if isinstance(value, bool) or not isinstance(value, number) or not np.isfinite(value):
+            raise CalibrationError(f"{name}={value!r} must be a {'whole ' if whole else ''}number.")
+        low, high = meta.get("low"), meta.get("high")
+        if (low is not None and value < low) or (high is not None and value > high):
+            raise CalibrationError(f"{name}={value!r} must lie between {low} and {high}.")
+
+
+def check_logits(logits: Any) -> Floats:
+    """Logits as a finite float64 array of shape (n, n_classes), copied only where the dtype differs."""
+    array = np.asarray(logits)
+    if array.ndim != 2 or array.shape[1] < 2:
+        raise CalibrationError(f"Logits must have shape (n, n_classes) with at least 2 classes; got {array.shape}.")
+    if array.dtype.kind not in "fiu":
+        raise CalibrationError(f"Logits must be numbers; got dtype {array.dtype}.")
+    array = array.astype(np.float64, copy=False)
+    if not np.isfinite(array).all():
+        bad = int((~np.isfinite(array)).any(axis=1).sum())
+        raise CalibrationError(f"{bad} of {len(array)} rows of logits hold NaN or infinite values.")
+    return array
+
+
+def check_labels(labels: Any, shape: tuple[int, ...]) -> Ints:
+    """Labels as int64 of shape (n,), each in [0, n_classes)."""
+    array = np.asarray(labels)
+    if array.ndim != 1 or len(array) != shape[0]:
+        raise CalibrationError(f"Labels must have shape ({shape[0]},), one for each row of logits; got {array.shape}.")
+    if array.dtype.kind not in "iub":
+        raise CalibrationError(f"Labels must be integers; got dtype {array.dtype}.")
+    if array.size and (array.min() < 0 or array.max() >= shape[1]):
+        raise CalibrationError(
+            f"Labels must lie in 0..{shape[1] - 1}, the columns of the logits; found {array.min()}..{array.max()}."
+        )
+    return array.astype(np.int64, copy=False)
+
+
+def argmax_with_ties(probs: Floats, ranking: Floats) -> Ints:
+    """Column of each row's maximum, with ``ranking`` as the second key among equal maxima."""
+    top = probs.max(axis=1, keepdims=True)
+    best = np.argmax(probs, axis=1)
+    tied = np.flatnonzero((probs == top).sum(axis=1) > 1)
+    if tied.size:
+        best[tied] = np.argmax(np.where(probs[tied] == top[tied], ranking[tied], -np.inf), axis=1)
+    return best

@@ -1,0 +1,23 @@
+"""The model as it is: the baseline every calibrator is compared with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Calibrator, Callback
+from calib.numerics import Floats, Ints, softmax
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Identity(Calibrator):
+    """Softmax of the raw logits; learns nothing."""
+
+    def promises(self, n_classes: int) -> frozenset[str]:
+        return super().promises(n_classes) | {KEEPS_ACCURACY, KEEPS_RANKING}
+
+    def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
+        pass
+
+    def _predict_proba(self, logits: Floats) -> Floats:
+        return softmax(logits)

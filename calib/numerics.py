@@ -1,0 +1,80 @@
+"""The few numerical functions that prediction needs, in NumPy alone.
+
+They exist so that an exported calibrator runs without SciPy; each is tested against SciPy's version.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.floating]
+Ints = npt.NDArray[np.integer]
+
+
+def logsumexp(values: Floats, axis: int = -1, keepdims: bool = False) -> Floats:
+    """Logarithm of the sum of exponentials along ``axis``; a slice that is all -inf gives -inf."""
+    top = np.max(values, axis=axis, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        result = top + np.log(np.sum(np.exp(values - top), axis=axis, keepdims=True))
+    return result if keepdims else np.squeeze(result, axis=axis)
+
+
+def log_softmax(logits: Floats) -> Floats:
+    """Log-probabilities of each row, shape (n, n_classes)."""
+    shifted = logits - np.max(logits, axis=1, keepdims=True)
+    shifted -= np.log(np.sum(np.exp(shifted), axis=1, keepdims=True))
+    return shifted
+
+
+def softmax(logits: Floats) -> Floats:
+    """Probabilities of each row, shape (n, n_classes); rows sum to one."""
+    probs = np.exp(logits - np.max(logits, axis=1, keepdims=True))
+    probs /= np.sum(probs, axis=1, keepdims=True)
+    return probs
+
+
+def sigmoid(values: Floats) -> Floats:
+    """Logistic function without overflow at either end."""
+    small = np.exp(-np.abs(values))
+    return np.where(values >= 0, 1.0, small) / (1.0 + small)
+
+
+def softplus(values: Floats) -> Floats:
+    """``log(1 + exp(values))`` without overflow."""
+    return np.logaddexp(0.0, values)
+
+
+def one_vs_rest_log_odds(logits: Floats) -> Floats:
+    """Log-odds of each class against all others, ``z_k - logsumexp_{j != k} z_j``.
+
+    Exact: computed from the logits, never through clipped probabilities (I-Max, Patel et al. 2020, section 4).
+    The row maximum is the one entry whose "others" would cancel in ``logsumexp(all) - z_k``, so its sum
+    is taken over the others directly.
+
+    Parameters
+    ----------
+    logits : (n, n_classes) array
+
+    Returns
+    -------
+    (n, n_classes) float array
+    """
+    n, n_classes = logits.shape
+    if n_classes == 2:
+        difference = logits[:, 1] - logits[:, 0]
+        return np.stack([-difference, difference], axis=1)
+    rows = np.arange(n)
+    top = np.argmax(logits, axis=1)
+    shifted = logits - logits[rows, top][:, None]
+    weights = np.exp(shifted)
+    weights[rows, top] = 0.0
+    rest = weights.sum(axis=1)
+    # For k != top the sum over the others holds the maximum itself (1), so nothing cancels.
+    others = np.log1p(np.maximum(rest[:, None] - weights, 0.0))
+    below = shifted.copy()
+    below[rows, top] = -np.inf
+    log_odds = shifted - others
+    log_odds[rows, top] = -logsumexp(below, axis=1)
+    return log_odds

@@ -1,0 +1,103 @@
+"""Which calibrators there are. A new one is a file in ``calibrators`` and one entry here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from calib.base import CalibrationError, Calibrator, parameter_names
+
+GPCALIB = "Wenger et al., Non-Parametric Calibration for Classification, AISTATS 2020"
+GUO = "Guo et al., On Calibration of Modern Neural Networks, ICML 2017"
+
+
+@dataclass(frozen=True)
+class Method:
+    """One registered calibrator.
+
+    Attributes
+    ----------
+    name : the registry name, used in code, on the command line and in exports.
+    title : how pages and tables call it.
+    where : ``module:class`` below ``calib.calibrators``, imported when first used.
+    summary : one sentence on what it does.
+    paper : its source.
+    fast : whether it fits in about a second at 1000 x 1000; such methods make the *Fast* preset.
+    needs : arrays beyond logits and labels that it must be given.
+    """
+
+    name: str
+    title: str
+    where: str
+    summary: str
+    paper: str
+    fast: bool = True
+    needs: frozenset[str] = frozenset()
+
+    @property
+    def cls(self) -> type[Calibrator]:
+        """The class itself, imported now."""
+        module, _, name = self.where.partition(":")
+        return getattr(import_module(f"calib.calibrators.{module}"), name)
+
+
+# The order is the order of display, and gives each method its colour and marker.
+_METHODS = (
+    Method("identity", "Uncalibrated", "identity:Identity", "The model as it is.", ""),
+    Method("temperature", "Temperature", "temperature:TemperatureScaling",
+           "One number divides all logits.", GUO),
+    Method("isotonic", "Isotonic", "isotonic:IsotonicCalibration",
+           "A free monotone map from each class's log-odds to its frequency.",
+           "Zadrozny and Elkan, Transforming Classifier Scores into Accurate Multiclass Probability Estimates, KDD 2002"),
+    Method("gpcalib", "GPcalib", "gpcalib:GPCalib",
+           "One Gaussian-process function bends every logit, with uncertainty.", GPCALIB, fast=False),
+    Method("beta", "Beta", "beta:BetaCalibration",
+           "A three-parameter map made for scores between 0 and 1.",
+           "Kull et al., Beta Calibration, AISTATS 2017"),
+    Method("platt", "Platt", "platt:PlattScaling",
+           "A logistic curve on each class's log-odds.",
+           "Platt, Probabilistic Outputs for Support Vector Machines, 1999"),
+    Method("histogram", "Histogram", "histogram:HistogramBinning",
+           "The frequency of each class in bins of its score.",
+           "Zadrozny and Elkan, Obtaining Calibrated Probability Estimates from Decision Trees, ICML 2001"),
+    Method("vector", "Vector", "vector:VectorScaling",
+           "A scale and a bias for every class.", GUO),
+)  # fmt: skip
+
+METHODS: dict[str, Method] = {method.name: method for method in _METHODS}
+
+
+def calibrator(name: str, **params: Any) -> Calibrator:
+    """Make an unfitted calibrator by its registry name.
+
+    Raises
+    ------
+    CalibrationError
+        For a name or a parameter that does not exist, or a value outside its range.
+    """
+    if name not in METHODS:
+        raise CalibrationError(f"There is no calibrator {name!r}; choose from {', '.join(METHODS)}.")
+    cls = METHODS[name].cls
+    for key in params:
+        if key not in parameter_names(cls):
+            raise CalibrationError(f"{name} has no parameter {key!r}; it takes {', '.join(parameter_names(cls))}.")
+    made = cls(**params)
+    made.check_params()
+    return made
+
+
+def registry_name(calibrator: Calibrator) -> str | None:
+    """The registry name of a calibrator, or None for a class that is not registered."""
+    where = f"{type(calibrator).__module__.rpartition('.')[2]}:{type(calibrator).__name__}"
+    return next((m.name for m in _METHODS if m.where == where), None)
+
+
+def presets() -> dict[str, list[str]]:
+    """Choices of methods offered on the Fit page; the raw model is always there and so not listed."""
+    methods = [m for m in _METHODS if m.name != "identity" and not m.needs]
+    return {
+        "Fast": [m.name for m in methods if m.fast],
+        "From the papers": [m.name for m in methods if m.name in ("temperature", "isotonic", "gpcalib", "beta")],
+        "All": [m.name for m in methods],
+    }
