@@ -1,0 +1,40 @@
+# Two commands do everything on a fresh machine: `make app` and `make test`.
+PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
+PORT ?= 8501
+BIN = .venv/bin
+# One BLAS thread for each process: on these matrix sizes two are slower, and tests run side by side.
+ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 TF_CPP_MIN_LOG_LEVEL=2
+
+.PHONY: app test venv check browser clean
+
+app: venv ## open the app
+	$(BIN)/streamlit run app.py --server.port $(PORT)
+
+test: $(BIN)/.dev browser check ## everything a change must pass
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not browser"
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -m browser
+
+check: $(BIN)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+venv: $(BIN)/.app ## what the app needs
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; assert (3, 11) <= sys.version_info < (3, 14), "Python 3.11, 3.12 or 3.13 is needed: make PYTHON=/path/to/python3.11 app"'
+	$(PYTHON) -m venv .venv
+
+$(BIN)/.app: $(BIN)/python requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	touch $@
+
+$(BIN)/.dev: $(BIN)/.app requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	touch $@
+
+browser: ## the browser that the browser tests drive
+	@sh tests/browser/install.sh
+
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info
