@@ -8,10 +8,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from calib.canonical import Kind as Kind
 from calib.numerics import Floats, Ints
-
-Kind = Literal["logits", "probabilities", "log_probabilities", "binary_log_odds", "binary_probability"]
-"""What an upload held. The last two are a single column for binary data."""
 
 Level = Literal["error", "warning", "info"]
 
