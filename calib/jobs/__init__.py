@@ -1,0 +1,7 @@
+"""Background fits in worker processes, followed through snapshots."""
+
+from calib.jobs.job import Job, State
+from calib.jobs.queue import FitQueue
+from calib.jobs.spec import FitSpec
+
+__all__ = ["FitQueue", "FitSpec", "Job", "State"]

@@ -1,0 +1,65 @@
+"""What is to be fitted, and the key under which the fit is paid once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from calib.registry import METHODS, calibrator
+
+
+@dataclass(frozen=True)
+class FitSpec:
+    """One method with its parameters on one calibration set.
+
+    Attributes
+    ----------
+    method : registry name.
+    params : hyper-parameters that differ from the defaults, ``random_state`` among them.
+    data_key : what identifies the calibration rows: the hash of the data set together with the split. Two specs
+        with the same ``data_key`` must mean the same arrays.
+    label : how pages call this fit; the method's title and changed parameters if empty. Not part of the key.
+    """
+
+    method: str
+    params: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    data_key: str = ""
+    label: str = field(default="", compare=False)
+
+    @cached_property
+    def key(self) -> str:
+        """SHA-256 (hex) of the data, the method and all its parameters.
+
+        Defaults are filled in first, so that a parameter given at its default value is the same fit.
+        """
+        content = {"data": self.data_key, "method": self.method, "params": self._all_params()}
+        text = json.dumps(content, sort_keys=True, default=_plain)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @property
+    def title(self) -> str:
+        """Label for people, such as ``GPcalib (n_inducing=20)``."""
+        if self.label:
+            return self.label
+        name = METHODS[self.method].title if self.method in METHODS else self.method
+        changed = ", ".join(f"{k}={v}" for k, v in sorted(self.params.items()) if k != "random_state")
+        return f"{name} ({changed})" if changed else name
+
+    @property
+    def fast(self) -> bool:
+        """Whether the registry counts the method among those that fit in about a second."""
+        return self.method in METHODS and METHODS[self.method].fast
+
+    def _all_params(self) -> dict[str, Any]:
+        if self.method not in METHODS:
+            return dict(self.params)
+        return calibrator(self.method, **self.params).get_params()
+
+
+def _plain(value: Any) -> Any:
+    """NumPy scalars as Python numbers; widgets and data frames hand out both."""
+    return value.item() if hasattr(value, "item") else str(value)
