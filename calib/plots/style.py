@@ -1,0 +1,128 @@
+"""How every figure looks: one colour, marker and dash per method, and a quiet frame that reads in light and dark."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+import plotly.graph_objects as go
+
+from calib.numerics import Floats
+from calib.registry import METHODS
+
+# Okabe and Ito's colour-blind-safe palette after a grey for the raw model. Their orange and sky blue are darkened
+# and their yellow and black left out, so that each colour has a contrast of 3 on white and on #0e1117;
+# the later ones fill the gaps between the hues, and marker and dash tell apart what the hue does not.
+COLORS = (
+    "#7A8394", "#0072B2", "#009E73", "#D55E00", "#CC79A7", "#B87F00",
+    "#3A93C9", "#8C6BD8", "#7D8B00", "#D6457F", "#008B9A", "#B0662F",
+)  # fmt: skip
+# 13 symbols and 5 dashes share no factor with 12 colours: the first repetition of a whole style is far away.
+SYMBOLS = (
+    "circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down",
+    "star", "pentagon", "hexagon", "triangle-left", "triangle-right", "hourglass",
+)  # fmt: skip
+DASHES = ("solid", "dash", "longdash", "dashdot", "longdashdot")
+_DASH_OF_FIRST = {"gpcalib": "solid"}
+
+GRID = "rgba(128,132,150,.25)"
+GUIDE = "rgba(128,132,150,.8)"
+"""Diagonals, zero lines and other references: a grey that reads on white and on near-black."""
+NEUTRAL = "#7A8394"
+
+Limits = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Style:
+    """How one method is drawn, in plotly's names."""
+
+    color: str
+    symbol: str
+    dash: str
+
+
+def method_style(name: str, variant_index: int = 0) -> Style:
+    """The style of a method, the same on every page.
+
+    Parameters
+    ----------
+    name : a registry name; any other gets a style that depends on its letters alone.
+    variant_index : 0 for the first fit of this method; later fits keep the colour and change marker and dash.
+    """
+    names = list(METHODS)
+    if name in METHODS:
+        color = symbol = dash = names.index(name)
+    else:
+        letters = zlib.crc32(name.encode())
+        color = 1 + letters % (len(COLORS) - 1)
+        symbol, dash = letters // 16, letters // 256
+    chosen = SYMBOLS[(symbol + variant_index) % len(SYMBOLS)]
+    if variant_index == 0 and name in _DASH_OF_FIRST:
+        return Style(COLORS[color % len(COLORS)], chosen, _DASH_OF_FIRST[name])
+    return Style(COLORS[color % len(COLORS)], chosen, DASHES[(dash + variant_index) % len(DASHES)])
+
+
+def fade(color: str, alpha: float) -> str:
+    """``#rrggbb`` as a translucent ``rgba(...)``."""
+    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{alpha:g})"
+
+
+def plain(text: str) -> str:
+    """A name from outside, safe inside plotly's small HTML."""
+    return escape(text, quote=False)
+
+
+def quiet(fig: go.Figure, height: int, *, alt: str, title: str = "", right: int = 12, left: int = 52) -> go.Figure:
+    """Give a figure the common frame: transparent, no boxes, thin grid, no legend, ink left to the theme.
+
+    Margins do not depend on the title, so figures side by side stay aligned.
+
+    Parameters
+    ----------
+    height : pixels.
+    alt : one sentence that says what the figure shows; read back by :func:`alt_text`.
+    title : short heading, escaped here.
+    right, left : margins in pixels; the right one holds direct labels.
+    """
+    fig.update_layout(
+        height=height,
+        margin={"l": left, "r": right, "t": 34, "b": 44},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        showlegend=False,
+        hovermode="closest",
+        bargap=0,
+        barmode="overlay",
+        meta={"alt": alt},
+        title={"text": plain(title), "x": 0, "xref": "paper", "y": 1, "yref": "container", "yanchor": "top",
+               "pad": {"t": 6}, "font": {"size": 14}},
+    )  # fmt: skip
+    axis = {"showline": False, "zeroline": False, "gridcolor": GRID, "gridwidth": 1, "automargin": False}
+    fig.update_xaxes(showgrid=False, title_standoff=6, title_font_size=12, **axis)
+    fig.update_yaxes(title_standoff=4, title_font_size=12, **axis)
+    return fig
+
+
+def alt_text(fig: go.Figure) -> str:
+    """The sentence that stands for the figure where it cannot be seen."""
+    return fig.layout.meta["alt"]
+
+
+def three_digits(value: float) -> str:
+    """A number with three significant digits, never in exponents for probabilities one meets."""
+    if not np.isfinite(value):
+        return str(value)
+    if value == 0:
+        return "0"
+    digits = max(0, 2 - int(np.floor(np.log10(abs(value)))))
+    return f"{value:,.{digits}f}" if digits < 9 else f"{value:.2e}"
+
+
+def logit(probability: Floats | float, limits: Limits) -> Floats:
+    """Log-odds of probabilities after clipping to ``limits``, the ends of a logit-scaled axis."""
+    clipped = np.clip(probability, *limits)
+    return np.log(clipped) - np.log1p(-clipped)
