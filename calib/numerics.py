@@ -76,5 +76,7 @@ def one_vs_rest_log_odds(logits: Floats) -> Floats:
     below = shifted.copy()
     below[rows, top] = -np.inf
     log_odds = shifted - others
-    log_odds[rows, top] = -logsumexp(below, axis=1)
+    # Tied or nearly tied maxima may come out in the other order by a rounding error; the maximum stays on top.
+    log_odds[rows, top] = -np.inf
+    log_odds[rows, top] = np.maximum(-logsumexp(below, axis=1), log_odds.max(axis=1))
     return log_odds

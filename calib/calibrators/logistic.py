@@ -1,0 +1,82 @@
+"""Logistic regression on few features and very many rows, with soft targets."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calib.numerics import Floats
+
+PRIOR_SD = 100.0
+"""A Gaussian prior of this standard deviation on each slope, per standard deviation of its feature."""
+
+_BLOCK = 65_536  # rows that stay in the processor's cache while loss, gradient and curvature are summed
+_MAX_STEPS = 100
+
+
+def fit_logistic(features: Floats, targets: Floats) -> tuple[Floats, float, float]:
+    """Slopes and intercept that minimise the cross-entropy of ``sigmoid(slopes @ features + intercept)``.
+
+    Newton's method with step halving: the loss is convex, and with one to three unknowns it takes about ten
+    passes over the data, whatever the scale of the features. scikit-learn's LogisticRegression takes no soft
+    targets without doubling the rows. The weak prior only matters on separable data, where the slope would
+    grow without end.
+
+    Parameters
+    ----------
+    features : (d, m) array; d may be 0 for the intercept alone.
+    targets : (m,) values in [0, 1], with a mean strictly between.
+
+    Returns
+    -------
+    slopes : (d,) array
+    intercept : float
+    loss : float, the summed cross-entropy in nats plus the prior's term.
+    """
+    d = len(features)
+    centre = features.mean(axis=1) if d else np.empty(0)
+    spread = features.std(axis=1) if d else np.empty(0)
+    spread[spread == 0] = 1.0
+    weights = np.zeros(d + 1)
+    weights[d] = np.log(targets.mean() / (1 - targets.mean()))
+
+    loss, gradient, curvature = _expand(weights, features, targets, centre, spread)
+    for _ in range(_MAX_STEPS):
+        direction = -np.linalg.solve(curvature, gradient)
+        promised = -float(gradient @ direction)
+        size = 1.0
+        while True:
+            trial = weights + size * direction
+            next_loss, next_gradient, next_curvature = _expand(trial, features, targets, centre, spread)
+            if next_loss <= loss - 1e-4 * size * promised or size < 1e-6:
+                break
+            size /= 2
+        if next_loss > loss:
+            break  # rounding is all that is left to gain
+        weights, loss, gradient, curvature = trial, next_loss, next_gradient, next_curvature
+        if promised < 1e-12 * (1 + loss):
+            break
+    slopes = weights[:d] / spread
+    return slopes, float(weights[d] - slopes @ centre), loss
+
+
+def _expand(
+    weights: Floats, features: Floats, targets: Floats, centre: Floats, spread: Floats
+) -> tuple[float, Floats, Floats]:
+    """Loss, gradient and curvature at the weights of the standardised features, in one pass."""
+    d = len(features)
+    prior = np.append(np.full(d, PRIOR_SD**-2), 0.0)
+    loss = 0.5 * float(prior @ weights**2)
+    gradient = prior * weights
+    curvature = np.diag(prior + np.append(np.zeros(d), 1e-12))
+    for start in range(0, len(targets), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        target = targets[block]
+        design = np.ones((d + 1, len(target)))
+        design[:d] = (features[:, block] - centre[:, None]) / spread[:, None]
+        score = weights @ design
+        small = np.exp(-np.abs(score))
+        probability = np.where(score >= 0, 1.0, small) / (1.0 + small)
+        loss += float(np.sum(np.maximum(score, 0.0) + np.log1p(small) - target * score))
+        gradient = gradient + design @ (probability - target)
+        curvature += (design * (small / (1.0 + small) ** 2)) @ design.T
+    return loss, gradient, curvature

@@ -1,0 +1,178 @@
+"""How a method for two classes is carried to many: one against the rest, class-wise or shared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.base import (
+    EQUIVARIANT,
+    KEEPS_ACCURACY,
+    KEEPS_RANKING,
+    ROWS_SUM_TO_ONE,
+    CalibrationError,
+    Calibrator,
+    Callback,
+    param,
+)
+from calib.numerics import Floats, Ints, one_vs_rest_log_odds, sigmoid, softmax
+
+Map = dict[str, Any]
+"""What one fitted map has learned, as arrays and numbers; empty for the map that changes nothing."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class BinaryCalibrator(Calibrator):
+    """Base of methods that map one log-odds to one probability.
+
+    A subclass writes two hooks: ``_fit_map(log_odds, positives)`` learns one map from (m,) log-odds and
+    (m,) booleans that hold both outcomes, and ``_apply_map(state, log_odds)`` applies it elementwise to an
+    array of any shape, with NumPy alone.
+
+    *Shared class-wise* (sCW; I-Max, Patel et al. 2020, section 4.3) pools the one-vs-rest pairs of all
+    classes, n * n_classes of them, and learns one map; *class-wise* (CW) learns one for each class. Two
+    classes need one map, on class 1's log-odds ``z_1 - z_0``, and its complement. A map needs both outcomes:
+    a class that holds none or all of the calibration rows keeps its raw probability, which is finite and
+    never makes a row sum to zero. A row whose mapped values sum to zero keeps its raw probabilities.
+    """
+
+    share_classes: bool = param(True, help="One map for all classes (sCW) instead of one for each (CW).")
+    normalize: bool = param(True, help="Divide each row by its sum; without it rows need not sum to one.")
+    platt_correction: bool = param(
+        False, help="Soften the targets 0 and 1 by their counts, as Platt does; helps small calibration sets."
+    )
+
+    @property
+    def is_monotone(self) -> bool:
+        """Whether a higher log-odds never gets a lower probability."""
+        return True
+
+    def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
+        raise TypeError(f"{type(self).__name__} has no _fit_map")
+
+    def _apply_map(self, state: Map, log_odds: Floats) -> Floats:
+        raise TypeError(f"{type(self).__name__} has no _apply_map")
+
+    def promises(self, n_classes: int) -> frozenset[str]:
+        kept = {EQUIVARIANT}
+        if self.normalize or n_classes == 2:
+            kept.add(ROWS_SUM_TO_ONE)
+        # At two classes the one map may move the point where its value crosses one half.
+        if self.is_monotone and self.share_classes and n_classes > 2:
+            kept |= {KEEPS_ACCURACY, KEEPS_RANKING}
+        return frozenset(kept)
+
+    def notes(self) -> list[str]:
+        found = []
+        if self.fallback_rows_:
+            found.append(
+                f"In {self.fallback_rows_:,} of {self.n_rows_:,} calibration rows every class was mapped to zero; "
+                "such rows keep the raw probabilities."
+            )
+        if self.unmapped_classes_:
+            found.append(
+                f"{self.unmapped_classes_} of {self.n_classes_} classes hold none or all of the calibration rows, "
+                "so nothing can be learned about them; they keep their raw probability. Shared maps avoid this."
+                if self.n_classes_ > 2
+                else "All calibration rows are of one class, so nothing can be learned: the probabilities are the "
+                "raw ones. Calibrate with rows of both classes."
+            )
+        return found
+
+    def variant(self) -> str:
+        changed = [
+            f"{f.name}={getattr(self, f.name)}"
+            for f in fields(self)
+            if f.name not in ("random_state", "share_classes") and getattr(self, f.name) != f.default
+        ]
+        return ", ".join(["sCW" if self.share_classes else "CW", *changed])
+
+    def targets(self, positives: npt.NDArray[np.bool_]) -> Floats:
+        """Targets of a regression, shape (m,): 0 and 1, or with ``platt_correction`` 1/(N- + 2) and 1 - 1/(N+ + 2)."""
+        if not self.platt_correction:
+            return positives.astype(float)
+        n_positive = int(positives.sum())
+        n_negative = positives.size - n_positive
+        return np.where(positives, 1 - 1 / (n_positive + 2), 1 / (n_negative + 2))
+
+    def bounded(self, probs: Floats) -> Floats:
+        """Frequencies kept off exactly 0 and 1, where one later surprise would cost an infinite loss.
+
+        The margin 1 / (m + 2) counts all m one-vs-rest pairs of the calibration set, also for class-wise
+        maps, so that the classes of a row share about one part in n of its mass.
+        """
+        return np.clip(probs, self.margin_, 1 - self.margin_)
+
+    def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
+        log_odds, positives = _one_vs_rest_pairs(logits, labels)
+        self.n_rows_ = len(labels)
+        self.margin_ = 1 / (log_odds.size + 2)
+        if self.share_classes:
+            log_odds, positives = log_odds.reshape(-1, 1), positives.reshape(-1, 1)
+        n_maps = log_odds.shape[1]
+        self.maps_: list[Map] = []
+        for k in range(n_maps):
+            self.maps_.append(self._fit_one(np.ascontiguousarray(log_odds[:, k]), positives[:, k]))
+            callback(k + 1, n_maps, 0.0)
+        self.unmapped_classes_ = sum(not state for state in self.maps_)
+        self.fallback_rows_ = self._count_fallbacks(logits)
+
+    def _fit_one(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
+        if positives.all() or not positives.any():
+            return {}
+        state = self._fit_map(log_odds, positives)
+        if not state:
+            raise CalibrationError(f"{type(self).__name__} learned an empty map, which stands for no map at all.")
+        return state
+
+    def _apply_one(self, state: Map, log_odds: Floats) -> Floats:
+        return self._apply_map(state, log_odds) if state else sigmoid(log_odds)
+
+    def _mapped(self, logits: Floats) -> Floats:
+        """One-vs-rest probabilities before any normalisation, shape (n, n_classes)."""
+        if self.n_classes_ == 2:
+            positive = self._apply_one(self.maps_[0], logits[:, 1] - logits[:, 0])
+            return np.stack([1 - positive, positive], axis=1)
+        log_odds = one_vs_rest_log_odds(logits)
+        if len(self.maps_) == 1:
+            return self._apply_one(self.maps_[0], log_odds)
+        probs = np.empty(logits.shape)
+        for k, state in enumerate(self.maps_):
+            probs[:, k] = self._apply_one(state, log_odds[:, k])
+        return probs
+
+    def _predict_proba(self, logits: Floats) -> Floats:
+        probs = self._mapped(logits)
+        if self.n_classes_ == 2:
+            return probs
+        total = probs.sum(axis=1, keepdims=True)
+        empty = _sums_to_zero(total)
+        if empty.any():
+            probs[empty], total[empty] = softmax(logits[empty]), 1.0
+        if self.normalize:
+            probs /= total
+        return probs
+
+    def _count_fallbacks(self, logits: Floats) -> int:
+        if self.n_classes_ == 2:
+            return 0
+        step = max(1, 2_000_000 // self.n_classes_)
+        blocks = (logits[start : start + step] for start in range(0, len(logits), step))
+        return sum(int(_sums_to_zero(self._mapped(block).sum(axis=1)).sum()) for block in blocks)
+
+
+def _one_vs_rest_pairs(logits: Floats, labels: Ints) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """Log-odds and whether they belong to the label, both (n, n_classes), or (n, 1) for two classes."""
+    if logits.shape[1] == 2:
+        return (logits[:, 1] - logits[:, 0])[:, None], (labels == 1)[:, None]
+    positives = np.zeros(logits.shape, dtype=bool)
+    positives[np.arange(len(labels)), labels] = True
+    return one_vs_rest_log_odds(logits), positives
+
+
+def _sums_to_zero(total: Floats) -> npt.NDArray[np.bool_]:
+    # Below the smallest normal number a division by the sum would lose all digits.
+    return np.ravel(total) < np.finfo(float).tiny
