@@ -2,43 +2,214 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
+import numpy as np
+
+from calib.base import CalibrationError, FitCancelled
+from calib.jobs.executor import Executor, Lane, LocalExecutor
 from calib.jobs.job import Job
+from calib.jobs.local_worker import UnexpectedError, WorkerDied
+from calib.jobs.messages import Data, Progress
 from calib.jobs.spec import FitSpec
+from calib.jobs.tasks import fit_calibrator, import_modules
+
+log = logging.getLogger("calib.jobs")
+
+WARM: dict[Lane, tuple[str, ...]] = {
+    "slow": ("gpflow",),
+    "fast": ("scipy.optimize", "sklearn.isotonic", "sklearn.linear_model"),
+}
+"""What each lane's worker imports before it is asked to fit."""
+
+
+@dataclass(eq=False)
+class _Record:
+    """A job with what its next attempt needs."""
+
+    job: Job
+    data: Data
+    future: Future[Any] = field(default_factory=Future)
+    started: float = 0.0
 
 
 class FitQueue:
-    """Fits in worker processes, keyed by content. Safe to call from many threads; no call waits for a fit."""
+    """Fits in worker processes, keyed by content. Safe to call from many threads; no call waits for a fit.
+
+    Parameters
+    ----------
+    executor : where fits run; worker processes on this machine by default.
+    max_finished : how many finished fits are kept; the one looked at least recently goes first.
+    fit : the task itself, ``fit(method, params, data=..., callback=...)``, found by module and name.
+    """
+
+    def __init__(
+        self,
+        executor: Executor | None = None,
+        *,
+        max_finished: int = 256,
+        fit: Callable[..., Any] = fit_calibrator,
+    ):
+        self._executor = executor or LocalExecutor()
+        self._max_finished = max_finished
+        self._fit = fit
+        self._records: OrderedDict[str, _Record] = OrderedDict()
+        self._lock = threading.RLock()
+        self._warming: Future[Any] | None = None
 
     def submit(self, spec: FitSpec, logits: Any, labels: Any, extras: Mapping[str, Any] | None = None) -> str:
         """Queue a fit and return its key; one that waits, runs or is done is not queued again.
 
-        A failed or cancelled fit is queued again. ``extras`` holds the arrays the method ``needs``.
+        A failed or cancelled fit is queued again. ``extras`` holds the arrays the method ``needs``. The arrays are
+        not copied and must not change until the fit is finished.
         """
-        raise NotImplementedError
+        arrays = {"logits": logits, "labels": labels, **(extras or {})}
+        with self._lock:
+            record = self._records.get(spec.key)
+            if record is None or record.job.state in ("failed", "cancelled"):
+                # Methods that need the same arrays share one transfer of them.
+                data = Data(f"{spec.data_key} {sorted(arrays)}", {k: np.asarray(v) for k, v in arrays.items()})
+                self._start(spec, data)
+        return spec.key
 
     def snapshot(self, keys: Iterable[str] | None = None) -> list[Job]:
-        """The jobs of these keys in this order (all, oldest first, if None); unknown keys are left out."""
-        raise NotImplementedError
+        """The jobs of these keys in this order (all if None); unknown keys are left out."""
+        with self._lock:
+            wanted = list(self._records) if keys is None else [key for key in keys if key in self._records]
+            if keys is not None:
+                for key in wanted:
+                    self._records.move_to_end(key)
+            return [self._now(self._records[key]) for key in wanted]
 
     def cancel(self, key: str) -> None:
         """Ask a fit to stop; within 2 s its state is ``cancelled``. Returns at once."""
-        raise NotImplementedError
+        with self._lock:
+            record = self._records.get(key)
+            if record is None or not record.job.active:
+                return
+            record.job = replace(record.job, message="Cancelling.")
+        self._executor.cancel(record.future)
 
     def retry(self, key: str) -> None:
         """Queue a failed or cancelled fit again, on the data it was given."""
-        raise NotImplementedError
+        with self._lock:
+            record = self._records.get(key)
+            if record is not None and record.job.state in ("failed", "cancelled"):
+                self._start(record.job.spec, record.data)
 
     def forget(self, key: str) -> None:
         """Drop a fit and its result; cancels it first if it waits or runs."""
-        raise NotImplementedError
+        self.cancel(key)
+        with self._lock:
+            self._records.pop(key, None)
 
     def warm_up(self) -> None:
         """Start the workers and import gpflow in the background, so that the first GP fit does not wait."""
-        raise NotImplementedError
+        with self._lock:
+            if self._warming is not None:
+                return
+            self._warming = self._import("slow")
+            self._import("fast")
 
     def shutdown(self) -> None:
         """End all workers; runs by itself when the interpreter exits."""
-        raise NotImplementedError
+        self._executor.shutdown()
+
+    def _import(self, lane: Lane) -> Future[Any]:
+        def ignore(progress: Progress) -> None: ...
+
+        return self._executor.submit(import_modules, WARM[lane], data=Data("", {}), lane=lane, on_progress=ignore)
+
+    def _start(self, spec: FitSpec, data: Data) -> None:
+        record = _Record(Job(spec.key, spec), data)
+        record.future = self._executor.submit(
+            self._fit,
+            spec.method,
+            dict(spec.params),
+            data=data,
+            lane="fast" if spec.fast else "slow",
+            on_progress=partial(self._progress, record),
+        )
+        self._records[spec.key] = record
+        self._records.move_to_end(spec.key)
+        record.future.add_done_callback(partial(self._finish, record))
+
+    def _progress(self, record: _Record, progress: Progress) -> None:
+        with self._lock:
+            job = record.job
+            if job.state == "queued":
+                record.started = time.monotonic()
+            known = progress.total > 0
+            record.job = replace(
+                job,
+                state="running",
+                # The last hundredth is the end itself, which may come before or after ``total``.
+                fraction=max(job.fraction, min(progress.step / progress.total, 0.99)) if known else job.fraction,
+                step=progress.step if known else job.step,
+                total=progress.total if known else job.total,
+                value=progress.value if known else job.value,
+                message=progress.message if progress.message and job.message != "Cancelling." else job.message,
+                cpu_seconds=max(job.cpu_seconds, progress.cpu_seconds),
+            )
+
+    def _finish(self, record: _Record, future: Future[Any]) -> None:
+        with self._lock:
+            job = self._now(record)
+            changes = _ending(job, future)
+            record.job = replace(job, **changes)
+            if record.job.state == "done":
+                record.data = Data("", {})
+            self._drop_oldest()
+            if record.job.state != "done" and self._warming is not None and not job.spec.fast:
+                self._rewarm()
+
+    def _rewarm(self) -> None:
+        """Import gpflow again, for the case that the worker had to be killed; costs nothing if it lives on."""
+        try:
+            self._warming = self._import("slow")
+        except RuntimeError:
+            return  # shut down
+
+    def _drop_oldest(self) -> None:
+        finished = [key for key, record in self._records.items() if not record.job.active]
+        for key in finished[: max(0, len(finished) - self._max_finished)]:
+            del self._records[key]
+
+    def _now(self, record: _Record) -> Job:
+        job = record.job
+        if job.state == "running":
+            return replace(job, seconds=time.monotonic() - record.started)
+        if job.state == "queued" and not job.spec.fast and self._warming is not None and not self._warming.done():
+            return replace(job, message="Waiting: TensorFlow is starting.")
+        return job
+
+
+def _ending(job: Job, future: Future[Any]) -> dict[str, Any]:
+    """What the end of a fit changes in its job."""
+    try:
+        calibrator = future.result()
+    except (CancelledError, FitCancelled):
+        return {"state": "cancelled", "message": "Cancelled."}
+    except CalibrationError as error:
+        return {"state": "failed", "message": str(error)}
+    except WorkerDied as error:
+        message = (
+            f"{job.spec.title} was stopped: {error}. The other methods are not affected; try fewer rows, then retry."
+        )
+        log.error("%s", message)
+        return {"state": "failed", "message": message}
+    except Exception as error:
+        text = str(error) if isinstance(error, UnexpectedError) else f"{type(error).__name__}: {error}"
+        log.error("%s failed\n%s", job.spec.title, getattr(error, "trace", text))
+        message = f"{job.spec.title} failed unexpectedly: {text}; the other methods are not affected."
+        return {"state": "failed", "message": message}
+    message = f"Fitted in {job.seconds:.1f} s."
+    return {"state": "done", "fraction": 1.0, "message": message, "calibrator": calibrator}

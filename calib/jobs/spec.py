@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
-from calib.registry import METHODS, calibrator
+from calib.registry import METHODS
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,11 @@ class FitSpec:
         return self.method in METHODS and METHODS[self.method].fast
 
     def _all_params(self) -> dict[str, Any]:
+        """The parameters with the defaults of those not given; a wrong one stays, for the fit to complain about."""
         if self.method not in METHODS:
             return dict(self.params)
-        return calibrator(self.method, **self.params).get_params()
+        defaults = {f.name: f.default for f in fields(METHODS[self.method].cls)}
+        return {**defaults, **self.params}
 
 
 def _plain(value: Any) -> Any:

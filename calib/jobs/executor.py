@@ -1,0 +1,124 @@
+"""The one interface through which work leaves the app, and its local form: worker processes."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pickle
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import Any, Literal, Protocol
+
+from calib.jobs.local_worker import LocalWorker, Work
+from calib.jobs.messages import Data, Progress
+
+Lane = Literal["fast", "slow"]
+"""Fast tasks never wait behind a slow one; slow tasks run one at a time, and only their worker loads TensorFlow."""
+
+
+class Executor(Protocol):
+    """What :class:`~calib.jobs.FitQueue` asks of the place where fits run; like ``concurrent.futures``."""
+
+    def submit(
+        self,
+        function: Callable[..., Any],
+        /,
+        *args: Any,
+        data: Data,
+        lane: Lane,
+        on_progress: Callable[[Progress], None],
+    ) -> Future[Any]:
+        """Run ``function(*args, data=data.arrays, callback=...)`` elsewhere.
+
+        ``function`` is found by its module and name. ``on_progress`` is called from another thread, the first
+        time when the task starts. The future fails with CalibrationError, FitCancelled, WorkerDied or
+        UnexpectedError.
+        """
+
+    def cancel(self, future: Future[Any]) -> None:
+        """Stop a task within 2 s; returns at once."""
+
+    def shutdown(self) -> None:
+        """End everything that still runs."""
+
+
+class LocalExecutor:
+    """Worker processes on this machine: some for fast tasks, one for slow ones.
+
+    Parameters
+    ----------
+    n_fast : number of workers for fast tasks; by default one less than the processors, at most 3.
+    grace : seconds a cancelled task has to stop by itself before its process is killed.
+    idle_seconds : a worker without work for so long ends, which frees its memory and its GPU.
+    python_path : folders to import functions from, beside the one that holds ``calib``.
+    """
+
+    def __init__(
+        self,
+        n_fast: int | None = None,
+        *,
+        grace: float = 1.0,
+        idle_seconds: float = 900.0,
+        python_path: Sequence[str] = (),
+    ):
+        if n_fast is None:
+            n_fast = max(1, min(3, (os.cpu_count() or 2) - 1))
+        self._lanes: dict[Lane, queue.SimpleQueue[Work | None]] = {
+            "fast": queue.SimpleQueue(),
+            "slow": queue.SimpleQueue(),
+        }
+        lanes: list[Lane] = [*("fast" for _ in range(n_fast)), "slow"]
+        self._workers = [LocalWorker(self._lanes[lane], grace, idle_seconds, python_path) for lane in lanes]
+        self._closed = False
+        self._lock = threading.Lock()
+        self._numbers = iter(range(2**62))
+        atexit.register(self.shutdown)
+
+    def submit(
+        self,
+        function: Callable[..., Any],
+        /,
+        *args: Any,
+        data: Data,
+        lane: Lane,
+        on_progress: Callable[[Progress], None],
+    ) -> Future[Any]:
+        """Queue a task on its lane; see :meth:`Executor.submit`."""
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("The workers have been shut down.")
+            work = Work(next(self._numbers), pickle.dumps((function, args), protocol=5), data, on_progress)
+            self._lanes[lane].put(work)
+        return work.future
+
+    def cancel(self, future: Future[Any]) -> None:
+        """Stop a task: at its next callback, or by ending its process after ``grace`` seconds."""
+        if not future.cancel():
+            for worker in self._workers:
+                worker.cancel(future)
+
+    def shutdown(self) -> None:
+        """End the worker processes now; tasks that wait or run are cancelled."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+        atexit.unregister(self.shutdown)
+        for lane in self._lanes.values():
+            _drain(lane)
+        for worker in self._workers:
+            worker.stop()
+        for worker in self._workers:
+            worker.join()
+
+
+def _drain(lane: queue.SimpleQueue[Work | None]) -> None:
+    try:
+        while True:
+            work = lane.get_nowait()
+            if work is not None:
+                work.future.cancel()
+    except queue.Empty:
+        return

@@ -1,0 +1,230 @@
+"""The app's side of one worker process."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from calib.base import CalibrationError, FitCancelled
+from calib.jobs.messages import Cancel, Data, Failure, Progress, Result, Task, receive, send
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+ONE_THREAD = dict.fromkeys(
+    (
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "VECLIB_MAXIMUM_THREADS",
+        "TF_NUM_INTRAOP_THREADS",
+        "TF_NUM_INTEROP_THREADS",
+    ),
+    "1",
+)
+"""One thread a worker: fits are small, and a second thread slows them and the pages."""
+
+
+class WorkerDied(Exception):
+    """The worker process ended in the middle of a task; the text is a sentence."""
+
+
+class UnexpectedError(Exception):
+    """A task raised something that was not meant for people; ``trace`` is its traceback."""
+
+    def __init__(self, text: str, trace: str):
+        super().__init__(text)
+        self.trace = trace
+
+
+@dataclass(eq=False)
+class Work:
+    """A task on its way: what to run, on what, and who wants to know."""
+
+    number: int
+    call: bytes
+    data: Data
+    on_progress: Callable[[Progress], None]
+    future: Future[Any] = field(default_factory=Future)
+    cancel_requested: bool = False
+
+
+class LocalWorker:
+    """A thread that takes work from a lane and has it done by a process of its own.
+
+    The process starts with the first task, is replaced when it dies or has to be killed, and ends when idle.
+    """
+
+    def __init__(
+        self, lane: queue.SimpleQueue[Work | None], grace: float, idle_seconds: float, python_path: Sequence[str]
+    ):
+        self._lane = lane
+        self._grace = grace
+        self._idle_seconds = idle_seconds
+        self._python_path = python_path
+        self._process: subprocess.Popen[bytes] | None = None
+        self._data_key: str | None = None
+        self._current: Work | None = None
+        self._state_lock = threading.Lock()  # guards _current and _process
+        self._send_lock = threading.Lock()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._serve, name="calib-fit", daemon=True)
+        self._thread.start()
+
+    def cancel(self, future: Future[Any]) -> None:
+        """Cancel the task if it is the one running here; returns at once."""
+        with self._state_lock:
+            work = self._current
+            if work is None or work.future is not future or work.cancel_requested:
+                return
+            work.cancel_requested = True
+        timer = threading.Timer(self._grace, self._kill, (work,))
+        timer.daemon = True
+        timer.start()
+        # While data are still being sent the lock is taken; then the timer does it.
+        if self._send_lock.acquire(blocking=False):
+            try:
+                with self._state_lock:
+                    process = self._process if self._current is work else None
+                if process is not None:
+                    send(process.stdin, Cancel(work.number))  # type: ignore[arg-type]
+            except OSError:
+                pass  # the process is gone, and the thread that reads from it will notice
+            finally:
+                self._send_lock.release()
+
+    def stop(self) -> None:
+        """End the process and the thread."""
+        self._stopping = True
+        self._lane.put(None)
+        with self._state_lock:
+            if self._current is not None:
+                self._current.cancel_requested = True
+            if self._process is not None:
+                self._process.kill()
+
+    def join(self) -> None:
+        """Wait until the thread has ended, for a few seconds at most."""
+        self._thread.join(timeout=5.0)
+
+    def _serve(self) -> None:
+        while not self._stopping:
+            try:
+                work = self._lane.get(timeout=self._idle_seconds)
+            except queue.Empty:
+                self._end_process()
+                continue
+            if work is not None and work.future.set_running_or_notify_cancel():
+                self._do(work)
+            del work  # it holds the data
+        self._end_process()
+
+    def _do(self, work: Work) -> None:
+        with self._state_lock:
+            self._current = work
+        result: Any = None
+        error: Exception | None = None
+        try:
+            work.on_progress(Progress(message="Starting."))
+            reply = self._converse(work)
+            work.on_progress(Progress(cpu_seconds=reply.cpu_seconds))
+            if isinstance(reply, Result):
+                result = pickle.loads(reply.value)
+            else:
+                error = _exception(reply)
+        except (OSError, EOFError):
+            code = self._end_process()
+            error = FitCancelled() if work.cancel_requested else WorkerDied(_cause_of_death(code))
+        except Exception as raised:
+            self._end_process()  # whatever it was, the two ends may no longer agree
+            error = raised
+        with self._state_lock:
+            self._current = None
+        if error is None:
+            work.future.set_result(result)
+        else:
+            work.future.set_exception(error)
+
+    def _converse(self, work: Work) -> Result | Failure:
+        process = self._started_process()
+        if work.cancel_requested or self._stopping:
+            return Failure("cancelled")
+        with self._send_lock:
+            if self._data_key != work.data.key:
+                self._data_key = None
+                send(process.stdin, work.data)  # type: ignore[arg-type]
+                self._data_key = work.data.key
+            send(process.stdin, Task(work.number, work.call))  # type: ignore[arg-type]
+        while True:
+            reply = receive(process.stdout)  # type: ignore[arg-type]
+            if not isinstance(reply, Progress):
+                return reply
+            work.on_progress(reply)
+
+    def _started_process(self) -> subprocess.Popen[bytes]:
+        with self._state_lock:
+            if self._process is None or self._process.poll() is not None:
+                self._data_key = None
+                path = [str(PROJECT), *self._python_path, *filter(None, [os.environ.get("PYTHONPATH")])]
+                quiet = {"TF_CPP_MIN_LOG_LEVEL": "2", "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
+                environment = {**os.environ, **quiet, **ONE_THREAD, "PYTHONPATH": os.pathsep.join(path)}
+                # Not multiprocessing: under Streamlit its spawn runs the page again. -P: modules come from the
+                # path alone, not from whatever lies in the current folder.
+                self._process = subprocess.Popen(
+                    [sys.executable, "-P", "-m", "calib.jobs.worker"],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    env=environment,
+                )
+            return self._process
+
+    def _end_process(self) -> int:
+        """End the process if it lives, close its pipes and return its exit code."""
+        with self._state_lock:
+            process, self._process = self._process, None
+        if process is None:
+            return 0
+        if self._current is None:
+            process.kill()
+        code = _exit_code(process)
+        for stream in (process.stdin, process.stdout):
+            with suppress(OSError):  # bytes that were still to be written have no reader any more
+                stream.close()  # type: ignore[union-attr]
+        return code
+
+    def _kill(self, work: Work) -> None:
+        with self._state_lock:
+            if self._current is work and self._process is not None:
+                self._process.kill()
+
+
+def _exit_code(process: subprocess.Popen[bytes]) -> int:
+    """The code of a process that is ending, or is made to."""
+    try:
+        return process.wait(timeout=0.5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
+
+
+def _exception(failure: Failure) -> Exception:
+    if failure.kind == "cancelled":
+        return FitCancelled()
+    if failure.kind == "calibration error":
+        return CalibrationError(failure.text)
+    return UnexpectedError(failure.text, failure.trace)
+
+
+def _cause_of_death(code: int) -> str:
+    if code == -9:
+        return "its process was killed, most likely because the machine ran out of memory"
+    return f"its process ended with exit code {code}"

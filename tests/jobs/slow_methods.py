@@ -1,0 +1,77 @@
+"""Methods that behave badly in the ways a real one can, for the worker to run; all others are real."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from calib.base import CalibrationError
+from calib.calibrators.identity import Identity
+from calib.jobs.tasks import fit_calibrator
+
+
+def fit(method, params, *, data, callback):
+    if method not in BAD:
+        return fit_calibrator(method, params, data=data, callback=callback)
+    BAD[method](data=data, callback=callback, **params)
+    return Identity().fit(data["logits"], data["labels"])
+
+
+def steps(*, data, callback, n=100, seconds=0.01, **_):
+    for step in range(1, n + 1):
+        time.sleep(seconds)
+        callback(step, n, 1.0 / step)
+
+
+def deaf(*, callback, **_):
+    """Like a long call into C: it never looks whether it was cancelled."""
+    callback(1, 10, 0.0)
+    time.sleep(60)
+
+
+def refuses(**_):
+    raise CalibrationError("Only 3 rows; use at least 10.")
+
+
+def breaks(**_):
+    raise ZeroDivisionError("first line\nsecond line")
+
+
+def exits(**_):
+    raise SystemExit(3)
+
+
+def dies(**_):
+    os._exit(7)
+
+
+def prints(**_):
+    print("x" * 100_000)
+    os.write(1, b"from C\n")
+
+
+def imports_tensorflow(*, callback, **_):
+    """The announcement comes before the import, so a module that is then not found is enough."""
+    sys.path[:] = [p for p in sys.path if "site-packages" not in p]
+    try:
+        import tensorflow  # noqa: F401
+    except ImportError:
+        time.sleep(0.3)
+
+
+def counts(*, file, **_):
+    """Leaves a mark for each time it is really run."""
+    with open(file, "a") as handle:
+        handle.write("run\n")
+    time.sleep(0.2)
+
+
+def pid(*, data, callback):
+    return os.getpid()
+
+
+BAD = {
+    function.__name__: function
+    for function in (steps, deaf, refuses, breaks, exits, dies, prints, imports_tensorflow, counts)
+}

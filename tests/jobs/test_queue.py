@@ -1,0 +1,226 @@
+import logging
+import os
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from calib.jobs import FitQueue, FitSpec, Job
+
+
+def running(job: Job) -> bool:
+    return job.state == "running" and job.step > 0
+
+
+def test_a_fit_gives_what_the_library_gives(queue, wait, overconfident):
+    import calib
+
+    job = wait(queue.submit(FitSpec("temperature", {}, "data"), *overconfident))
+    assert job.state == "done"
+    assert job.fraction == 1.0
+    assert job.calibrator.temperature_ == calib.calibrator("temperature").fit(*overconfident).temperature_
+    assert 0 < job.cpu_seconds < 10
+    assert job.message.startswith("Fitted in ")
+
+
+def test_progress_never_goes_back_and_moves(queue, submit, wait):
+    key = submit("steps")
+    seen = []
+    wait(key, lambda job: seen.append(job) or not job.active)
+    fractions = [job.fraction for job in seen]
+    assert fractions == sorted(fractions)
+    assert len(set(fractions)) > 5
+    assert seen[-1].fraction == 1.0
+    states = [job.state for job in seen]
+    assert states == sorted(states, key=["queued", "running", "done"].index)
+    halfway = next(job for job in seen if job.step)
+    assert (halfway.total, halfway.value) == (100, 1.0 / halfway.step)
+    assert halfway.message == f"Step {halfway.step} of 100."
+
+
+def test_progress_messages_are_throttled(executor):
+    import slow_methods
+
+    from calib.jobs.messages import Data
+
+    seen = []
+    arguments = {"n": 2000, "seconds": 0.0005}
+    data = Data("d", {"logits": np.zeros((2, 2)), "labels": np.array([0, 1])})
+    future = executor.submit(slow_methods.fit, "steps", arguments, data=data, lane="fast", on_progress=seen.append)
+    future.result(timeout=30)
+    # Steps take over a second, at most 20 messages a second; the start and the end say something too.
+    assert 5 < len(seen) < 20 * seen[-1].cpu_seconds + 60
+
+
+@pytest.mark.parametrize(("method", "expected"), [("steps", 0.9), ("deaf", 2.0)])
+def test_cancel_within_two_seconds(submit, wait, queue, method, expected):
+    key = submit(method, n=10_000)
+    wait(key, running)
+    start = time.monotonic()
+    queue.cancel(key)
+    assert time.monotonic() - start < 0.1
+    job = wait(key)
+    assert time.monotonic() - start < expected
+    assert job.state == "cancelled"
+    assert job.calibrator is None
+    assert wait(submit("steps", n=2)).state == "done"
+
+
+def test_a_cooperative_cancel_keeps_the_worker(submit, wait, queue, executor):
+    key = submit("steps", n=10_000)
+    wait(key, running)
+    before = [worker._process.pid for worker in executor._workers if worker._process]
+    queue.cancel(key)
+    wait(key)
+    assert before == [worker._process.pid for worker in executor._workers if worker._process]
+
+
+def test_cancel_of_a_waiting_fit_is_immediate(submit, wait, queue):
+    first = submit("steps", n=10_000)
+    second = submit("steps", n=20_000)
+    wait(first, running)
+    queue.cancel(second)
+    (job,) = queue.snapshot([second])
+    assert job.state == "cancelled"
+    queue.cancel(first)
+    wait(first)
+
+
+def test_cancel_right_after_submit(submit, wait, queue):
+    for n in range(1000, 1010):
+        key = submit("steps", n=n)
+        queue.cancel(key)
+        assert wait(key, seconds=3.0).state == "cancelled"
+
+
+def test_one_failure_is_a_sentence_and_the_others_go_on(submit, wait, caplog):
+    with caplog.at_level(logging.CRITICAL, "calib.jobs"):
+        keys = [submit(method) for method in ("refuses", "breaks", "exits", "dies", "prints", "temperature")]
+        jobs = [wait(key) for key in keys]
+    assert [job.state for job in jobs] == ["failed"] * 4 + ["done"] * 2
+    assert jobs[0].message == "Only 3 rows; use at least 10."
+    assert jobs[1].message == (
+        "breaks failed unexpectedly: ZeroDivisionError: first line; the other methods are not affected."
+    )
+    assert "SystemExit: 3" in jobs[2].message
+    assert "exit code 7" in jobs[3].message
+    assert not any("\n" in job.message or "Traceback" in job.message for job in jobs)
+
+
+def test_the_traceback_goes_to_the_log(submit, wait, caplog):
+    wait(submit("breaks"))
+    assert "Traceback" in caplog.text
+    assert "slow_methods.py" in caplog.text
+
+
+def test_a_wrong_parameter_or_method_is_a_sentence(submit, wait):
+    assert "no parameter 'no_such'" in wait(submit("temperature", no_such=1)).message
+    assert "no calibrator 'nothing'" in wait(submit("nothing")).message
+
+
+def test_a_killed_worker_is_replaced(submit, wait, executor):
+    key = submit("deaf")
+    wait(key, running)
+    (process,) = [worker._process for worker in executor._workers if worker._process]
+    os.kill(process.pid, 9)
+    job = wait(key, seconds=2.0)
+    assert job.state == "failed"
+    assert "out of memory" in job.message
+    assert wait(submit("steps", n=2)).state == "done"
+
+
+def test_the_same_fit_is_not_paid_twice(submit, wait, queue, tmp_path):
+    file = tmp_path / "runs"
+    first = submit("counts", file=str(file))
+    assert submit("counts", file=str(file)) == first
+    done = wait(first)
+    assert submit("counts", file=str(file)) == first
+    assert queue.snapshot([first]) == [done]
+    assert file.read_text() == "run\n"
+
+
+def test_many_threads_submit_the_same_fit(submit, wait, queue, tmp_path):
+    file = tmp_path / "runs"
+    keys = []
+    threads = [threading.Thread(target=lambda: keys.append(submit("counts", file=str(file)))) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(keys) == 20
+    assert len(set(keys)) == 1
+    wait(keys[0])
+    assert file.read_text() == "run\n"
+
+
+def test_retry_and_submit_run_a_cancelled_fit_again(submit, wait, queue):
+    key = submit("steps", n=50)
+    queue.cancel(key)
+    assert wait(key).state == "cancelled"
+    queue.retry(key)
+    assert wait(key).state == "done"
+    queue.retry(key)
+    assert queue.snapshot([key])[0].state == "done"
+
+
+def test_forget(submit, wait, queue):
+    done = submit("steps", n=2)
+    wait(done)
+    long = submit("steps", n=10_000)
+    wait(long, running)
+    queue.forget(done)
+    queue.forget(long)
+    queue.forget("never heard of")
+    assert queue.snapshot() == []
+    assert wait(submit("steps", n=3), seconds=3.0).state == "done"
+
+
+def test_a_fast_method_does_not_wait_for_a_slow_one(submit, wait, queue):
+    slow = submit("deaf")
+    wait(slow, running)
+    assert wait(submit("temperature"), seconds=10.0).state == "done"
+    assert queue.snapshot([slow])[0].state == "running"
+    queue.cancel(slow)
+    wait(slow)
+
+
+def test_each_fit_gets_its_own_data(queue, wait, data):
+    logits, labels = data
+    keys = {
+        scale: queue.submit(
+            FitSpec("temperature", {}, f"scaled {scale}"), logits * scale, (logits.argmax(1) + labels // 2) % 3
+        )
+        for scale in (1.0, 2.0, 4.0)
+    }
+    temperatures = [wait(keys[scale]).calibrator.temperature_ for scale in (1.0, 2.0, 4.0)]
+    np.testing.assert_allclose(temperatures, temperatures[0] * np.array([1, 2, 4]), rtol=1e-4)
+
+
+def test_finished_fits_are_kept_up_to_a_bound(executor, data):
+    queue = FitQueue(executor, max_finished=2)
+    keys = []
+    for seed in range(4):
+        keys.append(queue.submit(FitSpec("identity", {"random_state": seed}, "data"), *data))
+        while queue.snapshot([keys[-1]])[0].active:
+            queue.snapshot([keys[0]])  # somebody still looks at the first
+            time.sleep(0.01)
+    assert [job.key for job in queue.snapshot(keys)] == [keys[0], keys[3]]
+
+
+def test_starting_tensorflow_is_said(submit, wait):
+    key = submit("imports_tensorflow")
+    job = wait(key, lambda job: job.message == "Starting TensorFlow." or not job.active)
+    assert job.state == "running"
+    wait(key)
+
+
+def test_no_call_waits_for_a_fit(submit, wait, queue):
+    key = submit("deaf")
+    wait(key, running)
+    start = time.monotonic()
+    for _ in range(100):
+        queue.snapshot()
+        submit("deaf")
+    assert time.monotonic() - start < 0.5
+    queue.cancel(key)
