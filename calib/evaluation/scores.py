@@ -1,0 +1,67 @@
+"""The scores that pages, tables and reports share, and their values for one evaluation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from calib.evaluation.evaluation import Evaluation
+from calib.evaluation.statistics import score_values, statistics_of
+
+Better = Literal["lower", "higher", "neither"]
+
+
+@dataclass(frozen=True)
+class Score:
+    """One score.
+
+    Attributes
+    ----------
+    key : name in tables and code.
+    title : how pages call it.
+    better : "lower", "higher", or "neither" where less is not better in itself.
+    meaning : one line on what it says.
+    low, high : the range of possible values.
+    """
+
+    key: str
+    title: str
+    better: Better
+    meaning: str
+    low: float = 0.0
+    high: float = 1.0
+
+
+_SCORES = (
+    Score("NLL", "NLL", "lower", "Mean surprise at the true label, in nats; punishes sure mistakes hardest.",
+          high=np.inf),
+    Score("Brier", "Brier score", "lower", "Squared distance of the probabilities from the truth, summed over classes.",
+          high=2.0),
+    Score("accuracy", "Accuracy", "higher", "Share of right predictions."),
+    Score("top-5 accuracy", "Top-5 accuracy", "higher", "Share of labels among the five most probable classes."),
+    Score("ECE", "ECE", "lower", "Mean distance of confidence from accuracy in 15 bins of equal width."),
+    Score("ECE equal mass", "ECE, equal mass", "lower",
+          "Mean distance of confidence from accuracy in 15 bins of equal counts."),
+    Score("debiased ECE", "ECE, debiased", "lower", "ECE in bins of equal counts, less what noise alone would give."),
+    Score("MCE", "MCE", "lower", "Distance of confidence from accuracy in the worst of 15 bins; noisy."),
+    Score("gap", "Confidence gap", "lower", "Distance of mean confidence from accuracy; no ECE is below it."),
+    Score("overconfidence", "Overconfidence", "neither", "Mean confidence of the wrong predictions."),
+    Score("underconfidence", "Underconfidence", "neither", "Mean doubt (1 - confidence) of the right predictions."),
+    Score("sharpness", "Sharpness", "neither", "Variance of the confidence; good only where it is calibrated.",
+          high=0.25),
+)  # fmt: skip
+
+SCORES: dict[str, Score] = {score.key: score for score in _SCORES}
+"""The scores by key, in order of display."""
+
+
+def scores(evaluation: Evaluation) -> dict[str, float]:
+    """Values of the scores in ``SCORES`` that the evaluation allows, by key.
+
+    NLL, Brier score and top-5 accuracy are absent where the method gives a confidence only, top-5 accuracy also
+    up to 5 classes. Overconfidence is NaN where nothing is wrong, underconfidence where nothing is right.
+    """
+    values = score_values(statistics_of(evaluation).total)
+    return {key: float(values[key]) for key in SCORES if key in values}

@@ -1,0 +1,44 @@
+"""Scores of probabilities against labels.
+
+All take ``(probs, labels)`` with probs of shape (n, n_classes). Those that look at the predicted class alone
+(accuracy, ECE and its kin, over- and underconfidence, the gap, sharpness) also take the pair
+``(confidence, correct)``, both of shape (n,).
+"""
+
+from calib.metrics.binning import BINNINGS
+from calib.metrics.calibration_error import debiased_ece, ece, mce
+from calib.metrics.classwise import classwise_ece
+from calib.metrics.confidence import (
+    confidence_gap,
+    overconfidence,
+    sharpness,
+    signed_confidence_gap,
+    underconfidence,
+)
+from calib.metrics.intervals import Interval, Resamples, basic_interval, wilson_interval
+from calib.metrics.proper import brier, count_clipped, nll
+from calib.metrics.smooth import smooth_ece
+from calib.metrics.top_k import accuracy, top_k_accuracy
+
+__all__ = [
+    "BINNINGS",
+    "Interval",
+    "Resamples",
+    "accuracy",
+    "basic_interval",
+    "brier",
+    "classwise_ece",
+    "confidence_gap",
+    "count_clipped",
+    "debiased_ece",
+    "ece",
+    "mce",
+    "nll",
+    "overconfidence",
+    "sharpness",
+    "signed_confidence_gap",
+    "smooth_ece",
+    "top_k_accuracy",
+    "underconfidence",
+    "wilson_interval",
+]

@@ -1,0 +1,146 @@
+"""The one binning of the project: pictures, calibration errors and class-wise errors all use it.
+
+A scheme gives ``n_bins + 1`` edges; bin b holds ``edges[b] <= value < edges[b + 1]`` and the last bin its
+upper edge too, so a confidence of exactly 1 lies in the last bin. A new scheme is one function and one
+entry in ``BINNINGS``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from calib.base import CalibrationError
+from calib.metrics.top_label import Bools
+from calib.numerics import Floats, Ints
+
+KMEANS_ITERATIONS = 300
+
+
+def equal_width_edges(values: Floats, n_bins: int) -> Floats:
+    """Bins of equal width on [0, 1]."""
+    return np.linspace(0.0, 1.0, n_bins + 1)
+
+
+def equal_mass_edges(values: Floats, n_bins: int) -> Floats:
+    """Bins that hold about equally many rows.
+
+    Equal values stay together: a cut that would fall inside a run of ties moves to the nearer end of the
+    run, which may leave a bin empty. So the bins depend on the values alone, not on the order of the rows.
+    """
+    ordered = np.sort(values)
+    n = len(ordered)
+    cuts = np.arange(1, n_bins) * n // n_bins
+    at_cut = ordered[cuts]
+    start = np.searchsorted(ordered, at_cut, side="left")
+    end = np.searchsorted(ordered, at_cut, side="right")
+    go_up = (end < n) & ((start == 0) | (end - cuts < cuts - start))
+    inner = ordered[np.where(go_up, np.minimum(end, n - 1), start)]
+    return _with_ends(inner)
+
+
+def kmeans_edges(values: Floats, n_bins: int) -> Floats:
+    """Midpoints between the centres of one-dimensional k-means, started at quantiles of the distinct values.
+
+    On sorted values a cluster is an interval, so Lloyd's steps need only prefix sums; the start makes them
+    deterministic.
+    """
+    ordered = np.sort(values)
+    total = np.concatenate([[0.0], np.cumsum(ordered)])
+    distinct = np.unique(ordered)
+    centres = np.unique(np.quantile(distinct, (np.arange(n_bins) + 0.5) / n_bins, method="nearest"))
+    for _ in range(KMEANS_ITERATIONS):
+        cuts = np.searchsorted(ordered, (centres[1:] + centres[:-1]) / 2)
+        cuts = np.concatenate([[0], cuts, [len(ordered)]])
+        held = np.diff(cuts) > 0
+        moved = np.diff(total[cuts])[held] / np.diff(cuts)[held]
+        if len(moved) == len(centres) and np.array_equal(moved, centres):
+            break
+        centres = moved
+    inner = (centres[1:] + centres[:-1]) / 2
+    # Fewer distinct values than bins: the missing bins are empty ones at the top.
+    return _with_ends(np.concatenate([inner, np.full(n_bins - 1 - len(inner), np.inf)]))
+
+
+def _with_ends(inner: Floats) -> Floats:
+    return np.concatenate([[0.0], np.minimum(inner, 1.0), [1.0]])
+
+
+BINNINGS: dict[str, Callable[[Floats, int], Floats]] = {
+    "equal_width": equal_width_edges,
+    "equal_mass": equal_mass_edges,
+    "kmeans": kmeans_edges,
+}
+"""Name of a scheme -> function of (values, n_bins) that gives the ``n_bins + 1`` edges."""
+
+
+def bin_edges(values: Floats, n_bins: int, binning: str) -> Floats:
+    """Edges of a scheme, shape (n_bins + 1,), from 0 to 1.
+
+    Raises
+    ------
+    CalibrationError
+        For a scheme that does not exist or fewer than one bin.
+    """
+    if binning not in BINNINGS:
+        raise CalibrationError(f"There is no binning {binning!r}; choose from {', '.join(BINNINGS)}.")
+    if int(n_bins) != n_bins or n_bins < 1:
+        raise CalibrationError(f"n_bins={n_bins!r} must be a whole number of at least 1.")
+    return BINNINGS[binning](values, int(n_bins))
+
+
+def bin_index(values: Floats, edges: Floats) -> Ints:
+    """Number of the bin of each value, in [0, len(edges) - 1)."""
+    return np.searchsorted(edges[1:-1], values, side="right")
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """Means over bins, all bins kept, the empty ones as NaN.
+
+    Attributes
+    ----------
+    edges : (n_bins + 1,) float array
+    index : (n,) bin of each row.
+    count : (n_bins,) rows in each bin.
+    value : (n_bins,) mean value (confidence) of each bin.
+    outcome : (n_bins,) mean outcome (accuracy) of each bin.
+    """
+
+    edges: Floats
+    index: Ints
+    count: Ints
+    value: Floats
+    outcome: Floats
+
+    @property
+    def held(self) -> Ints:
+        """Numbers of the bins that are not empty."""
+        return np.flatnonzero(self.count)
+
+    @property
+    def gap(self) -> Floats:
+        """Mean value minus mean outcome of the bins that are not empty; positive is overconfident."""
+        return (self.value - self.outcome)[self.held]
+
+    @property
+    def weight(self) -> Floats:
+        """Share of the rows in each bin that is not empty."""
+        return self.count[self.held] / self.count.sum()
+
+
+def bins_of(values: Floats, outcomes: Bools, n_bins: int, binning: str) -> Bins:
+    """Bin values and average values and outcomes in each bin."""
+    edges = bin_edges(values, n_bins, binning)
+    index = bin_index(values, edges)
+    count = np.bincount(index, minlength=len(edges) - 1)
+    rows = np.where(count, count, np.nan)
+    return Bins(
+        edges=edges,
+        index=index,
+        count=count,
+        value=np.bincount(index, weights=values, minlength=len(count)) / rows,
+        outcome=np.bincount(index, weights=outcomes, minlength=len(count)) / rows,
+    )

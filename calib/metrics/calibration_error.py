@@ -1,0 +1,132 @@
+"""Expected calibration error in its conventions, and the debiased estimator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calib.base import CalibrationError
+from calib.metrics.binning import Bins, bin_index, bins_of
+from calib.metrics.top_label import Bools, top_label
+from calib.numerics import Floats
+
+
+def norm_of_gaps(gap: Floats, weight: Floats, norm: float) -> float:
+    """Weighted p-norm ``(sum_b w_b |gap_b|^p)^(1/p)``; the largest gap for ``norm=inf``."""
+    if not norm >= 1:
+        raise CalibrationError(f"norm={norm!r} must be at least 1: 1 and 2 are usual, inf is the largest gap.")
+    size = np.abs(gap)
+    if np.isinf(norm):
+        return float(size.max())
+    return float((weight @ size**norm) ** (1.0 / norm))
+
+
+def ece(
+    probs: Any,
+    labels: Any,
+    n_bins: int = 15,
+    norm: float = 1,
+    binning: str = "equal_width",
+    convention: str | None = None,
+    n_classes: int | None = None,
+) -> float:
+    """Expected calibration error of the predicted class.
+
+    ``(sum_b count_b / n * |mean confidence_b - accuracy_b|^norm)^(1/norm)`` over the bins that are not
+    empty (Guo et al. 2017, eq. 3, for norm 1; Wenger et al. 2020, eq. 2).
+
+    Parameters
+    ----------
+    probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+    n_bins : number of bins.
+    norm : 1, 2 or ``inf`` (the largest gap of any bin, also called MCE).
+    binning : "equal_width" on [0, 1], "equal_mass" or "kmeans".
+    convention : None, or "gpcalib" for the numbers in the tables of Wenger et al. 2020: equal-width bins on
+        [1/K, 1], fixed centres in place of mean confidences, and no root for norm 2.
+    n_classes : K of the gpcalib convention where only the pair (confidence, correct) is given.
+
+    Raises
+    ------
+    CalibrationError
+        For unknown options or arrays that do not fit together.
+    """
+    if convention not in (None, "gpcalib"):
+        raise CalibrationError(f"There is no convention {convention!r}; choose None or 'gpcalib'.")
+    confidence, correct = top_label(probs, labels)
+    if convention is None:
+        bins = bins_of(confidence, correct, n_bins, binning)
+        return norm_of_gaps(bins.gap, bins.weight, norm)
+    if binning != "equal_width":
+        raise CalibrationError("The gpcalib convention has equal-width bins; leave `binning` as it is.")
+    if np.ndim(probs) == 2:
+        n_classes = np.shape(probs)[1]
+    if n_classes is None:
+        raise CalibrationError("The gpcalib convention needs n_classes beside a pair (confidence, correct).")
+    return _gpcalib_ece(confidence, correct, n_bins, norm, n_classes)
+
+
+def _gpcalib_ece(confidence: Floats, correct: Bools, n_bins: int, norm: float, n_classes: int) -> float:
+    """The convention of GPcalib's own tables (Wenger et al. 2020, as in the authors' public code).
+
+    The centres are half a bin of a grid on [0, 1] inside the ends, not the middles of the bins on [1/K, 1].
+    """
+    low = 1.0 / n_classes
+    index = bin_index(confidence, np.linspace(low, 1.0, n_bins + 1))
+    count = np.bincount(index, minlength=n_bins)
+    held = np.flatnonzero(count)
+    accuracy = np.bincount(index, weights=correct, minlength=n_bins)[held] / count[held]
+    centres = np.linspace(low + 0.5 / n_bins, 1.0 - 0.5 / n_bins, n_bins)[held]
+    error = norm_of_gaps(accuracy - centres, count[held] / count.sum(), norm)
+    return error if np.isinf(norm) else error**norm
+
+
+def mce(probs: Any, labels: Any, n_bins: int = 15, binning: str = "equal_width") -> float:
+    """Maximum calibration error: the largest gap of any bin, :func:`ece` with ``norm=inf``."""
+    return ece(probs, labels, n_bins=n_bins, norm=np.inf, binning=binning)
+
+
+def debiased_ece(probs: Any, labels: Any, n_bins: int = 15, norm: float = 1, binning: str = "equal_mass") -> float:
+    """Calibration error with the upward bias of finite bins removed (Kumar, Liang and Ma 2019, section 5).
+
+    The accuracy of a bin is noisy, and a norm turns noise into error: a perfect model scores above 0.
+    Norm 2 subtracts the unbiased estimate of that noise from every squared gap. Norm 1 subtracts the
+    expected excess under a normal approximation of each bin's accuracy, in closed form where the authors' code
+    draws samples. Both are cut off at 0.
+
+    Parameters
+    ----------
+    probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+    n_bins, binning : as in :func:`ece`.
+    norm : 1 or 2.
+    """
+    return debiased_norm(bins_of(*top_label(probs, labels), n_bins, binning), norm)
+
+
+def debiased_norm(bins: Bins, norm: float) -> float:
+    """Debiased norm of the gaps of ``bins``; see :func:`debiased_ece`."""
+    if norm not in (1, 2):
+        raise CalibrationError(f"norm={norm!r}: the debiased error exists for norm 1 and 2.")
+    held = bins.held
+    error = debiased_error(bins.gap, bins.outcome[held], bins.count[held].astype(float), bins.weight, norm)
+    return float(error)
+
+
+def debiased_error(gap: Floats, accuracy: Floats, count: Floats, weight: Floats, norm: float = 1) -> Floats:
+    """Debiased error from statistics per bin, reduced over the last axis; bins of count 0 must have weight 0."""
+    spread = accuracy * (1.0 - accuracy)
+    if norm == 2:
+        # A bin of one row says nothing about its own noise; all of its squared gap may be noise.
+        noise = np.where(count > 1, spread / np.maximum(count - 1.0, 1.0), gap**2)
+        return np.sqrt(np.maximum(np.sum(weight * (gap**2 - noise), axis=-1), 0.0))
+    deviation = np.sqrt(spread / np.maximum(count, 1.0))
+    return np.maximum(np.sum(weight * (2.0 * np.abs(gap) - _mean_abs_normal(gap, deviation)), axis=-1), 0.0)
+
+
+def _mean_abs_normal(mean: Floats, deviation: Floats) -> Floats:
+    """``E|X|`` for normal X: the mean of the folded normal distribution."""
+    from scipy.special import erf
+
+    ratio = np.abs(mean) / np.maximum(deviation, np.finfo(float).tiny)
+    ratio = np.minimum(ratio, 40.0)  # beyond it the excess is 0 in double precision
+    return deviation * np.sqrt(2.0 / np.pi) * np.exp(-0.5 * ratio**2) + np.abs(mean) * erf(ratio / np.sqrt(2.0))

@@ -1,0 +1,123 @@
+"""Intervals: Wilson for proportions, the bootstrap for everything else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.numerics import Floats, Ints
+
+MAX_GROUPS = 2000
+"""Above this many rows the bootstrap resamples random groups of rows; see :class:`Resamples`."""
+
+
+class Interval(NamedTuple):
+    """An estimate with its interval; ``low <= value <= high``, all NaN where it does not exist."""
+
+    value: float
+    low: float
+    high: float
+
+
+def wilson_interval(count_right: npt.ArrayLike, count: npt.ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
+    """Wilson's score interval of a proportion (Wilson 1927).
+
+    It stays inside [0, 1] and does not collapse when all are right or all are wrong. Counts of 0 give (0, 1).
+    For the mean of values in [0, 1] give their sum as ``count_right``: the interval is then conservative, because
+    no such variable varies more than a coin of the same mean.
+
+    Parameters
+    ----------
+    count_right, count : numbers or arrays of the same shape, ``0 <= count_right <= count``.
+    level : coverage, between 0 and 1.
+
+    Returns
+    -------
+    (low, high) : float arrays of that shape
+    """
+    right, n = np.asarray(count_right, dtype=float), np.asarray(count, dtype=float)
+    z2 = NormalDist().inv_cdf(0.5 + level / 2.0) ** 2
+    share = right / np.maximum(n, 1.0)
+    centre = (right + z2 / 2.0) / (n + z2)
+    half = np.sqrt(z2 * n * share * (1.0 - share) + z2**2 / 4.0) / (n + z2)
+    # Rounding must not push an exact 0 or 1 outside its own interval.
+    low = np.where(n > 0, np.clip(centre - half, 0.0, share), 0.0)
+    high = np.where(n > 0, np.clip(centre + half, share, 1.0), 1.0)
+    return low, high
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """A partition of rows, and sums over its groups.
+
+    Attributes
+    ----------
+    group : (n,) number of each row's group.
+    n_groups : number of groups.
+    """
+
+    group: Ints
+    n_groups: int
+
+    def sums(self, values: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
+        """Sums of (n,) values over each group, shape (n_groups,); row counts for None."""
+        return np.bincount(self.group, weights=values, minlength=self.n_groups)
+
+    def sums_by(self, index: Ints, n_index: int, values: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
+        """Sums over each group and each value of ``index``, shape (n_groups, n_index); row counts for None."""
+        cell = self.group * n_index + index
+        return np.bincount(cell, weights=values, minlength=self.n_groups * n_index).reshape(self.n_groups, n_index)
+
+
+class Resamples:
+    """Bootstrap resamples of n rows that many statistics share, so that their differences are paired.
+
+    A resample is a vector of how often each row is drawn, so sums over resampled rows are one matrix
+    product. Above ``MAX_GROUPS`` rows, random groups of equal size (to one row) are resampled in place of rows: for
+    sums of independent rows this has the same variance, known from 2000 groups to 2 %, and costs the same for any n.
+
+    Parameters
+    ----------
+    n : number of rows.
+    n_resamples : number of resamples.
+    random_state : seed.
+    """
+
+    def __init__(self, n: int, n_resamples: int = 1000, random_state: int = 0):
+        generator = np.random.default_rng(random_state)
+        self.n = n
+        n_groups = min(n, MAX_GROUPS)
+        self.groups = Groups(generator.permutation(np.arange(n) % n_groups), n_groups)
+        self.counts: Floats = np.empty((n_resamples, n_groups))
+        for row in self.counts:
+            row[:] = np.bincount(generator.integers(n_groups, size=n_groups), minlength=n_groups)
+
+    def resample(self, group_sums: npt.NDArray[Any]) -> Floats:
+        """Sums in every resample, shape (n_resamples, ...), from sums per group, shape (n_groups, ...)."""
+        flat = group_sums.reshape(self.groups.n_groups, -1).astype(float)
+        return (self.counts @ flat).reshape(len(self.counts), *group_sums.shape[1:])
+
+
+def basic_interval(
+    estimate: float, resampled: Floats, level: float = 0.95, low: float = -np.inf, high: float = np.inf
+) -> Interval:
+    """Basic bootstrap interval ``2 * estimate - quantiles``, stretched to hold the estimate, cut to [low, high].
+
+    A calibration error is biased upwards, and its bootstrap values again by as much, so that a percentile
+    interval can lie wholly above the estimate. The basic interval reflects them to below it, which is
+    where the truth lies. Resamples in which the statistic does not exist (NaN) are left out.
+    """
+    known = resampled[np.isfinite(resampled)]
+    if not np.isfinite(estimate) or not len(known):
+        return Interval(float("nan"), float("nan"), float("nan"))
+    tail = (1.0 - level) / 2.0
+    bottom, top = np.quantile(known, [tail, 1.0 - tail])
+    return Interval(
+        float(estimate),
+        float(max(low, min(estimate, 2.0 * estimate - top))),
+        float(min(high, max(estimate, 2.0 * estimate - bottom))),
+    )

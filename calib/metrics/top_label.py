@@ -1,0 +1,71 @@
+"""What a classifier says about its own prediction: the pair (confidence, correct)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.base import CalibrationError, argmax_with_ties, check_labels
+from calib.numerics import Floats
+
+Bools = npt.NDArray[np.bool_]
+
+
+def top_label(probs: Any, labels: Any, ranking: Any = None) -> tuple[Floats, Bools]:
+    """Confidence in the predicted class and whether the prediction is right.
+
+    Parameters
+    ----------
+    probs : (n, n_classes) probabilities with (n,) integer ``labels``; or (n,) confidences with (n,) booleans
+        that say whether each prediction was right, for methods that give a confidence only.
+    labels : see ``probs``.
+    ranking : (n, n_classes) second key among equal probabilities (the raw logits); without it, and where it is
+        equal too, the lower class is predicted.
+
+    Returns
+    -------
+    (confidence, correct) : (n,) float64 and (n,) booleans
+
+    Raises
+    ------
+    CalibrationError
+        If the arrays do not fit together or there are no rows.
+    """
+    array = np.asarray(probs)
+    if array.ndim == 1:
+        return check_pair(array, labels)
+    array = check_probs(array)
+    labels = check_labels(labels, array.shape)
+    predicted = np.argmax(array, axis=1) if ranking is None else argmax_with_ties(array, np.asarray(ranking))
+    confidence = np.take_along_axis(array, predicted[:, None], axis=1)[:, 0]
+    return confidence.astype(np.float64), predicted == labels
+
+
+def check_pair(confidence: Floats, correct: Any) -> tuple[Floats, Bools]:
+    """The pair (confidence, correct) as float64 and booleans, each of shape (n,)."""
+    right = np.asarray(correct)
+    if right.shape != confidence.shape:
+        raise CalibrationError(
+            f"Confidences have shape {confidence.shape}, so `correct` must have it too; got {right.shape}."
+        )
+    if not len(confidence):
+        raise CalibrationError("There are no rows to score.")
+    if right.dtype.kind != "b" and not np.isin(right, (0, 1)).all():
+        raise CalibrationError(
+            "Beside one confidence per row, give True or False for each row (was the prediction right?), not labels."
+        )
+    return confidence.astype(np.float64, copy=False), right.astype(bool, copy=False)
+
+
+def check_probs(probs: Any) -> Floats:
+    """Probabilities of shape (n, n_classes) with at least one row, never copied."""
+    array = np.asarray(probs)
+    if array.ndim != 2 or array.shape[1] < 2:
+        raise CalibrationError(
+            f"Probabilities must have shape (n, n_classes) with at least 2 classes; got {array.shape}."
+        )
+    if not len(array):
+        raise CalibrationError("There are no rows to score.")
+    return array
