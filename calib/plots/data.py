@@ -1,18 +1,54 @@
-"""The numbers behind a figure, as a table people can take away."""
+"""The numbers behind a figure: attached to its traces, shown on hover, and given away as a table.
+
+Axes may be transformed and bands are polygons, so a trace's x and y are not what people want to take home. Each
+trace that shows data therefore carries its numbers in their natural units in ``customdata``, named in ``meta``.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import plotly.graph_objects as go
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def figure_data(fig: go.Figure) -> pd.DataFrame:
-    """Everything the figure's data traces show: columns ``trace``, ``x``, ``y`` and what hovering adds.
+def carry(**columns: Any) -> dict[str, Any]:
+    """Arguments that make a trace carry named columns, in the order given (``_`` is read as a space).
 
-    Guides, shades and bands are layout and left out.
+    Numbers are rounded to six significant digits and sent as plain lists: typed arrays would come back from
+    selection events as dictionaries.
     """
-    raise NotImplementedError
+    names = [name.replace("_", " ") for name in columns]
+    rows = [list(row) for row in zip(*(_short(values) for values in columns.values()), strict=True)]
+    return {"customdata": rows, "meta": {"columns": names}}
+
+
+def figure_data(fig: go.Figure) -> pd.DataFrame:
+    """Everything the figure's data traces show, one row per point.
+
+    Returns
+    -------
+    DataFrame with the column ``trace`` and one column per named quantity, empty where a trace has no such
+    quantity. Guides, shades and bands are left out.
+    """
+    import pandas as pd
+
+    tables = [
+        pd.DataFrame(list(trace.customdata), columns=trace.meta["columns"]).assign(trace=trace.name)
+        for trace in fig.data
+        if trace.meta is not None and trace.customdata is not None and len(trace.customdata)
+    ]
+    if not tables:
+        return pd.DataFrame({"trace": []})
+    table = pd.concat(tables, ignore_index=True)
+    return table[["trace", *(column for column in table.columns if column != "trace")]]
+
+
+def _short(values: Any) -> list[Any]:
+    array = np.asarray(values)
+    if array.dtype.kind == "f":
+        return [float(f"{value:.6g}") if np.isfinite(value) else None for value in array]
+    return array.tolist()

@@ -9,15 +9,14 @@ from html import escape
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.numerics import Floats
 from calib.registry import METHODS
 
 # Okabe and Ito's colour-blind-safe palette after a grey for the raw model. Their orange and sky blue are darkened
 # and their yellow and black left out, so that each colour has a contrast of 3 on white and on #0e1117;
 # the later ones fill the gaps between the hues, and marker and dash tell apart what the hue does not.
 COLORS = (
-    "#7A8394", "#0072B2", "#009E73", "#D55E00", "#CC79A7", "#B87F00",
-    "#3A93C9", "#8C6BD8", "#7D8B00", "#D6457F", "#008B9A", "#B0662F",
+    "#7A8394", "#0072B2", "#009E73", "#D55E00", "#CC79A7", "#B57F00",
+    "#3F97CE", "#8C6BD8", "#7D8B00", "#D6457F", "#008B9A", "#B0662F",
 )  # fmt: skip
 # 13 symbols and 5 dashes share no factor with 12 colours: the first repetition of a whole style is far away.
 SYMBOLS = (
@@ -120,9 +119,3 @@ def three_digits(value: float) -> str:
         return "0"
     digits = max(0, 2 - int(np.floor(np.log10(abs(value)))))
     return f"{value:,.{digits}f}" if digits < 9 else f"{value:.2e}"
-
-
-def logit(probability: Floats | float, limits: Limits) -> Floats:
-    """Log-odds of probabilities after clipping to ``limits``, the ends of a logit-scaled axis."""
-    clipped = np.clip(probability, *limits)
-    return np.log(clipped) - np.log1p(-clipped)
