@@ -69,7 +69,8 @@ class LocalExecutor:
             "fast": queue.SimpleQueue(),
             "slow": queue.SimpleQueue(),
         }
-        lanes: list[Lane] = [*("fast" for _ in range(n_fast)), "slow"]
+        lanes: list[Lane] = ["slow"]
+        lanes.extend("fast" for _ in range(n_fast))
         self._workers = [LocalWorker(self._lanes[lane], grace, idle_seconds, python_path) for lane in lanes]
         self._closed = False
         self._lock = threading.Lock()

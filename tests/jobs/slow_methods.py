@@ -67,11 +67,35 @@ def counts(*, file, **_):
     time.sleep(0.2)
 
 
+def loaded(*, name, **_):
+    """Fails unless a module has been imported before."""
+    if name not in sys.modules:
+        raise CalibrationError(f"{name} is not loaded.")
+
+
+def starts_tensorflow(**_):
+    import tensorflow  # noqa: F401
+
+    time.sleep(60)
+
+
 def pid(*, data, callback):
     return os.getpid()
 
 
 BAD = {
     function.__name__: function
-    for function in (steps, deaf, refuses, breaks, exits, dies, prints, imports_tensorflow, counts)
+    for function in (
+        steps,
+        deaf,
+        refuses,
+        breaks,
+        exits,
+        dies,
+        prints,
+        imports_tensorflow,
+        counts,
+        loaded,
+        starts_tensorflow,
+    )
 }
