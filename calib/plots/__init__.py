@@ -1,1 +1,6 @@
 """Pictures: a small frozen dataclass in, a plotly figure out. Nothing is computed here but layout."""
+
+from calib.plots.data import figure_data
+from calib.plots.style import alt_text, method_style
+
+__all__ = ["alt_text", "figure_data", "method_style"]

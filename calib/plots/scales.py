@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Scale = Literal["linear", "logit"]
 
 PROBABILITY_ENDS: Limits = (0.0, 1.0)
-_LOGIT_TICKS = (0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999)
+LOGIT_TICKS = (0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999)
 _LOGIT_LOWS = (0.4, 0.2, 0.08, 0.03, 0.008, 0.0008)
 _LOGIT_HIGH = 0.9995
 
@@ -25,6 +25,11 @@ def logit_ends(probabilities: Floats) -> Limits:
     positive = probabilities[probabilities > 0]
     lowest = positive.min() if positive.size else _LOGIT_LOWS[0]
     return next((end for end in _LOGIT_LOWS if end <= lowest), _LOGIT_LOWS[-1]), _LOGIT_HIGH
+
+
+def logit(probability: float) -> float:
+    """Log-odds of a probability strictly between 0 and 1."""
+    return float(np.log(probability) - np.log1p(-probability))
 
 
 def on_scale(probability: Floats, scale: Scale, limits: Limits) -> Floats:
@@ -50,7 +55,7 @@ def probability_axis(scale: Scale, limits: Limits) -> dict[str, Any]:
     low, high = on_scale(np.array(limits), scale, limits)
     if scale == "linear":
         return {"range": [low, high], "dtick": 0.2, "tick0": 0}
-    ticks = [tick for tick in _LOGIT_TICKS if limits[0] <= tick <= limits[1]]
+    ticks = [tick for tick in LOGIT_TICKS if limits[0] <= tick <= limits[1]]
     text = [f"{tick:g}" for tick in ticks]
     return {"range": [low, high], "tickvals": on_scale(np.array(ticks), scale, limits), "ticktext": text}
 

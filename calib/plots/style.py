@@ -118,4 +118,4 @@ def three_digits(value: float) -> str:
     if value == 0:
         return "0"
     digits = max(0, 2 - int(np.floor(np.log10(abs(value)))))
-    return f"{value:,.{digits}f}" if digits < 9 else f"{value:.2e}"
+    return (f"{value:,.{digits}f}" if digits < 9 else f"{value:.2e}").replace("-", "−")
