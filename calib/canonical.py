@@ -89,6 +89,32 @@ def to_canonical(outputs: Any, kind: Kind, floor: float | None = None) -> Floats
     return _raise_zeros(array, floor)
 
 
+def check_values(outputs: Any, kind: Kind) -> None:
+    """Raise :class:`CalibrationError` where outputs cannot be of the kind they are said to be.
+
+    For predicting; loading a file says more about the same troubles, as findings.
+    """
+    array = np.asarray(outputs)
+    array = array.reshape(len(array), -1)
+    bad = np.isnan(array) | (np.isposinf(array) if kind == "log_probabilities" else np.isinf(array))
+    if bad.any():
+        raise CalibrationError(f"{int(bad.any(axis=1).sum()):,} of {len(array):,} rows hold NaN or infinite values.")
+    if not array.size:
+        return
+    low, high = float(array.min()), float(array.max())
+    if kind in ("probabilities", "binary_probability") and (low < 0 or high > 1):
+        raise CalibrationError(
+            f"Probabilities are expected, but the values run from {low:.4g} to {high:.4g}; apply the softmax the "
+            "calibration data had, or export a calibrator fitted on logits."
+        )
+    if kind == "log_probabilities" and high > 1e-3:
+        raise CalibrationError(f"Log-probabilities are never positive, but the largest value is {high:.4g}.")
+    if kind == "logits" and len(array) > 1 and low >= 0 and np.abs(array.sum(axis=1) - 1).max() < 1e-3:
+        raise CalibrationError(
+            "Logits are expected, but every row sums to one like probabilities; pass the values before the softmax."
+        )
+
+
 def _one_column(array: Floats) -> Floats:
     if array.ndim == 1:
         return array

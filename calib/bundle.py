@@ -1,0 +1,76 @@
+"""A zip that works wherever Python and NumPy are: the calibrator, its model card, a script and the code it needs."""
+
+from __future__ import annotations
+
+import ast
+import io
+import zipfile
+from pathlib import Path
+
+from calib import runtime
+from calib.model_card import model_card
+from calib.registry import METHODS
+from calib.runtime import ExportedCalibrator, to_record
+
+PACKAGE = Path(runtime.__file__).parent
+
+_OLDEST = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that equal content gives equal bytes
+
+
+def bundle_bytes(exported: ExportedCalibrator, pickled: bytes) -> bytes:
+    """The bytes of the zip.
+
+    Parameters
+    ----------
+    exported : the calibrator.
+    pickled : its pickle, which travels along for those who prefer one file.
+    """
+    text, arrays = to_record(exported)
+    files = {
+        "MODEL_CARD.md": model_card(exported).encode(),
+        "calibrator.json": text.encode(),
+        "calibrator.npz": arrays,
+        "calibrator.pkl": pickled,
+        "predict.py": (PACKAGE / "predict_file.py").read_bytes(),
+    }
+    for module in needed_modules(exported.method):
+        source = _source(module)
+        files[f"calib/{source.relative_to(PACKAGE).as_posix()}"] = source.read_bytes()
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as bundle:
+        for name, content in sorted(files.items()):
+            member = zipfile.ZipInfo(name, _OLDEST)
+            member.compress_type = zipfile.ZIP_DEFLATED
+            member.external_attr = 0o644 << 16
+            bundle.writestr(member, content)
+    return buffer.getvalue()
+
+
+def needed_modules(method: str) -> list[str]:
+    """Modules of calib that predicting with a method loads, found by following module-level imports."""
+    pending = ["calib", "calib.runtime", f"calib.calibrators.{METHODS[method].where.partition(':')[0]}"]
+    found: set[str] = set()
+    while pending:
+        module = pending.pop()
+        if module in found:
+            continue
+        found.add(module)
+        parent = module.rpartition(".")[0]
+        pending += ([parent] if parent else []) + _imports(module)
+    return sorted(found)
+
+
+def _imports(module: str) -> list[str]:
+    tree = ast.parse(_source(module).read_text(encoding="utf-8"))
+    names: list[str] = []
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return [name for name in names if name.split(".")[0] == "calib" and _source(name).is_file()]
+
+
+def _source(module: str) -> Path:
+    path = PACKAGE.joinpath(*module.split(".")[1:])
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")

@@ -1,0 +1,108 @@
+"""Calibrate a file of a model's outputs from the command line; needs NumPy alone.
+
+    python predict.py outputs.npy --out calibrated.npz
+
+Reads ``.npy``, ``.npz`` (the one array of fitting shape, or ``--key``) and ``.csv`` (a header is allowed, a
+column of labels is left out). Writes ``.npz`` (probabilities, predicted, confidence), ``.npy`` or ``.csv``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from calib import runtime
+from calib.base import CalibrationError
+from calib.numerics import Floats
+
+_LABELS = {"label", "labels", "y", "target", "ground_truth", "class"}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit status."""
+    parser = argparse.ArgumentParser(description="Calibrate a file of a model's outputs.")
+    parser.add_argument("outputs", type=Path, help=".npy, .npz or .csv of what the model wrote out")
+    parser.add_argument("--out", type=Path, default=Path("calibrated.npz"), help=".npz, .npy or .csv to write")
+    parser.add_argument("--key", help="name of the array in an .npz")
+    parser.add_argument("--calibrator", type=Path, default=Path(__file__).with_name("calibrator.npz"))
+    given = parser.parse_args(arguments)
+    try:
+        calibrator = runtime.load(given.calibrator)
+        logits = calibrator.to_logits(read_outputs(given.outputs, given.key))
+        write_probabilities(given.out, calibrator, logits)
+    except (CalibrationError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"Wrote {len(logits):,} rows of calibrated probabilities to {given.out}.")
+    return 0
+
+
+def read_outputs(path: Path, key: str | None = None) -> Floats:
+    """A model's outputs from ``.npy``, ``.npz`` or ``.csv``; nothing is unpickled."""
+    suffix = path.suffix.lower()
+    if suffix == ".csv":
+        return _read_csv(path)
+    if suffix not in (".npy", ".npz"):
+        raise CalibrationError(f"{path.name} is not a .npy, .npz or .csv file.")
+    try:
+        loaded = np.load(path, allow_pickle=False)
+        if suffix == ".npy":
+            return loaded
+        with loaded:
+            return loaded[key or _only_key(path, {name: loaded[name] for name in loaded.files})]
+    except (ValueError, EOFError, KeyError) as error:
+        raise CalibrationError(f"{path.name} could not be read: {error}") from None
+
+
+def write_probabilities(path: Path, calibrator: runtime.ExportedCalibrator, logits: Floats) -> None:
+    """Write calibrated probabilities in the format the suffix names."""
+    probs = calibrator.predict_proba(logits)
+    suffix = path.suffix.lower()
+    if suffix == ".npy":
+        np.save(path, probs)
+    elif suffix == ".csv":
+        with path.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerow(calibrator.class_names)
+            np.savetxt(file, probs, delimiter=",", fmt="%.17g")
+    elif suffix == ".npz":
+        predicted = calibrator.predict(logits)
+        np.savez(path, probabilities=probs, predicted=predicted, confidence=calibrator.predict_confidence(logits))
+    else:
+        raise CalibrationError(f"{path.name}: write to .npz, .npy or .csv.")
+
+
+def _only_key(path: Path, arrays: dict[str, np.ndarray]) -> str:
+    floats = [name for name, array in arrays.items() if array.dtype.kind == "f"]
+    if len(floats) == 1:
+        return floats[0]
+    raise CalibrationError(f"{path.name} holds {', '.join(arrays) or 'nothing'}; name the outputs with --key.")
+
+
+def _read_csv(path: Path) -> Floats:
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        rows = [row for row in csv.reader(file) if row]
+    if not rows:
+        raise CalibrationError(f"{path.name} is empty.")
+    try:
+        [float(cell) for cell in rows[0]]
+        header: list[str] = []
+    except ValueError:
+        header, rows = rows[0], rows[1:]
+    kept = (
+        [i for i, name in enumerate(header) if name.strip().lower() not in _LABELS] if header else range(len(rows[0]))
+    )
+    try:
+        return np.array([[float(row[i]) for i in kept] for row in rows]).reshape(len(rows), len(kept))
+    except (ValueError, IndexError) as error:
+        raise CalibrationError(
+            f"{path.name} holds a cell that is not a number or a row that is too short: {error}."
+        ) from None
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

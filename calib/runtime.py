@@ -1,0 +1,233 @@
+"""Predict with an exported calibrator: this module and all it loads need NumPy alone.
+
+Two kinds of files hold the same record. ``.npz`` with a ``.json`` beside it is data only and safe to load
+from anywhere; a ``.pkl`` is one convenient file, but unpickling can run code, so load only pickles you trust.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import pickle
+import zipfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from calib.base import CalibrationError, Calibrator
+from calib.canonical import KINDS, Kind, check_values, to_canonical
+from calib.flat_state import flatten, unflatten
+from calib.numerics import Floats, Ints
+from calib.registry import calibrator as make_calibrator
+from calib.registry import registry_name
+
+FORMAT = 1
+"""Version of the record; raised when an older calib could not read a newer file."""
+
+_LARGEST = 2**30  # bytes of unpacked arrays; a fitted calibrator has megabytes
+
+
+@dataclass(eq=False)
+class ExportedCalibrator:
+    """A fitted calibrator with all that is needed to use it far from where it was fitted.
+
+    Attributes
+    ----------
+    calibrator : the fitted calibrator itself.
+    kind : what the model writes out, see :data:`calib.canonical.Kind`.
+    floor : the probability that stands for an exact zero, as in the calibration data; None if it had none.
+    class_names : one name per class.
+    metadata : what else was recorded: data hash, scores, versions, notes.
+    """
+
+    calibrator: Calibrator
+    kind: Kind = "logits"
+    floor: float | None = None
+    class_names: tuple[str, ...] = ()
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.calibrator.fitted:
+            raise CalibrationError(f"This {type(self.calibrator).__name__} is not fitted yet; fit it, then export it.")
+        if self.kind not in KINDS:
+            raise CalibrationError(f"Unknown kind of outputs {self.kind!r}; it is one of {', '.join(KINDS)}.")
+        self.metadata = _without_arrays(self.metadata)
+        self.class_names = tuple(map(str, self.class_names)) or tuple(str(k) for k in range(self.n_classes))
+        if len(self.class_names) != self.n_classes:
+            raise CalibrationError(f"{len(self.class_names)} class names were given for {self.n_classes} classes.")
+        if self.kind.startswith("binary") and self.n_classes != 2:
+            raise CalibrationError(
+                f"Outputs of kind {self.kind!r} have 2 classes; the calibrator has {self.n_classes}."
+            )
+
+    @property
+    def method(self) -> str:
+        """Registry name of the method."""
+        name = registry_name(self.calibrator)
+        if name is None:
+            raise CalibrationError(f"{type(self.calibrator).__name__} is not a registered method and has no export.")
+        return name
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Hyper-parameters by name."""
+        return self.calibrator.get_params()
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.calibrator.n_classes_
+
+    def calibrate(self, outputs: Any) -> Floats:
+        """Calibrated probabilities, shape (n, n_classes), for a model's outputs as they were uploaded."""
+        return self.calibrator.predict_proba(self.to_logits(outputs))
+
+    def predict_proba(self, logits: Any) -> Floats:
+        """Calibrated probabilities for canonical logits, shape (n, n_classes); see :meth:`to_logits`."""
+        return self.calibrator.predict_proba(self._canonical(logits))
+
+    def predict(self, logits: Any) -> Ints:
+        """Most probable class of each row of canonical logits, shape (n,)."""
+        return self.calibrator.predict(self._canonical(logits))
+
+    def predict_confidence(self, logits: Any, **extras: Any) -> Floats:
+        """Confidence in the predicted class for canonical logits, shape (n,); extras as the method needs."""
+        return self.calibrator.predict_confidence(self._canonical(logits), **extras)
+
+    def to_logits(self, outputs: Any) -> Floats:
+        """Canonical logits, shape (n, n_classes), for a model's outputs of the recorded kind.
+
+        Raises
+        ------
+        CalibrationError
+            If the outputs cannot be of that kind: a wrong shape, NaN, or values outside its range.
+        """
+        logits = to_canonical(outputs, self.kind, self.floor)
+        if logits.shape[1] != self.n_classes:
+            raise CalibrationError(
+                f"The outputs have {logits.shape[1]} columns; {self.n_classes} classes were calibrated."
+            )
+        check_values(outputs, self.kind)
+        return logits
+
+    def _canonical(self, logits: Any) -> Any:
+        # Logarithms of probabilities are never positive, so positive values up to 1 were meant for calibrate().
+        array = np.asarray(logits)
+        if self.kind in ("probabilities", "log_probabilities", "binary_probability") and array.size:
+            low, high = array.min(), array.max()
+            if low >= 0 and 0 < high <= 1:
+                raise CalibrationError(
+                    "These values lie between 0 and 1 like probabilities, but logits are expected here; "
+                    "use calibrate(outputs), or predict_proba(to_logits(outputs))."
+                )
+        return logits
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        text, arrays = to_record(self)
+        return _from_pickle, ({"format": FORMAT, "method": self.method, "record": text, "arrays": arrays},)
+
+
+def to_record(exported: ExportedCalibrator) -> tuple[str, bytes]:
+    """The JSON text and the npz bytes that together hold an exported calibrator; equal content, equal bytes."""
+    outline, arrays = flatten(exported.calibrator.get_state())
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, allow_pickle=False, **arrays)
+    record = {
+        "format": FORMAT,
+        "method": exported.method,
+        "params": flatten(exported.params)[0],
+        "kind": exported.kind,
+        "floor": exported.floor,
+        "class_names": list(exported.class_names),
+        "state": outline,
+        "metadata": exported.metadata,
+    }
+    record["sha256"] = _digest(record, buffer.getvalue())
+    return json.dumps(record, indent=1, ensure_ascii=False), buffer.getvalue()
+
+
+def from_record(text: str, arrays: bytes) -> ExportedCalibrator:
+    """Undo :func:`to_record`; nothing is unpickled.
+
+    Raises
+    ------
+    CalibrationError
+        If the record was made by a newer calib, is damaged, or does not fit this version.
+    """
+    try:
+        record = json.loads(text)
+        newest = int(record["format"])
+    except (ValueError, KeyError, TypeError):
+        raise CalibrationError(
+            "This is not a calibrator's record: its JSON is damaged or is of another program."
+        ) from None
+    if newest > FORMAT:
+        raise CalibrationError(
+            f"The calibrator was exported in format {newest}; this version of calib reads up to {FORMAT}. Update calib."
+        )
+    if record.pop("sha256", None) != _digest(record, arrays):
+        raise CalibrationError(
+            "The calibrator's checksum does not match: the file is damaged, or the npz and the json are of "
+            "different exports. Export it again."
+        )
+    made = make_calibrator(record["method"], **record["params"])
+    state = unflatten(record["state"], _read_arrays(arrays))
+    for name, value in state.items():
+        if not name.endswith("_") or name.startswith("_"):
+            raise CalibrationError(f"The calibrator's record holds {name!r}, which is nothing that a method learns.")
+        setattr(made, name, value)
+    kind, floor = cast(Kind, record["kind"]), record["floor"]
+    return ExportedCalibrator(made, kind, floor, tuple(record["class_names"]), record["metadata"])
+
+
+def load(path: str | Path) -> ExportedCalibrator:
+    """Load an exported calibrator from ``.npz`` (its ``.json`` beside it), ``.json``, ``.zip`` or ``.pkl``.
+
+    The first three are read as data. A ``.pkl`` is unpickled, which can run code: load only one you trust.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix in (".npz", ".json"):
+        return from_record(_read(path.with_suffix(".json")).decode(), _read(path.with_suffix(".npz")))
+    if suffix == ".zip":
+        with zipfile.ZipFile(io.BytesIO(_read(path))) as bundle:
+            return from_record(bundle.read("calibrator.json").decode(), bundle.read("calibrator.npz"))
+    if suffix == ".pkl":
+        loaded = pickle.loads(_read(path))
+        if not isinstance(loaded, ExportedCalibrator):
+            raise CalibrationError(f"{path.name} holds a {type(loaded).__name__}, not an exported calibrator.")
+        return loaded
+    raise CalibrationError(f"{path.name} is not an exported calibrator; expected .pkl, .npz with .json, or .zip.")
+
+
+def _from_pickle(state: dict[str, Any]) -> ExportedCalibrator:
+    if state["format"] > FORMAT:
+        return from_record(json.dumps({"format": state["format"]}), b"")  # says that calib is too old
+    return from_record(state["record"], state["arrays"])
+
+
+def _read(path: Path) -> bytes:
+    if not path.is_file():
+        raise CalibrationError(f"{path.name} was not found in {path.parent}; an .npz and its .json belong together.")
+    return path.read_bytes()
+
+
+def _read_arrays(arrays: bytes) -> dict[str, np.ndarray]:
+    with zipfile.ZipFile(io.BytesIO(arrays)) as members:
+        if sum(member.file_size for member in members.infolist()) > _LARGEST:
+            raise CalibrationError("The calibrator's arrays unpack to more than 1 GB, which no calibrator does.")
+    with np.load(io.BytesIO(arrays), allow_pickle=False) as file:
+        return {name: file[name] for name in file.files}
+
+
+def _digest(record: dict[str, Any], arrays: bytes) -> str:
+    canonical = json.dumps(record, sort_keys=True, separators=(",", ":")).encode()
+    return hashlib.sha256(canonical + b"\0" + arrays).hexdigest()
+
+
+def _without_arrays(metadata: dict[str, Any]) -> Any:
+    outline, arrays = flatten(metadata)
+    return unflatten(outline, {name: array.tolist() for name, array in arrays.items()})
