@@ -52,7 +52,7 @@ def reliability_diagram(
     title: str = "",
     limits: Limits | None = None,
     histogram: ConfidenceHistogram | None = None,
-    height: int = 400,
+    height: int = 420,
 ) -> go.Figure:
     """Accuracy against confidence in bins, with Wilson intervals and a histogram of the confidences beneath.
 
@@ -72,7 +72,7 @@ def reliability_diagram(
     fig = go.Figure()
     _draw_curve(fig, curve, style, scale, limits)
     _draw_histogram(fig, histogram, curve, style, scale, limits)
-    quiet(fig, height, alt=describe_curve(curve, title), title=title)
+    quiet(fig, height, alt=describe_curve(curve, title), title=title, left=46)
     axis = probability_axis(scale, limits)
     across, up = ("confidence", "accuracy") if curve.target is None else ("probability", "frequency")
     fig.update_layout(
@@ -191,7 +191,8 @@ def _draw_histogram(
     limits: Limits,
 ) -> None:
     edges, counts = _nominal_bins(curve) if histogram is None else (confidence_edges(histogram), histogram.count)
-    grid = np.linspace(*on_scale(np.array(limits), scale, limits), _HISTOGRAM_CELLS + 1)
+    first, last = on_scale(np.array(limits), scale, limits)
+    grid = np.linspace(first, last, _HISTOGRAM_CELLS + 1)
     cells = regrid(on_scale(edges, scale, limits), counts, grid)
     ends = from_scale(grid, scale)
     fig.add_bar(

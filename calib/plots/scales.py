@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from calib.numerics import Floats, sigmoid
+from calib.numerics import Floats, Ints, sigmoid
 from calib.plots.style import Limits
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def probability_axis(scale: Scale, limits: Limits) -> dict[str, Any]:
     return {"range": [low, high], "tickvals": on_scale(np.array(ticks), scale, limits), "ticktext": text}
 
 
-def regrid(edges: Floats, counts: Floats, grid: Floats) -> Floats:
+def regrid(edges: Floats, counts: Floats | Ints, grid: Floats) -> Floats:
     """Counts of a histogram in the cells of another, each bin's rows spread evenly over its width.
 
     A bin without width, such as one clipped at the end of an axis, falls into the one cell that it touches.
