@@ -97,8 +97,8 @@ class LocalWorker:
                     process = self._process if self._current is work else None
                 if process is not None:
                     send(process.stdin, Cancel(work.number))  # type: ignore[arg-type]
-            except OSError:
-                pass  # the process is gone, and the thread that reads from it will notice
+            except (OSError, ValueError):
+                pass  # the process is gone or its pipe closed, and the thread that reads from it will notice
             finally:
                 self._send_lock.release()
 
@@ -123,14 +123,20 @@ class LocalWorker:
             except queue.Empty:
                 self._end_process()
                 continue
-            if work is not None and work.future.set_running_or_notify_cancel():
-                self._do(work)
+            if work is not None:
+                # First, so that a future that runs can always be found here and cancelled.
+                self._set_current(work)
+                if work.future.set_running_or_notify_cancel():
+                    self._do(work)
+                self._set_current(None)
             del work  # it holds the data
         self._end_process()
 
-    def _do(self, work: Work) -> None:
+    def _set_current(self, work: Work | None) -> None:
         with self._state_lock:
             self._current = work
+
+    def _do(self, work: Work) -> None:
         result: Any = None
         error: Exception | None = None
         try:
@@ -147,8 +153,7 @@ class LocalWorker:
         except Exception as raised:
             self._end_process()  # whatever it was, the two ends may no longer agree
             error = raised
-        with self._state_lock:
-            self._current = None
+        self._set_current(None)  # a cancellation that comes now is too late
         if error is None:
             work.future.set_result(result)
         else:
@@ -171,8 +176,10 @@ class LocalWorker:
             work.on_progress(reply)
 
     def _started_process(self) -> subprocess.Popen[bytes]:
+        if self._process is not None and self._process.poll() is not None:
+            self._end_process()  # it died while idle
         with self._state_lock:
-            if self._process is None or self._process.poll() is not None:
+            if self._process is None:
                 self._data_key = None
                 path = [str(PROJECT), *self._python_path, *filter(None, [os.environ.get("PYTHONPATH")])]
                 quiet = {"TF_CPP_MIN_LOG_LEVEL": "2", "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
