@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import queue
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from calib.base import CalibrationError, FitCancelled
-from calib.jobs.messages import Cancel, Data, Failure, Progress, Result, Task, receive, send
-
-PROJECT = Path(__file__).resolve().parents[2]
-
-ONE_THREAD = dict.fromkeys(
-    (
-        "OMP_NUM_THREADS",
-        "OPENBLAS_NUM_THREADS",
-        "MKL_NUM_THREADS",
-        "VECLIB_MAXIMUM_THREADS",
-        "TF_NUM_INTRAOP_THREADS",
-        "TF_NUM_INTEROP_THREADS",
-    ),
-    "1",
-)
-"""One thread a worker: fits are small, and a second thread slows them and the pages."""
+from calib.jobs.messages import Cancel, Data, Failure, Progress, Result, Task
+from calib.jobs.process import WorkerProcess
 
 
 class WorkerDied(Exception):
@@ -71,8 +52,7 @@ class LocalWorker:
         self._grace = grace
         self._idle_seconds = idle_seconds
         self._python_path = python_path
-        self._process: subprocess.Popen[bytes] | None = None
-        self._data_key: str | None = None
+        self._process: WorkerProcess | None = None
         self._current: Work | None = None
         self._state_lock = threading.Lock()  # guards _current and _process
         self._send_lock = threading.Lock()
@@ -96,7 +76,7 @@ class LocalWorker:
                 with self._state_lock:
                     process = self._process if self._current is work else None
                 if process is not None:
-                    send(process.stdin, Cancel(work.number))  # type: ignore[arg-type]
+                    process.send(Cancel(work.number))
             except (OSError, ValueError):
                 pass  # the process is gone or its pipe closed, and the thread that reads from it will notice
             finally:
@@ -148,7 +128,7 @@ class LocalWorker:
             else:
                 error = _exception(reply)
         except (OSError, EOFError):
-            code = self._end_process()
+            code = self._end_process(patience=0.5)
             error = FitCancelled() if work.cancel_requested else WorkerDied(_cause_of_death(code))
         except Exception as raised:
             self._end_process()  # whatever it was, the two ends may no longer agree
@@ -164,63 +144,33 @@ class LocalWorker:
         if work.cancel_requested or self._stopping:
             return Failure("cancelled")
         with self._send_lock:
-            if self._data_key != work.data.key:
-                self._data_key = None
-                send(process.stdin, work.data)  # type: ignore[arg-type]
-                self._data_key = work.data.key
-            send(process.stdin, Task(work.number, work.call))  # type: ignore[arg-type]
+            if process.data_key != work.data.key:
+                process.send(work.data)
+                process.data_key = work.data.key
+            process.send(Task(work.number, work.call))
         while True:
-            reply = receive(process.stdout)  # type: ignore[arg-type]
+            reply = process.receive()
             if not isinstance(reply, Progress):
                 return reply
             work.on_progress(reply)
 
-    def _started_process(self) -> subprocess.Popen[bytes]:
-        if self._process is not None and self._process.poll() is not None:
+    def _started_process(self) -> WorkerProcess:
+        if self._process is not None and not self._process.alive:
             self._end_process()  # it died while idle
         with self._state_lock:
             if self._process is None:
-                self._data_key = None
-                path = [str(PROJECT), *self._python_path, *filter(None, [os.environ.get("PYTHONPATH")])]
-                quiet = {"TF_CPP_MIN_LOG_LEVEL": "2", "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
-                environment = {**os.environ, **quiet, **ONE_THREAD, "PYTHONPATH": os.pathsep.join(path)}
-                # Not multiprocessing: under Streamlit its spawn runs the page again. -P: modules come from the
-                # path alone, not from whatever lies in the current folder.
-                self._process = subprocess.Popen(
-                    [sys.executable, "-P", "-m", "calib.jobs.worker"],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    env=environment,
-                )
+                self._process = WorkerProcess(self._python_path)
             return self._process
 
-    def _end_process(self) -> int:
-        """End the process if it lives, close its pipes and return its exit code."""
+    def _end_process(self, patience: float = 0.0) -> int:
         with self._state_lock:
             process, self._process = self._process, None
-        if process is None:
-            return 0
-        if self._current is None:
-            process.kill()
-        code = _exit_code(process)
-        for stream in (process.stdin, process.stdout):
-            with suppress(OSError):  # bytes that were still to be written have no reader any more
-                stream.close()  # type: ignore[union-attr]
-        return code
+        return process.close(patience) if process is not None else 0
 
     def _kill(self, work: Work) -> None:
         with self._state_lock:
             if self._current is work and self._process is not None:
                 self._process.kill()
-
-
-def _exit_code(process: subprocess.Popen[bytes]) -> int:
-    """The code of a process that is ending, or is made to."""
-    try:
-        return process.wait(timeout=0.5)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        return process.wait()
 
 
 def _exception(failure: Failure) -> Exception:
