@@ -1,0 +1,93 @@
+"""Everything that was guessed about an upload, shown and changeable by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from calib.canonical import KINDS
+from calib.data import Inspection
+from calib.data.choices import NOTHING
+from calib.ui import opening
+from calib.ui.session import session
+
+ARRAYS = {
+    "outputs": "Model outputs",
+    "labels": "Labels",
+    "test_outputs": "Test outputs",
+    "test_labels": "Test labels",
+    "split": "Calibration or test",
+    "groups": "Subgroup",
+}
+SWITCHES = {
+    "transposed": "Outputs are (classes, rows)",
+    "one_based": "Labels count from one",
+    "drop_bad_rows": "Leave out rows with NaN, infinite values or no valid label",
+    "percent": "Probabilities sum to 100",
+    "renormalise": "Divide each row of probabilities by its sum",
+}
+
+
+def change_by_hand(inspection: Inspection) -> None:
+    """A folded form with every guess filled in; applying it reads the files again."""
+    with st.expander("What was guessed, to change by hand", icon=":material/tune:"):
+        st.dataframe(
+            pd.DataFrame(
+                [{"name": a.name, "shape": "×".join(map(str, a.shape)), "dtype": a.dtype} for a in inspection.arrays]
+            ),
+            hide_index=True,
+            height=min(38 + 35 * len(inspection.arrays), 250),
+        )
+        with st.form("choices", border=False):
+            chosen = _form(inspection)
+            if st.form_submit_button("Read again with these choices", icon=":material/refresh:"):
+                now = session()
+                changed = {k: v for k, v in chosen.items() if v != getattr(inspection.choices, k)}
+                with st.spinner("Reading again…"):
+                    opening.read(now.files, replace(now.made, **changed))
+                st.rerun()
+
+
+def _form(inspection: Inspection) -> dict[str, Any]:
+    guessed = inspection.choices
+    names = [array.name for array in inspection.arrays]
+    chosen: dict[str, Any] = {}
+    columns = st.columns(3)
+    for i, (name, label) in enumerate(ARRAYS.items()):
+        now = getattr(guessed, name)
+        with columns[i % 3]:
+            chosen[name] = _columns(name, label, names, now)
+    with columns[0]:
+        kinds = [None, *KINDS]
+        chosen["kind"] = st.selectbox(
+            "Outputs are",
+            kinds,
+            kinds.index(guessed.kind),
+            format_func=lambda kind: (kind or "guess").replace("_", " "),
+        )
+        chosen["floor"] = st.number_input(
+            "Floor: what exact zeros become", 0.0, 0.1, guessed.floor, format="%.3g",
+            help="Half the smallest positive probability of the upload unless you say otherwise.",
+        )  # fmt: skip
+    with columns[1]:
+        text = st.text_area(
+            "Class names, one for each column in order", "\n".join(guessed.class_names or ()), height=120
+        )
+        chosen["class_names"] = tuple(line.strip() for line in text.splitlines() if line.strip()) or None
+    with columns[2]:
+        for name, label in SWITCHES.items():
+            on = st.toggle(label, bool(getattr(guessed, name)))
+            chosen[name] = on if on != bool(getattr(guessed, name)) else getattr(guessed, name)
+    return chosen
+
+
+def _columns(name: str, label: str, names: list[str], now: Any) -> Any:
+    """One array by name; a table's outputs are several columns."""
+    if isinstance(now, tuple):
+        return tuple(st.multiselect(label, names, [n for n in now if n in names]))
+    options = list(dict.fromkeys([now or NOTHING, NOTHING, *names]))
+    chosen = st.selectbox(label, options, format_func=lambda n: n or "none", key=f"choices/{name}/{now}")
+    return now if chosen == (now or NOTHING) else chosen

@@ -1,0 +1,118 @@
+"""The parts of the Compare page: the verdict, the table, a picture per score, and the cost."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from calib.compare import compare_evaluations, verdict
+from calib.evaluation import SCORES
+from calib.plots.compare import score_dots
+from calib.ui import figures
+from calib.ui.fits import ShownFit
+from calib.ui.session import session
+from calib.ui.wording import number
+
+TABLE = ("NLL", "Brier", "accuracy", "ECE", "ECE equal mass", "overconfidence", "underconfidence")
+MORE = ("top-5 accuracy", "debiased ECE", "MCE", "gap", "sharpness")
+HOW_TO_READ = (
+    "One dot per method with its 95 % bootstrap interval on the test rows; the vertical line is the raw model. "
+    "Overlapping intervals do not mean that methods cannot be told apart: the table's differences are paired."
+)
+
+
+def table_of(everything: list[ShownFit]) -> pd.DataFrame:
+    """The tidy comparison of all shown fits; computed once per set of fits."""
+    now = session()
+    key = (now.split_key, *(fit.key for fit in everything))
+    if now.comparison is None or now.comparison[0] != key:
+        with st.spinner("Computing intervals…"):
+            table = compare_evaluations({fit.title: fit.evaluation for fit in everything}, baseline=everything[0].title)
+        now.comparison = (key, table)
+    return now.comparison[1]
+
+
+def verdict_of(table: pd.DataFrame) -> str:
+    """The verdict in words, by the score that a calibrator is fitted for."""
+    return verdict(table, "NLL")
+
+
+def score_table(table: pd.DataFrame, everything: list[ShownFit]) -> None:
+    """Methods by scores: value, interval, and whether it differs from the raw model; the best is marked."""
+    more = st.toggle("More scores", key="compare/more", persist_state="session")
+    keys = [key for key in (*TABLE, *(MORE if more else ())) if key in set(table["score"])]
+    intervals = st.toggle("Show intervals", value=True, key="compare/intervals", persist_state="session")
+    rows = []
+    for fit in everything:
+        mine = table[table["method"] == fit.title].set_index("score")
+        row = {"method": fit.title}
+        for key in keys:
+            row[SCORES[key].title] = _cell(mine.loc[key], _best(table, key), intervals) if key in mine.index else "–"
+        rows.append(row)
+    st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch")
+    st.caption(
+        "95 % bootstrap intervals over test rows in brackets. ★ best value; ✓ better and ✗ worse than the raw model "
+        "beyond what chance explains (paired). Scores without ★ are not better or worse in themselves."
+    )
+    st.download_button(
+        "All scores as CSV",
+        data=lambda: table.to_csv(index=False),
+        file_name="comparison.csv",
+        mime="text/csv",
+        on_click="ignore",
+        icon=":material/table:",
+    )
+
+
+def dots(table: pd.DataFrame, everything: list[ShownFit]) -> None:
+    """One picture for a chosen pair of scores, methods as rows."""
+    keys = [key for key in SCORES if key in set(table["score"])]
+    chosen = st.pills(
+        "Scores to draw", keys, selection_mode="multi", default=["NLL", "ECE"], key="compare/scores",
+        format_func=lambda key: SCORES[key].title, persist_state="session",
+    )  # fmt: skip
+    styles = {fit.title: fit.style for fit in everything}
+    columns = st.columns(2, gap="large")
+    for i, key in enumerate(chosen):
+        with columns[i % 2]:
+            fig = score_dots(table, key, styles, title=SCORES[key].title)
+            figures.show(fig, f"compare-{key}", f"{SCORES[key].meaning} {HOW_TO_READ}")
+
+
+def costs(everything: list[ShownFit]) -> None:
+    """What each method took to fit and to predict the test set."""
+    st.subheader("What it costs")
+    st.dataframe(
+        pd.DataFrame(
+            [
+                {
+                    "method": fit.title,
+                    "fit, seconds": number(fit.fit_seconds) if fit.fit_seconds else "–",
+                    "predict the test rows, seconds": number(fit.predict_seconds),
+                }
+                for fit in everything
+            ]
+        ),
+        hide_index=True,
+    )
+
+
+def _best(table: pd.DataFrame, key: str) -> float | None:
+    values = table.loc[table["score"] == key, "value"].dropna()
+    if SCORES[key].better == "neither" or values.empty:
+        return None
+    return values.min() if SCORES[key].better == "lower" else values.max()
+
+
+def _cell(row: pd.Series, best: float | None, intervals: bool) -> str:
+    text = number(row["value"])
+    if intervals:
+        text += f"  [{number(row['low'])}, {number(row['high'])}]"
+    if best is not None:
+        text += "  ★" if row["value"] == best else ""
+        sign = 1 if row["better"] == "lower" else -1
+        if sign * row["difference_high"] < 0 and sign * row["difference_low"] < 0:
+            text += "  ✓"
+        elif sign * row["difference_low"] > 0 and sign * row["difference_high"] > 0:
+            text += "  ✗"
+    return text

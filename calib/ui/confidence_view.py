@@ -1,0 +1,87 @@
+"""The parts of the Over/underconfidence page."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calib.evaluation import score_intervals
+from calib.over_under import class_confidence, theorem_one
+from calib.plots.confidence import OverUnder, confidence_densities, over_under_chart
+from calib.plots.per_class import per_class_chart
+from calib.plots.theorem import theorem_chain
+from calib.reliability import confidence_histogram
+from calib.ui import figures
+from calib.ui.fits import ShownFit
+from calib.ui.session import session
+from calib.ui.wording import number
+
+COLUMNS = 3
+
+
+def over_under(chosen: list[ShownFit]) -> None:
+    """Overconfidence and underconfidence of each method with their intervals."""
+    rows = []
+    for fit in chosen:
+        intervals = score_intervals(fit.evaluation)
+        rows.append(OverUnder(fit.title, fit.style, intervals["overconfidence"], intervals["underconfidence"]))
+    figures.show(
+        over_under_chart(rows),
+        "over-under",
+        "Overconfidence is how sure a method is where it is wrong, underconfidence how doubtful it is where it is "
+        "right; both with 95 % intervals. Calibrating trades one for the other: neither should be zero.",
+    )
+
+
+def densities(chosen: list[ShownFit]) -> None:
+    """Confidence of right and wrong predictions, one picture per method on the same scale."""
+    crowded = (chosen[0].evaluation.confidence > 0.9).mean() > 0.5
+    scale = st.segmented_control(
+        "Scale", ["linear", "logit"], default="logit" if crowded else "linear", required=True,
+        key=f"confidence/scale/{crowded}", persist_state="session",
+    )  # fmt: skip
+    for start in range(0, len(chosen), COLUMNS):
+        for column, fit in zip(st.columns(COLUMNS, gap="medium"), chosen[start:], strict=False):
+            with column:
+                histogram = confidence_histogram(*fit.evaluation.pair, scale=scale or "linear")
+                figures.show(
+                    confidence_densities(histogram, fit.style, title=fit.title),
+                    f"densities-{fit.title}",
+                    "Upwards the confidence of right predictions, downwards that of wrong ones, each as a share of its "
+                    "own group. Wrong predictions at the right end are the dangerous ones.",
+                )
+
+
+def theorem(chosen: list[ShownFit]) -> None:
+    """Theorem 1 as a bound: the weighted gap of o and u is at most every calibration error."""
+    st.latex(
+        r"|\,o\,P(\text{wrong}) - u\,P(\text{right})\,| \le \mathrm{ECE}_1 \le \mathrm{ECE}_2 \le \mathrm{ECE}_\infty"
+    )
+    chains = [(fit.title, theorem_one(*fit.evaluation.pair), fit.style) for fit in chosen]
+    figures.show(
+        theorem_chain(chains),
+        "theorem-1",
+        "Each method's marker is the gap between over- and underconfidence, weighted by how often it is wrong and "
+        "right: no calibration error can lie to the left of it (Wenger et al. 2020, theorem 1; 15 equal-width bins).",
+    )
+    raw = chains[0][1]
+    st.caption(
+        f"{chosen[0].title}: o = {number(raw.over)}, u = {number(raw.under)}; "
+        f"{number(raw.gap)} ≤ {number(raw.ece_1)} ≤ {number(raw.ece_2)} ≤ {number(raw.ece_inf)}"
+    )
+
+
+def per_class(chosen: list[ShownFit]) -> None:
+    """The confidence gap of each predicted class, one method at a time."""
+    now = session()
+    assert now.data is not None
+    titles = [fit.title for fit in chosen]
+    title = st.segmented_control(
+        "Method", titles, default=titles[0], required=True, key=f"confidence/class/{len(titles)}"
+    )
+    fit = chosen[titles.index(title or titles[0])]
+    figures.show(
+        per_class_chart(now.data.class_names, class_confidence(fit.evaluation), fit.style),
+        "per-class",
+        "Mean confidence minus accuracy among the predictions of each class: to the right of zero the method is "
+        "overconfident when it predicts that class, to the left underconfident.",
+    )

@@ -1,0 +1,135 @@
+"""The visitor's fits: asked for once, followed from every page, judged on the test set when done."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from calib.base import Calibrator
+from calib.evaluation import Evaluation
+from calib.jobs import FitQueue, FitSpec, Job
+from calib.plots.style import Style, method_style
+from calib.registry import METHODS, calibrator
+from calib.ui.session import Evaluated, session
+
+RAW = "raw"
+
+
+@dataclass(frozen=True)
+class ShownFit:
+    """One method as every page shows it: the same title, colour and verdict everywhere."""
+
+    key: str
+    method: str
+    title: str
+    style: Style
+    calibrator: Calibrator
+    evaluation: Evaluation
+    fit_seconds: float
+    predict_seconds: float
+
+
+@st.cache_resource
+def queue() -> FitQueue:
+    """The one queue of this server; all visitors share its workers and its store of finished fits."""
+    return FitQueue()
+
+
+def submit(method: str, params: dict[str, Any]) -> None:
+    """Ask for a fit on the open calibration set; the same fit is not paid twice."""
+    now = session()
+    assert now.calibration is not None
+    changed = {k: v for k, v in params.items() if getattr(calibrator(method), k) != v}
+    made = calibrator(method, **changed)
+    variant = made.variant()
+    title = f"{METHODS[method].title} ({variant})" if variant else METHODS[method].title
+    spec = FitSpec(method, changed, data_key=now.split_key, label=title)
+    queue().submit(spec, now.calibration.logits, now.calibration.labels)
+    now.specs[spec.key] = spec
+
+
+def jobs() -> list[Job]:
+    """The visitor's fits as they stand, in the order asked for."""
+    return queue().snapshot(session().specs)
+
+
+def running() -> bool:
+    """Whether any of the visitor's fits waits or runs; costs nothing where none was asked for."""
+    return bool(session().specs) and any(job.active for job in jobs())
+
+
+def shown() -> list[ShownFit]:
+    """The raw model and every finished fit, in the registry's order, judged on the test set."""
+    now = session()
+    raw = calibrator("identity")
+    raw.n_classes_ = now.data.n_classes if now.data else 2
+    done = [(job.key, job.spec.method, job.spec.title, job.calibrator, job.seconds) for job in jobs() if job.calibrator]
+    order = list(METHODS)
+    done.sort(key=lambda item: order.index(item[1]))
+    fits, seen = [], dict.fromkeys(order, 0)
+    for key, method, title, fitted, seconds in [(RAW, "identity", METHODS["identity"].title, raw, 0.0), *done]:
+        assert fitted is not None
+        verdict = _judge(key, fitted)
+        style = method_style(method, seen[method])
+        seen[method] += 1
+        fits.append(ShownFit(key, method, title, style, fitted, verdict.evaluation, seconds, verdict.predict_seconds))
+    return fits
+
+
+def choose(fits: list[ShownFit], key: str, label: str = "Methods", most: int | None = None) -> list[ShownFit]:
+    """Let the visitor pick which fits a page shows; the first ``most`` are picked to begin with."""
+    if len(fits) == 1:
+        return fits
+    titles = {fit.key: fit.title for fit in fits}
+    chosen = st.pills(
+        label,
+        list(titles),
+        selection_mode="multi",
+        default=list(titles)[:most],
+        format_func=titles.__getitem__,
+        key=f"{key}/{len(titles)}",
+        persist_state="session",
+    )
+    return [fit for fit in fits if fit.key in chosen] or fits[:1]
+
+
+def _judge(key: str, fitted: Calibrator) -> Evaluated:
+    now = session()
+    if key not in now.evaluated:
+        assert now.test is not None
+        start = time.perf_counter()
+        evaluation = Evaluation.from_calibrator(fitted, now.test.logits, now.test.labels)
+        now.evaluated[key] = Evaluated(evaluation, time.perf_counter() - start)
+    return now.evaluated[key]
+
+
+def device_description() -> str:
+    """Where fits run, in words; the fit itself reports the device it used."""
+    if Path("/dev/nvidia0").exists():
+        return "NVIDIA GPU"
+    return f"CPU, {os.cpu_count()} cores"
+
+
+def sidebar_status() -> None:
+    """At the menu's foot: how many fits run, refreshed only while one does."""
+    if session().specs:
+        st.fragment(_status, run_every=1.0 if running() else None)()
+
+
+def _status() -> None:
+    active = [job for job in jobs() if job.active]
+    finished = len(session().specs) - len(active)
+    if active:
+        share = sum(job.fraction for job in active) / len(active)
+        st.progress(share, text=f"{len(active)} fitting · {share:.0%}")
+    else:
+        st.caption(f":material/check: {finished} fitted" if finished else "")
+    now = session()
+    if finished != now.seen_done:
+        now.seen_done = finished
+        st.rerun()

@@ -1,0 +1,84 @@
+"""Open data: one click on a sample, or an upload."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from typing import IO, Any
+
+import streamlit as st
+
+from calib.data import Choices, inspect
+from calib.data.samples import SAMPLES, load_sample
+from calib.ui import fits
+from calib.ui.session import Session, open_session
+
+FORMATS = "npz, npy, csv or tsv (also .gz), parquet, hdf5"
+ROLES = {
+    "labels": "Labels, if they are in a file of their own",
+    "test": "Test set, if it is in a file of its own",
+    "test_labels": "Labels of the test set",
+}
+
+
+def sample_cards() -> None:
+    """One card per sample: what it is, what to look for, and the button that opens it."""
+    st.subheader("Try a sample")
+    columns = st.columns(3)
+    for i, sample in enumerate(SAMPLES.values()):
+        with columns[i % 3].container(border=True, height="stretch"):
+            st.markdown(f"**{sample.title}**")
+            st.caption(f"{sample.description} {sample.n_rows:,} rows, {sample.n_classes:,} classes.")
+            st.caption(f":material/visibility: {sample.look_for}")
+            st.button("Open", key=f"sample/{sample.name}", on_click=open_sample, args=(sample.name,))
+
+
+def open_sample(name: str) -> None:
+    """Make a sample the open data set."""
+    data = load_sample(name)
+    open_session(Session.opened(data, sample=name))
+    fits.queue().warm_up()
+
+
+def upload() -> None:
+    """The uploader, with places for labels and a test set in files of their own."""
+    st.subheader("Upload outputs")
+    # A new number gives fresh, empty uploaders once their files have been read.
+    turn = st.session_state.setdefault("upload/turn", 0)
+    main = st.file_uploader(f"Model outputs and labels: {FORMATS}", key=f"upload/main/{turn}")
+    others: dict[str, Any] = {}
+    with st.expander("Labels or a test set in separate files"):
+        for role, label in ROLES.items():
+            others[role] = st.file_uploader(label, key=f"upload/{role}/{turn}")
+    st.caption(
+        "Arrays of shape (rows, classes) with labels, from any framework: logits, probabilities or log-probabilities; "
+        "for binary data one column will do. Files stay on this server and nothing in them is ever executed."
+    )
+    given = {"source": main, **{role: file for role, file in others.items() if file is not None}}
+    if main is None:
+        return
+    mark = tuple((role, file.file_id) for role, file in given.items())
+    if st.session_state.get("upload/read") != mark:
+        st.session_state["upload/read"] = mark
+        with st.spinner("Reading…"):
+            read({role: (file.name, _spool(file)) for role, file in given.items()}, Choices())
+        st.rerun()
+
+
+def read(files: dict[str, tuple[str, IO[bytes]]], choices: Choices) -> None:
+    """Read uploaded files with the given choices and open what they hold, or keep the findings that say why not."""
+    for _, file in files.values():
+        file.seek(0)
+    inspection = inspect(choices=choices, **files)  # type: ignore[arg-type]
+    if inspection.predictions is None:
+        open_session(Session(inspection=inspection, files=files, made=choices))
+        return
+    open_session(Session.opened(inspection.predictions, inspection=inspection, files=files, made=choices))
+    fits.queue().warm_up()
+
+
+def _spool(file: Any) -> IO[bytes]:
+    """A copy on disk that vanishes with the session, so that the upload itself need not stay in memory."""
+    copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the session lets go of it
+    shutil.copyfileobj(file, copy, 1 << 20)
+    return copy

@@ -1,0 +1,190 @@
+"""The parts of the Reliability page: its controls, the diagrams side by side, and the rows of a bin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from calib.evaluation import score_intervals
+from calib.plots.reliability import common_limits, gap_diagram, reliability_diagram
+from calib.reliability import ReliabilityCurve, default_bins, reliability_curve
+from calib.ui import figures
+from calib.ui.fits import ShownFit
+from calib.ui.session import session
+from calib.ui.wording import number, percent, signed
+
+VIEWS = ("Classic", "Logit-scaled", "Gap")
+HOW_TO_READ = (
+    "Each dot is a bin of predictions: how sure the method is (across) against how often it is right (up), with its "
+    "95 % Wilson interval. On the dotted diagonal confidence can be taken at its word; below it the method is "
+    "overconfident, above it underconfident. Beneath: how many predictions have which confidence, their mean "
+    "confidence (dashed) and the accuracy (solid)."
+)
+HOW_TO_READ_GAP = (
+    "Predictions are ordered by confidence, each with the same room. Below zero the method claims more than it "
+    "keeps; bands are 95 % Wilson intervals, so a band that covers zero shows no miscalibration there."
+)
+COLUMNS = 4
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the visitor chose to look at."""
+
+    view: str
+    binning: str
+    n_bins: int
+    target: int | None
+
+
+def controls(raw: ShownFit) -> Options:
+    """The controls most people leave alone; the scale begins where the raw model's confidences are readable."""
+    now = session()
+    assert now.data is not None
+    n = len(raw.evaluation.confidence)
+    begin = "Logit-scaled" if (raw.evaluation.confidence > 0.9).mean() > 0.5 else "Classic"
+    with st.expander("View, bins and class"):
+        left, middle, right, last = st.columns(4)
+        view = left.segmented_control(
+            "View", VIEWS, default=begin, required=True, key=f"rel/view/{begin}", persist_state="session"
+        )
+        binning = middle.selectbox(
+            "Bins",
+            ["equal_mass", "equal_width", "kmeans"],
+            format_func=lambda name: {"equal_mass": "equal mass", "equal_width": "equal width"}.get(name, "k-means"),
+            key="rel/binning",
+            persist_state="session",
+            help="Equal mass gives every bin the same number of rows; equal width is the papers' convention.",
+        )
+        standard = default_bins(n) if binning == "equal_mass" else 15
+        n_bins = right.number_input(
+            "Number of bins", 2, 100, standard, key=f"rel/bins/{binning}", persist_state="session"
+        )
+        names = now.data.class_names
+        target = last.selectbox(
+            "Reliability of",
+            [None, *range(len(names))],
+            format_func=lambda k: "the predicted class" if k is None else names[k],
+            key="rel/target",
+            persist_state="session",
+        )
+    return Options(view or begin, binning, int(n_bins), target)
+
+
+def curves_of(chosen: list[ShownFit], options: Options) -> list[ReliabilityCurve]:
+    """One curve per method, of the confidence in the prediction or of one class's probability."""
+    now = session()
+    assert now.test is not None
+    curves = []
+    for fit in chosen:
+        if options.target is None:
+            first, second = fit.evaluation.confidence, fit.evaluation.correct
+        else:
+            first = fit.calibrator.predict_proba(now.test.logits)[:, options.target]
+            second = now.test.labels == options.target
+        curves.append(reliability_curve(first, second, n_bins=options.n_bins, binning=options.binning))
+    return curves
+
+
+def diagrams(
+    chosen: list[ShownFit], curves: list[ReliabilityCurve], options: Options
+) -> tuple[ShownFit, ReliabilityCurve, int] | None:
+    """Draw the diagrams, up to four in a row; return the bin that was clicked last, if any."""
+    scale = "logit" if options.view == "Logit-scaled" else "linear"
+    limits = common_limits(curves, scale)
+    selected = None
+    raw_scores = score_intervals(chosen[0].evaluation) if options.target is None else None
+    for start in range(0, len(chosen), COLUMNS):
+        columns = st.columns(COLUMNS if len(chosen) > 1 else 2, gap="medium")
+        for column, fit, curve in zip(columns, chosen[start:], curves[start:], strict=False):
+            with column:
+                _scores(fit, curve, chosen[0], curves[0], options, raw_scores)
+                fig = reliability_diagram(curve, fit.style, scale=scale, limits=limits)
+                event = figures.show(fig, f"reliability-{fit.title}", HOW_TO_READ, select=True)
+                for chosen_bin in figures.selected_bins(event):
+                    selected = (fit, curve, chosen_bin)
+    return selected
+
+
+def gaps(chosen: list[ShownFit], curves: list[ReliabilityCurve]) -> None:
+    """Draw all methods in one gap diagram."""
+    fig = gap_diagram([(fit.title, curve, fit.style) for fit, curve in zip(chosen, curves, strict=True)])
+    figures.show(fig, "reliability-gap", HOW_TO_READ_GAP)
+
+
+def bin_rows(
+    chosen: list[ShownFit],
+    curves: list[ReliabilityCurve],
+    options: Options,
+    selected: tuple[ShownFit, ReliabilityCurve, int] | None,
+) -> None:
+    """List the rows of the bin that was clicked, or of one chosen by hand."""
+    now = session()
+    assert now.test is not None
+    assert now.data is not None
+    with st.expander("Rows of a bin", expanded=selected is not None):
+        if selected is None:
+            st.caption("Click a dot in a diagram, or choose a bin here.")
+            titles = [fit.title for fit in chosen]
+            left, right = st.columns(2)
+            index = titles.index(left.selectbox("Method", titles))
+            fit, curve = chosen[index], curves[index]
+            bins = list(range(len(curve.count)))
+            which = right.selectbox(
+                "Bin", bins, format_func=lambda b: f"confidence about {number(curve.confidence[b])}, "
+                f"{curve.count[b]:,} rows", index=None, placeholder="Choose a bin",
+            )  # fmt: skip
+            if which is None:
+                return
+        else:
+            fit, curve, which = selected
+        rows = np.flatnonzero(curve.bin_of_row == which)
+        names = np.array(now.data.class_names)
+        st.caption(
+            f"{fit.title}: {len(rows):,} rows, says {percent(curve.confidence[which])}, right "
+            f"{percent(curve.accuracy[which])} (95 %: {percent(curve.low[which])} to {percent(curve.high[which])}). "
+            + ("The first 1,000 are shown." if len(rows) > 1000 else "")
+        )
+        rows = rows[:1000]
+        st.dataframe(
+            pd.DataFrame(
+                {
+                    "test row": rows,
+                    "label": names[now.test.labels[rows]],
+                    "predicted": names[fit.evaluation.predicted[rows]],
+                    "confidence": fit.evaluation.confidence[rows],
+                    "right": fit.evaluation.correct[rows],
+                }
+            ),
+            hide_index=True,
+            height=300,
+        )
+
+
+def _scores(
+    fit: ShownFit,
+    curve: ReliabilityCurve,
+    raw: ShownFit,
+    raw_curve: ReliabilityCurve,
+    options: Options,
+    raw_scores: object,
+) -> None:
+    st.markdown(f"**:material/circle: {fit.title}**")
+    left, right = st.columns(2)
+    is_raw = fit.key == raw.key
+    left.metric(
+        "ECE",
+        number(curve.ece),
+        delta=None if is_raw else signed(curve.ece - raw_curve.ece),
+        delta_color="inverse",
+        help=f"Mean gap between confidence and accuracy over {options.n_bins} bins ({options.binning}).",
+    )
+    if options.target is None and fit.evaluation.row_nll is not None and raw.evaluation.row_nll is not None:
+        nll, raw_nll = float(fit.evaluation.row_nll.mean()), float(raw.evaluation.row_nll.mean())
+        right.metric(
+            "NLL", number(nll), delta=None if is_raw else signed(nll - raw_nll), delta_color="inverse",
+            help="Mean negative log-likelihood of the true class, in nats.",
+        )  # fmt: skip

@@ -1,0 +1,90 @@
+"""The frame around every page: title, menu, data set, device and running fits; and no traceback, ever."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import streamlit as st
+
+from calib.base import CalibrationError
+from calib.data import DataError
+from calib.ui import fits
+from calib.ui.session import session
+from calib.ui.wording import plural
+
+MENU = {
+    "Start": [
+        ("app.py", "Data", ":material/upload_file:"),
+        ("pages/1_Fit.py", "Fit", ":material/model_training:"),
+    ],
+    "Diagnose": [
+        ("pages/2_Reliability.py", "Reliability", ":material/show_chart:"),
+        ("pages/3_Over_underconfidence.py", "Over/underconfidence", ":material/balance:"),
+        ("pages/4_Latent_GP.py", "Latent GP", ":material/airwave:"),
+    ],
+    "Decide": [
+        ("pages/5_Compare.py", "Compare", ":material/leaderboard:"),
+        ("pages/6_Export.py", "Export", ":material/download:"),
+    ],
+}
+"""The journey, in order. A new page is one line here and one file in ``pages``."""
+
+
+@contextmanager
+def page(title: str) -> Iterator[None]:
+    """Draw the shell, then the page's body; anything that goes wrong in the body becomes a sentence.
+
+    Use as the only statement of a page: ``with page("Reliability"): ...``.
+    """
+    st.set_page_config(page_title=f"{title} · calib", page_icon=":material/target:", layout="wide")
+    _menu()
+    now = session()
+    if now.data is not None:
+        st.caption(
+            f"{now.data.name} · {plural(len(now.test or now.data), 'test prediction')} · "
+            f"{plural(now.data.n_classes, 'class', 'classes')}"
+        )
+    st.title(title)
+    try:
+        yield
+    except (CalibrationError, DataError) as error:
+        st.error(str(error), icon=":material/error:")
+    except Exception as error:
+        # Streamlit's own control flow (rerun, stop) does not derive from Exception and passes through.
+        logging.getLogger("calib").exception("page %s failed", title)
+        st.error(
+            f"This page could not be drawn ({type(error).__name__}). Your data and fits are kept. "
+            "Reload the page; if it happens again, the log of the app has the details.",
+            icon=":material/error:",
+        )
+
+
+def _menu() -> None:
+    with st.sidebar:
+        for section, pages in MENU.items():
+            st.caption(section)
+            for path, label, icon in pages:
+                st.page_link(path, label=label, icon=icon, width="stretch")
+        st.divider()
+        now = session()
+        if now.data is not None:
+            st.caption(f":material/dataset: {now.data.name}")
+        st.caption(f":material/memory: {fits.device_description()}")
+        fits.sidebar_status()
+
+
+def need_data() -> bool:
+    """Whether data are open; otherwise say what is missing, with the button that gets it."""
+    if session().data is not None:
+        return True
+    st.info("No data are open yet. Upload your model's outputs, or try a sample in one click.")
+    st.page_link("app.py", label="Open data", icon=":material/upload_file:")
+    return False
+
+
+def need_fit(method: str | None = None, what: str = "This page shows more once a calibrator is fitted.") -> None:
+    """Say in one line what a fit would add, with the button that gets it."""
+    st.info(what)
+    st.page_link("pages/1_Fit.py", label="Fit calibrators", icon=":material/model_training:")

@@ -1,0 +1,67 @@
+"""Fit: choose calibrators and their parameters, start them, watch and cancel."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calib.registry import METHODS, presets
+from calib.ui import fits
+from calib.ui.parameters import parameter_widgets
+from calib.ui.progress import job_list
+from calib.ui.session import session
+from calib.ui.shell import need_data, page
+from calib.ui.wording import plural
+
+CHOSEN = "fit/methods"
+
+
+def choose_preset() -> None:
+    """Put a preset's methods into the selection."""
+    st.session_state[CHOSEN] = presets()[st.session_state["fit/preset"]]
+
+
+def body() -> None:
+    """Draw the page."""
+    if not need_data():
+        return
+    now = session()
+    assert now.calibration is not None
+    assert now.test is not None
+    st.write(
+        f"Calibrators learn from **{plural(len(now.calibration), 'calibration row')}** and are judged on "
+        f"**{plural(len(now.test), 'test row')}** they have not seen. Fits go on while you look at other pages."
+    )
+    job_list()
+    st.subheader("Choose calibrators")
+    offered = presets()
+    st.session_state.setdefault(CHOSEN, offered["From the papers"])
+    st.segmented_control(
+        "Preset", list(offered), key="fit/preset", on_change=choose_preset, default="From the papers", required=True
+    )
+    methods = st.pills(
+        "Methods",
+        offered["All"],
+        selection_mode="multi",
+        key=CHOSEN,
+        format_func=lambda name: METHODS[name].title,
+        persist_state="session",
+    )
+    params = {}
+    for name in methods:
+        method = METHODS[name]
+        with st.expander(f"**{method.title}** — {method.summary}"):
+            st.caption(method.paper)
+            params[name] = parameter_widgets(method.cls, name)
+    if st.button(
+        f"Fit {plural(len(methods), 'calibrator')}",
+        type="primary",
+        icon=":material/play_arrow:",
+        disabled=not methods,
+    ):
+        for name in methods:
+            fits.submit(name, params[name])
+        st.rerun()
+
+
+with page("Fit"):
+    body()

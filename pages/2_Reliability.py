@@ -1,0 +1,35 @@
+"""Reliability: what each method says against how often it is right, side by side."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calib.ui import fits
+from calib.ui.reliability_view import bin_rows, controls, curves_of, diagrams, gaps
+from calib.ui.shell import need_data, need_fit, page
+from calib.ui.wording import confidence_sentence
+
+
+def body() -> None:
+    """Draw the page."""
+    if not need_data():
+        return
+    everything = fits.shown()
+    st.markdown(confidence_sentence(everything[0].evaluation, "The raw model"))
+    chosen = fits.choose(everything, "reliability/methods", most=4)
+    picture = st.container()
+    options = controls(everything[0])
+    curves = curves_of(chosen, options)
+    with picture:
+        if options.view == "Gap":
+            gaps(chosen, curves)
+            selected = None
+        else:
+            selected = diagrams(chosen, curves, options)
+    bin_rows(chosen, curves, options, selected)
+    if len(everything) == 1:
+        need_fit(what="Only the raw model is here. Fit calibrators to see them beside it.")
+
+
+with page("Reliability"):
+    body()

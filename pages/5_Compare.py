@@ -1,0 +1,28 @@
+"""Compare: every method on every score, with intervals, and a verdict that claims no more than they allow."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calib.ui import fits
+from calib.ui.compare_view import costs, dots, score_table, table_of, verdict_of
+from calib.ui.shell import need_data, need_fit, page
+
+
+def body() -> None:
+    """Draw the page."""
+    if not need_data():
+        return
+    everything = fits.shown()
+    table = table_of(everything)
+    if len(everything) == 1:
+        need_fit(what="Only the raw model is here. Fit calibrators to compare them with it.")
+    else:
+        st.markdown(verdict_of(table))
+    score_table(table, everything)
+    dots(table, everything)
+    costs(everything)
+
+
+with page("Compare"):
+    body()

@@ -1,0 +1,36 @@
+"""Export: take a fitted calibrator away, and the calibrated probabilities of any upload."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calib.ui import fits
+from calib.ui.export_view import calibrate_upload, downloads, usage
+from calib.ui.shell import need_data, need_fit, page
+from calib.ui.wording import mean_nll
+
+
+def body() -> None:
+    """Draw the page."""
+    if not need_data():
+        return
+    everything = fits.shown()
+    if len(everything) == 1:
+        need_fit(what="There is nothing to export yet: no calibrator is fitted.")
+        return
+    fitted = everything[1:]
+    titles = {fit.key: fit.title for fit in fitted}
+    best = min(fitted, key=lambda fit: mean_nll(fit.evaluation))
+    st.write(
+        f"Lowest NLL on the test rows: **{best.title}**. An exported calibrator predicts with NumPy alone, exactly "
+        "as in this app."
+    )
+    key = st.selectbox("Calibrator", list(titles), list(titles).index(best.key), format_func=titles.__getitem__)
+    fit = next(fit for fit in fitted if fit.key == key)
+    downloads(fit, everything[0])
+    usage()
+    calibrate_upload(fit)
+
+
+with page("Export"):
+    body()
