@@ -8,10 +8,12 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+# At once, not on first use: the module of the same name would take the function's place.
+from calib.compare import compare
+
 if TYPE_CHECKING:
     from calib import export, metrics, runtime
     from calib.base import CalibrationError, Calibrator, FitCancelled
-    from calib.compare import compare
     from calib.data import DataError, Predictions, load
     from calib.registry import METHODS, calibrator
     from calib.reliability import ReliabilityCurve, reliability_curve
@@ -27,7 +29,6 @@ _HOMES = {
     "DataError": "data",
     "Predictions": "data",
     "load": "data",
-    "compare": "compare",
     "ReliabilityCurve": "reliability",
     "reliability_curve": "reliability",
 }

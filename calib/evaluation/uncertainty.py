@@ -44,15 +44,14 @@ class ResampledScores:
                 result[key] = basic_interval(value, self.resampled[key], level, score.low, score.high)
         return result
 
+    def difference(self, baseline: ResampledScores, key: str, level: float = 0.95) -> Interval:
+        """Interval of one score minus the baseline's, from the same resamples for both."""
+        resampled = self.resampled[key] - baseline.resampled[key]
+        return basic_interval(self.value[key] - baseline.value[key], resampled, level)
+
     def differences(self, baseline: ResampledScores, level: float = 0.95) -> dict[str, Interval]:
-        """Interval of each score minus the baseline's, from the same resamples for both."""
-        return {
-            key: basic_interval(
-                self.value[key] - baseline.value[key], self.resampled[key] - baseline.resampled[key], level
-            )
-            for key in self.value
-            if key in baseline.value
-        }
+        """Interval of every score that both have, minus the baseline's."""
+        return {key: self.difference(baseline, key, level) for key in self.value if key in baseline.value}
 
 
 def resample_scores(evaluation: Evaluation, resamples: Resamples) -> ResampledScores:

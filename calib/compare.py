@@ -1,0 +1,183 @@
+"""Many calibrators on one split: a tidy table of scores with intervals and paired differences."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from calib.base import CalibrationError, Calibrator
+from calib.data.predictions import Predictions
+from calib.evaluation import SCORES, Evaluation
+from calib.evaluation.uncertainty import N_RESAMPLES, check_same_rows, resample_scores
+from calib.metrics.intervals import Interval, Resamples
+from calib.registry import METHODS, calibrator
+from calib.verdict import verdict
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["best_method", "compare", "compare_evaluations", "verdict"]
+
+BASELINE = "identity"
+NOWHERE = Interval(float("nan"), float("nan"), float("nan"))
+
+
+def compare(
+    calibrators: Mapping[str, Calibrator],
+    calibration: Predictions,
+    test: Predictions,
+    *,
+    level: float = 0.95,
+    n_resamples: int = N_RESAMPLES,
+    random_state: int = 0,
+) -> pd.DataFrame:
+    """Fit what is not fitted yet on one part of the data and score everything on the other.
+
+    Probabilities are made block by block and dropped. The raw model is always there, first, as "identity".
+    A method that fails has NaN for its scores and the reason in ``note``; the others go on.
+
+    Parameters
+    ----------
+    calibrators : name -> calibrator; those not fitted yet are fitted in place.
+    calibration, test : the two parts of the data, as from ``Predictions.split``.
+    level : coverage of the intervals.
+    n_resamples : bootstrap resamples, the same for all methods.
+    random_state : seed of the resamples.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for each method and score; the columns are those of :func:`compare_evaluations`.
+
+    Raises
+    ------
+    CalibrationError
+        If the two parts do not have the same classes.
+    """
+    if calibration.n_classes != test.n_classes:
+        raise CalibrationError(
+            f"The calibration set has {calibration.n_classes} classes and the test set {test.n_classes}; "
+            "compare on two parts of the same data."
+        )
+    evaluations: dict[str, Evaluation] = {}
+    seconds: dict[str, tuple[float, float]] = {}
+    notes: dict[str, str] = {}
+    for name, method in {BASELINE: calibrator(BASELINE), **calibrators}.items():
+        try:
+            fit_seconds = _fit(method, calibration)
+            start = time.perf_counter()
+            features = test.features if "features" in method.needs else None
+            evaluations[name] = Evaluation.from_calibrator(method, test.logits, test.labels, features)
+            seconds[name] = fit_seconds, time.perf_counter() - start
+        except Exception as error:  # one method's failure, whatever it is, must not take the others with it
+            notes[name] = str(error) if isinstance(error, CalibrationError) else f"{type(error).__name__}: {error}"
+    return compare_evaluations(
+        evaluations, level=level, n_resamples=n_resamples, random_state=random_state, seconds=seconds, notes=notes
+    )
+
+
+def compare_evaluations(
+    evaluations: Mapping[str, Evaluation],
+    baseline: str = BASELINE,
+    *,
+    level: float = 0.95,
+    n_resamples: int = N_RESAMPLES,
+    random_state: int = 0,
+    seconds: Mapping[str, tuple[float, float]] | None = None,
+    notes: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
+    """Tidy table of finished evaluations of the same test set.
+
+    Parameters
+    ----------
+    evaluations : name -> evaluation.
+    baseline : the method that differences refer to; its rows come first.
+    level, n_resamples, random_state : of the bootstrap.
+    seconds : name -> (fit, predict) seconds, where known.
+    notes : name -> why a method has no evaluation; such methods get rows of NaN.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for each method and score, with the columns method, title, score, value, low, high;
+        difference, difference_low, difference_high to the baseline; to_best, to_best_low, to_best_high, the
+        difference to the best method of that score, with intervals that hold for all methods together
+        (Bonferroni); better ("lower", "higher", "neither"); fit_seconds, predict_seconds; note.
+
+    Raises
+    ------
+    CalibrationError
+        If the baseline is missing or the evaluations are not of the same rows.
+    """
+    import pandas as pd
+
+    if baseline not in evaluations:
+        raise CalibrationError(f"There is no evaluation of the baseline {baseline!r} among {', '.join(evaluations)}.")
+    for evaluation in evaluations.values():
+        check_same_rows(evaluation, evaluations[baseline])
+    resamples = Resamples(len(evaluations[baseline]), n_resamples, random_state)
+    order = [baseline, *(name for name in evaluations if name != baseline)]
+    scored = {name: resample_scores(evaluations[name], resamples) for name in order}
+
+    keys = [key for key in SCORES if any(key in one.value for one in scored.values())]
+    joint_level = 1.0 - (1.0 - level) / max(1, len(scored) - 1)
+    columns: dict[str, dict[str, dict[str, Interval]]] = {name: {} for name in order}
+    for name, one in scored.items():
+        columns[name] = {"": one.intervals(level), "difference": one.differences(scored[baseline], level)}
+        columns[name]["to_best"] = {}
+    for key in keys:
+        best = best_method({name: one.value[key] for name, one in scored.items() if key in one.value}, key)
+        if best is not None:
+            for name, one in scored.items():
+                if key in one.value:
+                    columns[name]["to_best"][key] = one.difference(scored[best], key, joint_level)
+
+    rows = []
+    for name in [*order, *(notes or {})]:
+        intervals = columns.get(name, {})
+        note = (notes or {}).get(name, "")
+        fit_seconds, predict_seconds = (seconds or {}).get(name, (float("nan"), float("nan")))
+        for key in keys:
+            here = {part: intervals.get(part, {}).get(key, NOWHERE) for part in ("", "difference", "to_best")}
+            missing = "" if key in intervals.get("", {}) else note or "gives a confidence only"
+            rows.append(
+                {
+                    "method": name,
+                    "title": METHODS[name].title if name in METHODS else name,
+                    "score": key,
+                    **dict(zip(("value", "low", "high"), here[""], strict=True)),
+                    **_columns("difference", here["difference"]),
+                    **_columns("to_best", here["to_best"]),
+                    "better": SCORES[key].better,
+                    "fit_seconds": fit_seconds,
+                    "predict_seconds": predict_seconds,
+                    "note": missing,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def best_method(values: Mapping[str, float], key: str) -> str | None:
+    """Name of the best value of one score; the first among equals, None where nothing is best."""
+    known = {name: value for name, value in values.items() if value == value}
+    if not known or SCORES[key].better == "neither":
+        return None
+    return (min if SCORES[key].better == "lower" else max)(known, key=known.__getitem__)
+
+
+def _fit(method: Calibrator, calibration: Predictions) -> float:
+    """Fit unless fitted; seconds it took, NaN where there was nothing to do."""
+    if method.fitted:
+        return float("nan")
+    extras: dict[str, Any] = {name: getattr(calibration, name, None) for name in sorted(method.needs)}
+    absent = [name for name, array in extras.items() if array is None]
+    if absent:
+        raise CalibrationError(f"{type(method).__name__} needs {', '.join(absent)}, which these data do not hold.")
+    start = time.perf_counter()
+    method.fit(calibration.logits, calibration.labels, **extras)
+    return time.perf_counter() - start
+
+
+def _columns(name: str, interval: Interval) -> dict[str, float]:
+    return {name: interval.value, f"{name}_low": interval.low, f"{name}_high": interval.high}

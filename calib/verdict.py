@@ -1,0 +1,94 @@
+"""The comparison in words, claiming no more than the intervals allow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from calib.evaluation import SCORES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def verdict(table: pd.DataFrame, score: str = "NLL") -> str:
+    """Which method is best on one score, which cannot be told from it, and whether it beats the raw model.
+
+    Parameters
+    ----------
+    table : as from :func:`calib.compare`; its first method is the raw model.
+    score : a key of ``calib.evaluation.SCORES``.
+
+    Returns
+    -------
+    str
+        One to three sentences.
+    """
+    rows = table[(table["score"] == score) & table["value"].notna()]
+    name = SCORES[score].title
+    if not len(rows):
+        return f"No method has a value of {name} here."
+    records: list[dict[str, Any]] = [dict(zip(rows.columns, row, strict=True)) for row in rows.itertuples(index=False)]
+    if len(records) == 1:
+        only = records[0]
+        return (
+            f"{only['title']} has {_a(name)} {name} of {_number(only['value'])}; there is nothing to compare it with."
+        )
+    if SCORES[score].better == "neither":
+        low, high = min(records, key=_value), max(records, key=_value)
+        return (
+            f"{name} runs from {_number(low['value'])} ({low['title']}) to {_number(high['value'])} ({high['title']}); "
+            "less of it is not better in itself."
+        )
+    best = next(row for row in records if row["to_best"] == 0 and row["value"] == _best_value(records))
+    raw = next((row for row in records if row["method"] == table["method"].iloc[0]), None)
+    sentences = [_leader(best, raw, name)]
+    others = [row for row in records if row is not best and row is not raw]
+    near = [row["title"] for row in others if _could_be_chance(row)]
+    behind = [row["title"] for row in others if not _could_be_chance(row)]
+    if near:
+        sentences.append(f"{_list(near)} cannot be told from it on this test set.")
+    if behind:
+        sentences.append(f"{_list(behind)} {'is' if len(behind) == 1 else 'are'} behind by more than chance explains.")
+    return " ".join(sentences)
+
+
+def _leader(best: dict[str, Any], raw: dict[str, Any] | None, name: str) -> str:
+    word = "lowest" if best["better"] == "lower" else "highest"
+    if raw is best:
+        return f"No method improves on {best['title']}, which has the {word} {name}, {_number(best['value'])}."
+    start = f"{best['title']} has the {word} {name}, {_number(best['value'])}"
+    if raw is None:
+        return f"{start}."
+    low, high = sorted(abs(raw[side]) for side in ("to_best_low", "to_best_high"))
+    if _could_be_chance(raw):
+        return f"{start}, but its distance from {raw['title']} ({_number(raw['value'])}) could be chance."
+    return (
+        f"{start}, better than {raw['title']} ({_number(raw['value'])}) by {_number(abs(raw['to_best']))} "
+        f"(interval {_number(low)} to {_number(high)})."
+    )
+
+
+def _could_be_chance(row: dict[str, Any]) -> bool:
+    return row["to_best_low"] <= 0 <= row["to_best_high"]
+
+
+def _best_value(records: list[dict[str, Any]]) -> float:
+    return (min if records[0]["better"] == "lower" else max)(map(_value, records))
+
+
+def _value(row: dict[str, Any]) -> float:
+    return row["value"]
+
+
+def _number(value: float) -> str:
+    """Three significant digits."""
+    return f"{value:#.3g}".rstrip(".")
+
+
+def _a(name: str) -> str:
+    """The article before a spoken name: an NLL, an ECE, an MCE, a Brier score."""
+    return "an" if name.startswith(("NLL", "ECE", "MCE", "A", "O", "U")) else "a"
+
+
+def _list(titles: list[str]) -> str:
+    return titles[0] if len(titles) == 1 else f"{', '.join(titles[:-1])} and {titles[-1]}"
