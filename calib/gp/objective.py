@@ -1,0 +1,73 @@
+"""The expected log-likelihood on the grid, in TensorFlow (Wenger et al. 2020, section S2.2).
+
+It is a second-order Taylor approximation, so what is maximised is called the objective, not a bound.
+"""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from calib.gp.statistics import GridStatistics
+
+SMALLEST_SUM = 1e-290
+LARGEST_SHIFT = 300.0
+
+
+class GridLikelihood:
+    """Approximate expected log-likelihood of a calibration set, given the posterior on the grid.
+
+    Parameters
+    ----------
+    statistics : the calibration set; held as constants on the current device.
+    """
+
+    def __init__(self, statistics: GridStatistics):
+        self.grid = statistics.grid
+        self._sums = tf.constant(statistics.sums)
+        self._squares = tf.constant(statistics.squares)
+        self._label_weights = tf.constant(statistics.label_weights)
+        self._label_prior = statistics.label_prior
+
+    def diagonal(self, shift: tf.Tensor, variance: tf.Tensor) -> tf.Tensor:
+        """``sum_n [log s_ny + (sum_k s_nk^2 v_nk - s_nk v_nk) / 2]``, s = softmax of the posterior mean.
+
+        Parameters
+        ----------
+        shift : (grid,) posterior mean minus prior mean.
+        variance : (grid,) marginal variance with white noise.
+        """
+        growth = _growth(shift)
+        total, weighted = tf.unstack(self._sums @ tf.stack([growth, growth * variance], axis=1), axis=1)
+        total = tf.maximum(total, SMALLEST_SUM)
+        squared = tf.linalg.matvec(self._squares, growth * growth * variance)
+        return self._log_likelihood(shift, total) + 0.5 * tf.reduce_sum((squared / total - weighted) / total)
+
+    def full(
+        self, shift: tf.Tensor, variance: tf.Tensor, noise: tf.Tensor, features: tf.Tensor, gram: tf.Tensor
+    ) -> tf.Tensor:
+        """The same with the covariance of a row's classes: ``s^T C s`` instead of ``sum_k s_k^2 v_k``.
+
+        Parameters
+        ----------
+        shift, variance : as in :meth:`diagonal`.
+        noise : variance of the white noise, which is independent between classes.
+        features, gram : (grid, f) and (f, f) with noise-free covariance ``features @ gram @ features.T``.
+        """
+        growth = _growth(shift)
+        columns = tf.concat([tf.ones_like(shift)[:, None], variance[:, None], features], axis=1)
+        collected = self._sums @ (growth[:, None] * columns)
+        total = tf.maximum(collected[:, 0], SMALLEST_SUM)
+        expected = collected[:, 1:] / total[:, None]
+        variances, means = expected[:, 0], expected[:, 1:]
+        quadratic = tf.reduce_sum((means @ gram) * means)
+        white = noise * tf.reduce_sum(tf.linalg.matvec(self._squares, growth * growth) / total**2)
+        return self._log_likelihood(shift, total) + 0.5 * (quadratic + white - tf.reduce_sum(variances))
+
+    def _log_likelihood(self, shift: tf.Tensor, total: tf.Tensor) -> tf.Tensor:
+        at_labels = self._label_prior + tf.tensordot(self._label_weights, shift, 1)
+        return at_labels - tf.reduce_sum(tf.math.log(total))
+
+
+def _growth(shift: tf.Tensor) -> tf.Tensor:
+    # A line search may try absurd values; they must give a bad number, not a NaN.
+    return tf.exp(tf.clip_by_value(shift, -LARGEST_SHIFT, LARGEST_SHIFT))

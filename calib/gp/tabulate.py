@@ -1,0 +1,85 @@
+"""From a posterior in closed form to the few arrays that prediction needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from calib.gp.grid import Grid
+from calib.gp.monotone import monotone_shifts
+from calib.gp.posterior import Posterior, draw_shifts
+from calib.numerics import Floats
+
+REVERTED = 6.5
+"""Lengthscales after which the RBF kernel has fallen below 1e-9."""
+
+MOST_NODES = 2048
+STEEP = 0.5
+"""Largest change of a shift between neighbouring nodes: the cubic through ``exp(a)`` is then right to 0.2 %, and
+where it cannot be had, a straight line at least stays positive."""
+
+
+@dataclass(frozen=True, eq=False)
+class LatentTable:
+    """The latent function on a grid that reaches past the calibration data.
+
+    Attributes
+    ----------
+    grid : the nodes and how to interpolate between them.
+    shift : (grid.size,) posterior mean minus prior mean.
+    variance : (grid.size,) posterior variance without white noise.
+    draws : (n_draws, grid.size) shifts of whole functions drawn from the posterior.
+    """
+
+    grid: Grid
+    shift: Floats
+    variance: Floats
+    draws: Floats
+
+
+def tabulate(
+    posterior: Posterior, low: float, high: float, space: str, *, n_draws: int, seed: int, monotone: bool
+) -> LatentTable:
+    """Tabulate a posterior for prediction.
+
+    Parameters
+    ----------
+    low, high : range of the calibration inputs.
+    space : "logits" or "probs".
+    n_draws, seed : how many functions to draw, and the seed of the Sobol scrambling.
+    monotone : whether the mean and each draw are made to rise.
+    """
+    smooth = _grid(posterior, low, high, space)
+    shift = posterior.shift(smooth.nodes)
+    variance = np.maximum(np.diagonal(posterior.covariance(smooth.nodes)), 0.0)
+    draws = draw_shifts(posterior, smooth.nodes, n_draws, seed)
+    finer = _finer(draws, smooth, monotone)
+    if finer != smooth:
+        shift, variance = smooth.interpolate(shift, finer.nodes), smooth.interpolate(variance, finer.nodes)
+        draws = np.array([smooth.interpolate(draw, finer.nodes) for draw in draws])
+    if monotone:
+        shift, draws = monotone_shifts(shift, finer, space), monotone_shifts(draws, finer, space)
+    return LatentTable(finer, shift, np.maximum(variance, 0.0), draws)
+
+
+def _finer(draws: Floats, grid: Grid, monotone: bool) -> Grid:
+    """A grid on which ``exp(a)`` is interpolated as well as ``a`` is on this one."""
+    steepest = float(np.abs(np.diff(draws, axis=1)).max())
+    if not monotone and steepest <= STEEP:
+        return grid
+    size = grid.size * max(4 if monotone else 1, int(np.ceil(steepest / STEEP)))
+    linear = monotone or size > MOST_NODES
+    return Grid(grid.low, grid.high, min(size, MOST_NODES), order=1 if linear else 3)
+
+
+def _grid(posterior: Posterior, low: float, high: float, space: str) -> Grid:
+    """Ten nodes per lengthscale, and far enough beyond the data for the posterior to return to the prior."""
+    if space == "probs":
+        low, high, reach = 0.0, 1.0, 0.0
+    else:
+        # A function that bends over more than the data's range is as good as straight beyond it.
+        reach = min(REVERTED * posterior.lengthscale, 3.0 * (high - low) + 10.0)
+    spacing = min(posterior.lengthscale / 10.0, max(high - low, 1.0) / 64.0)
+    size = int(np.clip(np.ceil((high - low + 2.0 * reach) / spacing) + 1, 64, MOST_NODES))
+    return Grid(low - reach, high + reach, size)

@@ -1,0 +1,134 @@
+"""From a calibration set to a fitted posterior: start, optimise, report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import gpflow
+import numpy as np
+import tensorflow as tf
+from scipy.optimize import OptimizeResult
+
+from calib.base import Callback
+from calib.gp.device import choose
+from calib.gp.inputs import kernel_inputs
+from calib.gp.model import LatentGP
+from calib.gp.objective import GridLikelihood
+from calib.gp.posterior import Posterior
+from calib.gp.statistics import grid_statistics, training_grid
+from calib.numerics import Floats, Ints
+
+MOST_ROWS = 20_000
+"""More calibration rows than this no longer move a function with ten inducing inputs; they are subsampled."""
+
+LARGEST_VARIANCE = 1e6
+"""Bound on the kernel variance, so that the jitter still keeps K_uu positive definite."""
+
+
+@dataclass(frozen=True, eq=False)
+class LatentFit:
+    """A fitted latent function and how the fit went.
+
+    Attributes
+    ----------
+    posterior : the fitted function.
+    low, high : range of the kernel inputs.
+    objective_trace : (n_iter + 1,) the objective at the start and after each iteration, in nats.
+    converged, message : whether the optimiser finished, and why it stopped, in words.
+    device : where it ran, in words.
+    n_rows : calibration rows used.
+    """
+
+    posterior: Posterior
+    low: float
+    high: float
+    objective_trace: Floats
+    converged: bool
+    message: str
+    device: str
+    n_rows: int
+
+
+def fit_latent_gp(
+    logits: Floats,
+    labels: Ints,
+    *,
+    space: str,
+    n_inducing: int,
+    covariance: str,
+    variational: str,
+    max_iter: int,
+    device: str,
+    seed: int,
+    callback: Callback,
+) -> LatentFit:
+    """Fit the latent function by L-BFGS; see :class:`calib.calibrators.gpcalib.GPCalib` for the parameters."""
+    if len(logits) > MOST_ROWS:
+        rows = np.sort(np.random.default_rng(seed).choice(len(logits), MOST_ROWS, replace=False))
+        logits, labels = logits[rows], labels[rows]
+    grid = training_grid(logits, space)
+    start = starting_inducing_inputs(logits, space, n_inducing, seed)
+    place = choose(device)
+    with tf.device(place.name):
+        likelihood = GridLikelihood(grid_statistics(logits, labels, space, grid))
+        model = LatentGP(likelihood, start, space, covariance, variational)
+        trace = [float(model.maximum_log_likelihood_objective().numpy())]
+        result = _maximise(model, max_iter, trace, callback)
+    return LatentFit(
+        posterior=model.posterior(),
+        low=grid.low,
+        high=grid.high,
+        objective_trace=np.array(trace),
+        converged=bool(result.success),
+        message=_message(result, len(trace) - 1),
+        device=place.description,
+        n_rows=len(logits),
+    )
+
+
+def starting_inducing_inputs(logits: Floats, space: str, n_inducing: int, seed: int, most: int = 10_000) -> Floats:
+    """k-means centres of the kernel inputs, largest first; fewer where there are fewer distinct values.
+
+    The sample is taken from sorted values, so that the order of the classes does not matter. The largest inputs
+    carry the probability, and with a diagonal S in the whitened space what comes first is fitted best.
+    """
+    from sklearn.cluster import KMeans
+
+    rows = logits[:: max(1, logits.size // (20 * most))]
+    inputs = np.sort(kernel_inputs(np.sort(rows, axis=1), space)[0], axis=None)
+    sample = inputs[:: max(1, len(inputs) // most)]
+    distinct = np.unique(sample)
+    if len(distinct) <= n_inducing:
+        return distinct[::-1].copy()
+    centres = KMeans(n_inducing, n_init=1, random_state=seed).fit(sample[:, None]).cluster_centers_[:, 0]
+    return np.sort(centres)[::-1].copy()
+
+
+def _maximise(model: LatentGP, max_iter: int, trace: list[float], callback: Callback) -> OptimizeResult:
+    """L-BFGS-B with the reference's tight tolerance: stopping early moves the calibration error visibly."""
+    variables = model.trainable_variables
+    bounds: list[tuple[float | None, float | None]] = []
+    for variable in variables:
+        upper = LARGEST_VARIANCE if variable is model.rbf.variance.unconstrained_variable else None
+        bounds += [(None, upper)] * int(tf.size(variable))
+
+    def after_iteration(intermediate_result: OptimizeResult) -> None:
+        trace.append(-float(intermediate_result.fun))
+        callback(min(len(trace) - 1, max_iter), max_iter, trace[-1])
+
+    return gpflow.optimizers.Scipy().minimize(
+        model.training_loss,
+        variables,
+        method="L-BFGS-B",
+        bounds=bounds,
+        callback=after_iteration,
+        options={"maxiter": max_iter, "maxfun": 20 * max_iter, "ftol": 2.2e-9},
+    )
+
+
+def _message(result: OptimizeResult, n_iter: int) -> str:
+    if result.success:
+        return f"converged after {n_iter} iterations"
+    if result.status == 1:
+        return f"stopped at the limit of {n_iter} iterations before it had converged"
+    return f"the line search found no better point after {n_iter} iterations"
