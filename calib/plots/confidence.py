@@ -11,8 +11,8 @@ import plotly.graph_objects as go
 
 from calib.plots.data import carry
 from calib.plots.rows import frame_rows
-from calib.plots.scales import LOGIT_TICKS, logit
-from calib.plots.style import NEUTRAL, Style, fade, plain, quiet, three_digits
+from calib.plots.scales import LOGIT_TICKS, from_scale, logit
+from calib.plots.style import GRID, NEUTRAL, Style, fade, plain, quiet, three_digits
 
 if TYPE_CHECKING:
     from calib.metrics.intervals import Interval
@@ -39,10 +39,10 @@ def over_under_chart(rows: Sequence[OverUnder], title: str = "") -> go.Figure:
     """
     fig = go.Figure()
     panels = (
-        ("underconfidence: doubt where right", "x", [row.under for row in rows]),
-        ("overconfidence: confidence where wrong", "x2", [row.over for row in rows]),
+        ("underconfidence", "doubt when right, u", "x", [row.under for row in rows]),
+        ("overconfidence", "confidence when wrong, o", "x2", [row.over for row in rows]),
     )
-    for name, axis, estimates in panels:
+    for name, _, axis, estimates in panels:
         if rows and np.isfinite(estimates[0].value):
             fig.add_shape(
                 type="line", xref=axis, yref="paper", x0=estimates[0].value, x1=estimates[0].value, y0=0, y1=1,
@@ -56,23 +56,24 @@ def over_under_chart(rows: Sequence[OverUnder], title: str = "") -> go.Figure:
                 marker={"color": row.style.color, "symbol": row.style.symbol, "size": 10},
                 error_x={"type": "data", "symmetric": False, "array": [high - value], "arrayminus": [value - low],
                          "color": row.style.color, "thickness": 2, "width": 0},
-                **carry(quantity=[name.partition(":")[0]], value=[value], low=[low], high=[high]),
+                **carry(quantity=[name], value=[value], low=[low], high=[high]),
                 hovertemplate=f"{plain(row.title)}<br>%{{customdata[0]}} %{{customdata[1]:.3r}}"
                 " (%{customdata[2]:.3r} to %{customdata[3]:.3r})<extra></extra>",
             )  # fmt: skip
     said = "; ".join(f"{row.title} o {three_digits(row.over.value)}, u {three_digits(row.under.value)}" for row in rows)
     frame_rows(fig, [row.title for row in rows], alt=f"Over- and underconfidence. {said}.", title=title)
-    panel = {"anchor": "y", "nticks": 5, "showgrid": True, "title_standoff": 6, "title_font_size": 12}
+    panel = {"anchor": "y", "nticks": 5, "showgrid": True}
     fig.update_layout(
-        xaxis={**panel, "domain": [0, 0.46], "title_text": panels[0][0]},
-        xaxis2={**fig.layout.xaxis.to_plotly_json(), **panel, "domain": [0.54, 1], "title_text": panels[1][0]},
+        xaxis={**panel, "domain": [0, 0.44], "title_text": panels[0][1]},
+        xaxis2={**fig.layout.xaxis.to_plotly_json(), **panel, "domain": [0.56, 1], "title_text": panels[1][1]},
     )
     return fig
 
 
 def confidence_densities(histogram: ConfidenceHistogram, style: Style, title: str = "", height: int = 260) -> go.Figure:
-    """Confidence of right predictions upwards and of wrong ones downwards, each a density of its own group.
+    """Confidence of right predictions upwards and of wrong ones downwards, each group on its own height.
 
+    Heights are not comparable between the groups, which differ in size by far; the labels give their counts.
     A good model has its wrong predictions to the left; wrong ones at the right are the dangerous ones.
 
     Parameters
@@ -82,7 +83,7 @@ def confidence_densities(histogram: ConfidenceHistogram, style: Style, title: st
     """
     edges = histogram.edges
     logit_scaled = histogram.scale == "logit"
-    confidence = 1 / (1 + np.exp(-edges)) if logit_scaled else edges
+    confidence = from_scale(edges, "logit" if logit_scaled else "linear")
     groups = (
         ("right", histogram.right, histogram.density("right"), style.color, 0.75),
         ("wrong", histogram.wrong, -histogram.density("wrong"), NEUTRAL, 0.6),
@@ -90,7 +91,7 @@ def confidence_densities(histogram: ConfidenceHistogram, style: Style, title: st
     fig = go.Figure()
     for name, count, density, color, alpha in groups:
         fig.add_bar(
-            x=(edges[:-1] + edges[1:]) / 2, y=density, width=np.diff(edges), name=name,
+            x=(edges[:-1] + edges[1:]) / 2, y=density / (np.abs(density).max() or 1.0), width=np.diff(edges), name=name,
             marker={"color": fade(color, alpha), "line_width": 0},
             **carry(low=confidence[:-1], high=confidence[1:], count=count),
             hovertemplate=f"%{{customdata[2]:,d}} {name}<br>confidence %{{customdata[0]:.3r}} to"
@@ -103,8 +104,7 @@ def confidence_densities(histogram: ConfidenceHistogram, style: Style, title: st
         )  # fmt: skip
     alt = f"Confidence of {int(histogram.right.sum()):,} right and {int(histogram.wrong.sum()):,} wrong predictions."
     quiet(fig, height, alt=alt, title=title, left=12)
-    most = max(float(np.abs(density).max()) for _, _, density, _, _ in groups) or 1.0
-    fig.update_yaxes(showticklabels=False, range=[-1.1 * most, 1.1 * most], zeroline=True, zerolinecolor=NEUTRAL)
+    fig.update_yaxes(showticklabels=False, showgrid=False, range=[-1.3, 1.3], zeroline=True, zerolinecolor=GRID)
     fig.update_xaxes(title_text="confidence", range=[edges[0], edges[-1]])
     if logit_scaled:
         ticks = [tick for tick in LOGIT_TICKS if edges[0] <= logit(tick) <= edges[-1]]

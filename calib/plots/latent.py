@@ -10,7 +10,7 @@ from calib.numerics import Floats
 from calib.plots.data import carry
 from calib.plots.labels import label_line_ends
 from calib.plots.latent_view import LatentView, Space, latent_view, probability_view
-from calib.plots.style import GUIDE, NEUTRAL, Style, fade, plain, quiet, three_digits
+from calib.plots.style import FRAME, GUIDE, NEUTRAL, Style, fade, plain, quiet, three_digits
 
 _TOP = 0.27
 """Where the plot of the function begins, as a share of the height; the data lie beneath."""
@@ -76,7 +76,7 @@ def latent_function(
         yaxis={"domain": [_TOP, 1], "title_text": view.y_title, "range": span},
         yaxis2={"domain": [0, 0.17], "range": [0, 1.05], "visible": False, "fixedrange": True},
     )
-    label_line_ends(fig, ends, span, (1 - _TOP) * (height - 78))
+    label_line_ends(fig, ends, span, (1 - _TOP) * (height - FRAME))
     return fig
 
 
@@ -112,7 +112,7 @@ def objective_trace(trace: Floats, style: Style, title: str = "", height: int = 
         pad = 0.1 * (high - low) + 0.1
         span = (low - pad, high + pad)
         fig.update_yaxes(range=span, nticks=4)
-        label_line_ends(fig, [(final, float(finite[-1]), style.color)], span, height - 78)
+        label_line_ends(fig, [(final, float(finite[-1]), style.color)], span, height - FRAME)
     return fig
 
 

@@ -21,7 +21,7 @@ from calib.plots.scales import (
     probability_axis,
     regrid,
 )
-from calib.plots.style import GUIDE, NEUTRAL, Limits, Style, fade, plain, quiet, three_digits
+from calib.plots.style import FRAME, GUIDE, NEUTRAL, Limits, Style, fade, plain, quiet, three_digits
 
 if TYPE_CHECKING:
     from calib.reliability import ConfidenceHistogram, ReliabilityCurve
@@ -133,7 +133,7 @@ def gap_diagram(curves: Sequence[tuple[str, ReliabilityCurve, Style]], title: st
     summary = "; ".join(f"{name} {three_digits(curve.ece)}" for name, curve, _ in curves)
     quiet(fig, height, alt=f"Accuracy minus confidence over confidence ranks. Calibration errors: {summary}.",
           title=title, right=20 + 7 * min(longest, 24))  # fmt: skip
-    label_line_ends(fig, ends, span, height - 78)
+    label_line_ends(fig, ends, span, height - FRAME)
     fig.update_xaxes(range=[0, 1], title_text="rows by rising confidence", tickformat=".0%")
     fig.update_yaxes(range=span, title_text="accuracy − confidence", nticks=7)
     return fig

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from calib.plots.style import plain, quiet
+from calib.plots.style import FRAME, plain, quiet
 
 ROW_PIXELS = 34
 _LONGEST_NAME = 24
@@ -16,7 +16,7 @@ def frame_rows(fig: go.Figure, names: Sequence[str], *, alt: str, title: str = "
     """Name the rows 0, 1, ... at the left, the first on top; every row has the same height in pixels."""
     short = [name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…" for name in names]
     left = 20 + 7 * max((len(name) for name in short), default=0)
-    quiet(fig, 78 + pixels * max(len(names), 1), alt=alt, title=title, left=left)
+    quiet(fig, FRAME + pixels * max(len(names), 1), alt=alt, title=title, left=left)
     fig.update_yaxes(
         tickvals=list(range(len(names))),
         ticktext=[plain(name) for name in short],

@@ -31,6 +31,10 @@ GUIDE = "rgba(128,132,150,.8)"
 """Diagonals, zero lines and other references: a grey that reads on white and on near-black."""
 NEUTRAL = "#7A8394"
 
+_TOP, _BOTTOM = 34, 48
+FRAME = _TOP + _BOTTOM
+"""Pixels of every figure's height that its plot does not have."""
+
 Limits = tuple[float, float]
 
 
@@ -89,7 +93,7 @@ def quiet(fig: go.Figure, height: int, *, alt: str, title: str = "", right: int 
     """
     fig.update_layout(
         height=height,
-        margin={"l": left, "r": right, "t": 34, "b": 44},
+        margin={"l": left, "r": right, "t": _TOP, "b": _BOTTOM},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         showlegend=False,
@@ -101,7 +105,7 @@ def quiet(fig: go.Figure, height: int, *, alt: str, title: str = "", right: int 
                "pad": {"t": 6}, "font": {"size": 14}},
     )  # fmt: skip
     axis = {"showline": False, "zeroline": False, "gridcolor": GRID, "gridwidth": 1, "automargin": False}
-    fig.update_xaxes(showgrid=False, title_standoff=6, title_font_size=12, **axis)
+    fig.update_xaxes(showgrid=False, title_standoff=10, title_font_size=12, **axis)
     fig.update_yaxes(title_standoff=4, title_font_size=12, **axis)
     return fig
 

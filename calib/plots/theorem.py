@@ -38,7 +38,7 @@ def theorem_chain(chains: Sequence[tuple[str, TheoremOne, Style]], title: str = 
             x=x, y=np.full(4, place), name=name, mode="lines+markers+text",
             line={"color": fade(style.color, 0.45), "width": 3},
             marker={"color": style.color, "symbol": [style.symbol] + 3 * ["line-ns-open"], "size": [11, 12, 12, 12],
-                    "line_width": 2},
+                    "line_width": 2, "opacity": 1},
             text=["", "1", "2", "∞"], textposition="top center",
             **carry(quantity=np.array(_LINKS), value=values),
             hovertemplate=f"{plain(name)}<br>%{{customdata[0]}} = %{{customdata[1]:.3r}}<extra></extra>",
