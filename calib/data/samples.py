@@ -72,7 +72,7 @@ _SAMPLES = (
         "digits-mlp",
         "Digits, multilayer perceptron",
         "Probabilities of a scikit-learn network with one hidden layer, trained to the end on the same 250 digits.",
-        "The convolutional network's overconfidence from a file of probabilities: calibrators see their logarithms.",
+        "Overconfidence again, and what a file of float32 probabilities loses: many rows are rounded to exactly 1.",
         1547,
         10,
     ),

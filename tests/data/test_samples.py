@@ -1,0 +1,316 @@
+import re
+import runpy
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.integrate import quad
+from scipy.special import log_softmax
+from scipy.stats import beta
+
+from calib.base import argmax_with_ties
+from calib.calibrators.temperature import TemperatureScaling
+from calib.data import DataError, Predictions
+from calib.data.samples import SAMPLES, load_sample, true_latent, true_map
+from calib.data.simulated import bayes_iso_map, bayes_iso_scores, exaggerate, exaggerated_logits, undo_exaggeration
+
+FOLDER = Path(__file__).resolve().parents[2] / "sample_data"
+NAMES = list(SAMPLES)
+LATENT = [name for name in NAMES if true_latent(name) is not None]
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def name(request) -> str:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def data(name) -> Predictions:
+    return load_sample(name)
+
+
+def nll(logits, labels) -> float:
+    return -log_softmax(np.asarray(logits, float), axis=1)[np.arange(len(labels)), labels].mean()
+
+
+def readme_rows() -> dict[str, list[str]]:
+    lines = (FOLDER / "README.md").read_text(encoding="utf-8").splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+    return {row[0]: row[1:] for row in rows[2:]}
+
+
+# -- what every sample is ------------------------------------------------------------------------------
+
+
+def test_loads_through_the_front_door_without_an_error(name, data):
+    assert not [finding for finding in data.findings if finding.level == "error"]
+    assert data.name == SAMPLES[name].title
+    assert data.sha256
+
+
+def test_has_the_stated_size_and_names(name, data):
+    sample = SAMPLES[name]
+    assert data.logits.shape == (sample.n_rows, sample.n_classes)
+    assert len(data.class_names) == sample.n_classes == len(set(data.class_names))
+    assert np.isfinite(data.logits).all()
+    if name != "simulated-1000":
+        assert set(data.labels) == set(range(sample.n_classes))
+
+
+def test_is_as_the_readme_says(name, data):
+    kind, shape, *numbers = readme_rows()[name]
+    assert kind == data.kind
+    assert shape == f"{SAMPLES[name].n_rows} x {SAMPLES[name].n_classes}"
+    logits, labels = np.asarray(data.logits, float), data.labels
+    scaling = TemperatureScaling().fit(logits[::2], labels[::2])
+    after = nll(logits[1::2] / scaling.temperature_, labels[1::2])
+    measured = [
+        np.mean(logits.argmax(axis=1) == labels),
+        np.exp(log_softmax(logits, axis=1)).max(axis=1).mean(),
+        scaling.temperature_,
+        nll(logits[1::2], labels[1::2]),
+        after,
+    ]
+    np.testing.assert_allclose(measured, [float(number) for number in numbers], atol=6e-4)
+
+
+def test_is_a_model_worth_calibrating(data):
+    logits, labels = np.asarray(data.logits, float), data.labels
+    majority = np.bincount(labels).max() / len(labels)
+    assert np.mean(logits.argmax(axis=1) == labels) > majority + 0.2
+    scaling = TemperatureScaling().fit(logits[::2], labels[::2])
+    assert not scaling.notes(), "the temperature is at its bound"
+    assert nll(logits[1::2] / scaling.temperature_, labels[1::2]) < nll(logits[1::2], labels[1::2]) - 0.005
+
+
+def test_readme_and_files_list_the_same_samples():
+    assert list(readme_rows()) == NAMES
+    stored = {path.stem for path in FOLDER.glob("*.npz")}
+    assert stored == {name for name in NAMES if SAMPLES[name].build is None}
+    assert sum(path.stat().st_size for path in FOLDER.iterdir() if path.is_file()) < 6e6
+
+
+def test_simulated_ones_say_so():
+    for sample in SAMPLES.values():
+        assert ("simulated" in sample.title) == sample.simulated == ("simulated" in sample.description)
+        assert ("simulated" in sample.name) == sample.simulated
+        if not sample.simulated:
+            assert sample.true_latent is None and sample.true_map is None and sample.build is None
+        for sentence in (sample.description, sample.look_for):
+            assert re.fullmatch(r"[A-Z0-9].*[^.]\.", sentence)
+
+
+def test_files_are_plain_arrays_without_pickles():
+    for path in FOLDER.glob("*.npz"):
+        with np.load(path, allow_pickle=False) as arrays:
+            assert all(arrays[key].dtype.kind in "fuU" for key in arrays.files)
+
+
+# -- what single samples promise to show ---------------------------------------------------------------
+
+
+def test_cnn_carries_pixels_of_train_and_test():
+    data = load_sample("digits-cnn")
+    assert data.kind == "logits"
+    assert data.features.shape == (1547, 64) and data.train_features.shape == (250, 64)
+    assert data.train_labels.shape == (250,)
+    for pixels in (data.features, data.train_features):
+        assert pixels.min() == 0 and pixels.max() == 1
+    # The nearest training image knows the label: features, rows and labels belong together.
+    squared = ((data.features[:, None] - data.train_features) ** 2).sum(axis=2)
+    assert np.mean(data.train_labels[squared.argmin(axis=1)] == data.labels) > 0.9
+    unseen = squared.min(axis=1)
+    assert np.mean(unseen > 0) > 0.99, "out of sample"
+
+
+def test_forest_has_exact_zeros_and_a_floor():
+    data = load_sample("digits-forest")
+    with np.load(FOLDER / "digits-forest.npz") as arrays:
+        zero = arrays["probabilities"] == 0
+    assert zero.sum() == 2713
+    assert data.floor == pytest.approx(0.005)
+    np.testing.assert_allclose(data.logits[zero], np.log(0.005), rtol=1e-5)
+    np.testing.assert_array_less(np.log(0.0099), data.logits[~zero])
+
+
+def test_direction_of_each_miscalibration():
+    over = {}
+    for name in NAMES:
+        data = load_sample(name)
+        probs = np.exp(log_softmax(data.logits, axis=1))
+        over[name] = probs.max(axis=1).mean() - np.mean(probs.argmax(axis=1) == data.labels)
+    under = {"digits-forest", "odd-digits-adaboost"}
+    assert {name for name, gap in over.items() if gap < -0.2} == under
+    assert all(gap > 0.03 for name, gap in over.items() if name not in under)
+
+
+def test_sentences_with_numbers_are_true():
+    with np.load(FOLDER / "digits-mlp.npz") as arrays:
+        assert np.sum(arrays["probabilities"] == 1) == 179
+    assert 1000 - len(np.unique(load_sample("simulated-1000").labels)) == 120
+    with np.load(FOLDER / "odd-digits-adaboost.npz") as arrays:
+        assert np.mean(np.abs(arrays["probabilities"] - 0.5) < 0.2) > 0.95
+    with np.load(FOLDER / "breast-cancer-bayes.npz") as arrays:
+        assert np.mean(arrays["log_probabilities"].min(axis=1) < np.log(1e-10)) > 0.7
+
+
+# -- the truths ----------------------------------------------------------------------------------------
+
+
+@given(st.floats(-1e3, 1e3))
+def test_exaggeration_and_its_inverse(logit):
+    assert undo_exaggeration(exaggerate(np.array(logit))) == pytest.approx(logit, rel=1e-9, abs=1e-9)
+    assert exaggerate(undo_exaggeration(np.array(logit))) == pytest.approx(logit, rel=1e-9, abs=1e-9)
+
+
+@given(st.floats(-50, 50), st.floats(1e-6, 50))
+def test_exaggeration_increases(logit, step):
+    low, high = exaggerate(np.array([logit, logit + step]))
+    assert high > low
+
+
+def test_exaggeration_at_hand_computed_points():
+    np.testing.assert_allclose(exaggerate(np.array([-3.0, 4.0, 5.0, 14.0])), [-3.0, 4.0, 5.06, 20.0])
+
+
+@pytest.mark.parametrize("name", LATENT)
+def test_true_latent_is_calibrated_and_beats_any_temperature(name):
+    data = load_sample(name)
+    logits = np.asarray(data.logits, float)
+    latent = true_latent(name)(logits)
+    best_temperature = TemperatureScaling().fit(logits, data.labels).temperature_
+    assert nll(latent, data.labels) < nll(logits / best_temperature, data.labels) - 0.01
+
+    # Labels are drawn from the true probabilities, so counts in bins of confidence are sums of independent
+    # Bernoulli variables: within four standard deviations in all ten bins. The raw model is far outside.
+    def worst_deviation(values):
+        probs = np.exp(log_softmax(values, axis=1))
+        confidence = probs.max(axis=1)
+        correct = argmax_with_ties(probs, logits) == data.labels
+        deviations = []
+        for rows in np.array_split(np.argsort(confidence), 10):
+            expected, variance = confidence[rows].sum(), (confidence[rows] * (1 - confidence[rows])).sum()
+            deviations.append(abs(correct[rows].sum() - expected) / np.sqrt(variance))
+        return max(deviations)
+
+    assert worst_deviation(latent) < 4
+    assert worst_deviation(logits) > 6
+
+
+def test_no_shift_or_scale_of_the_true_latent_is_better():
+    data = load_sample("simulated-100")
+    latent = true_latent("simulated-100")(np.asarray(data.logits, float))
+    scale = TemperatureScaling().fit(latent, data.labels).temperature_
+    assert scale == pytest.approx(1, abs=0.05)
+
+
+def test_bayes_iso_map_is_the_ratio_of_the_densities():
+    scores = np.linspace(0.001, 0.999, 500)
+    positive = 0.5 * beta.pdf(scores, 1.5, 3) + 0.5 * beta.pdf(scores, 30, 3)
+    negative = beta.pdf(scores, 1, 3)
+    np.testing.assert_allclose(bayes_iso_map(scores), positive / (positive + negative), rtol=1e-10)
+    assert (np.diff(bayes_iso_map(scores)) > 0).all()
+    assert bayes_iso_map(np.array([0.0, 1.0])) == pytest.approx([0, 1 - 1 / 2482.09375])
+
+
+def test_bayes_iso_map_reaches_the_ideal_of_the_paper():
+    """Table 1 prints .1621 and .4741 from 100,000 draws; exactly it is .16205 and .47403."""
+
+    def density(s):
+        return 0.5 * beta.pdf(s, 1, 3) + 0.25 * beta.pdf(s, 1.5, 3) + 0.25 * beta.pdf(s, 30, 3)
+
+    def entropy(s):
+        p = bayes_iso_map(s)
+        return -p * np.log(p) - (1 - p) * np.log(1 - p)
+
+    brier = quad(lambda s: density(s) * bayes_iso_map(s) * (1 - bayes_iso_map(s)), 0, 1, epsabs=1e-9)[0]
+    log_loss = quad(lambda s: density(s) * entropy(s), 1e-12, 1, epsabs=1e-9)[0]
+    assert brier == pytest.approx(0.16205, abs=1e-5)
+    assert log_loss == pytest.approx(0.47403, abs=1e-5)
+
+
+def test_bayes_iso_scores_follow_their_map():
+    scores, labels = bayes_iso_scores(n_per_class=20_000, seed=1)
+    assert labels.sum() == 20_000
+    truth = bayes_iso_map(scores)
+    for rows in np.array_split(np.argsort(scores), 20):
+        sd = np.sqrt((truth[rows] * (1 - truth[rows])).sum())
+        assert abs(labels[rows].sum() - truth[rows].sum()) < 4 * sd
+
+
+def test_true_map_of_the_sample_beats_any_temperature():
+    data = load_sample("simulated-binary")
+    logits = np.asarray(data.logits, float)
+    truth = true_map("simulated-binary")(np.exp(logits[:, 1]))
+    ideal = -np.mean(np.log(np.where(data.labels == 1, truth, 1 - truth)))
+    scaling = TemperatureScaling().fit(logits, data.labels)
+    assert ideal < nll(logits / scaling.temperature_, data.labels) - 0.02
+    assert ideal == pytest.approx(0.47403, abs=4 * 0.5 / np.sqrt(len(data)))
+
+
+@pytest.mark.parametrize("n_classes", [10, 100])
+def test_exaggerated_logits_have_one_favoured_class_and_follow_their_seed(n_classes):
+    logits, labels = exaggerated_logits(300, n_classes, seed=3)
+    again, labels_again = exaggerated_logits(300, n_classes, seed=3)
+    np.testing.assert_array_equal(logits, again)
+    np.testing.assert_array_equal(labels, labels_again)
+    assert logits.dtype == np.float32
+    favoured = undo_exaggeration(logits).max(axis=1)
+    assert favoured.min() >= np.log(n_classes) - 1e-4 and favoured.max() <= np.log(n_classes) + 8 + 1e-4
+    assert (exaggerated_logits(300, n_classes, seed=4)[0] != logits).any()
+
+
+# -- making them ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["digits-forest", "odd-digits-adaboost", "breast-cancer-bayes", "simulated-binary", "simulated-100"]
+)
+def test_script_makes_the_stored_file_again(name):
+    made = runpy.run_path(str(FOLDER / "make_samples.py"))["arrays_of"](name)
+    with np.load(FOLDER / f"{name}.npz") as stored:
+        assert set(stored.files) == set(made)
+        for key, array in made.items():
+            assert stored[key].dtype == array.dtype
+            if array.dtype.kind == "f":
+                np.testing.assert_allclose(stored[key], array, rtol=1e-5, atol=1e-6)
+            else:
+                np.testing.assert_array_equal(stored[key], array)
+
+
+def test_generated_sample_is_quick_and_the_same_each_time():
+    first = load_sample("simulated-1000")
+    start = time.process_time()
+    second = load_sample("simulated-1000")
+    assert time.process_time() - start < 1.0
+    np.testing.assert_array_equal(first.logits, second.logits)
+    assert first.sha256 == second.sha256
+
+
+def test_unknown_truths_are_none():
+    assert true_latent("digits-cnn") is None
+    assert true_map("digits-cnn") is None
+
+
+@pytest.mark.parametrize("call", [load_sample, true_latent, true_map])
+def test_unknown_name_is_answered_with_the_known_ones(call):
+    with pytest.raises(DataError, match=r"no sample 'nope'.*digits-cnn"):
+        call("nope")
+
+
+def test_missing_folder_is_a_sentence(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("calib.data.samples.FOLDER", "elsewhere")
+    with pytest.raises(DataError, match="Run from the repository's root"):
+        load_sample("digits-mlp")
+
+
+def test_working_directory_is_searched_where_only_the_package_is_installed(monkeypatch, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "digits-mlp.npz").write_bytes((FOLDER / "digits-mlp.npz").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("calib.data.samples.FOLDER", "mine")
+    assert len(load_sample("digits-mlp")) == 1547
