@@ -143,8 +143,8 @@ def _draw_density(fig: go.Figure, view: LatentView, style: Style) -> None:
             x=(view.edges[:-1] + view.edges[1:]) / 2, y=counts / max(float(counts.max()), 1.0),
             width=np.diff(view.edges), yaxis="y2", name=name,
             marker={"color": fade(color, alpha), "line_width": 0},
-            **carry(low=view.edges[:-1], high=view.edges[1:], count=np.round(counts).astype(int)),
-            hovertemplate=f"{name}: %{{customdata[2]:,d}} inputs<br>from %{{customdata[0]:.3r}} to"
+            **carry(low=view.edges[:-1], high=view.edges[1:], count=counts.astype(float)),
+            hovertemplate=f"{name}: %{{customdata[2]:,.0f}} inputs<br>from %{{customdata[0]:.3r}} to"
             " %{customdata[1]:.3r}<extra></extra>",
         )  # fmt: skip
     key = "   ".join(f'<span style="color:{color}">■ {name}</span>' for name, _, color, _ in reversed(groups))

@@ -13,7 +13,7 @@ from calib.plots.scales import regrid
 
 Space = Literal["latent", "probability"]
 
-_MOST_POINTS = 400
+_MOST_POINTS = 240
 _CELLS = 50
 _LEAST_PROBABILITY = 0.001
 
@@ -45,7 +45,7 @@ class LatentView:
 
 
 def latent_view(curve: LatentCurve, truth: Floats | None) -> LatentView:
-    """The latents themselves, thinned to at most 400 points."""
+    """The latents themselves, thinned to at most 240 points."""
     keep = np.linspace(0, len(curve.inputs) - 1, min(len(curve.inputs), _MOST_POINTS)).astype(int)
     mean, sd = curve.mean[keep], curve.sd[keep]
     symbol = "z" if curve.space == "logits" else "p"
@@ -117,4 +117,4 @@ def _probabilities(curve: LatentCurve, origin: float) -> Floats:
     least = np.exp(lowest - origin) if curve.space == "logits" else lowest
     least = float(np.clip(least, _LEAST_PROBABILITY, 0.4))
     end = np.log1p(-least) - np.log(least)
-    return sigmoid(np.linspace(-end, end, _MOST_POINTS // 2))
+    return sigmoid(np.linspace(-end, end, _MOST_POINTS))

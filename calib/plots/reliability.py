@@ -198,8 +198,8 @@ def _draw_histogram(
     fig.add_bar(
         x=(grid[:-1] + grid[1:]) / 2, y=cells / max(cells.max(), 1), width=np.diff(grid) * 0.94, yaxis="y2",
         name="confidences", marker={"color": fade(style.color, 0.75), "line_width": 0},
-        **carry(low=ends[:-1], high=ends[1:], count=np.round(cells).astype(int)),
-        hovertemplate="about %{customdata[2]:,d} rows<br>from %{customdata[0]:.3r} to %{customdata[1]:.3r}"
+        **carry(low=ends[:-1], high=ends[1:], count=cells),
+        hovertemplate="about %{customdata[2]:,.0f} rows<br>from %{customdata[0]:.3r} to %{customdata[1]:.3r}"
         "<extra></extra>",
     )  # fmt: skip
     marks = (

@@ -1,0 +1,83 @@
+"""One small instance of everything the figures are drawn from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from calib.evaluation import evaluate
+from calib.latent import LatentCurve
+from calib.metrics.intervals import Interval
+from calib.numerics import softmax
+from calib.over_under import class_confidence, theorem_one
+from calib.plots.compare import score_dots
+from calib.plots.confidence import OverUnder, confidence_densities, over_under_chart
+from calib.plots.latent import latent_function, objective_trace
+from calib.plots.per_class import per_class_chart
+from calib.plots.reliability import gap_diagram, reliability_diagram
+from calib.plots.style import method_style
+from calib.plots.theorem import theorem_chain
+from calib.reliability import confidence_histogram, reliability_curve
+
+NAMES = ("identity", "temperature", "gpcalib")
+
+
+def latent_of(space: str = "logits", n_points: int = 3000) -> LatentCurve:
+    """A latent function that halves every logit; its data are log-probabilities (or probabilities)."""
+    inputs = np.linspace(-12, 0, n_points) if space == "logits" else np.linspace(0.001, 1, n_points)
+    prior = inputs if space == "logits" else np.log(inputs)
+    edges = np.linspace(inputs[0], inputs[-1], 31)
+    places = np.linspace(inputs[0], inputs[-1], 5)
+    return LatentCurve(
+        inputs=inputs, mean=prior / 2, sd=np.full(n_points, 0.3), identity=prior, temperature=prior / 3,
+        inducing_inputs=places, inducing_mean=np.interp(places, inputs, prior / 2), inducing_sd=np.full(5, 0.3),
+        density_edges=edges, density_label=np.arange(30.0), density_other=np.arange(30.0)[::-1], space=space,
+        objective_trace=-1000 / np.arange(1.0, 5001.0), title="GPcalib",
+    )  # fmt: skip
+
+
+def table_of(methods: tuple[str, ...] = NAMES) -> pd.DataFrame:
+    rows = [
+        {"method": name, "title": name.title(), "score": score, "value": 0.3 - 0.05 * i, "low": 0.2 - 0.05 * i,
+         "high": 0.4 - 0.05 * i, "difference": -0.05 * i, "difference_low": -0.06 * i, "difference_high": -0.04 * i,
+         "better": "lower"}
+        for i, name in enumerate(methods)
+        for score in ("NLL", "ECE")
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def every_figure(overconfident: tuple[np.ndarray, np.ndarray], title: str = "") -> dict[str, go.Figure]:
+    logits, labels = overconfident
+    probs = softmax(logits)
+    style = method_style("gpcalib")
+    curve = reliability_curve(probs, labels, n_bins=12, binning="equal_mass")
+    evaluation = evaluate(probs, labels)
+    named = [(name, method_style(name)) for name in NAMES]
+    over, under = Interval(0.7, 0.6, 0.8), Interval(0.1, 0.05, 0.2)
+    classes = [f"class {k}" for k in range(logits.shape[1])]
+    return {
+        "reliability": reliability_diagram(curve, style, title=title),
+        "reliability logit": reliability_diagram(curve, style, "logit", title=title),
+        "gap": gap_diagram([(name, curve, s) for name, s in named], title=title),
+        "over and under": over_under_chart([OverUnder(name, s, over, under) for name, s in named], title=title),
+        "densities": confidence_densities(confidence_histogram(probs, labels), style, title=title),
+        "theorem": theorem_chain([(name, theorem_one(*evaluation.pair), s) for name, s in named], title=title),
+        "classes": per_class_chart(classes, class_confidence(evaluation), style, title=title),
+        "latent": latent_function(latent_of(), style, method_style("temperature"), title=title),
+        "probability": latent_function(latent_of(), style, method_style("temperature"), "probability", title=title),
+        "objective": objective_trace(latent_of().objective_trace, style, title=title),
+        "scores": score_dots(table_of(), "NLL", title=title),
+    }
+
+
+@pytest.fixture(scope="session")
+def figures(overconfident: tuple[np.ndarray, np.ndarray]) -> dict[str, go.Figure]:
+    return every_figure(overconfident)
+
+
+@pytest.fixture(scope="session")
+def titled_figures(overconfident: tuple[np.ndarray, np.ndarray]) -> dict[str, go.Figure]:
+    return every_figure(overconfident, title="R&D <b>x")

@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import logit
+
+from calib.numerics import softmax
+from calib.plots.data import figure_data
+from calib.plots.reliability import common_limits, gap_diagram, prefers_logit_scale, reliability_diagram
+from calib.plots.style import alt_text, method_style
+from calib.reliability import confidence_histogram, reliability_curve
+
+STYLE = method_style("temperature")
+
+
+def bins_trace(fig):
+    return next(trace for trace in fig.data if trace.name == "bins")
+
+
+@pytest.fixture(scope="module")
+def curve(overconfident):
+    logits, labels = overconfident
+    return reliability_curve(softmax(logits), labels, n_bins=10, binning="equal_mass")
+
+
+def test_dots_lie_at_the_bins_means_with_their_intervals(curve) -> None:
+    trace = bins_trace(reliability_diagram(curve, STYLE))
+    np.testing.assert_array_equal(trace.x, curve.confidence)
+    np.testing.assert_array_equal(trace.y, curve.accuracy)
+    np.testing.assert_allclose(trace.y + trace.error_y.array, curve.high)
+    np.testing.assert_allclose(trace.y - trace.error_y.arrayminus, curve.low)
+
+
+def test_the_logit_scale_moves_dots_and_whiskers_alike(curve) -> None:
+    limits = (0.01, 0.999)
+    trace = bins_trace(reliability_diagram(curve, STYLE, "logit", limits=limits))
+    np.testing.assert_allclose(trace.x, logit(np.clip(curve.confidence, *limits)))
+    np.testing.assert_allclose(trace.y + trace.error_y.array, logit(np.clip(curve.high, *limits)))
+
+
+@pytest.mark.parametrize("scale", ["linear", "logit"])
+def test_a_selected_dot_names_its_bin_and_hover_gives_natural_units(curve, scale) -> None:
+    fig = reliability_diagram(curve, STYLE, scale)
+    assert [row[0] for row in bins_trace(fig).customdata] == list(range(len(curve.count)))
+    table = figure_data(fig).query("trace == 'bins'")
+    np.testing.assert_array_equal(table["count"], curve.count)
+    for column, values in (("mean confidence", curve.confidence), ("accuracy", curve.accuracy), ("low", curve.low)):
+        np.testing.assert_allclose(table[column], values, rtol=1e-5)
+
+
+@pytest.mark.parametrize("scale", ["linear", "logit"])
+def test_axes_are_square_and_shared_with_the_histogram(curve, scale) -> None:
+    fig = reliability_diagram(curve, STYLE, scale)
+    assert fig.layout.xaxis.range == fig.layout.yaxis.range
+    assert fig.layout.yaxis.scaleanchor == "x"
+    assert {trace.xaxis for trace in fig.data} <= {None, "x"}
+
+
+def test_diagrams_side_by_side_share_limits(curve) -> None:
+    other = reliability_curve(np.array([0.05, 0.3]), np.array([True, False]), n_bins=5)
+    limits = common_limits([curve, other], "logit")
+    ranges = {reliability_diagram(c, STYLE, "logit", limits=limits).layout.xaxis.range for c in (curve, other)}
+    assert len(ranges) == 1
+    assert limits[0] <= 0.05
+
+
+def test_accuracies_of_zero_and_one_stay_on_the_picture_and_are_marked() -> None:
+    confidence = np.repeat([0.5, 0.7, 0.9999], 10)
+    correct = np.r_[np.zeros(10, bool), np.arange(10) < 7, np.ones(10, bool)]
+    curve = reliability_curve(confidence, correct, n_bins=10)
+    fig = reliability_diagram(curve, STYLE, "logit")
+    trace = bins_trace(fig)
+    low, high = fig.layout.yaxis.range
+    assert np.all((trace.y >= low) & (trace.y <= high))
+    assert [symbol.endswith("-open") for symbol in trace.marker.symbol] == [True, False, True]
+    assert ["beyond" in text for text in trace.text] == [True, False, True]
+
+
+@pytest.mark.parametrize("scale", ["linear", "logit"])
+@pytest.mark.parametrize(
+    ("confidence", "correct"),
+    [
+        (np.array([1.0]), np.array([True])),
+        (np.array([1.0]), np.array([False])),
+        (np.array([0.0]), np.array([False])),
+        (np.full(20, 0.8), np.ones(20, bool)),
+        (np.full(20, 0.8), np.zeros(20, bool)),
+        (np.ones(50), np.arange(50) % 2 == 0),
+        (np.array([1e-30, 1 - 1e-16]), np.array([True, False])),
+    ],
+)
+@pytest.mark.parametrize("binning", ["equal_width", "equal_mass"])
+def test_degenerate_data_are_drawn(confidence, correct, scale, binning) -> None:
+    curve = reliability_curve(confidence, correct, n_bins=15, binning=binning)
+    for histogram in (None, confidence_histogram(confidence, correct, scale=scale)):
+        fig = reliability_diagram(curve, STYLE, scale, histogram=histogram)
+        assert np.isfinite(bins_trace(fig).x).all()
+        assert np.isfinite(bins_trace(fig).y).all()
+        rows = figure_data(fig).query("trace == 'confidences'")["count"]
+        assert rows.sum() == pytest.approx(len(confidence), rel=1e-4)
+    gap = gap_diagram([("only", curve, STYLE)])
+    assert np.isfinite(gap.layout.yaxis.range).all()
+
+
+def test_many_bins_stay_small(rng) -> None:
+    confidence = rng.random(20_000)
+    curve = reliability_curve(confidence, rng.random(20_000) < confidence, n_bins=100)
+    assert len(reliability_diagram(curve, STYLE).to_json()) < 100_000
+    many = [(f"method {i}", curve, method_style(f"method {i}")) for i in range(8)]
+    assert len(gap_diagram(many).to_json()) < 250_000
+
+
+def test_histogram_counts_the_rows_it_was_given(curve, overconfident) -> None:
+    logits, labels = overconfident
+    histogram = confidence_histogram(softmax(logits), labels, n_bins=40)
+    fig = reliability_diagram(curve, STYLE, histogram=histogram)
+    np.testing.assert_allclose(figure_data(fig).query("trace == 'confidences'")["count"], histogram.count, atol=1e-6)
+
+
+def test_mean_confidence_is_dashed_and_accuracy_solid(curve) -> None:
+    marks = {trace.name: trace for trace in reliability_diagram(curve, STYLE).data if trace.name}
+    assert marks["mean confidence"].line.dash == "dash"
+    assert marks["accuracy"].line.dash == "solid"
+    assert marks["mean confidence"].x[0] == pytest.approx(curve.mean_confidence)
+    assert marks["accuracy"].x[0] == pytest.approx(curve.mean_accuracy)
+
+
+def test_the_text_says_over_or_underconfident(curve) -> None:
+    assert "overconfident" in alt_text(reliability_diagram(curve, STYLE))
+    timid = reliability_curve(np.full(10, 0.6), np.ones(10, bool))
+    assert "underconfident by 0.400" in alt_text(reliability_diagram(timid, STYLE))
+
+
+def test_the_gap_lies_at_the_middle_rank_of_each_bin(curve) -> None:
+    fig = gap_diagram([("raw", curve, STYLE)])
+    trace = next(trace for trace in fig.data if trace.name == "raw")
+    np.testing.assert_allclose(trace.y, curve.accuracy - curve.confidence)
+    assert np.average(trace.x, weights=curve.count) == pytest.approx(0.5)
+    assert np.average(trace.y, weights=curve.count) == pytest.approx(curve.mean_accuracy - curve.mean_confidence)
+
+
+def test_labels_of_the_gap_diagram_name_each_method_once_in_its_colour(curve) -> None:
+    styles = {name: method_style(name) for name in ("identity", "isotonic", "<b>gpcalib")}
+    fig = gap_diagram([(name, curve, style) for name, style in styles.items()])
+    labels = {note.text: note.font.color for note in fig.layout.annotations}
+    expected = {name.replace("<b>", "&lt;b&gt;"): style.color for name, style in styles.items()}
+    assert labels == expected
+    heights = [note.y for note in fig.layout.annotations]
+    assert len(set(heights)) == 3
+
+
+def test_crowded_confidences_prefer_the_logit_scale() -> None:
+    sure = reliability_curve(np.r_[np.full(60, 0.99), np.full(40, 0.5)], np.ones(100, bool))
+    unsure = reliability_curve(np.r_[np.full(40, 0.99), np.full(60, 0.5)], np.ones(100, bool))
+    assert prefers_logit_scale(sure)
+    assert not prefers_logit_scale(unsure)
+
+
+def test_a_class_is_called_by_probability_and_frequency(overconfident) -> None:
+    logits, labels = overconfident
+    fig = reliability_diagram(reliability_curve(softmax(logits), labels, target=1), STYLE)
+    assert (fig.layout.xaxis.title.text, fig.layout.yaxis.title.text) == ("probability", "frequency")
