@@ -20,15 +20,10 @@ from calib.jobs.job import Job
 from calib.jobs.local_worker import UnexpectedError, WorkerDied
 from calib.jobs.messages import Data, Progress
 from calib.jobs.spec import FitSpec
-from calib.jobs.tasks import fit_calibrator, import_modules
+from calib.jobs.tasks import fit_calibrator, fit_small
+from calib.registry import METHODS
 
 log = logging.getLogger("calib.jobs")
-
-WARM: dict[Lane, tuple[str, ...]] = {
-    "slow": ("gpflow",),
-    "fast": ("scipy.optimize", "sklearn.isotonic", "sklearn.linear_model"),
-}
-"""What each lane's worker imports before it is asked to fit."""
 
 
 @dataclass(eq=False)
@@ -112,21 +107,22 @@ class FitQueue:
             self._records.pop(key, None)
 
     def warm_up(self) -> None:
-        """Start the workers and import gpflow in the background, so that the first GP fit does not wait."""
+        """Start the workers and TensorFlow in the background, so that the first fits do not wait for them."""
         with self._lock:
             if self._warming is not None:
                 return
-            self._warming = self._import("slow")
-            self._import("fast")
+            self._warming = self._warm("slow")
+            self._warm("fast")
 
     def shutdown(self) -> None:
         """End all workers; runs by itself when the interpreter exits."""
         self._executor.shutdown()
 
-    def _import(self, lane: Lane) -> Future[Any]:
+    def _warm(self, lane: Lane) -> Future[Any]:
         def ignore(progress: Progress) -> None: ...
 
-        return self._executor.submit(import_modules, WARM[lane], data=Data("", {}), lane=lane, on_progress=ignore)
+        methods = tuple(name for name, method in METHODS.items() if not method.needs and _lane(method.fast) == lane)
+        return self._executor.submit(fit_small, methods, data=Data("", {}), lane=lane, on_progress=ignore)
 
     def _start(self, spec: FitSpec, data: Data) -> None:
         record = _Record(Job(spec.key, spec), data)
@@ -135,7 +131,7 @@ class FitQueue:
             spec.method,
             dict(spec.params),
             data=data,
-            lane="fast" if spec.fast else "slow",
+            lane=_lane(spec.fast),
             on_progress=partial(self._progress, record),
         )
         self._records[spec.key] = record
@@ -172,9 +168,9 @@ class FitQueue:
                 self._rewarm()
 
     def _rewarm(self) -> None:
-        """Import gpflow again, for the case that the worker had to be killed; costs nothing if it lives on."""
+        """Start TensorFlow again, for the case that the worker had to be killed; costs nothing if it lives on."""
         try:
-            self._warming = self._import("slow")
+            self._warming = self._warm("slow")
         except RuntimeError:
             return  # shut down
 
@@ -190,6 +186,10 @@ class FitQueue:
         if job.state == "queued" and not job.spec.fast and self._warming is not None and not self._warming.done():
             return replace(job, message="Waiting: TensorFlow is starting.")
         return job
+
+
+def _lane(fast: bool) -> Lane:
+    return "fast" if fast else "slow"
 
 
 def _ending(job: Job, future: Future[Any]) -> dict[str, Any]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
+from contextlib import suppress
+from functools import cache
 from typing import Any
+
+import numpy as np
 
 from calib.base import Calibrator, Callback
 from calib.registry import calibrator
@@ -17,7 +20,15 @@ def fit_calibrator(
     return calibrator(method, **params).fit(**data, callback=callback)
 
 
-def import_modules(names: tuple[str, ...], *, data: Mapping[str, Any], callback: Callback) -> None:
-    """Import modules that the first fit would otherwise wait for."""
-    for name in names:
-        import_module(name)
+def fit_small(methods: tuple[str, ...], *, data: Mapping[str, Any], callback: Callback) -> None:
+    """Fit methods on a handful of rows, so that whatever they import is there before a person waits for it."""
+    for name in methods:
+        _fit_small(name)
+
+
+@cache  # once for each process
+def _fit_small(name: str) -> None:
+    generator = np.random.default_rng(0)
+    logits, labels = generator.normal(size=(60, 3)), np.arange(60) % 3
+    with suppress(Exception):  # a method that cannot be fitted says so when it is asked for
+        calibrator(name).fit(logits, labels)
