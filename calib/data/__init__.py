@@ -1,7 +1,7 @@
 """The data set: reading it, saying what was understood, splitting it."""
 
 from calib.data.choices import ArrayInfo, Choices, Inspection
-from calib.data.inspect import inspect, load
+from calib.data.inspection import inspect, load
 from calib.data.predictions import DataError, Finding, Predictions
 
 __all__ = ["ArrayInfo", "Choices", "DataError", "Finding", "Inspection", "Predictions", "inspect", "load"]

@@ -81,6 +81,7 @@ class ArrayInfo:
     name: str
     shape: tuple[int, ...]
     dtype: str
+    file: str = ""
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+import hashlib
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -84,3 +85,44 @@ class Predictions:
     def n_classes(self) -> int:
         """Number of columns, whether or not each occurs among the labels."""
         return self.logits.shape[1]
+
+    def take(self, rows: Any) -> Predictions:
+        """The rows of these numbers in their order; the training set is shared.
+
+        The new hash comes from the old one and the row numbers, so that no large array is hashed again.
+        """
+        rows = np.asarray(rows, dtype=np.int64)
+        own = ("logits", "labels", "given_split", "groups", "features")
+        arrays = {name: getattr(self, name) for name in own}
+        changes: dict[str, Any] = {name: None if array is None else array[rows] for name, array in arrays.items()}
+        sha256 = hashlib.sha256(self._sha256().encode() + rows.tobytes()).hexdigest()
+        return replace(self, **changes, sha256=sha256)
+
+    def split(self, part: Any = None, random_state: int = 0) -> tuple[Predictions, Predictions]:
+        """Calibration part and test part.
+
+        Parameters
+        ----------
+        part : a fraction in (0, 1) or a count of calibration rows, drawn seeded and stratified by label; or row
+            numbers, which become the calibration rows in that order; None takes the split that came with the
+            data, or half of the rows.
+        random_state : seed of the draw.
+
+        Raises
+        ------
+        DataError
+            If a part would be empty, or row numbers are out of range or repeated.
+        """
+        from calib.data.split import split_rows
+
+        calibration, test = split_rows(self.labels, part, self.given_split, random_state)
+        return self.take(calibration), self.take(test)
+
+    def _sha256(self) -> str:
+        """The hash, computed here for data that did not come through the door."""
+        from calib.data.fingerprint import fingerprint
+
+        if self.sha256:
+            return self.sha256
+        spared = ("sha256", "name", "findings")
+        return fingerprint({name: value for name, value in vars(self).items() if name not in spared})

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, BinaryIO
+from pathlib import PurePath
+from typing import Any
 
-from calib.data.choices import Choices, Inspection
+from calib.data.choices import ArrayInfo, Choices, Inspection
+from calib.data.findings.report import Rejected, Report
+from calib.data.formats.contents import Contents
+from calib.data.formats.opening import Source, open_source
+from calib.data.limits import Allowance
+from calib.data.parts import read_given_parts, read_named_parts
 from calib.data.predictions import DataError, Predictions
-
-Source = str | Path | tuple[str, bytes] | tuple[str, BinaryIO]
-"""A path, or what an upload gives: its file name with its bytes or an open binary file."""
+from calib.data.understanding import understand
 
 
 def inspect(
@@ -30,7 +34,30 @@ def inspect(
     test, test_labels : a second file with the test set; ``source`` is then the calibration set.
     choices : what was decided by hand; everything else is guessed.
     """
-    raise NotImplementedError
+    report = Report(choices or Choices())
+    arrays: tuple[ArrayInfo, ...] = ()
+    predictions = None
+    try:
+        with ExitStack() as stack:
+            allowance = Allowance()
+            files: list[Contents | None] = []
+            for given in (source, labels, test, test_labels):
+                contents = None if given is None else open_source(given, allowance, report, stack)
+                files.append(contents)
+                if contents is not None:
+                    arrays += tuple(replace(array, file=contents.name) for array in contents.arrays)
+            first, first_labels, second, second_labels = files
+            assert first is not None
+            report.decide(**first.format_choices)
+            if second is None:
+                upload = read_named_parts(first, first_labels, report)
+            else:
+                upload = read_given_parts(first, first_labels, second, second_labels, report)
+            del files, first, first_labels, second, second_labels, contents
+            predictions = understand(upload, PurePath(arrays[0].file).stem, report)
+    except Rejected as rejected:
+        report.add(rejected.finding)
+    return Inspection(arrays, report.choices, report.findings, predictions)
 
 
 def load(

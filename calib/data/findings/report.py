@@ -1,0 +1,69 @@
+"""What is written down on the way from the file to the data set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from calib.data.choices import Choices
+from calib.data.predictions import Finding
+
+_ORDER = {"error": 0, "warning": 1, "info": 2}
+
+
+class Rejected(Exception):
+    """A rung that the upload cannot pass; carries the one finding that says why."""
+
+    def __init__(self, code: str, message: str, action: str, **fix: Any):
+        super().__init__(message)
+        self.finding = Finding("error", code, message, action, fix)
+
+
+class Report:
+    """The findings so far, and the choices with the guesses so far filled in."""
+
+    def __init__(self, choices: Choices):
+        self.choices = choices
+        self._findings: list[Finding] = []
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Errors first, then in the order of the ladder."""
+        return tuple(sorted(self._findings, key=lambda finding: _ORDER[finding.level]))
+
+    def add(self, finding: Finding) -> None:
+        """Keep one finding."""
+        self._findings.append(finding)
+
+    def warn(self, code: str, message: str, action: str = "", **fix: Any) -> None:
+        """Write down something that is worth a look."""
+        self.add(Finding("warning", code, message, action, fix))
+
+    def info(self, code: str, message: str, action: str = "", **fix: Any) -> None:
+        """Write down what was understood."""
+        self.add(Finding("info", code, message, action, fix))
+
+    def decide(self, **guesses: Any) -> None:
+        """Fill in choices that were left to guessing."""
+        self.choices = replace(self.choices, **guesses)
+
+
+def count(n: int, noun: str) -> str:
+    """``1 row``, ``9,900 rows``, ``2 classes``."""
+    if n == 1:
+        return f"1 {noun}"
+    return f"{n:,} {noun}es" if noun.endswith("s") else f"{n:,} {noun}s"
+
+
+def listed(names: Iterable[Any], most: int = 6) -> str:
+    """The first few names, each shortened, for a sentence."""
+    names = list(names)
+    shown = ", ".join(shortened(name) for name in names[:most])
+    return f"{shown} and {len(names) - most:,} more" if len(names) > most else shown or "nothing"
+
+
+def shortened(value: Any, length: int = 40) -> str:
+    """One value of an upload, short enough for a sentence."""
+    text = str(value)
+    return text if len(text) <= length else text[: length - 1] + "…"

@@ -1,0 +1,97 @@
+"""Which columns of a table are the outputs and the labels: first by name, then by what is left over."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from calib.data.choices import Choices
+from calib.data.findings.report import Rejected, listed
+from calib.data.formats.contents import Contents
+from calib.data.guess_arrays import no_labels
+from calib.data.names import FEATURES, GROUPS, HARD, LABELS, OUTPUTS, ROW_NAMES, SPLIT, canonical, output_column
+
+
+def guess_columns(contents: Contents, choices: Choices, separate_labels: bool) -> Choices:
+    """Fill in the columns that are left to guessing; see :func:`guess_arrays`."""
+    labels = choices.labels
+    if labels is None and not separate_labels:
+        labels = label_column(contents, choices.outputs)
+    groups = _first(contents, GROUPS) if choices.groups is None else choices.groups
+    split = _first(contents, SPLIT) if choices.split is None else choices.split
+    features = feature_columns(contents) if choices.features is None else choices.features
+    taken: set[object] = {labels, groups, split, *((features,) if isinstance(features, str) else features or ())}
+    outputs = choices.outputs or output_columns(contents, taken)
+    if not outputs:
+        raise Rejected(
+            "no_outputs",
+            f"{contents.name} has the columns {listed(contents.names)}; none holds the score of a class.",
+            "Save one column of logits or probabilities for each class, called p_0, p_1, ...",
+        )
+    if labels is None and not separate_labels:
+        raise no_labels(contents)
+    return replace(choices, outputs=outputs, labels=labels, groups=groups, split=split, features=features)
+
+
+def label_column(contents: Contents, outputs: object) -> str | None:
+    """By name; else the only column of strings; else the first or last column if it alone holds integers."""
+    named = _first(contents, LABELS)
+    if named is not None:
+        return named
+    used = set(outputs) if isinstance(outputs, tuple) else {outputs}
+    free = [n for n in contents.names if n not in used and not has_role(n) and output_column(n) is None]
+    strings = [name for name in free if "string" in contents.info(name).dtype]
+    if len(strings) == 1:
+        return strings[0]
+    integers = [name for name in free if "int" in contents.info(name).dtype or contents.info(name).dtype == "bool"]
+    for name in (*free[:1], *free[-1:], *integers[:1]):
+        if name in integers and len(contents.names) > 1:
+            return name
+    return None
+
+
+def output_columns(contents: Contents, taken: set[object]) -> tuple[str, ...]:
+    """Columns with the same telling stem, in the order of their numbers; else all numbers that are left."""
+    stems: dict[str, list[tuple[str, str]]] = {}
+    for name in contents.names:
+        column = output_column(name)
+        if column is not None and name not in taken:
+            stems.setdefault(column.stem, []).append((column.suffix, name))
+    wide = {stem: columns for stem, columns in stems.items() if len(columns) > 1} or stems
+    if wide:
+        columns = wide[min(wide, key=OUTPUTS.index)]
+        if all(suffix.isdecimal() for suffix, _ in columns):
+            columns.sort(key=lambda pair: int(pair[0]))
+        return tuple(name for _, name in columns)
+    single = _first(contents, OUTPUTS)
+    left = tuple(
+        name for name in contents.names if name not in taken and not has_role(name) and is_number(contents, name)
+    )
+    if single is not None and (len(left) < 2 or single not in left):
+        return (single,)
+    return left
+
+
+def feature_columns(contents: Contents) -> tuple[str, ...] | str:
+    """Columns called feature_0, x1, ...; empty if there are none."""
+    found = tuple(
+        name
+        for name in contents.names
+        if canonical(name.rstrip("0123456789")).base in FEATURES and is_number(contents, name)
+    )
+    return found or ""
+
+
+def has_role(name: str) -> bool:
+    """Whether a name says that the column is neither outputs nor labels."""
+    return canonical(name).base in (*ROW_NAMES, *HARD, *GROUPS, *SPLIT)
+
+
+def is_number(contents: Contents, name: str) -> bool:
+    """Whether a column was read as numbers."""
+    return contents.info(name).dtype.startswith(("float", "double", "int", "uint", "half", "decimal"))
+
+
+def _first(contents: Contents, vocabulary: tuple[str, ...]) -> str | None:
+    """The column whose name comes first in a vocabulary."""
+    found = [(vocabulary.index(canonical(n).base), n) for n in contents.names if canonical(n).base in vocabulary]
+    return min(found, key=lambda pair: pair[0])[1] if found else None

@@ -1,0 +1,87 @@
+"""The names people give to outputs, labels and parts, read as words rather than letter by letter."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, NamedTuple
+
+Part = Literal["calibration", "test", "train"]
+
+PARTS: dict[str, Part] = {
+    **dict.fromkeys(("cal", "calib", "calibration", "val", "valid", "validation", "dev", "holdout"), "calibration"),
+    **dict.fromkeys(("test", "tst", "eval", "evaluation"), "test"),
+    **dict.fromkeys(("train", "training"), "train"),
+}
+
+OUTPUTS = (
+    *("logits", "logit", "ylogits", "logprobs", "logprob", "logprobabilities", "logproba", "logsoftmax"),
+    *("probabilities", "probability", "probs", "prob", "proba", "probas", "yprob", "yprobs", "yproba", "softmax"),
+    *("softmaxes", "posteriors", "predictions", "preds", "yscore", "yscores", "scores", "score", "outputs", "output"),
+    *("margins", "margin", "decision", "decisionfunction", "ypred", "yhat", "prediction", "pred", "confidences"),
+    *("confidence", "conf", "p", "z"),
+)
+"""Names of a model's outputs, the most telling first; without separators."""
+
+LABELS = (
+    *("labels", "label", "groundtruth", "groundtruths", "gt", "ytrue", "ytrues", "truelabels", "truelabel"),
+    *("targets", "target", "truth", "trueclass", "true", "y", "ys", "class", "classes", "answer", "species"),
+)
+GROUPS = ("groups", "group", "subgroup", "subgroups", "site", "domain", "sensitive", "cohort", "batch")
+FEATURES = ("features", "feature", "x", "inputs", "embeddings", "embedding", "feats", "pixels")
+CLASS_NAMES = ("classnames", "classname", "labelnames", "targetnames", "categories", "classlabels", "names")
+SPLIT = (
+    "split",
+    "givensplit",
+    "subset",
+    "partition",
+    "set",
+    "part",
+    "iscalibration",
+    "iscal",
+    "calibrationmask",
+    "mask",
+)
+ROW_NAMES = ("id", "ids", "index", "idx", "row", "rowid", "filename", "file", "path", "image", "imageid", "unnamed0")
+HARD = ("predicted", "predictedlabel", "predlabel", "predictedclass", "predclass", "ypredclass", "argmax")
+"""Columns with the predicted class instead of a score for each class."""
+
+
+class Name(NamedTuple):
+    """A name without its part: ``cal_logits`` is ("calibration", "logits")."""
+
+    part: Part | None
+    base: str
+
+
+def words(name: str) -> list[str]:
+    """The words of a name: separated by anything that is no letter or digit, or by a capital inside."""
+    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
+    return [word.lower() for word in re.split(r"[\W_]+", spaced) if word]
+
+
+def canonical(name: str) -> Name:
+    """Part and base of a name; ``val/logits``, ``logits_val`` and ``valLogits`` are the same."""
+    parts = [PARTS[word] for word in words(name) if word in PARTS]
+    rest = [word for word in words(name) if word not in PARTS]
+    return Name(parts[0] if parts else None, "".join(rest))
+
+
+class Column(NamedTuple):
+    """A column's name as the outputs it may belong to and the class it stands for: ``p_cat`` is ("p", "cat")."""
+
+    stem: str
+    suffix: str
+
+
+def output_column(name: str) -> Column | None:
+    """Stem and class of a column such as ``p_0``, ``prob_cat``, ``logit 3`` or ``logits.12``; None for others."""
+    spelled = re.fullmatch(r"(?P<stem>[^\W\d][\w .\-]*?)[ _.\-:\[\(/=]*(?P<suffix>\d+)[\]\)]?", name.strip())
+    if spelled and canonical(spelled["stem"]).base in OUTPUTS:
+        return Column(canonical(spelled["stem"]).base, spelled["suffix"])
+    separated = re.split(r"[_.\-:\[\(/= ]", name.strip())
+    for cut in range(len(separated) - 1, 0, -1):
+        stem = canonical(" ".join(separated[:cut])).base
+        if stem in OUTPUTS:
+            start = len("_".join(separated[:cut])) + 1
+            return Column(stem, name.strip()[start:].rstrip("])"))
+    return None
