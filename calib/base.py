@@ -129,7 +129,11 @@ class Calibrator:
                 f"The calibration set has {len(logits)} rows; {type(self).__name__} needs at least {self.min_rows}."
             )
         self.n_classes_ = int(logits.shape[1])
-        self._fit(logits, labels, callback or no_callback, **extras)
+        try:
+            self._fit(logits, labels, callback or no_callback, **extras)
+        except BaseException:
+            del self.n_classes_  # half a fit is none: without this it would count as fitted
+            raise
         return self
 
     def predict_proba(self, logits: Any) -> Floats:

@@ -1,0 +1,312 @@
+"""Every registered method is held to the contract of the base class and to what it promises itself."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import fields
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import sklearn.base
+
+import calib
+from calib.base import (
+    EQUIVARIANT,
+    KEEPS_ACCURACY,
+    KEEPS_RANKING,
+    ROWS_SUM_TO_ONE,
+    CalibrationError,
+    Calibrator,
+    FitCancelled,
+)
+from calib.flat_state import flatten, unflatten
+
+BINARY: list[dict[str, Any]] = [
+    {},
+    {"share_classes": False},
+    {"normalize": False},
+    {"platt_correction": True},
+    {"share_classes": False, "normalize": False, "platt_correction": True},
+]
+
+# A new method names here the configurations it is tested in; one of each option that changes its code path.
+VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "identity": [{}],
+    "temperature": [{}],
+    "vector": [{}],
+    "platt": [*BINARY, {"input": "score"}],
+    "isotonic": BINARY,
+    "beta": BINARY,
+    "histogram": [*BINARY, {"n_bins": 4, "binning": "equal_mass"}],
+    # Few and short fits: each costs a second, and the fits themselves are tested elsewhere.
+    "gpcalib": [{"max_iter": 15}, {"max_iter": 15, "prediction": "mean", "monotone": True}],
+}
+
+CASES = [(name, params) for name, variants in VARIANTS.items() for params in variants]
+every_variant = pytest.mark.parametrize(
+    ("name", "params"), CASES, ids=[f"{n}-{'-'.join(f'{k}={v}' for k, v in p.items())}" for n, p in CASES]
+)
+
+
+def make(name: str, params: dict[str, Any]) -> Calibrator:
+    return calib.calibrator(name, **params)
+
+
+def sample(n: int, n_classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Overconfident logits in float64 that float32 holds exactly, and their labels."""
+    generator = np.random.default_rng(seed)
+    logits = generator.normal(size=(n, n_classes)) * 1.5
+    labels = np.argmax(logits + generator.gumbel(size=logits.shape), axis=1)
+    return (2 * logits).astype(np.float32).astype(float), labels
+
+
+@cache
+def _fitted(name: str, params: tuple[tuple[str, Any], ...], n_classes: int) -> Calibrator:
+    return make(name, dict(params)).fit(*sample(150, n_classes))
+
+
+def fitted(name: str, params: dict[str, Any], n_classes: int = 4) -> Calibrator:
+    """One fit per variant and number of classes, shared by all tests."""
+    return _fitted(name, tuple(sorted(params.items())), n_classes)
+
+
+def check_probs(calibrator: Calibrator, logits: np.ndarray) -> np.ndarray:
+    """Probabilities that are finite, in [0, 1] and sum to what the method promises; returns them."""
+    probs = calibrator.predict_proba(logits)
+    assert probs.shape == logits.shape
+    assert probs.dtype == np.float64
+    assert np.isfinite(probs).all()
+    assert probs.min(initial=0) >= 0
+    assert probs.max(initial=0) <= 1 + 1e-12
+    total = probs.sum(axis=1)
+    assert (total > 0).all()
+    if ROWS_SUM_TO_ONE in calibrator.promises(logits.shape[1]):
+        np.testing.assert_allclose(total, 1, atol=1e-9)
+    return probs
+
+
+def hard_rows(n_classes: int) -> np.ndarray:
+    """Rows with ties, near ties, equal entries and entries of +-1e3."""
+    generator = np.random.default_rng(1)
+    rounded = generator.integers(-2, 3, size=(200, n_classes)).astype(float)
+    near = rounded + 1e-12 * generator.normal(size=rounded.shape)
+    extreme = 1e3 * generator.choice([-1.0, 0.0, 1.0], size=(50, n_classes))
+    spread = generator.normal(size=(200, n_classes)) * np.geomspace(0.1, 100, 200)[:, None]
+    return np.concatenate([rounded, near, extreme, spread, np.zeros((1, n_classes))])
+
+
+def test_every_method_is_tested_and_every_tested_one_exists():
+    assert set(VARIANTS) == set(calib.METHODS)
+
+
+@every_variant
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_promises_hold_on_hard_rows(name, params, n_classes):
+    calibrator = fitted(name, params, n_classes)
+    logits = hard_rows(n_classes)
+    probs = check_probs(calibrator, logits)
+    promised = calibrator.promises(n_classes)
+    if KEEPS_ACCURACY in promised:
+        np.testing.assert_array_equal(calibrator.predict(logits), np.argmax(logits, axis=1))
+    if KEEPS_RANKING in promised:
+        order = np.argsort(logits, axis=1, kind="stable")
+        ranked = np.take_along_axis(probs, order, axis=1)
+        # Entries whose logits differ by rounding alone may swap by rounding alone.
+        assert (np.diff(ranked, axis=1) >= -1e-12).all()
+
+
+@every_variant
+def test_extremes_in_the_calibration_set(name, params):
+    logits, labels = sample(60, 3)
+    logits[:3] = 1e3 * np.array([[1, -1, -1], [-1, 1, 1], [-1, -1, -1]])
+    check_probs(make(name, params).fit(logits, labels), hard_rows(3))
+
+
+@every_variant
+def test_the_same_seed_gives_the_same_fit(name, params):
+    first, again = fitted(name, params), make(name, params).fit(*sample(150, 4))
+    logits = hard_rows(4)
+    np.testing.assert_array_equal(first.predict_proba(logits), again.predict_proba(logits))
+    np.testing.assert_array_equal(first.predict_proba(logits), first.predict_proba(logits))
+
+
+@every_variant
+def test_a_row_is_calibrated_the_same_in_any_company(name, params):
+    calibrator, logits = fitted(name, params), hard_rows(4)[::5]
+    together = calibrator.predict_proba(logits)
+    alone = np.concatenate([calibrator.predict_proba(row[None]) for row in logits[:10]])
+    np.testing.assert_allclose(together[:10], alone, rtol=1e-9, atol=1e-12)
+    assert calibrator.predict_proba(logits[:0]).shape == (0, 4)
+
+
+@every_variant
+def test_a_class_without_calibration_rows(name, params):
+    logits, labels = sample(80, 4)
+    kept = labels != 2
+    check_probs(make(name, params).fit(logits[kept], labels[kept]), hard_rows(4))
+
+
+@every_variant
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_handful_of_rows(name, params, n_classes):
+    for n in (2, 3, 7, 30) if calib.METHODS[name].fast else (2, 30):
+        logits, labels = sample(n, n_classes, seed=n)
+        check_probs(make(name, params).fit(logits, labels), hard_rows(n_classes))
+
+
+@every_variant
+def test_rows_of_one_class_only(name, params):
+    logits, labels = sample(20, 2)
+    check_probs(make(name, params).fit(logits, np.zeros_like(labels)), hard_rows(2))
+
+
+@every_variant
+def test_equal_rows_only(name, params):
+    check_probs(make(name, params).fit(np.ones((12, 3)), np.arange(12) % 3), hard_rows(3))
+
+
+@every_variant
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_relabelling_the_classes(name, params, n_classes):
+    calibrator = fitted(name, params, n_classes)
+    if EQUIVARIANT not in calibrator.promises(n_classes):
+        pytest.skip("not promised")
+    logits, labels = sample(150, n_classes)
+    order = np.roll(np.arange(n_classes), 1)
+    relabelled = make(name, params).fit(logits[:, order], np.argsort(order)[labels])
+    test, _ = sample(100, n_classes, seed=5)
+    # Iterative fits sum in another order, and end within their tolerance of each other.
+    np.testing.assert_allclose(
+        relabelled.predict_proba(test[:, order]), calibrator.predict_proba(test)[:, order], atol=1e-5
+    )
+
+
+@every_variant
+def test_pickle_and_clone(name, params):
+    calibrator, logits = fitted(name, params), hard_rows(4)
+    again = pickle.loads(pickle.dumps(calibrator))
+    np.testing.assert_array_equal(again.predict_proba(logits), calibrator.predict_proba(logits))
+    clone = sklearn.base.clone(calibrator)
+    assert type(clone) is type(calibrator)
+    assert clone.get_params() == calibrator.get_params()
+    assert not clone.fitted
+
+
+@every_variant
+def test_inputs_are_not_written_to(name, params):
+    logits, labels = sample(150, 4)
+    before = logits.copy()
+    logits.flags.writeable = labels.flags.writeable = False
+    calibrator = make(name, params).fit(logits, labels) if calib.METHODS[name].fast else fitted(name, params)
+    calibrator.predict_proba(logits)
+    calibrator.predict(logits)
+    np.testing.assert_array_equal(logits, before)
+
+
+@every_variant
+def test_dtype_and_memory_layout_do_not_matter(name, params):
+    calibrator = fitted(name, params)
+    logits, labels = sample(150, 4)
+    expected = calibrator.predict_proba(logits)
+    layouts = [logits.astype(np.float32), np.asfortranarray(logits), np.repeat(logits, 2, axis=0)[::2], logits.tolist()]
+    for layout in layouts:
+        np.testing.assert_allclose(calibrator.predict_proba(layout), expected, rtol=1e-9, atol=1e-12)
+    if calib.METHODS[name].fast:
+        for layout in layouts:
+            refitted = make(name, params).fit(layout, labels.astype(np.uint8))
+            np.testing.assert_allclose(refitted.predict_proba(logits), expected, atol=1e-5)
+
+
+@every_variant
+def test_learned_state_is_plain_and_complete(name, params):
+    calibrator, logits = fitted(name, params), hard_rows(4)
+    outline, arrays = flatten(calibrator.get_state())
+    again = make(name, params)
+    for attribute, value in unflatten(outline, arrays).items():
+        setattr(again, attribute, value)
+    np.testing.assert_array_equal(again.predict_proba(logits), calibrator.predict_proba(logits))
+    assert again.notes() == calibrator.notes()
+    assert all(isinstance(note, str) and note.endswith(".") for note in calibrator.notes())
+    assert isinstance(calibrator.variant(), str)
+
+
+@every_variant
+def test_confidence_is_that_of_the_prediction(name, params):
+    calibrator, logits = fitted(name, params), hard_rows(4)
+    predicted = calibrator.predict(logits)
+    confidence = calibrator.predict_confidence(logits)
+    assert confidence.shape == predicted.shape == (len(logits),)
+    np.testing.assert_array_equal(confidence, calibrator.predict_proba(logits)[np.arange(len(logits)), predicted])
+
+
+@every_variant
+def test_a_callback_can_cancel(name, params):
+    calls = []
+
+    def cancel(step: int, total: int, value: float) -> None:
+        calls.append((step, total, value))
+        raise FitCancelled
+
+    calibrator = make(name, params)
+    try:
+        calibrator.fit(*sample(150, 4), callback=cancel)
+    except FitCancelled:
+        assert not calibrator.fitted
+        with pytest.raises(CalibrationError, match="not fitted"):
+            calibrator.predict_proba(np.zeros((1, 4)))
+    assert len(calls) <= 1
+
+
+# -- what is refused -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", calib.METHODS)
+def test_parameters_outside_their_range_are_refused(name):
+    cls = calib.METHODS[name].cls
+    for f in fields(cls):
+        assert f.metadata.get("help"), f"{name}.{f.name} has no help"
+        assert f.metadata["help"].endswith("."), f"the help of {name}.{f.name} is no sentence"
+        wrong: list[Any] = ["no such value"]
+        if f.metadata["choices"] is None and not isinstance(f.default, bool):
+            wrong += [np.nan]
+            wrong += [f.metadata["low"] - 1] if f.metadata["low"] is not None else []
+            wrong += [f.metadata["high"] + 1] if f.metadata["high"] is not None else []
+        for value in wrong:
+            with pytest.raises(CalibrationError, match=f.name):
+                make(name, {f.name: value})
+    with pytest.raises(CalibrationError, match="no parameter 'bandwidth'"):
+        make(name, {"bandwidth": 1})
+
+
+@pytest.mark.parametrize("name", calib.METHODS)
+def test_unusable_arrays_are_refused(name):
+    logits, labels = sample(10, 3)
+    nan = logits.copy()
+    nan[4, 1] = np.nan
+    for bad_logits, bad_labels, says in [
+        (nan, labels, "1 of 10 rows"),
+        (logits[:, :1], labels, "at least 2 classes"),
+        (logits[0], labels, "shape"),
+        (logits.astype(str), labels, "numbers"),
+        (logits, labels[:-1], r"\(10,\)"),
+        (logits, labels + 1, r"0\.\.2"),
+        (logits, labels.astype(float), "integers"),
+        (logits[:1], labels[:1], "1 rows"),
+    ]:
+        with pytest.raises(CalibrationError, match=says):
+            make(name, {}).fit(bad_logits, bad_labels)
+    with pytest.raises(CalibrationError, match="no further arrays"):
+        make(name, {}).fit(logits, labels, weights=labels)
+    with pytest.raises(CalibrationError, match="not fitted"):
+        make(name, {}).predict_proba(logits)
+    with pytest.raises(CalibrationError, match=r"\(n, 4\)"):
+        fitted(name, VARIANTS[name][0]).predict_proba(logits)
+    with pytest.raises(CalibrationError, match="NaN"):
+        fitted(name, VARIANTS[name][0], 4).predict_proba(np.full((2, 4), np.nan))
+
+
+def test_an_unknown_method_names_those_there_are():
+    with pytest.raises(CalibrationError, match="temperature"):
+        calib.calibrator("temprature")
