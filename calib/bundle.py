@@ -7,12 +7,19 @@ import io
 import zipfile
 from pathlib import Path
 
+import calib
 from calib import runtime
 from calib.model_card import model_card
 from calib.registry import METHODS
 from calib.runtime import ExportedCalibrator, to_record
 
 PACKAGE = Path(runtime.__file__).parent
+
+# The package's own __init__ offers the whole library, most of which stays at home.
+_PUBLIC = '''"""The part of calib that predicting needs; MODEL_CARD.md shows how."""
+
+__version__ = "{version}"
+'''
 
 _OLDEST = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that equal content gives equal bytes
 
@@ -33,6 +40,7 @@ def bundle_bytes(exported: ExportedCalibrator, pickled: bytes) -> bytes:
         "calibrator.pkl": pickled,
         "predict.py": (PACKAGE / "predict_file.py").read_bytes(),
     }
+    files["calib/__init__.py"] = _PUBLIC.format(version=calib.__version__).encode()
     for module in needed_modules(exported.method):
         source = _source(module)
         files[f"calib/{source.relative_to(PACKAGE).as_posix()}"] = source.read_bytes()
@@ -47,16 +55,15 @@ def bundle_bytes(exported: ExportedCalibrator, pickled: bytes) -> bytes:
 
 
 def needed_modules(method: str) -> list[str]:
-    """Modules of calib that predicting with a method loads, found by following module-level imports."""
-    pending = ["calib", "calib.runtime", f"calib.calibrators.{METHODS[method].where.partition(':')[0]}"]
+    """Modules below calib that predicting with a method loads, found by following module-level imports."""
+    pending = ["calib.runtime", f"calib.calibrators.{METHODS[method].where.partition(':')[0]}"]
     found: set[str] = set()
     while pending:
         module = pending.pop()
-        if module in found:
+        if module in found or module == "calib":
             continue
         found.add(module)
-        parent = module.rpartition(".")[0]
-        pending += ([parent] if parent else []) + _imports(module)
+        pending += [module.rpartition(".")[0], *_imports(module)]
     return sorted(found)
 
 

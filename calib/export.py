@@ -85,9 +85,10 @@ def exported(
         return calibrator
     known = dict(metadata or {})
     special = {key: known.pop(key) for key in ("kind", "floor", "class_names") if key in known}
-    made = ExportedCalibrator(calibrator, **special)
-    made.metadata = {"notes": calibrator.notes(), "versions": versions(), **known}
-    return made
+    if not calibrator.fitted:
+        raise CalibrationError(f"This {type(calibrator).__name__} is not fitted yet; fit it, then export it.")
+    recorded = {"notes": calibrator.notes(), "versions": versions(), **known}
+    return ExportedCalibrator(calibrator, metadata=recorded, **special)
 
 
 def describe(data: Predictions) -> dict[str, Any]:

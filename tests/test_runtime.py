@@ -1,0 +1,233 @@
+"""What an exported calibrator does with outputs, and what it says when a file or a value is wrong."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+import calib
+from calib import export, runtime
+from calib.base import CalibrationError
+from calib.canonical import to_canonical, zero_floor
+from calib.numerics import sigmoid, softmax
+from calib.runtime import ExportedCalibrator
+
+
+@pytest.fixture(scope="module")
+def fitted(overconfident):
+    return calib.calibrator("platt", share_classes=False).fit(*overconfident)
+
+
+@pytest.fixture(scope="module")
+def binary(overconfident):
+    logits, labels = overconfident
+    return calib.calibrator("temperature").fit(logits[:, :2], labels % 2)
+
+
+# -- canonical logits ----------------------------------------------------------------------------------
+
+
+def test_each_kind_gives_the_same_probabilities_back(rng):
+    logits = rng.normal(size=(20, 3)) * 3
+    probs = softmax(logits)
+    for kind, outputs in [("logits", logits), ("probabilities", probs), ("log_probabilities", np.log(probs))]:
+        np.testing.assert_allclose(softmax(to_canonical(outputs, kind)), probs, rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(-1,), (-1, 1)])
+def test_binary_columns_become_two(rng, shape):
+    log_odds = rng.normal(size=20) * 3
+    expected = sigmoid(log_odds)
+    canonical = to_canonical(log_odds.reshape(shape), "binary_log_odds")
+    np.testing.assert_array_equal(canonical, np.stack([np.zeros(20), log_odds], axis=1))
+    canonical = to_canonical(expected.reshape(shape), "binary_probability")
+    np.testing.assert_allclose(canonical, np.log(np.stack([1 - expected, expected], axis=1)), rtol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_dtype_stays(dtype):
+    outputs = np.array([[0.25, 0.75], [1.0, 0.0]], dtype=dtype)
+    assert to_canonical(outputs, "probabilities", 1e-5).dtype == dtype
+    assert to_canonical(outputs[:, 1], "binary_probability", 1e-5).dtype == dtype
+    assert to_canonical(outputs.astype(np.float16), "probabilities", 1e-5).dtype == np.float32
+    assert to_canonical(np.array([[1, 0]]), "logits").dtype == np.float64
+
+
+def test_zeros_become_the_floor_and_nothing_else_changes():
+    probs = np.array([[0.0, 1.0], [1e-30, 1.0]])
+    np.testing.assert_allclose(to_canonical(probs, "probabilities", 1e-4), np.log([[1e-4, 1.0], [1e-30, 1.0]]))
+    np.testing.assert_allclose(to_canonical(np.array([0.0, 1.0]), "binary_probability", 1e-4)[:, 1], [np.log(1e-4), 0])
+    np.testing.assert_allclose(to_canonical(np.array([0.0, 1.0]), "binary_probability", 1e-4)[:, 0], [0, np.log(1e-4)])
+    assert np.isfinite(to_canonical(probs.astype(np.float32), "probabilities")).all()
+
+
+def test_the_floor_is_half_the_smallest_positive_probability():
+    assert zero_floor(np.array([[0.0, 0.2], [0.1, 0.9]]), "probabilities") == pytest.approx(0.05)
+    assert zero_floor(np.array([0.0, 0.2, 0.9]), "binary_probability") == pytest.approx(0.05)
+    assert zero_floor(np.log(np.array([[0.5, 0.5], [0.1, 0.9]])), "log_probabilities") is None
+    assert zero_floor(np.array([[-np.inf, 0.0], [np.log(0.1), np.log(0.9)]]), "log_probabilities") == pytest.approx(
+        0.05
+    )
+    assert zero_floor(np.array([[0.1, 0.9]]), "probabilities") is None
+    assert zero_floor(np.array([[0.0, 0.9]]), "logits") is None
+    # Half the smallest float32 is no float32 any more, and must still not be zero.
+    tiny = np.array([[0.0, 1e-45]], dtype=np.float32)
+    floor = zero_floor(tiny, "probabilities")
+    assert floor > 0
+    assert np.isfinite(to_canonical(tiny, "probabilities", floor)).all()
+
+
+# -- predicting ----------------------------------------------------------------------------------------
+
+
+def test_on_canonical_logits_it_is_the_calibrator_inside(fitted, overconfident):
+    logits, _ = overconfident
+    exported = ExportedCalibrator(fitted)
+    np.testing.assert_array_equal(exported.predict_proba(logits), fitted.predict_proba(logits))
+    np.testing.assert_array_equal(exported.predict(logits), fitted.predict(logits))
+    np.testing.assert_array_equal(exported.predict_confidence(logits), fitted.predict_confidence(logits))
+    assert exported.method == "platt"
+    assert exported.params == fitted.get_params()
+    assert exported.class_names == ("0", "1", "2", "3")
+
+
+def test_calibrate_takes_outputs_as_they_were_uploaded(fitted, binary, overconfident):
+    logits, _ = overconfident
+    probs = softmax(logits)
+    probs[0] = [1, 0, 0, 0]
+    exported = ExportedCalibrator(fitted, kind="probabilities", floor=1e-6)
+    expected = fitted.predict_proba(np.log(np.where(probs == 0, 1e-6, probs)))
+    np.testing.assert_allclose(exported.calibrate(probs), expected, rtol=1e-12)
+    column = ExportedCalibrator(binary, kind="binary_probability")
+    np.testing.assert_allclose(
+        column.calibrate(softmax(logits[:, :2])[:, 1]), binary.predict_proba(logits[:, :2]), rtol=1e-9
+    )
+
+
+def test_probabilities_in_the_place_of_logits_are_noticed(fitted, overconfident):
+    logits, _ = overconfident
+    probs = softmax(logits)
+    exported = ExportedCalibrator(fitted, kind="probabilities")
+    for method in (exported.predict_proba, exported.predict, exported.predict_confidence):
+        with pytest.raises(CalibrationError, match=r"calibrate\(outputs\)"):
+            method(probs)
+    exported.predict_proba(np.log(probs))
+    with pytest.raises(CalibrationError, match="before the softmax"):
+        ExportedCalibrator(fitted).calibrate(probs)
+
+
+@pytest.mark.parametrize(
+    ("kind", "outputs", "says"),
+    [
+        ("logits", [[0.0, np.nan, 1.0, 2.0]], "1 of 1 rows"),
+        ("logits", [[0.0, -np.inf, 1.0, 2.0]], "infinite"),
+        ("logits", [[0.0, 1.0, 2.0]], "3 columns; 4 classes"),
+        ("logits", [0.0, 1.0, 2.0, 3.0], "shape"),
+        ("logits", [["a", "b", "c", "d"]], "numbers"),
+        ("probabilities", [[-1.0, 3.0, 0.5, 0.0]], "from -1 to 3"),
+        ("log_probabilities", [[0.5, 0.2, 0.2, 0.1]], "never positive"),
+        ("log_probabilities", [[np.inf, -1.0, -1.0, -1.0]], "infinite"),
+    ],
+)
+def test_outputs_that_cannot_be_of_the_kind_say_why(fitted, kind, outputs, says):
+    with pytest.raises(CalibrationError, match=says):
+        ExportedCalibrator(fitted, kind=kind).calibrate(outputs)
+
+
+def test_what_cannot_be_exported_says_why(fitted):
+    with pytest.raises(CalibrationError, match="not fitted"):
+        ExportedCalibrator(calib.calibrator("platt"))
+    with pytest.raises(CalibrationError, match="2 class names were given for 4"):
+        ExportedCalibrator(fitted, class_names=("a", "b"))
+    with pytest.raises(CalibrationError, match="Unknown kind"):
+        ExportedCalibrator(fitted, kind="odds")
+    with pytest.raises(CalibrationError, match="have 2 classes"):
+        ExportedCalibrator(fitted, kind="binary_log_odds")
+    with pytest.raises(CalibrationError, match="cannot be exported"):
+        ExportedCalibrator(fitted, metadata={"x": object()})
+
+
+# -- files ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".zip", ".pkl"])
+def test_every_file_gives_the_same_calibrator_back(fitted, overconfident, tmp_path, suffix):
+    names = ["a", "b|<i>", "ü", "d"]
+    path = export.save(
+        fitted, tmp_path / f"c{suffix}", kind="probabilities", floor=0.25, class_names=names, rows=np.arange(2)
+    )
+    loaded = runtime.load(path)
+    np.testing.assert_array_equal(
+        loaded.predict_proba(overconfident[0] - 99), fitted.predict_proba(overconfident[0] - 99)
+    )
+    assert (loaded.kind, loaded.floor, loaded.class_names) == ("probabilities", 0.25, tuple(names))
+    assert loaded.metadata["rows"] == [0, 1]
+    assert loaded.params == fitted.get_params()
+    assert loaded.calibrator.notes() == fitted.notes()
+
+
+def test_no_arrays_are_pickled(fitted, tmp_path):
+    content = export.to_pickle(fitted)
+    assert b"numpy" not in content.replace(b'"numpy"', b"")
+    assert content.count(b"calib.") == 1
+
+
+def damaged(content: bytes, old: bytes, new: bytes) -> bytes:
+    assert content.count(old) == 1
+    return content.replace(old, new)
+
+
+def test_a_changed_pickle_is_noticed(fitted):
+    content = damaged(export.to_pickle(fitted), b'"share_classes": false', b'"share_classes": 00000')
+    with pytest.raises(CalibrationError, match="damaged"):
+        pickle.loads(content)
+    content = damaged(export.to_pickle(fitted), b'"random_state": 0', b'"random_state": 1')
+    with pytest.raises(CalibrationError, match="checksum"):
+        pickle.loads(content)
+
+
+def test_halves_of_different_exports_are_noticed(overconfident, tmp_path):
+    logits, labels = overconfident
+    for name, scale in [("c", 1), ("d", 2)]:
+        export.save(calib.calibrator("isotonic").fit(logits * scale, labels), tmp_path / f"{name}.npz")
+    (tmp_path / "c.json").write_bytes((tmp_path / "d.json").read_bytes())
+    with pytest.raises(CalibrationError, match="different exports"):
+        runtime.load(tmp_path / "c.npz")
+
+
+def test_a_newer_format_says_so(fitted, tmp_path):
+    text, arrays = runtime.to_record(ExportedCalibrator(fitted))
+    record = json.loads(text) | {"format": runtime.FORMAT + 1}
+    with pytest.raises(CalibrationError, match="Update calib"):
+        runtime.from_record(json.dumps(record), arrays)
+    _, (state,) = ExportedCalibrator(fitted).__reduce__()
+    with pytest.raises(CalibrationError, match="Update calib"):
+        runtime._from_pickle(state | {"format": runtime.FORMAT + 1})
+
+
+def test_a_record_cannot_replace_methods(fitted):
+    text, arrays = runtime.to_record(ExportedCalibrator(fitted))
+    record = json.loads(text)
+    record["state"]["__class__"] = 1
+    record.pop("sha256")
+    record["sha256"] = runtime._digest(record, arrays)
+    with pytest.raises(CalibrationError, match="__class__"):
+        runtime.from_record(json.dumps(record), arrays)
+
+
+def test_wrong_files_say_what_was_expected(tmp_path):
+    (tmp_path / "c.txt").write_text("x")
+    (tmp_path / "c.pkl").write_bytes(pickle.dumps([1]))
+    (tmp_path / "c.json").write_text("[1]")
+    (tmp_path / "c.npz").write_bytes(b"")
+    for name, says in [
+        ("c.txt", "expected .pkl"),
+        ("c.pkl", "holds a list"),
+        ("c.npz", "record"),
+        ("no.zip", "not found"),
+    ]:
+        with pytest.raises(CalibrationError, match=says):
+            runtime.load(tmp_path / name)
