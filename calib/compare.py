@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from calib.base import CalibrationError, Calibrator
-from calib.data.predictions import Predictions
 from calib.evaluation import SCORES, Evaluation
 from calib.evaluation.uncertainty import N_RESAMPLES, check_same_rows, resample_scores
 from calib.metrics.intervals import Interval, Resamples
@@ -16,6 +15,8 @@ from calib.verdict import verdict
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from calib.data.predictions import Predictions
 
 __all__ = ["best_method", "compare", "compare_evaluations", "verdict"]
 

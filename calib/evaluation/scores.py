@@ -47,6 +47,8 @@ _SCORES = (
     Score("debiased ECE", "ECE, debiased", "lower", "ECE in bins of equal counts, less what noise alone would give."),
     Score("MCE", "MCE", "lower", "Distance of confidence from accuracy in the worst of 15 bins; noisy."),
     Score("gap", "Confidence gap", "lower", "Distance of mean confidence from accuracy; no ECE is below it."),
+    Score("signed gap", "Confidence minus accuracy", "neither",
+          "Mean confidence minus accuracy; above 0 is overconfident.", low=-1.0),
     Score("overconfidence", "Overconfidence", "neither", "Mean confidence of the wrong predictions."),
     Score("underconfidence", "Underconfidence", "neither", "Mean doubt (1 - confidence) of the right predictions."),
     Score("sharpness", "Sharpness", "neither", "Variance of the confidence; good only where it is calibrated.",

@@ -71,7 +71,8 @@ def score_values(statistics: Statistics) -> dict[str, Floats]:
     n, right, confidence = plain["rows"], plain["right"], plain["confidence"]
     values: dict[str, Floats] = {key: plain[key] / n for key in ("NLL", "Brier", "top-5 accuracy") if key in plain}
     values["accuracy"] = right / n
-    values["gap"] = np.abs(confidence - right) / n
+    values["signed gap"] = (confidence - right) / n
+    values["gap"] = np.abs(values["signed gap"])
     values["overconfidence"] = _ratio(confidence - plain["confidence of right"], n - right)
     values["underconfidence"] = _ratio(right - plain["confidence of right"], right)
     values["sharpness"] = np.maximum(plain["confidence squared"] / n - (confidence / n) ** 2, 0.0)

@@ -15,7 +15,7 @@ from calib.metrics.confidence import (
     signed_confidence_gap,
     underconfidence,
 )
-from calib.metrics.intervals import Interval, Resamples, basic_interval, wilson_interval
+from calib.metrics.intervals import Interval, Resamples, interval_of_draws, reflect, wilson_interval
 from calib.metrics.proper import brier, count_clipped, nll
 from calib.metrics.smooth import smooth_ece
 from calib.metrics.top_k import accuracy, top_k_accuracy
@@ -25,16 +25,17 @@ __all__ = [
     "Interval",
     "Resamples",
     "accuracy",
-    "basic_interval",
     "brier",
     "classwise_ece",
     "confidence_gap",
     "count_clipped",
     "debiased_ece",
     "ece",
+    "interval_of_draws",
     "mce",
     "nll",
     "overconfidence",
+    "reflect",
     "sharpness",
     "signed_confidence_gap",
     "smooth_ece",

@@ -102,22 +102,32 @@ class Resamples:
         return (self.counts @ flat).reshape(len(self.counts), *group_sums.shape[1:])
 
 
-def basic_interval(
-    estimate: float, resampled: Floats, level: float = 0.95, low: float = -np.inf, high: float = np.inf
-) -> Interval:
-    """Basic bootstrap interval ``2 * estimate - quantiles``, stretched to hold the estimate, cut to [low, high].
+def reflect(estimate: float, resampled: Floats, squared: bool = False) -> Floats:
+    """Values that the truth may have: bootstrap values reflected at the estimate (the basic bootstrap).
 
-    A calibration error is biased upwards, and its bootstrap values again by as much, so that a percentile
-    interval can lie wholly above the estimate. The basic interval reflects them to below it, which is
-    where the truth lies. Resamples in which the statistic does not exist (NaN) are left out.
+    What resampling does to the estimate, sampling did to the truth. A calibration error is biased upwards,
+    and its bootstrap values again by as much, so that a percentile interval can lie wholly above the estimate;
+    reflected values lie below it, where the truth is.
+
+    Parameters
+    ----------
+    estimate : value on the sample.
+    resampled : (n_resamples,) values on resamples.
+    squared : reflect squares in place of values, for norms of gaps: the variance of a bin adds to its squared
+        gap, so that their bias is a shift on this scale.
     """
-    known = resampled[np.isfinite(resampled)]
+    if squared:
+        return np.sqrt(np.maximum(2.0 * estimate**2 - resampled**2, 0.0))
+    return 2.0 * estimate - resampled
+
+
+def interval_of_draws(
+    estimate: float, draws: Floats, level: float = 0.95, low: float = -np.inf, high: float = np.inf
+) -> Interval:
+    """Central interval of draws, stretched to hold the estimate and cut to [low, high]; NaN draws are left out."""
+    known = draws[np.isfinite(draws)]
     if not np.isfinite(estimate) or not len(known):
         return Interval(float("nan"), float("nan"), float("nan"))
     tail = (1.0 - level) / 2.0
     bottom, top = np.quantile(known, [tail, 1.0 - tail])
-    return Interval(
-        float(estimate),
-        float(max(low, min(estimate, 2.0 * estimate - top))),
-        float(min(high, max(estimate, 2.0 * estimate - bottom))),
-    )
+    return Interval(float(estimate), float(max(low, min(estimate, bottom))), float(min(high, max(estimate, top))))
