@@ -1,0 +1,204 @@
+"""The command line: inspect, fit, compare and apply.
+
+Exit status: 0 for success, 1 where the data or a fit are at fault (one sentence each on standard error), 2 where
+the command is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import sys
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, NoReturn
+
+from calib import cli_text as text
+from calib.base import CalibrationError, Calibrator
+from calib.data import Choices, DataError, Predictions, inspect, load
+from calib.registry import METHODS, calibrator, presets
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit status, or exits with 2 where the command is not understood."""
+    given = _parser().parse_args(arguments)
+    try:
+        return given.run(given)
+    except DataError as error:
+        print(text.findings(error.findings), file=sys.stderr)
+    except (CalibrationError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+    return 1
+
+
+def _inspect(given: argparse.Namespace) -> int:
+    found = inspect(given.file, labels=given.labels, test=given.test, choices=Choices(**dict(given.read)))
+    print(text.inspection(found))
+    return 0 if found.predictions is not None else 1
+
+
+def _fit(given: argparse.Namespace) -> int:
+    from calib import export
+
+    made = _made(given, given.method, dict(given.set))
+    data = _load(given)
+    calibration, test = _split(data, given)
+    made.fit(calibration.logits, calibration.labels, callback=text.progress(), **_extras(made, calibration))
+    scores = text.before_and_after(made, test) if test is not None else {}
+    export.save(made, given.out, **export.describe(data), n_rows=len(calibration), scores=scores)
+    print(f"{METHODS[given.method].title} fitted on {len(calibration):,} rows.")
+    print("\n".join(f"note: {note}" for note in made.notes()), end="\n" if made.notes() else "")
+    if test is not None:
+        print(text.score_lines(scores, len(test)))
+    print(f"Saved to {given.out}.")
+    return 0
+
+
+def _compare(given: argparse.Namespace) -> int:
+    from calib.compare import compare, verdict
+
+    data = _load(given)
+    methods = {name: _made(given, name, {}) for name in _names(given, data)}
+    calibration, test = _split(data, given)
+    if test is None:
+        _refuse(given, "a comparison needs rows to test on; --calibration all leaves none")
+    table = compare(methods, calibration, test)
+    print(text.score_table(table))
+    print(f"\n{verdict(table)}")
+    if given.csv:
+        table.to_csv(given.csv, index=False)
+        print(f"All scores, intervals and differences are in {given.csv}.")
+    return 0
+
+
+def _apply(given: argparse.Namespace) -> int:
+    from calib import predict_file
+
+    command = [str(given.file), "--calibrator", str(given.calibrator), "--out", str(given.out)]
+    return predict_file.main([*command, "--key", given.key] if given.key else command)
+
+
+def _load(given: argparse.Namespace) -> Predictions:
+    data = load(given.file, labels=given.labels, test=given.test, choices=Choices(**dict(given.read)))
+    noticed = [finding for finding in data.findings if finding.level == "warning"]
+    if noticed:
+        print(text.findings(noticed), file=sys.stderr)
+    return data
+
+
+def _split(data: Predictions, given: argparse.Namespace) -> tuple[Predictions, Predictions | None]:
+    """Calibration and test part; the test part is None where all rows are for calibration."""
+    if given.calibration == "all":
+        return data, None
+    return data.split(given.calibration, random_state=given.seed)
+
+
+def _made(given: argparse.Namespace, name: str, params: dict[str, Any]) -> Calibrator:
+    try:
+        return calibrator(name, **{"random_state": given.seed, **params})
+    except CalibrationError as error:
+        _refuse(given, str(error))
+
+
+def _refuse(given: argparse.Namespace, reason: str) -> NoReturn:
+    """Say that the command is at fault, with its usage, and exit with 2."""
+    given.error(reason)
+    raise SystemExit(2)
+
+
+def _names(given: argparse.Namespace, data: Predictions) -> list[str]:
+    """Methods asked for by name or by preset; ``all`` leaves out those whose arrays the data do not hold."""
+    chosen = {"fast": presets()["Fast"], "papers": presets()["From the papers"]}
+    chosen["all"] = [
+        name
+        for name, method in METHODS.items()
+        if name != "identity" and all(getattr(data, array, None) is not None for array in method.needs)
+    ]
+    return chosen.get(given.methods) or [name.strip() for name in given.methods.split(",")]
+
+
+def _extras(made: Calibrator, data: Predictions) -> dict[str, Any]:
+    arrays = {name: getattr(data, name, None) for name in made.needs}
+    absent = sorted(name for name, array in arrays.items() if array is None)
+    if absent:
+        raise CalibrationError(f"{type(made).__name__} needs {', '.join(absent)}, which these data do not hold.")
+    return arrays
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m calib", description="Check and mend a classifier's confidence.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    methods = "; ".join(f"{name}: {method.summary}" for name, method in METHODS.items())
+    methods = methods.replace("%", "%%")  # argparse formats help texts
+
+    command = _data_command(commands, "inspect", _inspect, "say what a file holds and what is odd about it")
+
+    command = _data_command(commands, "fit", _fit, "fit one method and save it")
+    command.add_argument("--method", required=True, choices=list(METHODS), metavar="NAME", help=methods)
+    command.add_argument("--set", action="append", default=[], type=_assignment, metavar="NAME=VALUE",
+                         help="a parameter of the method; may be repeated")  # fmt: skip
+    command.add_argument("--out", required=True, type=Path, help="calibrator.pkl, .npz (with .json) or .zip to write")
+    _split_options(command)
+
+    command = _data_command(commands, "compare", _compare, "fit several methods and score them on held-out rows")
+    command.add_argument("--methods", default="fast", help="all, fast (default), papers, or names with commas between")
+    command.add_argument("--csv", type=Path, help="file for the whole table")
+    _split_options(command)
+
+    command = commands.add_parser("apply", help="calibrate new outputs with a saved calibrator")
+    command.set_defaults(run=_apply)
+    command.add_argument("calibrator", type=Path, help=".pkl (only one you trust), .npz or .zip")
+    command.add_argument("file", type=Path, help="outputs as .npy, .npz or .csv; labels are not needed")
+    command.add_argument("--key", help="name of the array in an .npz")
+    command.add_argument("--out", type=Path, default=Path("calibrated.npz"), help=".npz, .npy or .csv to write")
+    return parser
+
+
+def _data_command(commands: Any, name: str, run: Any, help: str) -> argparse.ArgumentParser:
+    command: argparse.ArgumentParser = commands.add_parser(name, help=help, description=help)
+    command.set_defaults(run=run, error=command.error)
+    command.add_argument("file", type=Path, help="a model's outputs with labels: npz, npy, csv, tsv, parquet or hdf5")
+    command.add_argument("--labels", type=Path, help="the labels, where they have their own file")
+    command.add_argument("--test", type=Path, help="a second file to test on; the first is then for calibration")
+    command.add_argument("--read", action="append", default=[], type=_choice, metavar="NAME=VALUE",
+                         help="how to read the file where the guess is wrong, such as kind=logits")  # fmt: skip
+    return command
+
+
+def _split_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--calibration", type=_part, metavar="PART",
+                         help="rows to fit on: fraction, count or all; else the file's split, or half")  # fmt: skip
+    command.add_argument("--seed", type=int, default=0, help="of the split and of the fit")
+
+
+def _assignment(given: str) -> tuple[str, Any]:
+    """``n_inducing=20`` as a name and a number, truth value, None or word."""
+    name, equals, value = given.partition("=")
+    if not (name and equals):
+        raise argparse.ArgumentTypeError(f"expected NAME=VALUE, got {given!r}")
+    word = value.capitalize() if value.lower() in ("true", "false", "none") else value
+    try:
+        return name.strip(), ast.literal_eval(word)
+    except (ValueError, SyntaxError):
+        return name.strip(), value
+
+
+def _choice(given: str) -> tuple[str, Any]:
+    name, value = _assignment(given)
+    known = [field.name for field in fields(Choices)]
+    if name not in known:
+        raise argparse.ArgumentTypeError(f"{name!r} is not one of {', '.join(known)}")
+    return name, value
+
+
+def _part(given: str) -> float | int | str:
+    if given == "all":
+        return given
+    try:
+        part = float(given) if "." in given else int(given)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a fraction, a count or 'all', got {given!r}") from None
+    if part <= 0 or (isinstance(part, float) and part >= 1):
+        raise argparse.ArgumentTypeError(f"a fraction lies between 0 and 1, a count is at least 1; got {given}")
+    return part

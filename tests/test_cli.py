@@ -1,0 +1,189 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import calib
+from calib import runtime
+from calib.cli import main
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def file(tmp_path, overconfident):
+    logits, labels = overconfident
+    path = tmp_path / "outputs.npz"
+    np.savez(path, logits=logits, labels=labels)
+    return path
+
+
+@pytest.fixture
+def broken(tmp_path, overconfident):
+    logits, labels = overconfident
+    path = tmp_path / "broken.npz"
+    np.savez(path, logits=logits, labels=labels[:-3])
+    return path
+
+
+def run(*arguments) -> int:
+    return main([str(argument) for argument in arguments])
+
+
+def test_inspect_says_what_was_understood(file, overconfident, capsys):
+    logits, labels = overconfident
+    assert run("inspect", file) == 0
+    out = capsys.readouterr().out
+    assert "logits  400 x 4  float64" in out
+    assert f"accuracy of {(logits.argmax(axis=1) == labels).mean():.1%}" in out
+    assert "overconfident by" in out
+    assert "kind='logits'" in out
+
+
+def test_inspect_of_bad_data_is_one(broken, capsys):
+    assert run("inspect", broken) == 1
+    out = capsys.readouterr().out
+    assert "error: " in out
+    assert "397" in out
+    assert "400" in out
+
+
+@pytest.mark.parametrize("command", [["fit", "--method", "temperature", "--out", "x.pkl"], ["compare"]])
+def test_bad_data_is_one_and_no_traceback(broken, command, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run(command[0], broken, *command[1:]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("error: ")
+    assert "Traceback" not in captured.err
+    assert not Path("x.pkl").exists()
+
+
+def test_fit_saves_what_the_library_fits(file, tmp_path, capsys):
+    out = tmp_path / "calibrator.pkl"
+    assert run("fit", file, "--method", "temperature", "--out", out, "--calibration", "0.25", "--seed", "3") == 0
+    data = calib.load(file)
+    calibration, test = data.split(0.25, random_state=3)
+    expected = calib.calibrator("temperature", random_state=3).fit(calibration.logits, calibration.labels)
+    saved = runtime.load(out)
+    np.testing.assert_allclose(saved.predict_proba(test.logits), expected.predict_proba(test.logits), atol=1e-12)
+    scores = saved.metadata["scores"]
+    probs = expected.predict_proba(test.logits)
+    assert scores["NLL"]["after"][0] == pytest.approx(calib.metrics.nll(probs, test.labels))
+    assert scores["NLL"]["after"][0] < scores["NLL"]["before"][0]
+    printed = capsys.readouterr().out
+    assert "fitted on 100 rows" in printed
+    assert "On 300 test rows" in printed
+    assert f"{scores['NLL']['before'][0]:.4f}" in printed
+
+
+def test_fit_on_all_rows_tests_on_none(file, tmp_path, capsys):
+    out = tmp_path / "calibrator.npz"
+    assert run("fit", file, "--method", "isotonic", "--out", out, "--calibration", "all") == 0
+    assert "fitted on 400 rows" in capsys.readouterr().out
+    record = json.loads(out.with_suffix(".json").read_text())
+    assert (record["metadata"]["n_rows"], record["metadata"]["scores"]) == (400, {})
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [("2", 2), ("0.5", 0.5), ("true", True), ("False", False), ("none", None), ("plain", "plain")],
+)
+def test_set_reads_values(given, expected):
+    from calib.cli import _assignment
+
+    assert _assignment(f"name={given}") == ("name", expected)
+
+
+def test_set_reaches_the_method(file, tmp_path):
+    out = tmp_path / "calibrator.pkl"
+    assert run("fit", file, "--method", "temperature", "--set", "max_log_temperature=0.1", "--out", out) == 0
+    assert runtime.load(out).params["max_log_temperature"] == 0.1
+    assert runtime.load(out).calibrator.temperature_ <= np.exp(0.1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "required"),
+        (["fit", "FILE", "--method", "nothing", "--out", "x.pkl"], "invalid choice"),
+        (["fit", "FILE", "--method", "temperature"], "--out"),
+        (["fit", "FILE", "--method", "temperature", "--out", "x.pkl", "--set", "no_such=1"], "no_such"),
+        (["fit", "FILE", "--method", "temperature", "--out", "x.pkl", "--set", "nothing"], "NAME=VALUE"),
+        (["fit", "FILE", "--method", "temperature", "--out", "x.pkl", "--calibration", "1.5"], "between 0 and 1"),
+        (["compare", "FILE", "--methods", "temperature,nothing"], "no calibrator 'nothing'"),
+        (["compare", "FILE", "--calibration", "all"], "leaves none"),
+        (["inspect", "FILE", "--read", "colour=red"], "not one of"),
+    ],
+)
+def test_a_wrong_command_is_two(file, arguments, said, capsys):
+    with pytest.raises(SystemExit) as exit:
+        run(*(file if argument == "FILE" else argument for argument in arguments))
+    assert exit.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+def test_compare_prints_a_table_and_a_verdict(file, tmp_path, capsys):
+    import pandas as pd
+
+    csv = tmp_path / "scores.csv"
+    assert run("compare", file, "--methods", "temperature,isotonic", "--csv", csv) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[:3] == ["NLL", "Brier", "score"]
+    assert [line.split()[0] for line in lines[1:4]] == ["Uncalibrated", "Temperature", "Isotonic"]
+    table = pd.read_csv(csv)
+    nll = table[table["score"] == "NLL"].set_index("title")
+    row = nll.loc["Temperature"]
+    assert f"{row['value']:.4f} [{row['low']:.4f}, {row['high']:.4f}]" in lines[2]
+    leader = nll["value"].idxmin()
+    starred = [line.split()[0] for line in lines[1:4] if line.partition("]")[2].startswith(" *")]
+    assert starred == [leader]
+    assert any(f"{leader} has the lowest NLL" in line for line in lines)
+
+
+def test_compare_goes_on_past_a_method_that_fails(file, capsys, monkeypatch):
+    from calib.calibrators.isotonic import IsotonicCalibration
+
+    def fail(*arguments, **extras):
+        raise calib.CalibrationError("Only 3 rows.")
+
+    monkeypatch.setattr(IsotonicCalibration, "fit", fail)
+    assert run("compare", file, "--methods", "isotonic,temperature") == 0
+    assert "Isotonic: Only 3 rows." in capsys.readouterr().out
+
+
+def test_compare_presets(file, capsys):
+    assert run("compare", file, "--methods", "fast") == 0
+    out = capsys.readouterr().out
+    for name in calib.registry.presets()["Fast"]:
+        assert calib.METHODS[name].title in out
+
+
+def test_apply_calibrates_outputs_without_labels(file, tmp_path, overconfident, capsys):
+    saved, outputs, out = tmp_path / "calibrator.pkl", tmp_path / "new.npy", tmp_path / "calibrated.npz"
+    run("fit", file, "--method", "temperature", "--out", saved)
+    np.save(outputs, overconfident[0][:7])
+    assert run("apply", saved, outputs, "--out", out) == 0
+    with np.load(out) as written:
+        np.testing.assert_array_equal(written["probabilities"], runtime.load(saved).predict_proba(overconfident[0][:7]))
+
+
+def test_apply_of_the_wrong_file_is_one(file, tmp_path, capsys):
+    saved, outputs = tmp_path / "calibrator.pkl", tmp_path / "new.npy"
+    run("fit", file, "--method", "temperature", "--out", saved)
+    np.save(outputs, np.zeros((3, 9)))
+    capsys.readouterr()
+    assert run("apply", saved, outputs, "--out", tmp_path / "x.npz") == 1
+    assert "9" in capsys.readouterr().err
+    assert run("apply", tmp_path / "absent.pkl", outputs) == 1
+
+
+def test_from_a_shell(file):
+    done = subprocess.run(
+        [sys.executable, "-m", "calib", "inspect", str(file)], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert "overconfident by" in done.stdout
+    assert done.stderr == ""
