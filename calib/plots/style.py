@@ -100,6 +100,8 @@ def quiet(fig: go.Figure, height: int, *, alt: str, title: str = "", right: int 
         hovermode="closest",
         bargap=0,
         barmode="overlay",
+        # plotly derives the tool bar's colours from the paper, and from a transparent one it makes a dark box.
+        modebar={"bgcolor": "rgba(0,0,0,0)", "color": GUIDE, "activecolor": NEUTRAL},
         meta={"alt": alt},
         title={"text": plain(title), "x": 0, "xref": "paper", "y": 1, "yref": "container", "yanchor": "top",
                "pad": {"t": 6}, "font": {"size": 14}},
