@@ -52,7 +52,7 @@ def score_table(table: pd.DataFrame, everything: list[ShownFit]) -> None:
     st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch")
     st.caption(
         "95 % bootstrap intervals over test rows in brackets. ★ best value; ✓ better and ✗ worse than the raw model "
-        "beyond what chance explains (paired). Scores without ★ are not better or worse in themselves."
+        "beyond what chance explains (paired). Over- and underconfidence are not better or worse in themselves."
     )
     st.download_button(
         "All scores as CSV",
@@ -99,7 +99,7 @@ def costs(everything: list[ShownFit]) -> None:
 
 def _best(table: pd.DataFrame, key: str) -> float | None:
     values = table.loc[table["score"] == key, "value"].dropna()
-    if SCORES[key].better == "neither" or values.empty:
+    if SCORES[key].better == "neither" or values.nunique() < 2:
         return None
     return values.min() if SCORES[key].better == "lower" else values.max()
 

@@ -46,8 +46,8 @@ def densities(chosen: list[ShownFit]) -> None:
                 figures.show(
                     confidence_densities(histogram, fit.style, title=fit.title),
                     f"densities-{fit.title}",
-                    "Upwards the confidence of right predictions, downwards that of wrong ones, each as a share of its "
-                    "own group. Wrong predictions at the right end are the dangerous ones.",
+                    "Upwards the confidence of right predictions, downwards that of wrong ones, each on a height "
+                    "of its own. Wrong predictions at the right end are the dangerous ones.",
                 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 import streamlit as st
@@ -82,7 +83,7 @@ def _fix_button(finding: Finding, inspection: Inspection) -> None:
     if st.button("Do this", key=f"fix/{finding.code}/{sorted(map(str, finding.fix))}", icon=":material/build:"):
         now = session()
         with st.spinner("Reading again…"):
-            opening.read(now.files, replace(now.made, **finding.fix))
+            opening.read(now.files, replace(now.made, **cast(dict[str, Any], finding.fix)))
         st.rerun()
 
 

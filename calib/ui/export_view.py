@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ def downloads(fit: ShownFit, raw: ShownFit) -> None:
     """The three files; each is built when it is clicked."""
     metadata = metadata_of(fit, raw)
     columns = st.columns(4)
-    choices = [
+    choices: list[tuple[str, str, Callable[[], str | bytes], str]] = [
         ("Pickle", "calibrator.pkl", lambda: export.to_pickle(fit.calibrator, metadata), ":material/deployed_code:"),
         ("Bundle with model card", "calibrator.zip", lambda: export.to_bundle(fit.calibrator, metadata),
          ":material/folder_zip:"),

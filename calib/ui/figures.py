@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any
 
 import plotly.graph_objects as go
 import streamlit as st
 
-from calib.plots import figure_data
+from calib.plots import alt_text, figure_data
+from calib.plots.style import Style
 
 
 def show(fig: go.Figure, key: str, how_to_read: str, *, select: bool = False) -> Any:
@@ -30,7 +32,7 @@ def show(fig: go.Figure, key: str, how_to_read: str, *, select: bool = False) ->
         fig,
         key=key,
         width="stretch",
-        alt=(fig.layout.meta or {}).get("alt"),
+        alt=alt_text(fig),
         config=options,
         on_select="rerun" if select else "ignore",
         selection_mode="points",
@@ -57,13 +59,12 @@ def show(fig: go.Figure, key: str, how_to_read: str, *, select: bool = False) ->
     return event
 
 
+def method_title(title: str, style: Style) -> None:
+    """A method's name after a dot in its colour."""
+    st.html(f'<span style="color:{style.color}">●</span> <strong>{escape(title)}</strong>')
+
+
 def selected_bins(event: Any) -> list[int]:
     """Bin numbers of the points chosen in a figure whose points carry them as ``customdata``."""
     points = (event or {}).get("selection", {}).get("points", [])
-    chosen = []
-    for point in points:
-        data = point.get("customdata")
-        value = data[0] if isinstance(data, (list, tuple)) else data.get("0") if isinstance(data, dict) else data
-        if value is not None:
-            chosen.append(int(value))
-    return chosen
+    return [int(point["customdata"][0]) for point in points if point.get("customdata")]

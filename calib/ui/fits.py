@@ -53,6 +53,21 @@ def submit(method: str, params: dict[str, Any]) -> None:
     now.specs[spec.key] = spec
 
 
+def cancel(key: str) -> None:
+    """Ask a fit to stop."""
+    queue().cancel(key)
+
+
+def retry(key: str) -> None:
+    """Start a failed or cancelled fit again."""
+    queue().retry(key)
+
+
+def remove(key: str) -> None:
+    """Take a fit off the visitor's pages; the queue keeps its result for whoever asks again."""
+    session().specs.pop(key, None)
+
+
 def jobs() -> list[Job]:
     """The visitor's fits as they stand, in the order asked for."""
     return queue().snapshot(session().specs)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from calib.base import Calibrator
+from calib.calibrators.gpcalib import GPCalib
 from calib.data.samples import true_latent
 from calib.latent import LatentCurve, confidence_effect, latent_curve
-from calib.plots.latent import latent_function, objective_trace
+from calib.plots.latent import Space, latent_function, objective_trace
 from calib.plots.style import method_style
 from calib.ui import figures
 from calib.ui.fits import ShownFit
@@ -21,23 +21,18 @@ HOW_TO_READ = (
     "inducing points. Only differences between latents matter, so all curves are shifted to agree where the data "
     "lie. Beneath: the calibration logits of true classes and of all others."
 )
-SPACES = {"latent": "Latent", "probability": "Probability"}
+SPACES: tuple[Space, ...] = ("latent", "probability")
 
 
-def draw(fit: ShownFit, temperature: Calibrator | None) -> None:
+def draw(fit: ShownFit, calibrator: GPCalib, temperature: float | None) -> None:
     """Draw the latent function and the objective over the iterations."""
     now = session()
     assert now.calibration is not None
-    space = st.segmented_control(
-        "Shown as", list(SPACES), default="latent", required=True, format_func=SPACES.__getitem__, key="latent/space",
+    space: Space | None = st.segmented_control(
+        "Shown as", SPACES, default="latent", required=True, format_func=str.capitalize, key="latent/space",
         persist_state="session",
     )  # fmt: skip
-    curve = latent_curve(
-        fit.calibrator,
-        now.calibration.logits,
-        now.calibration.labels,
-        temperature=None if temperature is None else temperature.temperature_,  # type: ignore[attr-defined]
-    )
+    curve = latent_curve(calibrator, now.calibration.logits, now.calibration.labels, temperature=temperature)
     fig = latent_function(
         curve, fit.style, method_style("temperature"), space=space or "latent", truth=_truth(curve), height=560
     )
@@ -50,18 +45,17 @@ def draw(fit: ShownFit, temperature: Calibrator | None) -> None:
         )
 
 
-def effect(fit: ShownFit) -> None:
+def effect(fit: ShownFit, calibrator: GPCalib) -> None:
     """What the function does to a confidence, and what the fit reports."""
     now = session()
     assert now.test is not None
     assert now.calibration is not None
-    for before, after, spread in confidence_effect(fit.calibrator, now.test.logits):
-        st.metric(f"confidence {before:.2f} becomes", f"{after:.2f} ± {spread:.2f}")
-    calibrator = fit.calibrator
+    for before, after, spread in confidence_effect(calibrator, now.test.logits):
+        st.metric(f"confidence {before:.2f} becomes", f"{after:.3f} ± {spread:.3f}")
     st.caption(
-        f"{plural(len(calibrator.inducing_inputs_), 'inducing point')} · objective {number(calibrator.objective_, 5)} "  # type: ignore[attr-defined]
-        f"after {plural(calibrator.n_iter_, 'iteration')} · length scale {number(calibrator.lengthscale_)} · "  # type: ignore[attr-defined]
-        f"fitted in {number(fit.fit_seconds)} s on {calibrator.device_}"  # type: ignore[attr-defined]
+        f"{plural(len(calibrator.inducing_inputs_), 'inducing point')} · objective {number(calibrator.objective_, 5)} "
+        f"after {plural(calibrator.n_iter_, 'iteration')} · length scale {number(calibrator.lengthscale_)} · "
+        f"fitted in {number(fit.fit_seconds)} s on {calibrator.device_}"
     )
     for note in calibrator.notes():
         st.warning(note)

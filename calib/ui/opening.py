@@ -14,6 +14,7 @@ from calib.ui import fits
 from calib.ui.session import Session, open_session
 
 FORMATS = "npz, npy, csv or tsv (also .gz), parquet, hdf5"
+CARDS_IN_A_ROW = 4
 ROLES = {
     "labels": "Labels, if they are in a file of their own",
     "test": "Test set, if it is in a file of its own",
@@ -24,13 +25,14 @@ ROLES = {
 def sample_cards() -> None:
     """One card per sample: what it is, what to look for, and the button that opens it."""
     st.subheader("Try a sample")
-    columns = st.columns(3)
-    for i, sample in enumerate(SAMPLES.values()):
-        with columns[i % 3].container(border=True, height="stretch"):
-            st.markdown(f"**{sample.title}**")
-            st.caption(f"{sample.description} {sample.n_rows:,} rows, {sample.n_classes:,} classes.")
-            st.caption(f":material/visibility: {sample.look_for}")
-            st.button("Open", key=f"sample/{sample.name}", on_click=open_sample, args=(sample.name,))
+    samples = list(SAMPLES.values())
+    for start in range(0, len(samples), CARDS_IN_A_ROW):
+        for column, sample in zip(st.columns(CARDS_IN_A_ROW), samples[start:], strict=False):
+            with column.container(border=True, height="stretch"):
+                st.markdown(f"**{sample.title}**")
+                st.caption(f"{sample.description} {sample.n_rows:,} rows, {sample.n_classes:,} classes.")
+                st.caption(f":material/visibility: {sample.look_for}")
+                st.button("Open", key=f"sample/{sample.name}", on_click=open_sample, args=(sample.name,))
 
 
 def open_sample(name: str) -> None:

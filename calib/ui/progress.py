@@ -47,8 +47,8 @@ def _row(job: Job) -> None:
             st.caption(job.message)
     with action:
         if job.active:
-            st.button("Cancel", key=f"cancel/{job.key}", on_click=fits.queue().cancel, args=(job.key,))
+            st.button("Cancel", key=f"cancel/{job.key}", on_click=fits.cancel, args=(job.key,))
         elif job.calibrator is not None:
-            st.button("Remove", key=f"remove/{job.key}", on_click=session().specs.pop, args=(job.key, None))
+            st.button("Remove", key=f"remove/{job.key}", on_click=fits.remove, args=(job.key,))
         else:
-            st.button("Try again", key=f"retry/{job.key}", on_click=fits.queue().retry, args=(job.key,))
+            st.button("Try again", key=f"retry/{job.key}", on_click=fits.retry, args=(job.key,))

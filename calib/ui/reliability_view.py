@@ -7,10 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from calib.evaluation import score_intervals
-from calib.plots.reliability import common_limits, gap_diagram, reliability_diagram
-from calib.reliability import ReliabilityCurve, default_bins, reliability_curve
+from calib.plots.reliability import Scale, common_limits, gap_diagram, reliability_diagram
+from calib.reliability import (
+    ConfidenceHistogram,
+    ReliabilityCurve,
+    confidence_histogram,
+    default_bins,
+    reliability_curve,
+)
 from calib.ui import figures
 from calib.ui.fits import ShownFit
 from calib.ui.session import session
@@ -27,6 +33,7 @@ HOW_TO_READ_GAP = (
     "Predictions are ordered by confidence, each with the same room. Below zero the method claims more than it "
     "keeps; bands are 95 % Wilson intervals, so a band that covers zero shows no miscalibration there."
 )
+BINNINGS = {"equal_mass": "equal mass", "equal_width": "equal width", "kmeans": "k-means"}
 COLUMNS = 4
 
 
@@ -53,8 +60,8 @@ def controls(raw: ShownFit) -> Options:
         )
         binning = middle.selectbox(
             "Bins",
-            ["equal_mass", "equal_width", "kmeans"],
-            format_func=lambda name: {"equal_mass": "equal mass", "equal_width": "equal width"}.get(name, "k-means"),
+            list(BINNINGS),
+            format_func=BINNINGS.__getitem__,
             key="rel/binning",
             persist_state="session",
             help="Equal mass gives every bin the same number of rows; equal width is the papers' convention.",
@@ -93,16 +100,17 @@ def diagrams(
     chosen: list[ShownFit], curves: list[ReliabilityCurve], options: Options
 ) -> tuple[ShownFit, ReliabilityCurve, int] | None:
     """Draw the diagrams, up to four in a row; return the bin that was clicked last, if any."""
-    scale = "logit" if options.view == "Logit-scaled" else "linear"
+    scale: Scale = "logit" if options.view == "Logit-scaled" else "linear"
     limits = common_limits(curves, scale)
     selected = None
-    raw_scores = score_intervals(chosen[0].evaluation) if options.target is None else None
     for start in range(0, len(chosen), COLUMNS):
         columns = st.columns(COLUMNS if len(chosen) > 1 else 2, gap="medium")
         for column, fit, curve in zip(columns, chosen[start:], curves[start:], strict=False):
             with column:
-                _scores(fit, curve, chosen[0], curves[0], options, raw_scores)
-                fig = reliability_diagram(curve, fit.style, scale=scale, limits=limits)
+                _scores(fit, curve, chosen[0], curves[0], options)
+                fig = reliability_diagram(
+                    curve, fit.style, scale=scale, limits=limits, histogram=_histogram(fit, options, scale)
+                )
                 event = figures.show(fig, f"reliability-{fit.title}", HOW_TO_READ, select=True)
                 for chosen_bin in figures.selected_bins(event):
                     selected = (fit, curve, chosen_bin)
@@ -134,7 +142,7 @@ def bin_rows(
             fit, curve = chosen[index], curves[index]
             bins = list(range(len(curve.count)))
             which = right.selectbox(
-                "Bin", bins, format_func=lambda b: f"confidence about {number(curve.confidence[b])}, "
+                "Bin", bins, format_func=lambda b: f"confidence about {number(float(curve.confidence[b]))}, "
                 f"{curve.count[b]:,} rows", index=None, placeholder="Choose a bin",
             )  # fmt: skip
             if which is None:
@@ -170,21 +178,30 @@ def _scores(
     raw: ShownFit,
     raw_curve: ReliabilityCurve,
     options: Options,
-    raw_scores: object,
 ) -> None:
-    st.markdown(f"**:material/circle: {fit.title}**")
+    figures.method_title(fit.title, fit.style)
     left, right = st.columns(2)
-    is_raw = fit.key == raw.key
-    left.metric(
-        "ECE",
-        number(curve.ece),
-        delta=None if is_raw else signed(curve.ece - raw_curve.ece),
-        delta_color="inverse",
-        help=f"Mean gap between confidence and accuracy over {options.n_bins} bins ({options.binning}).",
-    )
+    is_first = fit.key == raw.key
+    _metric(
+        left, "ECE", curve.ece, None if is_first else curve.ece - raw_curve.ece,
+        f"Mean gap between confidence and accuracy over {options.n_bins} bins ({BINNINGS[options.binning]}).",
+    )  # fmt: skip
     if options.target is None and fit.evaluation.row_nll is not None and raw.evaluation.row_nll is not None:
         nll, raw_nll = float(fit.evaluation.row_nll.mean()), float(raw.evaluation.row_nll.mean())
-        right.metric(
-            "NLL", number(nll), delta=None if is_raw else signed(nll - raw_nll), delta_color="inverse",
-            help="Mean negative log-likelihood of the true class, in nats.",
+        _metric(
+            right, "NLL", nll, None if is_first else nll - raw_nll,
+            "Mean negative log-likelihood of the true class, in nats.",
         )  # fmt: skip
+
+
+def _metric(place: DeltaGenerator, label: str, value: float, change: float | None, meaning: str) -> None:
+    """A score with its change beneath; the one that others are compared with says so, so that rows align."""
+    if change is None:
+        place.metric(label, number(value), delta="reference", delta_color="off", delta_arrow="off", help=meaning)
+    else:
+        place.metric(label, number(value), delta=signed(change), delta_color="inverse", help=meaning)
+
+
+def _histogram(fit: ShownFit, options: Options, scale: Scale) -> ConfidenceHistogram | None:
+    # Of one class there is no right or wrong; the curve's own counts are drawn instead.
+    return confidence_histogram(*fit.evaluation.pair, scale=scale) if options.target is None else None

@@ -26,10 +26,10 @@ def percent(share: float, digits: int = 1) -> str:
 
 
 def signed(value: float, digits: int = 3) -> str:
-    """A difference with its sign: +0.012, −0.105."""
+    """A difference with its sign: +0.012, -0.105 (an ASCII minus, by which Streamlit tells better from worse)."""
     if math.isnan(value):
         return "–"
-    return ("+" if value > 0 else "−" if value < 0 else "±") + number(abs(value), digits)
+    return ("+" if value > 0 else "-" if value < 0 else "±") + number(abs(value), digits)
 
 
 def confidence_sentence(evaluation: Evaluation, subject: str = "The model") -> str:

@@ -1,0 +1,151 @@
+"""The journey of a person who has only the README: upload, understand, fit, compare, export."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+ROOT = Path(__file__).resolve().parents[2]
+REAL = ROOT.parent / "shared" / "data" / "wideresnet-16-4-cifar-100.npz"
+SAMPLE = ROOT / "sample_data" / "digits-mlp.npz"
+FILE = REAL if REAL.exists() else SAMPLE
+SCREENSHOTS = ROOT / "screenshots"
+
+pytestmark = pytest.mark.browser
+
+PREDICT_ELSEWHERE = """
+import pickle, sys
+import numpy as np
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {"tensorflow", "gpflow", "sklearn", "scipy", "streamlit", "pandas", "plotly"}:
+            raise ImportError(name + " is blocked")
+
+sys.meta_path.insert(0, Blocked())
+calibrator = pickle.load(open(sys.argv[1], "rb"))
+np.save(sys.argv[3], calibrator.calibrate(np.load(sys.argv[2])))
+"""
+
+
+def go(page: Page, title: str) -> None:
+    """Follow the menu to a page and wait until it is drawn."""
+    page.get_by_test_id("stSidebar").get_by_role("link", name=title, exact=True).click()
+    expect(page.get_by_role("heading", name=title, exact=True, level=1)).to_be_visible(timeout=20_000)
+    settle(page)
+
+
+def settle(page: Page) -> None:
+    """Wait until Streamlit has finished the rerun."""
+    page.wait_for_function(
+        "document.querySelector('[data-testid=stApp]').getAttribute('data-test-script-state') === 'notRunning'",
+        polling=10,
+        timeout=60_000,
+    )
+
+
+def photograph(page: Page, name: str) -> None:
+    """Keep a picture of the page for people to look at."""
+    SCREENSHOTS.mkdir(exist_ok=True)
+    page.wait_for_timeout(500)
+    page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+
+
+def no_trouble(page: Page) -> None:
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+    expect(page.get_by_test_id("stAlertContentError")).to_have_count(0)
+
+
+def test_from_upload_to_exported_calibrator(visitor: Page, tmp_path: Path) -> None:
+    page = visitor
+    started = time.monotonic()
+
+    page.locator("input[type=file]").first.set_input_files(FILE)
+    expect(page.get_by_text("Recognised as")).to_be_visible(timeout=60_000)
+    settle(page)
+    shown = {
+        card.get_by_test_id("stMetricLabel").inner_text(): card.get_by_test_id("stMetricValue").inner_text()
+        for card in page.get_by_test_id("stMetric").all()
+    }
+    with np.load(FILE) as arrays:
+        outputs, labels = (arrays[key] for key in ("predictions", "ground_truth")) if FILE == REAL else _sample(arrays)
+    assert shown["Recognised as"] == "probabilities"
+    assert shown["Classes"] == str(outputs.shape[1])
+    assert shown["Accuracy"] == f"{100 * np.mean(outputs.argmax(axis=1) == labels.ravel()):.1f} %"
+    no_trouble(page)
+    photograph(page, "data")
+
+    go(page, "Fit")
+    page.get_by_role("button", name="Beta", exact=True).click()  # leaves temperature, isotonic and gpcalib
+    settle(page)
+    photograph(page, "fit")
+    page.get_by_role("button", name="Fit 3 calibrators").click()
+    expect(page.get_by_text("GPcalib").first).to_be_visible()
+
+    seconds = []
+    for turn in range(10):
+        begin = time.monotonic()
+        go(page, ("Over/underconfidence", "Reliability")[turn % 2])
+        seconds.append(time.monotonic() - begin)
+    fitting = page.get_by_test_id("stSidebar").get_by_text("fitting").count() > 0
+    print(f"\npage switches: median {median(seconds):.3f} s, slowest {max(seconds):.3f} s; a fit ran on: {fitting}")
+
+    go(page, "Fit")
+    expect(page.get_by_role("button", name="Remove")).to_have_count(3, timeout=120_000)
+    no_trouble(page)
+    photograph(page, "fitted")
+
+    go(page, "Reliability")
+    expect(page.locator(".js-plotly-plot")).to_have_count(4, timeout=20_000)  # the raw model and the three
+    for title in ("Uncalibrated", "Temperature", "Isotonic (sCW)", "GPcalib"):
+        expect(page.get_by_test_id("stMain").get_by_text(title, exact=True).first).to_be_visible()
+    no_trouble(page)
+    photograph(page, "reliability")
+
+    go(page, "Over/underconfidence")
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    no_trouble(page)
+    photograph(page, "over_underconfidence")
+
+    go(page, "Latent GP")
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    expect(page.get_by_text("becomes").first).to_be_visible()
+    no_trouble(page)
+    photograph(page, "latent_gp")
+
+    go(page, "Compare")
+    expect(page.get_by_test_id("stDataFrame").first).to_be_visible(timeout=20_000)
+    no_trouble(page)
+    photograph(page, "compare")
+
+    go(page, "Export")
+    photograph(page, "export")
+    with page.expect_download() as pickled:
+        page.get_by_role("button", name="Pickle").click()
+    pickled.value.save_as(tmp_path / "calibrator.pkl")
+    page.get_by_text("all rows", exact=True).click()
+    expect(page.get_by_text(f"{len(outputs):,} rows, ")).to_be_visible()
+    settle(page)
+    with page.expect_download() as calibrated:
+        page.get_by_role("button", name="Download npz").click()
+    calibrated.value.save_as(tmp_path / "calibrated.npz")
+    no_trouble(page)
+    print(f"from upload to export: {time.monotonic() - started:.0f} s")
+
+    np.save(tmp_path / "outputs.npy", outputs)
+    (tmp_path / "elsewhere.py").write_text(PREDICT_ELSEWHERE)
+    command = [sys.executable, "elsewhere.py", "calibrator.pkl", "outputs.npy", "probs.npy"]
+    subprocess.run(command, cwd=tmp_path, check=True, env={"PYTHONPATH": str(ROOT)})
+    with np.load(tmp_path / "calibrated.npz") as downloaded:
+        np.testing.assert_allclose(np.load(tmp_path / "probs.npy"), downloaded["probabilities"], rtol=0, atol=1e-9)
+
+
+def _sample(arrays: np.lib.npyio.NpzFile) -> tuple[np.ndarray, np.ndarray]:
+    return arrays["probabilities"], arrays["labels"]
