@@ -1,7 +1,6 @@
-"""The one door from what a model wrote out to the canonical logits every calibrator works on.
+"""From what a model wrote out to the canonical logits every calibrator works on, for prediction.
 
-Loading a file and predicting with an exported calibrator both pass through :func:`to_canonical`, so that
-they cannot disagree.
+Loading does the same in place on whole uploads and tells what it found; a test holds the two to each other.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from calib.base import CalibrationError
 from calib.numerics import Floats
@@ -18,43 +18,17 @@ Kind = Literal["logits", "probabilities", "log_probabilities", "binary_log_odds"
 
 KINDS: tuple[str, ...] = get_args(Kind)
 
+ROUNDING = 1e-6
+"""Probabilities this little below zero or above one come from sums in float32."""
+
 DEFAULT_FLOOR = float(np.finfo(np.float32).tiny)
 """What an exact zero becomes where no floor is known (1.2e-38): about where float32 softmax outputs end."""
-
-
-def zero_floor(outputs: Any, kind: Kind) -> float | None:
-    """Half the smallest positive probability among the outputs, or None where no probability is exactly zero.
-
-    Parameters
-    ----------
-    outputs : array as for :func:`to_canonical`; probabilities must lie in [0, 1].
-    kind : what the outputs are; logits and log-odds have no zeros.
-    """
-    array = np.asarray(outputs)
-    if kind == "probabilities":
-        if not (array == 0).any():
-            return None
-        smallest = float(np.min(array, where=array > 0, initial=1.0))
-    elif kind == "binary_probability":
-        if not ((array == 0) | (array == 1)).any():
-            return None
-        smallest = min(
-            float(np.min(array, where=array > 0, initial=1.0)),
-            float(1 - np.max(array, where=array < 1, initial=0.0)),
-        )
-    elif kind == "log_probabilities":
-        if not np.isneginf(array).any():
-            return None
-        smallest = float(np.exp(np.min(array, where=np.isfinite(array), initial=0.0)))
-    else:
-        return None
-    return max(smallest / 2, float(np.finfo(np.float64).tiny))
 
 
 def to_canonical(outputs: Any, kind: Kind, floor: float | None = None) -> Floats:
     """Logits of shape (n, n_classes) from a model's outputs; float32 stays float32.
 
-    Probabilities become their logarithms, and exact zeros become ``log(floor)`` instead of -inf. A binary
+    Probabilities become their logarithms, and zeros (or values rounded below) ``log(floor)`` instead of -inf. A binary
     column s of log-odds becomes (0, s), a binary column p of probabilities (log(1 - p), log p).
 
     Parameters
@@ -86,7 +60,7 @@ def to_canonical(outputs: Any, kind: Kind, floor: float | None = None) -> Floats
         return array
     if kind == "probabilities":
         return _log(array, floor)
-    return _raise_zeros(array, floor)
+    return _raise_zeros(array, np.isneginf(array), floor)
 
 
 def check_values(outputs: Any, kind: Kind) -> None:
@@ -102,7 +76,7 @@ def check_values(outputs: Any, kind: Kind) -> None:
     if not array.size:
         return
     low, high = float(array.min()), float(array.max())
-    if kind in ("probabilities", "binary_probability") and (low < 0 or high > 1):
+    if kind in ("probabilities", "binary_probability") and (low < -ROUNDING or high > 1 + ROUNDING):
         raise CalibrationError(
             f"Probabilities are expected, but the values run from {low:.4g} to {high:.4g}; apply the softmax the "
             "calibration data had, or export a calibrator fitted on logits."
@@ -126,19 +100,16 @@ def _one_column(array: Floats) -> Floats:
 def _binary(column: Floats, kind: str, floor: float | None) -> Floats:
     if kind == "binary_log_odds":
         return np.stack([np.zeros_like(column), column], axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        other = np.log1p(-column)
-    return np.stack([_raise_zeros(other, floor), _log(column, floor)], axis=1)
+    return _log(np.stack([1 - column, column], axis=1), floor)
 
 
 def _log(probs: Floats, floor: float | None) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
-        return _raise_zeros(np.log(probs), floor)
+        return _raise_zeros(np.log(probs), probs <= 0, floor)
 
 
-def _raise_zeros(log_probs: Floats, floor: float | None) -> Floats:
+def _raise_zeros(log_probs: Floats, zero: npt.NDArray[np.bool_], floor: float | None) -> Floats:
     # The logarithm of the floor is taken in float64: half the smallest float32 would itself be zero.
-    zero = np.isneginf(log_probs)
     if not zero.any():
         return log_probs
     return np.where(zero, log_probs.dtype.type(np.log(floor or DEFAULT_FLOOR)), log_probs)

@@ -11,7 +11,7 @@ import pytest
 import calib
 from calib import export, runtime
 from calib.base import CalibrationError
-from calib.canonical import to_canonical, zero_floor
+from calib.canonical import KINDS, to_canonical
 from calib.numerics import sigmoid, softmax
 from calib.runtime import ExportedCalibrator
 
@@ -64,20 +64,45 @@ def test_zeros_become_the_floor_and_nothing_else_changes():
     assert np.isfinite(to_canonical(probs.astype(np.float32), "probabilities")).all()
 
 
-def test_the_floor_is_half_the_smallest_positive_probability():
-    assert zero_floor(np.array([[0.0, 0.2], [0.1, 0.9]]), "probabilities") == pytest.approx(0.05)
-    assert zero_floor(np.array([0.0, 0.2, 0.9]), "binary_probability") == pytest.approx(0.05)
-    assert zero_floor(np.log(np.array([[0.5, 0.5], [0.1, 0.9]])), "log_probabilities") is None
-    assert zero_floor(np.array([[-np.inf, 0.0], [np.log(0.1), np.log(0.9)]]), "log_probabilities") == pytest.approx(
-        0.05
-    )
-    assert zero_floor(np.array([[0.1, 0.9]]), "probabilities") is None
-    assert zero_floor(np.array([[0.0, 0.9]]), "logits") is None
-    # Half the smallest float32 is no float32 any more, and must still not be zero.
+def test_values_rounded_below_zero_are_zeros():
+    probs = np.array([[-1e-8, 1 + 1e-8]])
+    assert to_canonical(probs, "probabilities", 1e-4)[0, 0] == np.log(1e-4)
+    assert np.isfinite(to_canonical(probs[:, 1], "binary_probability", 1e-4)).all()
+
+
+def test_a_floor_below_every_float32_is_not_zero():
     tiny = np.array([[0.0, 1e-45]], dtype=np.float32)
-    floor = zero_floor(tiny, "probabilities")
-    assert floor > 0
-    assert np.isfinite(to_canonical(tiny, "probabilities", floor)).all()
+    assert np.isfinite(to_canonical(tiny, "probabilities", 0.5e-45)).all()
+    for floor in (0.0, 1.0, -1.0):
+        with pytest.raises(CalibrationError, match="between 0 and 1"):
+            to_canonical(tiny, "probabilities", floor)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", KINDS)
+def test_loading_and_predicting_agree_on_the_logits(overconfident, tmp_path, kind, dtype):
+    logits, labels = overconfident
+    probs = softmax(logits)
+    probs[:7] = np.repeat([[0.0, 0.0, 0.3, 0.7], [0.0, 1.0, 0.0, 0.0]], [3, 4], axis=0)
+    if kind.startswith("binary"):
+        logits, labels = logits[:, :2], labels % 2
+        probs = np.clip(softmax(logits) * 1.01, 0, 1)
+        probs[:, 0] = 1 - probs[:, 1]
+    with np.errstate(divide="ignore"):
+        outputs = {
+            "logits": logits,
+            "probabilities": probs,
+            "log_probabilities": np.log(probs),
+            "binary_log_odds": logits[:, 1] - logits[:, 0],
+            "binary_probability": probs[:, 1],
+        }[kind].astype(dtype)
+    np.savez(tmp_path / "o.npz", predictions=outputs, labels=labels)
+    data = calib.load(tmp_path / "o.npz")
+    assert data.kind == kind
+    assert (data.floor is not None) == ("prob" in kind)
+    made = ExportedCalibrator(calib.calibrator("identity").fit(data.logits, data.labels), data.kind, data.floor)
+    assert data.logits.dtype == dtype
+    np.testing.assert_array_equal(made.to_logits(outputs), data.logits)
 
 
 # -- predicting ----------------------------------------------------------------------------------------

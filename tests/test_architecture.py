@@ -1,0 +1,160 @@
+"""Imports point one way, and importing the library loads NumPy alone."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+import calib
+from calib.base import Calibrator
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "calib"
+
+# From the bottom up; a module imports only from its own layer and those below. A part that is not named here
+# makes test_every_part_has_a_layer fail: decide where it belongs.
+LAYERS = (
+    ("numerics",),
+    ("base",),
+    ("canonical", "flat_state"),
+    ("data",),
+    ("metrics", "geometry"),
+    ("reliability", "evaluation", "over_under"),
+    ("gp",),
+    ("calibrators",),
+    ("registry",),
+    ("runtime", "verdict", "latent"),
+    ("model_card", "predict_file"),
+    ("bundle",),
+    ("export",),
+    ("compare", "jobs", "plots"),
+    ("ui", "cli_text"),
+    ("cli",),
+    ("__main__",),
+)
+LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
+
+# Who alone may import what; an empty tuple is nobody but the root's app and pages.
+ONLY_IN = {
+    "streamlit": ("ui",),
+    "plotly": ("plots", "ui"),
+    "tensorflow": ("gp",),
+    "gpflow": ("gp",),
+    "tensorflow_probability": ("gp",),
+}
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+def part_of(path: Path) -> str:
+    """First name below calib: a module's own name or its package's."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported(path: Path) -> list[tuple[int, str]]:
+    """Line and dotted name of everything a file imports, also inside functions, and for type checking too."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [(node.lineno, alias.name) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path}:{node.lineno} imports relatively; write the full name"
+            found += [(node.lineno, f"{node.module}.{alias.name}") for alias in node.names]
+    return found
+
+
+def test_there_is_something_to_check():
+    assert len(FILES) > 20
+    assert ("calib.numerics.softmax") in {name for _, name in imported(PACKAGE / "calibrators" / "identity.py")}
+
+
+def test_every_part_has_a_layer():
+    parts = {part_of(path) for path in FILES} - {"__init__"}
+    assert parts <= set(LEVEL), f"name the layer of {sorted(parts - set(LEVEL))}"
+
+
+def test_imports_point_one_way():
+    back = []
+    for path in FILES:
+        part = part_of(path)
+        if part == "__init__":
+            continue  # the public names, taken from everywhere
+        for line, name in imported(path):
+            top, _, rest = name.partition(".")
+            target = rest.split(".")[0]
+            if top == "calib" and target in LEVEL and LEVEL[target] > LEVEL[part]:
+                back.append(f"{path.relative_to(ROOT)}:{line} imports {name}")
+    assert not back, "\n".join(back)
+
+
+def test_heavy_libraries_stay_where_they_belong():
+    strayed = [
+        f"{path.relative_to(ROOT)}:{line} imports {name}"
+        for path in FILES
+        for line, name in imported(path)
+        if (library := name.split(".")[0]) in ONLY_IN and part_of(path) not in ONLY_IN[library]
+    ]
+    assert not strayed, "\n".join(strayed)
+
+
+def test_pages_do_no_numbers_and_draw_nothing_themselves():
+    pages = [ROOT / "app.py", *sorted((ROOT / "pages").glob("*.py"))]
+    strayed = [
+        f"{path.name}:{line} imports {name}"
+        for path in pages
+        if path.is_file()
+        for line, name in imported(path)
+        if name.split(".")[0] in ("numpy", "plotly", "pandas", "tensorflow", "gpflow", "sklearn", "scipy")
+    ]
+    assert not strayed, "\n".join(strayed)
+
+
+def test_importing_loads_numpy_alone():
+    calibrators = [f"calib.calibrators.{path.stem}" for path in sorted((PACKAGE / "calibrators").glob("[!_]*.py"))]
+    modules = ["calib", "calib.base", "calib.registry", "calib.numerics", "calib.runtime", "calib.export", *calibrators]
+    # What NumPy loads by itself differs between its versions, so it is measured first.
+    code = f"""
+import sys, importlib, numpy
+before = {{name.partition(".")[0] for name in sys.modules}}
+for module in {modules!r}:
+    importlib.import_module(module)
+after = {{name.partition(".")[0] for name in sys.modules}}
+print(*sorted(after - before - set(sys.stdlib_module_names)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["calib"]
+
+
+@pytest.mark.parametrize("name", calib.METHODS)
+def test_every_registered_method_is_whole(name):
+    method = calib.METHODS[name]
+    assert issubclass(method.cls, Calibrator)
+    assert method.cls.__doc__
+    assert method.summary.endswith(".")
+    assert method.cls.needs == method.needs
+    for f in fields(method.cls):
+        assert {"help", "low", "high", "choices", "optional"} <= set(f.metadata), f"declare {f.name} with param()"
+
+
+def test_every_file_of_a_calibrator_is_registered_or_shared():
+    homes = {method.where.partition(":")[0] for method in calib.METHODS.values()}
+    for path in (PACKAGE / "calibrators").glob("[!_]*.py"):
+        users = [p for p in FILES if f"calib.calibrators.{path.stem}" in p.read_text(encoding="utf-8")]
+        assert path.stem in homes or users, f"{path.name} is neither a method nor used by one"
+
+
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
+def test_documents_mention_no_missing_method(document):
+    path = ROOT / document
+    if not path.is_file():
+        pytest.skip(f"no {document}")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    calls = [line.split('calibrator("')[1].split('"')[0] for line in lines if 'calib.calibrator("' in line]
+    methods = [line.split("--method ")[1].split()[0].strip("`") for line in lines if "--method " in line]
+    assert set(calls + methods) <= set(calib.METHODS)
