@@ -1,0 +1,156 @@
+"""Platt and beta maps and the regression beneath them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import expit, xlog1py, xlogy
+from sklearn.linear_model import LogisticRegression
+
+import calib
+from calib.calibrators.beta import BetaCalibration
+from calib.calibrators.logistic import PRIOR_SD, fit_logistic
+from calib.calibrators.platt import PlattScaling
+
+
+def binary(n: int = 500, seed: int = 0, slope: float = 0.6, intercept: float = -0.4):
+    generator = np.random.default_rng(seed)
+    log_odds = 3 * generator.normal(size=n)
+    return log_odds, generator.random(n) < expit(slope * log_odds + intercept)
+
+
+def as_logits(log_odds):
+    return np.stack([np.zeros_like(log_odds), log_odds], axis=1)
+
+
+def cross_entropy(targets, probs):
+    return -np.sum(xlogy(targets, probs) + xlog1py(1 - targets, -probs))
+
+
+# -- regression ----------------------------------------------------------------------------------------
+
+
+def test_regression_is_scikit_learns():
+    log_odds, positives = binary()
+    features = np.stack([log_odds, np.sin(log_odds)])
+    slopes, intercept, _ = fit_logistic(features, positives.astype(float))
+    reference = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(features.T, positives)
+    np.testing.assert_allclose(slopes, reference.coef_[0], rtol=1e-4)
+    assert intercept == pytest.approx(reference.intercept_[0], rel=1e-4)
+
+
+def test_regression_on_soft_targets_is_at_the_minimum():
+    log_odds, positives = binary()
+    targets = np.where(positives, 0.9, 0.2)
+    slopes, intercept, loss = fit_logistic(log_odds[None], targets)
+    solution = minimize(
+        lambda w: cross_entropy(targets, expit(w[0] * log_odds + w[1])), [1.0, 0.0], method="Nelder-Mead", tol=1e-10
+    )
+    np.testing.assert_allclose([slopes[0], intercept], solution.x, rtol=1e-4)
+    assert loss == pytest.approx(solution.fun, rel=1e-6)
+
+
+def test_regression_recovers_a_known_line():
+    (slope,), intercept, _ = fit_logistic(*[binary(200_000)[0][None]], binary(200_000)[1].astype(float))
+    assert slope == pytest.approx(0.6, abs=0.01)
+    assert intercept == pytest.approx(-0.4, abs=0.02)
+
+
+def test_regression_without_features_is_the_mean():
+    _, intercept, _ = fit_logistic(np.empty((0, 4)), np.array([1.0, 0.0, 0.0, 0.0]))
+    assert expit(intercept) == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_regression_does_not_care_for_the_scale(scale):
+    log_odds, positives = binary()
+    plain, intercept, _ = fit_logistic(log_odds[None], positives.astype(float))
+    scaled, same_intercept, _ = fit_logistic(scale * log_odds[None] + 7 * scale, positives.astype(float))
+    assert scaled[0] * scale == pytest.approx(plain[0], rel=1e-8)
+    assert same_intercept == pytest.approx(intercept - 7 * plain[0], rel=1e-8)
+
+
+def test_separable_data_end_finite():
+    x = np.linspace(-1, 1, 20)
+    slopes, intercept, _ = fit_logistic(x[None], (x > 0).astype(float))
+    assert 10 < slopes[0] * x.std() < 10 * PRIOR_SD
+    assert intercept == pytest.approx(0, abs=1e-6)
+
+
+# -- Platt ---------------------------------------------------------------------------------------------
+
+
+def test_platt_on_the_log_odds():
+    log_odds, positives = binary()
+    reference = LogisticRegression(C=np.inf, tol=1e-10).fit(log_odds[:, None], positives)
+    probs = PlattScaling().fit(as_logits(log_odds), positives.astype(int)).predict_proba(as_logits(log_odds))
+    np.testing.assert_allclose(probs, reference.predict_proba(log_odds[:, None]), atol=1e-5)
+
+
+def test_platt_on_the_score():
+    log_odds, positives = binary()
+    score = expit(log_odds)[:, None]
+    reference = LogisticRegression(C=np.inf, tol=1e-10).fit(score, positives)
+    fitted = PlattScaling(input="score").fit(as_logits(log_odds), positives.astype(int))
+    np.testing.assert_allclose(fitted.predict_proba(as_logits(log_odds)), reference.predict_proba(score), atol=1e-5)
+
+
+def test_platts_correction_minimises_the_loss_on_soft_targets():
+    log_odds, positives = binary(40)
+    targets = np.where(positives, 1 - 1 / (positives.sum() + 2), 1 / ((~positives).sum() + 2))
+    solution = minimize(lambda w: cross_entropy(targets, expit(w[0] * log_odds + w[1])), [1.0, 0.0], tol=1e-10)
+    (state,) = PlattScaling(platt_correction=True).fit(as_logits(log_odds), positives.astype(int)).maps_
+    np.testing.assert_allclose([state["slope"], state["intercept"]], solution.x, rtol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["platt", "beta"])
+def test_scores_worse_than_none_give_the_base_rate(name):
+    log_odds, positives = binary(slope=-1.0)
+    fitted = calib.calibrator(name).fit(as_logits(log_odds), positives.astype(int))
+    np.testing.assert_allclose(fitted.predict_proba(as_logits(log_odds))[:, 1], positives.mean(), rtol=1e-6)
+
+
+# -- beta ----------------------------------------------------------------------------------------------
+
+
+def beta_map(weights, p):
+    a, b, c = weights
+    return expit(a * np.log(p) - b * np.log1p(-p) + c)
+
+
+def bounded_reference(log_odds, positives):
+    """The same loss by a bounded optimiser that knows nothing of active sets."""
+    p = expit(log_odds)
+    return minimize(
+        lambda w: cross_entropy(positives.astype(float), beta_map(w, p)),
+        [1.0, 1.0, 0.0],
+        method="L-BFGS-B",
+        bounds=[(0, None), (0, None), (None, None)],
+        options={"ftol": 1e-15, "gtol": 1e-9, "maxiter": 10_000},
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_beta_is_the_best_map_with_coefficients_of_zero_or_more(seed):
+    log_odds, positives = binary(300, seed=seed)
+    if seed % 2:
+        # Negatives far out on one side pull one coefficient below zero.
+        log_odds = np.concatenate([log_odds, np.full(40, 8.0 if seed == 1 else -8.0)])
+        positives = np.concatenate([positives, np.full(40, seed != 1)])
+    (state,) = BetaCalibration().fit(as_logits(log_odds), positives.astype(int)).maps_
+    assert state["a"] >= 0
+    assert state["b"] >= 0
+    if seed % 2:
+        assert 0 in (state["a"], state["b"])
+    reached = cross_entropy(positives.astype(float), beta_map((state["a"], state["b"], state["c"]), expit(log_odds)))
+    assert reached == pytest.approx(bounded_reference(log_odds, positives).fun, rel=1e-5)
+
+
+def test_beta_recovers_beta_distributed_scores():
+    """Scores Beta(4, 1) and Beta(1, 4) need a = 4 - 1 and b = 4 - 1 (Kull et al., section 4.1)."""
+    generator = np.random.default_rng(0)
+    score = np.concatenate([generator.beta(4, 1, 100_000), generator.beta(1, 4, 100_000)])
+    positives = np.repeat([1, 0], 100_000)
+    (state,) = BetaCalibration().fit(as_logits(np.log(score) - np.log1p(-score)), positives).maps_
+    np.testing.assert_allclose([state["a"], state["b"], state["c"]], [3, 3, 0], atol=0.1)

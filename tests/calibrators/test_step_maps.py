@@ -1,0 +1,153 @@
+"""Isotonic calibration and histogram binning: maps made of frequencies."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import expit
+from sklearn.isotonic import IsotonicRegression
+
+from calib.calibrators.histogram import HistogramBinning
+from calib.calibrators.isotonic import IsotonicCalibration, interpolate_monotone
+
+
+def binary(n: int = 300, seed: int = 0):
+    generator = np.random.default_rng(seed)
+    log_odds = np.round(3 * generator.normal(size=n), 1)  # with ties
+    return log_odds, (generator.random(n) < expit(0.6 * log_odds - 0.4)).astype(int)
+
+
+def as_logits(log_odds):
+    return np.stack([np.zeros_like(log_odds), log_odds], axis=1)
+
+
+def naive_isotonic(scores, labels):
+    """The min-max formula: max over starts of min over ends of the mean label between (Barlow et al., 1972)."""
+    values = np.unique(scores)
+    total = np.array([labels[scores == v].sum() for v in values])
+    count = np.array([(scores == v).sum() for v in values])
+
+    def at(i):
+        return max(
+            min(total[s : e + 1].sum() / count[s : e + 1].sum() for e in range(i, len(values))) for s in range(i + 1)
+        )
+
+    return values, np.array([at(i) for i in range(len(values))])
+
+
+# -- isotonic ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_isotonic_is_the_min_max_formula(seed):
+    log_odds, labels = binary(60, seed)
+    values, expected = naive_isotonic(log_odds, labels)
+    probs = IsotonicCalibration().fit(as_logits(log_odds), labels).predict_proba(as_logits(values))[:, 1]
+    np.testing.assert_allclose(probs, np.clip(expected, 1 / 62, 61 / 62), atol=1e-12)
+
+
+def test_isotonic_between_and_beyond_the_scores_is_scikit_learns():
+    log_odds, labels = binary()
+    test = np.linspace(-20, 20, 999)
+    regression = IsotonicRegression(out_of_bounds="clip").fit(log_odds, labels)
+    expected = regression.predict(test)
+    probs = IsotonicCalibration().fit(as_logits(log_odds), labels).predict_proba(as_logits(test))[:, 1]
+    # Steps of exactly 0 and 1 are moved off these, and with them the lines that lead there.
+    unmoved = regression.X_thresholds_[(regression.y_thresholds_ > 0) & (regression.y_thresholds_ < 1)]
+    inside = (test >= unmoved.min()) & (test <= unmoved.max())
+    np.testing.assert_allclose(probs[inside], expected[inside], atol=1e-12)
+    assert inside.sum() > 50
+
+
+def test_isotonic_never_is_sure():
+    log_odds = np.linspace(-5, 5, 100)
+    probs = (
+        IsotonicCalibration().fit(as_logits(log_odds), (log_odds > 0).astype(int)).predict_proba(as_logits(log_odds))
+    )
+    assert probs.min() == pytest.approx(1 / 102)
+    assert probs.max() == pytest.approx(101 / 102)
+
+
+def test_isotonic_with_platts_correction_moves_every_step_alike():
+    """Least squares commutes with a linear change of the targets."""
+    log_odds, labels = binary()
+    n_positive = labels.sum()
+    low, high = 1 / (len(labels) - n_positive + 2), 1 - 1 / (n_positive + 2)
+    plain = IsotonicRegression(out_of_bounds="clip").fit(log_odds, labels).predict(log_odds)
+    fitted = IsotonicCalibration(platt_correction=True).fit(as_logits(log_odds), labels)
+    np.testing.assert_allclose(fitted.predict_proba(as_logits(log_odds))[:, 1], low + (high - low) * plain, atol=1e-12)
+
+
+def test_pooled_loss_is_not_worse_than_the_raw_models():
+    """The squared error of an isotonic fit is the least of all monotone maps, the identity among them."""
+    log_odds, labels = binary()
+    probs = IsotonicCalibration().fit(as_logits(log_odds), labels).predict_proba(as_logits(log_odds))[:, 1]
+    assert np.mean((probs - labels) ** 2) < np.mean((expit(log_odds) - labels) ** 2)
+
+
+SORTED = st.lists(st.floats(-5, 5), min_size=1, max_size=8, unique=True).map(sorted).map(np.array)
+
+
+@given(SORTED, st.data())
+def test_interpolation_is_numpys_and_monotone_to_the_last_bit(knots, data):
+    values = np.array(sorted(data.draw(st.lists(st.floats(0, 1), min_size=len(knots), max_size=len(knots)))))
+    near = np.concatenate([np.nextafter(knots, -9), knots, np.nextafter(knots, 9), np.linspace(-6, 6, 50)])
+    points = np.sort(near)
+    result = interpolate_monotone(points, knots, values)
+    np.testing.assert_array_equal(interpolate_monotone(knots, knots, values), values)
+    assert (np.diff(result) >= 0).all()
+    if len(knots) == 1 or np.diff(knots).min() > 1e-6:
+        np.testing.assert_allclose(result, np.interp(points, knots, values), atol=1e-8)
+
+
+# -- histogram -----------------------------------------------------------------------------------------
+
+
+def naive_histogram(scores, labels, edges, test, margin):
+    """Bin by bin, edges in probability, closed on the left."""
+    result = np.empty(len(test))
+    for low, high in pairwise(edges):
+        last = high == edges[-1]
+        inside = (scores >= low) & ((scores < high) | last)
+        asked = (test >= low) & ((test < high) | last)
+        result[asked] = np.clip(labels[inside].mean() if inside.any() else (low + high) / 2, margin, 1 - margin)
+    return result
+
+
+@pytest.mark.parametrize("n_bins", [1, 7, 15, 60])
+def test_equal_width_bins_one_by_one(n_bins):
+    log_odds, labels = binary(200)
+    test = np.linspace(-12, 12, 501)
+    probs = HistogramBinning(n_bins=n_bins).fit(as_logits(log_odds), labels).predict_proba(as_logits(test))[:, 1]
+    expected = naive_histogram(expit(log_odds), labels, np.linspace(0, 1, n_bins + 1), expit(test), 1 / 202)
+    np.testing.assert_allclose(probs, expected, atol=1e-12)
+
+
+def test_equal_mass_bins_hold_equally_many():
+    generator = np.random.default_rng(0)
+    log_odds = generator.normal(size=300) * 4
+    labels = (generator.random(300) < expit(log_odds)).astype(int)
+    (state,) = HistogramBinning(n_bins=10, binning="equal_mass").fit(as_logits(log_odds), labels).maps_
+    index = np.searchsorted(state["edges"], log_odds, side="right")
+    np.testing.assert_array_equal(np.bincount(index), 30)
+    order = np.argsort(log_odds).reshape(10, 30)
+    np.testing.assert_allclose(state["values"], np.clip(labels[order].mean(axis=1), 1 / 302, 301 / 302))
+
+
+def test_equal_mass_bins_survive_ties():
+    log_odds = np.repeat([-1.0, 2.0], [90, 10])
+    labels = np.repeat([0, 1, 1], [60, 30, 10])
+    fitted = HistogramBinning(binning="equal_mass").fit(as_logits(log_odds), labels)
+    probs = fitted.predict_proba(as_logits(np.array([-1.0, 2.0])))[:, 1]
+    np.testing.assert_allclose(probs, [1 / 3, 101 / 102])
+
+
+def test_scores_of_exactly_zero_and_one_are_in_the_outer_bins():
+    log_odds = np.repeat([-1e3, 1e3], 10)
+    labels = np.repeat([0, 1, 1], [9, 1, 10])
+    probs = HistogramBinning().fit(as_logits(log_odds), labels).predict_proba(as_logits(np.array([-1e3, 1e3])))
+    np.testing.assert_allclose(probs[:, 1], [0.1, 21 / 22])
