@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from math import comb
 from typing import TYPE_CHECKING, Any
 
 from calib.base import CalibrationError, Calibrator
@@ -103,8 +104,8 @@ def compare_evaluations(
     pandas.DataFrame
         One row for each method and score, with the columns method, title, score, value, low, high;
         difference, difference_low, difference_high to the baseline; to_best, to_best_low, to_best_high, the
-        difference to the best method of that score, with intervals that hold for all methods together
-        (Bonferroni); better ("lower", "higher", "neither"); fit_seconds, predict_seconds; note.
+        difference to the best method of that score, with intervals that hold for all pairs of
+        methods together (Bonferroni); better ("lower", "higher", "neither"); fit_seconds, predict_seconds; note.
 
     Raises
     ------
@@ -122,7 +123,8 @@ def compare_evaluations(
     scored = {name: resample_scores(evaluations[name], resamples) for name in order}
 
     keys = [key for key in SCORES if any(key in one.value for one in scored.values())]
-    joint_level = 1.0 - (1.0 - level) / max(1, len(scored) - 1)
+    # The best is chosen by looking, so that any pair might have been the one to be claimed.
+    joint_level = 1.0 - (1.0 - level) / max(1, comb(len(scored), 2))
     columns: dict[str, dict[str, dict[str, Interval]]] = {name: {} for name in order}
     for name, one in scored.items():
         columns[name] = {"": one.intervals(level), "difference": one.differences(scored[baseline], level)}

@@ -1,0 +1,88 @@
+"""Edges of every scheme, and which bin a value lies in."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from calib.base import CalibrationError
+from calib.metrics.binning import BINNINGS, bin_edges, bin_index, bins_of
+
+# Some values are common, 0 and 1 among them, so that ties and saturation are met.
+confidences = hnp.arrays(
+    np.float64,
+    st.integers(1, 60),
+    elements=st.one_of(st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.floats(0.0, 1.0)),
+)
+schemes = st.sampled_from(sorted(BINNINGS))
+
+
+@given(confidences, st.integers(1, 20), schemes)
+def test_edges_run_from_0_to_1_without_going_down(values, n_bins, scheme):
+    edges = bin_edges(values, n_bins, scheme)
+    assert edges.shape == (n_bins + 1,)
+    assert edges[0] == 0.0 and edges[-1] == 1.0
+    assert (np.diff(edges) >= 0).all()
+
+
+@given(confidences, st.integers(1, 20), schemes)
+def test_a_value_lies_between_the_edges_of_its_bin(values, n_bins, scheme):
+    edges = bin_edges(values, n_bins, scheme)
+    index = bin_index(values, edges)
+    for value, b in zip(values, index, strict=True):
+        assert edges[b] <= value
+        assert value < edges[b + 1] or b == n_bins - 1
+
+
+@given(confidences, st.integers(1, 20), schemes)
+def test_means_of_bins_are_means_of_their_rows(values, n_bins, scheme):
+    outcomes = np.arange(len(values)) % 3 == 0
+    bins = bins_of(values, outcomes, n_bins, scheme)
+    assert bins.count.sum() == len(values)
+    for b in bins.held:
+        rows = bins.index == b
+        assert bins.count[b] == rows.sum()
+        assert bins.value[b] == pytest.approx(values[rows].mean(), abs=1e-12)
+        assert bins.outcome[b] == pytest.approx(outcomes[rows].mean(), abs=1e-12)
+
+
+def test_equal_width_bins_are_those_of_a_histogram(rng):
+    values = np.concatenate([rng.random(500), np.linspace(0, 1, 11), [1.0, 1.0]])
+    for n_bins in (1, 10, 15, 100):
+        count = np.bincount(bin_index(values, bin_edges(values, n_bins, "equal_width")), minlength=n_bins)
+        np.testing.assert_array_equal(count, np.histogram(values, n_bins, (0.0, 1.0))[0])
+
+
+@pytest.mark.parametrize(("n", "n_bins"), [(300, 15), (301, 15), (1000, 7), (10, 10)])
+def test_equal_mass_bins_hold_equally_many_rows(rng, n, n_bins):
+    values = rng.random(n)
+    count = np.bincount(bin_index(values, bin_edges(values, n_bins, "equal_mass")), minlength=n_bins)
+    assert set(count) <= {n // n_bins, -(-n // n_bins)}
+
+
+def test_equal_mass_bins_keep_ties_together_and_tell_tied_groups_apart():
+    values = np.repeat([0.5, 0.9], [60, 40])
+    np.testing.assert_array_equal(bins_of(values, values > 0.6, 2, "equal_mass").count, [60, 40])
+    values = np.repeat([0.3, 1.0], [10, 90])
+    assert sorted(bins_of(values, values > 0.6, 5, "equal_mass").count) == [0, 0, 0, 10, 90]
+
+
+def test_kmeans_finds_separated_clusters_and_satisfies_lloyds_condition(rng):
+    clusters = [0.05, 0.4, 0.9]
+    values = np.clip(np.concatenate([rng.normal(c, 0.01, 200) for c in clusters]), 0, 1)
+    bins = bins_of(values, values > 0.5, 3, "kmeans")
+    np.testing.assert_array_equal(bins.count, [200, 200, 200])
+    np.testing.assert_allclose(bins.edges[1:-1], (bins.value[1:] + bins.value[:-1]) / 2, atol=1e-12)
+    # A local optimum for spread data too: every edge is half way between the means of its neighbours.
+    bins = bins_of(rng.beta(5, 2, 2000), np.ones(2000, bool), 8, "kmeans")
+    np.testing.assert_allclose(bins.edges[1:-1], (bins.value[1:] + bins.value[:-1]) / 2, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("n_bins", "binning", "words"),
+    [(15, "equal", "equal_mass"), (0, "equal_width", "n_bins=0"), (2.5, "equal_width", "n_bins=2.5")],
+)
+def test_wrong_options_are_named(n_bins, binning, words):
+    with pytest.raises(CalibrationError, match=words):
+        bin_edges(np.array([0.5]), n_bins, binning)

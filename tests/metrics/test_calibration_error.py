@@ -1,0 +1,168 @@
+"""Calibration errors against loops, closed forms, and properties that hold for any data."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calib import metrics
+from calib.base import CalibrationError
+from calib.metrics.binning import bins_of
+from calib.metrics.calibration_error import norm_of_gaps
+from calib.numerics import softmax
+
+rows = st.lists(
+    st.tuples(st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0.0, 1.0)), st.booleans()), min_size=1, max_size=60
+)
+binnings = st.sampled_from(sorted(metrics.BINNINGS))
+norms = st.sampled_from([1, 2, np.inf])
+
+
+def pair(rows):
+    return np.array([c for c, _ in rows]), np.array([r for _, r in rows])
+
+
+def ece_by_loop(confidence, correct, n_bins, norm):
+    gaps, shares = [], []
+    for b in range(n_bins):
+        inside = [
+            i for i, c in enumerate(confidence) if b / n_bins <= c < (b + 1) / n_bins or (c == 1 and b == n_bins - 1)
+        ]
+        if inside:
+            gaps.append(abs(np.mean([confidence[i] for i in inside]) - np.mean([correct[i] for i in inside])))
+            shares.append(len(inside) / len(confidence))
+    if norm == np.inf:
+        return max(gaps)
+    return sum(w * g**norm for w, g in zip(shares, gaps, strict=True)) ** (1 / norm)
+
+
+@given(rows, st.sampled_from([1, 2, 4, 8, 16]), norms)  # powers of 2, so that the edges are exact in the loop too
+def test_ece_is_the_weighted_norm_of_the_gaps_of_the_bins(rows, n_bins, norm):
+    confidence, correct = pair(rows)
+    expected = ece_by_loop(confidence, correct, n_bins, norm)
+    assert metrics.ece(confidence, correct, n_bins, norm) == pytest.approx(expected, abs=1e-12)
+
+
+@given(rows, st.integers(1, 20), norms, binnings)
+def test_ece_lies_between_0_and_1_and_ignores_the_order_of_rows(rows, n_bins, norm, binning):
+    confidence, correct = pair(rows)
+    value = metrics.ece(confidence, correct, n_bins, norm, binning)
+    assert 0.0 <= value <= 1.0 + 1e-12
+    back = metrics.ece(confidence[::-1], correct[::-1], n_bins, norm, binning)
+    assert back == pytest.approx(value, abs=1e-12)
+
+
+@given(st.integers(1, 40), st.integers(0, 40), binnings, norms)
+def test_a_constant_confidence_that_equals_the_accuracy_has_no_error(right, wrong, binning, norm):
+    n = right + wrong
+    correct = np.arange(n) < right
+    assert metrics.ece(np.full(n, right / n), correct, norm=norm, binning=binning) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_confidence_of_exactly_1_lies_in_the_last_bin():
+    confidence, correct = np.array([1.0, 0.99]), np.array([True, False])
+    assert metrics.ece(confidence, correct) == pytest.approx(abs(0.995 - 0.5))
+
+
+def test_probabilities_and_the_pair_give_the_same(overconfident):
+    logits, labels = overconfident
+    probs = softmax(logits)
+    confidence, correct = probs.max(axis=1), probs.argmax(axis=1) == labels
+    for score in (metrics.ece, metrics.mce, metrics.debiased_ece, metrics.smooth_ece):
+        assert score(probs, labels) == score(confidence, correct)
+
+
+def test_mce_is_the_infinity_norm(overconfident):
+    logits, labels = overconfident
+    probs = softmax(logits)
+    assert metrics.mce(probs, labels, 10) == metrics.ece(probs, labels, 10, norm=np.inf)
+
+
+def test_gpcalib_convention_has_fixed_centres_and_no_root():
+    # K = 2, two bins on [.5, 1]: centres .5 + .25 and 1 - .25, both .75 (the paper's code has them so).
+    confidence = np.array([0.6, 0.6, 0.9, 1.0])
+    correct = np.array([True, False, True, True])
+    first, last = abs(0.5 - 0.75), abs(1.0 - 0.75)
+    for norm, expected in ((1, (first + last) / 2), (2, (first**2 + last**2) / 2), (np.inf, max(first, last))):
+        value = metrics.ece(confidence, correct, 2, norm, convention="gpcalib", n_classes=2)
+        assert value == pytest.approx(expected)
+
+
+def test_gpcalib_convention_takes_the_number_of_classes_from_the_columns(overconfident):
+    logits, labels = overconfident
+    probs = softmax(logits)
+    confidence, correct = probs.max(axis=1), probs.argmax(axis=1) == labels
+    by_columns = metrics.ece(probs, labels, convention="gpcalib")
+    assert by_columns == metrics.ece(confidence, correct, convention="gpcalib", n_classes=4)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"norm": 0.5}, "norm=0.5"),
+        ({"binning": "equal"}, "no binning"),
+        ({"convention": "other"}, "no convention"),
+        ({"convention": "gpcalib"}, "n_classes"),
+        ({"convention": "gpcalib", "binning": "equal_mass"}, "equal-width"),
+    ],
+)
+def test_wrong_options_are_refused_in_a_sentence(options, words):
+    with pytest.raises(CalibrationError, match=words):
+        metrics.ece(np.array([0.5]), np.array([True]), **options)
+
+
+def test_labels_beside_confidences_are_refused():
+    with pytest.raises(CalibrationError, match="True or False"):
+        metrics.ece(np.array([0.5, 0.6]), np.array([3, 1]))
+
+
+# -- debiased ------------------------------------------------------------------------------------------
+
+
+def test_debiased_l1_is_the_plain_error_less_its_excess_in_simulation(rng):
+    confidence = rng.random(600)
+    correct = rng.random(600) < confidence**1.3
+    bins = bins_of(confidence, correct, 10, "equal_mass")
+    deviation = np.sqrt(bins.outcome * (1 - bins.outcome) / bins.count)
+    draws = rng.normal(bins.outcome, deviation, (40_000, 10))
+    noisy = (np.abs(draws - bins.value) @ bins.weight).mean()
+    plain = norm_of_gaps(bins.gap, bins.weight, 1)
+    assert metrics.debiased_ece(confidence, correct, 10) == pytest.approx(2 * plain - noisy, abs=2e-4)
+
+
+def test_debiased_l2_is_unbiased_before_the_root():
+    generator = np.random.default_rng(1)
+    squares = []
+    for _ in range(3000):
+        # Two bins of 20 rows, confidences .3 and .8, true accuracies .4 and .8: squared error .005.
+        correct = np.concatenate([generator.random(20) < 0.4, generator.random(20) < 0.8])
+        confidence = np.repeat([0.3, 0.8], 20)
+        bins = bins_of(confidence, correct, 2, "equal_width")
+        noise = bins.outcome * (1 - bins.outcome) / (bins.count - 1)
+        squares.append(bins.weight @ (bins.gap**2 - noise))
+        value = metrics.debiased_ece(confidence, correct, 2, norm=2, binning="equal_width")
+        assert value == pytest.approx(np.sqrt(max(squares[-1], 0.0)), abs=1e-12)
+    assert np.mean(squares) == pytest.approx(0.005, abs=3 * np.std(squares) / np.sqrt(len(squares)))
+
+
+def test_debiased_l1_of_a_calibrated_model_is_the_share_that_theory_gives(rng):
+    # Gaps are N(0, s^2): E(2 |gap| - E'|N(gap, s^2)|) = (2 - sqrt 2) E|gap|.
+    plain, debiased = [], []
+    for _ in range(100):
+        confidence = rng.uniform(0.5, 1.0, 1000)
+        correct = rng.random(1000) < confidence
+        plain.append(metrics.ece(confidence, correct, binning="equal_mass"))
+        debiased.append(metrics.debiased_ece(confidence, correct))
+    assert np.mean(debiased) / np.mean(plain) == pytest.approx(2 - np.sqrt(2), abs=0.03)
+
+
+@given(rows, st.integers(1, 20), st.sampled_from([1, 2]))
+def test_debiased_error_is_finite_and_at_most_the_plain_one(rows, n_bins, norm):
+    confidence, correct = pair(rows)
+    value = metrics.debiased_ece(confidence, correct, n_bins, norm)
+    assert 0.0 <= value <= metrics.ece(confidence, correct, n_bins, norm, "equal_mass") + 1e-9
+
+
+def test_debiased_error_exists_for_norms_1_and_2_only():
+    with pytest.raises(CalibrationError, match="norm 1 and 2"):
+        metrics.debiased_ece(np.array([0.5]), np.array([True]), norm=3)

@@ -1,0 +1,52 @@
+"""Over- and underconfidence, their gap and sharpness."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calib import metrics
+
+rows = st.lists(st.tuples(st.floats(0.0, 1.0), st.booleans()), min_size=1, max_size=60)
+
+
+def test_the_example_of_the_paper():
+    # Wenger et al. 2020, S1: 90 % confidence where 75 % are right gives o = .9 and u = .1.
+    confidence, correct = np.full(100, 0.9), np.arange(100) < 75
+    assert metrics.overconfidence(confidence, correct) == pytest.approx(0.9)
+    assert metrics.underconfidence(confidence, correct) == pytest.approx(0.1)
+    assert metrics.signed_confidence_gap(confidence, correct) == pytest.approx(0.15)
+
+
+@given(rows)
+def test_signed_gap_is_the_weighted_difference_of_over_and_underconfidence(rows):
+    confidence, correct = np.array([c for c, _ in rows]), np.array([r for _, r in rows])
+    p_right = correct.mean()
+    over = metrics.overconfidence(confidence, correct) * (1 - p_right) if p_right < 1 else 0.0
+    under = metrics.underconfidence(confidence, correct) * p_right if p_right > 0 else 0.0
+    signed = metrics.signed_confidence_gap(confidence, correct)
+    assert signed == pytest.approx(over - under, abs=1e-12)
+    assert metrics.confidence_gap(confidence, correct) == abs(signed)
+
+
+@given(rows, st.integers(1, 30), st.sampled_from(sorted(metrics.BINNINGS)))
+def test_theorem_1_gap_is_at_most_every_calibration_error(rows, n_bins, binning):
+    confidence, correct = np.array([c for c, _ in rows]), np.array([r for _, r in rows])
+    chain = [metrics.confidence_gap(confidence, correct)]
+    chain += [metrics.ece(confidence, correct, n_bins, norm, binning) for norm in (1, 1.5, 2, 7, np.inf)]
+    assert (np.diff(chain) >= -1e-12).all()
+
+
+def test_a_mean_over_nothing_is_nan_and_takes_no_part_in_the_gap():
+    confidence = np.array([0.9, 0.7])
+    assert np.isnan(metrics.overconfidence(confidence, np.array([True, True])))
+    assert metrics.confidence_gap(confidence, np.array([True, True])) == pytest.approx(0.2)
+    assert np.isnan(metrics.underconfidence(confidence, np.array([False, False])))
+    assert metrics.confidence_gap(confidence, np.array([False, False])) == pytest.approx(0.8)
+
+
+def test_sharpness_is_the_variance_of_the_confidence():
+    probs = np.array([[0.6, 0.4], [0.2, 0.8], [1.0, 0.0]])
+    mean = (0.6 + 0.8 + 1.0) / 3
+    expected = ((0.6 - mean) ** 2 + (0.8 - mean) ** 2 + (1.0 - mean) ** 2) / 3
+    assert metrics.sharpness(probs, np.array([0, 0, 0])) == pytest.approx(expected)

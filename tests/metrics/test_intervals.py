@@ -1,0 +1,72 @@
+"""Wilson's interval, the shared resamples, and intervals from reflected draws."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+from calib.metrics import Interval, Resamples, interval_of_draws, reflect, wilson_interval
+from calib.metrics.intervals import MAX_GROUPS
+
+
+@given(st.integers(1, 500), st.floats(0, 1), st.sampled_from([0.5, 0.9, 0.95, 0.99]))
+def test_wilson_is_that_of_scipy(n, share, level):
+    right = round(share * n)
+    expected = binomtest(right, n).proportion_ci(level, method="wilson")
+    low, high = wilson_interval(right, n, level)
+    assert low == pytest.approx(expected.low, abs=1e-9)
+    assert high == pytest.approx(expected.high, abs=1e-9)
+    assert 0.0 <= low <= right / n <= high <= 1.0
+
+
+def test_wilson_of_no_rows_is_everything_and_arrays_keep_their_shape():
+    low, high = wilson_interval(np.array([0, 3]), np.array([0, 3]))
+    assert (low[0], high[0]) == (0.0, 1.0)
+    assert 0.4 < low[1] < 0.5 and high[1] == 1.0
+
+
+def test_resampled_sums_are_sums_over_drawn_rows(rng):
+    values = rng.normal(size=50)
+    index = rng.integers(0, 3, 50)
+    resamples = Resamples(50, 20, random_state=3)
+    np.testing.assert_array_equal(resamples.counts.sum(axis=1), 50)
+    drawn = resamples.resample(resamples.groups.sums(values))
+    by_index = resamples.resample(resamples.groups.sums_by(index, 3, values))
+    for r in range(20):
+        times = resamples.counts[r][resamples.groups.group]  # how often each row was drawn
+        assert drawn[r] == pytest.approx((times * values).sum())
+        for i in range(3):
+            assert by_index[r, i] == pytest.approx((times * values)[index == i].sum())
+
+
+def test_groups_of_many_rows_give_the_standard_error_of_the_mean():
+    n = 10 * MAX_GROUPS + 7
+    values = np.sort(np.random.default_rng(0).normal(size=n))  # sorted: groups must not be runs of rows
+    resamples = Resamples(n, 2000, random_state=0)
+    rows = resamples.resample(resamples.groups.sums(None))
+    means = resamples.resample(resamples.groups.sums(values)) / rows
+    assert means.std() == pytest.approx(values.std() / np.sqrt(n), rel=0.08)
+    assert np.bincount(resamples.groups.group).max() - np.bincount(resamples.groups.group).min() <= 1
+
+
+def test_resamples_are_reproducible():
+    np.testing.assert_array_equal(Resamples(30, 5, 7).counts, Resamples(30, 5, 7).counts)
+    assert not np.array_equal(Resamples(30, 5, 7).counts, Resamples(30, 5, 8).counts)
+
+
+def test_reflection_moves_values_to_the_other_side_of_the_estimate():
+    np.testing.assert_allclose(reflect(1.0, np.array([1.2, 0.9])), [0.8, 1.1])
+    # Squares: 2 * 1 - 1.21 = .79; where the square would be negative the norm is 0.
+    np.testing.assert_allclose(reflect(1.0, np.array([1.1, 2.0]), squared=True), [np.sqrt(0.79), 0.0])
+
+
+def test_interval_holds_the_estimate_and_stays_in_range():
+    draws = np.linspace(0.1, 0.2, 101)
+    assert interval_of_draws(0.15, draws) == pytest.approx((0.15, 0.1025, 0.1975))
+    assert interval_of_draws(0.3, draws)[2] == 0.3
+    assert interval_of_draws(0.0, draws - 0.12, low=0.0)[1] == 0.0
+    assert interval_of_draws(0.15, np.append(draws, np.nan)) == pytest.approx((0.15, 0.1025, 0.1975))
+    assert np.isnan(interval_of_draws(float("nan"), draws)).all()
+    assert np.isnan(interval_of_draws(0.5, np.full(3, np.nan))).all()
+    assert isinstance(interval_of_draws(0.15, draws), Interval)

@@ -1,0 +1,212 @@
+"""The tidy comparison and the verdict in words."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import calib
+from calib.base import CalibrationError, Calibrator
+from calib.compare import compare, compare_evaluations, verdict
+from calib.data.predictions import Predictions
+from calib.evaluation import SCORES, evaluate, scores
+from calib.numerics import softmax
+
+
+def simulated(n, seed, scale=2.0):
+    generator = np.random.default_rng(seed)
+    logits = generator.normal(size=(n, 4)) * 1.5
+    labels = np.argmax(logits + generator.gumbel(size=logits.shape), axis=1)
+    return Predictions(logits * scale, labels, tuple("abcd"))
+
+
+class Broken(Calibrator):
+    """Fails while fitting."""
+
+    def _fit(self, logits, labels, callback, **extras):
+        raise ZeroDivisionError("nothing to divide by")
+
+
+class Geometric(Calibrator):
+    """Gives a confidence only, from features; records what it was given."""
+
+    needs = frozenset({"features", "train_features", "train_labels"})
+
+    def _fit(self, logits, labels, callback, **extras):
+        self.given_ = sorted(extras)
+
+    def predict_confidence(self, logits, *, features):
+        return np.clip(features[:, 0], 0.0, 1.0)
+
+
+@pytest.fixture(scope="module")
+def parts():
+    return simulated(800, seed=0), simulated(3000, seed=1)
+
+
+@pytest.fixture(scope="module")
+def table(parts):
+    methods = {"temperature": calib.calibrator("temperature"), "broken": Broken(), "geometric": Geometric()}
+    return compare(methods, *parts, n_resamples=300)
+
+
+def cell(table, method, score):
+    return table[(table["method"] == method) & (table["score"] == score)].iloc[0]
+
+
+def test_one_row_for_each_method_and_score_with_the_raw_model_first(table):
+    assert list(table["method"].unique()) == ["identity", "temperature", "broken", "geometric"]
+    keys = [key for key in SCORES if key != "top-5 accuracy"]  # four classes
+    for _, rows in table.groupby("method"):
+        assert list(rows["score"]) == keys
+    assert list(table["better"][:2]) == ["lower", "lower"]
+    assert cell(table, "temperature", "NLL")["title"] == "Temperature"
+
+
+def test_values_are_the_scores_and_differences_refer_to_the_raw_model(table, parts):
+    calibration, test = parts
+    fitted = calib.calibrator("temperature").fit(calibration.logits, calibration.labels)
+    ours = scores(evaluate(fitted.predict_proba(test.logits), test.labels))
+    raw = scores(evaluate(softmax(test.logits), test.labels))
+    for key, value in ours.items():
+        row = cell(table, "temperature", key)
+        assert row["value"] == pytest.approx(value, abs=1e-12)
+        assert row["difference"] == pytest.approx(value - raw[key], abs=1e-12)
+        assert row["low"] <= row["value"] <= row["high"]
+        assert row["difference_low"] <= row["difference"] <= row["difference_high"]
+
+
+def test_the_truth_is_found_calibration_helps(table):
+    for score in ("NLL", "Brier", "ECE"):
+        row = cell(table, "temperature", score)
+        assert row["difference_high"] < 0.0
+        assert row["to_best"] == 0.0
+        raw = cell(table, "identity", score)
+        assert raw["to_best"] == pytest.approx(-row["difference"])
+        assert raw["to_best_low"] > 0.0
+
+
+def test_a_failure_is_a_note_and_the_others_go_on(table):
+    rows = table[table["method"] == "broken"]
+    assert rows[["value", "low", "difference", "to_best"]].isna().all(axis=None)
+    assert (rows["note"] == "ZeroDivisionError: nothing to divide by").all()
+    note = cell(table, "geometric", "NLL")["note"]
+    assert "features" in note and "do not hold" in note
+    assert (table[table["method"] == "temperature"]["note"] == "").all()
+
+
+def test_features_reach_the_methods_that_need_them(parts):
+    calibration, test = (
+        Predictions(
+            p.logits, p.labels, p.class_names, features=softmax(p.logits).max(axis=1, keepdims=True),
+            train_features=np.zeros((3, 1)), train_labels=np.zeros(3, int),
+        )
+        for p in parts
+    )  # fmt: skip
+    method = Geometric()
+    table = compare({"geometric": method}, calibration, test, n_resamples=50)
+    assert method.given_ == ["features", "train_features", "train_labels"]
+    assert cell(table, "geometric", "ECE")["value"] == pytest.approx(cell(table, "identity", "ECE")["value"])
+    assert np.isnan(cell(table, "geometric", "NLL")["value"])
+    assert cell(table, "geometric", "NLL")["note"] == "gives a confidence only"
+    assert np.isnan(cell(table, "geometric", "NLL")["to_best"])
+
+
+def test_fitted_calibrators_are_not_fitted_again(parts):
+    calibration, test = parts
+    method = calib.calibrator("temperature").fit(calibration.logits[:50], calibration.labels[:50])
+    before = method.temperature_
+    row = cell(compare({"mine": method}, calibration, test, n_resamples=20), "mine", "NLL")
+    assert method.temperature_ == before
+    assert np.isnan(row["fit_seconds"]) and row["predict_seconds"] >= 0.0
+    assert row["title"] == "mine"
+
+
+def test_the_table_does_not_depend_on_anything_but_the_seed(parts):
+    drop = ["fit_seconds", "predict_seconds"]
+    first, again, other = (
+        compare({"temperature": calib.calibrator("temperature")}, *parts, n_resamples=50, random_state=seed)
+        for seed in (0, 0, 1)
+    )
+    pd.testing.assert_frame_equal(first.drop(columns=drop), again.drop(columns=drop))
+    assert not first["low"].equals(other["low"])
+
+
+def test_compare_is_a_function_of_the_package_whatever_was_imported():
+    assert calib.compare is compare
+
+
+def test_parts_with_different_classes_and_a_missing_baseline_are_refused(parts):
+    calibration, test = parts
+    three = Predictions(test.logits[:, :3], np.minimum(test.labels, 2), tuple("abc"))
+    with pytest.raises(CalibrationError, match="4 classes and the test set 3"):
+        compare({}, calibration, three)
+    with pytest.raises(CalibrationError, match="baseline 'identity'"):
+        compare_evaluations({"a": evaluate(softmax(test.logits), test.labels)})
+
+
+def test_only_the_raw_model(parts):
+    table = compare({}, *parts, n_resamples=20)
+    assert verdict(table).startswith("Uncalibrated has an NLL of ")
+
+
+# -- the verdict ---------------------------------------------------------------------------------------
+
+
+def evaluations(scales, n=4000, seed=5):
+    test = simulated(n, seed, scale=1.0)
+    return {name: evaluate(softmax(test.logits * scale), test.labels) for name, scale in scales.items()}
+
+
+def words(scales, score="NLL", n=4000):
+    return verdict(compare_evaluations(evaluations(scales, n), next(iter(scales)), n_resamples=300), score)
+
+
+def test_a_clear_winner_is_said_to_be_better_by_so_much():
+    said = words({"identity": 2.0, "temperature": 1.0, "vector": 1.6})
+    assert said.startswith("Temperature has the lowest NLL, ")
+    assert "better than Uncalibrated (" in said and "interval" in said
+    assert "Vector is behind by more than chance explains." in said
+
+
+def test_methods_that_cannot_be_told_apart_are_said_so():
+    said = words({"identity": 2.0, "temperature": 1.0, "vector": 1.0 + 1e-3, "beta": 1.0 - 1e-3}, n=500)
+    assert "cannot be told from it on this test set" in said
+    assert "behind" not in said
+
+
+def test_a_lead_over_the_raw_model_within_chance_is_not_claimed():
+    said = words({"identity": 1.02, "temperature": 1.0}, n=200)
+    assert "could be chance" in said or said.startswith("No method improves")
+    assert "better than" not in said
+
+
+def test_a_raw_model_that_is_best_stays_best():
+    assert words({"identity": 1.0, "temperature": 2.0}).startswith("No method improves on Uncalibrated")
+
+
+def test_higher_is_better_for_accuracy_and_nothing_is_for_sharpness():
+    labels = np.arange(1000) % 2
+    good, bad = np.where(labels[:, None] == [0, 1], 0.9, 0.1), np.full((1000, 2), [0.6, 0.4])
+    table = compare_evaluations({"identity": evaluate(bad, labels), "x": evaluate(good, labels)}, n_resamples=50)
+    assert verdict(table, "accuracy").startswith("x has the highest Accuracy, 1.00, better than Uncalibrated (0.500)")
+    assert "not better in itself" in verdict(table, "sharpness")
+    assert table.loc[table["score"] == "sharpness", "to_best"].isna().all()
+
+
+def test_a_score_nobody_has_is_said_so(table):
+    assert verdict(table, "top-5 accuracy") == "No method has a value of Top-5 accuracy here."
+
+
+def test_the_leader_is_seldom_wrongly_said_to_beat_equals():
+    # Ten methods of equal worth with noise of the same size on each: about 5 % of runs may claim a difference.
+    labels = np.zeros(200, int)
+    false_claims = 0
+    for seed in range(40):
+        generator = np.random.default_rng(seed)
+        made = {}
+        for name in ("identity", *"abcdefghi"):
+            p = np.clip(generator.normal(0.7, 0.1, 200), 0.05, 0.95)
+            made[name] = evaluate(np.stack([p, 1 - p], axis=1), labels)
+        said = verdict(compare_evaluations(made), "Brier")
+        false_claims += "behind" in said or "better than" in said
+    assert false_claims <= 5
