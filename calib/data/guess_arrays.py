@@ -94,13 +94,13 @@ def class_names_array(contents: Contents) -> str | None:
 
 def outputs_by_shape(contents: Contents, labels: object) -> str | None:
     """The widest two-dimensional array of floats; else of any numbers; else a single column of floats."""
-    free = [array for array in contents.arrays if is_free(array) and array.name != labels]
+    free = [a for a in contents.arrays if is_free(a) and a.name != labels and canonical(a.name).base not in LABELS]
     floats = [array for array in free if "float" in array.dtype or "<f" in array.dtype or ">f" in array.dtype]
     for candidates in (
         [array for array in floats if array_width(array) > 1],
         [array for array in free if array_width(array) > 1 and array.dtype.startswith(NUMBERS)],
         floats,
-        [array for array in contents.arrays if len(contents.arrays) == 1 or array_width(array) > 1],
+        [array for array in free if len(contents.arrays) == 1 or array_width(array) > 1],
     ):
         if candidates:
             return max(candidates, key=array_width).name

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from calib.data.blocks import row_blocks
 from calib.data.findings.report import Rejected, Report, count
+from calib.data.formats.contents import Array
 from calib.data.predictions import Kind
 from calib.numerics import Floats
 
@@ -79,7 +80,6 @@ def decide_kind(outputs: Floats, name: str, report: Report) -> Kind:
     low, high = float(outputs.min()), float(outputs.max())
     if report.choices.kind is not None:
         return checked(report.choices.kind, low, high, outputs.shape[1], name)
-    refuse_classes(outputs, low, high, name)
     within = low >= BELOW_ZERO and high <= 1 - BELOW_ZERO
     kind: Kind
     if outputs.shape[1] == 1:
@@ -122,18 +122,32 @@ def checked(kind: Kind, low: float, high: float, width: int, name: str) -> Kind:
     return kind
 
 
-def refuse_classes(outputs: Floats, low: float, high: float, name: str) -> None:
-    """Refuse predicted classes where scores are needed."""
-    if outputs.shape[1] > 1 or high - low < 2 or low < 0:
+def refuse_single_column(outputs: Floats, labels: Array, name: str, report: Report) -> None:
+    """Refuse a single column that is not the score of class 1: predicted classes, or the confidence in them."""
+    if outputs.shape[1] > 1 or report.choices.kind is not None:
         return
     column = outputs[:, 0]
-    if (column == np.floor(column)).all() and len(np.unique(column)) <= max(2, len(column) // 2):
+    low, high = column.min(), column.max()
+    if (
+        low >= 0
+        and high - low >= 2
+        and (column == np.floor(column)).all()
+        and len(np.unique(column)) <= max(2, len(column) // 2)
+    ):
         raise Rejected(
             "hard_predictions",
             f"{name} holds {count(len(np.unique(column)), 'whole number')} from {low:g} to {high:g}: predicted "
             "classes, which carry no confidence.",
             "Save the logits, or predict_proba instead of predict.",
             kind="binary_log_odds",
+        )
+    values = np.unique(labels[labels >= 0] if labels.dtype.kind in "iuf" else labels)
+    if len(values) > 3:
+        raise Rejected(
+            "single_column",
+            f"{name} is a single column, but the labels have {len(values):,} different values. It may be the "
+            "confidence in the predicted class, from which the other classes cannot be told.",
+            "Save one column for each class: logits, or predict_proba.",
         )
 
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from calib.data.class_order import match_values
 from calib.data.findings.report import Rejected, Report, count, listed
 from calib.data.formats.contents import Array
+from calib.data.limits import MAX_BYTES, Allowance
 from calib.numerics import Ints
 
 MISSING_TEXTS = ("", "nan", "none", "null", "NaN", "None")
@@ -36,7 +37,7 @@ def decode_labels(raw: Array, n_classes: int, column_names: Sequence[str] | None
     """
     raw = one_per_row(raw, n_classes, name, report)
     if raw.dtype.kind in "US":
-        raw = as_numbers_if_possible(raw)
+        raw = as_numbers_if_possible(raw, name)
     if raw.dtype.kind in "US" or report.choices.label_values is not None:
         return by_value(raw, n_classes, column_names, name, report)
     whole, missing = as_integers(raw, name, report)
@@ -78,11 +79,12 @@ def one_per_row(raw: Array, n_classes: int, name: str, report: Report) -> Array:
     )
 
 
-def as_numbers_if_possible(raw: Array) -> Array:
+def as_numbers_if_possible(raw: Array, name: str) -> Array:
     """Strings such as "3" as numbers, if all that are not missing are whole numbers."""
-    values = np.unique(raw)
+    Allowance(MAX_BYTES // 4).take(raw.nbytes, name)  # sorting takes as much again, and decoding four times
     if raw.dtype.kind == "S":
-        return as_numbers_if_possible(np.char.decode(raw, "utf-8", "replace"))
+        return as_numbers_if_possible(np.char.decode(raw, "utf-8", "replace"), name)
+    values = np.unique(raw)
     present = [v for v in values.tolist() if v not in MISSING_TEXTS]
     if not present or not all(v.strip().lstrip("+-").isdecimal() and len(v) < 16 for v in present):
         return raw

@@ -15,8 +15,17 @@ MAX_BYTES = 2**29
 50,000 x 1000 float64 logits take 400 MB. Reading needs up to one copy more, which keeps the process near 1 GB.
 """
 
+MAX_TEXT = 225_000_000
+"""Characters of a text table once unpacked, and bytes of its cells as numbers (225 MB).
+
+Arrow holds the text, the cells and the columns at the same time while it finds out their types.
+"""
+
 MAX_CLASSES = 100_000
 """Columns of the outputs; a class costs a name and a counter, whatever the array costs."""
+
+MAX_ROWS = 10_000_000
+"""Rows of the outputs; a row costs a label and several masks, however narrow it is."""
 
 MAX_ARRAYS = 10_000
 """Arrays or columns in one file (1000 classes of a table are 1000 columns); each costs a line in the list."""
@@ -38,10 +47,10 @@ class Allowance:
             If they are not left; nothing has been allocated then.
         """
         if nbytes > self.left:
+            spent = "" if self.left == self.size else f", of which {megabytes(self.size - self.left)} are taken"
             raise Rejected(
                 "too_large",
-                f"{what} asks for {megabytes(nbytes)} of memory, and {megabytes(self.left)} of the "
-                f"{megabytes(self.size)} allowed for one upload are left.",
+                f"{what} would take {megabytes(nbytes)} of memory; at most {megabytes(self.size)} are allowed{spent}.",
                 "Save float32 and only the arrays that are needed, or fewer rows: 20,000 are plenty to calibrate.",
             )
         self.left -= nbytes

@@ -8,7 +8,7 @@ import numpy as np
 
 from calib.data.findings.report import Rejected, Report, count
 from calib.data.formats.contents import Array
-from calib.data.limits import MAX_CLASSES
+from calib.data.limits import MAX_CLASSES, MAX_ROWS, Allowance
 from calib.numerics import Floats
 
 
@@ -71,6 +71,12 @@ def two_dimensional(outputs: Array, name: str, report: Report) -> Array:
 def check_rows(outputs: Array, n_labels: int, outputs_name: str, labels_name: str) -> None:
     """Refuse outputs and labels of different lengths, or of none."""
     n = len(outputs)
+    if max(n, n_labels) > MAX_ROWS:
+        raise Rejected(
+            "too_large",
+            f"{outputs_name} has {count(n, 'row')} and {labels_name} {n_labels:,}; at most {MAX_ROWS:,} are read.",
+            "Save fewer rows: 20,000 are plenty to calibrate.",
+        )
     if n == 0 or n_labels == 0:
         empty = outputs_name if n == 0 else labels_name
         raise Rejected("no_rows", f"{empty} has 0 rows.", "Check that saving it ended, and upload it again.")
@@ -89,7 +95,9 @@ def check_rows(outputs: Array, n_labels: int, outputs_name: str, labels_name: st
 
 def as_floats(outputs: Array, name: str) -> Floats:
     """Native, contiguous floats; float32 stays float32, and what already fits is not copied."""
-    return np.ascontiguousarray(outputs, dtype=float_dtype(outputs.dtype, name))
+    dtype = float_dtype(outputs.dtype, name)
+    Allowance().take(outputs.size * dtype.itemsize, f"{name} as {dtype}")  # a byte may become four
+    return np.ascontiguousarray(outputs, dtype=dtype)
 
 
 def float_dtype(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:

@@ -11,7 +11,7 @@ from calib.data.findings.agreement import check_agreement, predicted_classes
 from calib.data.findings.quality import check_classes, check_constant, check_row_count, check_saturation
 from calib.data.findings.report import Rejected, Report, count
 from calib.data.fingerprint import fingerprint
-from calib.data.kind import bad_rows, decide_kind, wording
+from calib.data.kind import bad_rows, decide_kind, refuse_single_column, wording
 from calib.data.labels import decode_labels
 from calib.data.log_probabilities import to_logits
 from calib.data.parts import calibration_rows
@@ -19,6 +19,9 @@ from calib.data.predictions import Predictions
 from calib.data.shape import as_floats
 from calib.data.upload import Upload
 from calib.numerics import Floats
+
+MAX_GROUPS = 1000
+"""Subgroups that are told apart; a column with more is an identifier."""
 
 
 def understand(upload: Upload, name: str, report: Report) -> Predictions:
@@ -37,6 +40,7 @@ def understand(upload: Upload, name: str, report: Report) -> Predictions:
     what, width = upload.outputs_name, upload.outputs.shape[1]
     n_classes = max(width, 2)
     bad = bad_rows(upload.outputs, what, report)
+    refuse_single_column(upload.outputs, upload.labels, what, report)
     decoded = decode_labels(upload.labels, n_classes, upload.column_names, upload.labels_name, report)
     labels = decoded.labels
     bad |= missing_labels(decoded.bad, upload.labels_name, report)
@@ -157,11 +161,26 @@ def per_row(upload: Upload, report: Report) -> dict[str, Any]:
         found["given_split"] = calibration_rows(upload.rows["split"], name, report)
     groups = upload.rows.get("groups")
     if groups is not None:
-        found["groups"] = groups.reshape(len(groups), -1)[:, 0].astype(str)
+        found["groups"] = group_names(groups, report)
     features = upload.rows.get("features")
     if features is not None:
         found["features"] = finite_features(features, "features", report)
     return found
+
+
+def group_names(groups: npt.NDArray[Any], report: Report) -> npt.NDArray[np.str_] | None:
+    """The subgroup of each row as text; left out with a warning where it names rows rather than groups."""
+    values, positions = np.unique(groups.reshape(len(groups), -1)[:, 0], return_inverse=True)
+    if len(values) > MAX_GROUPS:
+        report.warn(
+            "too_many_groups",
+            f"The groups have {len(values):,} different values; more than {MAX_GROUPS:,} are no groups, so they were "
+            "left out.",
+            "Choose another column as groups.",
+        )
+        report.decide(groups="")
+        return None
+    return np.array([str(value) for value in values.tolist()])[positions.reshape(-1)]
 
 
 def training_set(upload: Upload, report: Report) -> dict[str, Any]:

@@ -67,12 +67,14 @@ MAX_NAMES = 100_000
 def read_part(contents: Contents, labels: Contents | None, outputs: Any, label: Any, report: Report) -> Upload:
     """Outputs as (n, k) floats, and as many labels."""
     beside = labels or contents
-    raw = read_any(beside, label)
     outputs_name, labels_name = said(contents, outputs), said(beside, label)
     if labels is not None:
-        labels_name = beside.name
-        outputs_name = contents.name
+        outputs_name, labels_name = contents.name, beside.name
     values = read_any(contents, (outputs,) if contents.tabular and isinstance(outputs, str) else outputs)
+    raw = read_any(beside, label)
+    if raw.ndim == 2 and len(raw) == 1 != raw.shape[1] and raw.shape[1] in values.shape:
+        report.info("labels_squeezed", f"{labels_name} has the shape {raw.shape}; read as one label per row.")
+        raw = raw[0]
     n_labels = len(raw) if raw.ndim else 0
     values = as_floats(rows_by_classes(values, n_labels, outputs_name, labels_name, report), outputs_name)
     suffixes = None

@@ -75,13 +75,12 @@ def better_reading(
     candidates += [row_shift(predicted, labels, s, report) for s in (-1, 1)]
     best = max(candidates, key=lambda candidate: candidate[1])
     bar = max(accuracy + CLEARLY, majority, 2 / n_classes if n_classes > 2 else 0)
-    if best[1] > bar:
-        return best
     if accuracy < majority and n_classes <= MAX_CLASSES_FOR_ORDER and len(labels) >= 20 * n_classes:
         order = class_order(predicted, labels, n_classes, report)
-        if order[1] > max(bar, accuracy + 2 * CLEARLY):
+        # The best of all orders is better than the given one by chance alone, so it has to be twice as clear.
+        if order[1] > max(bar + CLEARLY, best[1] + CLEARLY):
             return order
-    return None
+    return best if best[1] > bar else None
 
 
 def label_shift(
@@ -92,7 +91,7 @@ def label_shift(
     values = report.choices.label_values
     if values is not None:
         moved = (*values[-shift:], *values[:-shift])
-        return {"label_values": moved}, found, f"the columns are read one {'later' if shift > 0 else 'earlier'}"
+        return order_fix(moved), found, f"the columns are read one {'later' if shift > 0 else 'earlier'}"
     fix = {"label_shift": (report.choices.label_shift or 0) + shift, "drop_bad_rows": True}
     edge = ((labels + shift < 0) | (labels + shift >= n_classes)).any()
     return fix if edge else {"label_shift": fix["label_shift"]}, found, f"{shift:+d} is added to every label"
@@ -116,4 +115,9 @@ def class_order(predicted: Ints, labels: Ints, n_classes: int, report: Report) -
     values = report.choices.label_values or tuple(range(first, first + n_classes))
     order = tuple(values[k] for k in classes)
     shown = ", ".join(map(str, order[:6])) + (", ..." if n_classes > 6 else "")
-    return {"label_values": order}, float(table[columns, classes].sum() / len(labels)), f"the columns stand for {shown}"
+    return order_fix(order), float(table[columns, classes].sum() / len(labels)), f"the columns stand for {shown}"
+
+
+def order_fix(order: tuple[Any, ...]) -> dict[str, Any]:
+    """The label of each column; where labels are names they name the columns too."""
+    return {"label_values": order, **({"class_names": order} if isinstance(order[0], str) else {})}

@@ -9,7 +9,7 @@ import numpy as np
 
 from calib.data.choices import ArrayInfo
 from calib.data.findings.report import Rejected, shortened
-from calib.data.formats.contents import Array, Contents, reading, text_array
+from calib.data.formats.contents import Array, Contents, reading
 from calib.data.limits import Allowance
 
 if TYPE_CHECKING:
@@ -98,16 +98,33 @@ def common_dtype(types: list[Any]) -> np.dtype[Any]:
 
 
 def text_column(column: pa.ChunkedArray, what: str, allowance: Allowance) -> Array:
-    """A column of strings; what is missing becomes the empty string."""
-    import pyarrow as pa
+    """A column of strings; what is missing becomes the empty string.
+
+    Only the different strings become Python objects, however many rows repeat them.
+    """
     import pyarrow.compute as pc
 
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    longest = pc.max(pc.utf8_length(column)).as_py() or 0
-    allowance.take(4 * longest * len(column), what)
-    allowance.left += 4 * longest * len(column)  # booked again by text_array, once the strings are there
-    return text_array(pc.fill_null(column, "").to_pylist(), what, allowance)
+    allowance.take(4 * longest_text(column) * len(column), what)
+    parts = []
+    for chunk in dictionaries(column):
+        values = np.array([*chunk.dictionary.to_pylist(), ""], dtype=np.str_)
+        parts.append(values[pc.fill_null(chunk.indices, len(values) - 1).to_numpy(zero_copy_only=False)])
+    return np.concatenate(parts) if parts else np.empty(0, dtype="<U1")
+
+
+def dictionaries(column: pa.ChunkedArray) -> list[pa.DictionaryArray]:
+    """The chunks of a column of strings, each as its different values and the positions of these."""
+    import pyarrow as pa
+
+    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    return [chunk for chunk in encoded.chunks if len(chunk)]
+
+
+def longest_text(column: pa.ChunkedArray) -> int:
+    """Characters of the longest string."""
+    import pyarrow.compute as pc
+
+    return max((pc.max(pc.utf8_length(chunk.dictionary)).as_py() or 0 for chunk in dictionaries(column)), default=0)
 
 
 def numbers(column: pa.ChunkedArray, what: str, drop_bad_cells: bool) -> Array:
@@ -115,6 +132,9 @@ def numbers(column: pa.ChunkedArray, what: str, drop_bad_cells: bool) -> Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if pa.types.is_dictionary(column.type):
+        Allowance().take(longest_text(column) * len(column), what)
+        column = column.cast(column.type.value_type)
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         column = parse_cells(column, what, drop_bad_cells)

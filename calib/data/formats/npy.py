@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -57,23 +58,23 @@ def check_dtype(dtype: np.dtype[Any], what: str) -> None:
         )
 
 
-def read_body(file: BinaryIO, header: Header, available: int, what: str, allowance: Allowance) -> Array:
-    """The array behind a header that was just read.
-
-    Parameters
-    ----------
-    available : bytes that really follow the header; a header that asks for more is refused.
-    """
-    check_dtype(header.dtype, what)
-    declared = nbytes_of(header.shape, header.dtype.itemsize, what)
-    if declared > available:
-        allowance.take(declared, what)
+def check_length(header: Header, available: int, what: str) -> None:
+    """Refuse a header that announces more bytes than follow it."""
+    declared = prod(header.shape) * header.dtype.itemsize
+    if declared > available and not header.dtype.hasobject:
+        Allowance().take(declared, what)
         raise Rejected(
             "truncated",
             f"{what} says it has the shape {header.shape}, {declared:,} bytes, but only {available:,} are there. "
             "The copy or download was probably cut off.",
             "Copy or download the file again.",
         )
+
+
+def read_body(file: BinaryIO, header: Header, what: str, allowance: Allowance) -> Array:
+    """The array behind a header that was just read and whose length was checked."""
+    check_dtype(header.dtype, what)
+    declared = nbytes_of(header.shape, header.dtype.itemsize, what)
     allowance.take(declared, what)
     order = "F" if header.fortran_order else "C"
     with reading(what):
@@ -100,10 +101,12 @@ class NpyContents(Contents):
     def __init__(self, name: str, file: BinaryIO, size: int, allowance: Allowance):
         self._file = file
         self._header = read_header(file, name)
-        self._size = size
+        check_length(self._header, size - self._header.size, name)
+        check_dtype(self._header.dtype, name)
+        nbytes_of(self._header.shape, self._header.dtype.itemsize, name)
         super().__init__(name, (info(name.removesuffix(".npy"), self._header),), allowance)
 
     def read(self, name: str) -> Array:
         """See the base class."""
         self._file.seek(self._header.size)
-        return read_body(self._file, self._header, self._size - self._header.size, self.name, self.allowance)
+        return read_body(self._file, self._header, self.name, self.allowance)

@@ -33,7 +33,9 @@ class NpzContents(Contents):
                     "Save it with numpy.savez_compressed.",
                 )
             with reading(what), self._archive.open(member) as stream:
-                self._headers[key] = npy.read_header(stream, what)  # type: ignore[arg-type]
+                self._headers[key] = header = npy.read_header(stream, what)  # type: ignore[arg-type]
+                # zipfile hands out file_size bytes at most, so the directory bounds what is unpacked.
+                npy.check_length(header, member.file_size - header.size, what)
         super().__init__(name, tuple(npy.info(key, header) for key, header in self._headers.items()), allowance)
 
     def read(self, name: str) -> Array:
@@ -41,5 +43,4 @@ class NpzContents(Contents):
         member, header, what = self._members[name], self._headers[name], f"{name} in {self.name}"
         with reading(what), self._archive.open(member) as stream:
             stream.read(header.size)
-            # zipfile hands out file_size bytes at most, so the directory bounds what is unpacked.
-            return npy.read_body(stream, header, member.file_size - header.size, what, self.allowance)  # type: ignore[arg-type]
+            return npy.read_body(stream, header, what, self.allowance)  # type: ignore[arg-type]

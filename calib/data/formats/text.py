@@ -11,7 +11,7 @@ from calib.data.findings.report import Rejected, count
 from calib.data.formats.columns import TableContents, check_names
 from calib.data.formats.contents import reading
 from calib.data.formats.dialect import Dialect, check_encoding, guess_dialect, guess_encoding
-from calib.data.limits import MAX_BYTES, Allowance, check_count, megabytes
+from calib.data.limits import MAX_TEXT, Allowance, check_count, megabytes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -70,10 +70,10 @@ def scan(source: BinaryIO, dialect: Dialect, name: str) -> bool:
         while chunk := source.read(CHUNK):
             size += len(chunk)
             cells += chunk.count(delimiter) + chunk.count(b"\n")
-            if max(size, 8 * cells) > MAX_BYTES:
+            if max(size, 8 * cells) > MAX_TEXT:
                 raise Rejected(
                     "too_large",
-                    f"The text of {name} unpacks to more than {megabytes(MAX_BYTES)} or {MAX_BYTES // 8:,} cells.",
+                    f"The text of {name} has more than {megabytes(MAX_TEXT)} or {MAX_TEXT // 8:,} cells.",
                     "Save it as npz or Parquet with float32 columns, or fewer rows: 20,000 are plenty to calibrate.",
                 )
             if valid:

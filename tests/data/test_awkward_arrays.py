@@ -1,0 +1,218 @@
+"""Arrays that are not quite logits and labels: each is read the right way, or refused with its sentence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from calib.data import Choices, DataError, inspect, load
+
+NAMES = np.array(["ant", "bee", "cat", "dog"])
+
+
+def with_cell(array, row, column, value):
+    array = array.copy()
+    array[row, column] = value
+    return array
+
+
+def objects(make):
+    path = make.folder / "a.npz"
+    np.savez(path, logits=np.array([[1.0], [1.0, 2.0]], dtype=object), labels=make.labels)
+    return path
+
+
+def structured(make):
+    record = np.zeros(300, dtype=[("logits", "f4", (4,)), ("label", "i8")])
+    return make.npy(record, "a.npy")
+
+
+REFUSED = [
+    # name, builder, code of the error, fragment of its sentence
+    ("objects", objects, "object_dtype", "unpickled"),
+    ("structured", structured, "structured_dtype", "logits, label"),
+    ("complex", lambda m: m.both(m.logits + 0j), "complex", "complex128"),
+    ("dates as outputs", lambda m: m.both(m.logits.astype("M8[s]")), "dtype", "datetime64[s]"),
+    ("text as outputs", lambda m: m.both(m.logits.astype("U")), "dtype", "numbers are needed"),
+    ("dates as labels", lambda m: m.both(labels=m.labels.astype("M8[D]")), "labels_dtype", "datetime64[D]"),
+    ("no labels", lambda m: m.npz(logits=m.logits), "no_labels", "logits (300, 4)"),
+    ("no outputs", lambda m: m.npz(labels=m.labels), "no_outputs", "labels (300,)"),
+    ("only class names", lambda m: m.npz(class_names=NAMES), "no_outputs", "class_names (4,)"),
+    ("single value", lambda m: m.both(np.float64(3)), "shape_0d", "single value"),
+    ("single label", lambda m: m.both(labels=np.int64(3)), "no_rows", "labels has 0 rows"),
+    ("ensemble", lambda m: m.both(np.stack([m.logits] * 5)), "shape_3d", "(5, 300, 4)"),
+    ("segmentation", lambda m: m.both(np.zeros((300, 4, 8, 8))), "shape_3d", "4 axes"),
+    ("rows differ", lambda m: m.both(labels=m.labels[:-10]), "rows_differ", "labels has 290 rows but logits has 300"),
+    ("one row less", lambda m: m.both(labels=m.labels[1:]), "rows_differ", "first line"),
+    ("zero rows", lambda m: m.both(m.logits[:0], m.labels[:0]), "no_rows", "logits has 0 rows"),
+    ("zero columns", lambda m: m.both(m.logits[:, :0]), "no_outputs", "0 columns"),
+    ("too many classes", lambda m: m.both(np.zeros((300, 100_001), "i1")), "too_many_classes", "100,001"),
+    ("NaN", lambda m: m.both(with_cell(m.logits, 3, 1, np.nan)), "not_finite", "1 row of 300 in logits hold 1 NaN"),
+    ("infinite", lambda m: m.both(with_cell(m.logits, 3, 1, np.inf)), "not_finite", "1 infinite value"),
+    ("all NaN", lambda m: m.both(m.logits * np.nan), "all_rows_bad", "Every one of the 300 rows"),
+    ("all labels NaN", lambda m: m.both(labels=m.labels * np.nan), "labels_missing", "no label at all"),
+    ("a label NaN", lambda m: m.both(labels=np.where(m.labels == 0, np.nan, m.labels)), "labels_missing", "of 300"),
+    ("unlabelled rows", lambda m: m.both(labels=np.r_[-1, -1, m.labels[2:]]), "label_negative", "2 rows of 300"),
+    ("label too large", lambda m: m.both(labels=np.r_[0, 9, m.labels[2:]]), "label_too_large", "1 row of 300"),
+    ("gapped labels", lambda m: m.both(labels=m.labels * 10), "label_too_large", "as many different labels"),
+    ("from minus one", lambda m: m.both(labels=m.labels - 1), "label_negative", "as many different labels"),
+    ("fractional labels", lambda m: m.both(labels=m.labels + 0.5), "labels_fractional", "300 fractions"),
+    ("soft labels", lambda m: m.both(labels=m.probs), "labels_fractional", "soft labels"),
+    ("wide labels", lambda m: m.both(labels=np.stack([m.labels] * 3, 1)), "labels_shape", "(300, 3)"),
+    ("too many names", lambda m: m.both(labels=np.r_[["elk"], NAMES[m.labels[1:]]]), "label_too_large", "5 different"),
+    ("too few names", lambda m: m.both(labels=NAMES[m.labels % 2]), "labels_unmatched", "2 different labels"),
+    ("percent", lambda m: m.npz(probs=m.probs * 100, labels=m.labels), "percent", "sum to 100"),
+    ("sigmoids", lambda m: m.npz(probs=1 / (1 + np.exp(-m.logits)), labels=m.labels), "sums", "multi-label"),
+    ("confidence alone", lambda m: m.npz(confidence=m.probs.max(1), y=m.labels), "single_column", "4 different"),
+    ("predicted classes", lambda m: m.npz(pred=m.labels.astype(float), y=m.labels), "hard_predictions", "4 whole"),
+    ("binary NaN", lambda m: m.npz(p=np.full(300, np.nan), y=m.binary), "all_rows_bad", "300 rows"),
+]
+
+
+@pytest.mark.parametrize(("build", "code", "fragment"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+def test_is_refused_with_its_sentence(make, build, code, fragment):
+    path = build(make)
+    found = inspect(path)
+    error = found.findings[0]
+    assert (error.level, error.code) == ("error", code), error
+    assert fragment in error.message, error
+    assert error.action and found.predictions is None
+    with pytest.raises(DataError):
+        load(path)
+
+
+MENDED = [row for row in REFUSED if row[0] in {
+    "NaN", "infinite", "a label NaN", "unlabelled rows", "label too large", "gapped labels", "from minus one",
+    "percent", "sigmoids",
+}]  # fmt: skip
+
+
+@pytest.mark.parametrize("build", [row[1] for row in MENDED], ids=[row[0] for row in MENDED])
+def test_the_offered_fix_mends_it(make, build):
+    path = build(make)
+    found = inspect(path)
+    assert found.findings[0].fix
+    for before in (Choices(), found.choices):
+        assert inspect(path, choices=replace(before, **found.findings[0].fix)).predictions is not None
+
+
+def same(make, path, **choices):
+    """The usual logits and labels came out, whatever went in."""
+    data = load(path, **choices)
+    np.testing.assert_array_equal(data.labels, make.labels)
+    expected = np.log(make.probs) if "probabilit" in data.kind else make.logits
+    np.testing.assert_allclose(data.logits, expected, rtol=2e-3 if data.logits.dtype == np.float32 else 1e-12)
+    assert data.logits.flags.c_contiguous and data.logits.dtype.isnative and data.labels.dtype == np.int64
+    return data
+
+
+READ = [
+    # name, builder, code of the finding that says what was done (None where there is nothing to say)
+    ("logits and labels", lambda m: m.both(), None),
+    ("netcal", lambda m: m.npz(predictions=m.probs, ground_truth=m.labels), None),
+    ("arr_0, arr_1", lambda m: m.npz(arr_0=m.probs, arr_1=m.labels), None),
+    ("arr_1, arr_0", lambda m: m.npz(arr_0=m.labels, arr_1=m.logits), None),
+    ("ytrues", lambda m: m.npz(logits=m.logits, ytrues=m.labels), None),
+    ("unicode names", lambda m: m.npz(**{"wyjście": m.logits, "etykiety ✓": m.labels}), None),
+    ("camel case", lambda m: m.npz(testLogits=m.logits, testLabels=m.labels), None),
+    ("logits before probabilities", lambda m: m.npz(probs=m.probs, logits=m.logits, y=m.labels), None),
+    ("beside other arrays", lambda m: m.both(epoch=np.int64(3), images=np.zeros((7, 2, 2, 1)), note="x"), None),
+    ("training outputs are left alone", lambda m: m.both(train_logits=m.logits[:50], train_labels=m.labels[:50]), None),
+    ("big-endian", lambda m: m.both(m.logits.astype(">f8"), m.labels.astype(">i4")), None),
+    ("Fortran order", lambda m: m.both(np.asfortranarray(m.logits)), None),
+    ("float16", lambda m: m.both(m.logits.astype(np.float16)), None),
+    ("long double", lambda m: m.both(m.logits.astype(np.longdouble)), None),
+    ("transposed", lambda m: m.both(m.logits.T), "transposed"),
+    ("an axis of one", lambda m: m.both(m.logits[:, None, :]), "squeezed"),
+    ("a batch of one", lambda m: m.both(m.logits[None]), "squeezed"),
+    ("labels (N, 1)", lambda m: m.both(labels=m.labels[:, None]), "labels_squeezed"),
+    ("labels (1, N)", lambda m: m.both(labels=m.labels[None]), "labels_squeezed"),
+    ("one-hot", lambda m: m.both(labels=np.eye(4)[m.labels]), "one_hot"),
+    ("one-hot of booleans", lambda m: m.both(labels=np.eye(4, dtype=bool)[m.labels]), "one_hot"),
+    ("one-based", lambda m: m.both(labels=m.labels + 1), "one_based"),
+    ("float labels", lambda m: m.both(labels=m.labels.astype(float)), "labels_float"),
+    ("unsigned labels", lambda m: m.both(labels=m.labels.astype(np.uint64)), None),
+    ("digits as text", lambda m: m.both(labels=m.labels.astype("U")), "labels_float"),
+    ("names", lambda m: m.both(labels=NAMES[m.labels]), "class_order"),
+    ("names as bytes", lambda m: m.both(labels=NAMES[m.labels].astype("S")), "class_order"),
+    ("log-probabilities", lambda m: m.npz(log_probs=np.log(m.probs), labels=m.labels), "kind"),
+    ("float32", lambda m: m.npz(probs=m.probs.astype(np.float32), labels=m.labels), "kind"),
+]
+
+
+@pytest.mark.parametrize(("build", "code"), [row[1:] for row in READ], ids=[row[0] for row in READ])
+def test_is_read_as_meant(make, build, code):
+    path = build(make)
+    data = same(make, path)
+    assert code is None or code in {finding.code for finding in data.findings}
+    found = inspect(path)
+    again = inspect(path, choices=found.choices)
+    assert again.predictions is not None and again.predictions.sha256 == found.predictions.sha256
+    assert not any(finding.level == "error" for finding in found.findings)
+
+
+WORTH_A_LOOK = [
+    # name, builder, code, fragment
+    ("few rows", lambda m: m.both(m.logits[:50], m.labels[:50]), "few_rows", "only 50 rows"),
+    ("two rows", lambda m: m.both(m.logits[:2], m.labels[:2]), "few_rows", "only 2 rows"),
+    ("one class", lambda m: m.both(labels=m.labels * 0), "one_class", "All 300 rows"),
+    ("absent class", lambda m: m.both(labels=m.labels % 3), "absent_classes", "1 class of 4"),
+    ("rare class", lambda m: m.both(labels=np.r_[[3] * 4, m.labels[4:] % 3]), "few_per_class", "(3: 4)"),
+    ("constant", lambda m: m.both(np.ones((300, 4)) * 2), "constant", "All 300 rows"),
+    ("shuffled", lambda m: m.both(labels=np.roll(m.labels, 100)), "labels_shuffled", "no better than chance"),
+    ("rows shifted", lambda m: m.both(labels=np.roll(m.labels, 1)), "labels_shifted", "label of the next row"),
+    ("rows shifted back", lambda m: m.both(labels=np.roll(m.labels, -1)), "labels_shifted", "previous row"),
+    ("labels rolled", lambda m: m.both(labels=(m.labels + 1) % 4), "labels_shifted", "1, 2, 3, 0"),
+    ("columns in another order", lambda m: m.both(m.logits[:, [2, 0, 3, 1]]), "labels_shifted", "2, 0, 3, 1"),
+    ("classes swapped", lambda m: m.npz(p=m.probs[:, :2].sum(1), y=m.binary), "labels_shifted", "stand for 1, 0"),
+    ("weak model", lambda m: m.both(labels=np.where(np.arange(300) < 210, 0, m.labels)), "below_majority", "largest"),
+    ("hard probabilities", lambda m: m.npz(probs=np.eye(4)[m.labels], y=m.labels), "hard_predictions", "exactly 0"),
+    ("saturated", lambda m: m.npz(probs=m.probs.round(2), y=m.labels), "saturated", "exactly 1.0"),
+    ("rounded", lambda m: m.npz(probs=m.probs.round(1), y=m.labels), "sums", "do not sum to one"),
+    ("class names of others", lambda m: m.both(class_names=NAMES[:3]), "class_names", "3 classes, but there are 4"),
+    ("groups of another length", lambda m: m.both(groups=m.labels[:9]), "rows_differ_beside", "(9,) for 300 rows"),
+    ("row numbers as groups", lambda m: m.both(np.tile(m.logits, (4, 1)), np.tile(m.labels, 4), groups=np.arange(1200)),
+     "too_many_groups", "1,200 different"),
+    ("features with NaN", lambda m: m.both(features=np.full((300, 2), np.nan)), "features", "NaN"),
+    ("split of three values", lambda m: m.both(split=m.labels % 3), "split_unclear", "3 values"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("build", "code", "fragment"), [row[1:] for row in WORTH_A_LOOK], ids=[row[0] for row in WORTH_A_LOOK]
+)
+def test_is_worth_a_look(make, build, code, fragment):
+    data = load(build(make))
+    finding = next(f for f in data.findings if f.code == code)
+    assert finding.level == "warning" and finding.action
+    assert fragment in finding.message, finding.message
+
+
+@pytest.mark.parametrize(
+    "name", ["rows shifted", "rows shifted back", "labels rolled", "columns in another order", "classes swapped"]
+)
+def test_the_offered_reading_restores_the_accuracy(make, name):
+    build = next(row[1] for row in WORTH_A_LOOK if row[0] == name)
+    path = build(make)
+    found = inspect(path)
+    fix = next(f.fix for f in found.findings if f.code == "labels_shifted")
+    true = float((make.logits.argmax(axis=1) == make.labels).mean())
+    if name == "classes swapped":
+        true = float(((make.probs[:, 2:].sum(axis=1) > 0.5) == make.binary).mean())
+    for before in (Choices(), found.choices):
+        mended = inspect(path, choices=replace(before, **fix)).predictions
+        accuracy = (mended.logits.argmax(axis=1) == mended.labels).mean()
+        assert accuracy == pytest.approx(true, abs=0.01)
+        assert not any(f.code == "labels_shifted" for f in mended.findings)
+
+
+def test_a_shift_of_the_labels_is_found_where_no_label_gives_it_away(make):
+    """Labels from one, but the last class never occurs: 1..3 for four columns."""
+    keep = make.labels < 3
+    found = inspect(make.npz(logits=make.logits[keep], labels=make.labels[keep] + 1))
+    fix = next(f.fix for f in found.findings if f.code == "labels_shifted")
+    assert fix == {"label_shift": -1}
+    mended = inspect(make.folder / "outputs.npz", choices=Choices(**fix)).predictions
+    np.testing.assert_array_equal(mended.labels, make.labels[keep])
