@@ -201,7 +201,7 @@ def test_the_leader_is_seldom_wrongly_said_to_beat_equals():
     # Ten methods of equal worth with noise of the same size on each: about 5 % of runs may claim a difference.
     labels = np.zeros(200, int)
     false_claims = 0
-    for seed in range(40):
+    for seed in range(25):
         generator = np.random.default_rng(seed)
         made = {}
         for name in ("identity", *"abcdefghi"):
@@ -209,4 +209,4 @@ def test_the_leader_is_seldom_wrongly_said_to_beat_equals():
             made[name] = evaluate(np.stack([p, 1 - p], axis=1), labels)
         said = verdict(compare_evaluations(made), "Brier")
         false_claims += "behind" in said or "better than" in said
-    assert false_claims <= 5
+    assert false_claims <= 3
