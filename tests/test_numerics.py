@@ -41,6 +41,16 @@ def test_log_odds_keep_the_maximum_on_top(logits):
     assert (log_odds[np.arange(len(logits)), top] == log_odds.max(axis=1)).all()
 
 
+def test_log_odds_keep_the_maximum_on_top_of_its_neighbour():
+    """About one in 250 rows whose two best logits are neighbouring floats came out swapped."""
+    generator = np.random.default_rng(0)
+    logits = generator.normal(size=(20_000, 3))
+    logits[:, 0] = logits.max(axis=1)
+    logits[:, 1] = np.nextafter(logits[:, 0], -np.inf)
+    log_odds = one_vs_rest_log_odds(logits)
+    assert (log_odds[:, 0] >= log_odds[:, 1]).all()
+
+
 def test_log_odds_are_those_of_the_probabilities(rng):
     logits = rng.normal(size=(50, 5))
     probs = softmax(logits)

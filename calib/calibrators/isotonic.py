@@ -44,7 +44,8 @@ def interpolate_monotone(points: Floats, knots: Floats, values: Floats) -> Float
     """
     if len(knots) == 1:
         return np.full(np.shape(points), values[0])
-    left = np.clip(np.searchsorted(knots, points, side="right") - 1, 0, len(knots) - 2)
+    points = np.clip(points, knots[0], knots[-1])
+    left = np.minimum(np.searchsorted(knots, points, side="right") - 1, len(knots) - 2)
     low, high = values[left], values[left + 1]
     fraction = (points - knots[left]) / (knots[left + 1] - knots[left])
     return np.clip(low + fraction * (high - low), low, high)
