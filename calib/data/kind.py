@@ -48,7 +48,7 @@ def bad_rows(outputs: Floats, name: str, report: Report) -> npt.NDArray[np.bool_
     if not report.choices.drop_bad_rows:
         raise Rejected(
             "not_finite",
-            f"{count(int(bad.sum()), 'row')} of {len(bad):,} in {name} hold {count(n_nan, 'NaN')} and "
+            f"{name} has bad values in {count(int(bad.sum()), 'row')} of {len(bad):,}: {count(n_nan, 'NaN')} and "
             f"{count(n_inf, 'infinite value')}; empty cells and overflow in float16 usually cause it.",
             "Leave these rows out.",
             drop_bad_rows=True,
@@ -128,12 +128,8 @@ def refuse_single_column(outputs: Floats, labels: Array, name: str, report: Repo
         return
     column = outputs[:, 0]
     low, high = column.min(), column.max()
-    if (
-        low >= 0
-        and high - low >= 2
-        and (column == np.floor(column)).all()
-        and len(np.unique(column)) <= max(2, len(column) // 2)
-    ):
+    whole = low >= 0 and high - low >= 2 and (column == np.floor(column)).all()
+    if whole and len(np.unique(column)) <= max(2, len(column) // 2):
         raise Rejected(
             "hard_predictions",
             f"{name} holds {count(len(np.unique(column)), 'whole number')} from {low:g} to {high:g}: predicted "

@@ -12,7 +12,7 @@ from calib.data.choices import Choices
 from calib.data.findings.report import Rejected, Report, count, listed
 from calib.data.formats.contents import Array, Contents
 from calib.data.names import PARTS, canonical
-from calib.data.upload import Upload, read_part, read_rows, read_upload
+from calib.data.upload import Upload, check_there, read_part, read_rows, read_upload
 
 
 def read_named_parts(contents: Contents, labels: Contents | None, report: Report) -> Upload:
@@ -27,6 +27,8 @@ def read_named_parts(contents: Contents, labels: Contents | None, report: Report
             f"{choices.test_outputs} of {contents.name} was chosen as the outputs of the test part, without labels.",
             "Choose the labels of the test part too.",
         )
+    check_there(contents, choices.test_outputs)
+    check_there(contents, choices.test_labels)
     second = read_part(contents, None, choices.test_outputs, choices.test_labels, report)
     for role in ("groups", "features"):
         read_rows(second, contents, role, counterpart(contents, getattr(choices, role)), report)
@@ -41,14 +43,14 @@ def read_given_parts(
     report: Report,
 ) -> Upload:
     """Two files: calibration, then test; the second is guessed anew, since its names may differ."""
+    # Parts that the first file may bring itself are overruled by giving two files.
+    test_outputs, test_labels = report.choices.test_outputs, report.choices.test_labels
     calibration = read_upload(first, first_labels, report)
-    # One file may bring parts of its own, which the person has overruled by giving two.
-    report.decide(test_outputs=None, test_labels=None) if report.choices.test_outputs not in second.names else None
     chosen = report.choices
     other = Report(
         Choices(
-            outputs=chosen.test_outputs,
-            labels=chosen.test_labels,
+            outputs=test_outputs,
+            labels=test_labels,
             transposed=chosen.transposed,
             groups=same_name(second, chosen.groups),
             features=same_name(second, chosen.features),

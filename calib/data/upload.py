@@ -132,22 +132,24 @@ def guess_label(labels: Contents) -> str:
 def check_names(contents: Contents, choices: Choices, labels: Contents | None) -> None:
     """Refuse arrays and columns that were chosen but are not there, or chosen twice."""
     chosen: list[str] = []
-    for role in ("outputs", "labels", "test_outputs", "test_labels", "split", "groups", "features"):
-        value = getattr(choices, role)
-        names = [value] if isinstance(value, str) else list(value or ())
-        beside = labels if labels is not None and role == "labels" else contents
-        for name in filter(None, names):
-            if role.startswith("test_") and name not in beside.names:
-                continue
-            if name not in beside.names:
-                raise Rejected(
-                    "no_such_array",
-                    f"{beside.name} has no array or column {name!r}; it holds {listed(beside.names)}.",
-                    "Choose one of them.",
-                )
-            if beside is contents and name in chosen:
-                raise Rejected(
-                    "chosen_twice", f"{name!r} was chosen for two things.", "Choose another array or column."
-                )
-            if beside is contents:
-                chosen.append(name)
+    for role in ("outputs", "labels", "split", "groups", "features"):
+        if role == "labels" and labels is not None:
+            check_there(labels, choices.labels)
+        else:
+            chosen += check_there(contents, getattr(choices, role))
+    for name in chosen:
+        if chosen.count(name) > 1:
+            raise Rejected("chosen_twice", f"{name!r} was chosen for two things.", "Choose another array or column.")
+
+
+def check_there(contents: Contents, chosen: Any) -> list[str]:
+    """The names in a choice, each of which the file must hold."""
+    names = [name for name in ((chosen,) if isinstance(chosen, str) else chosen or ()) if name]
+    for name in names:
+        if name not in contents.names:
+            raise Rejected(
+                "no_such_array",
+                f"{contents.name} has no array or column {name!r}; it holds {listed(contents.names)}.",
+                "Choose one of them.",
+            )
+    return names

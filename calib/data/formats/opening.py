@@ -46,7 +46,9 @@ def open_file(source: Source, stack: ExitStack) -> tuple[str, BinaryIO]:
         return path.name, stack.enter_context(path.open("rb"))
     except OSError as error:
         raise Rejected(
-            "missing", f"{path.name or path} cannot be opened ({error.strerror or error}).", "Check the path."
+            "missing",
+            f"{path.name or path} cannot be opened ({error.strerror or error}).",
+            "Check the path; an array inside a file is chosen with Choices.",
         ) from error
 
 

@@ -1,0 +1,183 @@
+"""Text tables, Parquet and HDF5 the way people really write them."""
+
+from __future__ import annotations
+
+import gzip
+
+import h5py
+import numpy as np
+import pandas as pd
+import pytest
+
+from calib.data import Choices, DataError, inspect, load
+
+NAMES = np.array(["ant", "bee", "cat", "dög"])
+
+
+def spoilt(make, row, column, text):
+    frame = make.frame().astype({column: object})
+    frame.loc[row, column] = text
+    return make.csv(frame)
+
+
+def ragged(make):
+    lines = make.lines()
+    lines[5] += ",1"
+    lines[9] = lines[9].rpartition(",")[0]
+    return make.file("ragged.csv", "\n".join(lines))
+
+
+def duplicate(make):
+    lines = make.lines()
+    return make.file("a.csv", "\n".join(["label,p_0,p_1,p_1,p_3", *lines[1:]]))
+
+
+def nested(make):
+    frame = pd.DataFrame({"label": make.labels, "logits": list(make.logits)})
+    return make.parquet(frame)
+
+
+def named(make, order=(0, 1, 2, 3), prefix="prob_"):
+    columns = {f"{prefix}{NAMES[k]}": make.probs[:, k] for k in order}
+    return pd.DataFrame({**columns, "species": NAMES[make.labels]})
+
+
+def compound(make):
+    with h5py.File(make.folder / "a.h5", "w") as file:
+        file["logits"] = np.zeros(300, dtype=[("a", "f4"), ("b", "f4")])
+        file["labels"] = make.labels
+    return make.folder / "a.h5"
+
+
+REFUSED = [
+    # name, builder, code of the error, fragment of its sentence
+    ("text in cells", lambda m: spoilt(m, 7, "p_1", "oops"), "text_in_cells", "1 of 300 cells"),
+    ("its place", lambda m: spoilt(m, 7, "p_1", "oops"), "text_in_cells", "the first is 'oops' in row 8"),
+    ("decimal comma between commas", lambda m: spoilt(m, 7, "p_1", "0,5"), "text_in_cells", "'0,5'"),
+    ("empty cell", lambda m: spoilt(m, 7, "p_1", ""), "not_finite", "1 row of 300"),
+    ("missing label", lambda m: spoilt(m, 7, "label", ""), "labels_missing", "1 row of 300"),
+    ("ragged", ragged, "ragged", "2 lines of ragged.csv have another number of cells than the 5 columns"),
+    ("first ragged line", ragged, "ragged", "the first is line 6 with 6"),
+    ("duplicate columns", duplicate, "duplicate_columns", "2 columns called 'p_1'"),
+    ("no header, no labels", lambda m: m.csv(pd.DataFrame(m.logits), header=False), "no_labels", "column_0"),
+    ("header alone", lambda m: m.file("a.csv", "label,p_0,p_1\n"), "no_rows", "0 rows"),
+    ("line ends alone", lambda m: m.file("a.csv", "\n\n\n"), "no_rows", "no whole line"),
+    ("labels alone", lambda m: m.csv(m.frame()[["label"]]), "no_outputs", "columns label"),
+    ("words", lambda m: m.file("a.csv", "the quick brown\nfox jumps over\nthe lazy dog\n"), "no_outputs", "score"),
+    ("dates", lambda m: m.csv(m.frame(p_2=pd.Timestamp("2024-03-01"))), "dtype", "date32"),
+    ("two letters as delimiter", lambda m: m.csv(), "delimiter", "not one character"),
+    ("nested parquet", nested, "dtype", "list"),
+    ("text in parquet", lambda m: m.parquet(m.frame(p_1=NAMES[m.labels])), "text_in_cells", "300 of 300"),
+    ("empty parquet", lambda m: m.parquet(m.frame().iloc[:0]), "no_rows", "0 rows"),
+    ("dates in parquet", lambda m: m.parquet(m.frame(p_2=pd.Timestamp("2024-03-01"))), "dtype", "timestamp"),
+    ("compound hdf5", compound, "object_dtype", "not plain numbers"),
+    ("empty hdf5", lambda m: m.h5(), "no_outputs", "holds nothing"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("build", "code", "fragment"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+def test_is_refused_with_its_sentence(make, build, code, fragment):
+    path = build(make)
+    choices = Choices(delimiter="::") if code == "delimiter" else Choices()
+    error = inspect(path, choices=choices).findings[0]
+    assert (error.level, error.code) == ("error", code), error
+    assert fragment in error.message, error
+    assert error.action
+    with pytest.raises(DataError):
+        load(path, choices=choices)
+
+
+@pytest.mark.parametrize("name", ["text in cells", "empty cell", "missing label", "ragged"])
+def test_leaving_bad_rows_out_mends_it(make, name):
+    path = next(row[1] for row in REFUSED if row[0] == name)(make)
+    found = inspect(path)
+    assert found.findings[0].fix == {"drop_bad_rows": True}
+    data = load(path, **found.findings[0].fix)
+    bad = [4, 8] if name == "ragged" else [7]
+    np.testing.assert_array_equal(data.labels, np.delete(make.labels, bad))
+    np.testing.assert_allclose(data.logits, np.log(np.delete(make.probs, bad, axis=0)), rtol=1e-12)
+
+
+READ = [
+    ("csv", lambda m: m.csv()),
+    ("tsv", lambda m: m.csv(name="outputs.tsv", sep="\t")),
+    ("semicolons", lambda m: m.csv(sep=";")),
+    ("semicolons and decimal commas", lambda m: m.csv(sep=";", decimal=",")),
+    ("tabs and decimal commas", lambda m: m.csv(sep="\t", decimal=",")),
+    ("bars", lambda m: m.csv(sep="|")),
+    ("blanks", lambda m: m.csv(sep=" ")),
+    ("gzipped", lambda m: m.file("outputs.csv.gz", gzip.compress("\n".join(m.lines()).encode()))),
+    ("byte order mark", lambda m: m.csv(encoding="utf-8-sig")),
+    ("utf-16", lambda m: m.csv(encoding="utf-16")),
+    ("utf-16 without mark", lambda m: m.csv(encoding="utf-16-le")),
+    ("Windows line ends", lambda m: m.csv(lineterminator="\r\n")),
+    ("quotes", lambda m: m.csv(quoting=1)),
+    ("pandas index", lambda m: m.csv(index=True)),
+    ("no header", lambda m: m.csv(header=False)),
+    ("numbers as header", lambda m: m.csv(m.frame().set_axis(["label", "0", "1", "2", "3"], axis=1))),
+    ("label last", lambda m: m.csv(m.frame()[["p_0", "p_1", "p_2", "p_3", "label"]])),
+    ("columns out of order", lambda m: m.csv(m.frame()[["p_3", "p_1", "label", "p_0", "p_2"]])),
+    ("padded numbers", lambda m: m.csv(m.frame().set_axis(["y", "p00", "p01", "p02", "p03"], axis=1))),
+    ("dots and brackets", lambda m: m.csv(m.frame().rename(columns=lambda c: c.replace("_", "[") + "]"))),
+    ("beside other columns", lambda m: m.csv(m.frame(id=np.arange(300), filename="x.png", predicted=m.labels))),
+    ("wrong ending", lambda m: m.csv(name="outputs.npz")),
+    ("csv of names", lambda m: m.csv(named(m))),
+    ("csv of names, latin-1", lambda m: m.csv(named(m), encoding="latin-1")),
+    ("capital names", lambda m: m.csv(named(m).rename(columns=str.title))),
+    ("bare names", lambda m: m.csv(named(m, prefix=""))),
+    ("counted from one", lambda m: m.csv(m.frame(label=m.labels + 1).set_axis([*"y1234"], axis=1))),
+    ("plain column names", lambda m: m.csv(m.frame().set_axis(["y", *"abcd"], axis=1))),
+    ("parquet", lambda m: m.parquet()),
+    ("parquet of float32", lambda m: m.parquet(m.frame().astype({f"p_{k}": "float32" for k in range(4)}))),
+    ("parquet of names", lambda m: m.parquet(named(m))),
+    ("parquet of categories", lambda m: m.parquet(named(m).astype({"species": "category"}))),
+    ("hdf5", lambda m: m.h5(predictions=m.probs, ytrues=m.labels)),
+    ("hdf5 groups", lambda m: m.h5(run1__outputs__probs=m.probs, run1__labels=m.labels)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("build", [row[1] for row in READ], ids=[row[0] for row in READ])
+def test_is_read_as_meant(make, build):
+    path = build(make)
+    data = load(path)
+    np.testing.assert_array_equal(data.labels, make.labels)
+    single = data.logits.dtype == np.float32
+    np.testing.assert_allclose(data.logits, np.log(make.probs), rtol=1e-4 if single else 1e-12)
+    assert data.kind == "probabilities"
+    found = inspect(path)
+    again = inspect(path, choices=found.choices).predictions
+    assert again is not None and again.sha256 == found.predictions.sha256
+
+
+def test_names_follow_their_columns_not_the_alphabet(make):
+    data = load(make.csv(named(make, order=(3, 1, 0, 2))))
+    assert data.class_names == ("dög", "bee", "ant", "cat")
+    np.testing.assert_array_equal(np.array(data.class_names)[data.labels], NAMES[make.labels])
+
+
+def test_a_named_column_without_rows_stays(make):
+    keep = make.labels != 2
+    data = load(make.csv(named(make)[keep]))
+    assert data.class_names == tuple(NAMES) and set(data.labels.tolist()) == {0, 1, 3}
+
+
+@pytest.mark.parametrize(("column", "positive"), [("p_yes", "yes"), ("p_no", "no")])
+def test_a_binary_column_named_after_a_class_is_its_probability(make, column, positive):
+    answer = np.where(make.binary, "yes", "no")
+    p = make.probs[:, 2:].sum(axis=1) if positive == "yes" else make.probs[:, :2].sum(axis=1)
+    data = load(make.csv(pd.DataFrame({"label": answer, column: p})))
+    assert data.class_names[1] == positive
+    assert (data.logits.argmax(axis=1) == data.labels).mean() > 0.7
+
+
+def test_an_encoding_that_transforms_is_no_encoding(make):
+    error = inspect(make.csv(), choices=Choices(encoding="zip")).findings[0]
+    assert (error.level, error.code) == ("error", "encoding")
+
+
+def test_links_inside_an_hdf5_file_are_left_aside(make):
+    path = make.h5(logits=make.logits, labels=make.labels)
+    with h5py.File(path, "a") as file:
+        file["again"] = h5py.ExternalLink("/etc/passwd", "x")
+        file["circle"] = file["/"]
+    assert load(path).n_classes == 4

@@ -1,0 +1,112 @@
+"""No row is lost or taken twice, sizes are exact, and frequencies are kept."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from calib.data import DataError, Predictions
+
+CLASSES = st.lists(st.integers(0, 5), min_size=2, max_size=60)
+
+
+def dataset(labels, **more):
+    labels = np.asarray(labels)
+    logits = np.arange(len(labels) * 6, dtype=float).reshape(-1, 6)
+    return Predictions(logits=logits, labels=labels, class_names=tuple("abcdef"), sha256="x", **more)
+
+
+def row_numbers(part):
+    return (part.logits[:, 0] / 6).astype(int)
+
+
+@settings(deadline=None, max_examples=80)
+@given(CLASSES, st.data(), st.integers(0, 3))
+def test_a_count_is_exact_and_every_row_is_in_one_part(labels, data, seed):
+    count = data.draw(st.integers(1, len(labels) - 1))
+    calibration, test = dataset(labels).split(count, random_state=seed)
+    assert len(calibration) == count
+    together = np.concatenate([row_numbers(calibration), row_numbers(test)])
+    np.testing.assert_array_equal(np.sort(together), np.arange(len(labels)))
+    np.testing.assert_array_equal(calibration.labels, np.asarray(labels)[row_numbers(calibration)])
+
+
+@settings(deadline=None, max_examples=40)
+@given(CLASSES, st.floats(0.01, 0.99))
+def test_a_fraction_is_rounded_and_leaves_a_row_on_either_side(labels, fraction):
+    calibration, test = dataset(labels).split(fraction)
+    assert len(calibration) == min(max(round(fraction * len(labels)), 1), len(labels) - 1)
+    assert len(test) == len(labels) - len(calibration)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.integers(4, 30), min_size=2, max_size=6), st.integers(0, 3))
+def test_frequencies_are_kept_to_one_row(counts, seed):
+    labels = np.repeat(np.arange(len(counts)), counts)
+    calibration, _ = dataset(labels).split(0.5, random_state=seed)
+    found = np.bincount(calibration.labels, minlength=len(counts))
+    assert (np.abs(found - np.array(counts) * len(calibration) / len(labels)) <= 1).all()
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(2, 40), st.data())
+def test_row_numbers_keep_their_order_and_leave_the_rest(n, data):
+    rows = data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=n - 1, unique=True))
+    calibration, test = dataset([0] * n).split(rows)
+    assert row_numbers(calibration).tolist() == rows
+    assert row_numbers(test).tolist() == sorted(set(range(n)) - set(rows))
+
+
+def test_a_mask_names_rows():
+    calibration, _ = dataset([0, 1, 0, 1]).split(np.array([False, True, False, True]))
+    assert row_numbers(calibration).tolist() == [1, 3]
+
+
+def test_the_seed_decides():
+    data = dataset(np.arange(60) % 6)
+    first, again, other = (row_numbers(data.split(0.5, random_state=s)[0]).tolist() for s in (1, 1, 2))
+    assert first == again != other
+
+
+def test_a_class_with_one_row_goes_to_either_part():
+    data = dataset([0] * 10 + [1])
+    sides = {bool((data.split(0.5, random_state=s)[0].labels == 1).any()) for s in range(30)}
+    assert sides == {True, False}
+
+
+def test_the_given_split_is_taken_unless_it_splits_nothing():
+    split = np.array([True, False, True, False, False])
+    calibration, _ = dataset([0, 1, 0, 1, 1], given_split=split).split()
+    assert row_numbers(calibration).tolist() == [0, 2]
+    assert calibration.given_split.all()
+    assert len(calibration.split()[0]) == 1, "a part is split by half, since its own split marks all of it"
+    assert len(dataset([0, 1, 0, 1], given_split=split[:4]).split(3)[0]) == 3
+
+
+def test_parts_carry_all_that_goes_by_rows_and_share_the_training_set(rng):
+    n = 20
+    train = rng.normal(size=(7, 2))
+    groups, features = np.array([f"g{i}" for i in range(n)]), np.arange(n * 2.0).reshape(n, 2)
+    data = dataset([0, 1] * 10, groups=groups, features=features, train_features=train, train_labels=np.arange(7))
+    calibration, test = data.split(8)
+    for part in (calibration, test):
+        np.testing.assert_array_equal(part.groups, groups[row_numbers(part)])
+        np.testing.assert_array_equal(part.features, features[row_numbers(part)])
+        assert part.train_features is train and part.class_names == data.class_names
+    assert len({data.sha256, calibration.sha256, test.sha256}) == 3
+    assert data.split(8)[0].sha256 == calibration.sha256 != data.split(8, random_state=1)[0].sha256
+
+
+@pytest.mark.parametrize(
+    "part", [0, 1.0, 0.0, -1, 4, 1.5, "half", True, [0, 0], [4], [-1], [], [0, 1, 2, 3], [0.5], [[0, 1]]]
+)
+def test_parts_that_cannot_be_are_refused(part):
+    with pytest.raises(DataError, match="row"):
+        dataset([0, 1, 0, 1]).split(part)
+
+
+def test_one_row_cannot_be_split():
+    with pytest.raises(DataError, match="1 rows"):
+        dataset([0]).split()
