@@ -20,10 +20,10 @@ _INPUTS = {
 def model_card(exported: ExportedCalibrator) -> str:
     """Markdown text of the model card.
 
-    Of the metadata it reads ``data_name``, ``data_sha256``, ``n_rows``, ``notes`` (list of sentences),
-    ``versions`` (name to version) and ``scores``: score name to ``{"before": value, "after": value}``, each
-    value a number or ``[value, low, high]`` with its 95 % interval. Whatever is absent is left out; other
-    entries are listed as they are.
+    Of the metadata it reads ``data_name``, ``data_sha256``, ``n_rows``, ``n_calibration``, ``n_test``,
+    ``notes`` (list of sentences), ``versions`` (name to version) and ``scores``: score name to
+    ``{"before": value, "after": value}``, each value a number or ``[value, low, high]`` with its 95 % interval.
+    Whatever is absent is left out; other entries are listed as they are.
     """
     method = METHODS[exported.method]
     known = exported.metadata
@@ -47,7 +47,13 @@ def model_card(exported: ExportedCalibrator) -> str:
     return "\n\n".join(sections) + "\n"
 
 
-_DATA = (("data_name", "name"), ("n_rows", "rows"), ("data_sha256", "sha256 of the content"))
+_DATA = (
+    ("data_name", "name"),
+    ("n_rows", "rows"),
+    ("n_calibration", "rows fitted on"),
+    ("n_test", "rows of the scores below"),
+    ("data_sha256", "sha256 of the content"),
+)
 _SHOWN = {"scores", "notes", "versions", *(key for key, _ in _DATA)}
 
 

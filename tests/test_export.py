@@ -163,6 +163,7 @@ def test_the_card_says_all_that_is_known(everything):
             "class_names": ["cat", "dog", "a|b", "<script>"],
             "data_sha256": sha256,
             "n_rows": 400,
+            "n_calibration": 123,
             "scores": {"NLL": {"before": [0.95, 0.9, 1.0], "after": 0.91}},
             "notes": ["Few rows."],
             "team": "vision",
