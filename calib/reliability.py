@@ -10,7 +10,7 @@ import numpy as np
 from calib.base import CalibrationError, check_labels
 from calib.metrics.binning import bins_of
 from calib.metrics.calibration_error import norm_of_gaps
-from calib.metrics.intervals import wilson_interval
+from calib.metrics.intervals import Interval, Resamples, interval_of_draws, reflect, wilson_interval
 from calib.metrics.top_label import check_probs, top_label
 from calib.numerics import Floats, Ints
 
@@ -111,6 +111,30 @@ def reliability_curve(
         mean_accuracy=float(correct.mean()),
         target=target,
     )
+
+
+def ece_interval(
+    curve: ReliabilityCurve, confidence: Floats, correct: Any, level: float = 0.95, n_resamples: int = 500
+) -> Interval:
+    """Bootstrap interval of a curve's ECE in the curve's own bins; see :func:`calib.metrics.reflect`.
+
+    Parameters
+    ----------
+    curve : made from the next two with ``norm=1``.
+    confidence, correct : (n,) arrays.
+    level : coverage.
+    n_resamples : bootstrap resamples, from a fixed seed.
+    """
+    if curve.norm != 1:
+        raise CalibrationError(f"The interval is that of the ECE with norm 1; the curve has norm {curve.norm}.")
+    resamples = Resamples(curve.n, n_resamples)
+    n_bins = len(curve.count)
+    excess, rows = (
+        resamples.resample(resamples.groups.sums_by(curve.bin_of_row, n_bins, values))
+        for values in (confidence - correct, None)
+    )
+    drawn = np.abs(excess).sum(axis=1) / rows.sum(axis=1)
+    return interval_of_draws(curve.ece, reflect(curve.ece, drawn, squared=True), level, 0.0, 1.0)
 
 
 def default_bins(n: int) -> int:

@@ -28,5 +28,5 @@ def body() -> None:
         need_fit(what="Only the raw model is here. Fit calibrators to see what they change.")
 
 
-with page("Over/underconfidence"):
+with page("Over- and underconfidence"):
     body()

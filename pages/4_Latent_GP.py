@@ -30,11 +30,8 @@ def body() -> None:
         "One function bends every logit. Where it rises less steeply than the identity, confidence shrinks; "
         "the band says where the calibration data are too thin to know."
     )
-    picture, numbers = st.columns([3, 1], gap="large")
-    with numbers:
-        effect(fit, calibrator)
-    with picture:
-        draw(fit, calibrator, temperature)
+    effect(fit, calibrator)
+    draw(fit, calibrator, temperature)
 
 
 with page("Latent GP"):

@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 import calib
 from calib import metrics
 from calib.base import CalibrationError
+from calib.evaluation import evaluate, score_intervals
 from calib.numerics import softmax
-from calib.reliability import LOGIT_LIMITS, confidence_histogram, default_bins, reliability_curve
+from calib.reliability import LOGIT_LIMITS, confidence_histogram, default_bins, ece_interval, reliability_curve
+from tests.conftest import simulate
 
 rows = st.lists(
     st.tuples(st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0.0, 1.0)), st.booleans()), min_size=1, max_size=60
@@ -82,3 +84,20 @@ def test_logit_histogram_keeps_saturated_confidences_in_its_end_bins():
     assert histogram.density("wrong").sum() == 0.0
     with pytest.raises(CalibrationError, match="scale"):
         confidence_histogram(confidence, np.ones(5, bool), scale="log")
+
+
+def test_ece_interval_is_that_of_the_shared_scores_in_the_same_bins() -> None:
+    logits, labels = simulate(n=3000)
+    evaluation = evaluate(softmax(logits), labels)
+    curve = reliability_curve(*evaluation.pair)
+    expected = score_intervals(evaluation, n_resamples=500)["ECE"]
+    np.testing.assert_allclose(ece_interval(curve, *evaluation.pair), expected, rtol=1e-9)
+
+
+def test_ece_interval_of_calibrated_confidences_reaches_zero(rng: np.random.Generator) -> None:
+    confidence = rng.uniform(0.3, 1.0, 5000)
+    correct = rng.uniform(size=5000) < confidence
+    curve = reliability_curve(confidence, correct, n_bins=17, binning="equal_mass")
+    value, low, high = ece_interval(curve, confidence, correct)
+    assert low < 0.25 * value
+    assert value <= high

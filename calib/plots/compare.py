@@ -63,5 +63,5 @@ def score_dots(
     frame_rows(fig, names, alt=f"{score} of each method: {said}.", title=title)
     fig.update_layout(margin_r=40)
     arrow = {"lower": "← better", "higher": "better →"}.get(better, "")
-    fig.update_xaxes(title_text=f"{plain(score)}   {arrow}".strip(), nticks=7)
+    fig.update_xaxes(title_text=f"{plain(score)}   {arrow}".strip(), nticks=5)
     return fig

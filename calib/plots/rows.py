@@ -23,4 +23,4 @@ def frame_rows(fig: go.Figure, names: Sequence[str], *, alt: str, title: str = "
         range=[len(names) - 0.5, -0.5],
         showgrid=False,
     )
-    fig.update_xaxes(showgrid=True)
+    fig.update_xaxes(showgrid=True, tickangle=0)

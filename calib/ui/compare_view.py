@@ -39,9 +39,10 @@ def verdict_of(table: pd.DataFrame) -> str:
 
 def score_table(table: pd.DataFrame, everything: list[ShownFit]) -> None:
     """Methods by scores: value, interval, and whether it differs from the raw model; the best is marked."""
-    more = st.toggle("More scores", key="compare/more", persist_state="session")
+    with st.container(horizontal=True):
+        more = st.toggle("More scores", key="compare/more", persist_state="session")
+        intervals = st.toggle("Show intervals", value=True, key="compare/intervals", persist_state="session")
     keys = [key for key in (*TABLE, *(MORE if more else ())) if key in set(table["score"])]
-    intervals = st.toggle("Show intervals", value=True, key="compare/intervals", persist_state="session")
     rows = []
     for fit in everything:
         mine = table[table["method"] == fit.title].set_index("score")

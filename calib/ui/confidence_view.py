@@ -15,7 +15,8 @@ from calib.ui.fits import ShownFit
 from calib.ui.session import session
 from calib.ui.wording import number
 
-COLUMNS = 3
+DENSITY_PIXELS = 325
+"""Three densities and the menu fill a window of 1500 pixels."""
 
 
 def over_under(chosen: list[ShownFit]) -> None:
@@ -39,9 +40,9 @@ def densities(chosen: list[ShownFit]) -> None:
         "Scale", ["linear", "logit"], default="logit" if crowded else "linear", required=True,
         key=f"confidence/scale/{crowded}", persist_state="session",
     )  # fmt: skip
-    for start in range(0, len(chosen), COLUMNS):
-        for column, fit in zip(st.columns(COLUMNS, gap="medium"), chosen[start:], strict=False):
-            with column:
+    with st.container(horizontal=True, gap="medium"):
+        for fit in chosen:
+            with st.container(width=DENSITY_PIXELS):
                 histogram = confidence_histogram(*fit.evaluation.pair, scale=scale or "linear")
                 figures.show(
                     confidence_densities(histogram, fit.style, title=fit.title),

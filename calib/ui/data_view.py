@@ -34,12 +34,16 @@ def overview() -> None:
     assert data is not None
     whole = raw_evaluation()
     st.markdown(confidence_sentence(whole, "Over all rows the model"))
-    columns = st.columns(5)
-    columns[0].metric("Rows", f"{len(data):,}")
-    columns[1].metric("Classes", f"{data.n_classes:,}")
-    columns[2].metric("Accuracy", percent(float(whole.correct.mean())))
-    columns[3].metric("Mean confidence", percent(float(whole.confidence.mean())))
-    columns[4].metric("Recognised as", KINDS[data.kind])
+    facts = {
+        "Rows": f"{len(data):,}",
+        "Classes": f"{data.n_classes:,}",
+        "Accuracy": percent(float(whole.correct.mean())),
+        "Mean confidence": percent(float(whole.confidence.mean())),
+        "Recognised as": KINDS[data.kind],
+    }
+    with st.container(horizontal=True, gap="large"):
+        for label, value in facts.items():
+            st.metric(label, value, width="content")
     if now.sample is not None:
         st.info(f"**What to look for.** {SAMPLES[now.sample].look_for}", icon=":material/visibility:")
         for finding in data.findings:

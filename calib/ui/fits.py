@@ -13,11 +13,13 @@ import streamlit as st
 from calib.base import Calibrator
 from calib.evaluation import Evaluation
 from calib.jobs import FitQueue, FitSpec, Job
+from calib.numerics import Floats
 from calib.plots.style import Style, method_style
 from calib.registry import METHODS, calibrator
 from calib.ui.session import Evaluated, session
 
 RAW = "raw"
+MOST_CLASS_PROBABILITIES = 32
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,18 @@ def _judge(key: str, fitted: Calibrator) -> Evaluated:
         evaluation = Evaluation.from_calibrator(fitted, now.test.logits, now.test.labels)
         now.evaluated[key] = Evaluated(evaluation, time.perf_counter() - start)
     return now.evaluated[key]
+
+
+def class_probability(fit: ShownFit, target: int) -> Floats:
+    """Probability of one class on the test rows, kept for the last few that were looked at."""
+    now = session()
+    assert now.test is not None
+    key = (fit.key, target)
+    if key not in now.class_probabilities:
+        if len(now.class_probabilities) >= MOST_CLASS_PROBABILITIES:
+            now.class_probabilities.pop(next(iter(now.class_probabilities)))
+        now.class_probabilities[key] = fit.calibrator.predict_proba(now.test.logits)[:, target].copy()
+    return now.class_probabilities[key]
 
 
 def device_description() -> str:

@@ -50,8 +50,9 @@ def effect(fit: ShownFit, calibrator: GPCalib) -> None:
     now = session()
     assert now.test is not None
     assert now.calibration is not None
-    for before, after, spread in confidence_effect(calibrator, now.test.logits):
-        st.metric(f"confidence {before:.2f} becomes", f"{after:.3f} ± {spread:.3f}")
+    with st.container(horizontal=True, gap="large"):
+        for before, after, spread in confidence_effect(calibrator, now.test.logits):
+            st.metric(f"confidence {before:.2f} becomes", f"{after:.3f} ± {spread:.3f}", width="content")
     st.caption(
         f"{plural(len(calibrator.inducing_inputs_), 'inducing point')} · objective {number(calibrator.objective_, 5)} "
         f"after {plural(calibrator.n_iter_, 'iteration')} · length scale {number(calibrator.lengthscale_)} · "

@@ -9,15 +9,18 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from calib.metrics.top_label import Bools
+from calib.numerics import Floats
 from calib.plots.reliability import Scale, common_limits, gap_diagram, reliability_diagram
 from calib.reliability import (
     ConfidenceHistogram,
     ReliabilityCurve,
     confidence_histogram,
     default_bins,
+    ece_interval,
     reliability_curve,
 )
-from calib.ui import figures
+from calib.ui import figures, fits
 from calib.ui.fits import ShownFit
 from calib.ui.session import session
 from calib.ui.wording import number, percent, signed
@@ -34,7 +37,8 @@ HOW_TO_READ_GAP = (
     "keeps; bands are 95 % Wilson intervals, so a band that covers zero shows no miscalibration there."
 )
 BINNINGS = {"equal_mass": "equal mass", "equal_width": "equal width", "kmeans": "k-means"}
-COLUMNS = 4
+DIAGRAM_PIXELS = 245
+"""Four diagrams and the menu fill a window of 1500 pixels; narrower windows take fewer in a row."""
 
 
 @dataclass(frozen=True)
@@ -83,30 +87,30 @@ def controls(raw: ShownFit) -> Options:
 
 def curves_of(chosen: list[ShownFit], options: Options) -> list[ReliabilityCurve]:
     """One curve per method, of the confidence in the prediction or of one class's probability."""
-    now = session()
-    assert now.test is not None
-    curves = []
-    for fit in chosen:
-        if options.target is None:
-            first, second = fit.evaluation.confidence, fit.evaluation.correct
-        else:
-            first = fit.calibrator.predict_proba(now.test.logits)[:, options.target]
-            second = now.test.labels == options.target
-        curves.append(reliability_curve(first, second, n_bins=options.n_bins, binning=options.binning))
-    return curves
+    return [
+        reliability_curve(*_pair(fit, options.target), n_bins=options.n_bins, binning=options.binning) for fit in chosen
+    ]
+
+
+def _pair(fit: ShownFit, target: int | None) -> tuple[Floats, Bools]:
+    """What is binned and what it should match: the top label's, or one class's probability and occurrence."""
+    if target is None:
+        return fit.evaluation.pair
+    test = session().test
+    assert test is not None
+    return fits.class_probability(fit, target), test.labels == target
 
 
 def diagrams(
     chosen: list[ShownFit], curves: list[ReliabilityCurve], options: Options
 ) -> tuple[ShownFit, ReliabilityCurve, int] | None:
-    """Draw the diagrams, up to four in a row; return the bin that was clicked last, if any."""
+    """Draw the diagrams, as many in a row as the window has room for; return the bin that was clicked last, if any."""
     scale: Scale = "logit" if options.view == "Logit-scaled" else "linear"
     limits = common_limits(curves, scale)
     selected = None
-    for start in range(0, len(chosen), COLUMNS):
-        columns = st.columns(COLUMNS if len(chosen) > 1 else 2, gap="medium")
-        for column, fit, curve in zip(columns, chosen[start:], curves[start:], strict=False):
-            with column:
+    with st.container(horizontal=True, gap="small"):
+        for fit, curve in zip(chosen, curves, strict=True):
+            with st.container(width=DIAGRAM_PIXELS if len(chosen) > 1 else 2 * DIAGRAM_PIXELS):
                 _scores(fit, curve, chosen[0], curves[0], options)
                 fig = reliability_diagram(
                     curve, fit.style, scale=scale, limits=limits, histogram=_histogram(fit, options, scale)
@@ -186,6 +190,9 @@ def _scores(
         left, "ECE", curve.ece, None if is_first else curve.ece - raw_curve.ece,
         f"Mean gap between confidence and accuracy over {options.n_bins} bins ({BINNINGS[options.binning]}).",
     )  # fmt: skip
+    outcome = _pair(fit, options.target)
+    _, low, high = ece_interval(curve, *outcome)
+    st.caption(f"ECE 95 %: {number(low)} to {number(high)}")
     if options.target is None and fit.evaluation.row_nll is not None and raw.evaluation.row_nll is not None:
         nll, raw_nll = float(fit.evaluation.row_nll.mean()), float(raw.evaluation.row_nll.mean())
         _metric(

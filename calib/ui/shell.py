@@ -21,7 +21,7 @@ MENU = {
     ],
     "Diagnose": [
         ("pages/2_Reliability.py", "Reliability", ":material/show_chart:"),
-        ("pages/3_Over_underconfidence.py", "Over/underconfidence", ":material/balance:"),
+        ("pages/3_Over_underconfidence.py", "Over- and underconfidence", ":material/balance:"),
         ("pages/4_Latent_GP.py", "Latent GP", ":material/airwave:"),
     ],
     "Decide": [
@@ -49,6 +49,7 @@ def page(title: str) -> Iterator[None]:
     st.title(title)
     try:
         yield
+        _onward(title)
     except (CalibrationError, DataError) as error:
         st.error(str(error), icon=":material/error:")
     except Exception as error:
@@ -73,6 +74,16 @@ def _menu() -> None:
             st.caption(f":material/dataset: {now.data.name}")
         st.caption(f":material/memory: {fits.device_description()}")
         fits.sidebar_status()
+
+
+def _onward(title: str) -> None:
+    """At a page's foot, the next one of the journey: on a phone the menu is folded away."""
+    pages = [entry for section in MENU.values() for entry in section]
+    place = [label for _, label, _ in pages].index(title)
+    if session().data is not None and 0 < place < len(pages) - 1:
+        path, label, _ = pages[place + 1]
+        st.divider()
+        st.page_link(path, label=f"Next: {label}", icon=":material/arrow_forward:")
 
 
 def need_data() -> bool:

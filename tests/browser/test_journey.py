@@ -92,7 +92,7 @@ def test_from_upload_to_exported_calibrator(visitor: Page, tmp_path: Path) -> No
     seconds = []
     for turn in range(10):
         begin = time.monotonic()
-        go(page, ("Over/underconfidence", "Reliability")[turn % 2])
+        go(page, ("Over- and underconfidence", "Reliability")[turn % 2])
         seconds.append(time.monotonic() - begin)
     fitting = page.get_by_test_id("stSidebar").get_by_text("fitting").count() > 0
     print(f"\npage switches: median {median(seconds):.3f} s, slowest {max(seconds):.3f} s; a fit ran on: {fitting}")
@@ -109,7 +109,7 @@ def test_from_upload_to_exported_calibrator(visitor: Page, tmp_path: Path) -> No
     no_trouble(page)
     photograph(page, "reliability")
 
-    go(page, "Over/underconfidence")
+    go(page, "Over- and underconfidence")
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
     no_trouble(page)
     photograph(page, "over_underconfidence")
