@@ -28,7 +28,7 @@ def guess_arrays(contents: Contents, choices: Choices, separate_labels: bool) ->
             f"{contents.name} holds {describe(contents)}; none looks like outputs of shape (rows, classes).",
             "Name the array with the logits or probabilities.",
         )
-    labels = choices.labels
+    labels = choices.labels or None
     if labels is None and not separate_labels:
         labels = named(contents, LABELS, part) or labels_by_shape(contents, str(outputs))
         if labels is None:

@@ -13,7 +13,7 @@ from calib.data.names import FEATURES, GROUPS, HARD, LABELS, OUTPUTS, ROW_NAMES,
 
 def guess_columns(contents: Contents, choices: Choices, separate_labels: bool) -> Choices:
     """Fill in the columns that are left to guessing; see :func:`guess_arrays`."""
-    labels = choices.labels
+    labels = choices.labels or None
     if labels is None and not separate_labels:
         labels = label_column(contents, choices.outputs)
     groups = _first(contents, GROUPS) if choices.groups is None else choices.groups

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from calib.data.class_order import match_values
 from calib.data.findings.report import Rejected, Report, count, listed
 from calib.data.formats.contents import Array
-from calib.data.limits import MAX_BYTES, Allowance
+from calib.data.limits import MAX_BYTES, MAX_CLASSES, Allowance
 from calib.numerics import Ints
 
 MISSING_TEXTS = ("", "nan", "none", "null", "NaN", "None")
@@ -49,6 +49,8 @@ def decode_labels(raw: Array, n_classes: int, column_names: Sequence[str] | None
         report.decide(label_values=(-1, 1))
         return by_value(raw, n_classes, None, name, report)
     shift = (report.choices.label_shift or 0) - one_based(present, n_classes, column_names, name, report)
+    if abs(shift) > MAX_CLASSES:
+        raise Rejected("label_shift", f"A shift of the labels by {shift:,} leaves no class.", "Choose a small one.")
     labels = whole + shift
     report.decide(label_shift=report.choices.label_shift or 0)
     outside = ~missing & ((labels < 0) | (labels >= n_classes))

@@ -41,7 +41,21 @@ SPLIT = (
     "calibrationmask",
     "mask",
 )
-ROW_NAMES = ("id", "ids", "index", "idx", "row", "rowid", "filename", "file", "path", "image", "imageid", "unnamed0")
+ROW_NAMES = (
+    "id",
+    "ids",
+    "index",
+    "idx",
+    "row",
+    "rowid",
+    "filename",
+    "file",
+    "path",
+    "image",
+    "imageid",
+    "unnamed0",
+    "indexlevel0",
+)
 HARD = ("predicted", "predictedlabel", "predlabel", "predictedclass", "predclass", "ypredclass", "argmax")
 """Columns with the predicted class instead of a score for each class."""
 

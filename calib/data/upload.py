@@ -42,9 +42,10 @@ class Upload:
 
 def read_upload(contents: Contents, labels: Contents | None, report: Report) -> Upload:
     """Outputs and labels of one part, from one file or two, with what else the file holds per row."""
+    check_names(contents, report.choices, labels)
     guess = guess_columns if contents.tabular else guess_arrays
     report.choices = guess(contents, report.choices, labels is not None)
-    if labels is not None and report.choices.labels is None:
+    if labels is not None and not report.choices.labels:
         report.decide(labels=guess_label(labels))
     choices = report.choices
     check_names(contents, choices, labels)
@@ -132,7 +133,7 @@ def guess_label(labels: Contents) -> str:
 def check_names(contents: Contents, choices: Choices, labels: Contents | None) -> None:
     """Refuse arrays and columns that were chosen but are not there, or chosen twice."""
     chosen: list[str] = []
-    for role in ("outputs", "labels", "split", "groups", "features"):
+    for role in ("outputs", "labels", "split", "groups", "features", "train_features", "train_labels"):
         if role == "labels" and labels is not None:
             check_there(labels, choices.labels)
         else:

@@ -42,7 +42,7 @@ def guess_dialect(sample: bytes, encoding: str, complete: bool, choices: Choices
     encoding : how they are encoded.
     complete : whether the sample is the whole file, so that its last line is whole too.
     """
-    text = codecs.getincrementaldecoder(encoding)("replace").decode(sample, final=complete).removeprefix("\ufeff")
+    text = decoded(sample, encoding, complete, file)
     lines = text.splitlines()
     if not complete:
         lines = lines[:-1]
@@ -52,10 +52,14 @@ def guess_dialect(sample: bytes, encoding: str, complete: bool, choices: Choices
             "no_rows", f"{file} holds no whole line of text.", "Save one row per line, with a delimiter between cells."
         )
     delimiter = choices.delimiter or guess_delimiter(lines)
-    if len(delimiter) != 1:
-        raise Rejected("delimiter", f"The delimiter {delimiter!r} is not one character.", "Choose one character.")
+    if len(delimiter) != 1 or delimiter in '"\r\n':
+        raise Rejected("delimiter", f"The delimiter {delimiter!r} is not one character.", "Choose one, such as ;")
     rows = list(csv.reader(lines, delimiter=delimiter))
     decimal = choices.decimal or guess_decimal(rows[1:] or rows, delimiter)
+    if decimal not in (".", ","):
+        raise Rejected(
+            "decimal", f"The decimal sign {decimal!r} is neither a point nor a comma.", "Choose one of them."
+        )
     header = guess_header(rows) if choices.header is None else choices.header
     width = len(rows[0]) if header else mode(map(len, rows))
     names = [name.strip() for name in rows[0]] if header else [f"column_{j}" for j in range(width)]
@@ -68,22 +72,26 @@ def guess_encoding(sample: bytes) -> str:
         return "utf-8"
     if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
-    if len(sample) > 1 and sample[1::2].count(0) > len(sample) // 6:
+    even, odd = sample[0::2].count(0), sample[1::2].count(0)
+    if not even and odd > len(sample) // 6:
         return "utf-16-le"
-    if len(sample) > 1 and sample[0::2].count(0) > len(sample) // 6:
+    if not odd and even > len(sample) // 6:
         return "utf-16-be"
     return "utf-8"
 
 
-def check_encoding(encoding: str) -> str:
-    """Refuse names that are no text encoding; some of Python's codecs unpack or transform instead."""
+def decoded(sample: bytes, encoding: str, complete: bool, file: str) -> str:
+    """The sample as text; bytes that the encoding does not know are replaced, since another may be tried."""
     try:
-        "".encode(encoding)
-    except LookupError as error:
+        "".encode(encoding)  # some of Python's codecs unpack or transform bytes; they are no text encodings
+        text = codecs.getincrementaldecoder(encoding)("replace").decode(sample, final=complete)
+    except (LookupError, UnicodeError) as error:
         raise Rejected(
-            "encoding", f"{encoding!r} is not a text encoding.", "Choose utf-8, latin-1 or utf-16."
+            "encoding",
+            f"{file} cannot be read as {encoding!r}: no text encoding, or not that of the file.",
+            "Choose utf-8, latin-1 or utf-16.",
         ) from error
-    return encoding
+    return text.removeprefix("\ufeff")
 
 
 def guess_delimiter(lines: list[str]) -> str:

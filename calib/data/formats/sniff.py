@@ -10,6 +10,7 @@ from typing import BinaryIO, Literal
 
 from calib.data.findings.report import Rejected
 from calib.data.formats.contents import reading
+from calib.data.formats.dialect import guess_encoding
 
 Format = Literal["npz", "npy", "hdf5", "parquet", "text", "gzipped text"]
 
@@ -113,7 +114,7 @@ def refuse_others(name: str, head: bytes) -> None:
     for signature, kind in OTHERS.items():
         if start.startswith(signature):
             raise Rejected("unknown_format", f"{name} is {kind}, which is not read.", SAVE_CSV)
-    wide = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or head.count(0) > len(head) // 4
+    wide = guess_encoding(head).startswith("utf-16")
     control = sum(head.count(byte) for byte in range(1, 9))
     if (0 in head and not wide) or control > len(head) // 20:
         raise Rejected(

@@ -10,7 +10,7 @@ from calib.data.choices import Choices
 from calib.data.findings.report import Rejected, count
 from calib.data.formats.columns import TableContents, check_names
 from calib.data.formats.contents import reading
-from calib.data.formats.dialect import Dialect, check_encoding, guess_dialect, guess_encoding
+from calib.data.formats.dialect import Dialect, guess_dialect, guess_encoding
 from calib.data.limits import MAX_TEXT, Allowance, check_count, megabytes
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def open_text(name: str, file: BinaryIO, gzipped: bool, allowance: Allowance, ch
         source = stream()
         sample = source.read(SAMPLE)
         complete = not source.read(1)
-    encoding = check_encoding(choices.encoding or guess_encoding(sample))
+    encoding = choices.encoding or guess_encoding(sample)
     dialect = guess_dialect(sample, encoding, complete, choices, name)
     check_count(len(dialect.names), "columns", name)
     check_names(dialect.names, name)
