@@ -27,8 +27,8 @@ class TemperatureScaling(Calibrator):
     def notes(self) -> list[str]:
         if abs(np.log(self.temperature_)) > 0.999 * self.max_log_temperature:
             return [
-                f"The temperature {self.temperature_:.3g} is at its bound: on this calibration set no finite "
-                "temperature is best. Check the labels, or use more rows."
+                f"The temperature {self.temperature_:.3g} is at its bound: the fewer mistakes a calibration set "
+                "holds, the less it can say, and this one has no best temperature. Check the labels, or use more rows."
             ]
         return []
 
@@ -37,6 +37,10 @@ class TemperatureScaling(Calibrator):
 
         rows = np.arange(len(labels))
         bound = self.max_log_temperature
+        if (logits[rows, labels] == logits.max(axis=1)).all() and (np.ptp(logits, axis=1) > 0).any():
+            # Every label is on top: the NLL falls all the way to T = 0, below float resolution long before.
+            self.temperature_ = float(np.exp(-bound))
+            return
         calls = 0
 
         def nll(log_temperature: float) -> float:

@@ -23,7 +23,7 @@ from calib.reliability import (
 from calib.ui import figures, fits
 from calib.ui.fits import ShownFit
 from calib.ui.session import session
-from calib.ui.wording import number, percent, signed
+from calib.ui.wording import brief, number, percent, signed
 
 VIEWS = ("Classic", "Logit-scaled", "Gap")
 HOW_TO_READ = (
@@ -39,6 +39,8 @@ HOW_TO_READ_GAP = (
 BINNINGS = {"equal_mass": "equal mass", "equal_width": "equal width", "kmeans": "k-means"}
 DIAGRAM_PIXELS = 245
 """Four diagrams and the menu fill a window of 1500 pixels; narrower windows take fewer in a row."""
+BENEATH_PIXELS = 115
+"""Height of the histogram beneath a square diagram."""
 
 
 @dataclass(frozen=True)
@@ -108,12 +110,18 @@ def diagrams(
     scale: Scale = "logit" if options.view == "Logit-scaled" else "linear"
     limits = common_limits(curves, scale)
     selected = None
+    width = DIAGRAM_PIXELS if len(chosen) > 1 else 2 * DIAGRAM_PIXELS
     with st.container(horizontal=True, gap="small"):
         for fit, curve in zip(chosen, curves, strict=True):
-            with st.container(width=DIAGRAM_PIXELS if len(chosen) > 1 else 2 * DIAGRAM_PIXELS):
+            with st.container(width=width):
                 _scores(fit, curve, chosen[0], curves[0], options)
                 fig = reliability_diagram(
-                    curve, fit.style, scale=scale, limits=limits, histogram=_histogram(fit, options, scale)
+                    curve,
+                    fit.style,
+                    scale=scale,
+                    limits=limits,
+                    histogram=_histogram(fit, options, scale),
+                    height=width + BENEATH_PIXELS,
                 )
                 event = figures.show(fig, f"reliability-{fit.title}", HOW_TO_READ, select=True)
                 for chosen_bin in figures.selected_bins(event):
@@ -204,9 +212,9 @@ def _scores(
 def _metric(place: DeltaGenerator, label: str, value: float, change: float | None, meaning: str) -> None:
     """A score with its change beneath; the one that others are compared with says so, so that rows align."""
     if change is None:
-        place.metric(label, number(value), delta="reference", delta_color="off", delta_arrow="off", help=meaning)
+        place.metric(label, brief(value), delta="reference", delta_color="off", delta_arrow="off", help=meaning)
     else:
-        place.metric(label, number(value), delta=signed(change), delta_color="inverse", help=meaning)
+        place.metric(label, brief(value), delta=signed(change), delta_color="inverse", help=meaning)
 
 
 def _histogram(fit: ShownFit, options: Options, scale: Scale) -> ConfidenceHistogram | None:

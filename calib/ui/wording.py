@@ -20,6 +20,12 @@ def number(value: float, digits: int = 3) -> str:
     return f"{value:,.{decimals}f}"
 
 
+def brief(value: float) -> str:
+    """Like :func:`number` with no more than four decimals, where room is short: 0.0071."""
+    text = number(value)
+    return f"{value:.4f}" if len(text) > len("0.0710") and abs(value) < 1 else text
+
+
 def percent(share: float, digits: int = 1) -> str:
     """A share as a percentage with a thin space: 96.5 %."""
     return "–" if math.isnan(share) else f"{100 * share:.{digits}f} %"

@@ -31,6 +31,13 @@ def test_scores_worse_than_none_reach_the_bound_and_say_so(overconfident):
     assert "at its bound" in fitted.notes()[0]
 
 
+def test_a_calibration_set_without_mistakes_reaches_the_other_bound_and_says_so(overconfident):
+    logits, _ = overconfident
+    fitted = calib.calibrator("temperature").fit(logits, np.argmax(logits, axis=1))
+    assert fitted.temperature_ == pytest.approx(np.exp(-5))
+    assert "at its bound" in fitted.notes()[0]
+
+
 @pytest.mark.reference
 @pytest.mark.parametrize(
     ("file", "temperature", "nll"),
