@@ -3,5 +3,16 @@
 from calib.data.choices import ArrayInfo, Choices, Inspection
 from calib.data.inspection import inspect, load
 from calib.data.predictions import DataError, Finding, Predictions
+from calib.data.unlabelled import read_outputs
 
-__all__ = ["ArrayInfo", "Choices", "DataError", "Finding", "Inspection", "Predictions", "inspect", "load"]
+__all__ = [
+    "ArrayInfo",
+    "Choices",
+    "DataError",
+    "Finding",
+    "Inspection",
+    "Predictions",
+    "inspect",
+    "load",
+    "read_outputs",
+]

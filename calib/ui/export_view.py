@@ -11,8 +11,10 @@ import pandas as pd
 import streamlit as st
 
 from calib import export
-from calib.data import inspect
+from calib.data import read_outputs
 from calib.evaluation import score_intervals
+from calib.numerics import Floats, Ints
+from calib.ui.data_view import KINDS
 from calib.ui.fits import ShownFit
 from calib.ui.session import session
 from calib.ui.wording import plural
@@ -76,7 +78,7 @@ def usage() -> None:
 
 
 def calibrate_upload(fit: ShownFit) -> None:
-    """Calibrated probabilities of the open data or of any upload with the same classes."""
+    """Calibrated probabilities of the test rows, of all rows, or of any upload with the same classes."""
     now = session()
     assert now.data is not None
     assert now.test is not None
@@ -84,37 +86,51 @@ def calibrate_upload(fit: ShownFit) -> None:
     parts = {"test rows": now.test, "all rows": now.data}
     chosen = st.segmented_control("Of", [*parts, "an upload"], default="test rows", required=True, key="export/of")
     if chosen in parts:
-        data = parts[chosen]
-        logits, labels, names = data.logits, data.labels, data.class_names
+        logits, labels = parts[chosen].logits, parts[chosen].labels
     else:
-        file = st.file_uploader("Outputs of the same model (npz, npy, csv, parquet, hdf5)", key="export/up")
-        if file is None:
+        uploaded = _upload(fit)
+        if uploaded is None:
             return
-        inspection = inspect((file.name, file))
-        for finding in inspection.findings:
-            if finding.level == "error":
-                st.error(f"{finding.message} {finding.action}", icon=":material/error:")
-        if inspection.predictions is None:
-            return
-        logits, labels, names = (inspection.predictions.logits, inspection.predictions.labels, now.data.class_names)
-    left, right = st.columns(2)
-    left.download_button(
-        "Download npz", data=lambda: _npz(fit, logits, labels), file_name="calibrated.npz", on_click="ignore",
-        icon=":material/download:", key="export/npz",
-    )  # fmt: skip
-    right.download_button(
-        "Download csv", data=lambda: _csv(fit, logits, labels, names), file_name="calibrated.csv", mime="text/csv",
-        on_click="ignore", icon=":material/download:", key="export/csv",
-    )  # fmt: skip
-    st.caption(f"{plural(len(labels), 'row')}, {plural(len(names), 'class', 'classes')}.")
+        logits, labels = uploaded, None
+    with st.container(horizontal=True):
+        st.download_button(
+            "Download npz", data=lambda: _npz(fit, logits, labels), file_name="calibrated.npz", on_click="ignore",
+            icon=":material/download:", key=f"export/npz/{chosen}",
+        )  # fmt: skip
+        st.download_button(
+            "Download csv", data=lambda: _csv(fit, logits, labels), file_name="calibrated.csv", mime="text/csv",
+            on_click="ignore", icon=":material/download:", key=f"export/csv/{chosen}",
+        )  # fmt: skip
+    st.caption(f"{plural(len(logits), 'row')}, {plural(now.data.n_classes, 'class', 'classes')}.")
 
 
-def _npz(fit: ShownFit, logits: np.ndarray, labels: np.ndarray) -> bytes:
+def _upload(fit: ShownFit) -> Floats | None:
+    """Canonical logits of an upload, made by the exported calibrator itself; labels are not needed."""
+    now = session()
+    assert now.data is not None
+    kind = KINDS[now.data.kind]
+    file = st.file_uploader(
+        f"Outputs of the same model ({kind}, without labels or with): npz, npy, csv, parquet, hdf5", key="export/upload"
+    )
+    if file is None:
+        return None
+    made = export.exported(fit.calibrator, export.describe(now.data))
+    return made.to_logits(read_outputs((file.name, file)))
+
+
+def _npz(fit: ShownFit, logits: Floats, labels: Ints | None) -> bytes:
     packed = io.BytesIO()
-    np.savez_compressed(packed, probabilities=fit.calibrator.predict_proba(logits), labels=labels)
+    arrays = {"probabilities": fit.calibrator.predict_proba(logits)}
+    if labels is not None:
+        arrays["labels"] = labels
+    np.savez_compressed(packed, allow_pickle=False, **arrays)
     return packed.getvalue()
 
 
-def _csv(fit: ShownFit, logits: np.ndarray, labels: np.ndarray, names: tuple[str, ...]) -> str:
-    probs = fit.calibrator.predict_proba(logits)
-    return pd.DataFrame(probs, columns=[f"p_{name}" for name in names]).assign(label=labels).to_csv(index=False)
+def _csv(fit: ShownFit, logits: Floats, labels: Ints | None) -> str:
+    data = session().data
+    assert data is not None
+    table = pd.DataFrame(fit.calibrator.predict_proba(logits), columns=[f"p_{name}" for name in data.class_names])
+    if labels is not None:
+        table["label"] = labels
+    return table.to_csv(index=False)
