@@ -120,7 +120,7 @@ def _upload(fit: ShownFit) -> Floats | None:
 
 def _npz(fit: ShownFit, logits: Floats, labels: Ints | None) -> bytes:
     packed = io.BytesIO()
-    arrays = {"probabilities": fit.calibrator.predict_proba(logits)}
+    arrays: dict[str, Any] = {"probabilities": fit.calibrator.predict_proba(logits)}
     if labels is not None:
         arrays["labels"] = labels
     np.savez_compressed(packed, allow_pickle=False, **arrays)
