@@ -9,7 +9,6 @@ import numpy as np
 
 from calib.base import CalibrationError, Calibrator, check_labels, check_logits
 from calib.calibrators.gpcalib import GPCalib
-from calib.gp.inputs import kernel_inputs
 from calib.numerics import Floats, Ints, softmax
 
 Space = Literal["logits", "probs"]
@@ -85,7 +84,7 @@ def latent_curve(
     labels = check_labels(labels, logits.shape)
     space, grid = calibrator.inputs, calibrator.grid()
     rows = slice(None, None, max(1, logits.size // MOST_ENTRIES))
-    entries = kernel_inputs(logits[rows], space)[0]
+    entries = calibrator.kernel_inputs(logits[rows])[0]
     data = entries.ravel()
     low, high = float(data.min()), float(data.max())
     if low == high:
@@ -99,17 +98,20 @@ def latent_curve(
     inducing = np.sort(calibrator.inducing_inputs_)
     inducing = inducing if space == "logits" else np.clip(inducing, SMALLEST_PROBABILITY, 1.0)
     edges = np.linspace(low, high, N_BINS + 1)
+    unit = calibrator.scale_ if space == "logits" else 1.0
     label = np.histogram(entries[np.arange(len(entries)), labels[rows]], edges)[0]
     return LatentCurve(
-        inputs=points,
+        inputs=points * unit,
         mean=identity + shift - offset,
         sd=_sd(calibrator, draws, points),
         identity=identity,
-        temperature=None if temperature is None else _temperature_line(points, data, temperature, space),
-        inducing_inputs=inducing,
+        temperature=None
+        if temperature is None
+        else _temperature_line(points, data, temperature / calibrator.scale_, space),
+        inducing_inputs=inducing * unit,
         inducing_mean=_prior_mean(inducing, space) + grid.interpolate(calibrator.shift_mean_, inducing) - offset,
         inducing_sd=_sd(calibrator, draws, inducing),
-        density_edges=edges,
+        density_edges=edges * unit,
         density_label=label,
         density_other=np.histogram(data, edges)[0] - label,
         space="logits" if space == "logits" else "probs",
@@ -145,7 +147,7 @@ def confidence_effect(
 
 def _per_draw(calibrator: GPCalib, logits: Floats, classes: Ints) -> Floats:
     """Mean probability of the given classes under each drawn function, shape (n_draws,)."""
-    inputs, prior = kernel_inputs(logits, calibrator.inputs)
+    inputs, prior = calibrator.kernel_inputs(logits)
     grid, rows = calibrator.grid(), np.arange(len(logits))
     return np.array(
         [softmax(prior + grid.interpolate(draw, inputs))[rows, classes].mean() for draw in calibrator.shift_draws_]

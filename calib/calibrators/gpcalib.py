@@ -18,7 +18,7 @@ from calib.base import (
     param,
 )
 from calib.gp.grid import Grid
-from calib.gp.inputs import kernel_inputs
+from calib.gp.inputs import kernel_inputs, logit_scale
 from calib.gp.prediction import add_white_noise, predict_delta, predict_draws, predict_mean, predict_monte_carlo
 from calib.numerics import Floats, Ints
 
@@ -36,7 +36,8 @@ class GPCalib(Calibrator):
     Wenger, Kjellstrom and Triebel, Non-Parametric Calibration for Classification, AISTATS 2020, sections 3
     and S2. The prior mean says that the model is calibrated already: ``mu(z) = z``, or ``mu(p) = ln p`` with the
     kernel on the probabilities. Fitting needs TensorFlow and GPflow; prediction is NumPy on a grid of a few
-    hundred nodes.
+    hundred nodes. Logits whose best temperature lies outside 0.2 to 5 are divided by it first: the paper has no
+    such step, but from there the objective does not find back.
     """
 
     n_inducing: int = param(10, low=2, high=100, help="Inducing inputs: how finely the latent function can bend.")
@@ -77,15 +78,21 @@ class GPCalib(Calibrator):
 
     def notes(self) -> list[str]:
         notes = []
-        if self.collapsed_:
+        if self.collapsed_ and self.scale_ == 1.0:
             notes.append(
-                f"The kernel variance went to 0: on this calibration set (N = {self.n_rows_}) the calibrator changes "
-                "nothing. Use more calibration rows, or temperature scaling."
+                "The kernel variance went to 0: the calibrator does nothing on this calibration set "
+                f"(N = {self.n_rows_}). Use more calibration rows, or temperature scaling."
             )
         if not self.converged_:
             notes.append(
                 f"The fit did not converge ({self.message_}); the objective is {self.objective_:.1f}. "
                 "Raise max_iter, or check the labels."
+            )
+        if self.scale_ != 1.0:
+            notes.append(
+                f"The logits are far from log-probabilities, so they were divided by {self.scale_:g} before the fit"
+                f"{', which then changed nothing more' if self.collapsed_ else ''}. "
+                "Check that they are the outputs just before the softmax."
             )
         if self.n_rows_ < self.n_rows_given_:
             notes.append(
@@ -105,8 +112,9 @@ class GPCalib(Calibrator):
         from calib.gp.tabulate import tabulate
         from calib.gp.training import fit_latent_gp
 
+        self.scale_ = logit_scale(logits, labels)
         fit = fit_latent_gp(
-            logits,
+            logits / self.scale_ if self.scale_ != 1.0 else logits,
             labels,
             space=self.inputs,
             n_inducing=self.n_inducing,
@@ -150,7 +158,7 @@ class GPCalib(Calibrator):
 
     def _predict_proba(self, logits: Floats) -> Floats:
         self.check_params()
-        inputs, prior = kernel_inputs(logits, self.inputs)
+        inputs, prior = self.kernel_inputs(logits)
         grid, shift = self.grid(), self.shift_mean_
         if self.prediction == "mean":
             return predict_mean(inputs, prior, grid, shift)
@@ -162,6 +170,10 @@ class GPCalib(Calibrator):
         if self.prediction == "delta":
             return predict_delta(inputs, prior, grid, shift, variance)
         return predict_monte_carlo(inputs, prior, grid, shift, variance, self.n_draws, self.random_state)
+
+    def kernel_inputs(self, logits: Floats) -> tuple[Floats, Floats]:
+        """What the kernel acts on, and the prior mean there; both of the logits' shape."""
+        return kernel_inputs(logits / self.scale_ if self.scale_ != 1.0 else logits, self.inputs)
 
     def grid(self) -> Grid:
         """The grid of the learned arrays, with how to interpolate on it."""

@@ -89,12 +89,15 @@ class LatentGP(gpflow.models.BayesianModel, gpflow.models.InternalDataTrainingLo
 def _rbf(likelihood: GridLikelihood, space: str, covariance: str) -> gpflow.kernels.Kernel:
     """The paper's kernel and start; the grid must resolve the lengthscale, hence its lower bound."""
     grid = likelihood.grid
-    shortest = SHORTEST * (grid.high - grid.low) if covariance == "full" else 2.0 * grid.spacing
+    width = grid.high - grid.low
+    shortest = SHORTEST * width if covariance == "full" else 2.0 * grid.spacing
+    kernel = gpflow.kernels.SquaredExponential()
     if space == "logits":
-        lengthscale = Parameter(max(10.0, 2.0 * shortest), transform=positive(lower=shortest))
-        return gpflow.kernels.SquaredExponential(1.0, lengthscale)
-    lengthscale, variance = Parameter(0.5, transform=_between(shortest, 10.0)), Parameter(1.0, transform=_between(0, 5))
-    return gpflow.kernels.SquaredExponential(variance, lengthscale)
+        kernel.lengthscales = Parameter(max(10.0, width / 10.0), transform=positive(lower=shortest))
+    else:
+        kernel.lengthscales = Parameter(0.5, transform=_between(shortest, 10.0))
+        kernel.variance = Parameter(1.0, transform=_between(0.0, 5.0))
+    return kernel
 
 
 def _between(low: float, high: float) -> bijectors.Bijector:

@@ -36,7 +36,8 @@ class GridLikelihood:
         shift : (grid,) posterior mean minus prior mean.
         variance : (grid,) marginal variance with white noise.
         """
-        growth = _growth(shift)
+        shift = _bounded(shift)
+        growth = tf.exp(shift)
         total, weighted = tf.unstack(self._sums @ tf.stack([growth, growth * variance], axis=1), axis=1)
         total = tf.maximum(total, SMALLEST_SUM)
         squared = tf.linalg.matvec(self._squares, growth * growth * variance)
@@ -53,7 +54,8 @@ class GridLikelihood:
         noise : variance of the white noise, which is independent between classes.
         features, gram : (grid, f) and (f, f) with noise-free covariance ``features @ gram @ features.T``.
         """
-        growth = _growth(shift)
+        shift = _bounded(shift)
+        growth = tf.exp(shift)
         columns = tf.concat([tf.ones_like(shift)[:, None], variance[:, None], features], axis=1)
         collected = self._sums @ (growth[:, None] * columns)
         total = tf.maximum(collected[:, 0], SMALLEST_SUM)
@@ -68,6 +70,6 @@ class GridLikelihood:
         return at_labels - tf.reduce_sum(tf.math.log(total))
 
 
-def _growth(shift: tf.Tensor) -> tf.Tensor:
+def _bounded(shift: tf.Tensor) -> tf.Tensor:
     # A line search may try absurd values; they must give a bad number, not a NaN.
-    return tf.exp(tf.clip_by_value(shift, -LARGEST_SHIFT, LARGEST_SHIFT))
+    return tf.clip_by_value(shift, -LARGEST_SHIFT, LARGEST_SHIFT)

@@ -44,7 +44,7 @@ class GridStatistics:
 def training_grid(logits: Floats, space: str) -> Grid:
     """256 nodes over the range of the inputs, 512 for few classes or a wide range."""
     low, high = (float(logits.min()), float(logits.max())) if space == "logits" else (0.0, 1.0)
-    margin = max(0.01 * (high - low), 0.5) if space == "logits" else 0.0
+    margin = 0.0 if space == "probs" else (0.01 * (high - low) or 0.5)
     wide = logits.shape[1] <= 10 or high - low > 64 or space == "probs"
     return Grid(low - margin, high + margin, 512 if wide else 256)
 

@@ -27,7 +27,8 @@ class LatentTable:
     Attributes
     ----------
     grid : the nodes and how to interpolate between them.
-    shift : (grid.size,) posterior mean minus prior mean.
+    shift : (grid.size,) posterior mean minus prior mean; like each draw up to a constant, so that its mean over
+        the calibration range is 0. The common offset is often very uncertain, and changes no probability.
     variance : (grid.size,) posterior variance without white noise.
     draws : (n_draws, grid.size) shifts of whole functions drawn from the posterior.
     """
@@ -54,6 +55,9 @@ def tabulate(
     shift = posterior.shift(smooth.nodes)
     variance = np.maximum(np.diagonal(posterior.covariance(smooth.nodes)), 0.0)
     draws = draw_shifts(posterior, smooth.nodes, n_draws, seed)
+    average = smooth.collect(np.linspace(low, high, 64)[None, :], np.full((1, 64), 1.0 / 64.0))[0][0]
+    shift -= shift @ average
+    draws -= (draws @ average)[:, None]
     finer = _finer(draws, smooth, monotone)
     if finer != smooth:
         shift, variance = smooth.interpolate(shift, finer.nodes), smooth.interpolate(variance, finer.nodes)
