@@ -20,8 +20,9 @@ from calib.ui.session import session
 from calib.ui.wording import plural
 
 USAGE = """import pickle
-calibrator = pickle.load(open("calibrator.pkl", "rb"))   # needs numpy and calib; only unpickle files you trust
-probs = calibrator.calibrate(outputs)                    # outputs: what your model writes, as uploaded here"""
+with open("calibrator.pkl", "rb") as file:    # needs numpy and calib; only unpickle files you trust
+    calibrator = pickle.load(file)
+probs = calibrator.calibrate(outputs)         # outputs: what your model writes, as uploaded here"""
 USAGE_SAFE = """from calib import runtime
 calibrator = runtime.load("calibrator.npz")              # calibrator.json beside it; nothing is unpickled
 probs = calibrator.calibrate(outputs)"""
