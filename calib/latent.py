@@ -157,15 +157,13 @@ def _per_draw(calibrator: GPCalib, logits: Floats, classes: Ints) -> Floats:
 def _centred_draws(calibrator: GPCalib, data: Floats) -> Floats:
     """Drawn shifts on the grid, each with mean zero over the data."""
     grid = calibrator.grid()
-    weights = grid.collect(data[None, :], np.full((1, data.size), 1.0 / data.size))[0][0]
+    weights = grid.stencil(data[None, :]).collect(np.full((1, data.size), 1.0 / data.size))[0]
     return calibrator.shift_draws_ - (calibrator.shift_draws_ @ weights)[:, None]
 
 
 def _sd(calibrator: GPCalib, draws: Floats, points: Floats) -> Floats:
     grid = calibrator.grid()
-    first, weights = grid.stencil(points)
-    values = sum(weight * draws[:, first + step] for step, weight in enumerate(weights))
-    return np.std(values, axis=0)
+    return np.std([grid.interpolate(draw, points) for draw in draws], axis=0)
 
 
 def _prior_mean(points: Floats, space: str) -> Floats:

@@ -9,7 +9,7 @@ from calib.gp.grid import Grid
 from calib.numerics import Floats
 
 N_FEATURES = 96
-"""Enough for an RBF kernel whose lengthscale is at least a 32nd of the range, to about 1e-10."""
+"""Enough for an RBF kernel whose lengthscale is at least a 32nd of the range, to about 1e-8."""
 
 SHORTEST = 1.0 / 32.0
 

@@ -42,60 +42,75 @@ class Grid:
 
     def window(self, low: float, high: float) -> tuple[slice, Grid]:
         """The smallest part of this grid that inputs in [low, high] touch, and where its nodes lie in it."""
-        ends, _ = self.stencil(np.array([low, high]))
+        ends = self.stencil(np.array([low, high])).first
         start, stop = int(ends[0]), int(ends[1]) + self.order + 1
         last = self.low + (stop - 1) * self.spacing
         return slice(start, stop), Grid(self.low + start * self.spacing, last, stop - start, self.order)
 
-    def stencil(self, inputs: Floats) -> tuple[Ints, list[Floats]]:
-        """First node and the ``order + 1`` weights for each input; the weights sum to one."""
-        at = np.clip((inputs - self.low) / self.spacing, 0.0, self.size - 1.0)
+    def stencil(self, inputs: Floats) -> Stencil:
+        """The nodes and weights that interpolate at ``inputs``, of any shape."""
+        at = np.clip((inputs - self.low) * (1.0 / self.spacing), 0.0, self.size - 1.0)
         before = 1 if self.order == 3 else 0
         first = np.clip(at.astype(np.int64) - before, 0, self.size - 1 - self.order)
         x = at - first
         if self.order == 1:
-            return first, [1.0 - x, x]
+            return Stencil(self.size, first, [1.0 - x, x])
         x1, x2, x3 = x - 1.0, x - 2.0, x - 3.0
         left, right = x * x1, x2 * x3
-        return first, [x1 * right / -6.0, x * right / 2.0, left * x3 / -2.0, left * x2 / 6.0]
+        return Stencil(self.size, first, [x1 * right / -6.0, x * right / 2.0, left * x3 / -2.0, left * x2 / 6.0])
 
     def interpolate(self, values: Floats, inputs: Floats) -> Floats:
-        """Values at ``inputs`` of the function known at the nodes.
+        """Values at ``inputs`` of the function known at the nodes; see :meth:`Stencil.interpolate`."""
+        return self.stencil(inputs).interpolate(values)
+
+
+@dataclass(frozen=True, eq=False)
+class Stencil:
+    """Where some inputs lie on a grid: each has ``len(weights)`` neighbouring nodes.
+
+    Attributes
+    ----------
+    size : number of nodes of the grid.
+    first : the first node of each input.
+    weights : one array of the inputs' shape for each neighbour; they sum to one.
+    """
+
+    size: int
+    first: Ints
+    weights: list[Floats]
+
+    def interpolate(self, values: Floats) -> Floats:
+        """Values at the inputs of a function known at the nodes.
 
         Parameters
         ----------
-        values : (size,) one function, or (n, size) one for each row of ``inputs``.
-        inputs : (...) any shape for one function, else (n, m).
+        values : (size,) one function, or (n, size) one for each row of (n, m) inputs.
         """
-        first, weights = self.stencil(inputs)
-        if values.ndim == 2:
-            first += (np.arange(len(values)) * self.size)[:, None]
+        first = self.first if values.ndim == 1 else self._in_rows()
         flat = values.ravel()
-        result = weights[0] * flat[first]
-        for step, weight in enumerate(weights[1:], start=1):
+        result = self.weights[0] * flat[first]
+        for step, weight in enumerate(self.weights[1:], start=1):
             result += weight * flat[first + step]
         return result
 
-    def collect(self, inputs: Floats, *masses: Floats) -> list[Floats]:
+    def collect(self, mass: Floats) -> Floats:
         """Spread each row's masses over the nodes: the transpose of :meth:`interpolate`.
 
         Parameters
         ----------
-        inputs : (n, m) where the masses lie.
-        *masses : (n, m) each.
+        mass : (n, m), as the inputs.
 
         Returns
         -------
-        One (n, size) array H per mass, with ``H @ values == (mass * interpolate(values, inputs)).sum(axis=1)``.
+        (n, size) array H with ``H @ values == (mass * interpolate(values)).sum(axis=1)``.
         """
-        n = len(inputs)
-        first, weights = self.stencil(inputs)
-        first += (np.arange(n) * self.size)[:, None]
-        cells = first.ravel()
-        collected: list[Floats] = []
-        for mass in masses:
-            flat = np.zeros(n * self.size + self.order)
-            for step, weight in enumerate(weights):
-                flat[step:] += np.bincount(cells, (mass * weight).ravel(), minlength=len(flat))[: len(flat) - step]
-            collected.append(flat[: n * self.size].reshape(n, self.size))
-        return collected
+        n = len(mass)
+        cells = self._in_rows().ravel()
+        flat = np.zeros(n * self.size + len(self.weights))
+        for step, weight in enumerate(self.weights):
+            # The first nodes of the last row end len(weights) before its end, so no shift leaves the array.
+            flat[step : step + n * self.size] += np.bincount(cells, (mass * weight).ravel(), minlength=n * self.size)
+        return flat[: n * self.size].reshape(n, self.size)
+
+    def _in_rows(self) -> Ints:
+        return self.first + (np.arange(len(self.first)) * self.size)[:, None]

@@ -60,9 +60,10 @@ def predict_draws(t: Floats, mu: Floats, grid: Grid, shift_draws: Floats) -> Flo
     nodes, window = grid.window(t.min(), t.max())
     growth = np.exp(np.clip(shift_draws[:, nodes], -LARGEST_SHIFT, LARGEST_SHIFT))
     mass = np.exp(mu - mu.max(axis=1, keepdims=True))
-    (sums,) = window.collect(t, mass)
+    stencil = window.stencil(t)
+    sums = stencil.collect(mass)
     ratio = (1.0 / (sums @ growth.T)) @ growth
-    probs = mass * window.interpolate(ratio, t)
+    probs = mass * stencil.interpolate(ratio)
     probs /= probs.sum(axis=1, keepdims=True)
     return probs
 

@@ -10,7 +10,8 @@ from calib.gp.grid import Grid
 from calib.gp.inputs import kernel_inputs
 from calib.numerics import Floats, Ints
 
-BLOCK_ENTRIES = 1_000_000
+BLOCK_ENTRIES = 100_000
+"""Numbers in a block: small enough for the processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,16 +58,17 @@ def grid_statistics(logits: Floats, labels: Ints, space: str, grid: Grid) -> Gri
     n, n_classes = logits.shape
     sums, squares = np.empty((n, grid.size)), np.empty((n, grid.size))
     label_weights, label_prior = np.zeros(grid.size), 0.0
-    step = max(1, BLOCK_ENTRIES // n_classes)
+    step = max(1, BLOCK_ENTRIES // max(n_classes, grid.size))
     for start in range(0, n, step):
         block = slice(start, start + step)
         order = np.argsort(logits[block], axis=1)
         inputs, prior = kernel_inputs(np.take_along_axis(logits[block], order, axis=1), space)
         prior = prior - prior.max(axis=1, keepdims=True)
         mass = np.exp(prior)
-        sums[block], squares[block] = grid.collect(inputs, mass, mass * mass)
+        stencil = grid.stencil(inputs)
+        sums[block], squares[block] = stencil.collect(mass), stencil.collect(mass * mass)
         label = np.argmax(order == labels[block, None], axis=1)[:, None]
         label_prior += float(np.take_along_axis(prior, label, axis=1).sum())
         at = np.take_along_axis(inputs, label, axis=1).T
-        label_weights += grid.collect(at, np.ones_like(at))[0][0]
+        label_weights += grid.stencil(at).collect(np.ones_like(at))[0]
     return GridStatistics(grid, sums, squares, label_weights, label_prior)

@@ -55,7 +55,7 @@ def tabulate(
     shift = posterior.shift(smooth.nodes)
     variance = np.maximum(np.diagonal(posterior.covariance(smooth.nodes)), 0.0)
     draws = draw_shifts(posterior, smooth.nodes, n_draws, seed)
-    average = smooth.collect(np.linspace(low, high, 64)[None, :], np.full((1, 64), 1.0 / 64.0))[0][0]
+    average = smooth.stencil(np.linspace(low, high, 64)[None, :]).collect(np.full((1, 64), 1.0 / 64.0))[0]
     shift -= shift @ average
     draws -= (draws @ average)[:, None]
     finer = _finer(draws, smooth, monotone)

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import gpflow
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from calib.gp.model import LatentGP
+from calib.gp.objective import GridLikelihood
+from calib.gp.posterior import Posterior
+from calib.gp.statistics import grid_statistics, training_grid
+from tests.conftest import simulate
+from tests.gp import naive
+
+
+def model_at(
+    posterior: Posterior, logits: np.ndarray, labels: np.ndarray, space: str, covariance: str, variational: str
+) -> LatentGP:
+    """The fast model with its parameters set to those of a posterior."""
+    likelihood = GridLikelihood(grid_statistics(logits, labels, space, training_grid(logits, space)))
+    model = LatentGP(likelihood, posterior.inducing_inputs, space, covariance, variational)
+    model.rbf.variance.assign(posterior.variance)
+    model.rbf.lengthscales.assign(posterior.lengthscale)
+    model.white.variance.assign(posterior.noise_variance)
+    model.q_mu.assign(posterior.q_mean[:, None])
+    model.q_sqrt.assign(posterior.q_sqrt[:, None] if variational == "diagonal" else posterior.q_sqrt[None])
+    return model
+
+
+@pytest.mark.parametrize("space", ["logits", "probs"])
+@pytest.mark.parametrize("covariance", ["diagonal", "full"])
+@pytest.mark.parametrize("variational", ["diagonal", "full"])
+@pytest.mark.parametrize("n_classes", [2, 10, 100])
+def test_the_grid_objective_equals_the_naive_one(space, covariance, variational, n_classes):
+    logits, labels = simulate(60, n_classes, scale=3.0)
+    low, high = (logits.min(), logits.max()) if space == "logits" else (0.0, 1.0)
+    posterior = naive.some_posterior(low, high, full=variational == "full")
+    model = model_at(posterior, logits, labels, space, covariance, variational)
+    exact = naive.objective(posterior, logits, labels, space, covariance)
+    assert float(model.maximum_log_likelihood_objective()) == pytest.approx(exact, rel=1e-4)
+
+
+def test_the_two_covariances_differ():
+    logits, labels = simulate(60, 10, scale=3.0)
+    posterior = naive.some_posterior(logits.min(), logits.max(), full=False)
+    values = [naive.objective(posterior, logits, labels, "logits", c) for c in ("diagonal", "full")]
+    assert abs(values[0] - values[1]) > 0.01 * abs(values[0])
+
+
+@pytest.mark.parametrize("covariance", ["diagonal", "full"])
+@pytest.mark.parametrize("variational", ["diagonal", "full"])
+def test_gradients_agree_with_finite_differences(covariance, variational):
+    logits, labels = simulate(60, 5, scale=3.0)
+    posterior = naive.some_posterior(logits.min(), logits.max(), full=variational == "full")
+    model = model_at(posterior, logits, labels, "logits", covariance, variational)
+    variables = model.trainable_variables
+    assert len(variables) == 6
+    with tf.GradientTape() as tape:
+        value = model.maximum_log_likelihood_objective()
+    for variable, gradient in zip(variables, tape.gradient(value, variables), strict=True):
+        start, step = variable.numpy(), 1e-5
+        along = np.random.default_rng(0).normal(size=start.shape)
+        ends = []
+        for sign in (1.0, -1.0):
+            variable.assign(start + sign * step * along)
+            ends.append(float(model.maximum_log_likelihood_objective()))
+        variable.assign(start)
+        assert np.isfinite(gradient).all()
+        assert (ends[0] - ends[1]) / (2 * step) == pytest.approx(float(np.sum(gradient * along)), rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_the_numpy_posterior_equals_gpflow(full):
+    posterior = naive.some_posterior(-12.0, 9.0, full=full)
+    m = len(posterior.inducing_inputs)
+    kernel = gpflow.kernels.SquaredExponential(posterior.variance, posterior.lengthscale) + gpflow.kernels.White(
+        posterior.noise_variance
+    )
+    reference = gpflow.models.SVGP(
+        kernel,
+        gpflow.likelihoods.Gaussian(),
+        posterior.inducing_inputs[:, None],
+        q_diag=not full,
+        q_mu=posterior.q_mean[:, None],
+        q_sqrt=posterior.q_sqrt[None] if full else posterior.q_sqrt[:, None],
+        whiten=True,
+    )
+    inputs = np.linspace(-30.0, 30.0, 101)
+    mean, variance = reference.predict_f(inputs[:, None])
+    assert reference.q_mu.shape == (m, 1)
+    assert np.abs(posterior.shift(inputs) - mean.numpy()[:, 0]).max() < 1e-6
+    marginal = np.diagonal(posterior.covariance(inputs)) + posterior.noise_variance
+    assert np.abs(marginal - variance.numpy()[:, 0]).max() < 1e-6
+    _, joint = reference.predict_f(inputs[:40, None], full_cov=True)
+    noise = posterior.noise_variance * np.eye(40)
+    assert np.abs(posterior.covariance(inputs[:40]) + noise - joint.numpy()[0]).max() < 1e-6
+
+
+def test_absurd_shifts_give_a_finite_value():
+    logits, labels = simulate(60, 5, scale=3.0)
+    posterior = naive.some_posterior(logits.min(), logits.max(), full=False)
+    model = model_at(posterior, logits, labels, "logits", "diagonal", "diagonal")
+    model.q_mu.assign(1e4 * np.ones((6, 1)))
+    assert np.isfinite(float(model.maximum_log_likelihood_objective()))

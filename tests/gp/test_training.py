@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from calib.base import FitCancelled, no_callback
+from calib.gp import training
+from calib.gp.training import fit_latent_gp, starting_inducing_inputs
+from tests.conftest import simulate
+
+OPTIONS = {
+    "space": "logits",
+    "n_inducing": 10,
+    "covariance": "diagonal",
+    "variational": "diagonal",
+    "max_iter": 1000,
+    "device": "cpu",
+    "seed": 0,
+}
+
+
+def fit(logits, labels, callback=no_callback, **changes):
+    return fit_latent_gp(logits, labels, callback=callback, **(OPTIONS | changes))
+
+
+def test_the_objective_rises_and_the_callback_sees_each_step(overconfident):
+    seen = []
+    result = fit(*overconfident, callback=lambda *step: seen.append(step))
+    assert result.converged
+    assert result.message == f"converged after {len(seen)} iterations"
+    assert (np.diff(result.objective_trace) > -1e-6).all()
+    assert [s[0] for s in seen] == list(range(1, len(seen) + 1))
+    assert {s[1] for s in seen} == {1000}
+    assert np.array_equal(result.objective_trace[1:], [s[2] for s in seen])
+
+
+def test_a_callback_that_raises_ends_the_fit(overconfident):
+    def cancel(step, total, value):
+        if step == 3:
+            raise FitCancelled
+
+    with pytest.raises(FitCancelled):
+        fit(*overconfident, callback=cancel)
+
+
+def test_too_few_iterations_are_reported(overconfident):
+    result = fit(*overconfident, max_iter=5)
+    assert not result.converged
+    assert result.message == "stopped at the limit of 5 iterations"
+
+
+def test_too_many_rows_are_subsampled_with_the_seed(monkeypatch):
+    monkeypatch.setattr(training, "MOST_ROWS", 100)
+    logits, labels = simulate(400, 4)
+    results = [fit(logits, labels, max_iter=3, seed=seed) for seed in (0, 0, 1)]
+    assert [r.n_rows for r in results] == [100, 100, 100]
+    assert results[0].objective_trace[0] == results[1].objective_trace[0] != results[2].objective_trace[0]
+
+
+@pytest.mark.parametrize("space", ["logits", "probs"])
+def test_inducing_inputs_start_at_the_data_largest_first(space):
+    logits, _ = simulate(300, 5)
+    start = starting_inducing_inputs(logits, space, 10, 0)
+    assert len(start) == 10
+    assert (np.diff(start) < 0).all()
+    low, high = (logits.min(), logits.max()) if space == "logits" else (0.0, 1.0)
+    assert low < start[-1] < start[0] < high
+    assert np.array_equal(start, starting_inducing_inputs(logits[:, ::-1], space, 10, 0))
+
+
+def test_few_distinct_values_give_few_inducing_inputs():
+    assert np.array_equal(starting_inducing_inputs(np.zeros((50, 3)), "logits", 10, 0), [0.0])
+    values = np.random.default_rng(0).choice([-1.0, 0.0, 2.0], size=(50, 3))
+    assert np.array_equal(starting_inducing_inputs(values, "logits", 10, 0), [2.0, 0.0, -1.0])
+
+
+def test_a_function_steeper_than_the_grid_is_said_so(monkeypatch, overconfident):
+    monkeypatch.setattr(training, "STEEPEST", 1e-6)
+    result = fit(*overconfident, max_iter=30)
+    assert not result.converged
+    assert "steeper" in result.message
