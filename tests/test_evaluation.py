@@ -48,6 +48,8 @@ def test_scores_are_the_metrics(sample):
         "ECE": metrics.ece(probs, labels),
         "ECE equal mass": metrics.ece(probs, labels, binning="equal_mass"),
         "debiased ECE": metrics.debiased_ece(probs, labels),
+        "class-wise ECE": metrics.classwise_ece(probs, labels),
+        "class-wise ECE above 1/K": metrics.classwise_ece(probs, labels, threshold="1/K"),
         "MCE": metrics.mce(probs, labels),
         "gap": metrics.confidence_gap(probs, labels),
         "signed gap": metrics.signed_confidence_gap(probs, labels),
@@ -68,6 +70,7 @@ def test_blocks_do_not_change_the_evaluation(sample, monkeypatch):
     for name in ("confidence", "correct", "predicted", "row_nll", "row_brier", "top5"):
         np.testing.assert_array_equal(getattr(by_blocks, name), getattr(whole, name))
     np.testing.assert_array_equal(whole.predicted, fitted.predict(logits))
+    assert scores(by_blocks) == pytest.approx(scores(whole), abs=1e-12)
 
 
 def test_ties_are_broken_by_the_ranking():
@@ -84,7 +87,8 @@ def test_confidence_only_methods_have_top_label_scores_alone(sample):
     evaluation = Evaluation.from_calibrator(fitted, logits, labels)
     assert evaluation.row_nll is None and evaluation.row_brier is None and evaluation.top5 is None
     full = scores(evaluate(softmax(logits), labels))
-    assert scores(evaluation) == {k: v for k, v in full.items() if k not in ("NLL", "Brier", "top-5 accuracy")}
+    of_all_classes = ("NLL", "Brier", "top-5 accuracy", "class-wise ECE", "class-wise ECE above 1/K")
+    assert scores(evaluation) == {k: v for k, v in full.items() if k not in of_all_classes}
     assert set(score_intervals(evaluation, n_resamples=20)) == set(scores(evaluation))
 
 
@@ -161,7 +165,9 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say(scale):
     truth = scores(evaluate(softmax(simulated(300_000, 99, scale)[0]), simulated(300_000, 99, scale)[1]))
     if scale == 1.0:
         truth |= {"ECE": 0.0, "ECE equal mass": 0.0, "debiased ECE": 0.0, "gap": 0.0, "signed gap": 0.0}
+        truth |= {"class-wise ECE": 0.0, "class-wise ECE above 1/K": 0.0}
     keys = ("NLL", "Brier", "ECE", "ECE equal mass", "debiased ECE", "gap", "signed gap", "overconfidence")
+    keys += ("class-wise ECE", "class-wise ECE above 1/K")
     held = dict.fromkeys(keys, 0)
     for seed in range(100):
         logits, labels = simulated(500, seed, scale)

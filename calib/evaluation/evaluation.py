@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from calib.base import BLOCK_ELEMENTS, CalibrationError, Calibrator, argmax_with_ties, check_labels
+from calib.evaluation.classwise import MAX_CLASSES, ClasswiseSums
 from calib.metrics.proper import PROBABILITY_FLOOR, row_scores
 from calib.metrics.top_k import label_in_top_k
 from calib.metrics.top_label import Bools, check_pair, check_probs
@@ -29,6 +30,7 @@ class Evaluation:
     row_nll, row_brier : (n,) scores of each row; None where the method gives a confidence only.
     top5 : (n,) whether the label is among the five most probable; None for such methods and up to 5 classes.
     n_clipped : rows whose label had a probability below 1e-15, which the NLL puts at 1e-15.
+    classwise : what class-wise errors need; None for methods that give a confidence only and above 10,000 classes.
     """
 
     confidence: Floats
@@ -40,6 +42,7 @@ class Evaluation:
     row_brier: Floats | None = None
     top5: Bools | None = None
     n_clipped: int = 0
+    classwise: ClasswiseSums | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -123,6 +126,7 @@ def _by_blocks(predict: Any, ranking: Floats, labels: Ints) -> Evaluation:
     predicted = np.empty(n, dtype=np.int64)
     top5 = np.empty(n, dtype=bool) if n_classes > TOP_K else None
     n_clipped = 0
+    classwise = ClasswiseSums(n, n_classes) if n_classes <= MAX_CLASSES else None
     step = max(1, BLOCK_ELEMENTS // n_classes)
     for start in range(0, n, step):
         rows = slice(start, start + step)
@@ -133,8 +137,11 @@ def _by_blocks(predict: Any, ranking: Floats, labels: Ints) -> Evaluation:
         n_clipped += int((of_label < PROBABILITY_FLOOR).sum())
         if top5 is not None:
             top5[rows] = label_in_top_k(probs, truth, TOP_K, keys)
+        if classwise is not None:
+            classwise.add(rows, probs, truth)
     _check_no_nan(brier)
-    return Evaluation(confidence, predicted == labels, predicted, labels, n_classes, nll, brier, top5, n_clipped)
+    correct = predicted == labels
+    return Evaluation(confidence, correct, predicted, labels, n_classes, nll, brier, top5, n_clipped, classwise)
 
 
 def _check_no_nan(values: Floats) -> None:

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from calib.evaluation.classwise import CLASSWISE, CLASSWISE_ABOVE, classwise_values
 from calib.evaluation.evaluation import Evaluation
 from calib.evaluation.statistics import score_values, statistics_of
 
@@ -45,6 +46,10 @@ _SCORES = (
     Score("ECE equal mass", "ECE, equal mass", "lower",
           "Mean distance of confidence from accuracy in 15 bins of equal counts."),
     Score("debiased ECE", "ECE, debiased", "lower", "ECE in bins of equal counts, less what noise alone would give."),
+    Score(CLASSWISE, "Class-wise ECE", "lower",
+          "ECE of each class's probability in 15 bins of equal width, averaged over classes."),
+    Score(CLASSWISE_ABOVE, "Class-wise ECE above 1/K", "lower",
+          "Class-wise ECE of the probabilities above 1/K, which the many near 0 would swamp."),
     Score("MCE", "MCE", "lower", "Distance of confidence from accuracy in the worst of 15 bins; noisy."),
     Score("gap", "Confidence gap", "lower", "Distance of mean confidence from accuracy; no ECE is below it."),
     Score("signed gap", "Confidence minus accuracy", "neither",
@@ -62,8 +67,9 @@ SCORES: dict[str, Score] = {score.key: score for score in _SCORES}
 def scores(evaluation: Evaluation) -> dict[str, float]:
     """Values of the scores in ``SCORES`` that the evaluation allows, by key.
 
-    NLL, Brier score and top-5 accuracy are absent where the method gives a confidence only, top-5 accuracy also
-    up to 5 classes. Overconfidence is NaN where nothing is wrong, underconfidence where nothing is right.
+    NLL, Brier score, top-5 accuracy and the class-wise errors are absent where the method gives a confidence only,
+    top-5 accuracy also up to 5 classes, class-wise errors above 10,000. Overconfidence is NaN where nothing is wrong,
+    underconfidence where nothing is right.
     """
-    values = score_values(statistics_of(evaluation).total)
+    values = score_values(statistics_of(evaluation).total) | classwise_values(evaluation.classwise)
     return {key: float(values[key]) for key in SCORES if key in values}

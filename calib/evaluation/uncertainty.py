@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.base import CalibrationError
+from calib.evaluation.classwise import CLASSWISE, CLASSWISE_ABOVE, classwise_values
 from calib.evaluation.evaluation import Evaluation
 from calib.evaluation.scores import SCORES
 from calib.evaluation.statistics import Statistics, score_values, statistics_of
@@ -15,7 +16,7 @@ from calib.numerics import Floats
 
 N_RESAMPLES = 1000
 PROPORTIONS = ("accuracy", "top-5 accuracy")
-NORMS = ("ECE", "ECE equal mass", "MCE")
+NORMS = ("ECE", "ECE equal mass", "MCE", CLASSWISE, CLASSWISE_ABOVE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +70,8 @@ def resample_scores(evaluation: Evaluation, resamples: Resamples) -> ResampledSc
         {name: resamples.resample(sums) for name, sums in grouped.plain.items()},
         {name: resamples.resample(sums) for name, sums in grouped.binned.items()},
     )
-    value = score_values(grouped.total)
-    again = score_values(drawn)
+    value = score_values(grouped.total) | classwise_values(evaluation.classwise)
+    again = score_values(drawn) | classwise_values(evaluation.classwise, resamples)
     keys = [key for key in SCORES if key in value]
     return ResampledScores(
         {key: float(value[key]) for key in keys},
@@ -97,6 +98,11 @@ def score_intervals(
     interval reaches down to where the truth may be. In simulations with 500 and 5000 rows, 95 % intervals held the
     truth in 87 to 100 % of runs for the ECE (percentile intervals: 0 % on calibrated data), 93 to 97 % for the other
     scores. The MCE is the exception: it is mostly noise, and its intervals hold the truth in 30 to 85 %.
+
+    Class-wise errors resample about 50 groups of rows. With 10 classes and 500 or 5000 rows their intervals held the
+    truth in 87 to 100 % of runs, calibrated or not, with 100 classes and 2000 or 5000 rows in all of 50. They need
+    about 20 rows per class: with 10 they held it in 70 to 94 %, with 5 in 2 to 48 %, because there the noise of the
+    estimate is far above the truth and resampling cannot show it.
     """
     resamples = Resamples(len(evaluation), n_resamples, random_state)
     return resample_scores(evaluation, resamples).intervals(level)
@@ -110,6 +116,11 @@ def paired_differences(
     random_state: int = 0,
 ) -> dict[str, Interval]:
     """Bootstrap interval of every score minus the baseline's, by key, with the same resamples for both.
+
+    Differences of class-wise errors come out too small where few rows per class put the same noise into both: their
+    intervals held the true difference in 77 to 100 % of runs with 10 classes and 28 to 98 % with 100. Read them for
+    their sign: with two methods equally good they excluded 0 in 0 to 12 % of runs, with one better never on the
+    wrong side.
 
     Raises
     ------

@@ -73,6 +73,11 @@ class Groups:
         return np.bincount(cell, weights=values, minlength=self.n_groups * n_index).reshape(self.n_groups, n_index)
 
 
+def random_groups(n: int, n_groups: int, generator: np.random.Generator) -> Groups:
+    """A random partition of n rows into groups of equal size, to one row."""
+    return Groups(generator.permutation(np.arange(n) % n_groups), n_groups)
+
+
 class Resamples:
     """Bootstrap resamples of n rows that many statistics share, so that their differences are paired.
 
@@ -89,9 +94,9 @@ class Resamples:
 
     def __init__(self, n: int, n_resamples: int = 1000, random_state: int = 0):
         generator = np.random.default_rng(random_state)
-        self.n = n
+        self.n, self.random_state = n, random_state
         n_groups = min(n, MAX_GROUPS)
-        self.groups = Groups(generator.permutation(np.arange(n) % n_groups), n_groups)
+        self.groups = random_groups(n, n_groups, generator)
         self.counts: Floats = np.empty((n_resamples, n_groups))
         for row in self.counts:
             row[:] = np.bincount(generator.integers(n_groups, size=n_groups), minlength=n_groups)
@@ -100,6 +105,16 @@ class Resamples:
         """Sums in every resample, shape (n_resamples, ...), from sums per group, shape (n_groups, ...)."""
         flat = group_sums.reshape(self.groups.n_groups, -1).astype(float)
         return (self.counts @ flat).reshape(len(self.counts), *group_sums.shape[1:])
+
+    def times_drawn(self, n_groups: int) -> Floats:
+        """How often each of a few groups is drawn, shape (n_resamples, n_groups), for sums that exist by group alone.
+
+        One draw fewer than there are groups: with as many, variances come out too small by 1 / n_groups
+        (McCarthy and Snowden 1985; Rao and Wu 1988).
+        """
+        generator = np.random.default_rng(self.random_state)
+        shares = np.full(n_groups, 1.0 / n_groups)
+        return generator.multinomial(max(1, n_groups - 1), shares, size=len(self.counts)).astype(float)
 
 
 def reflect(estimate: float, resampled: Floats, squared: bool = False) -> Floats:

@@ -13,8 +13,8 @@ from calib.ui.fits import ShownFit
 from calib.ui.session import session
 from calib.ui.wording import number
 
-TABLE = ("NLL", "Brier", "accuracy", "ECE", "ECE equal mass", "overconfidence", "underconfidence")
-MORE = ("top-5 accuracy", "debiased ECE", "MCE", "gap", "sharpness")
+TABLE = ("NLL", "Brier", "accuracy", "ECE", "ECE equal mass", "class-wise ECE", "overconfidence", "underconfidence")
+MORE = ("top-5 accuracy", "debiased ECE", "class-wise ECE above 1/K", "MCE", "gap", "sharpness")
 HOW_TO_READ = (
     "One dot per method with its 95 % bootstrap interval on the test rows; the vertical line is the raw model. "
     "Overlapping intervals do not mean that methods cannot be told apart: the table's differences are paired."

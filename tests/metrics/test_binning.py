@@ -47,6 +47,15 @@ def test_means_of_bins_are_means_of_their_rows(values, n_bins, scheme):
         assert bins.outcome[b] == pytest.approx(outcomes[rows].mean(), abs=1e-12)
 
 
+@pytest.mark.parametrize("n_bins", [1, 15, 33, 34, 100])  # few edges are counted, many searched
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_edges_belong_to_the_bin_above_them_however_many_there_are(n_bins, dtype):
+    edges = np.sort(np.concatenate([np.linspace(0.0, 1.0, n_bins), [0.3]]))
+    values = np.concatenate([edges, np.nextafter(edges, 0.0), np.nextafter(edges, 1.0), [-0.1, 1.1]]).astype(dtype)
+    expected = [sum(value >= edge for edge in edges[1:-1].tolist()) for value in values.tolist()]
+    np.testing.assert_array_equal(bin_index(values, edges), expected)
+
+
 def test_equal_width_bins_are_those_of_a_histogram(rng):
     values = np.concatenate([rng.random(500), np.linspace(0, 1, 11), [1.0, 1.0]])
     for n_bins in (1, 10, 15, 100):
