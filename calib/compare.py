@@ -105,7 +105,9 @@ def compare_evaluations(
         One row for each method and score, with the columns method, title, score, value, low, high;
         difference, difference_low, difference_high to the baseline; to_best, to_best_low, to_best_high, the
         difference to the best method of that score, with intervals that hold for all pairs of
-        methods together (Bonferroni); better ("lower", "higher", "neither"); fit_seconds, predict_seconds; note.
+        methods together (Bonferroni); beyond_chance ("better", "worse" or ""), what the difference to the
+        baseline shows by such joint intervals; better ("lower", "higher", "neither"); fit_seconds,
+        predict_seconds; note.
 
     Raises
     ------
@@ -128,6 +130,7 @@ def compare_evaluations(
     columns: dict[str, dict[str, dict[str, Interval]]] = {name: {} for name in order}
     for name, one in scored.items():
         columns[name] = {"": one.intervals(level), "difference": one.differences(scored[baseline], level)}
+        columns[name]["joint"] = one.differences(scored[baseline], joint_level)
         columns[name]["to_best"] = {}
     for key in keys:
         best = best_method({name: one.value[key] for name, one in scored.items() if key in one.value}, key)
@@ -152,6 +155,7 @@ def compare_evaluations(
                     **dict(zip(("value", "low", "high"), here[""], strict=True)),
                     **_columns("difference", here["difference"]),
                     **_columns("to_best", here["to_best"]),
+                    "beyond_chance": _beyond_chance(key, intervals.get("joint", {}).get(key, NOWHERE)),
                     "better": SCORES[key].better,
                     "fit_seconds": fit_seconds,
                     "predict_seconds": predict_seconds,
@@ -167,6 +171,12 @@ def best_method(values: Mapping[str, float], key: str) -> str | None:
     if not known or SCORES[key].better == "neither":
         return None
     return (min if SCORES[key].better == "lower" else max)(known, key=known.__getitem__)
+
+
+def _beyond_chance(key: str, difference: Interval) -> str:
+    if SCORES[key].better == "neither" or not (difference.low > 0 or difference.high < 0):
+        return ""
+    return "better" if (difference.high < 0) == (SCORES[key].better == "lower") else "worse"
 
 
 def _fit(method: Calibrator, calibration: Predictions) -> float:

@@ -10,6 +10,7 @@ from calib.compare import compare, compare_evaluations, verdict
 from calib.data.predictions import Predictions
 from calib.evaluation import SCORES, evaluate, scores
 from calib.numerics import softmax
+from tests.conftest import simulate
 
 
 def simulated(n, seed, scale=2.0):
@@ -210,3 +211,23 @@ def test_the_leader_is_seldom_wrongly_said_to_beat_equals():
         said = verdict(compare_evaluations(made), "Brier")
         false_claims += "behind" in said or "better than" in said
     assert false_claims <= 3
+
+
+def test_what_is_beyond_chance_agrees_with_the_verdict(rng):
+    # Methods that differ from the raw model by noise alone: the mark uses the verdict's joint intervals.
+    logits, labels = simulate(n=300, n_classes=3, scale=1.0)
+    evaluations = {
+        name: evaluate(softmax(logits + 0.3 * rng.normal(size=logits.shape)), labels) for name in ("identity", "a", "b")
+    }
+    table = compare_evaluations(evaluations)
+    rows = table[(table["score"] == "NLL") & (table["method"] != "identity")]
+    for row in rows.to_dict("records"):
+        beyond = row["beyond_chance"] != ""
+        single = row["difference_low"] > 0 or row["difference_high"] < 0
+        assert single or not beyond  # joint intervals are wider, so they never claim more
+    best = table[(table["score"] == "NLL") & (table["to_best"] == 0)]["method"].iloc[0]
+    raw = table[(table["score"] == "NLL") & (table["method"] == "identity")].iloc[0]
+    claimed = not raw["to_best_low"] <= 0 <= raw["to_best_high"]
+    if best != "identity":
+        mark = rows.loc[rows["method"] == best, "beyond_chance"].iloc[0]
+        assert (mark == "better") == claimed

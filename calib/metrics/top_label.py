@@ -10,6 +10,9 @@ import numpy.typing as npt
 from calib.base import CalibrationError, argmax_with_ties, check_labels
 from calib.numerics import Floats
 
+ROUNDING = 1e-4
+"""How far a probability may lie outside [0, 1]: sums in float32 and printed decimals."""
+
 Bools = npt.NDArray[np.bool_]
 
 
@@ -39,8 +42,9 @@ def top_label(probs: Any, labels: Any, ranking: Any = None) -> tuple[Floats, Boo
     array = check_probs(array)
     labels = check_labels(labels, array.shape)
     predicted = np.argmax(array, axis=1) if ranking is None else argmax_with_ties(array, np.asarray(ranking))
-    confidence = np.take_along_axis(array, predicted[:, None], axis=1)[:, 0]
-    return confidence.astype(np.float64), predicted == labels
+    confidence = np.take_along_axis(array, predicted[:, None], axis=1)[:, 0].astype(np.float64)
+    check_range(confidence)
+    return confidence, predicted == labels
 
 
 def check_pair(confidence: Floats, correct: Any) -> tuple[Floats, Bools]:
@@ -56,7 +60,18 @@ def check_pair(confidence: Floats, correct: Any) -> tuple[Floats, Bools]:
         raise CalibrationError(
             "Beside one confidence per row, give True or False for each row (was the prediction right?), not labels."
         )
+    check_range(confidence)
     return confidence.astype(np.float64, copy=False), right.astype(bool, copy=False)
+
+
+def check_range(confidence: Floats) -> None:
+    """Refuse confidences outside [0, 1], a rounding error apart: logits and percentages are no probabilities."""
+    low, high = float(confidence.min()), float(confidence.max())
+    if low < -ROUNDING or high > 1 + ROUNDING:
+        raise CalibrationError(
+            f"Confidences reach from {low:.3g} to {high:.3g}, so these are not probabilities; "
+            "take the softmax of logits, or divide percentages by 100."
+        )
 
 
 def check_probs(probs: Any) -> Floats:

@@ -69,7 +69,7 @@ def _form(inspection: Inspection) -> dict[str, Any]:
             format_func=lambda kind: (kind or "guess").replace("_", " "),
         )
         chosen["floor"] = st.number_input(
-            "Floor: what exact zeros become", 0.0, 0.1, guessed.floor, format="%.3g",
+            "Floor: what exact zeros become", 0.0, 1.0, guessed.floor, format="%.3g",
             help="Half the smallest positive probability of the upload unless you say otherwise.",
         )  # fmt: skip
     with columns[1]:

@@ -93,13 +93,14 @@ def calibrate_upload(fit: ShownFit) -> None:
         if uploaded is None:
             return
         logits, labels = uploaded, None
+    names = now.data.class_names  # a download is built outside the page's run, where there is no session
     with st.container(horizontal=True):
         st.download_button(
             "Download npz", data=lambda: _npz(fit, logits, labels), file_name="calibrated.npz", on_click="ignore",
             icon=":material/download:", key=f"export/npz/{chosen}",
         )  # fmt: skip
         st.download_button(
-            "Download csv", data=lambda: _csv(fit, logits, labels), file_name="calibrated.csv", mime="text/csv",
+            "Download csv", data=lambda: _csv(fit, logits, labels, names), file_name="calibrated.csv", mime="text/csv",
             on_click="ignore", icon=":material/download:", key=f"export/csv/{chosen}",
         )  # fmt: skip
     st.caption(f"{plural(len(logits), 'row')}, {plural(now.data.n_classes, 'class', 'classes')}.")
@@ -128,10 +129,8 @@ def _npz(fit: ShownFit, logits: Floats, labels: Ints | None) -> bytes:
     return packed.getvalue()
 
 
-def _csv(fit: ShownFit, logits: Floats, labels: Ints | None) -> str:
-    data = session().data
-    assert data is not None
-    table = pd.DataFrame(fit.calibrator.predict_proba(logits), columns=[f"p_{name}" for name in data.class_names])
+def _csv(fit: ShownFit, logits: Floats, labels: Ints | None, names: tuple[str, ...]) -> str:
+    table = pd.DataFrame(fit.calibrator.predict_proba(logits), columns=[f"p_{name}" for name in names])
     if labels is not None:
         table["label"] = labels
     return table.to_csv(index=False)

@@ -146,19 +146,23 @@ def device_description() -> str:
 
 def sidebar_status() -> None:
     """At the menu's foot: how many fits run, refreshed only while one does."""
-    if session().specs:
-        st.fragment(_status, run_every=1.0 if running() else None)()
+    now = session()
+    if not now.specs:
+        return
+    now.seen_done = sum(job.calibrator is not None for job in jobs())
+    st.fragment(_status, run_every=1.0 if running() else None)()
 
 
 def _status() -> None:
-    active = [job for job in jobs() if job.active]
-    finished = len(session().specs) - len(active)
+    # The page itself is not rerun when a fit ends: that would race with a click on the menu, and lose it.
+    now = session()
+    current = jobs()
+    active = [job for job in current if job.active]
+    done = sum(job.calibrator is not None for job in current)
     if active:
         share = sum(job.fraction for job in active) / len(active)
         st.progress(share, text=f"{len(active)} fitting · {share:.0%}")
-    else:
-        st.caption(f":material/check: {finished} fitted" if finished else "")
-    now = session()
-    if finished != now.seen_done:
-        now.seen_done = finished
+    elif done:
+        st.caption(f":material/check: {done} fitted")
+    if done > now.seen_done and st.button("Show new results", icon=":material/refresh:", key="fits/refresh"):
         st.rerun()

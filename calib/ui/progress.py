@@ -47,8 +47,11 @@ def _row(job: Job) -> None:
             st.caption(job.message)
     with action:
         if job.active:
-            st.button("Cancel", key=f"cancel/{job.key}", on_click=fits.cancel, args=(job.key,))
+            label, act = "Cancel", fits.cancel
         elif job.calibrator is not None:
-            st.button("Remove", key=f"remove/{job.key}", on_click=fits.remove, args=(job.key,))
+            label, act = "Remove", fits.remove
         else:
-            st.button("Try again", key=f"retry/{job.key}", on_click=fits.retry, args=(job.key,))
+            label, act = "Try again", fits.retry
+        if st.button(label, key=f"{label}/{job.key}"):
+            act(job.key)
+            st.rerun()  # of the whole page: whether the list refreshes itself is decided there

@@ -200,7 +200,7 @@ def _scores(
     )  # fmt: skip
     outcome = _pair(fit, options.target)
     _, low, high = ece_interval(curve, *outcome)
-    st.caption(f"ECE 95 %: {number(low)} to {number(high)}")
+    st.caption(f"{len(curve.count)} {BINNINGS[options.binning]} bins; ECE 95 %: {brief(low)} to {brief(high)}")
     if options.target is None and fit.evaluation.row_nll is not None and raw.evaluation.row_nll is not None:
         nll, raw_nll = float(fit.evaluation.row_nll.mean()), float(raw.evaluation.row_nll.mean())
         _metric(

@@ -57,7 +57,7 @@ def page(title: str) -> Iterator[None]:
         logging.getLogger("calib").exception("page %s failed", title)
         st.error(
             f"This page could not be drawn ({type(error).__name__}). Your data and fits are kept. "
-            "Reload the page; if it happens again, the log of the app has the details.",
+            "Go to another page and come back; if it happens again, the log of the app has the details.",
             icon=":material/error:",
         )
 

@@ -48,7 +48,7 @@ def confidence_sentence(evaluation: Evaluation, subject: str = "The model") -> s
     gap = signed_confidence_gap(evaluation.confidence, evaluation.correct)
     spread = float((evaluation.confidence - evaluation.correct).std()) / math.sqrt(max(1, len(evaluation.correct)))
     facts = f"it says {percent(says)} and is right {percent(right)} of the time"
-    if abs(gap) <= 2 * spread:
+    if abs(gap) <= max(2 * spread, 0.0005):
         return (
             f"{subject} is **neither over- nor underconfident on average**: {facts}, "
             f"a difference that chance explains (±{200 * spread:.1f} points)."

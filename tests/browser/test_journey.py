@@ -136,6 +136,10 @@ def test_from_upload_to_exported_calibrator(visitor: Page, tmp_path: Path) -> No
     with page.expect_download() as calibrated:
         page.get_by_role("button", name="Download npz").click()
     calibrated.value.save_as(tmp_path / "calibrated.npz")
+    with page.expect_download() as table:
+        page.get_by_role("button", name="Download csv").click()
+    table.value.save_as(tmp_path / "calibrated.csv")
+    assert sum(1 for _ in (tmp_path / "calibrated.csv").open()) == 1 + len(outputs)
     no_trouble(page)
     print(f"from upload to export: {time.monotonic() - started:.0f} s")
 
