@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib.evaluation import score_intervals
 from calib.over_under import class_confidence, theorem_one
 from calib.plots.confidence import OverUnder, confidence_densities, over_under_chart
 from calib.plots.per_class import per_class_chart
 from calib.plots.theorem import theorem_chain
 from calib.reliability import confidence_histogram
 from calib.ui import figures
-from calib.ui.fits import ShownFit
+from calib.ui.fits import ShownFit, intervals_of
 from calib.ui.session import session
 from calib.ui.wording import number
 
@@ -23,7 +22,7 @@ def over_under(chosen: list[ShownFit]) -> None:
     """Overconfidence and underconfidence of each method with their intervals."""
     rows = []
     for fit in chosen:
-        intervals = score_intervals(fit.evaluation)
+        intervals = intervals_of(fit)
         rows.append(OverUnder(fit.title, fit.style, intervals["overconfidence"], intervals["underconfidence"]))
     figures.show(
         over_under_chart(rows),

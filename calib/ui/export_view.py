@@ -12,10 +12,9 @@ import streamlit as st
 
 from calib import export
 from calib.data import read_outputs
-from calib.evaluation import score_intervals
 from calib.numerics import Floats, Ints
 from calib.ui.data_view import KINDS
-from calib.ui.fits import ShownFit
+from calib.ui.fits import ShownFit, intervals_of
 from calib.ui.session import session
 from calib.ui.wording import plural
 
@@ -60,7 +59,7 @@ def metadata_of(fit: ShownFit, raw: ShownFit) -> dict[str, Any]:
     assert now.data is not None
     assert now.calibration is not None
     assert now.test is not None
-    before, after = score_intervals(raw.evaluation), score_intervals(fit.evaluation)
+    before, after = intervals_of(raw), intervals_of(fit)
     return {
         **export.describe(now.data),
         "n_calibration": len(now.calibration),

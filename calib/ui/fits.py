@@ -11,8 +11,9 @@ from typing import Any
 import streamlit as st
 
 from calib.base import Calibrator
-from calib.evaluation import Evaluation
+from calib.evaluation import Evaluation, score_intervals
 from calib.jobs import FitQueue, FitSpec, Job
+from calib.metrics.intervals import Interval
 from calib.numerics import Floats
 from calib.plots.style import Style, method_style
 from calib.registry import METHODS, calibrator
@@ -123,6 +124,14 @@ def _judge(key: str, fitted: Calibrator) -> Evaluated:
         evaluation = Evaluation.from_calibrator(fitted, now.test.logits, now.test.labels)
         now.evaluated[key] = Evaluated(evaluation, time.perf_counter() - start)
     return now.evaluated[key]
+
+
+def intervals_of(fit: ShownFit) -> dict[str, Interval]:
+    """Bootstrap intervals of a fit's scores, computed once."""
+    kept = session().intervals
+    if fit.key not in kept:
+        kept[fit.key] = score_intervals(fit.evaluation)
+    return kept[fit.key]
 
 
 def class_probability(fit: ShownFit, target: int) -> Floats:

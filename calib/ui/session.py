@@ -12,6 +12,7 @@ import streamlit as st
 from calib.data import Choices, Inspection, Predictions
 from calib.evaluation import Evaluation
 from calib.jobs import FitSpec
+from calib.metrics.intervals import Interval
 from calib.numerics import Floats
 
 
@@ -40,6 +41,7 @@ class Session:
     specs : fits asked for, by key, in order.
     evaluated : verdicts by fit key.
     comparison : the last comparison table with the key it was made for.
+    intervals : of the scores, by fit key.
     class_probabilities : probability of one class on the test rows, by fit key and class; a few, oldest first.
     seen_done : how many fits were finished when the page was last drawn.
     """
@@ -57,6 +59,7 @@ class Session:
     specs: dict[str, FitSpec] = field(default_factory=dict)
     evaluated: dict[str, Evaluated] = field(default_factory=dict)
     comparison: tuple[tuple[str, ...], pd.DataFrame] | None = None
+    intervals: dict[str, dict[str, Interval]] = field(default_factory=dict)
     class_probabilities: dict[tuple[str, int], Floats] = field(default_factory=dict)
     seen_done: int = 0
 
@@ -80,7 +83,7 @@ class Session:
             return
         self.part, self.seed = part, seed
         self.calibration, self.test = self.data.split(part, random_state=seed)
-        self.specs, self.evaluated, self.class_probabilities = {}, {}, {}
+        self.specs, self.evaluated, self.intervals, self.class_probabilities = {}, {}, {}, {}
 
 
 SESSION = "calib_session"
