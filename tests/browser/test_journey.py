@@ -35,6 +35,19 @@ np.save(sys.argv[3], calibrator.calibrate(np.load(sys.argv[2])))
 """
 
 
+WATCH_RERUNS = """() => {
+    const app = document.querySelector('[data-testid=stApp]');
+    let begin = null;
+    window.reruns = [];
+    new MutationObserver(() => {
+        const state = app.getAttribute('data-test-script-state');
+        if (state === 'running') begin ??= performance.now();
+        else if (begin !== null) { window.reruns.push(performance.now() - begin); begin = null; }
+    }).observe(app, {attributes: true, attributeFilter: ['data-test-script-state']});
+}"""
+"""Keeps the length of every rerun, in milliseconds, as the browser sees it."""
+
+
 def go(page: Page, title: str) -> None:
     """Follow the menu to a page and wait until it is drawn."""
     page.get_by_test_id("stSidebar").get_by_role("link", name=title, exact=True).click()
@@ -89,13 +102,16 @@ def test_from_upload_to_exported_calibrator(visitor: Page, tmp_path: Path) -> No
     page.get_by_role("button", name="Fit 3 calibrators").click()
     expect(page.get_by_text("GPcalib").first).to_be_visible()
 
+    page.evaluate(WATCH_RERUNS)
     seconds = []
     for turn in range(10):
-        begin = time.monotonic()
+        page.evaluate("window.reruns = []")
         go(page, ("Over- and underconfidence", "Reliability")[turn % 2])
-        seconds.append(time.monotonic() - begin)
+        seconds.append(max(page.evaluate("window.reruns")) / 1000)
     fitting = page.get_by_test_id("stSidebar").get_by_text("fitting").count() > 0
-    print(f"\npage switches: median {median(seconds):.3f} s, slowest {max(seconds):.3f} s; a fit ran on: {fitting}")
+    print(
+        f"\nreruns of other pages: median {median(seconds):.3f} s, slowest {max(seconds):.3f} s; fit running: {fitting}"
+    )
 
     go(page, "Fit")
     expect(page.get_by_role("button", name="Remove")).to_have_count(3, timeout=120_000)
@@ -139,7 +155,7 @@ def test_from_upload_to_exported_calibrator(visitor: Page, tmp_path: Path) -> No
     with page.expect_download() as table:
         page.get_by_role("button", name="Download csv").click()
     table.value.save_as(tmp_path / "calibrated.csv")
-    assert sum(1 for _ in (tmp_path / "calibrated.csv").open()) == 1 + len(outputs)
+    assert (tmp_path / "calibrated.csv").read_text().count("\n") == 1 + len(outputs)
     no_trouble(page)
     print(f"from upload to export: {time.monotonic() - started:.0f} s")
 
