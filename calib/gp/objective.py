@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import tensorflow as tf
 
+from calib.gp.prediction import LARGEST_SHIFT
 from calib.gp.statistics import GridStatistics
 
 SMALLEST_SUM = 1e-290
-LARGEST_SHIFT = 300.0
+"""Floor of a row's normaliser; the logarithm of less is not finite."""
 
 
 class GridLikelihood:

@@ -147,6 +147,7 @@ def _maximise(model: LatentGP, max_iter: int, trace: list[float], callback: Call
         method="L-BFGS-B",
         bounds=bounds,
         callback=after_iteration,
+        tf_fun_args={"autograph": False},  # rewriting Python source costs more than the whole fit, and nothing needs it
         options={"maxiter": max_iter, "maxfun": 20 * max_iter, "ftol": 2.2e-9, "maxcor": 40},
     )
 
