@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pandas as pd
 import streamlit as st
 
@@ -10,7 +12,7 @@ from calib.evaluation import SCORES
 from calib.plots.compare import score_dots
 from calib.ui import figures
 from calib.ui.fits import ShownFit
-from calib.ui.session import session
+from calib.ui.session import keep
 from calib.ui.wording import number
 
 TABLE = ("NLL", "Brier", "accuracy", "ECE", "ECE equal mass", "class-wise ECE", "overconfidence", "underconfidence")
@@ -23,13 +25,12 @@ HOW_TO_READ = (
 
 def table_of(everything: list[ShownFit]) -> pd.DataFrame:
     """The tidy comparison of all shown fits; computed once per set of fits."""
-    now = session()
-    key = (now.split_key, *(fit.key for fit in everything))
-    if now.comparison is None or now.comparison[0] != key:
+
+    def compare() -> pd.DataFrame:
         with st.spinner("Computing intervals…"):
-            table = compare_evaluations({fit.title: fit.evaluation for fit in everything}, baseline=everything[0].title)
-        now.comparison = (key, table)
-    return now.comparison[1]
+            return compare_evaluations({fit.title: fit.evaluation for fit in everything}, baseline=everything[0].title)
+
+    return keep(("comparison", *(fit.key for fit in everything)), compare)
 
 
 def verdict_of(table: pd.DataFrame) -> str:
@@ -79,7 +80,8 @@ def dots(table: pd.DataFrame, everything: list[ShownFit]) -> None:
     columns = st.columns(2, gap="large")
     for i, key in enumerate(chosen):
         with columns[i % 2]:
-            fig = score_dots(table, key, styles, title=SCORES[key].title)
+            name = ("dots", key, *(fit.key for fit in everything))
+            fig = keep(name, partial(score_dots, table, key, styles, title=SCORES[key].title))
             figures.show(fig, f"compare-{key}", f"{SCORES[key].meaning} {HOW_TO_READ}")
 
 

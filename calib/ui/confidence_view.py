@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import plotly.graph_objects as go
 import streamlit as st
 
 from calib.over_under import class_confidence, theorem_one
@@ -11,7 +14,7 @@ from calib.plots.theorem import theorem_chain
 from calib.reliability import confidence_histogram
 from calib.ui import figures
 from calib.ui.fits import ShownFit, intervals_of
-from calib.ui.session import session
+from calib.ui.session import keep, session
 from calib.ui.wording import number
 
 DENSITY_PIXELS = 325
@@ -20,12 +23,16 @@ DENSITY_PIXELS = 325
 
 def over_under(chosen: list[ShownFit]) -> None:
     """Overconfidence and underconfidence of each method with their intervals."""
-    rows = []
-    for fit in chosen:
-        intervals = intervals_of(fit)
-        rows.append(OverUnder(fit.title, fit.style, intervals["overconfidence"], intervals["underconfidence"]))
+
+    def chart() -> go.Figure:
+        rows = []
+        for fit in chosen:
+            intervals = intervals_of(fit)
+            rows.append(OverUnder(fit.title, fit.style, intervals["overconfidence"], intervals["underconfidence"]))
+        return over_under_chart(rows)
+
     figures.show(
-        over_under_chart(rows),
+        keep(("over-under", *(fit.key for fit in chosen)), chart),
         "over-under",
         "Overconfidence is how sure a method is where it is wrong, underconfidence how doubtful it is where it is "
         "right; both with 95 % intervals. Calibrating trades one for the other: neither should be zero.",
@@ -42,13 +49,17 @@ def densities(chosen: list[ShownFit]) -> None:
     with st.container(horizontal=True, gap="medium"):
         for fit in chosen:
             with st.container(width=DENSITY_PIXELS):
-                histogram = confidence_histogram(*fit.evaluation.pair, scale=scale or "linear")
                 figures.show(
-                    confidence_densities(histogram, fit.style, title=fit.title),
+                    keep(("densities", fit.key, scale), partial(_densities, fit, scale or "linear")),
                     f"densities-{fit.title}",
                     "Upwards the confidence of right predictions, downwards that of wrong ones, each on a height "
                     "of its own. Wrong predictions at the right end are the dangerous ones.",
                 )
+
+
+def _densities(fit: ShownFit, scale: str) -> go.Figure:
+    histogram = confidence_histogram(*fit.evaluation.pair, scale=scale)
+    return confidence_densities(histogram, fit.style, title=fit.title)
 
 
 def theorem(chosen: list[ShownFit]) -> None:
@@ -58,7 +69,7 @@ def theorem(chosen: list[ShownFit]) -> None:
     )
     chains = [(fit.title, theorem_one(*fit.evaluation.pair), fit.style) for fit in chosen]
     figures.show(
-        theorem_chain(chains),
+        keep(("theorem", *(fit.key for fit in chosen)), lambda: theorem_chain(chains)),
         "theorem-1",
         "Each method's marker is the gap between over- and underconfidence, weighted by how often it is wrong and "
         "right: no calibration error can lie to the left of it (Wenger et al. 2020, theorem 1; 15 equal-width bins).",
@@ -79,8 +90,9 @@ def per_class(chosen: list[ShownFit]) -> None:
         "Method", titles, default=titles[0], required=True, key=f"confidence/class/{len(titles)}"
     )
     fit = chosen[titles.index(title or titles[0])]
+    names = now.data.class_names
     figures.show(
-        per_class_chart(now.data.class_names, class_confidence(fit.evaluation), fit.style),
+        keep(("per class", fit.key), lambda: per_class_chart(names, class_confidence(fit.evaluation), fit.style)),
         "per-class",
         "Mean confidence minus accuracy among the predictions of each class: to the right of zero the method is "
         "overconfident when it predicts that class, to the left underconfident.",

@@ -17,10 +17,9 @@ from calib.metrics.intervals import Interval
 from calib.numerics import Floats
 from calib.plots.style import Style, method_style
 from calib.registry import METHODS, calibrator
-from calib.ui.session import Evaluated, session
+from calib.ui.session import Evaluated, keep, session
 
 RAW = "raw"
-MOST_CLASS_PROBABILITIES = 32
 
 
 @dataclass(frozen=True)
@@ -128,22 +127,14 @@ def _judge(key: str, fitted: Calibrator) -> Evaluated:
 
 def intervals_of(fit: ShownFit) -> dict[str, Interval]:
     """Bootstrap intervals of a fit's scores, computed once."""
-    kept = session().intervals
-    if fit.key not in kept:
-        kept[fit.key] = score_intervals(fit.evaluation)
-    return kept[fit.key]
+    return keep(("intervals", fit.key), lambda: score_intervals(fit.evaluation))
 
 
 def class_probability(fit: ShownFit, target: int) -> Floats:
-    """Probability of one class on the test rows, kept for the last few that were looked at."""
-    now = session()
-    assert now.test is not None
-    key = (fit.key, target)
-    if key not in now.class_probabilities:
-        if len(now.class_probabilities) >= MOST_CLASS_PROBABILITIES:
-            now.class_probabilities.pop(next(iter(now.class_probabilities)))
-        now.class_probabilities[key] = fit.calibrator.predict_proba(now.test.logits)[:, target].copy()
-    return now.class_probabilities[key]
+    """Probability of one class on the test rows."""
+    test = session().test
+    assert test is not None
+    return fit.calibrator.predict_proba(test.logits)[:, target].copy()
 
 
 def device_description() -> str:

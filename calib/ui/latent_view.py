@@ -12,7 +12,7 @@ from calib.plots.latent import Space, latent_function, objective_trace
 from calib.plots.style import method_style
 from calib.ui import figures
 from calib.ui.fits import ShownFit
-from calib.ui.session import session
+from calib.ui.session import keep, session
 from calib.ui.wording import number, plural
 
 HOW_TO_READ = (
@@ -32,9 +32,13 @@ def draw(fit: ShownFit, calibrator: GPCalib, temperature: float | None) -> None:
         "Shown as", SPACES, default="latent", required=True, format_func=str.capitalize, key="latent/space",
         persist_state="session",
     )  # fmt: skip
-    curve = latent_curve(calibrator, now.calibration.logits, now.calibration.labels, temperature=temperature)
-    fig = latent_function(
-        curve, fit.style, method_style("temperature"), space=space or "latent", truth=_truth(curve), height=560
+    logits, labels = now.calibration.logits, now.calibration.labels
+    curve = keep(("latent", fit.key, temperature), lambda: latent_curve(calibrator, logits, labels, temperature))
+    fig = keep(
+        ("latent figure", fit.key, temperature, space),
+        lambda: latent_function(
+            curve, fit.style, method_style("temperature"), space=space or "latent", truth=_truth(curve), height=560
+        ),
     )
     figures.show(fig, "latent-function", HOW_TO_READ)
     with st.expander("Objective over the iterations"):
@@ -51,7 +55,8 @@ def effect(fit: ShownFit, calibrator: GPCalib) -> None:
     assert now.test is not None
     assert now.calibration is not None
     with st.container(horizontal=True, gap="large"):
-        for before, after, spread in confidence_effect(calibrator, now.test.logits):
+        logits = now.test.logits
+        for before, after, spread in keep(("effect", fit.key), lambda: confidence_effect(calibrator, logits)):
             st.metric(f"confidence {before:.2f} becomes", f"{after:.3f} ± {spread:.3f}", width="content")
     st.caption(
         f"{plural(len(calibrator.inducing_inputs_), 'inducing point')} · objective {number(calibrator.objective_, 5)} "

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from calib.metrics.intervals import Interval
 from calib.metrics.top_label import Bools
 from calib.numerics import Floats
 from calib.plots.reliability import Scale, common_limits, gap_diagram, reliability_diagram
@@ -22,7 +24,7 @@ from calib.reliability import (
 )
 from calib.ui import figures, fits
 from calib.ui.fits import ShownFit
-from calib.ui.session import session
+from calib.ui.session import keep, session
 from calib.ui.wording import brief, number, percent, signed
 
 VIEWS = ("Classic", "Logit-scaled", "Gap")
@@ -89,9 +91,24 @@ def controls(raw: ShownFit) -> Options:
 
 def curves_of(chosen: list[ShownFit], options: Options) -> list[ReliabilityCurve]:
     """One curve per method, of the confidence in the prediction or of one class's probability."""
-    return [
-        reliability_curve(*_pair(fit, options.target), n_bins=options.n_bins, binning=options.binning) for fit in chosen
-    ]
+    return [_binned(fit, options).curve for fit in chosen]
+
+
+@dataclass(frozen=True)
+class Binned:
+    """A curve with the interval of its ECE."""
+
+    curve: ReliabilityCurve
+    interval: Interval
+
+
+def _binned(fit: ShownFit, options: Options) -> Binned:
+    def compute() -> Binned:
+        confidence, outcome = _pair(fit, options.target)
+        curve = reliability_curve(confidence, outcome, n_bins=options.n_bins, binning=options.binning)
+        return Binned(curve, ece_interval(curve, confidence, outcome))
+
+    return keep(("curve", fit.key, options.binning, options.n_bins, options.target), compute)
 
 
 def _pair(fit: ShownFit, target: int | None) -> tuple[Floats, Bools]:
@@ -115,14 +132,14 @@ def diagrams(
         for fit, curve in zip(chosen, curves, strict=True):
             with st.container(width=width):
                 _scores(fit, curve, chosen[0], curves[0], options)
-                fig = reliability_diagram(
-                    curve,
-                    fit.style,
-                    scale=scale,
-                    limits=limits,
-                    histogram=_histogram(fit, options, scale),
-                    height=width + BENEATH_PIXELS,
-                )
+                histogram = _histogram(fit, options, scale)
+                fig = keep(
+                    ("diagram", fit.key, fit.style, options, scale, limits, width),
+                    partial(
+                        reliability_diagram, curve, fit.style, scale=scale, limits=limits, histogram=histogram,
+                        height=width + BENEATH_PIXELS,
+                    ),
+                )  # fmt: skip
                 event = figures.show(fig, f"reliability-{fit.title}", HOW_TO_READ, select=True)
                 for chosen_bin in figures.selected_bins(event):
                     selected = (fit, curve, chosen_bin)
@@ -198,8 +215,7 @@ def _scores(
         left, "ECE", curve.ece, None if is_first else curve.ece - raw_curve.ece,
         f"Mean gap between confidence and accuracy over {options.n_bins} bins ({BINNINGS[options.binning]}).",
     )  # fmt: skip
-    outcome = _pair(fit, options.target)
-    _, low, high = ece_interval(curve, *outcome)
+    _, low, high = _binned(fit, options).interval
     st.caption(f"{len(curve.count)} {BINNINGS[options.binning]} bins; ECE 95 %: {brief(low)} to {brief(high)}")
     if options.target is None and fit.evaluation.row_nll is not None and raw.evaluation.row_nll is not None:
         nll, raw_nll = float(fit.evaluation.row_nll.mean()), float(raw.evaluation.row_nll.mean())

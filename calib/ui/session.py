@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
-import pandas as pd
 import streamlit as st
 
 from calib.data import Choices, Inspection, Predictions
 from calib.evaluation import Evaluation
 from calib.jobs import FitSpec
-from calib.metrics.intervals import Interval
-from calib.numerics import Floats
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,7 @@ class Session:
     calibration, test : the two parts.
     specs : fits asked for, by key, in order.
     evaluated : verdicts by fit key.
-    comparison : the last comparison table with the key it was made for.
-    intervals : of the scores, by fit key.
-    class_probabilities : probability of one class on the test rows, by fit key and class; a few, oldest first.
+    kept : what pages computed from the above, by key; see :func:`keep`.
     seen_done : how many fits were finished when the page was last drawn.
     """
 
@@ -58,9 +56,7 @@ class Session:
     test: Predictions | None = None
     specs: dict[str, FitSpec] = field(default_factory=dict)
     evaluated: dict[str, Evaluated] = field(default_factory=dict)
-    comparison: tuple[tuple[str, ...], pd.DataFrame] | None = None
-    intervals: dict[str, dict[str, Interval]] = field(default_factory=dict)
-    class_probabilities: dict[tuple[str, int], Floats] = field(default_factory=dict)
+    kept: dict[Hashable, Any] = field(default_factory=dict)
     seen_done: int = 0
 
     @property
@@ -83,10 +79,12 @@ class Session:
             return
         self.part, self.seed = part, seed
         self.calibration, self.test = self.data.split(part, random_state=seed)
-        self.specs, self.evaluated, self.intervals, self.class_probabilities = {}, {}, {}, {}
+        self.specs, self.evaluated, self.kept = {}, {}, {}
 
 
 SESSION = "calib_session"
+MOST_KEPT = 100
+"""Figures, curves and tables kept for a visitor; the one unused for longest goes first."""
 
 
 def session() -> Session:
@@ -97,3 +95,19 @@ def session() -> Session:
 def open_session(opened: Session) -> None:
     """Replace what the visitor has open; finished fits of other data stay in the queue's store."""
     st.session_state[SESSION] = opened
+
+
+def keep(key: Hashable, build: Callable[[], T]) -> T:
+    """What ``build`` makes, made once per key on the open split.
+
+    A rerun draws a whole page, and building one plotly figure takes some 40 ms. The key names everything the result
+    depends on besides the data and the split, which empty the store when they change: fits by their key.
+    """
+    kept = session().kept
+    if key not in kept:
+        kept[key] = build()
+        if len(kept) > MOST_KEPT:
+            kept.pop(next(iter(kept)))
+    else:
+        kept[key] = kept.pop(key)  # to the end: used last
+    return kept[key]
