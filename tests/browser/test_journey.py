@@ -103,14 +103,18 @@ def test_from_upload_to_exported_calibrator(visitor: Page, tmp_path: Path) -> No
     expect(page.get_by_text("GPcalib").first).to_be_visible()
 
     page.evaluate(WATCH_RERUNS)
-    seconds = []
+    go(page, "Over- and underconfidence")
+    reruns = []
     for turn in range(10):
         page.evaluate("window.reruns = []")
-        go(page, ("Over- and underconfidence", "Reliability")[turn % 2])
-        seconds.append(max(page.evaluate("window.reruns")) / 1000)
+        page.get_by_test_id("stMain").get_by_text(("linear", "logit")[turn % 2], exact=True).click()
+        page.wait_for_timeout(1000)
+        settle(page)
+        # A rerun that begins and ends between two frames is never shown as running.
+        reruns.append(max(page.evaluate("window.reruns"), default=0.0) / 1000)
     fitting = page.get_by_test_id("stSidebar").get_by_text("fitting").count() > 0
     print(
-        f"\nreruns of other pages: median {median(seconds):.3f} s, slowest {max(seconds):.3f} s; fit running: {fitting}"
+        f"\nreruns of another page: median {median(reruns):.3f} s, slowest {max(reruns):.3f} s; fit running: {fitting}"
     )
 
     go(page, "Fit")
