@@ -77,11 +77,21 @@ def _form(inspection: Inspection) -> dict[str, Any]:
             "Class names, one for each column in order", "\n".join(guessed.class_names or ()), height=120
         )
         chosen["class_names"] = tuple(line.strip() for line in text.splitlines() if line.strip()) or None
+        if guessed.label_values is not None:
+            chosen["label_values"] = _label_values(guessed.label_values)
     with columns[2]:
         for name, label in SWITCHES.items():
             on = st.toggle(label, bool(getattr(guessed, name)))
             chosen[name] = on if on != bool(getattr(guessed, name)) else getattr(guessed, name)
     return chosen
+
+
+def _label_values(guessed: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The label that belongs to each column: the order of the classes, where labels are not column numbers."""
+    text = st.text_area("Label of each column, in the columns' order", "\n".join(map(str, guessed)), height=120)
+    by_text = {str(value): value for value in guessed}
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return tuple(by_text.get(line, line) for line in lines)
 
 
 def _columns(name: str, label: str, names: list[str], now: Any) -> Any:

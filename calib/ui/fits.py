@@ -138,10 +138,13 @@ def class_probability(fit: ShownFit, target: int) -> Floats:
 
 
 def device_description() -> str:
-    """Where fits run, in words; the fit itself reports the device it used."""
-    if Path("/dev/nvidia0").exists():
-        return "NVIDIA GPU"
-    return f"CPU, {os.cpu_count()} cores"
+    """Where fits run, in words: the device a finished fit reported, else what this machine has."""
+    used = [getattr(job.calibrator, "device_", None) for job in jobs()] if session().specs else []
+    reported = next((device for device in used if device), None)
+    if reported is not None:
+        return str(reported)
+    cores = f"CPU ({os.cpu_count()} cores)"
+    return f"{cores}, NVIDIA GPU present" if Path("/dev/nvidia0").exists() else cores
 
 
 def sidebar_status() -> None:
