@@ -48,4 +48,5 @@ def interpolate_monotone(points: Floats, knots: Floats, values: Floats) -> Float
     left = np.minimum(np.searchsorted(knots, points, side="right") - 1, len(knots) - 2)
     low, high = values[left], values[left + 1]
     fraction = (points - knots[left]) / (knots[left + 1] - knots[left])
-    return np.clip(low + fraction * (high - low), low, high)
+    # low + 1 * (high - low) may miss high by a rounding error.
+    return np.where(fraction == 1.0, high, np.clip(low + fraction * (high - low), low, high))

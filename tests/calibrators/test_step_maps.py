@@ -104,6 +104,11 @@ def test_interpolation_is_numpys_and_monotone_to_the_last_bit(knots, data):
         np.testing.assert_allclose(result, np.interp(points, knots, values), atol=1e-8)
 
 
+def test_interpolation_reaches_the_last_value_exactly():
+    knots, values = np.array([0.0, 1.0]), np.array([0.37258501259978277, 0.99999])
+    np.testing.assert_array_equal(interpolate_monotone(knots, knots, values), values)
+
+
 # -- histogram -----------------------------------------------------------------------------------------
 
 
