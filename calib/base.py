@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from calib.extras import missing_package
 from calib.numerics import Floats, Ints
 
 Callback = Callable[[int, int, float], None]
@@ -126,13 +127,16 @@ class Calibrator:
             raise CalibrationError(f"{type(self).__name__} takes {wanted}, but was given {sorted(extras)}.")
         if len(logits) < self.min_rows:
             raise CalibrationError(
-                f"The calibration set has {len(logits)} rows; {type(self).__name__} needs at least {self.min_rows}."
+                f"The calibration set has {len(logits)} row{'' if len(logits) == 1 else 's'}; "
+                f"{type(self).__name__} needs at least {self.min_rows}."
             )
         self.n_classes_ = int(logits.shape[1])
         try:
             self._fit(logits, labels, callback or no_callback, **extras)
-        except BaseException:
+        except BaseException as error:
             del self.n_classes_  # half a fit is none: without this it would count as fitted
+            if isinstance(error, ModuleNotFoundError):
+                raise CalibrationError(missing_package(error)) from error
             raise
         return self
 

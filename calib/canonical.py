@@ -25,6 +25,32 @@ DEFAULT_FLOOR = float(np.finfo(np.float32).tiny)
 """What an exact zero becomes where no floor is known (1.2e-38): about where float32 softmax outputs end."""
 
 
+SMALLEST = 5e-324
+"""Smallest positive double; half of it would be zero."""
+
+HARD_SHARE = 1e-3
+"""What the zeros of a row hold together where every other probability is one."""
+
+
+def zero_floor(smallest: float, n_classes: int) -> float:
+    """The probability that stands for an exact zero: half the smallest positive one of the upload.
+
+    A zero says "less often than I can tell", and the smallest positive value is what the model can tell. It is
+    capped in two cases that would otherwise turn a row around. At half of 1 / n_classes, for a coarse model of many
+    classes (few trees or neighbours): a zero never stands for more than half of what guessing gives, and a row's zeros
+    together for less than half of a one. And where every positive probability is one (hard predictions)
+    nothing tells how fine the model is; its rows then keep a confidence of about 0.999, close to what they say.
+
+    Parameters
+    ----------
+    smallest : smallest positive probability of the upload.
+    n_classes : number of classes.
+    """
+    if smallest >= 1:
+        return HARD_SHARE / n_classes
+    return max(min(smallest, 1 / n_classes) / 2, SMALLEST)
+
+
 def to_canonical(outputs: Any, kind: Kind, floor: float | None = None) -> Floats:
     """Logits of shape (n, n_classes) from a model's outputs; float32 stays float32.
 

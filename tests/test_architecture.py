@@ -19,7 +19,7 @@ PACKAGE = ROOT / "calib"
 # From the bottom up; a module imports only from its own layer and those below. A part that is not named here
 # makes test_every_part_has_a_layer fail: decide where it belongs.
 LAYERS = (
-    ("numerics",),
+    ("numerics", "extras", "quiet_start"),
     ("base",),
     ("canonical", "flat_state"),
     ("data",),
@@ -33,7 +33,7 @@ LAYERS = (
     ("bundle",),
     ("export",),
     ("compare", "jobs", "plots"),
-    ("ui", "cli_text"),
+    ("ui", "cli_text", "cli_choices"),
     ("cli",),
     ("__main__",),
 )

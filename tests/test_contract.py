@@ -293,7 +293,7 @@ def test_unusable_arrays_are_refused(name):
         (logits, labels[:-1], r"\(10,\)"),
         (logits, labels + 1, r"0\.\.2"),
         (logits, labels.astype(float), "integers"),
-        (logits[:1], labels[:1], "1 rows"),
+        (logits[:1], labels[:1], "has 1 row;"),
     ]:
         with pytest.raises(CalibrationError, match=says):
             make(name, {}).fit(bad_logits, bad_labels)

@@ -39,7 +39,7 @@ class Choices:
     drop_bad_rows : whether rows with NaN, infinite values or no valid label are left out.
     percent : whether probabilities sum to 100.
     renormalise : whether each row of probabilities is divided by its sum.
-    floor : what exact zeros become before the logarithm.
+    floor : what exact zeros become before the logarithm; guessed by :func:`calib.canonical.zero_floor`.
     delimiter, encoding, decimal, header : how a text table is written; ``header`` says whether its first line
         holds the names of the columns.
     """
@@ -68,6 +68,11 @@ class Choices:
     encoding: str | None = None
     decimal: str | None = None
     header: bool | None = None
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            if isinstance(value := getattr(self, f.name), list):
+                object.__setattr__(self, f.name, tuple(value))  # as good as a tuple, and people write them
 
     def made(self) -> dict[str, object]:
         """The choices that are not left to guessing."""

@@ -8,7 +8,18 @@ from calib.data.choices import Choices
 from calib.data.findings.report import Rejected, listed
 from calib.data.formats.contents import Contents
 from calib.data.guess_arrays import no_labels
-from calib.data.names import FEATURES, GROUPS, HARD, LABELS, OUTPUTS, ROW_NAMES, SPLIT, canonical, output_column
+from calib.data.names import (
+    FEATURES,
+    GROUPS,
+    HARD,
+    LABELS,
+    OUTPUTS,
+    ROW_NAMES,
+    SPLIT,
+    SUMMARIES,
+    canonical,
+    output_column,
+)
 
 
 def guess_columns(contents: Contents, choices: Choices, separate_labels: bool) -> Choices:
@@ -38,7 +49,11 @@ def label_column(contents: Contents, outputs: object) -> str | None:
     if named is not None:
         return named
     used = set(outputs) if isinstance(outputs, tuple) else {outputs}
-    free = [n for n in contents.names if n not in used and not has_role(n) and output_column(n) is None]
+    free = [
+        n
+        for n in contents.names
+        if n not in used and not has_role(n) and not is_summary(n) and output_column(n) is None
+    ]
     strings = [name for name in free if "string" in contents.info(name).dtype]
     if len(strings) == 1:
         return strings[0]
@@ -68,7 +83,27 @@ def output_columns(contents: Contents, taken: set[object]) -> tuple[str, ...]:
     )
     if single is not None and (len(left) < 2 or single not in left):
         return (single,)
-    return left
+    return without_summaries(contents, left)
+
+
+def without_summaries(contents: Contents, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Leave out what sums up a row beside the scores of its classes: predicted class, or confidence in it.
+
+    A column such as ``y_pred`` is no class where others carry the scores. With only one other column it may be
+    the score itself, unless it holds integers.
+    """
+    scores = tuple(name for name in names if not is_summary(name))
+    if len(scores) > 1:
+        return scores
+    floats = tuple(name for name in names if not (is_summary(name) and is_integer(contents, name)))
+    return floats or names
+
+
+def left_out(contents: Contents, choices: Choices) -> list[str]:
+    """Columns that look like predicted classes or confidences and are not used."""
+    used = {name for role in vars(choices).values() if isinstance(role, tuple) for name in role}
+    used |= {role for role in vars(choices).values() if isinstance(role, str)}
+    return [name for name in contents.names if name not in used and is_summary(name)]
 
 
 def feature_columns(contents: Contents) -> tuple[str, ...] | str:
@@ -84,6 +119,16 @@ def feature_columns(contents: Contents) -> tuple[str, ...] | str:
 def has_role(name: str) -> bool:
     """Whether a name says that the column is neither outputs nor labels."""
     return canonical(name).base in (*ROW_NAMES, *HARD, *GROUPS, *SPLIT)
+
+
+def is_summary(name: str) -> bool:
+    """Whether a name means what was predicted for the row, not the score of one class."""
+    return canonical(name).base in (*HARD, *SUMMARIES)
+
+
+def is_integer(contents: Contents, name: str) -> bool:
+    """Whether a column was read as whole numbers."""
+    return contents.info(name).dtype.startswith(("int", "uint"))
 
 
 def is_number(contents: Contents, name: str) -> bool:

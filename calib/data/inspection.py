@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
+from calib.data.check_choices import check_choices
 from calib.data.choices import ArrayInfo, Choices, Inspection
 from calib.data.findings.report import Rejected, Report
-from calib.data.formats.contents import Contents
+from calib.data.formats.contents import Contents, missing_packages
 from calib.data.formats.opening import Source, open_source
 from calib.data.limits import Allowance
 from calib.data.parts import read_given_parts, read_named_parts
@@ -38,7 +39,8 @@ def inspect(
     arrays: tuple[ArrayInfo, ...] = ()
     predictions = None
     try:
-        with ExitStack() as stack:
+        check_choices(report.choices)
+        with missing_packages(), ExitStack() as stack:
             allowance = Allowance()
             files: list[Contents | None] = []
             for given in (source, labels, test, test_labels):

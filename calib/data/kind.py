@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.data.blocks import row_blocks
-from calib.data.findings.report import Rejected, Report, count
+from calib.data.findings.report import Rejected, Report, count, verb
 from calib.data.formats.contents import Array
 from calib.data.predictions import Kind
 from calib.numerics import Floats
@@ -163,15 +163,24 @@ def sums_to_one(outputs: Floats, low: float, high: float, name: str, report: Rep
     """Why values between zero and one are probabilities; refuse them where most rows do not sum to one."""
     if report.choices.renormalise:
         return f"values reach from {low:.3g} to {high:.3g}, and each row was divided by its sum"
-    off = np.abs(outputs.sum(axis=1, dtype=np.float64) - 1)
+    total = outputs.sum(axis=1, dtype=np.float64)
+    off = np.abs(total - 1)
     tolerance = max(ROUNDING, outputs.shape[1] * float(np.finfo(outputs.dtype).eps))
     n_off = int((off > tolerance).sum())
     if n_off == 0:
         return f"values reach from {low:.3g} to {high:.3g} and every row sums to one (within {off.max():.1g})"
     message = (
-        f"{count(n_off, 'row')} of {len(off):,} in {name} lie between 0 and 1 but do not sum to one (by up to "
-        f"{off.max():.3g})"
+        f"{count(n_off, 'row')} of {len(off):,} in {name} {verb(n_off, 'lies', 'lie')} between 0 and 1 but "
+        f"{verb(n_off, 'does', 'do')} not sum to one (by up to {off.max():.3g})"
     )
+    if total.min() <= 0:
+        n_empty = int((total <= 0).sum())
+        raise Rejected(
+            "sums",
+            f"{message}, and {count(n_empty, 'row')} {verb(n_empty, 'sums', 'sum')} to zero, unlike probabilities.",
+            "Read the values as logits.",
+            kind="logits",
+        )
     if n_off > len(off) / 2 and np.median(off) > 0.05:
         raise Rejected(
             "sums",

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.data.class_order import match_values
-from calib.data.findings.report import Rejected, Report, count, listed
+from calib.data.findings.report import Rejected, Report, count, listed, verb
 from calib.data.formats.contents import Array
 from calib.data.limits import MAX_BYTES, MAX_CLASSES, Allowance
 from calib.numerics import Ints
@@ -114,9 +114,11 @@ def by_value(raw: Array, n_classes: int, column_names: Sequence[str] | None, nam
             "Choose the columns with one score for each class, or another column of labels.",
         )
     if unknown and not report.choices.drop_bad_rows:
+        n_unknown = int((labels < 0).sum())
         raise Rejected(
             "labels_unmatched",
-            f"{count(int((labels < 0).sum()), 'label')} in {name} belong to no column ({listed(unknown)}).",
+            f"{count(n_unknown, 'label')} in {name} {verb(n_unknown, 'belongs', 'belong')} to no column "
+            f"({listed(unknown)}).",
             "Leave these rows out, or name the label of each column.",
             drop_bad_rows=True,
         )
@@ -176,11 +178,11 @@ def outside_range(labels: Ints, outside: npt.NDArray[np.bool_], n_classes: int, 
     """Say which labels belong to no column, and offer what mends it."""
     n, wrong = int(outside.sum()), np.unique(labels[outside])
     values = np.unique(labels)
-    where = f"{count(n, 'row')} of {len(labels):,} in {name}"
+    where = f"{count(n, 'row')} of {len(labels):,} in {name} {verb(n, 'has', 'have')}"
     if 0 < len(values) <= n_classes and len(values) == n_classes and n > 0.05 * len(labels):
         return Rejected(
             "label_too_large" if wrong[-1] >= n_classes else "label_negative",
-            f"{where} have a label outside 0..{n_classes - 1} ({listed(wrong)}), but there are as many different "
+            f"{where} a label outside 0..{n_classes - 1} ({listed(wrong)}), but there are as many different "
             f"labels as columns ({n_classes}).",
             "Take them in ascending order as the columns.",
             label_values=tuple(values.tolist()),
@@ -188,13 +190,13 @@ def outside_range(labels: Ints, outside: npt.NDArray[np.bool_], n_classes: int, 
     if wrong[0] < 0:
         return Rejected(
             "label_negative",
-            f"{where} have a negative label ({listed(wrong)}); it usually marks rows without a label.",
+            f"{where} a negative label ({listed(wrong)}); it usually marks rows without a label.",
             "Leave these rows out.",
             drop_bad_rows=True,
         )
     return Rejected(
         "label_too_large",
-        f"{where} have a label above {n_classes - 1} ({listed(wrong)}), but the outputs have {n_classes} columns. "
+        f"{where} a label above {n_classes - 1} ({listed(wrong)}), but the outputs have {n_classes} columns. "
         "Labels that count from one, or outputs of another model, usually cause it.",
         "Leave these rows out, or choose other outputs.",
         drop_bad_rows=True,

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from calib.canonical import zero_floor
 from calib.data.blocks import row_blocks
-from calib.data.findings.report import Rejected, Report, count
+from calib.data.findings.report import Report, count, verb
 from calib.data.predictions import Kind
 from calib.numerics import Floats
-
-SMALLEST = 5e-324
-"""Smallest positive double, where half of a smaller one would be zero."""
 
 
 def to_logits(outputs: Floats, kind: Kind, name: str, report: Report) -> tuple[Floats, float | None]:
@@ -23,7 +21,7 @@ def to_logits(outputs: Floats, kind: Kind, name: str, report: Report) -> tuple[F
     Returns
     -------
     logits : (n, n_classes); log-odds s are stored as (0, s), a probability p as (log(1 - p), log p).
-    floor : half the smallest positive probability, or what was chosen; None if there was no zero.
+    floor : as guessed by :func:`calib.canonical.zero_floor`, or what was chosen; None if there was no zero.
     """
     if kind == "binary_log_odds":
         return np.concatenate([np.zeros_like(outputs), outputs], axis=1), None
@@ -49,8 +47,8 @@ def log_in_place(probs: Floats, name: str, report: Report) -> tuple[Floats, floa
             n_rows += int((~positive).any(axis=1).sum())
     floor = None
     if n_zero:
-        floor = choose_floor(max(smallest / 2, SMALLEST), report)
-        tell(n_zero, n_negative, n_rows, len(probs), floor, smallest, name, report)
+        floor, reason = choose_floor(smallest, probs.shape[1], report)
+        tell(n_zero, n_negative, n_rows, len(probs), floor, reason, name, report)
     for rows in row_blocks(probs.shape):
         block = probs[rows]
         zero = block <= 0 if n_zero else None
@@ -68,29 +66,36 @@ def finite_in_place(log_probs: Floats, name: str, report: Report) -> tuple[Float
     if not n_zero:
         return log_probs, None
     lowest = float(np.min(log_probs, where=~zero, initial=0.0))
-    floor = choose_floor(max(float(np.exp(lowest)) / 2, SMALLEST), report)
-    tell(n_zero, 0, int(zero.any(axis=1).sum()), len(log_probs), floor, float(np.exp(lowest)), name, report)
+    floor, reason = choose_floor(float(np.exp(lowest)), log_probs.shape[1], report)
+    tell(n_zero, 0, int(zero.any(axis=1).sum()), len(log_probs), floor, reason, name, report)
     log_probs[zero] = np.log(floor)
     return log_probs, floor
 
 
-def choose_floor(guess: float, report: Report) -> float:
-    """The floor that was chosen, or the guess."""
-    floor = guess if report.choices.floor is None else float(report.choices.floor)
-    if not 0 < floor < 1:
-        raise Rejected("floor", f"The floor {floor:g} is not a probability between 0 and 1.", "Choose a small one.")
+def choose_floor(smallest: float, n_classes: int, report: Report) -> tuple[float, str]:
+    """The floor that was chosen, or the guess; and where it comes from, for a sentence."""
+    if report.choices.floor is not None:
+        return float(report.choices.floor), "as chosen"
+    floor = zero_floor(smallest, n_classes)
     report.decide(floor=floor)
-    return floor
+    if smallest >= 1:
+        return floor, "no other probability is below one, so that rows keep a confidence near one"
+    if smallest > 1 / n_classes:
+        return (
+            floor,
+            f"half of 1/{n_classes}; half the smallest positive value, {smallest:.2g}, would be too much",
+        )
+    return floor, f"half the smallest positive value, {smallest:.2g}"
 
 
 def tell(
-    n_zero: int, n_negative: int, n_rows: int, n: int, floor: float, smallest: float, name: str, report: Report
+    n_zero: int, n_negative: int, n_rows: int, n: int, floor: float, reason: str, name: str, report: Report
 ) -> None:
     """Say how many zeros there were and what they became."""
     below = f" ({n_negative:,} of them a little below zero)" if n_negative else ""
     report.info(
         "zeros",
-        f"{count(n_zero, 'value')} in {count(n_rows, 'row')} of {n:,} of {name} are exactly zero{below}; the "
-        f"logarithm would be infinite, so zeros became {floor:.2g} (the smallest positive value is {smallest:.2g}).",
+        f"{count(n_zero, 'value')} in {count(n_rows, 'row')} of {n:,} of {name} {verb(n_zero, 'is', 'are')} exactly "
+        f"zero{below}; the logarithm would be infinite, so zeros became {floor:.2g} ({reason}).",
         "Save logits instead of probabilities, or choose another floor.",
     )

@@ -56,8 +56,14 @@ ROW_NAMES = (
     "unnamed0",
     "indexlevel0",
 )
-HARD = ("predicted", "predictedlabel", "predlabel", "predictedclass", "predclass", "ypredclass", "argmax")
+HARD = (
+    *("predicted", "predictedlabel", "predlabel", "predictedclass", "predclass", "ypredclass", "ypredlabel", "argmax"),
+    *("predictedlabels", "predlabels", "predictedclasses", "predclasses"),
+)
 """Columns with the predicted class instead of a score for each class."""
+
+SUMMARIES = ("ypred", "yhat", "prediction", "predictions", "pred", "preds", "confidence", "confidences", "conf")
+"""Names of outputs that, as one column beside the scores of the classes, hold the predicted class or its confidence."""
 
 
 class Name(NamedTuple):

@@ -61,7 +61,18 @@ def read_given_parts(
     for finding in other.findings:
         report.add(finding)
     report.decide(test_outputs=other.choices.outputs, test_labels=other.choices.labels)
-    return join(calibration, test, report)
+    outputs_name, labels_name = calibration.outputs_name, calibration.labels_name
+    name_files(calibration, first)
+    name_files(test, second)
+    return replace(join(calibration, test, report), outputs_name=outputs_name, labels_name=labels_name)
+
+
+def name_files(upload: Upload, contents: Contents) -> None:
+    """Call arrays by their file too, since both parts may use the same names."""
+    if upload.outputs_name != contents.name:
+        upload.outputs_name += f" of {contents.name}"
+    if upload.labels_name in contents.names:
+        upload.labels_name += f" of {contents.name}"
 
 
 def same_name(contents: Contents, name: Any) -> Any:

@@ -54,7 +54,7 @@ class Predictions:
     labels : (n,) integers in [0, n_classes).
     class_names : one name per column.
     kind : what the upload held.
-    floor : what exact zeros became before the logarithm (half the smallest positive probability); None if
+    floor : what exact zeros became before the logarithm (see :func:`calib.canonical.zero_floor`); None if
         there was none.
     sha256 : hash of the canonical content, the key of every cache and fit.
     name : how pages call the data set.

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.data.predictions import DataError, Finding
+from calib.extras import missing_package
 from calib.numerics import Ints
 
 Rows = tuple[Ints, Ints]
@@ -73,7 +74,10 @@ def stratified_rows(labels: Ints, size: int, random_state: int) -> Rows:
     row goes to either part at random. Where a part is smaller than the number of strata, no frequencies can be
     kept, and rows are drawn without regard to labels.
     """
-    from sklearn.model_selection import train_test_split
+    try:
+        from sklearn.model_selection import train_test_split
+    except ModuleNotFoundError as error:
+        raise DataError([Finding("error", "missing_package", missing_package(error))]) from error
 
     n = len(labels)
     rows = np.arange(n)

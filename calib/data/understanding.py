@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from calib.data.findings.agreement import check_agreement, predicted_classes
 from calib.data.findings.quality import check_classes, check_constant, check_row_count, check_saturation
-from calib.data.findings.report import Rejected, Report, count
+from calib.data.findings.report import Rejected, Report, count, verb
 from calib.data.fingerprint import fingerprint
 from calib.data.kind import bad_rows, decide_kind, refuse_single_column, wording
 from calib.data.labels import decode_labels
@@ -61,8 +61,8 @@ def understand(upload: Upload, name: str, report: Report) -> Predictions:
     check_row_count(len(labels), report)
     check_classes(labels, class_names, report)
     check_constant(upload.outputs, what, report)
-    if kind in ("probabilities", "binary_probability"):
-        check_saturation(upload.outputs, predicted, labels, what, report)
+    if kind not in ("logits", "binary_log_odds"):
+        check_saturation(upload.outputs, kind, predicted, labels, what, report)
     logits, floor = to_logits(upload.outputs, kind, what, report)
     report.info(
         "understood",
@@ -97,10 +97,11 @@ def pair_rows(upload: Upload, report: Report) -> None:
 
 def missing_labels(bad: npt.NDArray[np.bool_], name: str, report: Report) -> npt.NDArray[np.bool_]:
     """Refuse rows without a label, unless it was chosen to leave them out."""
-    if bad.any() and not report.choices.drop_bad_rows:
+    n_bad = int(bad.sum())
+    if n_bad and not report.choices.drop_bad_rows:
         raise Rejected(
             "labels_missing",
-            f"{count(int(bad.sum()), 'row')} of {len(bad):,} in {name} have no label.",
+            f"{count(n_bad, 'row')} of {len(bad):,} in {name} {verb(n_bad, 'has', 'have')} no label.",
             "Leave these rows out.",
             drop_bad_rows=True,
         )
@@ -126,7 +127,11 @@ def renormalise(outputs: Floats, name: str) -> None:
     total = outputs.sum(axis=1, keepdims=True)
     if outputs.shape[1] == 1 or not (total > 0).all():
         raise Rejected(
-            "sums", f"The rows of {name} cannot be divided by their sums, some of which are not positive.", "Undo it."
+            "sums",
+            f"The rows of {name} cannot be divided by their sums, some of which are not positive.",
+            "Read the values as logits.",
+            renormalise=False,
+            kind="binary_log_odds" if outputs.shape[1] == 1 else "logits",
         )
     outputs /= total
 

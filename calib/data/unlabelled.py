@@ -5,8 +5,10 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import replace
 
+from calib.data.check_choices import check_choices
 from calib.data.choices import Choices
 from calib.data.findings.report import Rejected, Report
+from calib.data.formats.contents import missing_packages
 from calib.data.formats.opening import Source, open_source
 from calib.data.guess_arrays import guess_arrays
 from calib.data.guess_columns import guess_columns, label_column
@@ -36,7 +38,8 @@ def read_outputs(source: Source, choices: Choices | None = None) -> Floats:
     """
     report = Report(choices or Choices())
     try:
-        with ExitStack() as stack:
+        check_choices(report.choices)
+        with missing_packages(), ExitStack() as stack:
             contents = open_source(source, Allowance(), report, stack)
             report.decide(**contents.format_choices)
             # As if the labels had a file of their own: nothing in this one need be labels.

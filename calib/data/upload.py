@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from calib.data.choices import Choices
-from calib.data.findings.report import Rejected, Report, listed
+from calib.data.findings.report import Rejected, Report, listed, verb
 from calib.data.formats.contents import Array, Contents
 from calib.data.guess_arrays import class_names_array, guess_arrays, named
-from calib.data.guess_columns import guess_columns
+from calib.data.guess_columns import guess_columns, left_out
 from calib.data.names import LABELS, output_column
 from calib.data.shape import as_floats, rows_by_classes
 from calib.numerics import Floats
@@ -49,6 +49,13 @@ def read_upload(contents: Contents, labels: Contents | None, report: Report) -> 
         report.decide(labels=guess_label(labels))
     choices = report.choices
     check_names(contents, choices, labels)
+    beside = left_out(contents, choices) if contents.tabular else []
+    if beside:
+        report.info(
+            "left_out",
+            f"{listed(beside)} of {contents.name} {verb(len(beside), 'is', 'are')} named like predictions as a whole, "
+            "not like the score of one class: left out.",
+        )
     upload = read_part(contents, labels, choices.outputs, choices.labels, report)
     for role in ("groups", "features", "split"):
         read_rows(upload, contents, role, getattr(choices, role), report)

@@ -158,7 +158,8 @@ WORTH_A_LOOK = [
     ("few rows", lambda m: m.both(m.logits[:50], m.labels[:50]), "few_rows", "only 50 rows"),
     ("two rows", lambda m: m.both(m.logits[:2], m.labels[:2]), "few_rows", "only 2 rows"),
     ("one class", lambda m: m.both(labels=m.labels * 0), "one_class", "All 300 rows"),
-    ("absent class", lambda m: m.both(labels=m.labels % 3), "absent_classes", "1 class of 4"),
+    ("absent class", lambda m: m.both(labels=m.labels % 3), "absent_classes", "1 class of 4 never occurs among"),
+    ("absent classes", lambda m: m.both(labels=m.labels % 2), "absent_classes", "2 classes of 4 never occur among"),
     ("rare class", lambda m: m.both(labels=np.r_[[3] * 4, m.labels[4:] % 3]), "few_per_class", "(3: 4)"),
     ("constant", lambda m: m.both(np.ones((300, 4)) * 2), "constant", "All 300 rows"),
     ("shuffled", lambda m: m.both(labels=np.roll(m.labels, 100)), "labels_shuffled", "no better than chance"),
@@ -188,6 +189,17 @@ def test_is_worth_a_look(make, build, code, fragment):
     finding = next(f for f in data.findings if f.code == code)
     assert finding.level == "warning" and finding.action
     assert fragment in finding.message, finding.message
+
+
+@pytest.mark.parametrize("build", [lambda m: np.zeros((300, 4)), lambda m: np.r_[np.zeros((1, 4)), m.probs[1:] / 2]])
+def test_rows_that_sum_to_zero_are_read_as_logits_in_one_click(make, build):
+    """To divide them by their sums, as for other rows between 0 and 1, would only lead to the next error."""
+    path = make.both(build(make))
+    error = inspect(path).findings[0]
+    assert (error.code, error.fix) == ("sums", {"kind": "logits"})
+    np.testing.assert_array_equal(load(path, **error.fix).logits, build(make))
+    again = inspect(path, choices=Choices(kind="probabilities", renormalise=True)).findings[0]
+    assert load(path, **again.fix).kind == "logits"
 
 
 @pytest.mark.parametrize(

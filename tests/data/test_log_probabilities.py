@@ -6,9 +6,11 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from scipy.special import expit, log_expit, log_softmax
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import expit, log_expit, log_softmax, softmax
 
-from calib.canonical import Kind, to_canonical
+from calib.canonical import Kind, to_canonical, zero_floor
 from calib.data import Choices, inspect, load
 
 
@@ -57,6 +59,44 @@ def test_a_floor_exists_even_below_the_smallest_number(make, dtype):
     data = load(make.npz(probs=probs, labels=make.labels % 3))
     assert 0 < data.floor <= np.finfo(dtype).smallest_subnormal
     assert np.isfinite(data.logits).all() and (data.logits[:, 0] <= data.logits[:, 1]).all()
+
+
+@pytest.mark.parametrize(("trees", "n_classes"), [(100, 10), (10, 10), (5, 4), (2, 2)])
+def test_shares_of_votes_keep_half_the_smallest_share(trees, n_classes):
+    """The contract for every ordinary upload: a forest of 100 trees has the floor 0.005."""
+    assert zero_floor(1 / trees, n_classes) == 0.5 / trees
+
+
+@given(st.floats(1e-300, 1), st.integers(2, 1000))
+def test_zeros_never_turn_a_row_around(smallest, n_classes):
+    floor = zero_floor(smallest, n_classes)
+    assert 0 < floor <= smallest / 2, "a zero stays below what the model calls possible"
+    assert n_classes * floor <= 0.5 * (1 + 1e-12), "all zeros together stay below half of a one"
+
+
+@pytest.mark.parametrize("kind", ["probabilities", "log_probabilities", "binary_probability"])
+def test_predicted_classes_stay_as_sure_as_they_were(make, kind):
+    """One-hot rows: half the smallest positive value would be 0.5, which says that the model doubts."""
+    one_hot = np.eye(4)[make.labels]
+    with np.errstate(divide="ignore"):
+        outputs = {
+            "probabilities": one_hot,
+            "log_probabilities": np.log(one_hot),
+            "binary_probability": one_hot[:, :1],
+        }[kind]
+    labels = 1 - make.binary if kind == "binary_probability" else make.labels
+    data = load(make.npz(probs=outputs, labels=labels), kind=kind)
+    assert softmax(data.logits, axis=1).max(axis=1) == pytest.approx(0.999, abs=1e-3)
+    finding = next(f for f in data.findings if f.code == "hard_predictions")
+    assert finding.level == "warning" and "carry no confidence" in finding.message
+    assert "near one" in next(f.message for f in data.findings if f.code == "zeros")
+
+
+def test_coarse_votes_on_many_classes_say_why_the_floor_is_lower(make):
+    votes = np.repeat(np.eye(20)[np.arange(300) % 20] / 2, 1, axis=0) + np.eye(20)[(np.arange(300) + 1) % 20] / 2
+    data = load(make.npz(probs=votes, labels=np.arange(300) % 20))
+    assert data.floor == 0.5 / 20
+    assert "half of 1/20" in next(f.message for f in data.findings if f.code == "zeros")
 
 
 def test_values_rounded_below_zero_count_as_zeros(make):

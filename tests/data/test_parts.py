@@ -94,7 +94,9 @@ def test_labels_of_another_length(make):
 
 def test_parts_with_other_columns_are_refused(make):
     second = make.npz("b.npz", logits=make.logits[:, :3], labels=make.labels % 3)
-    assert inspect(make.both(), test=second).findings[0].code == "columns_differ"
+    error = inspect(make.both(), test=second).findings[0]
+    assert error.code == "columns_differ"
+    assert error.message == "logits of outputs.npz has 4 columns but logits of b.npz has 3."
 
 
 @pytest.mark.parametrize("words", [("cal", "test"), ("val", "test"), ("train", "test"), (1, 0), (True, False)])

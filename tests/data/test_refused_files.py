@@ -175,6 +175,23 @@ def test_a_pickle_comes_with_three_lines_that_convert_it(make):
     assert '"cifar.joblib"' in program and '"cifar.npz"' in program
 
 
+@pytest.mark.parametrize("name", ["saved.pkl", "saved.npz", "saved.pkl.gz", 'a"b.pkl'])
+@pytest.mark.parametrize("form", ["dict", "pair"])
+def test_the_three_lines_do_convert(make, name, form, monkeypatch):
+    arrays = {"logits": make.logits, "labels": make.labels}
+    content = pickle.dumps(arrays if form == "dict" else tuple(arrays.values()))
+    path = make.file(name, gzip.compress(content) if name.endswith(".gz") else content)
+    before = path.read_bytes()
+    program = inspect(path).findings[0].action.partition("\n")[2]
+    monkeypatch.chdir(make.folder)
+    exec(program, {})
+    assert path.read_bytes() == before, "the only copy of the data must not be overwritten"
+    (converted,) = [other for other in make.folder.glob("*.npz") if other != path]
+    data = load(converted)
+    np.testing.assert_array_equal(data.logits, make.logits)
+    np.testing.assert_array_equal(data.labels, make.labels)
+
+
 def test_nothing_is_unpickled(make, monkeypatch):
     """A payload that would announce itself is never run, wherever it hides."""
 

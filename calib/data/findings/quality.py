@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from calib.canonical import Kind
 from calib.data.blocks import row_blocks
-from calib.data.findings.report import Report, count, listed
+from calib.data.findings.report import Report, count, listed, verb
 from calib.numerics import Floats, Ints
 
 FEW_ROWS = 200
@@ -19,7 +20,7 @@ def check_row_count(n: int, report: Report) -> None:
     if n < FEW_ROWS:
         report.warn(
             "few_rows",
-            f"There {'is' if n == 1 else 'are'} only {count(n, 'row')}; calibration errors measured on fewer than "
+            f"There {verb(n, 'is', 'are')} only {count(n, 'row')}; calibration errors measured on fewer than "
             f"{FEW_ROWS} are mostly chance.",
             "Add more labelled rows if you can, and trust the intervals rather than the numbers.",
         )
@@ -40,15 +41,16 @@ def check_classes(labels: Ints, class_names: tuple[str, ...], report: Report) ->
     if absent.size:
         report.warn(
             "absent_classes",
-            f"{count(absent.size, 'class')} of {len(class_names):,} never occur among the labels "
-            f"({listed(class_names[k] for k in absent)}); they stay as columns.",
+            f"{count(absent.size, 'class')} of {len(class_names):,} never {verb(absent.size, 'occurs', 'occur')} "
+            f"among the labels ({listed(class_names[k] for k in absent)}); "
+            f"{verb(absent.size, 'it stays as a column', 'they stay as columns')}.",
             "Methods that share one map among classes are not affected.",
         )
     if few.size:
         report.warn(
             "few_per_class",
-            f"{count(few.size, 'class')} of {len(class_names):,} have fewer than {FEW_PER_CLASS} rows "
-            f"({listed(f'{class_names[k]}: {counts[k]}' for k in few)}).",
+            f"{count(few.size, 'class')} of {len(class_names):,} {verb(few.size, 'has', 'have')} fewer than "
+            f"{FEW_PER_CLASS} rows ({listed(f'{class_names[k]}: {counts[k]}' for k in few)}).",
             "Prefer methods that share one map among classes.",
         )
 
@@ -63,24 +65,30 @@ def check_constant(outputs: Floats, name: str, report: Report) -> None:
         )
 
 
-def check_saturation(probs: Floats, predicted: Ints, labels: Ints, name: str, report: Report) -> None:
-    """Probabilities of exactly one have lost their order, and cost without bound where they are wrong."""
-    top = probs.max(axis=1)
-    if probs.shape[1] == 1:
-        top = np.maximum(top, 1 - probs[:, 0])
-    full = top == 1
+def check_saturation(outputs: Floats, kind: Kind, predicted: Ints, labels: Ints, name: str, report: Report) -> None:
+    """Probabilities of exactly one have lost their order, and cost without bound where they are wrong.
+
+    Parameters
+    ----------
+    outputs : (n, k) values of a kind that is not logits.
+    """
+    zero, one = (-np.inf, 0.0) if kind == "log_probabilities" else (0.0, 1.0)
+    full = outputs.max(axis=1) == one
+    if kind == "binary_probability":
+        full |= outputs[:, 0] == zero
     n, wrong = int(full.sum()), int((full & (predicted != labels)).sum())
-    if n == len(full) and np.count_nonzero(probs) <= len(full):
+    if n == len(full) and np.count_nonzero(outputs != zero) <= len(full):
         report.warn(
             "hard_predictions",
-            f"Every probability of {name} is exactly 0 or 1: predicted classes, which carry no confidence.",
+            f"Every probability of {name} is exactly 0 or 1: predicted classes, which carry no confidence; "
+            "all that can be learned from them is how often they are right.",
             "Save the logits, or predict_proba instead of predict.",
         )
-    elif n:
+    elif n and kind != "log_probabilities":
         note = report.warn if n > 0.01 * len(full) else report.info
         note(
             "saturated",
-            f"{count(n, 'row')} of {len(full):,} in {name} hold exactly 1.0, rounded to {probs.dtype}; "
-            f"they can no longer be told apart, and {wrong:,} of them {'is' if wrong == 1 else 'are'} wrong.",
+            f"{count(n, 'row')} of {len(full):,} in {name} {verb(n, 'holds', 'hold')} exactly 1.0, rounded to "
+            f"{outputs.dtype}; such rows can no longer be told apart, and {wrong:,} {verb(wrong, 'is', 'are')} wrong.",
             "Save logits instead of probabilities where you can.",
         )

@@ -15,7 +15,7 @@ _ORDER = {"error": 0, "warning": 1, "info": 2}
 class Rejected(Exception):
     """A rung that the upload cannot pass; carries the one finding that says why."""
 
-    def __init__(self, code: str, message: str, action: str, **fix: Any):
+    def __init__(self, code: str, message: str, action: str = "", **fix: Any):
         super().__init__(message)
         self.finding = Finding("error", code, message, action, fix)
 
@@ -54,6 +54,11 @@ def count(n: int, noun: str) -> str:
     if n == 1:
         return f"1 {noun}"
     return f"{n:,} {noun}es" if noun.endswith("s") else f"{n:,} {noun}s"
+
+
+def verb(n: int, singular: str, plural: str) -> str:
+    """The verb that goes with :func:`count`."""
+    return singular if n == 1 else plural
 
 
 def listed(names: Iterable[Any], most: int = 6) -> str:

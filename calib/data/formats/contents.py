@@ -13,6 +13,7 @@ import numpy.typing as npt
 from calib.data.choices import ArrayInfo
 from calib.data.findings.report import Rejected
 from calib.data.limits import Allowance
+from calib.extras import missing_package
 
 Array = npt.NDArray[Any]
 
@@ -64,7 +65,7 @@ def reading(what: str) -> Iterator[None]:
     """
     try:
         yield
-    except Rejected:
+    except (Rejected, ModuleNotFoundError):
         raise
     except MemoryError as error:
         raise Rejected("too_large", f"There is not enough memory to read {what}.", "Save fewer rows.") from error
@@ -75,6 +76,15 @@ def reading(what: str) -> Iterator[None]:
             f"{what} cannot be read ({reason}). It is probably cut off or damaged.",
             "Copy or download the file again, or save it anew.",
         ) from error
+
+
+@contextmanager
+def missing_packages() -> Iterator[None]:
+    """Turn a package that is not installed into a finding; NumPy alone is enough to predict, not to read tables."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise Rejected("missing_package", missing_package(error)) from error
 
 
 def text_array(values: list[str], what: str, allowance: Allowance) -> Array:

@@ -48,7 +48,7 @@ def open_file(source: Source, stack: ExitStack) -> tuple[str, BinaryIO]:
         raise Rejected(
             "missing",
             f"{path.name or path} cannot be opened ({error.strerror or error}).",
-            "Check the path; an array inside a file is chosen with Choices.",
+            "Check the path; to name an array inside a file, give its name as the outputs or the labels.",
         ) from error
 
 

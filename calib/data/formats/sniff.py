@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import json
 import zipfile
 from pathlib import PurePath
 from typing import BinaryIO, Literal
@@ -82,25 +83,34 @@ def refuse_texts(name: str, head: bytes) -> None:
         )
 
 
-def refuse_pickles(name: str, head: bytes) -> None:
-    """Refuse pickles, which run code when they are opened; joblib packs them with zlib."""
+def refuse_pickles(name: str, head: bytes, inner: str = "") -> None:
+    """Refuse pickles, which run code when they are opened; joblib packs them with zlib.
+
+    Parameters
+    ----------
+    inner : name without the ending of a packer, if there is one.
+    """
     packed = head[:2] in (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
     binary = head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05")
-    if packed or binary or PurePath(name).suffix.lower() in PICKLE_ENDINGS:
+    if packed or binary or PurePath(inner or name).suffix.lower() in PICKLE_ENDINGS:
         raise pickled(name)
 
 
 def pickled(name: str) -> Rejected:
-    """Refuse a pickle and give the three lines that convert it at home."""
+    """Refuse a pickle and give the three lines that convert it at home, whether it holds a dict or a pair."""
     path = PurePath(name)
-    stem, ending = path.stem or "outputs", path.suffix.lower()
+    ending = path.suffix.lower()
+    source = json.dumps(name, ensure_ascii=False)
+    target = json.dumps(f"{path.stem or 'outputs'}{'_arrays' if ending == '.npz' else ''}.npz", ensure_ascii=False)
     if ending in (".pt", ".pth", ".ckpt"):
-        lines = f'import torch, numpy\nlogits, labels = torch.load("{name}", map_location="cpu")\n'
-        save = f'numpy.savez("{stem}.npz", logits=logits.numpy(), labels=labels.numpy())'
+        module, opened = "torch", f'torch.load({source}, map_location="cpu")'
+    elif ending == ".joblib":
+        module, opened = "joblib", f"joblib.load({source})"
     else:
-        opener = "joblib.load" if ending == ".joblib" else "pandas.read_pickle"
-        lines = f'import {opener.partition(".")[0]}, numpy\nlogits, labels = {opener}("{name}")\n'
-        save = f'numpy.savez("{stem}.npz", logits=logits, labels=labels)'
+        module, opened = "pandas", f"pandas.read_pickle({source})"
+    lines = f"import {module}, numpy\nsaved = {opened}\n"
+    named = 'saved if hasattr(saved, "keys") else zip(("logits", "labels"), saved)'
+    save = f"numpy.savez({target}, **dict({named}))"
     return Rejected(
         "pickle",
         f"{name} is a Python pickle, which can run any code when it is opened, so it is never opened here.",
@@ -155,7 +165,7 @@ def sniff_gzip(name: str, file: BinaryIO) -> Format:
         raise Rejected(
             "zip", f"{name} is packed with gzip around a format that packs itself.", f"Run `gunzip {name}` first."
         )
-    refuse_pickles(inner, head)
+    refuse_pickles(name, head, inner)
     refuse_others(inner, head)
     return "gzipped text"
 

@@ -7,7 +7,7 @@ import gzip
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from calib.data.choices import Choices
-from calib.data.findings.report import Rejected, count
+from calib.data.findings.report import Rejected, count, verb
 from calib.data.formats.columns import TableContents, check_names
 from calib.data.formats.contents import reading
 from calib.data.formats.dialect import Dialect, guess_dialect, guess_encoding
@@ -121,9 +121,9 @@ def parse(source: BinaryIO, dialect: Dialect, name: str, drop_bad_rows: bool) ->
         first = ragged[0]
         raise Rejected(
             "ragged",
-            f"{count(counted[0], 'line')} of {name} have another number of cells than the {len(dialect.names)} "
-            f"columns; the first is line {first.number:,} with {first.actual_columns}. A comma inside a name or a "
-            "file that was cut off usually causes it.",
+            f"{count(counted[0], 'line')} of {name} {verb(counted[0], 'has', 'have')} another number of cells "
+            f"than the {len(dialect.names)} columns; the first is line {first.number:,} with {first.actual_columns}. "
+            "A comma inside a name or a file that was cut off usually causes it.",
             "Leave these lines out, or put names with commas in quotes.",
             drop_bad_rows=True,
         )
