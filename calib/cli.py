@@ -8,16 +8,21 @@ from __future__ import annotations
 
 import argparse
 import ast
+import os
 import sys
-from collections.abc import Sequence
-from dataclasses import fields
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
 
 from calib import cli_text as text
 from calib.base import CalibrationError, Calibrator
-from calib.data import Choices, DataError, Predictions, inspect, load
+from calib.cli_choices import parse_choice
+from calib.data import Choices, DataError, Predictions, inspect, load, read_outputs
+from calib.extras import missing_package
 from calib.registry import METHODS, calibrator, presets
+
+FORMATS = "npz, npy, csv, tsv, parquet or hdf5"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,6 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(text.findings(error.findings), file=sys.stderr)
     except (CalibrationError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
+    except ModuleNotFoundError as error:
+        print(f"error: {missing_package(error)}", file=sys.stderr)
     return 1
 
 
@@ -73,10 +80,17 @@ def _compare(given: argparse.Namespace) -> int:
 
 
 def _apply(given: argparse.Namespace) -> int:
-    from calib import predict_file
+    from calib import predict_file, runtime
 
-    command = [str(given.file), "--calibrator", str(given.calibrator), "--out", str(given.out)]
-    return predict_file.main([*command, "--key", given.key] if given.key else command)
+    exported = runtime.load(given.calibrator)
+    if given.file.suffix.lower() == ".csv" and not given.read and find_spec("pyarrow") is None:
+        outputs = predict_file.read_outputs(given.file)  # an installation for prediction has NumPy alone
+    else:
+        outputs = read_outputs(given.file, Choices(**{"outputs": given.key, **dict(given.read)}))
+    logits = exported.to_logits(outputs)
+    predict_file.write_probabilities(given.out, exported, logits)
+    print(f"Wrote {len(logits):,} rows of calibrated probabilities to {given.out}.")
+    return 0
 
 
 def _load(given: argparse.Namespace) -> Predictions:
@@ -91,7 +105,10 @@ def _split(data: Predictions, given: argparse.Namespace) -> tuple[Predictions, P
     """Calibration and test part; the test part is None where all rows are for calibration."""
     if given.calibration == "all":
         return data, None
-    return data.split(given.calibration, random_state=given.seed)
+    calibration, test = data.split(given.calibration, random_state=given.seed)
+    if len(calibration) < 2:
+        raise CalibrationError("The calibration set has 1 row, from which nothing can be learned; give more of them.")
+    return calibration, test
 
 
 def _made(given: argparse.Namespace, name: str, params: dict[str, Any]) -> Calibrator:
@@ -138,32 +155,40 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--method", required=True, choices=list(METHODS), metavar="NAME", help=methods)
     command.add_argument("--set", action="append", default=[], type=_assignment, metavar="NAME=VALUE",
                          help="a parameter of the method; may be repeated")  # fmt: skip
-    command.add_argument("--out", required=True, type=Path, help="calibrator.pkl, .npz (with .json) or .zip to write")
+    command.add_argument("--out", required=True, type=_target(".pkl", ".npz", ".zip"),
+                         help="calibrator.pkl, .npz (with .json) or .zip to write")  # fmt: skip
     _split_options(command)
 
     command = _data_command(commands, "compare", _compare, "fit several methods and score them on held-out rows")
     command.add_argument("--methods", default="fast", help="all, fast (default), papers, or names with commas between")
-    command.add_argument("--csv", type=Path, help="file for the whole table")
+    command.add_argument("--csv", type=_target(), help="file for the whole table")
     _split_options(command)
 
     command = commands.add_parser("apply", help="calibrate new outputs with a saved calibrator")
     command.set_defaults(run=_apply)
     command.add_argument("calibrator", type=Path, help=".pkl (only one you trust), .npz or .zip")
-    command.add_argument("file", type=Path, help="outputs as .npy, .npz or .csv; labels are not needed")
-    command.add_argument("--key", help="name of the array in an .npz")
-    command.add_argument("--out", type=Path, default=Path("calibrated.npz"), help=".npz, .npy or .csv to write")
+    command.add_argument("file", type=Path, help=f"a model's outputs: {FORMATS}; labels are not needed")
+    command.add_argument("--key", help="name of the array with the outputs; the same as --read outputs=NAME")
+    _read_option(command)
+    command.add_argument("--out", type=_target(".npz", ".npy", ".csv"), default=Path("calibrated.npz"),
+                         help=".npz, .npy or .csv to write")  # fmt: skip
     return parser
 
 
 def _data_command(commands: Any, name: str, run: Any, help: str) -> argparse.ArgumentParser:
     command: argparse.ArgumentParser = commands.add_parser(name, help=help, description=help)
     command.set_defaults(run=run, error=command.error)
-    command.add_argument("file", type=Path, help="a model's outputs with labels: npz, npy, csv, tsv, parquet or hdf5")
+    command.add_argument("file", type=Path, help=f"a model's outputs with labels: {FORMATS}")
     command.add_argument("--labels", type=Path, help="the labels, where they have their own file")
     command.add_argument("--test", type=Path, help="a second file to test on; the first is then for calibration")
-    command.add_argument("--read", action="append", default=[], type=_choice, metavar="NAME=VALUE",
-                         help="how to read the file where the guess is wrong, such as kind=logits")  # fmt: skip
+    _read_option(command)
     return command
+
+
+def _read_option(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--read", action="append", default=[], type=parse_choice, metavar="NAME=VALUE",
+                         help="how to read the file where the guess is wrong, such as kind=logits, labels=y or "
+                         "outputs=p_0,p_1; may be repeated")  # fmt: skip
 
 
 def _split_options(command: argparse.ArgumentParser) -> None:
@@ -184,12 +209,20 @@ def _assignment(given: str) -> tuple[str, Any]:
         return name.strip(), value
 
 
-def _choice(given: str) -> tuple[str, Any]:
-    name, value = _assignment(given)
-    known = [field.name for field in fields(Choices)]
-    if name not in known:
-        raise argparse.ArgumentTypeError(f"{name!r} is not one of {', '.join(known)}")
-    return name, value
+def _target(*endings: str) -> Callable[[str], Path]:
+    """A type of files to write, which looks before the work starts whether they can be written."""
+
+    def checked(given: str) -> Path:
+        path = Path(given)
+        if endings and path.suffix.lower() not in endings:
+            raise argparse.ArgumentTypeError(f"{path.name!r} does not end in {' or '.join(endings)}")
+        if not path.parent.is_dir():
+            raise argparse.ArgumentTypeError(f"there is no folder {str(path.parent)!r} to write {path.name!r} to")
+        if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+            raise argparse.ArgumentTypeError(f"{str(path)!r} cannot be written")
+        return path
+
+    return checked
 
 
 def _part(given: str) -> float | int | str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from calib.base import Calibrator, Callback
+from calib.cli_choices import written
 from calib.data import Finding, Inspection, Predictions
 from calib.evaluation import SCORES, Evaluation, score_intervals
 from calib.registry import calibrator
@@ -39,7 +40,7 @@ def findings(found: Iterable[Finding]) -> str:
         if finding.action:
             lines.append(f"  -> {finding.action}")
         if finding.fix:
-            lines.append("  -> " + " ".join(f"--read {name}={value}" for name, value in finding.fix.items()))
+            lines.append(f"  -> {written(finding.fix)}")
     return "\n".join(lines)
 
 

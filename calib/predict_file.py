@@ -2,8 +2,9 @@
 
     python predict.py outputs.npy --out calibrated.npz
 
-Reads ``.npy``, ``.npz`` (the one array of fitting shape, or ``--key``) and ``.csv`` (a header is allowed, a
-column of labels is left out). Writes ``.npz`` (probabilities, predicted, confidence), ``.npy`` or ``.csv``.
+Reads ``.npy``, ``.npz`` (the one array of fitting shape, or ``--key``) and ``.csv`` (a header is allowed;
+columns of labels, predicted classes and row numbers are left out by their names). Writes ``.npz`` (probabilities,
+predicted, confidence), ``.npy`` or ``.csv``.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from calib import runtime
 from calib.base import CalibrationError
 from calib.numerics import Floats
 
-_LABELS = {"label", "labels", "y", "target", "ground_truth", "class"}
+_NOT_OUTPUTS = {"label", "labels", "y", "y_true", "target", "ground_truth", "class", "id", "index", "y_pred", ""}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,7 +55,11 @@ def read_outputs(path: Path, key: str | None = None) -> Floats:
         if suffix == ".npy":
             return loaded
         with loaded:
+            if key and key not in loaded.files:
+                raise CalibrationError(f"{path.name} has no array {key!r}; it holds {', '.join(loaded.files)}.")
             return loaded[key or _only_key(path, {name: loaded[name] for name in loaded.files})]
+    except CalibrationError:
+        raise
     except (ValueError, EOFError, KeyError) as error:
         raise CalibrationError(f"{path.name} could not be read: {error}") from None
 
@@ -93,9 +98,8 @@ def _read_csv(path: Path) -> Floats:
         header: list[str] = []
     except ValueError:
         header, rows = rows[0], rows[1:]
-    kept = (
-        [i for i, name in enumerate(header) if name.strip().lower() not in _LABELS] if header else range(len(rows[0]))
-    )
+    columns = header or [f"column {i}" for i in range(len(rows[0]))]
+    kept = [i for i, name in enumerate(columns) if name.strip().lower() not in _NOT_OUTPUTS]
     try:
         return np.array([[float(row[i]) for i in kept] for row in rows]).reshape(len(rows), len(kept))
     except (ValueError, IndexError) as error:

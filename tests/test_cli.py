@@ -117,6 +117,12 @@ def test_set_reaches_the_method(file, tmp_path):
         (["compare", "FILE", "--methods", "temperature,nothing"], "no calibrator 'nothing'"),
         (["compare", "FILE", "--calibration", "all"], "leaves none"),
         (["inspect", "FILE", "--read", "colour=red"], "not one of"),
+        (["inspect", "FILE", "--read", "kind=potato"], "one of logits"),
+        (["fit", "FILE", "--method", "temperature", "--out", "a.xyz"], "'a.xyz' does not end in .pkl"),
+        (["fit", "FILE", "--method", "temperature", "--out", "nowhere/a.pkl"], "there is no folder 'nowhere'"),
+        (["compare", "FILE", "--csv", "nowhere/a.csv"], "there is no folder 'nowhere'"),
+        (["apply", "a.pkl", "FILE", "--out", "nowhere/a.npz"], "there is no folder 'nowhere'"),
+        (["apply", "a.pkl", "FILE", "--out", "a.parquet"], "does not end in .npz or .npy or .csv"),
     ],
 )
 def test_a_wrong_command_is_two(file, arguments, said, capsys):
@@ -162,23 +168,26 @@ def test_compare_presets(file, capsys):
         assert calib.METHODS[name].title in out
 
 
-def test_apply_calibrates_outputs_without_labels(file, tmp_path, overconfident, capsys):
-    saved, outputs, out = tmp_path / "calibrator.pkl", tmp_path / "new.npy", tmp_path / "calibrated.npz"
-    run("fit", file, "--method", "temperature", "--out", saved)
-    np.save(outputs, overconfident[0][:7])
-    assert run("apply", saved, outputs, "--out", out) == 0
-    with np.load(out) as written:
-        np.testing.assert_array_equal(written["probabilities"], runtime.load(saved).predict_proba(overconfident[0][:7]))
+def test_the_files_to_write_are_looked_at_before_the_fit(file, capsys, monkeypatch):
+    def fail(*arguments, **options):
+        raise AssertionError("the file was read")
+
+    monkeypatch.setattr("calib.cli.load", fail)
+    with pytest.raises(SystemExit):
+        run("fit", file, "--method", "temperature", "--out", file.parent)
+    assert "does not end in" in capsys.readouterr().err
+    folder = file.parent / "folder.pkl"
+    folder.mkdir()
+    with pytest.raises(SystemExit):
+        run("fit", file, "--method", "temperature", "--out", folder)
+    assert "cannot be written" in capsys.readouterr().err
 
 
-def test_apply_of_the_wrong_file_is_one(file, tmp_path, capsys):
-    saved, outputs = tmp_path / "calibrator.pkl", tmp_path / "new.npy"
-    run("fit", file, "--method", "temperature", "--out", saved)
-    np.save(outputs, np.zeros((3, 9)))
-    capsys.readouterr()
-    assert run("apply", saved, outputs, "--out", tmp_path / "x.npz") == 1
-    assert "9" in capsys.readouterr().err
-    assert run("apply", tmp_path / "absent.pkl", outputs) == 1
+@pytest.mark.parametrize("command", [["fit", "--method", "temperature", "--out", "x.pkl"], ["compare"]])
+def test_one_row_is_no_calibration_set(file, command, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run(command[0], file, *command[1:], "--calibration", 1) == 1
+    assert capsys.readouterr().err.startswith("error: The calibration set has 1 row,")
 
 
 def test_from_a_shell(file):
