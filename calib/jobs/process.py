@@ -27,7 +27,7 @@ ONE_THREAD = dict.fromkeys(
 )
 """One thread a worker: fits are small, and a second thread slows them and the pages."""
 
-TENSORFLOW = {"TF_CPP_MIN_LOG_LEVEL": "2", "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
+TENSORFLOW = {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
 """Quiet, and content with the GPU memory it needs."""
 
 

@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 
 from calib.base import CalibrationError, FitCancelled
 from calib.jobs.messages import Cancel, Data, Failure, Progress, Result, Task, receive, send
+from calib.quiet_start import quiet_start
 
 PROGRESS_INTERVAL = 0.05
 """Seconds between two progress messages; pages look once or twice a second."""
@@ -118,6 +119,7 @@ def main() -> None:
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
     os.dup2(2, 1)  # a print, in Python or in C, goes to the log and not into the pipe
+    quiet_start()
     if hasattr(os, "nice"):
         os.nice(NICE)
     Worker(requests, replies).serve()
