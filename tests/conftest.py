@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-# The same examples in every run, and no deadline: a busy machine is no failure. HYPOTHESIS_PROFILE=default searches anew.
+# The same examples in every run, and no deadline: a busy machine is no failure.
+# HYPOTHESIS_PROFILE=default searches anew.
 settings.register_profile("steady", derandomize=True, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
