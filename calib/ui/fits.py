@@ -47,12 +47,16 @@ def submit(method: str, params: dict[str, Any]) -> None:
     now = session()
     assert now.calibration is not None
     changed = {k: v for k, v in params.items() if getattr(calibrator(method), k) != v}
-    made = calibrator(method, **changed)
-    variant = made.variant()
-    title = f"{METHODS[method].title} ({variant})" if variant else METHODS[method].title
-    spec = FitSpec(method, changed, data_key=now.split_key, label=title)
+    spec = FitSpec(method, changed, data_key=now.split_key, label=title_of(calibrator(method, **changed), method))
     queue().submit(spec, now.calibration.logits, now.calibration.labels)
     now.specs[spec.key] = spec
+
+
+def title_of(made: Calibrator, method: str) -> str:
+    """The method's title and what tells this configuration from others, so that no two fits share a title."""
+    seed = f"seed {made.random_state}" if made.random_state else ""
+    variant = ", ".join(part for part in (made.variant(), seed) if part)
+    return f"{METHODS[method].title} ({variant})" if variant else METHODS[method].title
 
 
 def cancel(key: str) -> None:
@@ -83,8 +87,8 @@ def running() -> bool:
 def shown() -> list[ShownFit]:
     """The raw model and every finished fit, in the registry's order, judged on the test set."""
     now = session()
-    raw = calibrator("identity")
-    raw.n_classes_ = now.data.n_classes if now.data else 2
+    assert now.data is not None
+    raw = calibrator("identity").fit(now.data.logits[:2], now.data.labels[:2])
     done = [(job.key, job.spec.method, job.spec.title, job.calibrator, job.seconds) for job in jobs() if job.calibrator]
     order = list(METHODS)
     done.sort(key=lambda item: order.index(item[1]))
