@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["best_method", "compare", "compare_evaluations", "verdict"]
 
 BASELINE = "identity"
+FEW_ROWS = 10
+"""Below this many test rows the bootstrap knows too little to call any difference more than chance."""
+NOTHING = 1e-9
+"""Differences below this are rounding, whatever their interval."""
 NOWHERE = Interval(float("nan"), float("nan"), float("nan"))
 
 
@@ -130,14 +134,15 @@ def compare_evaluations(
     columns: dict[str, dict[str, dict[str, Interval]]] = {name: {} for name in order}
     for name, one in scored.items():
         columns[name] = {"": one.intervals(level), "difference": one.differences(scored[baseline], level)}
-        columns[name]["joint"] = one.differences(scored[baseline], joint_level)
+        joint = one.differences(scored[baseline], joint_level)
+        columns[name]["joint"] = {key: _cautious(interval, one.n) for key, interval in joint.items()}
         columns[name]["to_best"] = {}
     for key in keys:
         best = best_method({name: one.value[key] for name, one in scored.items() if key in one.value}, key)
         if best is not None:
             for name, one in scored.items():
                 if key in one.value:
-                    columns[name]["to_best"][key] = one.difference(scored[best], key, joint_level)
+                    columns[name]["to_best"][key] = _cautious(one.difference(scored[best], key, joint_level), one.n)
 
     rows = []
     for name in [*order, *(notes or {})]:
@@ -171,6 +176,15 @@ def best_method(values: Mapping[str, float], key: str) -> str | None:
     if not known or SCORES[key].better == "neither":
         return None
     return (min if SCORES[key].better == "lower" else max)(known, key=known.__getitem__)
+
+
+def _cautious(difference: Interval, n: int) -> Interval:
+    """The difference with an interval that claims nothing where nothing can be claimed."""
+    if n < FEW_ROWS:
+        return difference._replace(low=float("-inf"), high=float("inf"))
+    if abs(difference.value) < NOTHING:
+        return difference._replace(low=min(difference.low, 0.0), high=max(difference.high, 0.0))
+    return difference
 
 
 def _beyond_chance(key: str, difference: Interval) -> str:

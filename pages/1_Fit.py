@@ -15,9 +15,9 @@ from calib.ui.wording import plural
 CHOSEN = "fit/methods"
 
 
-def choose_preset() -> None:
+def choose(methods: list[str]) -> None:
     """Put a preset's methods into the selection."""
-    st.session_state[CHOSEN] = presets()[st.session_state["fit/preset"]]
+    st.session_state[CHOSEN] = methods
 
 
 def body() -> None:
@@ -35,9 +35,9 @@ def body() -> None:
     st.subheader("Choose calibrators")
     offered = presets()
     st.session_state.setdefault(CHOSEN, offered["From the papers"])
-    st.segmented_control(
-        "Preset", list(offered), key="fit/preset", on_change=choose_preset, default="From the papers", required=True
-    )
+    with st.container(horizontal=True):
+        for preset, names in offered.items():
+            st.button(preset, key=f"fit/preset/{preset}", on_click=choose, args=(names,))
     methods = st.pills(
         "Methods",
         offered["All"],

@@ -231,3 +231,22 @@ def test_what_is_beyond_chance_agrees_with_the_verdict(rng):
     if best != "identity":
         mark = rows.loc[rows["method"] == best, "beyond_chance"].iloc[0]
         assert (mark == "better") == claimed
+
+
+@pytest.mark.parametrize("n", [1, 2, 9])
+def test_a_handful_of_rows_claims_nothing(n):
+    # One row resampled is that row again: every bootstrap interval has zero width.
+    logits, labels = simulate(n=n, n_classes=4)
+    table = compare_evaluations(
+        {"identity": evaluate(softmax(logits), labels), "flat": evaluate(softmax(0.1 * logits), labels)}
+    )
+    assert set(table["beyond_chance"]) == {""}
+    assert "could be chance" in verdict(table) or "cannot be told" in verdict(table)
+
+
+def test_rounding_is_no_improvement():
+    logits, labels = simulate(n=500)
+    probs = softmax(logits)
+    table = compare_evaluations({"identity": evaluate(probs, labels), "same": evaluate(probs * (1 - 1e-15), labels)})
+    assert set(table["beyond_chance"]) == {""}
+    assert "better than" not in verdict(table)

@@ -154,6 +154,13 @@ def name_classes(upload: Upload, n_classes: int, report: Report) -> tuple[str, .
             "Save one name for each class.",
         )
     class_names = tuple(str(name) for name in names) if names else tuple(map(str, range(n_classes)))
+    n_same = n_classes - len(set(class_names))
+    if n_same:
+        report.warn(
+            "class_names",
+            f"{count(n_same, 'class name')} of {n_classes:,} repeat another, so no page can tell them apart.",
+            "Give each class a name of its own.",
+        )
     report.decide(class_names=class_names)
     return class_names
 

@@ -13,7 +13,7 @@ from calib.plots.compare import score_dots
 from calib.ui import figures
 from calib.ui.fits import ShownFit
 from calib.ui.session import keep
-from calib.ui.wording import number
+from calib.ui.wording import number, plural
 
 TABLE = ("NLL", "Brier", "accuracy", "ECE", "ECE equal mass", "class-wise ECE", "overconfidence", "underconfidence")
 MORE = ("top-5 accuracy", "debiased ECE", "class-wise ECE above 1/K", "MCE", "gap", "sharpness")
@@ -59,6 +59,11 @@ def score_table(table: pd.DataFrame, everything: list[ShownFit]) -> None:
         "chance explains (paired, with intervals that hold for all pairs of methods together, as in the verdict). ECE "
         "here is in 15 bins of equal width or equal mass. Over- and underconfidence are not good or bad in themselves."
     )
+    clipped = [
+        f"{plural(fit.evaluation.n_clipped, 'row')} of {fit.title}" for fit in everything if fit.evaluation.n_clipped
+    ]
+    if clipped:
+        st.caption(f"The NLL counts probabilities below 1e-15 as 1e-15, as the papers do: {', '.join(clipped)}.")
     st.download_button(
         "All scores as CSV",
         data=lambda: table.to_csv(index=False),

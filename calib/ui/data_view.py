@@ -12,7 +12,7 @@ from calib.data import Finding, Inspection
 from calib.data.samples import SAMPLES
 from calib.evaluation import Evaluation
 from calib.registry import calibrator
-from calib.ui import opening
+from calib.ui import fits, opening
 from calib.ui.session import session
 from calib.ui.wording import confidence_sentence, percent, plural
 
@@ -99,19 +99,22 @@ def split_controls() -> None:
     assert now.calibration is not None
     assert now.test is not None
     given = data.given_split is not None
+    mark = data.sha256[:12]  # controls of other data must not carry their values over
     st.subheader("Calibration and test rows")
     left, middle, right = st.columns([2, 1, 2], vertical_alignment="bottom")
     if given:
-        use_given = left.toggle("Use the split that came with the data", value=now.part is None, key="split/given")
+        use_given = left.toggle(
+            "Use the split that came with the data", value=now.part is None, key=f"split/given/{mark}"
+        )
     if given and use_given:
-        now.split(None, now.seed)
+        fits.change_split(None, now.seed)
     else:
         share = left.slider(
-            "Share for calibration", 5, 95, int(100 * (now.part or 0.5)), 5, format="%d %%", key="split/share",
+            "Share for calibration", 5, 95, int(100 * (now.part or 0.5)), 5, format="%d %%", key=f"split/share/{mark}",
             help="Stratified by class. More calibration rows fit better; more test rows judge more sharply.",
         )  # fmt: skip
-        seed = middle.number_input("Seed", 0, 10_000, now.seed, key="split/seed")
-        now.split(share / 100, int(seed))
+        seed = middle.number_input("Seed", 0, 10_000, now.seed, key=f"split/seed/{mark}")
+        fits.change_split(share / 100, int(seed))
     present = len(np.unique(now.calibration.labels))
     right.caption(
         f"{plural(len(now.calibration), 'calibration row')}, {plural(len(now.test), 'test row')}; "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import escape
 from typing import Any
 
@@ -11,8 +12,20 @@ import streamlit as st
 from calib.plots import alt_text, figure_data
 from calib.plots.style import Style
 
+LAST_CLICKED = "figures/last-clicked"
 
-def show(fig: go.Figure, key: str, how_to_read: str, *, select: bool = False) -> Any:
+
+def show_selectable(fig: go.Figure, key: str, how_to_read: str) -> list[int]:
+    """Draw a figure whose points can be clicked; the bins chosen in it, if it was the one clicked last."""
+
+    def remember() -> None:
+        st.session_state[LAST_CLICKED] = key
+
+    event = show(fig, key, how_to_read, on_select=remember)
+    return selected_bins(event) if st.session_state.get(LAST_CLICKED) == key else []
+
+
+def show(fig: go.Figure, key: str, how_to_read: str, *, on_select: Callable[[], None] | None = None) -> Any:
     """Draw a figure with its folded "how to read this" and its downloads.
 
     Parameters
@@ -20,7 +33,7 @@ def show(fig: go.Figure, key: str, how_to_read: str, *, select: bool = False) ->
     fig : the figure; ``fig.layout.meta["alt"]`` is its text alternative.
     key : unique on the page; also the file name of the downloads.
     how_to_read : one line for a newcomer.
-    select : whether clicking a point reruns the page; the event is returned.
+    on_select : called when a point is clicked, before the page reruns; the event is returned.
     """
     image = st.session_state.get(f"{key}/format", "png")
     options: dict[str, Any] = {
@@ -34,7 +47,7 @@ def show(fig: go.Figure, key: str, how_to_read: str, *, select: bool = False) ->
         width="stretch",
         alt=alt_text(fig),
         config=options,
-        on_select="rerun" if select else "ignore",
+        on_select=on_select or "ignore",
         selection_mode="points",
     )
     with st.popover("How to read this", icon=":material/help:", type="tertiary"):

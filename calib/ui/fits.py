@@ -17,7 +17,7 @@ from calib.metrics.intervals import Interval
 from calib.numerics import Floats
 from calib.plots.style import Style, method_style
 from calib.registry import METHODS, calibrator
-from calib.ui.session import Evaluated, keep, session
+from calib.ui.session import SESSION, Evaluated, Session, keep, session
 
 RAW = "raw"
 
@@ -42,6 +42,12 @@ def queue() -> FitQueue:
     return FitQueue()
 
 
+@st.cache_resource
+def _wanted() -> dict[str, set[str]]:
+    """Which visitors asked for each fit: one visitor's change of mind must not end another's fit."""
+    return {}
+
+
 def submit(method: str, params: dict[str, Any]) -> None:
     """Ask for a fit on the open calibration set; the same fit is not paid twice."""
     now = session()
@@ -49,6 +55,7 @@ def submit(method: str, params: dict[str, Any]) -> None:
     changed = {k: v for k, v in params.items() if getattr(calibrator(method), k) != v}
     spec = FitSpec(method, changed, data_key=now.split_key, label=title_of(calibrator(method, **changed), method))
     queue().submit(spec, now.calibration.logits, now.calibration.labels)
+    _wanted().setdefault(spec.key, set()).add(now.visitor)
     now.specs[spec.key] = spec
 
 
@@ -60,13 +67,43 @@ def title_of(made: Calibrator, method: str) -> str:
 
 
 def cancel(key: str) -> None:
-    """Ask a fit to stop."""
-    queue().cancel(key)
+    """Stop a fit; where another visitor waits for it too it goes on, off this visitor's pages."""
+    now = session()
+    wanted = _wanted().get(key, set())
+    wanted.discard(now.visitor)
+    if wanted:
+        now.specs.pop(key, None)
+    else:
+        queue().cancel(key)
 
 
 def retry(key: str) -> None:
     """Start a failed or cancelled fit again."""
+    _wanted().setdefault(key, set()).add(session().visitor)
     queue().retry(key)
+
+
+def change_split(part: float | None, seed: int) -> None:
+    """Split anew; fits that still run on the old split are cancelled, finished ones are found again on it."""
+    now = session()
+    if (part, seed) != (now.part, now.seed):
+        _abandon()
+        now.split(part, seed)
+
+
+def open_session(opened: Session) -> None:
+    """Replace what the visitor has open; fits that still run for it are cancelled."""
+    _abandon()
+    st.session_state[SESSION] = opened
+
+
+def _abandon() -> None:
+    # There is one slow worker: a fit that nobody looks at would keep the next one waiting.
+    if session().specs:
+        for job in jobs():
+            if job.active:
+                cancel(job.key)
+                session().specs.pop(job.key, None)
 
 
 def remove(key: str) -> None:
@@ -116,6 +153,8 @@ def choose(fits: list[ShownFit], key: str, label: str = "Methods", most: int | N
         key=f"{key}/{len(titles)}",
         persist_state="session",
     )
+    if not chosen:
+        st.caption(f"Nothing is chosen, so {fits[0].title} is shown.")
     return [fit for fit in fits if fit.key in chosen] or fits[:1]
 
 

@@ -11,7 +11,7 @@ import streamlit as st
 from calib.data import Choices, inspect
 from calib.data.samples import SAMPLES, load_sample
 from calib.ui import fits
-from calib.ui.session import Session, open_session
+from calib.ui.session import Session
 
 FORMATS = "npz, npy, csv or tsv (also .gz), parquet, hdf5"
 CARDS_IN_A_ROW = 4
@@ -38,7 +38,7 @@ def sample_cards() -> None:
 def open_sample(name: str) -> None:
     """Make a sample the open data set."""
     data = load_sample(name)
-    open_session(Session.opened(data, sample=name))
+    fits.open_session(Session.opened(data, sample=name))
     fits.queue().warm_up()
 
 
@@ -73,9 +73,9 @@ def read(files: dict[str, tuple[str, IO[bytes]]], choices: Choices) -> None:
         file.seek(0)
     inspection = inspect(choices=choices, **files)  # type: ignore[arg-type]
     if inspection.predictions is None:
-        open_session(Session(inspection=inspection, files=files, made=choices))
+        fits.open_session(Session(inspection=inspection, files=files, made=choices))
         return
-    open_session(Session.opened(inspection.predictions, inspection=inspection, files=files, made=choices))
+    fits.open_session(Session.opened(inspection.predictions, inspection=inspection, files=files, made=choices))
     fits.queue().warm_up()
 
 

@@ -19,9 +19,14 @@ ICONS = {
 
 
 def job_list() -> None:
-    """Draw the visitor's fits; the list refreshes itself twice a second while one of them runs."""
+    """Draw the visitor's fits; the list refreshes itself twice a second while one runs or may be tried again.
+
+    Buttons rerun the list alone: a rerun of the whole page from here would race with the timer, and what stands below
+    the list could be lost.
+    """
     if session().specs:
-        st.fragment(_job_list, run_every=0.5 if fits.running() else None)()
+        waiting = any(job.calibrator is None for job in fits.jobs())
+        st.fragment(_job_list, run_every=0.5 if waiting else None)()
 
 
 def _job_list() -> None:
@@ -52,6 +57,4 @@ def _row(job: Job) -> None:
             label, act = "Remove", fits.remove
         else:
             label, act = "Try again", fits.retry
-        if st.button(label, key=f"{label}/{job.key}"):
-            act(job.key)
-            st.rerun()  # of the whole page: whether the list refreshes itself is decided there
+        st.button(label, key=f"{label}/{job.key}", on_click=act, args=(job.key,))

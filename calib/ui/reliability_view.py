@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from calib.compare import NOTHING
 from calib.metrics.intervals import Interval
 from calib.metrics.top_label import Bools
 from calib.numerics import Floats
@@ -127,6 +128,10 @@ def diagrams(
     scale: Scale = "logit" if options.view == "Logit-scaled" else "linear"
     limits = common_limits(curves, scale)
     selected = None
+    st.caption(
+        f"ECE here is in the {options.n_bins} {BINNINGS[options.binning]} bins of the pictures; Compare gives it "
+        "in the papers' 15 bins of equal width."
+    )
     width = DIAGRAM_PIXELS if len(chosen) > 1 else 2 * DIAGRAM_PIXELS
     with st.container(horizontal=True, gap="small"):
         for fit, curve in zip(chosen, curves, strict=True):
@@ -140,9 +145,9 @@ def diagrams(
                         height=width + BENEATH_PIXELS,
                     ),
                 )  # fmt: skip
-                event = figures.show(fig, f"reliability-{fit.title}", HOW_TO_READ, select=True)
-                for chosen_bin in figures.selected_bins(event):
-                    selected = (fit, curve, chosen_bin)
+                bins = figures.show_selectable(fig, f"reliability-{fit.title}", HOW_TO_READ)
+                if bins:
+                    selected = (fit, curve, bins[-1])
     return selected
 
 
@@ -216,7 +221,7 @@ def _scores(
         f"Mean gap between confidence and accuracy over {options.n_bins} bins ({BINNINGS[options.binning]}).",
     )  # fmt: skip
     _, low, high = _binned(fit, options).interval
-    st.caption(f"{len(curve.count)} {BINNINGS[options.binning]} bins; ECE 95 %: {brief(low)} to {brief(high)}")
+    st.caption(f"ECE 95 %: {brief(low)} to {brief(high)}")
     if options.target is None and fit.evaluation.row_nll is not None and raw.evaluation.row_nll is not None:
         nll, raw_nll = float(fit.evaluation.row_nll.mean()), float(raw.evaluation.row_nll.mean())
         _metric(
@@ -227,7 +232,9 @@ def _scores(
 
 def _metric(place: DeltaGenerator, label: str, value: float, change: float | None, meaning: str) -> None:
     """A score with its change beneath; the one that others are compared with says so, so that rows align."""
-    if change is None:
+    if change is not None and abs(change) < NOTHING:
+        place.metric(label, brief(value), delta="no change", delta_color="off", delta_arrow="off", help=meaning)
+    elif change is None:
         place.metric(label, brief(value), delta="reference", delta_color="off", delta_arrow="off", help=meaning)
     else:
         place.metric(label, brief(value), delta=signed(change), delta_color="inverse", help=meaning)

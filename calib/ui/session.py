@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import IO, Any, TypeVar
+from uuid import uuid4
 
 import streamlit as st
 
@@ -38,7 +39,9 @@ class Session:
     sample : name of the sample, where one is open.
     part, seed : the split asked for; ``part`` None means the one that came with the data.
     calibration, test : the two parts.
-    specs : fits asked for, by key, in order.
+    specs : fits asked for on the present split, by key, in order.
+    specs_of_splits : the same for every split looked at, so that going back finds them again.
+    visitor : tells this visitor from others who may want the same fit.
     evaluated : verdicts by fit key.
     kept : what pages computed from the above, by key; see :func:`keep`.
     seen_done : how many fits were finished when the page was last drawn.
@@ -55,6 +58,8 @@ class Session:
     calibration: Predictions | None = None
     test: Predictions | None = None
     specs: dict[str, FitSpec] = field(default_factory=dict)
+    specs_of_splits: dict[str, dict[str, FitSpec]] = field(default_factory=dict)
+    visitor: str = field(default_factory=lambda: uuid4().hex)
     evaluated: dict[str, Evaluated] = field(default_factory=dict)
     kept: dict[Hashable, Any] = field(default_factory=dict)
     seen_done: int = 0
@@ -73,13 +78,14 @@ class Session:
         return made
 
     def split(self, part: float | None, seed: int) -> None:
-        """Split the open data; fits that were asked for on another split are no longer shown."""
+        """Split the open data; only the fits that were asked for on this split are shown."""
         assert self.data is not None
         if self.calibration is not None and (self.part, self.seed) == (part, seed):
             return
         self.part, self.seed = part, seed
         self.calibration, self.test = self.data.split(part, random_state=seed)
-        self.specs, self.evaluated, self.kept = {}, {}, {}
+        self.specs = self.specs_of_splits.setdefault(self.split_key, {})
+        self.evaluated, self.kept = {}, {}
 
 
 SESSION = "calib_session"
@@ -90,11 +96,6 @@ MOST_KEPT = 100
 def session() -> Session:
     """The visitor's session, made on the first call."""
     return st.session_state.setdefault(SESSION, Session())
-
-
-def open_session(opened: Session) -> None:
-    """Replace what the visitor has open; finished fits of other data stay in the queue's store."""
-    st.session_state[SESSION] = opened
 
 
 def keep(key: Hashable, build: Callable[[], T]) -> T:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from calib.compare import FEW_ROWS
 from calib.evaluation import Evaluation
 from calib.metrics.confidence import signed_confidence_gap
 
@@ -46,7 +47,9 @@ def confidence_sentence(evaluation: Evaluation, subject: str = "The model") -> s
     """
     says, right = float(evaluation.confidence.mean()), float(evaluation.correct.mean())
     gap = signed_confidence_gap(evaluation.confidence, evaluation.correct)
-    spread = float((evaluation.confidence - evaluation.correct).std()) / math.sqrt(max(1, len(evaluation.correct)))
+    n = len(evaluation.correct)
+    # The spread of a few rows says little: differences of values in [0, 1] then count as if half of them were 1.
+    spread = max(float((evaluation.confidence - evaluation.correct).std()), 0.5 if n < FEW_ROWS else 0) / math.sqrt(n)
     facts = f"it says {percent(says)} and is right {percent(right)} of the time"
     if abs(gap) <= max(2 * spread, 0.0005):
         return (

@@ -80,7 +80,7 @@ def test_a_sample_opens_in_one_click() -> None:
 
 def test_the_split_changes_the_rows(with_sample: Session) -> None:
     app = open_page("app.py", with_sample)
-    app.slider(key="split/share").set_value(20).run()
+    app.slider[0].set_value(20).run()
     assert clean(app)
     n = len(with_sample.data)
     assert len(with_sample.calibration) == round(0.2 * n)

@@ -1,0 +1,73 @@
+"""Several visitors and several splits: nobody's fit ends because somebody else changed their mind."""
+
+from __future__ import annotations
+
+import pytest
+
+from calib.jobs import FitSpec, Job
+from calib.ui import fits
+from calib.ui.session import Session
+
+
+class Queue:
+    """Remembers what was asked of it; its fits never end by themselves."""
+
+    def __init__(self) -> None:
+        self.state: dict[str, str] = {}
+        self.specs: dict[str, FitSpec] = {}
+
+    def submit(self, spec: FitSpec, logits: object, labels: object) -> str:
+        self.state[spec.key], self.specs[spec.key] = "running", spec
+        return spec.key
+
+    def cancel(self, key: str) -> None:
+        self.state[key] = "cancelled"
+
+    def snapshot(self, keys: object) -> list[Job]:
+        return [Job(key, self.specs[key], state=self.state[key]) for key in keys if key in self.state]
+
+
+@pytest.fixture
+def stand_in(monkeypatch: pytest.MonkeyPatch) -> Queue:
+    made = Queue()
+    wanted: dict[str, set[str]] = {}
+    monkeypatch.setattr(fits, "queue", lambda: made)
+    monkeypatch.setattr(fits, "_wanted", lambda: wanted)
+    return made
+
+
+def visit(monkeypatch: pytest.MonkeyPatch, session: Session) -> None:
+    monkeypatch.setattr(fits, "session", lambda: session)
+
+
+def test_a_fit_that_two_want_outlives_one_of_them(
+    stand_in: Queue, with_sample: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = with_sample, Session.opened(with_sample.data)
+    for session in (first, second):
+        visit(monkeypatch, session)
+        fits.submit("temperature", {})
+    (key,) = first.specs
+    assert second.specs.keys() == {key}
+    visit(monkeypatch, first)
+    fits.cancel(key)
+    assert stand_in.state[key] == "running"
+    assert key not in first.specs
+    visit(monkeypatch, second)
+    fits.cancel(key)
+    assert stand_in.state[key] == "cancelled"
+
+
+def test_another_split_cancels_what_runs_and_going_back_finds_what_was_done(
+    stand_in: Queue, with_sample: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visit(monkeypatch, with_sample)
+    fits.submit("temperature", {})
+    fits.submit("isotonic", {})
+    running, done = with_sample.specs
+    stand_in.state[done] = "done"
+    fits.change_split(0.3, 7)
+    assert stand_in.state == {running: "cancelled", done: "done"}
+    assert not with_sample.specs
+    fits.change_split(0.5, 0)
+    assert list(with_sample.specs) == [done]
