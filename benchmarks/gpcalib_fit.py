@@ -1,6 +1,6 @@
 """CPU time of a GPcalib fit beside a plain GPflow model of the same objective, in one run.
 
-    python benchmarks/gpcalib_fit.py [--rows 1000] [--classes 100] [--data FILE.npz]
+    python -m benchmarks.gpcalib_fit [--rows 1000] [--classes 100] [--data FILE.npz]
 
 Without ``--data`` (an npz with ``predictions`` and ``ground_truth``) the logits are simulated: observed through
 ``h(z) = z + 0.06 max(z - 4, 0)^2``. Both fits start at the same point and use the same optimiser on one thread;
