@@ -12,8 +12,9 @@ from calib.metrics.top_label import Bools, top_label
 from calib.numerics import Floats
 
 
-def norm_of_gaps(gap: Floats, weight: Floats, norm: float) -> float:
-    """Weighted p-norm ``(sum_b w_b |gap_b|^p)^(1/p)``; the largest gap for ``norm=inf``."""
+def norm_of_gaps(gap: Floats, weight: Floats, norm: float | str) -> float:
+    """Weighted p-norm ``(sum_b w_b |gap_b|^p)^(1/p)``; the largest gap for ``norm=inf`` (or ``"inf"``)."""
+    norm = float(norm)
     if not norm >= 1:
         raise CalibrationError(f"norm={norm!r} must be at least 1: 1 and 2 are usual, inf is the largest gap.")
     size = np.abs(gap)
@@ -26,7 +27,7 @@ def ece(
     probs: Any,
     labels: Any,
     n_bins: int = 15,
-    norm: float = 1,
+    norm: float | str = 1,
     binning: str = "equal_width",
     convention: str | None = None,
     n_classes: int | None = None,
@@ -40,7 +41,7 @@ def ece(
     ----------
     probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
     n_bins : number of bins.
-    norm : 1, 2 or ``inf`` (the largest gap of any bin, also called MCE).
+    norm : 1, 2 or ``inf``, also as ``"inf"`` (the largest gap of any bin, also called MCE).
     binning : "equal_width" on [0, 1], "equal_mass" or "kmeans".
     convention : None, or "gpcalib" for the numbers in the tables of Wenger et al. 2020: equal-width bins on
         [1/K, 1], fixed centres in place of mean confidences, and no root for norm 2.
@@ -53,6 +54,7 @@ def ece(
     """
     if convention not in (None, "gpcalib"):
         raise CalibrationError(f"There is no convention {convention!r}; choose None or 'gpcalib'.")
+    norm = float(norm)
     confidence, correct = top_label(probs, labels)
     if convention is None:
         bins = bins_of(confidence, correct, n_bins, binning)

@@ -166,3 +166,11 @@ def test_debiased_error_is_finite_and_at_most_the_plain_one(rows, n_bins, norm):
 def test_debiased_error_exists_for_norms_1_and_2_only():
     with pytest.raises(CalibrationError, match="norm 1 and 2"):
         metrics.debiased_ece(np.array([0.5]), np.array([True]), norm=3)
+
+
+@pytest.mark.parametrize("convention", [None, "gpcalib"])
+def test_the_largest_gap_may_be_asked_for_by_its_name(overconfident, convention):
+    logits, labels = overconfident
+    probs = softmax(logits)
+    named, number = (metrics.ece(probs, labels, norm=norm, convention=convention) for norm in ("inf", np.inf))
+    assert named == number
