@@ -6,7 +6,7 @@ import streamlit as st
 
 from calib.ui.choices_view import change_by_hand
 from calib.ui.data_view import findings, next_step, overview, split_controls
-from calib.ui.opening import sample_cards, upload
+from calib.ui.opening import sample_cards, uploaders
 from calib.ui.session import session
 from calib.ui.shell import page
 
@@ -27,7 +27,7 @@ def body() -> None:
         split_controls()
         next_step()
     with st.expander("Open other data", expanded=now.data is None) if now.data is not None else st.container():
-        upload()
+        uploaders()
         sample_cards()
     if now.inspection is not None:
         change_by_hand(now.inspection)

@@ -47,7 +47,7 @@ def change_by_hand(inspection: Inspection) -> None:
                 now = session()
                 changed = {k: v for k, v in chosen.items() if v != getattr(inspection.choices, k)}
                 with st.spinner("Reading again…"):
-                    opening.read(now.files, replace(now.made, **changed))
+                    opening.read(now.upload, replace(now.made, **changed))
                 st.rerun()
 
 

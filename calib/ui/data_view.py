@@ -63,6 +63,9 @@ def raw_evaluation() -> Evaluation:
 
 def findings(inspection: Inspection) -> None:
     """Errors and warnings open, infos folded; each with its one-click fix where there is one."""
+    now = session()
+    if inspection.predictions is None and now.data is not None:
+        st.caption(f"The new files could not be opened; {now.data.name} stays open with its fits.")
     for finding in inspection.findings:
         if finding.level != "info":
             _show(finding, inspection)
@@ -87,7 +90,7 @@ def _fix_button(finding: Finding, inspection: Inspection) -> None:
     if st.button("Do this", key=f"fix/{finding.code}/{sorted(map(str, finding.fix))}", icon=":material/build:"):
         now = session()
         with st.spinner("Reading again…"):
-            opening.read(now.files, replace(now.made, **cast(dict[str, Any], finding.fix)))
+            opening.read(now.upload, replace(now.made, **cast(dict[str, Any], finding.fix)))
         st.rerun()
 
 

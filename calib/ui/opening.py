@@ -11,7 +11,7 @@ import streamlit as st
 from calib.data import Choices, inspect
 from calib.data.samples import SAMPLES, load_sample
 from calib.ui import fits
-from calib.ui.session import Session
+from calib.ui.session import Session, Upload, session
 
 FORMATS = "npz, npy, csv or tsv (also .gz), parquet, hdf5"
 CARDS_IN_A_ROW = 4
@@ -42,16 +42,14 @@ def open_sample(name: str) -> None:
     fits.queue().warm_up()
 
 
-def upload() -> None:
+def uploaders() -> None:
     """The uploader, with places for labels and a test set in files of their own."""
     st.subheader("Upload outputs")
-    # A new number gives fresh, empty uploaders once their files have been read.
-    turn = st.session_state.setdefault("upload/turn", 0)
-    main = st.file_uploader(f"Model outputs and labels: {FORMATS}", key=f"upload/main/{turn}")
+    main = st.file_uploader(f"Model outputs and labels: {FORMATS}", key="upload/main")
     others: dict[str, Any] = {}
     with st.expander("Labels or a test set in separate files"):
         for role, label in ROLES.items():
-            others[role] = st.file_uploader(label, key=f"upload/{role}/{turn}")
+            others[role] = st.file_uploader(label, key=f"upload/{role}")
     st.caption(
         "Arrays of shape (rows, classes) with labels, from any framework: logits, probabilities or log-probabilities; "
         "for binary data one column will do. Files stay on this server and nothing in them is ever executed."
@@ -63,19 +61,21 @@ def upload() -> None:
     if st.session_state.get("upload/read") != mark:
         st.session_state["upload/read"] = mark
         with st.spinner("Reading…"):
-            read({role: (file.name, _spool(file)) for role, file in given.items()}, Choices())
+            read(Upload({role: (file.name, _spool(file)) for role, file in given.items()}), Choices())
         st.rerun()
 
 
-def read(files: dict[str, tuple[str, IO[bytes]]], choices: Choices) -> None:
+def read(upload: Upload, choices: Choices) -> None:
     """Read uploaded files with the given choices and open what they hold, or keep the findings that say why not."""
-    for _, file in files.values():
+    for _, file in upload.files.values():
         file.seek(0)
-    inspection = inspect(choices=choices, **files)  # type: ignore[arg-type]
+    inspection = inspect(choices=choices, **upload.files)  # type: ignore[arg-type]
     if inspection.predictions is None:
-        fits.open_session(Session(inspection=inspection, files=files, made=choices))
+        # What was open before stays open with its fits; only the findings are those of the new files.
+        now = session()
+        now.inspection, now.upload, now.made = inspection, upload, choices
         return
-    fits.open_session(Session.opened(inspection.predictions, inspection=inspection, files=files, made=choices))
+    fits.open_session(Session.opened(inspection.predictions, inspection=inspection, upload=upload, made=choices))
     fits.queue().warm_up()
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import IO, Any, TypeVar
 from uuid import uuid4
+from weakref import finalize
 
 import streamlit as st
 
@@ -15,6 +16,24 @@ from calib.evaluation import Evaluation
 from calib.jobs import FitSpec
 
 T = TypeVar("T")
+
+
+@dataclass(eq=False)
+class Upload:
+    """Spooled copies of uploaded files by role (name and file), to read them again with other choices.
+
+    They lie on disk, so that the upload itself need not stay in memory, and are gone with this object.
+    """
+
+    files: dict[str, tuple[str, IO[bytes]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        finalize(self, _close, [file for _, file in self.files.values()])
+
+
+def _close(files: list[IO[bytes]]) -> None:
+    for file in files:
+        file.close()
 
 
 @dataclass(frozen=True)
@@ -34,7 +53,7 @@ class Session:
     data : the open data set, or None.
     inspection : what was understood of the upload, with what can be changed by hand.
     made : what the visitor decided by hand about the upload.
-    files : spooled copies of the uploaded files by role, kept to read them again with other choices.
+    upload : the uploaded files, where there are any.
     raw : the raw model's verdict on all rows, once it was asked for.
     sample : name of the sample, where one is open.
     part, seed : the split asked for; ``part`` None means the one that came with the data.
@@ -51,7 +70,7 @@ class Session:
     inspection: Inspection | None = None
     made: Choices = field(default_factory=Choices)
     raw: Evaluation | None = None
-    files: dict[str, tuple[str, IO[bytes]]] = field(default_factory=dict)
+    upload: Upload = field(default_factory=Upload)
     sample: str | None = None
     part: float | None = None
     seed: int = 0
