@@ -63,7 +63,12 @@ _METHODS = (
            "Zadrozny and Elkan, Obtaining Calibrated Probability Estimates from Decision Trees, ICML 2001"),
     Method("vector", "Vector", "vector:VectorScaling",
            "A scale and a bias for every class.", GUO),
+    Method("bbq", "BBQ", "bbq:BayesianBinning",
+           "An average of histograms with few to many bins, weighted by their likelihood.",
+           "Naeini et al., Obtaining Well Calibrated Probabilities Using Bayesian Binning, AAAI 2015"),
 )  # fmt: skip
+
+_FROM_THE_PAPERS = ("temperature", "isotonic", "gpcalib", "beta", "bbq")
 
 METHODS: dict[str, Method] = {method.name: method for method in _METHODS}
 
@@ -98,6 +103,6 @@ def presets() -> dict[str, list[str]]:
     methods = [m for m in _METHODS if m.name != "identity" and not m.needs]
     return {
         "Fast": [m.name for m in methods if m.fast],
-        "From the papers": [m.name for m in methods if m.name in ("temperature", "isotonic", "gpcalib", "beta")],
+        "From the papers": [m.name for m in methods if m.name in _FROM_THE_PAPERS],
         "All": [m.name for m in methods],
     }

@@ -40,6 +40,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "isotonic": BINARY,
     "beta": BINARY,
     "histogram": [*BINARY, {"n_bins": 4, "binning": "equal_mass"}],
+    "bbq": BINARY,
     # Few and short fits: each costs a second, and the fits themselves are tested elsewhere.
     "gpcalib": [{"max_iter": 15}, {"max_iter": 15, "prediction": "mean", "monotone": True}],
 }
