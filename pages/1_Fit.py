@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
+from calib.base import CalibrationError
 from calib.registry import METHODS, presets
 from calib.ui import fits
 from calib.ui.parameters import parameter_widgets
@@ -13,11 +16,22 @@ from calib.ui.shell import need_data, page
 from calib.ui.wording import plural
 
 CHOSEN = "fit/methods"
+TROUBLE = "fit/trouble"
 
 
 def choose(methods: list[str]) -> None:
     """Put a preset's methods into the selection."""
     st.session_state[CHOSEN] = methods
+
+
+def start(params: dict[str, dict[str, Any]]) -> None:
+    """Ask for a fit of each chosen method; parameters that do not go together are said on the page."""
+    trouble = st.session_state[TROUBLE] = []
+    for name, chosen in params.items():
+        try:
+            fits.submit(name, chosen)
+        except CalibrationError as error:
+            trouble.append(f"{METHODS[name].title} was not started: {error}")
 
 
 def body() -> None:
@@ -31,6 +45,8 @@ def body() -> None:
         f"Calibrators learn from **{plural(len(now.calibration), 'calibration row')}** and are judged on "
         f"**{plural(len(now.test), 'test row')}** they have not seen. Fits go on while you look at other pages."
     )
+    for sentence in st.session_state.pop(TROUBLE, []):
+        st.error(sentence, icon=":material/error:")
     job_list()
     st.subheader("Choose calibrators")
     offered = presets()
@@ -52,15 +68,15 @@ def body() -> None:
         with st.expander(f"**{method.title}** — {method.summary}"):
             st.caption(method.paper)
             params[name] = parameter_widgets(method.cls, name)
-    if st.button(
+    st.button(
         f"Fit {plural(len(methods), 'calibrator')}",
+        key="fit/start",  # its label changes with the choice; without a key each label would be another button
         type="primary",
         icon=":material/play_arrow:",
         disabled=not methods,
-    ):
-        for name in methods:
-            fits.submit(name, params[name])
-        st.rerun()
+        on_click=start,
+        args=(params,),
+    )
 
 
 with page("Fit"):

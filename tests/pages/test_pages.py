@@ -112,3 +112,15 @@ def test_a_page_that_fails_says_a_sentence_and_keeps_the_data(
     assert "could not be drawn (RuntimeError)" in app.error[0].value
     assert "secret" not in app.error[0].value
     assert with_sample.data is not None
+
+
+def test_parameters_that_do_not_go_together_are_said_and_the_others_start(with_sample: Session) -> None:
+    app = open_page("pages/1_Fit.py", with_sample)
+    app.selectbox(key="param/gpcalib/covariance").select("full")
+    app.selectbox(key="param/gpcalib/prediction").select("delta").run()
+    app.button(key="fit/start").click().run()
+    assert not app.exception
+    assert app.error[0].value.startswith("GPcalib was not started: prediction=")
+    methods = {spec.method for spec in with_sample.specs.values()}
+    assert "temperature" in methods
+    assert "gpcalib" not in methods
