@@ -103,8 +103,8 @@ class GPCalib(Calibrator):
                 f"Fitted on {self.n_rows_:,} of the {self.n_rows_given_:,} calibration rows, chosen at random: "
                 "more would not move the latent function."
             )
-        if self.device == "gpu" and self.device_.startswith("CPU"):
-            notes.append(f"No GPU was found; the fit ran on the {self.device_}.")
+        if self.device_note_:
+            notes.append(self.device_note_)
         if self.monotone and self.prediction in ("delta", "mc"):
             notes.append(
                 f"prediction={self.prediction!r} can change predicted classes even with monotone=True; "
@@ -154,7 +154,7 @@ class GPCalib(Calibrator):
         self.n_iter_ = len(fit.objective_trace) - 1
         self.converged_ = fit.converged
         self.message_ = fit.message
-        self.device_ = fit.device
+        self.device_, self.device_note_ = fit.device, fit.device_note
         self.n_rows_ = fit.n_rows
         self.n_rows_given_ = len(logits)
         inside = (self.grid_ >= fit.low) & (self.grid_ <= fit.high)

@@ -10,7 +10,7 @@ import tensorflow as tf
 from scipy.optimize import OptimizeResult
 
 from calib.base import Callback
-from calib.gp.device import choose
+from calib.gp.device import Device, run
 from calib.gp.grid import Grid
 from calib.gp.inputs import kernel_inputs
 from calib.gp.model import LatentGP
@@ -42,7 +42,7 @@ class LatentFit:
     low, high : range of the kernel inputs.
     objective_trace : (n_iter + 1,) the objective at the start and after each iteration, in nats.
     converged, message : whether the optimiser finished, and why it stopped, in words.
-    device : where it ran, in words.
+    device, device_note : where it ran, in words, and a sentence where that is not what was asked for.
     n_rows : calibration rows used.
     """
 
@@ -53,6 +53,7 @@ class LatentFit:
     converged: bool
     message: str
     device: str
+    device_note: str
     n_rows: int
 
 
@@ -74,18 +75,22 @@ def fit_latent_gp(
         rows = np.sort(np.random.default_rng(seed).choice(len(logits), MOST_ROWS, replace=False))
         logits, labels = logits[rows], labels[rows]
     start = starting_inducing_inputs(logits, space, n_inducing, seed)
-    place = choose(device)
     grid = training_grid(logits, space)
-    for refined in (grid, replace(grid, size=REFINEMENT * grid.size)):
-        trace: list[float] = []
-        with tf.device(place.name):
+
+    def optimise(_: Device) -> tuple[Posterior, OptimizeResult, list[float], bool]:
+        for refined in (grid, replace(grid, size=REFINEMENT * grid.size)):
+            trace: list[float] = []
             likelihood = GridLikelihood(grid_statistics(logits, labels, space, refined))
             model = LatentGP(likelihood, start, space, covariance, variational)
             result = _maximise(model, max_iter, trace, callback)
-        posterior = model.posterior()
-        resolved = _resolved(posterior, refined, trace)
-        if resolved:
-            break
+            posterior = model.posterior()
+            resolved = _resolved(posterior, refined, trace)
+            if resolved:
+                break
+        return posterior, result, trace, resolved
+
+    ran = run(optimise, device, (len(logits), logits.shape[1]))
+    posterior, result, trace, resolved = ran.result
     return LatentFit(
         posterior=posterior,
         low=grid.low,
@@ -93,7 +98,8 @@ def fit_latent_gp(
         objective_trace=np.array(trace),
         converged=bool(result.success) and resolved,
         message=_message(result, len(trace) - 1, resolved),
-        device=place.description,
+        device=ran.device,
+        device_note=ran.note,
         n_rows=len(logits),
     )
 

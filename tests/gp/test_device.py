@@ -5,7 +5,20 @@ import re
 import pytest
 import tensorflow as tf
 
+from calib.base import CalibrationError, FitCancelled
 from calib.gp import device
+
+SHAPE = (1000, 50_000)
+
+
+@pytest.fixture
+def one_gpu(monkeypatch):
+    """A machine that says it has a GPU; what is placed on it runs on the CPU."""
+    monkeypatch.setattr(device, "_gpus", lambda: [device.Device("/CPU:0", "gpu", "Test GPU")])
+
+
+def exhausted(message: str = "OOM when allocating tensor") -> tf.errors.ResourceExhaustedError:
+    return tf.errors.ResourceExhaustedError(None, None, message)
 
 
 def test_there_is_always_a_cpu_in_words():
@@ -20,14 +33,15 @@ def test_without_a_gpu_every_preference_gives_the_cpu(preference, monkeypatch):
     assert device.choose(preference).kind == "cpu"
 
 
-def test_a_gpu_is_chosen_named_and_its_memory_set_to_grow(monkeypatch):
+@pytest.mark.parametrize("preference", ["auto", "cpu"])
+def test_memory_is_set_to_grow_whatever_runs_first(preference, monkeypatch):
     grown = []
     monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: ["one"])
     monkeypatch.setattr(tf.config.experimental, "get_device_details", lambda gpu: {"device_name": "Test GPU"})
     monkeypatch.setattr(tf.config.experimental, "set_memory_growth", lambda gpu, on: grown.append((gpu, on)))
-    assert device.choose("auto") == device.Device("/GPU:0", "gpu", "Test GPU")
+    expected = {"auto": device.Device("/GPU:0", "gpu", "Test GPU"), "cpu": device.list_devices()[-1]}
+    assert device.choose(preference) == expected[preference]
     assert grown == [("one", True)]
-    assert device.choose("cpu").kind == "cpu"
 
 
 def test_a_gpu_already_in_use_is_no_error(monkeypatch):
@@ -38,3 +52,72 @@ def test_a_gpu_already_in_use_is_no_error(monkeypatch):
     monkeypatch.setattr(tf.config.experimental, "get_device_details", refuse)
     monkeypatch.setattr(tf.config.experimental, "set_memory_growth", refuse)
     assert device.choose("gpu").description == "GPU"
+
+
+def test_what_was_asked_for_and_given_needs_no_note(one_gpu):
+    ran = device.run(lambda place: place.kind, "auto", SHAPE)
+    assert (ran.result, ran.device, ran.note) == ("gpu", "Test GPU", "")
+    ran = device.run(lambda place: place.kind, "cpu", SHAPE)
+    assert (ran.result, ran.note) == ("cpu", "")
+
+
+def test_a_gpu_asked_for_and_missing_is_said(monkeypatch):
+    monkeypatch.setattr(device, "_gpus", lambda: [])
+    ran = device.run(lambda place: place.kind, "gpu", SHAPE)
+    assert ran.result == "cpu"
+    assert re.fullmatch(r"No NVIDIA GPU was found, so the fit ran on the CPU \(\d+ cores?\)\.", ran.note)
+    assert device.run(lambda place: place.kind, "auto", SHAPE).note == ""
+
+
+def wrapped() -> Exception:
+    error = RuntimeError("the optimiser failed")
+    error.__cause__ = exhausted()
+    return error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        exhausted(),
+        wrapped(),
+        tf.errors.InternalError(None, None, "CUDA_ERROR_OUT_OF_MEMORY: out of memory"),
+        tf.errors.InternalError(None, None, "Failed copying input: Dst tensor is not initialized."),
+    ],
+    ids=["exhausted", "wrapped", "driver", "copy"],
+)
+def test_a_gpu_without_enough_memory_hands_over_to_the_cpu_in_words(error, one_gpu):
+    tried = []
+
+    def compute(place: device.Device) -> str:
+        tried.append(place.kind)
+        if place.kind == "gpu":
+            raise error
+        return "done"
+
+    ran = device.run(compute, "auto", SHAPE)
+    assert (ran.result, tried) == ("done", ["gpu", "cpu"])
+    assert ran.device.startswith("CPU (")
+    assert ran.note.startswith(
+        "The GPU (Test GPU) ran out of memory on 1,000 rows x 50,000 classes, so the fit ran on the CPU ("
+    )
+
+
+@pytest.mark.parametrize("error", [FitCancelled(), CalibrationError("no"), tf.errors.InternalError(None, None, "bug")])
+def test_other_errors_are_not_tried_again(error, one_gpu):
+    tried = []
+
+    def compute(place: device.Device) -> None:
+        tried.append(place.kind)
+        raise error
+
+    with pytest.raises(type(error)):
+        device.run(compute, "auto", SHAPE)
+    assert tried == ["gpu"]
+
+
+def test_a_machine_without_enough_memory_says_what_to_do(one_gpu):
+    def compute(place: device.Device) -> None:
+        raise exhausted()
+
+    with pytest.raises(CalibrationError, match=r"1,000 rows x 50,000 classes needs more memory .* fewer calibration"):
+        device.run(compute, "auto", SHAPE)

@@ -1,0 +1,72 @@
+"""What this machine can compute on, found without starting TensorFlow, which takes seconds."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+DEVICES = ("auto", "cpu", "gpu")
+"""What a person can ask for."""
+
+WORTH_A_GPU = 1_000_000_000
+"""Numbers read in a whole fit from which a GPU is worth starting.
+
+NumPy reads and differentiates some 10^8 logits a second, and TensorFlow takes 6 s to start, its GPU 2 s more.
+"""
+
+
+@dataclass(frozen=True)
+class Ran(Generic[T]):
+    """What a computation gave, and where it ran.
+
+    Attributes
+    ----------
+    result : what it returned.
+    device : where it ran, in words.
+    note : a sentence where that is not what was asked for, else empty.
+    """
+
+    result: T
+    device: str
+    note: str = ""
+
+
+def cpu_description() -> str:
+    """The processor in words, with the cores that this process may use: "CPU (2 cores)"."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return f"CPU ({cores} core{'s' if cores > 1 else ''})"
+
+
+def gpu_present(root: Path = Path("/")) -> bool:
+    """Whether the machine has an NVIDIA GPU and does not hide it from us; TensorFlow may yet lack its libraries."""
+    if (visible := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None and visible.strip()[:1] in ("", "-"):
+        return False
+    under_windows = root / "usr/lib/wsl/lib/libcuda.so.1"
+    return any(root.glob("dev/nvidia[0-9]*")) or under_windows.exists()
+
+
+def worth_a_gpu(preference: str, numbers: int) -> bool:
+    """Whether a fit for which TensorFlow is not needed should start it for the GPU.
+
+    Parameters
+    ----------
+    preference : one of :data:`DEVICES`; "gpu" is taken at its word where there is one.
+    numbers : entries of the logits times how often the fit reads them.
+    """
+    wanted = preference == "gpu" or (preference == "auto" and numbers >= WORTH_A_GPU)
+    return wanted and gpu_present() and find_spec("tensorflow") is not None
+
+
+def no_gpu_note() -> str:
+    """What to say of a fit that should have run on a GPU and ran on the CPU."""
+    if gpu_present():
+        return (
+            f"TensorFlow cannot use this machine's GPU, so the fit ran on the {cpu_description()}. "
+            "Install requirements-gpu.txt, which brings its CUDA libraries."
+        )
+    return f"No NVIDIA GPU was found, so the fit ran on the {cpu_description()}."
