@@ -41,6 +41,11 @@ class Method:
         module, _, name = self.where.partition(":")
         return getattr(import_module(f"calib.calibrators.{module}"), name)
 
+    @property
+    def uses_device(self) -> bool:
+        """Whether it can fit on a GPU, which is whether one can tell it where to."""
+        return "device" in parameter_names(self.cls)
+
 
 # The order is the order of display, and gives each method its colour and marker.
 _METHODS = (
@@ -66,9 +71,12 @@ _METHODS = (
     Method("bbq", "BBQ", "bbq:BayesianBinning",
            "An average of histograms with few to many bins, weighted by their likelihood.",
            "Naeini et al., Obtaining Well Calibrated Probabilities Using Bayesian Binning, AAAI 2015"),
+    Method("bayes_iso", "Bayes-Iso", "bayes_iso:BayesIso",
+           "The average of many monotone maps, weighted by how likely each makes the labels.",
+           "Allikivi and Kull, Non-parametric Bayesian Isotonic Calibration, ECML PKDD 2019"),
 )  # fmt: skip
 
-_FROM_THE_PAPERS = ("temperature", "isotonic", "gpcalib", "beta", "bbq")
+_FROM_THE_PAPERS = ("temperature", "isotonic", "gpcalib", "beta", "bbq", "bayes_iso")
 
 METHODS: dict[str, Method] = {method.name: method for method in _METHODS}
 

@@ -41,6 +41,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "beta": BINARY,
     "histogram": [*BINARY, {"n_bins": 4, "binning": "equal_mass"}],
     "bbq": BINARY,
+    "bayes_iso": [{"n_maps": 300}, {"n_maps": 300, "bounds": "paper", "share_classes": False, "platt_correction": True}],
     # Few and short fits: each costs a second, and the fits themselves are tested elsewhere.
     "gpcalib": [{"max_iter": 15}, {"max_iter": 15, "prediction": "mean", "monotone": True}],
 }

@@ -107,7 +107,7 @@ class BinaryCalibrator(Calibrator):
         return np.clip(probs, self.margin_, 1 - self.margin_)
 
     def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
-        log_odds, positives = _one_vs_rest_pairs(logits, labels)
+        log_odds, positives = one_vs_rest_pairs(logits, labels)
         self.n_rows_ = len(labels)
         self.margin_ = 1 / (log_odds.size + 2)
         if self.share_classes:
@@ -130,6 +130,16 @@ class BinaryCalibrator(Calibrator):
 
     def _apply_one(self, state: Map, log_odds: Floats) -> Floats:
         return self._apply_map(state, log_odds) if state else sigmoid(log_odds)
+
+    def class_map(self, log_odds: Floats, k: int) -> Floats:
+        """Probability that the fitted map of class ``k`` gives to its log-odds against the rest, before normalisation.
+
+        Parameters
+        ----------
+        log_odds : array of any shape.
+        k : the class; of two classes the map is class 1's, whatever ``k``.
+        """
+        return self._apply_one(self.maps_[k if len(self.maps_) > 1 else 0], log_odds)
 
     def _mapped(self, logits: Floats) -> Floats:
         """One-vs-rest probabilities before any normalisation, shape (n, n_classes)."""
@@ -164,7 +174,7 @@ class BinaryCalibrator(Calibrator):
         return sum(int(_sums_to_zero(self._mapped(block).sum(axis=1)).sum()) for block in blocks)
 
 
-def _one_vs_rest_pairs(logits: Floats, labels: Ints) -> tuple[Floats, npt.NDArray[np.bool_]]:
+def one_vs_rest_pairs(logits: Floats, labels: Ints) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """Log-odds and whether they belong to the label, both (n, n_classes), or (n, 1) for two classes."""
     if logits.shape[1] == 2:
         return (logits[:, 1] - logits[:, 0])[:, None], (labels == 1)[:, None]
