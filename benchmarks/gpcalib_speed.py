@@ -1,0 +1,194 @@
+"""GPcalib beside a plain GPflow model of the same objective: CPU time, memory and objectives, in one run.
+
+    python -m benchmarks.gpcalib_speed [--quick] [--only-xla] [--data FILE.npz]
+
+The logits are simulated unless ``--data`` names an npz with ``predictions`` (probabilities) and ``ground_truth``, of
+which 1000 rows are taken. All fits start at the same point, use the same optimiser on one thread of the CPU, and run
+in a process each. Imports are not counted; tracing and XLA's compilation are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from benchmarks.measure import Cost, bytes_after_imports, cost_of, in_fresh_process, machine, markdown, megabytes
+from benchmarks.simulated import simulated
+from calib.numerics import Floats, Ints
+
+SIZES = ((1000, 10), (1000, 100), (1000, 1000), (5000, 100))
+QUICK = ((500, 20),)
+
+NEEDED = ("sklearn.cluster", "calib.gp.training", "calib.gp.tabulate")
+"""What the first fit would import."""
+
+
+@dataclass(frozen=True)
+class CalibrationSet:
+    """What to fit on; made in the process that fits.
+
+    Attributes
+    ----------
+    rows, n_classes : size of a simulated set; rows to take from a file.
+    path : npz with probabilities, or None.
+    """
+
+    rows: int
+    n_classes: int
+    path: str | None = None
+
+    def load(self) -> tuple[Floats, Ints]:
+        """Logits (rows, n_classes) and labels; of a file, the first rows of a fixed permutation."""
+        if self.path is None:
+            return simulated(self.rows, self.n_classes)
+        with np.load(self.path) as stored:
+            rows = np.random.RandomState(0).permutation(len(stored["ground_truth"]))[: self.rows]
+            return np.log(stored["predictions"][rows].astype(float)), stored["ground_truth"][rows]
+
+
+@dataclass(frozen=True)
+class CalibFit:
+    """calib's fit, measured.
+
+    Attributes
+    ----------
+    cost : of the first fit of its process; the memory is above that after the imports and includes the data.
+    second_seconds : CPU seconds of the same fit done again in the same process.
+    n_iter : iterations of L-BFGS.
+    at_start, at_end : the objective on the grid, in nats.
+    posterior : :class:`calib.gp.posterior.Posterior` at the end.
+    """
+
+    cost: Cost
+    second_seconds: float
+    n_iter: int
+    at_start: float
+    at_end: float
+    posterior: Any
+
+
+@dataclass(frozen=True)
+class PlainFit:
+    """The plain model's fit, measured.
+
+    Attributes
+    ----------
+    cost : as for calib's.
+    n_iter : iterations of L-BFGS.
+    at_start, at_end : its own objective, in nats.
+    at_calibs_end : its objective at the parameters that calib's fit ended with.
+    """
+
+    cost: Cost
+    n_iter: int
+    at_start: float
+    at_end: float
+    at_calibs_end: float
+
+
+def fit_calib(data: CalibrationSet) -> CalibFit:
+    """Fit with calib, twice."""
+    imported = bytes_after_imports(*NEEDED)
+    from calib.calibrators.gpcalib import GPCalib
+    from calib.gp.posterior import Posterior
+
+    logits, labels = data.load()
+    fitted, cost = cost_of(lambda: GPCalib(device="cpu").fit(logits, labels), imported)
+    if fitted.scale_ != 1.0 or fitted.n_rows_ < len(labels):
+        raise SystemExit("This calibration set is rescaled or subsampled, so the objectives cannot be compared.")
+    _, again = cost_of(lambda: GPCalib(device="cpu").fit(logits, labels))
+    posterior = Posterior(
+        variance=fitted.variance_,
+        lengthscale=fitted.lengthscale_,
+        noise_variance=fitted.noise_variance_,
+        inducing_inputs=fitted.inducing_inputs_,
+        q_mean=fitted.q_mean_,
+        q_sqrt=fitted.q_sqrt_,
+    )
+    trace = fitted.objective_trace_
+    return CalibFit(cost, again.cpu_seconds, fitted.n_iter_, float(trace[0]), float(trace[-1]), posterior)
+
+
+def fit_plain(data: CalibrationSet, xla: bool, posterior: Any) -> PlainFit:
+    """Fit the plain model, then evaluate it where calib's fit ended."""
+    imported = bytes_after_imports("benchmarks.plain_gpflow", *NEEDED)
+    from benchmarks.plain_gpflow import PlainModel
+    from calib.gp.device import choose
+    from calib.gp.training import starting_inducing_inputs
+
+    choose("cpu")
+    logits, labels = data.load()
+
+    def fit() -> tuple[PlainModel, float, Any]:
+        model = PlainModel(logits, labels, starting_inducing_inputs(logits, "logits", 10, 0))
+        return model, model.objective(), model.train(xla)
+
+    (model, at_start, result), cost = cost_of(fit, imported)
+    model.put(posterior)
+    return PlainFit(cost, int(result.nit), at_start, -float(result.fun), model.objective())
+
+
+def measured(data: CalibrationSet, kinds: tuple[bool, ...]) -> tuple[CalibFit, dict[bool, PlainFit]]:
+    """calib's fit, and the plain ones by whether XLA compiled them, each in a process of its own."""
+    ours = in_fresh_process(fit_calib, data)
+    return ours, {xla: in_fresh_process(fit_plain, data, xla, ours.posterior) for xla in kinds}
+
+
+COSTS = ("fit", "by", "CPU s", "times calib's", "times its second", "peak memory", "iterations")
+
+
+def cost_rows(size: str, ours: CalibFit, plain: dict[bool, PlainFit]) -> list[list[str]]:
+    """Rows of the table of costs, calib's first."""
+    rows = [[size, "calib", f"{ours.cost.cpu_seconds:.2f}", "", "", megabytes(ours.cost.peak_bytes), str(ours.n_iter)]]
+    for xla, fit in plain.items():
+        seconds = fit.cost.cpu_seconds
+        ratios = [f"{seconds / ours.cost.cpu_seconds:.1f}", f"{seconds / ours.second_seconds:.1f}"]
+        name = "plain GPflow" + (" + XLA" if xla else "")
+        rows.append([size, name, f"{seconds:.2f}", *ratios, megabytes(fit.cost.peak_bytes), str(fit.n_iter)])
+    return rows
+
+
+OBJECTIVES = ("fit", "relative difference at the start", "at calib's end", "calib's end", "plain end", "difference")
+
+
+def objective_row(size: str, ours: CalibFit, plain: dict[bool, PlainFit]) -> list[str]:
+    """Row of the table of objectives, against the plain fit that ended best."""
+    best = max(plain.values(), key=lambda fit: fit.at_end)
+    start = abs(ours.at_start / best.at_start - 1)
+    end = abs(ours.at_end / best.at_calibs_end - 1)
+    difference = best.at_calibs_end - best.at_end
+    return [size, f"{start:.1e}", f"{end:.1e}", f"{best.at_calibs_end:.3f}", f"{best.at_end:.3f}", f"{difference:+.3f}"]
+
+
+def main() -> None:
+    """Fit every way at every size and print the two tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="one tiny size, to see that everything runs")
+    parser.add_argument("--only-xla", action="store_true", help="leave out the plain model without XLA")
+    parser.add_argument("--data", help="npz with predictions (probabilities) and ground_truth")
+    arguments = parser.parse_args()
+    sets = [CalibrationSet(*size) for size in (QUICK if arguments.quick else SIZES)]
+    if arguments.data is not None:
+        with np.load(arguments.data) as stored:
+            sets = [CalibrationSet(1000, stored["predictions"].shape[1], arguments.data)]
+    costs, objectives = [], []
+    for data in sets:
+        size = f"{data.rows:,} x {data.n_classes:,}"
+        print(f"{size} ...", file=sys.stderr, flush=True)
+        fits = measured(data, (True,) if arguments.only_xla else (True, False))
+        costs += cost_rows(size, *fits)
+        objectives.append(objective_row(size, *fits))
+    print(machine(), end="\n\n")
+    print(markdown(COSTS, costs, left=2))
+    print("\nTimes are of the first fit of a process, calib's also against its second, which traces faster.")
+    print("Peak memory is above that after the imports, with the data.\n")
+    print(markdown(OBJECTIVES, objectives))
+    print("\nObjectives in nats; both ends are computed by the plain model, and positive differences favour calib.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,172 @@
+"""The benchmarks run, at sizes of a few rows, and judge as they say they do."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from zipfile import ZipFile
+
+import numpy as np
+import pytest
+
+from benchmarks import calibration_time, cifar, folds, gpcalib_large, gpcalib_speed, kitti, measure, wenger2020
+from calib.registry import METHODS
+from tests.conftest import SHARED
+
+
+def test_time_waited_costs_nothing_and_memory_let_go_counts():
+    n_bytes = 50_000_000
+    _, waited = measure.cost_of(lambda: time.sleep(0.3))
+    size, used = measure.cost_of(lambda: np.ones(n_bytes // 8).nbytes)
+    assert waited.cpu_seconds < 0.1
+    assert waited.peak_bytes < n_bytes / 10
+    assert size == n_bytes
+    assert used.peak_bytes == pytest.approx(n_bytes, rel=0.1)
+    _, above = measure.cost_of(lambda: None, baseline=1000)
+    assert above.peak_bytes > n_bytes  # all that this process holds
+
+
+def test_a_fresh_process_is_another_one():
+    assert measure.in_fresh_process(os.getpid) != os.getpid()
+
+
+def test_the_machine_is_named_with_its_versions():
+    line = measure.machine("no-such-package")
+    assert f"numpy {np.__version__}" in line
+    assert "no-such-package not installed" in line
+
+
+def test_a_table_has_its_rows_and_columns():
+    table = measure.markdown(["fit", "CPU s"], [["1,000 x 10", 1.5], ["a", 20]]).split("\n")
+    assert [line.count("|") for line in table] == [3, 3, 3, 3]
+    assert len({len(line) for line in table}) == 1
+    assert table[1].endswith("-: |")
+
+
+def test_calib_and_the_plain_model_have_one_objective():
+    data = gpcalib_speed.CalibrationSet(400, 10)
+    ours = gpcalib_speed.fit_calib(data)
+    plain = gpcalib_speed.fit_plain(data, False, ours.posterior)
+    assert ours.at_end > ours.at_start + 1
+    assert ours.at_start == pytest.approx(plain.at_start, rel=1e-4)
+    assert ours.at_end == pytest.approx(plain.at_calibs_end, rel=1e-4)
+    assert plain.at_calibs_end > plain.at_end - 1
+    rows = gpcalib_speed.cost_rows("400 x 10", ours, {True: plain, False: plain})
+    assert [row[1] for row in rows] == ["calib", "plain GPflow + XLA", "plain GPflow"]
+    assert {len(row) for row in rows} == {len(gpcalib_speed.COSTS)}
+    assert len(gpcalib_speed.objective_row("400 x 10", ours, {False: plain})) == len(gpcalib_speed.OBJECTIVES)
+
+
+def test_a_file_gives_the_same_rows_every_time(tmp_path):
+    probs = np.random.default_rng(0).dirichlet(np.ones(3), size=20)
+    np.savez(tmp_path / "outputs.npz", predictions=probs, ground_truth=np.arange(20) % 3)
+    logits, labels = gpcalib_speed.CalibrationSet(5, 3, str(tmp_path / "outputs.npz")).load()
+    order = np.random.RandomState(0).permutation(20)[:5]
+    np.testing.assert_allclose(np.exp(logits), probs[order])
+    np.testing.assert_array_equal(labels, order % 3)
+
+
+def test_the_large_sizes_are_measured():
+    cost, used, _ = gpcalib_large.fit(120, 6)
+    assert used == 120
+    assert cost.cpu_seconds > 0
+    _, output = gpcalib_large.predict(50, 6)
+    assert output == 50 * 6 * 8
+
+
+@pytest.fixture
+def kitti_archive(tmp_path) -> Path:
+    """Three features that tell the classes apart; like the real files, class 4 is only in the second."""
+    generator = np.random.default_rng(0)
+    path = tmp_path / "kitti.zip"
+    with ZipFile(path, "w") as archive:
+        for part, present, n in (("train", (0, 1, 2, 3, 5, 6, 7), 210), ("test", (0, 1, 3, 4, 5, 7), 180)):
+            labels = np.resize(present, n)
+            features = np.stack([labels, labels % 2, labels % 3], axis=1) + generator.normal(size=(n, 3))
+            for what, array in (("data", features), ("labels", labels[:, None])):
+                lines = [" ".join(map(str, row)) for row in [array.shape, *array.tolist()]]
+                archive.writestr(f"kitti_features/kitti_all_{part}.{what}", "\n".join(lines))
+    return path
+
+
+def test_the_kitti_tables_have_their_rows(kitti_archive):
+    data = kitti.read(kitti_archive)
+    assert [part.shape for part in data] == [(210, 3), (210,), (180, 3), (180,)]
+    sizes = {"n_folds": 2, "n_calibration": 60, "n_test": 100}
+    methods = folds.columns("probs")[:3]
+    two = kitti.all_scores(data, ["forest"], 2, methods, **sizes)
+    rows = folds.beside("ece", two, wenger2020.KITTI_ECE)
+    assert [row[:2] for row in rows] == [["Random Forest", "here"], ["", "paper"]]
+    assert rows[1][2:] == ["0.0768", "0.0147 ± 0.0027", "0.0135 ± 0.0030"]
+    assert "of 2 cells" in kitti.verdict(two)
+    eight = kitti.all_scores(data, ["forest"], 8, methods, **sizes)
+    rows = kitti.eight_class_rows(eight)
+    assert [row[1] for row in rows] == ["NLL", "authors' code", "ECE", "accuracy"]
+    assert all(len(row) == 2 + len(methods) for row in rows)
+    assert np.isfinite(eight["Random Forest"]["Uncal."].nll).all()
+
+
+def test_a_class_without_training_rows_gets_half_the_smallest_probability(kitti_archive):
+    train, train_labels, test, _ = kitti.read(kitti_archive)
+    probs = np.exp(kitti.outputs(kitti.MODELS["forest"][1](), train, train_labels, test, 8))
+    np.testing.assert_allclose(probs[:, 4], 0.005)  # the least that a hundred trees can say is 1 / 100
+    np.testing.assert_allclose(np.where(probs > 0.0051, probs, 0).sum(axis=1), 1)
+
+
+@pytest.mark.parametrize(
+    ("score", "value", "holds"),
+    [("ece", 0.91, True), ("ece", 0.99, False), ("ece", 0.5, True), ("accuracy", 0.92, True), ("accuracy", 0.9, False)],
+)
+def test_a_cell_holds_within_two_standard_deviations_or_better(score, value, holds):
+    assert folds.agrees(score, np.array([value]), (0.95, 0.02 if score == "accuracy" else 0.01)) is holds
+
+
+def test_gpcalib_is_fitted_once_for_both_ways_to_predict(monkeypatch):
+    from calib.calibrators.gpcalib import GPCalib
+
+    fits = []
+    monkeypatch.setattr(GPCalib, "_fit", lambda self, *arguments, **extras: fits.append(self.inputs))
+    monkeypatch.setattr(GPCalib, "_predict_proba", lambda self, logits: np.full(logits.shape, 0.5))
+    methods = [*folds.columns("probs")[-2:], *folds.columns("logits")[-2:]]
+    sizes = {"n_folds": 2, "n_calibration": 4, "n_test": 4}
+    folds.score_folds(np.zeros((8, 2)), np.resize([0, 1], 8), methods, **sizes)
+    assert fits == ["probs", "logits"] * 2
+
+
+def test_every_registered_method_is_timed():
+    listed = calibration_time.variants(list(METHODS))
+    assert {name for _, name, _ in listed} == {name for name, method in METHODS.items() if not method.needs}
+    found = calibration_time.times("platt", {"share_classes": False}, (50, 20), (2, 4))
+    assert all(fit > 0 and predict > 0 for fit, predict in found)
+    ((title, *cells),) = calibration_time.table_rows(0, {"Platt, class-wise": ("platt", found)}, (2, 10))
+    assert title == "Platt, class-wise"
+    assert cells[1::2] == ["0.0017", "0.0245"]  # the paper's, of the same number of classes
+
+
+def test_a_cifar_file_gives_three_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr(cifar, "columns", lambda inputs: folds.columns(inputs)[:3])
+    probs = np.random.default_rng(0).dirichlet(np.ones(3), size=60)
+    np.savez(tmp_path / "network.npz", predictions=probs, ground_truth=np.arange(60) % 3)
+    rows = cifar.rows_of(tmp_path / "network.npz", 2, 30, 30)
+    assert [row[:2] for row in rows] == [["network", "ECE"], ["", "NLL"], ["", "accuracy"]]
+    assert all(len(row) == 5 for row in rows)
+
+
+@pytest.mark.reference
+def test_the_numbers_beside_ours_are_those_of_the_paper():
+    paper = SHARED / "papers" / "gpcalib_wenger2020.txt"
+    if not paper.is_file():
+        pytest.skip("the paper is not present")
+    lines = paper.read_text(encoding="utf-8").split("\n")
+    for table, caption in (
+        (wenger2020.KITTI_ACCURACY, "Table S2"),
+        (wenger2020.KITTI_ECE, "Table S3"),
+        (wenger2020.CIFAR_100_ECE, "Table S5"),
+    ):
+        start = next(i for i, line in enumerate(lines) if caption in line[:12])
+        for model, cells in table.items():
+            line = next(line for line in lines[start:] if model in line)
+            printed = line.split("\t")[2:]
+            shown = [f"{mean:.4f}" + (f" ± {spread:.4f}" if spread else "") for mean, spread in cells.values()]
+            assert shown == [cell.strip().replace(".", "0.") for cell in printed]
