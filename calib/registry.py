@@ -74,9 +74,12 @@ _METHODS = (
     Method("bayes_iso", "Bayes-Iso", "bayes_iso:BayesIso",
            "The average of many monotone maps, weighted by how likely each makes the labels.",
            "Allikivi and Kull, Non-parametric Bayesian Isotonic Calibration, ECML PKDD 2019"),
+    Method("imax", "I-Max", "imax:IMaxBinning",
+           "Bins that keep the most information about the label, and a probability for each.",
+           "Patel et al., Multi-Class Uncertainty Calibration via Mutual Information Maximization-based Binning, 2020"),
 )  # fmt: skip
 
-_FROM_THE_PAPERS = ("temperature", "isotonic", "gpcalib", "beta", "bbq", "bayes_iso")
+_FROM_THE_PAPERS = ("temperature", "isotonic", "gpcalib", "beta", "bbq", "bayes_iso", "imax")
 
 METHODS: dict[str, Method] = {method.name: method for method in _METHODS}
 

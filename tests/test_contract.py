@@ -42,6 +42,15 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "histogram": [*BINARY, {"n_bins": 4, "binning": "equal_mass"}],
     "bbq": BINARY,
     "bayes_iso": [{"n_maps": 300}, {"n_maps": 300, "bounds": "paper", "share_classes": False, "platt_correction": True}],
+    "imax": [
+        {},
+        {"share_classes": False},
+        {"normalize": True, "monotone": True},
+        {"scheme": "equal_mass", "monotone": True, "representatives": "temperature"},
+        {"scheme": "equal_size", "representatives": "raw"},
+        {"representatives": "isotonic", "share_classes": False, "n_bins": 4},
+        {"scaled_model": True, "n_bins": 1, "platt_correction": True},
+    ],
     # Few and short fits: each costs a second, and the fits themselves are tested elsewhere.
     "gpcalib": [{"max_iter": 15}, {"max_iter": 15, "prediction": "mean", "monotone": True}],
 }

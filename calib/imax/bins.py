@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.numerics import Floats, Ints
-
-SCHEMES = ("imax", "equal_mass", "equal_size")
-"""I-Max; equally many pairs in each bin; equally wide in probability."""
+from calib.imax.density import LogOddsDensity
+from calib.imax.information import entropy, joint_of_bins, mutual_information
+from calib.imax.sums import SigmoidSums
+from calib.imax.updates import information_bound
+from calib.numerics import Floats, Ints, sigmoid
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,3 +54,65 @@ class BinnedPairs:
     def width(self) -> Floats:
         """(n_bins,) width in log-odds; infinite at both ends."""
         return np.diff(self.edges, prepend=-np.inf, append=np.inf)
+
+
+def binned_pairs(
+    sums: SigmoidSums,
+    label_log_odds: Floats,
+    density: LogOddsDensity,
+    edges: Floats,
+    scheme: str,
+    representatives: Floats | None = None,
+) -> BinnedPairs:
+    """Count and measure the pairs in given bins.
+
+    Parameters
+    ----------
+    sums : the sorted log-odds of all pairs.
+    label_log_odds : (n,) those among them whose class is the label, in increasing order.
+    density : of the same pairs.
+    edges : (n_bins - 1,) increasing inner edges in log-odds.
+    scheme : where the edges come from.
+    representatives : (n_bins,) what each bin says, for instance of a fitted calibrator; None for the frequencies,
+        and an empty bin's middle.
+    """
+    cuts = sums.positions(edges)
+    count, positives = counts_in_bins(cuts, label_log_odds, edges)
+    one, zero = sums.between(cuts)
+    held = count > 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        centres = np.log(one) - np.log(zero)
+        predicted = np.where(held, one / (one + zero), np.nan)
+    if representatives is None:
+        representatives = np.divide(positives, count, out=middle_of_bins(edges), where=held)
+    joint = joint_of_bins(density, edges)
+    return BinnedPairs(
+        scheme=scheme,
+        edges=edges,
+        count=count,
+        positives=positives,
+        predicted=predicted,
+        representatives=representatives,
+        bound=information_bound(one[held], zero[held], centres[held]),
+        label_information=mutual_information(joint),
+        rate=entropy(joint.sum(axis=0)),
+    )
+
+
+def counts_in_bins(cuts: Ints, label_log_odds: Floats, edges: Floats) -> tuple[Ints, Ints]:
+    """Pairs, and those whose class is the label, in each bin: two (n_bins,) arrays.
+
+    Parameters
+    ----------
+    cuts : (n_bins + 1,) positions of the ends of the bins among all pairs.
+    label_log_odds : (n,) increasing log-odds of the pairs whose class is the label.
+    edges : (n_bins - 1,) increasing inner edges.
+    """
+    found = label_log_odds.searchsorted(edges)
+    return np.diff(cuts), np.diff(found, prepend=0, append=len(label_log_odds))
+
+
+def middle_of_bins(edges: Floats) -> Floats:
+    """The probability midway between the ends of each bin, (n_bins,), for bins that nothing else is known of."""
+    ends = np.concatenate([[0.0], sigmoid(edges), [1.0]])
+    return (ends[1:] + ends[:-1]) / 2

@@ -1,0 +1,154 @@
+"""I-Max binning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.base import EQUIVARIANT, Calibrator, Callback, param, parameter_names
+from calib.calibrators.one_vs_rest import BinaryCalibrator, Map
+from calib.imax.bins import counts_in_bins, middle_of_bins
+from calib.imax.density import log_odds_density
+from calib.imax.representatives import monotone_representatives
+from calib.imax.scaling import matched_sigmoid
+from calib.imax.schemes import SCHEMES, scheme_edges
+from calib.imax.sums import SigmoidSums
+from calib.metrics.binning import bin_index
+from calib.numerics import Floats, Ints, one_vs_rest_log_odds
+
+# Registry name -> home of the calibrators whose probabilities bins can take over; the registry lies above this layer.
+SOURCES = {
+    "temperature": "temperature:TemperatureScaling",
+    "vector": "vector:VectorScaling",
+    "platt": "platt:PlattScaling",
+    "beta": "beta:BetaCalibration",
+    "isotonic": "isotonic:IsotonicCalibration",
+    "bbq": "bbq:BayesianBinning",
+    "gpcalib": "gpcalib:GPCalib",
+}
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class IMaxBinning(BinaryCalibrator):
+    """Bins of the log-odds that keep as much as possible of what they say about the label.
+
+    Patel et al., Multi-Class Uncertainty Calibration via Mutual Information Maximization-based Binning, 2020. Where
+    the edges are and what the bins say are two questions: edges come from the log-odds alone, and representatives
+    are the frequencies in the bins, the model's own mean probabilities, or those of another calibrator, which is
+    fitted on the same rows and not needed afterwards. The numbers said are few, which makes their calibration error
+    verifiable; rows are not normalised, since that would undo it, and need not sum to one (section S1).
+
+    Frequencies need not rise from bin to bin; with ``monotone`` they do, and with ties broken by the raw logits the
+    shared bins then predict the same classes as the model.
+    """
+
+    n_bins: int = param(15, low=1, high=1000, help="Number of bins.")
+    scheme: str = param(
+        "imax",
+        choices=SCHEMES,
+        help="Bins with the most information about the label, with equally many pairs, or equally wide in probability.",
+    )
+    representatives: str = param(
+        "empirical",
+        choices=("empirical", "raw", *SOURCES),
+        help="What a bin says: the frequency in it, or the mean probability of the model or of another calibrator.",
+    )
+    monotone: bool = param(False, help="Keep the bins' probabilities in order; shared bins then keep every prediction.")
+    scaled_model: bool = param(
+        False, help="Place I-Max's edges for a sigmoid matched to the data, where the model's confidence is far off."
+    )
+    n_starts: int = param(8, low=1, high=100, help="I-Max goes on from so many starts and keeps the best.")
+    max_steps: int = param(1000, low=1, high=100_000, help="Most steps from each start; it ends when bins stay.")
+    normalize: bool = param(False, help="Divide each row by its sum; without it rows need not sum to one.")
+
+    @property
+    def is_monotone(self) -> bool:
+        return self.monotone
+
+    def promises(self, n_classes: int) -> frozenset[str]:
+        # Bins are closed on the left: seen from the other of two classes they are closed on the right.
+        return super().promises(n_classes) - ({EQUIVARIANT} if n_classes == 2 else set())
+
+    def notes(self) -> list[str]:
+        return super().notes() + self.source_notes_
+
+    def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
+        self.source_notes_: list[str] = []
+        if self.representatives not in SOURCES:
+            super()._fit(logits, labels, callback)
+            return
+        source = self._source().fit(logits, labels, callback=callback)
+        super()._fit(logits, labels, callback)
+        self._take_over(source.predict_proba(logits), logits)
+        self.source_notes_ = source.notes()
+        self.fallback_rows_ = self._count_fallbacks(logits)
+
+    def _source(self) -> Calibrator:
+        """The calibrator behind the representatives, one-vs-rest in the same way as the bins."""
+        module, _, name = SOURCES[self.representatives].partition(":")
+        cls: type[Calibrator] = getattr(import_module(f"calib.calibrators.{module}"), name)
+        shared = {
+            "random_state": self.random_state,
+            "share_classes": self.share_classes,
+            "normalize": self.normalize,
+            "platt_correction": self.platt_correction,
+        }
+        known = parameter_names(cls)
+        return cls(**{name: value for name, value in shared.items() if name in known})
+
+    def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
+        sums = SigmoidSums.of(log_odds)
+        label_log_odds = np.sort(log_odds[positives])
+        sigmoid = matched_sigmoid(log_odds_density(log_odds, label_log_odds)) if self.scaled_model else (1.0, 0.0)
+        edges = scheme_edges(
+            sums,
+            self.scheme,
+            self.n_bins,
+            sigmoid=sigmoid,
+            n_starts=self.n_starts,
+            random_state=self.random_state,
+            max_steps=self.max_steps,
+        )
+        cuts = sums.positions(edges)
+        count, found = counts_in_bins(cuts, label_log_odds, edges)
+        if self.representatives == "empirical":
+            targets = self.targets(positives)
+            high, low = targets.max(), targets.min()
+            total = high * found + low * (count - found)
+        else:
+            total = sums.between(cuts)[0]
+        values = np.divide(total, count, out=middle_of_bins(edges), where=count > 0)
+        if self.representatives == "empirical":
+            values = self.bounded(values)
+        return {"edges": edges, "values": self._ordered(values, count)}
+
+    def _ordered(self, values: Floats, count: Ints) -> Floats:
+        return monotone_representatives(values, count) if self.monotone else values
+
+    def _take_over(self, probs: Floats, logits: Floats) -> None:
+        """Replace the representatives by means of another calibrator's (n, n_classes) probabilities."""
+        if self.n_classes_ == 2:
+            log_odds, probs = (logits[:, 1] - logits[:, 0])[:, None], probs[:, 1:]
+        else:
+            log_odds = one_vs_rest_log_odds(logits)
+        if self.share_classes:
+            log_odds, probs = log_odds.reshape(-1, 1), probs.reshape(-1, 1)
+        for k, state in enumerate(self.maps_):
+            if not state:
+                continue
+            index = _bin_of(log_odds[:, k], state["edges"])
+            count = np.bincount(index, minlength=len(state["values"]))
+            total = np.bincount(index, weights=probs[:, k], minlength=len(state["values"]))
+            values = np.divide(total, count, out=middle_of_bins(state["edges"]), where=count > 0)
+            state["values"] = self._ordered(values, count)
+
+    def _apply_map(self, state: Map, log_odds: Floats) -> Floats:
+        return state["values"][_bin_of(log_odds, state["edges"])]
+
+
+def _bin_of(log_odds: Floats, edges: Floats) -> Ints:
+    return bin_index(log_odds, np.concatenate([[-np.inf], edges, [np.inf]]))
