@@ -77,6 +77,9 @@ class Calibrator:
 
     min_rows: ClassVar[int] = 2
 
+    passes: ClassVar[int] = 0
+    """About how often a fit reads its logits where it could do so on a GPU; decides from which size one pays."""
+
     # -- what subclasses write -------------------------------------------------------------------------
 
     def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
@@ -94,11 +97,14 @@ class Calibrator:
         return []
 
     def variant(self) -> str:
-        """What tells this configuration from another of the same method; shown behind the title."""
+        """What tells this configuration from another of the same method; shown behind the title.
+
+        Neither the seed nor the device does: it is the same method, and the same function to rounding.
+        """
         changed = [
             f"{f.name}={getattr(self, f.name)}"
             for f in fields(self)
-            if f.name != "random_state" and getattr(self, f.name) != f.default
+            if f.name not in ("random_state", "device") and getattr(self, f.name) != f.default
         ]
         return ", ".join(changed)
 

@@ -16,7 +16,7 @@ DEVICES = ("auto", "cpu", "gpu")
 WORTH_A_GPU = 1_000_000_000
 """Numbers read in a whole fit from which a GPU is worth starting.
 
-NumPy reads and differentiates some 10^8 logits a second, and TensorFlow takes 6 s to start, its GPU 2 s more.
+NumPy takes the loss and its gradient over some 10^8 logits a second, and TensorFlow takes 6 s to start, a GPU more.
 """
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from calib.base import Calibrator, Callback, param
+from calib.base import Callback, param
+from calib.calibrators.scaling import ScaledCrossEntropy, ScalingCalibrator
 from calib.numerics import Floats, Ints, softmax
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class VectorScaling(Calibrator):
+class VectorScaling(ScalingCalibrator):
     """A scale and a bias for every class: softmax(scale * z + bias).
 
     Guo et al., On Calibration of Modern Neural Networks, ICML 2017, section 4.2 (matrix and vector scaling).
@@ -23,37 +24,30 @@ class VectorScaling(Calibrator):
     penalty: float = param(1.0, low=1e-6, high=1e4, help="Pull towards the raw model; fades as rows are added.")
     max_iter: int = param(500, low=1, high=100_000, help="Largest number of L-BFGS steps.")
 
+    passes: ClassVar[int] = 40
+
     def notes(self) -> list[str]:
         if self.converged_:
-            return []
+            return super().notes()
         return [
             f"The fit stopped after {self.n_iter_} steps before it had converged; raise max_iter to let it go "
-            "on, or the penalty to make it easier."
+            "on, or the penalty to make it easier.",
+            *super().notes(),
         ]
 
-    def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
+    def _fit_scaling(self, cross_entropy: ScaledCrossEntropy, logits: Floats, labels: Ints, callback: Callback) -> None:
         from scipy.optimize import minimize
 
         n, n_classes = logits.shape
-        rows = np.arange(n)
         spread = float(logits.std()) or 1.0
-        scaled = logits / spread
+        # Scales in units of one over the spread, so that a step means as much to them as to the biases.
         start = np.concatenate([np.full(n_classes, spread), np.zeros(n_classes)])
 
         def objective(weights: Floats) -> tuple[float, Floats]:
-            scale, bias = weights[:n_classes], weights[n_classes:]
-            scores = scaled * scale + bias
-            top = scores.max(axis=1)
-            picked = scores[rows, labels] - top
-            scores -= top[:, None]
-            np.exp(scores, out=scores)
-            total = scores.sum(axis=1)
-            scores /= total[:, None]
-            loss = float(np.log(total).sum() - picked.sum())
-            scores[rows, labels] -= 1.0
-            gradient = np.concatenate([np.einsum("nk,nk->k", scores, scaled), scores.sum(axis=0)])
+            loss, by_scale, by_bias = cross_entropy(weights[:n_classes] / spread, weights[n_classes:])
             away = weights - start
-            return (loss + 0.5 * self.penalty * float(away @ away)) / n, (gradient + self.penalty * away) / n
+            gradient = np.concatenate([by_scale / spread, by_bias])
+            return loss + 0.5 * self.penalty / n * float(away @ away), gradient + self.penalty / n * away
 
         steps = 0
 

@@ -15,7 +15,10 @@ from calib.jobs.local_worker import LocalWorker, Work
 from calib.jobs.messages import Data, Progress
 
 Lane = Literal["fast", "slow"]
-"""Fast tasks never wait behind a slow one; slow tasks run one at a time, and only their worker loads TensorFlow."""
+"""Fast tasks never wait behind a slow one; slow tasks run one at a time, and only their worker loads TensorFlow.
+
+So a fit that goes to a GPU is a slow task, however fast it is there.
+"""
 
 
 class Executor(Protocol):

@@ -32,6 +32,7 @@ class _Record:
 
     job: Job
     data: Data
+    lane: Lane
     future: Future[Any] = field(default_factory=Future)
     started: float = 0.0
 
@@ -125,13 +126,13 @@ class FitQueue:
         return self._executor.submit(fit_small, methods, data=Data("", {}), lane=lane, on_progress=ignore)
 
     def _start(self, spec: FitSpec, data: Data) -> None:
-        record = _Record(Job(spec.key, spec), data)
+        record = _Record(Job(spec.key, spec), data, _lane(spec.fast(data.arrays["logits"].size)))
         record.future = self._executor.submit(
             self._fit,
             spec.method,
             dict(spec.params),
             data=data,
-            lane=_lane(spec.fast),
+            lane=record.lane,
             on_progress=partial(self._progress, record),
         )
         self._records[spec.key] = record
@@ -164,7 +165,7 @@ class FitQueue:
             if record.job.state == "done":
                 record.data = Data("", {})
             self._drop_oldest()
-            if record.job.state != "done" and self._warming is not None and not job.spec.fast:
+            if record.job.state != "done" and self._warming is not None and record.lane == "slow":
                 self._rewarm()
 
     def _rewarm(self) -> None:
@@ -183,7 +184,7 @@ class FitQueue:
         job = record.job
         if job.state == "running":
             return replace(job, seconds=time.monotonic() - record.started)
-        if job.state == "queued" and not job.spec.fast and self._warming is not None and not self._warming.done():
+        if job.state == "queued" and record.lane == "slow" and self._warming is not None and not self._warming.done():
             return replace(job, message="Waiting: TensorFlow is starting.")
         return job
 

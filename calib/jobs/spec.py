@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
+from calib.hardware import worth_a_gpu
 from calib.registry import METHODS
 
 
@@ -46,13 +47,15 @@ class FitSpec:
         if self.label:
             return self.label
         name = METHODS[self.method].title if self.method in METHODS else self.method
-        changed = ", ".join(f"{k}={v}" for k, v in sorted(self.params.items()) if k != "random_state")
+        changed = ", ".join(f"{k}={v}" for k, v in sorted(self.params.items()) if k not in ("random_state", "device"))
         return f"{name} ({changed})" if changed else name
 
-    @property
-    def fast(self) -> bool:
-        """Whether the registry counts the method among those that fit in about a second."""
-        return self.method in METHODS and METHODS[self.method].fast
+    def fast(self, n_logits: int) -> bool:
+        """Whether the registry counts the method as fast, and a fit on so many logits does not start a GPU."""
+        if self.method not in METHODS:
+            return False
+        method = METHODS[self.method]
+        return method.fast and not worth_a_gpu(self.params.get("device", "auto"), method.cls.passes * n_logits)
 
     def _all_params(self) -> dict[str, Any]:
         """The parameters with the defaults of those not given; a wrong one stays, for the fit to complain about."""

@@ -2,10 +2,12 @@ import logging
 import os
 import threading
 import time
+from concurrent.futures import Future
 
 import numpy as np
 import pytest
 
+from calib import hardware
 from calib.jobs import FitQueue, FitSpec, Job
 
 
@@ -183,6 +185,23 @@ def test_a_fast_method_does_not_wait_for_a_slow_one(submit, wait, queue):
     assert queue.snapshot([slow])[0].state == "running"
     queue.cancel(slow)
     wait(slow)
+
+
+def test_a_fit_for_the_gpu_waits_for_the_worker_with_tensorflow(data, monkeypatch):
+    class Recorder:
+        def __init__(self):
+            self.lanes = []
+
+        def submit(self, function, /, *args, data, lane, on_progress):
+            self.lanes.append(lane)
+            return Future()
+
+    monkeypatch.setattr(hardware, "gpu_present", lambda: True)
+    recorder = Recorder()
+    queue = FitQueue(recorder)
+    for device in ("auto", "cpu", "gpu"):
+        queue.submit(FitSpec("temperature", {"device": device}, "data"), *data)
+    assert recorder.lanes == ["fast", "fast", "slow"]
 
 
 def test_each_fit_gets_its_own_data(queue, wait, data):

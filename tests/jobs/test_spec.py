@@ -3,6 +3,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from calib import hardware
 from calib.jobs import FitSpec
 
 
@@ -40,6 +41,35 @@ def test_title():
     assert FitSpec("temperature", {"random_state": 5}).title == "Temperature"
     assert FitSpec("temperature", {"max_log_temperature": 2.0}).title == "Temperature (max_log_temperature=2.0)"
     assert FitSpec("temperature", label="mine").title == "mine"
+
+
+def test_another_device_is_another_fit_of_the_same_name():
+    assert FitSpec("temperature", {"device": "cpu"}, "data").key != FitSpec("temperature", {}, "data").key
+    assert FitSpec("temperature", {"device": "auto"}, "data").key == FitSpec("temperature", {}, "data").key
+    assert FitSpec("temperature", {"device": "cpu"}).title == "Temperature"
+
+
+@pytest.mark.parametrize(
+    ("spec", "present", "fast"),
+    [
+        (FitSpec("temperature"), False, True),
+        (FitSpec("temperature"), True, False),
+        (FitSpec("temperature", {"device": "cpu"}), True, True),
+        (FitSpec("temperature", {"device": "gpu"}), False, True),
+        (FitSpec("isotonic"), True, True),
+        (FitSpec("gpcalib", {"device": "cpu"}), False, False),
+        (FitSpec("no such method"), False, False),
+    ],
+)
+def test_a_fit_that_starts_tensorflow_is_not_fast(spec, present, fast, monkeypatch):
+    monkeypatch.setattr(hardware, "gpu_present", lambda: present)
+    assert spec.fast(10**9) is fast
+
+
+def test_few_logits_leave_the_gpu_alone_unless_it_is_asked_for(monkeypatch):
+    monkeypatch.setattr(hardware, "gpu_present", lambda: True)
+    assert FitSpec("vector").fast(10_000)
+    assert not FitSpec("vector", {"device": "gpu"}).fast(10_000)
 
 
 def test_frozen_and_hashable():
