@@ -9,7 +9,7 @@ import streamlit as st
 from calib.base import CalibrationError
 from calib.registry import METHODS, presets
 from calib.ui import fits
-from calib.ui.parameters import parameter_widgets
+from calib.ui.parameters import device_choice, parameter_widgets
 from calib.ui.progress import job_list
 from calib.ui.session import session
 from calib.ui.shell import need_data, page
@@ -62,12 +62,15 @@ def body() -> None:
         format_func=lambda name: METHODS[name].title,
         persist_state="session",
     )
+    device = device_choice(methods)
     params = {}
     for name in methods:
         method = METHODS[name]
         with st.expander(f"**{method.title}** — {method.summary}"):
             st.caption(method.paper)
             params[name] = parameter_widgets(method.cls, name)
+        if method.uses_device:
+            params[name]["device"] = device
     st.button(
         f"Fit {plural(len(methods), 'calibrator')}",
         key="fit/start",  # its label changes with the choice; without a key each label would be another button

@@ -11,7 +11,7 @@ from calib.compare import compare_evaluations, verdict
 from calib.evaluation import SCORES
 from calib.plots.compare import score_dots
 from calib.ui import figures
-from calib.ui.fits import ShownFit
+from calib.ui.fits import ShownFit, device_of
 from calib.ui.session import keep
 from calib.ui.wording import number, plural
 
@@ -99,6 +99,7 @@ def costs(everything: list[ShownFit]) -> None:
                 {
                     "method": fit.title,
                     "fit, seconds": number(fit.fit_seconds) if fit.fit_seconds else "–",
+                    "fitted on": device_of(fit.calibrator) if fit.fit_seconds else "–",
                     "predict the test rows, seconds": number(fit.predict_seconds),
                 }
                 for fit in everything

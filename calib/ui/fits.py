@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from calib.base import Calibrator
 from calib.evaluation import Evaluation, score_intervals
+from calib.hardware import cpu_description, gpu_present
 from calib.jobs import FitQueue, FitSpec, Job
 from calib.metrics.intervals import Interval
 from calib.numerics import Floats
@@ -49,11 +48,18 @@ def _wanted() -> dict[str, set[str]]:
 
 
 def submit(method: str, params: dict[str, Any]) -> None:
-    """Ask for a fit on the open calibration set; the same fit is not paid twice."""
+    """Ask for a fit on the open calibration set; the same fit is not paid twice.
+
+    On another device it is a fit of its own, which takes the place of the first: both give the same calibrator, and
+    share its title.
+    """
     now = session()
     assert now.calibration is not None
     changed = {k: v for k, v in params.items() if getattr(calibrator(method), k) != v}
     spec = FitSpec(method, changed, data_key=now.split_key, label=title_of(calibrator(method, **changed), method))
+    for key in [key for key, other in now.specs.items() if other.title == spec.title and key != spec.key]:
+        cancel(key)
+        remove(key)
     queue().submit(spec, now.calibration.logits, now.calibration.labels)
     _wanted().setdefault(spec.key, set()).add(now.visitor)
     now.specs[spec.key] = spec
@@ -181,13 +187,16 @@ def class_probability(fit: ShownFit, target: int) -> Floats:
 
 
 def device_description() -> str:
-    """Where fits run, in words: the device a finished fit reported, else what this machine has."""
-    used = [getattr(job.calibrator, "device_", None) for job in jobs()] if session().specs else []
-    reported = next((device for device in used if device), None)
-    if reported is not None:
-        return str(reported)
-    cores = f"CPU ({os.cpu_count()} cores)"
-    return f"{cores}, NVIDIA GPU present" if Path("/dev/nvidia0").exists() else cores
+    """Where fits run, in words: the devices that finished fits reported, else what this machine has."""
+    done = [job.calibrator for job in jobs() if job.calibrator] if session().specs else []
+    if done:
+        return " and ".join(dict.fromkeys(map(device_of, done)))
+    return cpu_description() + (", NVIDIA GPU present" if gpu_present() else "")
+
+
+def device_of(fitted: Calibrator) -> str:
+    """Where a calibrator was fitted, in words; a method that has no choice computes on the processor."""
+    return str(getattr(fitted, "device_", cpu_description()))
 
 
 def sidebar_status() -> None:

@@ -1,4 +1,4 @@
-"""Widgets for a calibrator's parameters, made from its declared fields."""
+"""Widgets for a calibrator's parameters, made from its declared fields, and one for where all of them are fitted."""
 
 from __future__ import annotations
 
@@ -8,15 +8,45 @@ from typing import Any
 import streamlit as st
 
 from calib.base import Calibrator
+from calib.hardware import DEVICES, cpu_description, gpu_present
+from calib.registry import METHODS
+from calib.ui.wording import listed
+
+DEVICE_NAMES = {"auto": "Auto", "cpu": "CPU", "gpu": "GPU"}
+
+
+def device_choice(methods: list[str]) -> str:
+    """Ask once where the chosen methods are fitted, and say which of them that concerns."""
+    able = [METHODS[name].title for name in methods if METHODS[name].uses_device]
+    present = gpu_present()
+    chosen = st.segmented_control(
+        "Device",
+        DEVICES,
+        default="auto",
+        required=True,
+        format_func=DEVICE_NAMES.__getitem__,
+        key="fit/device",
+        help="Auto takes the GPU for slow fits, and for quick ones where the data are big enough to pay for its start.",
+        disabled=not (present and able),
+        persist_state="session",
+    )
+    if not present:
+        could = f" {listed(able)} could use one." if able else ""
+        st.caption(f"No NVIDIA GPU on this machine: everything is fitted on the {cpu_description()}.{could}")
+        return "auto"
+    rest = "; the others are fitted on the CPU" if len(able) < len(methods) else ""
+    st.caption(f"{listed(able)} can use the GPU{rest}." if able else "None of the chosen methods uses a GPU.")
+    return chosen or "auto"
 
 
 def parameter_widgets(cls: type[Calibrator], name: str) -> dict[str, Any]:
-    """Show one widget per declared parameter; return the chosen values by name."""
+    """Show one widget per declared parameter, the seed last; return the chosen values by name.
+
+    The device is chosen for all methods together, see :func:`device_choice`.
+    """
     chosen = {}
     columns = st.columns(2)
-    declared = [f for f in fields(cls) if f.name != "random_state"] + [
-        f for f in fields(cls) if f.name == "random_state"
-    ]
+    declared = sorted((f for f in fields(cls) if f.name != "device"), key=lambda f: f.name == "random_state")
     for i, f in enumerate(declared):
         with columns[i % 2]:
             chosen[f.name] = _widget(f.name, f.default, dict(f.metadata), key=f"param/{name}/{f.name}")

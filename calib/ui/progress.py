@@ -45,7 +45,10 @@ def _row(job: Job) -> None:
         if job.active:
             st.progress(job.fraction, text=f"{job.fraction:.0%} · {job.message}")
         elif job.calibrator is not None:
-            st.caption(f"fitted in {number(job.seconds)} s ({number(job.cpu_seconds)} s of CPU)")
+            st.caption(
+                f"fitted in {number(job.seconds)} s on {fits.device_of(job.calibrator)} · "
+                f"{number(job.cpu_seconds)} s of processor time"
+            )
             for note in job.calibrator.notes():
                 st.caption(f":material/info: {note}")
         else:

@@ -65,6 +65,11 @@ def plural(count: int, noun: str, nouns: str | None = None) -> str:
     return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
 
 
+def listed(names: list[str]) -> str:
+    """Names in a sentence: A, B and C."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]])) if names else ""
+
+
 def mean_nll(evaluation: Evaluation) -> float:
     """NLL of an evaluation; infinite for methods that give a confidence only, so that they sort last."""
     return math.inf if evaluation.row_nll is None else float(evaluation.row_nll.mean())
