@@ -71,7 +71,7 @@ def reliability_curve(
     ----------
     probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
     n_bins : number of bins; :func:`default_bins` suits equal-mass pictures.
-    binning : "equal_width" on [0, 1], "equal_mass" or "kmeans".
+    binning : "equal_width" on [0, 1], "equal_mass", "kmeans" or "imax".
     norm : norm of the calibration error, 1, 2 or ``inf``.
     target : a class k, to bin p_k against the indicator of label k; None for the predicted class.
     level : coverage of the Wilson intervals.

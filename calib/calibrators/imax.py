@@ -131,10 +131,8 @@ class IMaxBinning(BinaryCalibrator):
 
     def _take_over(self, probs: Floats, logits: Floats) -> None:
         """Replace the representatives by means of another calibrator's (n, n_classes) probabilities."""
-        if self.n_classes_ == 2:
-            log_odds, probs = (logits[:, 1] - logits[:, 0])[:, None], probs[:, 1:]
-        else:
-            log_odds = one_vs_rest_log_odds(logits)
+        columns = slice(1, None) if self.n_classes_ == 2 else slice(None)
+        log_odds, probs = one_vs_rest_log_odds(logits)[:, columns], probs[:, columns]
         if self.share_classes:
             log_odds, probs = log_odds.reshape(-1, 1), probs.reshape(-1, 1)
         for k, state in enumerate(self.maps_):

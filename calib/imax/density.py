@@ -80,10 +80,9 @@ def log_odds_density(log_odds: Floats, label_log_odds: Floats) -> LogOddsDensity
         low, high = low - 0.5, high + 0.5
     width = (high - low) / N_CELLS
     counts = [_count(values, low, width) for values in (log_odds, label_log_odds)]
-    other, label = counts[0] - counts[1], counts[1]
-    bandwidths = [_bandwidth(count, width) for count in (label, other)]
+    bandwidths = [_bandwidth(count, width) for count in (counts[1], counts[0] - counts[1])]
     margin = int(np.ceil(TAIL * max(bandwidths) / width))
-    label, other = (np.pad(count, margin) for count in (label, other))
+    label, other = np.pad(counts[1], margin), np.pad(counts[0] - counts[1], margin)
     return LogOddsDensity(
         edges=low + width * np.arange(-margin, N_CELLS + margin + 1),
         count_label=label,

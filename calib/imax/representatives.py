@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib.numerics import Floats
+from calib.numerics import Floats, Ints
 
 
-def monotone_representatives(values: Floats, weights: Floats) -> Floats:
+def monotone_representatives(values: Floats, weights: Floats | Ints) -> Floats:
     """The non-decreasing values nearest to ``values`` in weighted squares: neighbours in the wrong order are pooled.
 
     Parameters

@@ -13,10 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.base import CalibrationError
+from calib.imax.sums import SigmoidSums
+from calib.imax.trace import best_traces
 from calib.metrics.top_label import Bools
-from calib.numerics import Floats, Ints
+from calib.numerics import Floats, Ints, sigmoid
 
 KMEANS_ITERATIONS = 300
+IMAX_ITERATIONS = 200
+SATURATED = 37.0
+"""Log-odds beyond which a probability is 1 in double precision."""
 FEW_EDGES = 32
 """Up to so many inner edges, comparing with each is faster than a binary search."""
 
@@ -66,6 +71,16 @@ def kmeans_edges(values: Floats, n_bins: int) -> Floats:
     return _with_ends(np.concatenate([inner, np.full(n_bins - 1 - len(inner), np.inf)]))
 
 
+def imax_edges(values: Floats, n_bins: int) -> Floats:
+    """Bins of the values' log-odds that keep the most information about the outcome (Patel et al. 2020, table S3)."""
+    with np.errstate(divide="ignore"):
+        log_odds = np.log(values, dtype=np.float64) - np.log1p(-values, dtype=np.float64)
+    sums = SigmoidSums.of(np.clip(log_odds, -SATURATED, SATURATED))
+    inner = sigmoid(best_traces(sums, n_bins, n_starts=1, max_steps=IMAX_ITERATIONS)[0].edges[-1])
+    # Fewer distinct values than bins: the missing bins are empty ones at the top.
+    return _with_ends(np.concatenate([inner, np.full(n_bins - 1 - len(inner), np.inf)]))
+
+
 def _with_ends(inner: Floats) -> Floats:
     return np.concatenate([[0.0], np.minimum(inner, 1.0), [1.0]])
 
@@ -74,6 +89,7 @@ BINNINGS: dict[str, Callable[[Floats, int], Floats]] = {
     "equal_width": equal_width_edges,
     "equal_mass": equal_mass_edges,
     "kmeans": kmeans_edges,
+    "imax": imax_edges,
 }
 """Name of a scheme -> function of (values, n_bins) that gives the ``n_bins + 1`` edges."""
 

@@ -42,7 +42,7 @@ def ece(
     probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
     n_bins : number of bins.
     norm : 1, 2 or ``inf``, also as ``"inf"`` (the largest gap of any bin, also called MCE).
-    binning : "equal_width" on [0, 1], "equal_mass" or "kmeans".
+    binning : "equal_width" on [0, 1], "equal_mass", "kmeans" or "imax".
     convention : None, or "gpcalib" for the numbers in the tables of Wenger et al. 2020: equal-width bins on
         [1/K, 1], fixed centres in place of mean confidences, and no root for norm 2.
     n_classes : K of the gpcalib convention where only the pair (confidence, correct) is given.

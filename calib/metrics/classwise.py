@@ -32,7 +32,7 @@ def classwise_ece(
     threshold : only probabilities above it count, because with many classes nearly all are about 0 and swamp
         the rest (Patel et al. 2020, section 4); "1/K" for one over the number of classes. The shares of the bins are
         then of the count kept; a class with nothing kept contributes 0. None keeps all.
-    binning : "equal_width" on [0, 1], "equal_mass" or "kmeans".
+    binning : "equal_width" on [0, 1], "equal_mass", "kmeans" or "imax".
     norm : 1, 2 or ``inf``, for each class.
 
     Raises

@@ -88,6 +88,28 @@ def test_kmeans_finds_separated_clusters_and_satisfies_lloyds_condition(rng):
     np.testing.assert_allclose(bins.edges[1:-1], (bins.value[1:] + bins.value[:-1]) / 2, atol=1e-4)
 
 
+def test_imax_keeps_the_most_of_what_confidences_say_about_being_right(rng):
+    values = rng.beta(5, 1, 3000)
+
+    def information(binning):
+        """I(bin; right) in nats where a confidence is the probability of being right."""
+        bins = bins_of(values, values > 0.5, 6, binning)
+        right = np.array([bins.weight @ bins.value[bins.held], *bins.value[bins.held]])
+        entropy = -(right * np.log(right) + (1 - right) * np.log(1 - right))
+        return entropy[0] - bins.weight @ entropy[1:]
+
+    kept = {binning: information(binning) for binning in BINNINGS}
+    assert max(kept, key=kept.get) == "imax"
+
+
+def test_imax_bins_of_saturated_and_of_few_confidences():
+    values = np.array([0.0, 1e-300, 0.5, 1 - 1e-16, 1.0, 1.0])
+    bins = bins_of(values, values > 0.6, 3, "imax")
+    np.testing.assert_array_equal(bins.count, [2, 1, 3])
+    assert sorted(bins_of(np.array([0.3, 0.3, 0.8]), np.ones(3, bool), 4, "imax").count) == [0, 0, 1, 2]
+    assert bins_of(np.float32([0.2, 0.9]), np.ones(2, bool), 1, "imax").count.tolist() == [2]
+
+
 @pytest.mark.parametrize(
     ("n_bins", "binning", "words"),
     [(15, "equal", "equal_mass"), (0, "equal_width", "n_bins=0"), (2.5, "equal_width", "n_bins=2.5")],
