@@ -8,6 +8,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+_CACHED_ELEMENTS = 65_536
+"""Blocks of about this many numbers stay in the processor's cache from one operation to the next."""
+
 Floats = npt.NDArray[np.floating]
 Ints = npt.NDArray[np.integer]
 
@@ -65,18 +68,32 @@ def one_vs_rest_log_odds(logits: Floats) -> Floats:
     if n_classes == 2:
         difference = logits[:, 1] - logits[:, 0]
         return np.stack([-difference, difference], axis=1)
-    rows = np.arange(n)
+    log_odds = np.empty(logits.shape, dtype=np.result_type(logits.dtype, np.float32))
+    step = max(1, _CACHED_ELEMENTS // n_classes)
+    for start in range(0, n, step):
+        _log_odds_of_rows(logits[start : start + step], log_odds[start : start + step])
+    return log_odds
+
+
+def _log_odds_of_rows(logits: Floats, log_odds: Floats) -> None:
+    """Write the one-vs-rest log-odds of some rows to ``log_odds``."""
+    rows = np.arange(len(logits))
     top = np.argmax(logits, axis=1)
-    shifted = logits - logits[rows, top][:, None]
-    weights = np.exp(shifted)
-    weights[rows, top] = 0.0
-    rest = weights.sum(axis=1)
+    np.subtract(logits, logits[rows, top][:, None], out=log_odds)
+    others = np.exp(log_odds)
+    others[rows, top] = 0.0
+    rest = others.sum(axis=1)
+    with np.errstate(divide="ignore"):
+        highest = -np.log(rest)
+    lost = np.flatnonzero(rest < np.finfo(rest.dtype).tiny ** 0.5)  # terms so small lose their digits, or vanish
+    if lost.size:
+        below = log_odds[lost]
+        below[np.arange(len(lost)), top[lost]] = -np.inf
+        highest[lost] = -logsumexp(below, axis=1)
     # For k != top the sum over the others holds the maximum itself (1), so nothing cancels.
-    others = np.log1p(np.maximum(rest[:, None] - weights, 0.0))
-    below = shifted.copy()
-    below[rows, top] = -np.inf
-    log_odds = shifted - others
+    np.subtract(rest[:, None], others, out=others)
+    np.maximum(others, 0.0, out=others)
+    log_odds -= np.log1p(others, out=others)
     # Tied or nearly tied maxima may come out in the other order by a rounding error; the maximum stays on top.
     log_odds[rows, top] = -np.inf
-    log_odds[rows, top] = np.maximum(-logsumexp(below, axis=1), log_odds.max(axis=1))
-    return log_odds
+    log_odds[rows, top] = np.maximum(highest, log_odds.max(axis=1))
