@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from calib.base import EQUIVARIANT, Calibrator, Callback, param, parameter_names
 from calib.calibrators.one_vs_rest import BinaryCalibrator, Map
-from calib.imax.bins import counts_in_bins, middle_of_bins
+from calib.imax.bins import count_between, middle_of_bins
 from calib.imax.density import log_odds_density
 from calib.imax.representatives import monotone_representatives
 from calib.imax.scaling import matched_sigmoid
@@ -114,7 +114,7 @@ class IMaxBinning(BinaryCalibrator):
             max_steps=self.max_steps,
         )
         cuts = sums.positions(edges)
-        count, found = counts_in_bins(cuts, label_log_odds, edges)
+        count, found = sums.counts(cuts), count_between(label_log_odds, edges)
         if self.representatives == "empirical":
             targets = self.targets(positives)
             high, low = targets.max(), targets.min()

@@ -77,7 +77,7 @@ def binned_pairs(
         and an empty bin's middle.
     """
     cuts = sums.positions(edges)
-    count, positives = counts_in_bins(cuts, label_log_odds, edges)
+    count, positives = sums.counts(cuts), count_between(label_log_odds, edges)
     one, zero = sums.between(cuts)
     held = count > 0
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -99,17 +99,9 @@ def binned_pairs(
     )
 
 
-def counts_in_bins(cuts: Ints, label_log_odds: Floats, edges: Floats) -> tuple[Ints, Ints]:
-    """Pairs, and those whose class is the label, in each bin: two (n_bins,) arrays.
-
-    Parameters
-    ----------
-    cuts : (n_bins + 1,) positions of the ends of the bins among all pairs.
-    label_log_odds : (n,) increasing log-odds of the pairs whose class is the label.
-    edges : (n_bins - 1,) increasing inner edges.
-    """
-    found = label_log_odds.searchsorted(edges)
-    return np.diff(cuts), np.diff(found, prepend=0, append=len(label_log_odds))
+def count_between(ordered: Floats, edges: Floats) -> Ints:
+    """How many of the increasing log-odds lie in each bin, (n_bins,)."""
+    return np.diff(ordered.searchsorted(edges), prepend=0, append=len(ordered))
 
 
 def middle_of_bins(edges: Floats) -> Floats:

@@ -14,6 +14,9 @@ N_CELLS = 4096
 TAIL = 5.0
 """Bandwidths beyond the data at which a kernel is taken to end."""
 
+FEW_PAIRS = 1e-3
+"""With fewer expected pairs in a cell, a ratio of densities is a ratio of two kernels' tails."""
+
 _BLOCK = 1_000_000
 
 
@@ -57,6 +60,14 @@ class LogOddsDensity:
         """Width of the cells in log-odds."""
         return float(self.edges[-1] - self.edges[0]) / len(self.count_label)
 
+    @property
+    def posterior(self) -> Floats:
+        """(n_cells,) P(y = 1 | log-odds) under the kernel densities; NaN where hardly any pair is near."""
+        joint = self.joint()
+        mass = joint.sum(axis=0)
+        pairs = mass * float(self.count_label.sum() + self.count_other.sum())
+        return joint[1] / np.where(pairs > FEW_PAIRS, mass, np.nan)
+
     def joint(self) -> Floats:
         """P(y, cell) under the kernel densities, (2, n_cells), y = 0 first; sums to one."""
         share = self.share_label
@@ -79,7 +90,7 @@ def log_odds_density(log_odds: Floats, label_log_odds: Floats) -> LogOddsDensity
     if high - low < 1e-6:
         low, high = low - 0.5, high + 0.5
     width = (high - low) / N_CELLS
-    counts = [_count(values, low, width) for values in (log_odds, label_log_odds)]
+    counts = [count_in_cells(values, low, width, N_CELLS) for values in (log_odds, label_log_odds)]
     bandwidths = [_bandwidth(count, width) for count in (counts[1], counts[0] - counts[1])]
     margin = int(np.ceil(TAIL * max(bandwidths) / width))
     label, other = np.pad(counts[1], margin), np.pad(counts[0] - counts[1], margin)
@@ -94,12 +105,13 @@ def log_odds_density(log_odds: Floats, label_log_odds: Floats) -> LogOddsDensity
     )
 
 
-def _count(values: Floats, low: float, width: float) -> Ints:
-    count = np.zeros(N_CELLS, dtype=np.int64)
+def count_in_cells(values: Floats, low: float, width: float, n_cells: int) -> Ints:
+    """How many values lie in each cell from ``low`` on, (n_cells,); those beyond the ends count in the outermost."""
+    count = np.zeros(n_cells, dtype=np.int64)
     flat = values.reshape(-1)
     for start in range(0, flat.size, _BLOCK):
         cell = ((flat[start : start + _BLOCK] - low) / width).astype(np.intp)
-        count += np.bincount(np.clip(cell, 0, N_CELLS - 1), minlength=N_CELLS)
+        count += np.bincount(np.clip(cell, 0, n_cells - 1), minlength=n_cells)
     return count
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from calib.imax.density import LogOddsDensity, count_in_cells
 from calib.numerics import Floats, Ints
 
 
@@ -14,10 +17,38 @@ class RankHistogram:
     Attributes
     ----------
     edges : (n_cells + 1,) equally spaced log-odds.
-    titles : one for each group of ranks, such as "1st", "2nd", "3rd", "4th-5th", "below".
+    titles : one for each group of ranks, "1st", "2nd", "3rd", "4th and 5th", "below"; fewer for few classes.
     count : (n_groups, n_cells) classes of that rank in each cell.
     """
 
     edges: Floats
     titles: tuple[str, ...]
     count: Ints
+
+
+_GROUPS = (("1st", 1), ("2nd", 2), ("3rd", 3), ("4th and 5th", 5))
+
+
+def rank_histogram(log_odds: Floats, density: LogOddsDensity) -> RankHistogram:
+    """Count log-odds by rank in the cells of their density.
+
+    Parameters
+    ----------
+    log_odds : (n, n_classes) one-vs-rest log-odds; they rank the classes of a row as its logits do.
+    density : of the same log-odds.
+    """
+    n_classes = log_odds.shape[1]
+    low, width, n_cells = float(density.edges[0]), density.cell_width, len(density.count_label)
+    n_top = min(_GROUPS[-1][1], n_classes)
+    top = np.partition(log_odds, n_classes - n_top, axis=1)[:, -n_top:] if n_top < n_classes else log_odds
+    top = np.sort(top, axis=1)[:, ::-1]
+    titles, counts, before = [], [], 0
+    for title, last in _GROUPS:
+        if before < n_top:
+            titles.append(title)
+            counts.append(count_in_cells(top[:, before:last], low, width, n_cells))
+            before = last
+    if n_top < n_classes:
+        titles.append("below")
+        counts.append(density.count_label + density.count_other - np.sum(counts, axis=0))
+    return RankHistogram(density.edges, tuple(titles), np.array(counts))

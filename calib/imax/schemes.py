@@ -34,7 +34,7 @@ def scheme_edges(
     if scheme == "equal_size":
         return equal_size_edges(n_bins)
     if scheme == "equal_mass":
-        return equal_mass_edges(sums.log_odds, n_bins)
+        return equal_mass_edges(sums, n_bins)
     slope, intercept = sigmoid
     if sigmoid != (1.0, 0.0):
         sums = SigmoidSums.of(slope * sums.log_odds + intercept)

@@ -18,12 +18,15 @@ def equal_size_edges(n_bins: int) -> Floats:
     return np.log(parts) - np.log(n_bins - parts)
 
 
-def equal_mass_edges(ordered: Floats, n_bins: int) -> Floats:
-    """Inner edges of bins that hold about equally many of the sorted log-odds.
+def equal_mass_edges(sums: SigmoidSums, n_bins: int) -> Floats:
+    """Inner edges of bins that hold about equally many pairs, at most (n_bins - 1,) log-odds.
 
-    Equal log-odds stay together, which may leave fewer than ``n_bins - 1`` edges; no bin is empty.
+    Equal log-odds stay together, which may leave fewer edges; no bin is empty.
     """
-    cuts = np.arange(1, n_bins) * len(ordered) // n_bins
+    ordered = sums.log_odds
+    below = sums.one - sums.zero + sums.zero[0]
+    # Half a pair less than wanted, so that a rounding error of the sums does not count.
+    cuts = below.searchsorted(np.arange(1, n_bins) * sums.n_pairs // n_bins - 0.5)
     cuts = np.maximum(cuts, ordered.searchsorted(ordered[0], side="right"))
     return np.unique(ordered[cuts[cuts < len(ordered)]])
 

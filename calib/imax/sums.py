@@ -11,6 +11,8 @@ from calib.numerics import Floats, Ints
 LARGEST_LOG_ODDS = 700.0
 """Beyond it the smaller of the two probabilities is no number of its own in double precision."""
 
+_CACHED_ELEMENTS = 65_536
+
 
 @dataclass(frozen=True, eq=False)
 class SigmoidSums:
@@ -33,31 +35,37 @@ class SigmoidSums:
     @classmethod
     def of(cls, log_odds: Floats) -> SigmoidSums:
         """Sort log-odds of any shape and sum them up."""
-        ordered = np.sort(log_odds, axis=None)
-        np.clip(ordered, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS, out=ordered)
-        return cls._summed(ordered, None)
+        return cls._summed(np.sort(log_odds, axis=None), None)
 
     @classmethod
-    def of_weighted(cls, log_odds: Floats, weights: Floats) -> SigmoidSums:
+    def of_weighted(cls, log_odds: Floats, weights: Floats | Ints) -> SigmoidSums:
         """The same of increasing (n,) log-odds that stand for ``weights`` pairs each, all positive."""
-        return cls._summed(np.clip(log_odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS), weights)
+        return cls._summed(log_odds.copy(), weights)
 
     @classmethod
-    def _summed(cls, ordered: Floats, weights: Floats | None) -> SigmoidSums:
+    def _summed(cls, ordered: Floats, weights: Floats | Ints | None) -> SigmoidSums:
+        np.clip(ordered, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS, out=ordered)
         n = len(ordered)
-        small = np.exp(-np.abs(ordered))
-        large = 1.0 / (1.0 + small)
-        small *= large
-        middle = int(np.searchsorted(ordered, 0.0))
         one, zero = np.zeros(n + 1), np.zeros(n + 1)
-        one[1:], zero[:-1] = small, small
-        one[1 + middle :], zero[:middle] = large[middle:], large[:middle]
-        if weights is not None:
-            one[1:] *= weights
-            zero[:-1] *= weights
+        for start in range(0, n, _CACHED_ELEMENTS):
+            block = slice(start, min(start + _CACHED_ELEMENTS, n))
+            small = np.exp(-np.abs(ordered[block]))
+            large = 1.0 / (1.0 + small)
+            small *= large
+            if weights is not None:
+                small *= weights[block]
+                large *= weights[block]
+            positive = ordered[block] >= 0
+            one[block.start + 1 : block.stop + 1] = np.where(positive, large, small)
+            zero[block] = np.where(positive, small, large)
         np.cumsum(one, out=one)
         np.cumsum(zero[::-1], out=zero[::-1])
         return cls(ordered, one, zero)
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs; what is said of 1 and of 0 sums to one for each."""
+        return round(float(self.one[-1] + self.zero[0]))
 
     def positions(self, edges: Floats) -> Ints:
         """Where inner edges cut the sorted log-odds, with both ends: (n_edges + 2,) positions from 0 to n."""
@@ -70,3 +78,7 @@ class SigmoidSums:
         """Sums of P(1 | log-odds) and of P(0 | log-odds) in each of the (n_cuts - 1,) bins."""
         one, zero = self.one[cuts], self.zero[cuts]
         return one[1:] - one[:-1], zero[:-1] - zero[1:]
+
+    def counts(self, cuts: Ints) -> Ints:
+        """Number of pairs in each of the (n_cuts - 1,) bins."""
+        return np.rint(np.add(*self.between(cuts))).astype(np.int64)

@@ -45,7 +45,7 @@ def best_traces(
     traces = []
     for number in range(n_starts):
         if number == 1:
-            start, edges = "equal_mass", equal_mass_edges(sums.log_odds, n_bins)
+            start, edges = "equal_mass", equal_mass_edges(sums, n_bins)
         elif number == 2:
             start, edges = "equal_size", equal_size_edges(n_bins)
         else:

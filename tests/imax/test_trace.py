@@ -84,10 +84,13 @@ def test_equal_size_bins_are_equally_wide_in_probability():
 
 def test_equal_mass_bins_hold_equally_many():
     values = np.sort(some_log_odds(1000))
-    counts = np.diff(np.searchsorted(values, equal_mass_edges(values, 15)), prepend=0, append=len(values))
+    sums = SigmoidSums.of(values)
+    counts = np.diff(np.searchsorted(values, equal_mass_edges(sums, 15)), prepend=0, append=len(values))
     assert set(counts) <= {len(values) // 15, -(-len(values) // 15)}
-    tied = np.sort(np.repeat([-4.0, 0.0, 3.0], [80, 15, 5]))
-    np.testing.assert_array_equal(equal_mass_edges(tied, 4), [0.0])
+    np.testing.assert_array_equal(counts, sums.counts(sums.positions(equal_mass_edges(sums, 15))))
+    tied, times = np.array([-4.0, 0.0, 3.0]), np.array([80, 15, 5])
+    for sums in (SigmoidSums.of(np.repeat(tied, times)), SigmoidSums.of_weighted(tied, times)):
+        np.testing.assert_array_equal(equal_mass_edges(sums, 4), [0.0])
 
 
 def test_divergence_is_jensen_and_shannons():
@@ -103,7 +106,7 @@ def test_kmeans_starts_are_seeded_and_spread():
     drawn = [kmeans_edges(sums, 15, np.random.default_rng(seed)) for seed in (0, 0, 1)]
     np.testing.assert_array_equal(drawn[0], drawn[1])
     assert not np.array_equal(drawn[0], drawn[2])
-    starts = [iterate(sums, 15, edges).bound[0] for edges in (drawn[0], equal_mass_edges(sums.log_odds, 15))]
+    starts = [iterate(sums, 15, edges).bound[0] for edges in (drawn[0], equal_mass_edges(sums, 15))]
     assert starts[0] > starts[1]  # equal mass wastes its bins where labels are certain
 
 
