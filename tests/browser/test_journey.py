@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
+from calib.registry import METHODS, presets
+
 ROOT = Path(__file__).resolve().parents[2]
 REAL = ROOT.parent / "shared" / "data" / "wideresnet-16-4-cifar-100.npz"
 SAMPLE = ROOT / "sample_data" / "digits-mlp.npz"
@@ -97,8 +99,8 @@ def test_from_upload_to_exported_calibrator(visitor: Page, tmp_path: Path) -> No
     photograph(page, "data")
 
     go(page, "Fit")
-    for left_out in ("Beta", "BBQ"):  # leaves temperature, isotonic and gpcalib
-        page.get_by_role("button", name=left_out, exact=True).click()
+    for left_out in set(presets()["From the papers"]) - {"temperature", "isotonic", "gpcalib"}:
+        page.get_by_role("button", name=METHODS[left_out].title, exact=True).click()
         settle(page)
     photograph(page, "fit")
     page.get_by_role("button", name="Fit 3 calibrators").click()
