@@ -99,7 +99,10 @@ def test_the_kitti_tables_have_their_rows(kitti_archive):
     rows = folds.beside("ece", two, wenger2020.KITTI_ECE)
     assert [row[:2] for row in rows] == [["Random Forest", "here"], ["", "paper"]]
     assert rows[1][2:] == ["0.0768", "0.0147 ± 0.0027", "0.0135 ± 0.0030"]
-    assert "of 2 cells" in kitti.verdict(two)
+    assert "of 2 cells of Random Forest lie" in kitti.verdict("ece", two, wenger2020.KITTI_ECE)
+    two["Random Forest"]["Platt"] = folds.Scores(*np.ones((3, 2)))  # the worst error, the best accuracy
+    assert "not Random Forest / Platt" in kitti.verdict("ece", two, wenger2020.KITTI_ECE)
+    assert "/ Platt" not in kitti.verdict("accuracy", two, wenger2020.KITTI_ACCURACY)
     eight = kitti.all_scores(data, ["forest"], 8, methods, **sizes)
     rows = kitti.eight_class_rows(eight)
     assert [row[1] for row in rows] == ["NLL", "authors' code", "ECE", "accuracy"]
