@@ -127,11 +127,11 @@ def _bandwidth(count: Ints, width: float) -> float:
 
 
 def _smoothed(count: Ints, width: float, bandwidth: float) -> Floats:
-    """Gaussian kernel density at the middle of each cell; the empty margins keep the circle from closing."""
+    """Gaussian kernel density at the middle of each cell."""
     n = int(count.sum())
     if n == 0:
         return np.zeros(len(count))
-    frequency = np.fft.rfftfreq(len(count), width)
-    kernel = np.exp(-0.5 * (2.0 * np.pi * bandwidth * frequency) ** 2)
-    density = np.fft.irfft(np.fft.rfft(count) * kernel, len(count))
+    circle = 2 * len(count)  # as long again, so that what leaves at one end does not come in at the other
+    kernel = np.exp(-0.5 * (2.0 * np.pi * bandwidth * np.fft.rfftfreq(circle, width)) ** 2)
+    density = np.fft.irfft(np.fft.rfft(count, circle) * kernel, circle)[: len(count)]
     return np.maximum(density, 0.0) / (n * width)

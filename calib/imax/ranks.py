@@ -37,18 +37,16 @@ def rank_histogram(log_odds: Floats, density: LogOddsDensity) -> RankHistogram:
     log_odds : (n, n_classes) one-vs-rest log-odds; they rank the classes of a row as its logits do.
     density : of the same log-odds.
     """
-    n_classes = log_odds.shape[1]
     low, width, n_cells = float(density.edges[0]), density.cell_width, len(density.count_label)
+    n_classes = log_odds.shape[1]
     n_top = min(_GROUPS[-1][1], n_classes)
-    top = np.partition(log_odds, n_classes - n_top, axis=1)[:, -n_top:] if n_top < n_classes else log_odds
-    top = np.sort(top, axis=1)[:, ::-1]
-    titles, counts, before = [], [], 0
-    for title, last in _GROUPS:
-        if before < n_top:
+    ranked = np.partition(log_odds, n_classes - n_top, axis=1) if n_top < n_classes else log_odds.copy()
+    ranked[:, n_classes - n_top :].sort(axis=1)
+    titles, counts, end = [], [], n_classes
+    for title, last in (*_GROUPS, ("below", n_classes)):
+        start = max(n_classes - last, 0)
+        if start < end:
             titles.append(title)
-            counts.append(count_in_cells(top[:, before:last], low, width, n_cells))
-            before = last
-    if n_top < n_classes:
-        titles.append("below")
-        counts.append(density.count_label + density.count_other - np.sum(counts, axis=0))
+            counts.append(count_in_cells(ranked[:, start:end], low, width, n_cells))
+            end = start
     return RankHistogram(density.edges, tuple(titles), np.array(counts))
