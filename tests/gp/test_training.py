@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gpflow
 import numpy as np
 import pytest
 
@@ -41,6 +42,29 @@ def test_a_callback_that_raises_ends_the_fit(overconfident):
 
     with pytest.raises(FitCancelled):
         fit(*overconfident, callback=cancel)
+
+
+def test_an_optimiser_that_stops_on_a_slope_starts_afresh(monkeypatch, overconfident):
+    """L-BFGS can be misled by its own memory and call a few iterations converged; here it always does the first time."""
+    whole = fit(*overconfident)
+    minimize, runs = gpflow.optimizers.Scipy.minimize, []
+
+    def misled(self, *args, options, **kwargs):
+        first = not runs
+        result = minimize(self, *args, options=options | ({"maxiter": 3} if first else {}), **kwargs)
+        runs.append(result.nit)
+        if first:
+            result.success, result.status = True, 0
+        return result
+
+    monkeypatch.setattr(gpflow.optimizers.Scipy, "minimize", misled)
+    result = fit(*overconfident)
+    assert len(runs) == 2
+    assert runs[0] == 3
+    assert result.objective_trace[3] < whole.objective_trace[-1] - 1.0
+    assert result.objective_trace[-1] > whole.objective_trace[-1] - 0.1
+    assert result.message == f"converged after {sum(runs)} iterations"
+    assert len(result.objective_trace) == sum(runs) + 1
 
 
 def test_too_few_iterations_are_reported(overconfident):
