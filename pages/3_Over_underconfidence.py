@@ -5,9 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.ui import fits
-from calib.ui.confidence_view import densities, over_under, per_class, theorem
+from calib.ui.confidence_view import change, densities, finding, rows_of
+from calib.ui.gap_view import bands, classes, one_of
 from calib.ui.shell import need_data, need_fit, page
-from calib.ui.wording import confidence_sentence
+from calib.ui.theorem_view import theorem
 
 
 def body() -> None:
@@ -15,15 +16,19 @@ def body() -> None:
     if not need_data():
         return
     everything = fits.shown()
-    st.markdown(confidence_sentence(everything[0].evaluation, "The raw model"))
+    finding(rows_of(everything, everything))
     chosen = fits.choose(everything, "confidence/methods")
-    over_under(chosen)
+    rows, keys = rows_of(everything, chosen), tuple(fit.key for fit in chosen)
+    change(rows, keys)
+    st.subheader("What the calibration error must be at least")
+    bins = theorem(chosen, rows, keys)
+    st.subheader("Where the gap comes from")
+    closer = one_of(everything)
+    bands(everything, closer, bins)
+    st.subheader("Class by class")
+    classes(everything, closer)
     st.subheader("How sure when right, how sure when wrong")
     densities(chosen)
-    st.subheader("What the calibration error must be at least")
-    theorem(chosen)
-    st.subheader("Class by class")
-    per_class(chosen)
     if len(everything) == 1:
         need_fit(what="Only the raw model is here. Fit calibrators to see what they change.")
 

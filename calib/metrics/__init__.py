@@ -10,6 +10,7 @@ from calib.metrics.calibration_error import debiased_ece, ece, mce
 from calib.metrics.classwise import classwise_ece
 from calib.metrics.confidence import (
     confidence_gap,
+    over_under_ratio,
     overconfidence,
     sharpness,
     signed_confidence_gap,
@@ -34,6 +35,7 @@ __all__ = [
     "interval_of_draws",
     "mce",
     "nll",
+    "over_under_ratio",
     "overconfidence",
     "reflect",
     "sharpness",

@@ -40,6 +40,26 @@ def underconfidence(probs: Any, labels: Any) -> float:
     return _mean(1.0 - confidence, correct)
 
 
+def over_under_ratio(probs: Any, labels: Any) -> float:
+    """``o / u``, which for a calibrated model is P(right) / P(wrong), the odds of its accuracy.
+
+    Calibrated means that ``o P(wrong) = u P(right)`` (Wenger et al. 2020, after Theorem 1); a larger ratio is
+    overconfident, a smaller one underconfident.
+
+    Parameters
+    ----------
+    probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+
+    Returns
+    -------
+    float
+        NaN if no prediction is wrong, or none is right; infinite if every right one has confidence 1.
+    """
+    pair = top_label(probs, labels)
+    over, under = overconfidence(*pair), underconfidence(*pair)
+    return over / under if under != 0 else over * float("inf")
+
+
 def signed_confidence_gap(probs: Any, labels: Any) -> float:
     """``o P(wrong) - u P(right)``, which equals mean confidence minus accuracy; positive is overconfident.
 

@@ -1,4 +1,4 @@
-"""The confidence gap of each class, the worst at either end."""
+"""The confidence gap of each class with its interval, the worst first, before and after."""
 
 from __future__ import annotations
 
@@ -8,55 +8,64 @@ from typing import TYPE_CHECKING
 import numpy as np
 import plotly.graph_objects as go
 
+from calib.numerics import Ints
 from calib.plots.data import carry
+from calib.plots.labelled_rows import name_colors
 from calib.plots.rows import frame_rows
 from calib.plots.style import GUIDE, Style, fade, plain, three_digits
 
 if TYPE_CHECKING:
-    from calib.over_under import ClassConfidence
+    from calib.over_under import GroupGaps
+
+PIXELS = 30
+_HALF = 0.17
 
 
 def per_class_chart(
-    class_names: Sequence[str], classes: ClassConfidence, style: Style, n: int = 10, title: str = ""
+    class_names: Sequence[str],
+    order: Ints,
+    methods: Sequence[tuple[str, GroupGaps, Style]],
+    title: str = "",
 ) -> go.Figure:
-    """Mean confidence minus accuracy among the predictions of each class, the most overconfident on top.
+    """Mean confidence minus accuracy of classes: a dot with its interval, and the raw model's above it.
 
     Parameters
     ----------
     class_names : (n_classes,)
-    classes : over- and underconfidence by class; classes that were never predicted are left out.
-    style : of the method.
-    n : how many to show at either end; with at most 2 n classes all are shown.
+    order : numbers of the classes to show, from the top; each with at least one row of the last method.
+    methods : (title, gaps by class, style) of the raw model, and of one method to set beside it.
+    title : heading.
     """
-    gaps = classes.signed_gap
-    order = np.argsort(-gaps, kind="stable")
-    order = order[np.isfinite(gaps[order])]
-    hidden = max(0, len(order) - 2 * n)
-    shown = np.r_[order[:n], order[len(order) - n :]] if hidden else order
-    # The omission takes a row of its own, so that nobody reads the two ends as neighbours.
-    places = np.arange(len(shown)) + (np.arange(len(shown)) >= n if hidden else 0)
-    names = [str(class_names[k]) for k in shown]
-    labels = [*names[:n], f"… {hidden} between", *names[n:]] if hidden else names
-
     fig = go.Figure()
     fig.add_vline(x=0, line={"color": GUIDE, "width": 1})
-    fig.add_bar(
-        x=gaps[shown], y=places, orientation="h", width=0.62, name="classes",
-        marker={"color": [fade(style.color, 0.85 if gaps[k] > 0 else 0.4) for k in shown], "line_width": 0},
-        **carry(
-            **{"class": np.array(names, dtype=object)}, gap=gaps[shown], rows=(classes.wrong + classes.right)[shown],
-            wrong=classes.wrong[shown], overconfidence=classes.over[shown], underconfidence=classes.under[shown],
-        ),
-        hovertemplate="%{text}<br>gap %{customdata[1]:.3r}<br>%{customdata[2]:,d} predictions, %{customdata[3]:,d}"
-        " wrong<extra></extra>", text=[plain(name) for name in names], textposition="none",
-    )  # fmt: skip
-    alt = "No class was predicted."
+    places = np.arange(len(order))
+    names = [str(class_names[k]) for k in order]
+    offsets = (-_HALF, _HALF) if len(methods) > 1 else (0.0,)
+    for offset, (name, gaps, style) in zip(offsets, methods, strict=True):
+        gap, low, high = (values[order] for values in (gaps.gap, gaps.gap_low, gaps.gap_high))
+        fig.add_scatter(
+            x=gap, y=places + offset, name=name, mode="markers",
+            marker={"color": style.color, "symbol": style.symbol, "size": 7 if offset < 0 else 9},
+            error_x={"type": "data", "symmetric": False, "array": high - gap, "arrayminus": gap - low,
+                     "color": fade(style.color, 0.5) if offset < 0 else style.color, "thickness": 2, "width": 0},
+            **carry(
+                **{"class": np.array(names, dtype=object)}, gap=gap, gap_low=low, gap_high=high,
+                rows=gaps.rows[order], wrong=gaps.wrong[order], confidence=gaps.confidence[order],
+                accuracy=gaps.accuracy[order], over=gaps.over[order], over_low=gaps.over_low[order],
+                over_high=gaps.over_high[order], under=gaps.under[order], under_low=gaps.under_low[order],
+                under_high=gaps.under_high[order],
+            ),
+            text=[plain(class_name) for class_name in names],
+            hovertemplate=f"%{{text}}, {plain(name)}<br>gap %{{customdata[1]:+.2r}} (%{{customdata[2]:+.2r}} to"
+            " %{customdata[3]:+.2r})<br>%{customdata[4]:,d} rows, %{customdata[5]:,d} wrong: says %{customdata[6]:.3r},"
+            " right %{customdata[7]:.3r}<br>o %{customdata[8]:.3r}, u %{customdata[11]:.3r}<extra></extra>",
+        )  # fmt: skip
+    alt = "No class has enough rows."
     if len(order):
-        first, last = order[0], order[-1]
-        alt = (
-            f"Confidence minus accuracy by predicted class: from {class_names[first]} {three_digits(gaps[first])}"
-            f" to {class_names[last]} {three_digits(gaps[last])}, {len(order)} classes."
-        )
-    frame_rows(fig, labels, alt=alt, title=title, pixels=22)
-    fig.update_xaxes(title_text="← underconfident     confidence − accuracy     overconfident →")
+        name, gaps, _ = methods[-1]
+        said = "; ".join(f"{class_names[k]} {three_digits(gaps.gap[k])}" for k in order[:5])
+        alt = f"Confidence minus accuracy of {len(order)} classes, {name}, the worst first: {said}."
+    frame_rows(fig, names, alt=alt, title=title, pixels=PIXELS)
+    fig.update_xaxes(title_text="← underconfident     confidence − accuracy     overconfident →", nticks=7)
+    name_colors(fig, [(name, style) for name, _, style in methods])
     return fig

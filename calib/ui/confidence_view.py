@@ -1,42 +1,109 @@
-"""The parts of the Over/underconfidence page."""
+"""The first parts of the Over/underconfidence page: o, u and their ratio before and after, and the densities."""
 
 from __future__ import annotations
 
 from functools import partial
 
+import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from calib.over_under import class_confidence, theorem_one
-from calib.plots.confidence import OverUnder, confidence_densities, over_under_chart
-from calib.plots.per_class import per_class_chart
-from calib.plots.theorem import theorem_chain
+from calib.metrics.intervals import Interval
+from calib.over_under import Balance, balances
+from calib.plots.before_after import Row, before_after, ratio_to_odds
+from calib.plots.confidence import confidence_densities
 from calib.reliability import confidence_histogram
-from calib.ui import figures
-from calib.ui.fits import ShownFit, intervals_of
-from calib.ui.session import keep, session
+from calib.ui import balance_words, figures
+from calib.ui.balance_words import points
+from calib.ui.fits import ShownFit
+from calib.ui.session import keep
 from calib.ui.wording import number
 
-DENSITY_PIXELS = 325
-"""Three densities and the menu fill a window of 1500 pixels."""
+THIRD = 325
+"""Three figures and the menu fill a window of 1500 pixels."""
 
 
-def over_under(chosen: list[ShownFit]) -> None:
-    """Overconfidence and underconfidence of each method with their intervals."""
+def rows_of(everything: list[ShownFit], chosen: list[ShownFit]) -> list[Row]:
+    """Title, balance and style of the chosen methods, the raw model first; the balances are computed once."""
+    keys = [fit.key for fit in everything]
+    known = keep(("balances", *keys), lambda: balances([fit.evaluation for fit in everything]))
+    shown = [everything[0], *(fit for fit in chosen if fit.key != everything[0].key)]
+    return [(fit.title, known[keys.index(fit.key)], fit.style) for fit in shown]
 
-    def chart() -> go.Figure:
-        rows = []
-        for fit in chosen:
-            intervals = intervals_of(fit)
-            rows.append(OverUnder(fit.title, fit.style, intervals["overconfidence"], intervals["underconfidence"]))
-        return over_under_chart(rows)
 
-    figures.show(
-        keep(("over-under", *(fit.key for fit in chosen)), chart),
-        "over-under",
-        "Overconfidence is how sure a method is where it is wrong, underconfidence how doubtful it is where it is "
-        "right; both with 95 % intervals. Calibrating trades one for the other: neither should be zero.",
+def finding(rows: list[Row]) -> None:
+    """What the numbers come to, and a warning where they rest on few rows."""
+    named = [(name, balance) for name, balance, _ in rows]
+    st.markdown(balance_words.finding(named))
+    few = balance_words.few(named)
+    if few:
+        st.warning(few, icon=":material/warning:")
+
+
+def change(rows: list[Row], keys: tuple[str, ...]) -> None:
+    """Underconfidence, overconfidence and the ratio of every method, from the raw model to it."""
+    reading = (
+        "The dotted line is the raw model, each row goes from it to a method; whiskers are 95 % bootstrap intervals, "
+        "and hovering gives the change with its paired interval. "
     )
+    pictures = (
+        ("under", partial(before_after, rows, "under", title="Underconfidence u"),
+         reading + "Underconfidence is the mean doubt, 1 − confidence, where the method is right. Calibrating trades "
+         "it against overconfidence: neither should be zero."),
+        ("over", partial(before_after, rows, "over", title="Overconfidence o"),
+         reading + "Overconfidence is the mean confidence where the method is wrong."),
+        ("ratio", partial(ratio_to_odds, rows, title="Ratio o / u against the odds"),
+         "A calibrated method says on average how often it is right, so that o · P(wrong) = u · P(right): its ratio "
+         "o / u is P(right) / P(wrong), the odds of its accuracy, drawn as a bar. A dot to the right of its bar is "
+         "overconfident, to the left underconfident; the faint line between them is what is left to mend."),
+    )  # fmt: skip
+    with st.container(horizontal=True, gap="medium"):
+        for name, draw, how_to_read in pictures:
+            with st.container(width=THIRD):
+                figures.show(keep(("before-after", name, *keys), draw), f"{name}-before-after", how_to_read)
+    with st.expander("The numbers, with intervals and changes"):
+        st.dataframe(
+            keep(("balance table", *keys), lambda: _table(rows)),
+            hide_index=True,
+            column_config={"method": st.column_config.TextColumn(pinned=True)},
+        )
+        st.caption(
+            "95 % intervals in brackets: bootstrap over test rows, Wilson's for the odds. Changes are against the raw "
+            "model on the same rows (paired): differences of o, u and the gap, factors of the ratio. The gap is "
+            "o · P(wrong) − u · P(right), in points; above zero is overconfident."
+        )
+
+
+def _table(rows: list[Row]) -> pd.DataFrame:
+    return pd.DataFrame([_cells(name, balance) for name, balance, _ in rows])
+
+
+def _cells(name: str, balance: Balance) -> dict[str, str]:
+    changed = balance.change
+    nothing = "–"
+    return {
+        "method": name,
+        "o": _cell(balance.over),
+        "change of o": _cell(changed.over, "+") if changed else nothing,
+        "u": _cell(balance.under),
+        "change of u": _cell(changed.under, "+") if changed else nothing,
+        "o / u": _cell(balance.ratio),
+        "change of o / u": _cell(changed.ratio, "×") if changed else nothing,
+        "odds of the accuracy": _cell(balance.odds),
+        "o / u over odds": _cell(balance.lean),
+        "gap, points": _points_cell(balance.gap),
+        "change of the gap": _points_cell(changed.gap) if changed else nothing,
+    }
+
+
+def _cell(interval: Interval, mark: str = "") -> str:
+    value, low, high = interval
+    before = "×" if mark == "×" else "+" if mark == "+" and value > 0 else ""
+    return f"{before}{number(value)}  [{number(low)}, {number(high)}]" if value == value else "–"
+
+
+def _points_cell(interval: Interval) -> str:
+    return "{}  [{}, {}]".format(*map(points, interval)) if interval.value == interval.value else "–"
 
 
 def densities(chosen: list[ShownFit]) -> None:
@@ -48,7 +115,7 @@ def densities(chosen: list[ShownFit]) -> None:
     )  # fmt: skip
     with st.container(horizontal=True, gap="medium"):
         for fit in chosen:
-            with st.container(width=DENSITY_PIXELS):
+            with st.container(width=THIRD):
                 figures.show(
                     keep(("densities", fit.key, scale), partial(_densities, fit, scale or "linear")),
                     f"densities-{fit.title}",
@@ -60,40 +127,3 @@ def densities(chosen: list[ShownFit]) -> None:
 def _densities(fit: ShownFit, scale: str) -> go.Figure:
     histogram = confidence_histogram(*fit.evaluation.pair, scale=scale)
     return confidence_densities(histogram, fit.style, title=fit.title)
-
-
-def theorem(chosen: list[ShownFit]) -> None:
-    """Theorem 1 as a bound: the weighted gap of o and u is at most every calibration error."""
-    st.latex(
-        r"|\,o\,P(\text{wrong}) - u\,P(\text{right})\,| \le \mathrm{ECE}_1 \le \mathrm{ECE}_2 \le \mathrm{ECE}_\infty"
-    )
-    chains = [(fit.title, theorem_one(*fit.evaluation.pair), fit.style) for fit in chosen]
-    figures.show(
-        keep(("theorem", *(fit.key for fit in chosen)), lambda: theorem_chain(chains)),
-        "theorem-1",
-        "Each method's marker is the gap between over- and underconfidence, weighted by how often it is wrong and "
-        "right: no calibration error can lie to the left of it (Wenger et al. 2020, theorem 1; 15 equal-width bins).",
-    )
-    raw = chains[0][1]
-    st.caption(
-        f"{chosen[0].title}: o = {number(raw.over)}, u = {number(raw.under)}; "
-        f"{number(raw.gap)} ≤ {number(raw.ece_1)} ≤ {number(raw.ece_2)} ≤ {number(raw.ece_inf)}"
-    )
-
-
-def per_class(chosen: list[ShownFit]) -> None:
-    """The confidence gap of each predicted class, one method at a time."""
-    now = session()
-    assert now.data is not None
-    titles = [fit.title for fit in chosen]
-    title = st.segmented_control(
-        "Method", titles, default=titles[0], required=True, key=f"confidence/class/{len(titles)}"
-    )
-    fit = chosen[titles.index(title or titles[0])]
-    names = now.data.class_names
-    figures.show(
-        keep(("per class", fit.key), lambda: per_class_chart(names, class_confidence(fit.evaluation), fit.style)),
-        "per-class",
-        "Mean confidence minus accuracy among the predictions of each class: to the right of zero the method is "
-        "overconfident when it predicts that class, to the left underconfident.",
-    )

@@ -9,16 +9,18 @@ import pytest
 
 from calib.evaluation import evaluate
 from calib.latent import LatentCurve
-from calib.metrics.intervals import Interval
 from calib.numerics import softmax
-from calib.over_under import class_confidence, theorem_one
+from calib.over_under import BAND_EDGES, balances, by_band, by_class, theorem_by_bins, theorem_one
+from calib.plots.bands import band_chart
+from calib.plots.before_after import before_after, ratio_to_odds
 from calib.plots.compare import score_dots
-from calib.plots.confidence import OverUnder, confidence_densities, over_under_chart
+from calib.plots.confidence import confidence_densities
 from calib.plots.latent import latent_function, objective_trace
 from calib.plots.per_class import per_class_chart
+from calib.plots.plane import balance_plane
 from calib.plots.reliability import gap_diagram, reliability_diagram
 from calib.plots.style import method_style
-from calib.plots.theorem import theorem_chain
+from calib.plots.theorem import theorem_chain, theorem_lines
 from calib.reliability import confidence_histogram, reliability_curve
 
 NAMES = ("identity", "temperature", "gpcalib")
@@ -56,16 +58,23 @@ def every_figure(overconfident: tuple[np.ndarray, np.ndarray], title: str = "") 
     curve = reliability_curve(probs, labels, n_bins=12, binning="equal_mass")
     evaluation = evaluate(probs, labels)
     named = [(name, method_style(name)) for name in NAMES]
-    over, under = Interval(0.7, 0.6, 0.8), Interval(0.1, 0.05, 0.2)
+    better = evaluate(softmax(logits / 2), labels)
+    both = [evaluation, better, better]
+    rows = [(name, balance, s) for (name, s), balance in zip(named, balances(both, n_resamples=50), strict=True)]
     classes = [f"class {k}" for k in range(logits.shape[1])]
     return {
         "reliability": reliability_diagram(curve, style, title=title),
         "reliability logit": reliability_diagram(curve, style, "logit", title=title),
         "gap": gap_diagram([(name, curve, s) for name, s in named], title=title),
-        "over and under": over_under_chart([OverUnder(name, s, over, under) for name, s in named], title=title),
+        "over": before_after(rows, "over", title=title),
+        "under": before_after(rows, "under", title=title),
+        "ratio": ratio_to_odds(rows, title=title),
+        "plane": balance_plane(rows, title=title),
         "densities": confidence_densities(confidence_histogram(probs, labels), style, title=title),
         "theorem": theorem_chain([(name, theorem_one(*evaluation.pair), s) for name, s in named], title=title),
-        "classes": per_class_chart(classes, class_confidence(evaluation), style, title=title),
+        "theorem by bins": theorem_lines(theorem_by_bins(*evaluation.pair), style, 15, title=title),
+        "bands": band_chart(BAND_EDGES, [("raw", by_band(evaluation), style)], title=title),
+        "classes": per_class_chart(classes, np.arange(4), [("raw", by_class(evaluation), style)], title=title),
         "latent": latent_function(latent_of(), style, method_style("temperature"), title=title),
         "probability": latent_function(latent_of(), style, method_style("temperature"), "probability", title=title),
         "objective": objective_trace(latent_of().objective_trace, style, title=title),

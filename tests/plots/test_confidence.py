@@ -3,46 +3,119 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calib.metrics.intervals import Interval
-from calib.over_under import ClassConfidence, theorem_one
+from calib.evaluation import Evaluation
+from calib.over_under import BAND_EDGES, GroupGaps, balances, by_band, gaps_by_group, theorem_by_bins, theorem_one
+from calib.plots.bands import band_chart
+from calib.plots.before_after import Row, before_after, ratio_to_odds
 from calib.plots.compare import score_dots
-from calib.plots.confidence import OverUnder, confidence_densities, over_under_chart
+from calib.plots.confidence import confidence_densities
 from calib.plots.data import figure_data
 from calib.plots.per_class import per_class_chart
+from calib.plots.plane import balance_plane
 from calib.plots.style import Style, alt_text, method_style
-from calib.plots.theorem import theorem_chain
+from calib.plots.theorem import theorem_chain, theorem_lines
 from calib.reliability import confidence_histogram
 from tests.plots.conftest import table_of
 
 STYLE = method_style("isotonic")
-MISSING = Interval(np.nan, np.nan, np.nan)
 
 
-def classes_of(over: list[float], wrong: list[int], right: list[int]) -> ClassConfidence:
-    over_ = np.array(over)
-    nothing = np.zeros(len(over))
-    return ClassConfidence(
-        np.array(wrong), np.array(right), over_, over_, over_, nothing, nothing, nothing
-    )  # fmt: skip
+def evaluation_of(confidence: np.ndarray, correct: np.ndarray) -> Evaluation:
+    nothing = np.zeros(len(correct), int)
+    return Evaluation(confidence, correct, nothing, nothing, 2)
 
 
-def test_over_and_under_are_where_they_were_given_with_intervals() -> None:
-    rows = [
-        OverUnder("raw", method_style("identity"), Interval(0.8, 0.7, 0.85), Interval(0.02, 0.01, 0.03)),
-        OverUnder("<i>", STYLE, Interval(0.6, 0.5, 0.7), MISSING),
-    ]
-    fig = over_under_chart(rows)
-    table = figure_data(fig)
-    over = table[table["quantity"] == "overconfidence"]
-    assert over["value"].tolist() == [0.8, 0.6]
-    assert (over["low"].tolist(), over["high"].tolist()) == ([0.7, 0.5], [0.85, 0.7])
-    assert table[table["quantity"] == "underconfidence"]["value"].tolist() == [0.02]
-    assert fig.layout.yaxis.ticktext == ("raw", "&lt;i&gt;")
+def methods_of(*pairs: tuple[np.ndarray, np.ndarray]) -> list[Row]:
+    names = ("raw", "<i>", "third")[: len(pairs)]
+    known = balances([evaluation_of(*pair) for pair in pairs], n_resamples=100)
+    styles = [method_style(name) for name in ("identity", "isotonic", "gpcalib")]
+    return [(name, balance, style) for name, balance, style in zip(names, known, styles, strict=False)]
 
 
-@pytest.mark.parametrize("rows", [[], [OverUnder("all right", STYLE, MISSING, MISSING)]])
-def test_nothing_to_show_is_no_error(rows) -> None:
-    assert len(figure_data(over_under_chart(rows))) == 0
+@pytest.fixture
+def methods(rng) -> list[Row]:
+    """An overconfident model and a calibrated one, of the same 2000 predictions."""
+    confidence = rng.beta(8, 2, 2000)
+    correct = rng.random(2000) < confidence
+    return methods_of((confidence**0.25, correct), (confidence, correct))
+
+
+def dots_of(fig) -> dict[str, object]:
+    return {trace.name: trace for trace in fig.data if trace.customdata is not None}
+
+
+@pytest.mark.parametrize("quantity", ["over", "under"])
+def test_over_and_under_are_where_they_were_given_with_intervals_and_changes(methods, quantity) -> None:
+    fig = before_after(methods, quantity)
+    table = figure_data(fig).set_index("trace")
+    for place, (name, balance, _) in enumerate(methods):
+        value = getattr(balance, quantity)
+        assert table.loc[name, ["value", "low", "high"]].tolist() == pytest.approx(list(value), rel=1e-5)
+        dot = dots_of(fig)[name]
+        assert dot.x[0] == value.value
+        assert dot.x[0] + dot.error_x.array[0] == pytest.approx(value.high)
+        assert place < dot.y[0] < place + 0.5
+    change = list(getattr(methods[1][1].change, quantity))
+    assert table.loc["<i>", ["change", "change low", "change high"]].tolist() == pytest.approx(change, rel=1e-5)
+    texts = [annotation.text for annotation in fig.layout.annotations]
+    assert "&lt;i&gt;" in texts and "<i>" not in texts
+
+
+def test_the_way_of_each_row_goes_from_the_raw_model_to_the_method(methods) -> None:
+    fig = before_after(methods, "over")
+    (way,) = [trace for trace in fig.data if trace.mode == "lines"]
+    assert list(way.x) == [methods[0][1].over.value, methods[1][1].over.value]
+
+
+def test_the_ratio_is_drawn_beside_its_odds(methods) -> None:
+    fig = ratio_to_odds(methods)
+    dots = dots_of(fig)
+    for name, balance, _ in methods:
+        assert dots[name].x[0] == balance.ratio.value
+        assert dots[f"{name}, odds"].x[0] == balance.odds.value
+    low, high = 10 ** np.array(fig.layout.xaxis.range)
+    assert low < min(trace.x[0] for trace in dots.values()) <= max(trace.x[0] for trace in dots.values()) < high
+    assert fig.layout.xaxis.type == "log"
+
+
+def test_in_the_plane_the_vertical_distance_to_the_diagonal_is_the_gap(methods) -> None:
+    dots = dots_of(balance_plane(methods))
+    for name, balance, _ in methods:
+        assert dots[name].y[0] - dots[name].x[0] == pytest.approx(balance.gap.value)
+
+
+def test_names_in_the_plane_keep_apart(rng) -> None:
+    confidence = rng.beta(8, 2, 500)
+    correct = rng.random(500) < confidence
+    fig = balance_plane(methods_of(*[(confidence**power, correct) for power in (1.0, 1.01, 1.02)]))
+    names = sorted(a.y for a in fig.layout.annotations if a.text in ("raw", "&lt;i&gt;", "third"))
+    pixels = fig.layout.height - fig.layout.margin.t - fig.layout.margin.b
+    assert len(names) == 3
+    assert np.diff(names).min() / fig.layout.yaxis.range[1] * pixels > 14
+
+
+NOTHING_WRONG = (np.full(12, 0.9), np.ones(12, bool))
+NOTHING_RIGHT = (np.full(12, 0.9), np.zeros(12, bool))
+NO_DOUBT = (np.ones(12), np.arange(12) < 9)
+
+
+@pytest.mark.parametrize(
+    ("pair", "note"),
+    [(NOTHING_WRONG, "none wrong"), (NOTHING_RIGHT, "none right"), (NO_DOUBT, "never doubts where right")],
+)
+def test_what_does_not_exist_is_said_in_its_row(pair, note) -> None:
+    rows = methods_of(pair)
+    figures = [before_after(rows, "over"), before_after(rows, "under"), ratio_to_odds(rows), balance_plane(rows)]
+    texts = {annotation.text for fig in figures for annotation in fig.layout.annotations}
+    assert note in texts
+    assert not any("nan" in alt_text(fig) for fig in figures)
+    for fig in figures:
+        assert all(np.isfinite(np.array(trace.x, dtype=float)).all() for trace in fig.data)
+
+
+def test_no_methods_are_no_error() -> None:
+    for fig in (before_after([], "over"), ratio_to_odds([]), balance_plane([]), theorem_chain([])):
+        assert len(figure_data(fig)) == 0
 
 
 @pytest.mark.parametrize("scale", ["linear", "logit"])
@@ -86,29 +159,75 @@ def test_a_perfect_method_has_a_chain_at_the_left_end() -> None:
     assert figure_data(fig)["value"].tolist() == [0, 0, 0, 0]
 
 
-def test_classes_are_sorted_and_those_never_predicted_left_out() -> None:
-    classes = classes_of([0.9, np.nan, 0.5], wrong=[4, 0, 1], right=[6, 0, 9])
-    fig = per_class_chart(["cat", "never", "<dog>"], classes, STYLE)
+def test_marks_that_touch_share_a_label() -> None:
+    one_bin = theorem_one(np.array([0.9, 0.7, 0.8]), np.array([True, False, False]), n_bins=1)
+    texts = [annotation.text for annotation in theorem_chain([("one bin", one_bin, STYLE)]).layout.annotations]
+    assert "1 = 2 = ∞" in texts
+
+
+@pytest.mark.parametrize(("power", "side"), [(0.2, "overconfident"), (5.0, "underconfident")])
+def test_the_chain_says_which_side_the_gap_leans_to(rng, power, side) -> None:
+    confidence = rng.random(500)
+    chain = theorem_one(confidence**power, rng.random(500) < confidence)
+    texts = [annotation.text for annotation in theorem_chain([("a", chain, STYLE)]).layout.annotations]
+    assert any(text.endswith(f", {side}") for text in texts)
+
+
+def test_for_any_number_of_bins_the_errors_stay_above_the_gap(rng) -> None:
+    confidence = rng.random(500)
+    fig = theorem_lines(theorem_by_bins(confidence, rng.random(500) < confidence**2), STYLE, 15)
+    gap, *errors = fig.data
+    assert len(set(np.round(gap.y, 12))) == 1
+    for lower, upper in zip((gap, *errors), errors, strict=False):
+        assert np.all(np.array(upper.y) >= np.array(lower.y) - 1e-9)
+    assert [trace.y[0] for trace in errors] == pytest.approx([gap.y[0]] * 3)
+    assert fig.layout.yaxis.range[0] < gap.y[0] and fig.layout.yaxis.range[1] > max(errors[-1].y)
+
+
+def test_the_bars_of_a_method_add_up_to_its_gap_and_empty_bands_are_left_out(rng) -> None:
+    confidence = 0.5 + rng.random(500) / 2
+    correct = rng.random(500) < confidence**3
+    before, after = (by_band(evaluation_of(c, correct)) for c in (confidence, np.maximum(confidence**2, 0.5)))
+    fig = band_chart(BAND_EDGES, [("raw", before, method_style("identity")), ("<b>", after, STYLE)])
+    table = figure_data(fig)
+    adds = table.groupby("trace")["adds"].sum()
+    assert adds["raw"] == pytest.approx(confidence.mean() - correct.mean(), rel=1e-4)
+    assert adds["<b>"] == pytest.approx(np.maximum(confidence**2, 0.5).mean() - correct.mean(), rel=1e-4)
+    assert table["band"].unique().tolist() == ["0.5 to 0.7", "0.7 to 0.9", "0.9 to 0.99", "0.99 to 1"]
+    assert "&lt;b&gt;" in fig.layout.xaxis.title.text
+
+
+def groups_of(counts: list[tuple[int, int]], confidence: float = 0.8) -> GroupGaps:
+    """Classes with (right, wrong) predictions of one confidence."""
+    group = np.repeat(np.arange(len(counts)), [sum(count) for count in counts])
+    correct = np.concatenate([np.arange(sum(count)) < count[0] for count in counts])
+    return gaps_by_group(np.full(len(group), confidence), correct, group, len(counts))
+
+
+def test_classes_are_drawn_in_the_order_given_with_intervals() -> None:
+    gaps = groups_of([(6, 4), (0, 0), (9, 1)])
+    fig = per_class_chart(["cat", "never", "<dog>"], gaps.worst_first(), [("raw", gaps, STYLE)])
     table = figure_data(fig)
     assert table["class"].tolist() == ["cat", "<dog>"]
-    np.testing.assert_allclose(table["gap"], [0.36, 0.05])
+    np.testing.assert_allclose(table["gap"], [0.2, -0.1])
+    assert (table["gap low"] < table["gap"]).all() and (table["gap"] < table["gap high"]).all()
     assert fig.layout.yaxis.ticktext == ("cat", "&lt;dog&gt;")
 
 
-def test_of_many_classes_both_ends_are_shown_apart() -> None:
-    n = 1000
-    over = np.linspace(0.9, 0.1, n)
-    classes = classes_of(over.tolist(), wrong=[1] * n, right=[1] * n)
-    fig = per_class_chart([f"c{i}" for i in range(n)], classes, STYLE, n=5)
-    assert figure_data(fig)["class"].tolist() == [f"c{i}" for i in (*range(5), *range(995, 1000))]
-    assert fig.data[0].y.tolist() == [*range(5), *range(6, 11)]
-    assert fig.layout.yaxis.ticktext[5] == "… 990 between"
-    assert fig.layout.height < 400
+def test_the_raw_model_is_drawn_above_the_method() -> None:
+    before, after = groups_of([(6, 4), (9, 1)], 0.9), groups_of([(6, 4), (9, 1)], 0.6)
+    fig = per_class_chart(
+        ["a", "b"], np.array([1, 0]), [("raw", before, method_style("identity")), ("fit", after, STYLE)]
+    )
+    raw, fit = fig.data
+    assert list(raw.x) == pytest.approx([0.0, 0.3]) and list(fit.x) == pytest.approx([-0.3, 0.0])
+    assert np.all(np.array(raw.y) < np.array(fit.y))
 
 
-def test_no_class_predicted_is_no_error() -> None:
-    fig = per_class_chart(["a", "b"], classes_of([np.nan] * 2, [0, 0], [0, 0]), STYLE)
-    assert alt_text(fig) == "No class was predicted."
+def test_no_class_is_no_error() -> None:
+    gaps = groups_of([(0, 0), (1, 0)])
+    fig = per_class_chart(["a", "b"], np.array([], int), [("raw", gaps, STYLE)])
+    assert alt_text(fig) == "No class has enough rows."
 
 
 def test_scores_have_one_row_per_method_the_first_as_a_line_and_the_best_marked() -> None:

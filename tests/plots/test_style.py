@@ -13,8 +13,8 @@ from calib.plots.style import COLORS, DASHES, SYMBOLS, alt_text, fade, method_st
 from calib.registry import METHODS
 
 FIGURES = (
-    "reliability", "reliability logit", "gap", "over and under", "densities", "theorem", "classes", "latent",
-    "probability", "objective", "scores",
+    "reliability", "reliability logit", "gap", "over", "under", "ratio", "plane", "densities", "theorem",
+    "theorem by bins", "bands", "classes", "latent", "probability", "objective", "scores",
 )  # fmt: skip
 
 
