@@ -147,6 +147,13 @@ def test_every_registered_method_is_timed():
     assert cells[1::2] == ["0.0017", "0.0245"]  # the paper's, of the same number of classes
 
 
+def test_a_slow_method_is_not_tried_at_more_classes(monkeypatch):
+    monkeypatch.setattr(calibration_time, "LONG", 0.0)
+    first, *others = calibration_time.times("temperature", {}, (50, 20), (2, 4, 8))
+    assert len(first) == 2
+    assert others == ["4 classes were not tried.", "8 classes were not tried."]
+
+
 def test_a_cifar_file_gives_three_rows(tmp_path, monkeypatch):
     monkeypatch.setattr(cifar, "columns", lambda inputs: folds.columns(inputs)[:3])
     probs = np.random.default_rng(0).dirichlet(np.ones(3), size=60)
