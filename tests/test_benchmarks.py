@@ -10,7 +10,17 @@ from zipfile import ZipFile
 import numpy as np
 import pytest
 
-from benchmarks import calibration_time, cifar, folds, gpcalib_large, gpcalib_speed, kitti, measure, wenger2020
+from benchmarks import (
+    calibration_time,
+    cifar,
+    folds,
+    gpcalib_large,
+    gpcalib_speed,
+    imax_speed,
+    kitti,
+    measure,
+    wenger2020,
+)
 from calib.registry import METHODS
 from tests.conftest import SHARED
 
@@ -73,6 +83,17 @@ def test_the_large_sizes_are_measured():
     assert cost.cpu_seconds > 0
     _, output = gpcalib_large.predict(50, 6)
     assert output == 50 * 6 * 8
+
+
+def test_imax_and_the_plain_iterations_find_bins_that_keep_as_much():
+    ((title, logits, labels), *_) = imax_speed.calibration_sets(None, 10)
+    assert title == "100 x 100"
+    _, ours, plain, times, bound, plain_bound, equal_mass = imax_speed.fit_row(title, logits, labels)
+    assert float(bound) == pytest.approx(float(plain_bound), rel=0.02)
+    assert float(bound) > float(equal_mass)
+    assert float(times) == pytest.approx(float(plain) / float(ours), rel=0.2, abs=1)
+    _, seconds, one_pass, _ = imax_speed.apply_row(50, 20)
+    assert float(seconds) >= 0 <= float(one_pass)
 
 
 @pytest.fixture

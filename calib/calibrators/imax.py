@@ -28,8 +28,12 @@ SOURCES = {
     "beta": "beta:BetaCalibration",
     "isotonic": "isotonic:IsotonicCalibration",
     "bbq": "bbq:BayesianBinning",
+    "bayes_iso": "bayes_iso:BayesIso",
     "gpcalib": "gpcalib:GPCalib",
 }
+
+_CACHED_ELEMENTS = 32_768
+"""Blocks of about this many numbers stay in the processor's cache while their bins are found."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -74,7 +78,14 @@ class IMaxBinning(BinaryCalibrator):
         return super().promises(n_classes) - ({EQUIVARIANT} if n_classes == 2 else set())
 
     def notes(self) -> list[str]:
-        return super().notes() + self.source_notes_
+        found = super().notes()
+        rows = self.n_rows_ / self.n_classes_
+        if not self.share_classes and self.representatives == "empirical" and self.n_bins > rows:
+            found.append(
+                f"A class has about {rows:.0f} calibration rows for {self.n_bins} bins of its own, too few for "
+                "frequencies. Share the bins, or take the representatives from the raw predictions."
+            )
+        return found + self.source_notes_
 
     def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
         self.source_notes_: list[str] = []
@@ -145,7 +156,13 @@ class IMaxBinning(BinaryCalibrator):
             state["values"] = self._ordered(values, count)
 
     def _apply_map(self, state: Map, log_odds: Floats) -> Floats:
-        return state["values"][_bin_of(log_odds, state["edges"])]
+        values = state["values"]
+        probs = np.empty(log_odds.shape)
+        flat, said = log_odds.reshape(-1), probs.reshape(-1)
+        for start in range(0, flat.size, _CACHED_ELEMENTS):
+            block = slice(start, start + _CACHED_ELEMENTS)
+            np.take(values, _bin_of(flat[block], state["edges"]), out=said[block], mode="clip")
+        return probs
 
 
 def _bin_of(log_odds: Floats, edges: Floats) -> Ints:

@@ -174,6 +174,17 @@ class BinaryCalibrator(Calibrator):
         return sum(int(_sums_to_zero(self._mapped(block).sum(axis=1)).sum()) for block in blocks)
 
 
+def with_other_sharing(calibrator: Calibrator) -> BinaryCalibrator | None:
+    """An unfitted copy with shared maps in place of class-wise ones, or the other way round.
+
+    None for a method that has no one-vs-rest problems to share, such as temperature scaling: sharing helps those that
+    do, the scaling methods among them (I-Max, Patel et al. 2020, table 3).
+    """
+    if not isinstance(calibrator, BinaryCalibrator):
+        return None
+    return type(calibrator)(**{**calibrator.get_params(), "share_classes": not calibrator.share_classes})
+
+
 def one_vs_rest_pairs(logits: Floats, labels: Ints) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """Log-odds and whether they belong to the label, both (n, n_classes), or (n, 1) for two classes."""
     if logits.shape[1] == 2:

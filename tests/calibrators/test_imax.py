@@ -128,6 +128,20 @@ def test_a_source_says_what_it_noticed(overconfident):
     assert not any("temperature" in note for note in IMaxBinning().fit(logits, perfect).notes())
 
 
+def test_class_wise_bins_with_few_rows_are_noticed(overconfident):
+    logits, labels = overconfident  # 100 rows a class
+    few = [
+        any("too few for frequencies" in note for note in IMaxBinning(**options).fit(logits, labels).notes())
+        for options in (
+            {"share_classes": False, "n_bins": 150, "n_starts": 1},
+            {"share_classes": False, "n_bins": 150, "n_starts": 1, "representatives": "raw"},
+            {"share_classes": False},
+            {"n_bins": 150, "n_starts": 1},
+        )
+    ]
+    assert few == [True, False, False, False]
+
+
 def test_progress_of_source_and_bins_is_reported_and_a_fit_can_be_cancelled(overconfident):
     logits, labels = overconfident
     steps = []

@@ -10,7 +10,7 @@ import pytest
 
 import calib
 from calib.base import CalibrationError
-from calib.calibrators.one_vs_rest import BinaryCalibrator
+from calib.calibrators.one_vs_rest import BinaryCalibrator, with_other_sharing
 from calib.numerics import one_vs_rest_log_odds, sigmoid, softmax
 
 
@@ -153,3 +153,13 @@ def test_shared_maps_help_on_cifar_100(shared_data: Path, name):
     assert -np.log(raw).mean() == pytest.approx(0.9507, abs=1e-4)
     assert -np.log(true).mean() < 0.9507
     assert (calibrator.predict(logits[test]) == labels[test]).mean() == pytest.approx(0.75556, abs=1e-5)
+
+
+def test_sharing_is_turned_over_and_nothing_else():
+    logits, labels = data()
+    shared = calib.calibrator("platt", input="score", normalize=False).fit(logits, labels)
+    other = with_other_sharing(shared)
+    assert not other.fitted
+    assert other.get_params() == {**shared.get_params(), "share_classes": False}
+    assert with_other_sharing(other).get_params() == shared.get_params()
+    assert with_other_sharing(calib.calibrator("temperature")) is None
