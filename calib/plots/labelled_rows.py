@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import plotly.graph_objects as go
 
 from calib.plots.style import FRAME, GRID, Style, plain, quiet
@@ -51,18 +52,23 @@ def frame_labelled_rows(
     drop : where in a row its base line is.
     """
     quiet(fig, FRAME + pixels * max(len(labels), 1), alt=alt, title=title, left=14, right=14)
+    texts, lines = [], []
     for place, label in enumerate(labels):
         name = label.name if len(label.name) <= _LONGEST_NAME else label.name[: _LONGEST_NAME - 1] + "…"
         for text, x, anchor, color in ((name, 0, "left", label.color), (label.note, 1, "right", None)):
+            font = {"size": 12} | ({"color": color} if color else {})
             if text:
-                fig.add_annotation(
-                    text=plain(text), x=x, xref="paper", xanchor=anchor, y=place, yshift=_LIFT, yanchor="middle",
-                    showarrow=False, font={"size": 12} | ({"color": color} if color else {}),
+                texts.append(
+                    {"text": plain(text), "x": x, "xref": "paper", "xanchor": anchor, "y": place, "yshift": _LIFT,
+                     "yanchor": "middle", "showarrow": False, "font": font}
                 )  # fmt: skip
-        fig.add_shape(
-            type="line", xref="paper", x0=0, x1=1, y0=place + drop, y1=place + drop, layer="below",
-            line={"color": GRID, "width": 1},
+        lines.append(
+            {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": place + drop, "y1": place + drop,
+             "layer": "below", "line": {"color": GRID, "width": 1}}
         )  # fmt: skip
+    # All at once: plotly checks every one again with each that is added.
+    fig.layout.annotations = [*fig.layout.annotations, *texts]
+    fig.layout.shapes = [*fig.layout.shapes, *lines]
     fig.update_yaxes(visible=False, range=[len(labels) - 0.5, -0.5], fixedrange=True)
     # Ticks in place of a grid, which would strike the text through.
     fig.update_xaxes(tickangle=0, ticks="outside", ticklen=5, tickcolor=GRID)
@@ -70,9 +76,11 @@ def frame_labelled_rows(
 
 def line_through_rows(fig: go.Figure, x: float, n_rows: int, color: str, drop: float = DROP) -> None:
     """A thin vertical line at a value, left out where the rows' text is."""
-    for place in range(n_rows):
-        y = place + drop
-        fig.add_shape(type="line", x0=x, x1=x, y0=y - _REACH, y1=y + _REACH, line={"color": color, "width": 1.5})
+    middles = np.arange(n_rows) + drop
+    ends = np.stack([middles - _REACH, middles + _REACH, np.full(n_rows, np.nan)], axis=1)
+    fig.add_scatter(
+        x=np.full(ends.size, x), y=ends.ravel(), mode="lines", hoverinfo="skip", line={"color": color, "width": 1.5}
+    )
 
 
 def name_colors(fig: go.Figure, methods: Sequence[tuple[str, Style]]) -> None:

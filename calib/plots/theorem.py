@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -37,6 +37,7 @@ def theorem_chain(chains: Sequence[tuple[str, TheoremOne, Style]], title: str = 
     chains : (title, theorem, style) of each method.
     """
     fig = go.Figure()
+    texts: list[dict[str, Any]] = []
     for place, (name, theorem, style) in enumerate(chains):
         x = np.maximum(theorem.chain, _LEFT_END)
         fig.add_scatter(
@@ -47,11 +48,12 @@ def theorem_chain(chains: Sequence[tuple[str, TheoremOne, Style]], title: str = 
             **carry(quantity=np.array(LINKS), value=theorem.chain),
             hovertemplate=f"{plain(name)}<br>%{{customdata[0]}} = %{{customdata[1]:.3r}}<extra></extra>",
         )  # fmt: skip
-        for text, at in _tick_labels(x):
-            fig.add_annotation(
-                text=text, x=np.log10(at), y=place + DROP, yshift=-13, showarrow=False,
-                font={"size": 11, "color": style.color},
-            )  # fmt: skip
+        texts += [
+            {"text": text, "x": np.log10(at), "y": place + DROP, "yshift": -13, "showarrow": False,
+             "font": {"size": 11, "color": style.color}}
+            for text, at in _tick_labels(x)
+        ]  # fmt: skip
+    fig.layout.annotations = texts
     said = "; ".join(f"{name} {' ≤ '.join(map(three_digits, theorem.chain))}" for name, theorem, _ in chains)
     labels = [RowLabel(name, _side(theorem), style.color) for name, theorem, style in chains]
     frame_labelled_rows(fig, labels, alt=f"{' ≤ '.join(LINKS)}. {said}.", title=title, pixels=50)

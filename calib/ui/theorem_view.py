@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from calib.over_under import theorem_by_bins, theorem_one
@@ -46,12 +48,8 @@ def theorem(chosen: list[ShownFit], rows: list[Row], keys: tuple[str, ...]) -> B
     bins = BinChoice(int(n_bins), binning)
     with st.container(horizontal=True, gap="medium"):
         with st.container(width=HALF):
-            chains = [(fit.title, theorem_one(*fit.evaluation.pair, bins.n_bins, binning), fit.style) for fit in chosen]
             figures.show(
-                keep(
-                    ("theorem", bins, *(fit.key for fit in chosen)),
-                    lambda: theorem_chain(chains, title="The chain holds in every row"),
-                ),
+                keep(("theorem", bins, *keys), partial(_chain, chosen, bins)),
                 "theorem-1",
                 "Each method's marker is its gap, between over- and underconfidence weighted by how often it is wrong "
                 "and right; the ticks 1, 2 and ∞ are its calibration errors. None can lie to the left of the one "
@@ -68,6 +66,11 @@ def theorem(chosen: list[ShownFit], rows: list[Row], keys: tuple[str, ...]) -> B
                 "tells right from wrong better. Arrows start at the raw model.",
             )
     return bins
+
+
+def _chain(chosen: list[ShownFit], bins: BinChoice) -> go.Figure:
+    chains = [(fit.title, theorem_one(*fit.evaluation.pair, bins.n_bins, bins.binning), fit.style) for fit in chosen]
+    return theorem_chain(chains, title="The chain holds in every row")
 
 
 def any_bins(fit: ShownFit, bins: BinChoice) -> None:
