@@ -13,7 +13,7 @@ N_POSTERIORS = 128
 TRADE_OFFS = 1.0 + np.geomspace(1e5, 0.05, 60)
 """Nats of rate that one nat of label information is worth, from keeping all to keeping nothing, which is at one."""
 
-MOST_ROUNDS = 200
+MOST_ROUNDS = 100
 LEAST_MASS = 1e-12
 LEAST_RATE = 1e-9
 
@@ -42,7 +42,7 @@ def bottleneck_limit(joint: Floats) -> tuple[Floats, Floats]:
             before = codes
             share = mass @ encoder
             codes = (mass * posterior) @ encoder / share
-            if np.abs(codes - before).max() < 1e-9:
+            if np.abs(codes - before).max() < 1e-6:
                 break
         kept = mass[:, None] * encoder
         label = np.stack([share * (1 - codes), share * codes])
