@@ -23,6 +23,7 @@ MENU = {
         ("pages/2_Reliability.py", "Reliability", ":material/show_chart:"),
         ("pages/3_Over_underconfidence.py", "Over- and underconfidence", ":material/balance:"),
         ("pages/4_Latent_GP.py", "Latent GP", ":material/airwave:"),
+        ("pages/7_Binning.py", "Binning", ":material/view_column:"),
     ],
     "Decide": [
         ("pages/5_Compare.py", "Compare", ":material/leaderboard:"),

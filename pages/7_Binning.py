@@ -1,0 +1,44 @@
+"""Binning: where bins of log-odds belong, what they say, and what they keep of the label."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calib.base import CalibrationError
+from calib.ui import binning_words, fits
+from calib.ui.binning_more import iterations, plane, sharing, verifiability
+from calib.ui.binning_view import bins, controls, meaning, picture_of, rails_of, ranks
+from calib.ui.session import session
+from calib.ui.shell import need_data, page
+
+
+def body() -> None:
+    """Draw the page."""
+    if not need_data():
+        return
+    now = session()
+    data = now.calibration
+    assert data is not None and now.data is not None
+    words = st.container()
+    everything = fits.shown()
+    choice = controls(data)
+    try:
+        picture = picture_of(data, choice, everything)
+    except CalibrationError as error:
+        words.warning(str(error))
+        return
+    rails = rails_of(picture, everything)
+    words.markdown(binning_words.finding(picture, choice.n_bins))
+    words.caption(binning_words.whose(picture, choice.class_name(data)))
+    bins(picture, rails, choice)
+    meaning(picture, rails, choice)
+    iterations(picture, choice)
+    ranks(picture, rails, choice)
+    st.subheader("More")
+    plane(picture, choice)
+    sharing(data, now.data, choice)
+    verifiability(everything)
+
+
+with page("Binning"):
+    body()
