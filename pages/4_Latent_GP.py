@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib.calibrators.gpcalib import GPCalib
-from calib.calibrators.temperature import TemperatureScaling
 from calib.ui import fits
-from calib.ui.latent_view import draw, effect
+from calib.ui.latent_fits import latent_fits, prepared
+from calib.ui.latent_view import effects, functions, progress, readable_scale, say
 from calib.ui.shell import need_data, need_fit, page
 
 
@@ -16,22 +15,19 @@ def body() -> None:
     if not need_data():
         return
     everything = fits.shown()
-    latent = [(fit, fit.calibrator) for fit in everything if isinstance(fit.calibrator, GPCalib)]
+    latent = latent_fits(everything)
     if not latent:
         need_fit(what="The latent function belongs to GPcalib, and no GPcalib fit is finished yet. Fit it to see it.")
         return
-    titles = [fit.title for fit, _ in latent]
-    fit, calibrator = latent[0]
-    if len(latent) > 1:
-        fit, calibrator = latent[titles.index(st.selectbox("Fit", titles, key="latent/fit"))]
-    scalings = (other.calibrator for other in everything)
-    temperature = next((c.temperature_ for c in scalings if isinstance(c, TemperatureScaling)), None)
-    st.write(
-        "One function bends every logit. Where it rises less steeply than the identity, confidence shrinks; "
-        "the band says where the calibration data are too thin to know."
-    )
-    effect(fit, calibrator)
-    draw(fit, calibrator, temperature)
+    words = st.container()
+    chosen = prepared(fits.choose(latent, "latent/fits", "Fits", most=3), everything)
+    scale = readable_scale(everything[0])
+    with words:
+        say(chosen, scale)
+    scale = functions(chosen, scale)
+    st.subheader("What it does to a confidence")
+    effects(chosen, scale)
+    progress(chosen)
 
 
 with page("Latent GP"):

@@ -8,36 +8,21 @@ import plotly.graph_objects as go
 import pytest
 
 from calib.evaluation import evaluate
-from calib.latent import LatentCurve
 from calib.numerics import softmax
 from calib.over_under import BAND_EDGES, balances, by_band, by_class, theorem_by_bins, theorem_one
 from calib.plots.bands import band_chart
 from calib.plots.before_after import before_after, ratio_to_odds
 from calib.plots.compare import score_dots
 from calib.plots.confidence import confidence_densities
-from calib.plots.latent import latent_function, objective_trace
 from calib.plots.per_class import per_class_chart
 from calib.plots.plane import balance_plane
 from calib.plots.reliability import gap_diagram, reliability_diagram
 from calib.plots.style import method_style
 from calib.plots.theorem import theorem_chain, theorem_lines
 from calib.reliability import confidence_histogram, reliability_curve
+from tests.plots.latent_figures import latent_figures
 
 NAMES = ("identity", "temperature", "gpcalib")
-
-
-def latent_of(space: str = "logits", n_points: int = 3000) -> LatentCurve:
-    """A latent function that halves every logit; its data are log-probabilities (or probabilities)."""
-    inputs = np.linspace(-12, 0, n_points) if space == "logits" else np.linspace(0.001, 1, n_points)
-    prior = inputs if space == "logits" else np.log(inputs)
-    edges = np.linspace(inputs[0], inputs[-1], 31)
-    places = np.linspace(inputs[0], inputs[-1], 5)
-    return LatentCurve(
-        inputs=inputs, mean=prior / 2, sd=np.full(n_points, 0.3), identity=prior, temperature=prior / 3,
-        inducing_inputs=places, inducing_mean=np.interp(places, inputs, prior / 2), inducing_sd=np.full(5, 0.3),
-        density_edges=edges, density_label=np.arange(30.0), density_other=np.arange(30.0)[::-1], space=space,
-        objective_trace=-1000 / np.arange(1.0, 5001.0), title="GPcalib",
-    )  # fmt: skip
 
 
 def table_of(methods: tuple[str, ...] = NAMES) -> pd.DataFrame:
@@ -75,9 +60,7 @@ def every_figure(overconfident: tuple[np.ndarray, np.ndarray], title: str = "") 
         "theorem by bins": theorem_lines(theorem_by_bins(*evaluation.pair), style, 15, title=title),
         "bands": band_chart(BAND_EDGES, [("raw", by_band(evaluation), style)], title=title),
         "classes": per_class_chart(classes, np.arange(4), [("raw", by_class(evaluation), style)], title=title),
-        "latent": latent_function(latent_of(), style, method_style("temperature"), title=title),
-        "probability": latent_function(latent_of(), style, method_style("temperature"), "probability", title=title),
-        "objective": objective_trace(latent_of().objective_trace, style, title=title),
+        **latent_figures(title),
         "scores": score_dots(table_of(), "NLL", title=title),
     }
 

@@ -11,10 +11,11 @@ import pytest
 from calib.plots.data import carry, figure_data
 from calib.plots.style import COLORS, DASHES, SYMBOLS, alt_text, fade, method_style, plain, three_digits
 from calib.registry import METHODS
+from tests.plots.latent_figures import FIGURES as LATENT_FIGURES
 
 FIGURES = (
     "reliability", "reliability logit", "gap", "over", "under", "ratio", "plane", "densities", "theorem",
-    "theorem by bins", "bands", "classes", "latent", "probability", "objective", "scores",
+    "theorem by bins", "bands", "classes", "scores", *LATENT_FIGURES,
 )  # fmt: skip
 
 
