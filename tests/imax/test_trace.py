@@ -110,6 +110,13 @@ def test_kmeans_starts_are_seeded_and_spread():
     assert starts[0] > starts[1]  # equal mass wastes its bins where labels are certain
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_kmeans_starts_find_separated_clusters(seed):
+    clusters = np.concatenate([np.random.default_rng(0).normal(c, 0.1, 400) for c in (-4.0, -1.5, 0.0, 1.5, 4.0)])
+    edges = kmeans_edges(SigmoidSums.of(clusters), 5, np.random.default_rng(seed))
+    np.testing.assert_array_equal(np.searchsorted(edges, [-4.0, -1.5, 0.0, 1.5, 4.0]), range(5))
+
+
 def test_a_scaled_model_bins_the_scaled_log_odds():
     log_odds = some_log_odds()
     sums = SigmoidSums.of(log_odds)
