@@ -14,6 +14,9 @@ from calib.numerics import Floats, softmax
 LARGEST_SHIFT = 300.0
 """Bound on shifts inside exponentials, so that no product of two of them overflows."""
 
+SMALLEST_PROBABILITY = 1e-300
+"""Stands for a probability of 0 in a logarithm."""
+
 
 def predict_mean(t: Floats, mu: Floats, grid: Grid, shift: Floats) -> Floats:
     """Softmax of the posterior mean (the paper's "mean approximation")."""
@@ -24,10 +27,14 @@ def predict_delta(t: Floats, mu: Floats, grid: Grid, shift: Floats, variance: Fl
     """Expected softmax under independent Gaussian latents, to second order in their variance.
 
     With s the softmax of the mean, ``d^2 log s_k / d g_k^2`` leads to ``p_k ~ s_k exp(v_k (1 - 2 s_k) / 2)``.
+    That grows with v without end, where the expected probability levels off: from ``v = -log s`` on (or
+    ``-log(1 - s)``) it is governed by the latents that take the whole probability, and v counts no further.
     """
     latents = mu + grid.interpolate(shift, t)
-    spread = np.maximum(grid.interpolate(variance, t), 0.0)
-    return softmax(latents + spread * (0.5 - softmax(latents)))
+    probs = softmax(latents)
+    level = -np.log(np.maximum(np.minimum(probs, 1.0 - probs), SMALLEST_PROBABILITY))
+    spread = np.clip(grid.interpolate(variance, t), 0.0, level)
+    return softmax(latents + spread * (0.5 - probs))
 
 
 def predict_monte_carlo(

@@ -19,6 +19,9 @@ STEEP = 0.5
 """Largest change of a shift between neighbouring nodes: the cubic through ``exp(a)`` is then right to 0.2 %, and
 where it cannot be had, a straight line at least stays positive."""
 
+WIDEST = 3.0
+"""Posterior standard deviation up to which a draw is believed: a factor of 20 in the odds."""
+
 
 @dataclass(frozen=True, eq=False)
 class LatentTable:
@@ -30,7 +33,7 @@ class LatentTable:
     shift : (grid.size,) posterior mean minus prior mean; like each draw up to a constant, so that its mean over
         the calibration range is 0. The common offset is often very uncertain, and changes no probability.
     variance : (grid.size,) posterior variance without white noise.
-    draws : (n_draws, grid.size) shifts of whole functions drawn from the posterior.
+    draws : (n_draws, grid.size) shifts of whole functions drawn from the posterior, no wider than :data:`WIDEST`.
     """
 
     grid: Grid
@@ -54,7 +57,7 @@ def tabulate(
     smooth = _grid(posterior, low, high, space)
     shift = posterior.shift(smooth.nodes)
     variance = np.maximum(np.diagonal(posterior.covariance(smooth.nodes)), 0.0)
-    draws = draw_shifts(posterior, smooth.nodes, n_draws, seed)
+    draws = shift + _believed(draw_shifts(posterior, smooth.nodes, n_draws, seed) - shift, posterior, smooth)
     average = smooth.stencil(np.linspace(low, high, 64)[None, :]).collect(np.full((1, 64), 1.0 / 64.0))[0]
     shift -= shift @ average
     draws -= (draws @ average)[:, None]
@@ -65,6 +68,20 @@ def tabulate(
     if monotone:
         shift, draws = monotone_shifts(shift, finer, space), monotone_shifts(draws, finer, space)
     return LatentTable(finer, shift, np.maximum(variance, 0.0), draws)
+
+
+def _believed(deviations: Floats, posterior: Posterior, grid: Grid) -> Floats:
+    """Deviations of draws from their mean, made smaller where the posterior is too wide to be meant.
+
+    The objective is of second order: where a class has next to no probability it does not see the variance of its
+    latent value, even one that lets it overtake the other classes in every tenth function. Where outputs span a
+    hundred logits the kernel variance goes to hundreds, and the draws would be full of such functions.
+    Deviations count from their median at the inducing inputs, which lie where the data are.
+    """
+    at_data = np.array([grid.interpolate(deviation, posterior.inducing_inputs) for deviation in deviations])
+    deviations = deviations - np.median(at_data, axis=1, keepdims=True)
+    sd = deviations.std(axis=0)
+    return deviations * (WIDEST / np.maximum(sd, WIDEST))
 
 
 def _finer(draws: Floats, grid: Grid, monotone: bool) -> Grid:

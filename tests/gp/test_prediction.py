@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from calib.gp.grid import Grid
 from calib.gp.monotone import monotone_shifts
-from calib.gp.posterior import draw_shifts
+from calib.gp.posterior import Posterior, draw_shifts
 from calib.gp.prediction import add_white_noise, predict_delta, predict_draws, predict_mean, predict_monte_carlo
 from calib.gp.tabulate import tabulate
 from calib.numerics import log_softmax, softmax
@@ -65,6 +65,42 @@ def test_delta_and_mc_approach_diagonal_monte_carlo(logits, posterior, rng):
     assert np.abs(sampled - exact).max() < 0.01
     assert np.abs(delta - exact).max() < 0.01
     assert np.abs(delta - exact).max() < np.abs(softmax(mean) - exact).max()
+
+
+@pytest.mark.parametrize("variance", [3.0, 30.0, 1000.0])
+def test_delta_levels_off_where_the_expected_probability_does(variance, rng):
+    """A class far below the others, and so uncertain that it overtakes them in some functions."""
+    logits = np.array([[-1.0, -0.5, -36.0], [-0.1, -3.0, -8.0], [-0.5, -1.0, -5.0]])
+    grid = Grid(-40.0, 0.0, 401)
+    spread = np.where(grid.nodes < -4.0, variance, 0.01)
+    delta = predict_delta(logits, logits, grid, np.zeros(401), spread)
+    sd = np.sqrt(np.where(logits < -4.0, variance, 0.01))
+    exact = np.array(
+        [softmax(z + s * rng.normal(size=(20_000, 3))).mean(axis=0) for z, s in zip(logits, sd, strict=True)]
+    )
+    # Never more than that: it is a factor e^(v / 2) without the level, and the class would take everything.
+    assert (delta[:, 2] <= 1.2 * exact[:, 2] + 0.02).all()
+
+
+def test_draws_are_no_wider_than_the_objective_can_tell():
+    """A column of floors far below the rest: between them there are no data, and the prior is as wide as that gap."""
+    inducing = np.array([-1.0, -4.0, -8.0, -14.0, -95.0])
+    posterior = Posterior(900.0, 14.0, 1e-9, inducing, np.array([0.6, 0.1, 0.0, 0.0, 1.5]), np.full(5, 0.01))
+    made = tabulate(posterior, -95.0, 0.0, "logits", n_draws=128, seed=0, monotone=False)
+    deviations = made.draws - made.shift
+    at_data = np.array([made.grid.interpolate(d, inducing) for d in deviations])
+    deviations -= np.median(at_data, axis=1, keepdims=True)
+    sd = deviations.std(axis=0)
+    exact = np.sqrt(np.maximum(np.diagonal(posterior.covariance(made.grid.nodes)), 0.0))
+    assert exact.max() > 25
+    assert 2.5 < sd.max() < 3.5  # of which the median has its part
+    # Near the data they are as they were: differences there have the posterior's own deviation.
+    low, high = (np.array([made.grid.interpolate(d, np.array([z]))[0] for d in made.draws]) for z in (-9.5, -0.5))
+    two = posterior.covariance(np.array([-9.5, -0.5]))
+    assert np.std(high - low) == pytest.approx(np.sqrt(two[0, 0] + two[1, 1] - 2 * two[0, 1]), rel=0.1)
+    logits = np.array([[-0.3, -1.4, -40.0, -60.0]])  # the last two are 30 below, and were never right
+    mean = predict_mean(logits, logits, made.grid, made.shift)
+    assert np.abs(predict_draws(logits, logits, made.grid, made.draws) - mean).max() < 0.02
 
 
 def test_white_noise_acts_like_noise_on_every_latent(rng):

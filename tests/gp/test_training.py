@@ -45,7 +45,7 @@ def test_a_callback_that_raises_ends_the_fit(overconfident):
 
 
 def test_an_optimiser_that_stops_on_a_slope_starts_afresh(monkeypatch, overconfident):
-    """L-BFGS can be misled by its own memory and call a few iterations converged; here it always does the first time."""
+    """L-BFGS can be misled by its own memory and call a few iterations converged; here the first run always is."""
     whole = fit(*overconfident)
     minimize, runs = gpflow.optimizers.Scipy.minimize, []
 
