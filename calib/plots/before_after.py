@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 
 from calib.plots.data import carry
 from calib.plots.labelled_rows import DROP, RowLabel, frame_labelled_rows, line_through_rows
+from calib.plots.log_axis import log_axis
 from calib.plots.style import GUIDE, Style, fade, plain, three_digits
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ Row = tuple[str, "Balance", Style]
 """Title, balance and style of a method; the first row, by custom the raw model, is what others are compared with."""
 
 _HOVER = " (%{customdata[1]:.3r} to %{customdata[2]:.3r})"
-_RATIO_TICKS = [digit * 10.0**power for power in range(-3, 6) for digit in (1, 3)]
 
 
 def before_after(rows: Sequence[Row], quantity: str, title: str = "") -> go.Figure:
@@ -54,6 +54,7 @@ def before_after(rows: Sequence[Row], quantity: str, title: str = "") -> go.Figu
     frame_labelled_rows(fig, labels, alt=f"{word.capitalize()} of each method. {said}.", title=title)
     fig.update_xaxes(
         nticks=6,
+        range=None if any(np.isfinite(value.value) for value in values) else [0, 1],
         title_text="confidence where wrong, o" if quantity == "over" else "doubt where right, u",
     )
     return fig
@@ -125,13 +126,10 @@ def _log_axis(fig: go.Figure, rows: Sequence[Row]) -> None:
     shown = np.array([end for _, b, _ in rows for interval in (b.ratio, b.odds) for end in interval])
     shown = shown[np.isfinite(shown) & (shown > 0)]
     low, high = (shown.min(), shown.max()) if shown.size else (1.0, 10.0)
-    pad = 0.06 * np.log10(high / low) + 0.05
-    ticks = [tick for tick in _RATIO_TICKS if low / 2 <= tick <= high * 2]
-    ticks = ticks if len(ticks) <= 7 else ticks[::2]
+    pad = 0.03 * np.log10(high / low) + 0.2
     fig.update_xaxes(
-        type="log", range=[np.log10(low) - pad, np.log10(high) + pad], tickvals=ticks,
-        ticktext=[f"{tick:g}" for tick in ticks], title_text="o / u   ( | odds of the accuracy)",
-    )  # fmt: skip
+        **log_axis(np.log10(low) - pad, np.log10(high) + pad), title_text="o / u   ( | odds of the accuracy)"
+    )
 
 
 def _changed(change: Interval | None) -> dict[str, list[float]]:

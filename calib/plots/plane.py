@@ -36,8 +36,11 @@ def balance_plane(rows: Sequence[Row], title: str = "") -> go.Figure:
     fig.add_scatter(
         x=[0, end], y=[0, end], mode="lines", hoverinfo="skip", line={"color": GUIDE, "width": 1.5, "dash": "dot"}
     )
+    # Where a point is in the corner, its word moves towards the middle.
+    high = 0.86 if np.any((over > 0.85 * end) & (under < 0.4 * end)) else 0.98
+    low = 0.14 if np.any((under > 0.55 * end) & (over < 0.15 * end)) else 0.02
     for text, x, y, xanchor, yanchor in (
-        ("overconfident", 0.02, 0.98, "left", "top"), ("underconfident", 0.98, 0.02, "right", "bottom"),
+        ("overconfident", 0.02, high, "left", "top"), ("underconfident", 0.98, low, "right", "bottom"),
     ):  # fmt: skip
         fig.add_annotation(
             text=text, x=x, y=y, xref="paper", yref="paper", xanchor=xanchor, yanchor=yanchor, showarrow=False,

@@ -12,17 +12,17 @@ from calib.numerics import Floats
 from calib.plots.data import carry
 from calib.plots.labelled_rows import DROP, RowLabel, frame_labelled_rows
 from calib.plots.labels import label_line_ends
+from calib.plots.log_axis import log_axis
 from calib.plots.style import FRAME, GUIDE, Style, fade, plain, quiet, three_digits
 
 if TYPE_CHECKING:
     from calib.over_under import TheoremOne
 
 _LEFT_END = 1e-4
-_TICKS = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1)
 LINKS = ("gap", "ECE₁", "ECE₂", "ECE∞")
 _SYMBOLS = ("", "1", "2", "∞")
 _TOUCHING = 0.03
-"""Marks whose decimal logarithms are nearer than this share one label."""
+"""Marks nearer than this share of the axis have one label."""
 SWEEP_HEIGHT = 400
 
 
@@ -36,6 +36,9 @@ def theorem_chain(chains: Sequence[tuple[str, TheoremOne, Style]], title: str = 
     ----------
     chains : (title, theorem, style) of each method.
     """
+    lowest = min((max(theorem.gap, _LEFT_END) for _, theorem, _ in chains), default=_LEFT_END)
+    highest = max((theorem.ece_inf for _, theorem, _ in chains), default=1.0)
+    low, high = np.log10(lowest) - 0.12, np.log10(max(highest, 2 * lowest)) + 0.12
     fig = go.Figure()
     texts: list[dict[str, Any]] = []
     for place, (name, theorem, style) in enumerate(chains):
@@ -49,20 +52,15 @@ def theorem_chain(chains: Sequence[tuple[str, TheoremOne, Style]], title: str = 
             hovertemplate=f"{plain(name)}<br>%{{customdata[0]}} = %{{customdata[1]:.3r}}<extra></extra>",
         )  # fmt: skip
         texts += [
-            {"text": text, "x": np.log10(at), "y": place + DROP, "yshift": -13, "showarrow": False,
+            {"text": text, "x": at, "y": place + DROP, "yshift": -13, "showarrow": False,
              "font": {"size": 11, "color": style.color}}
-            for text, at in _tick_labels(x)
+            for text, at in _tick_labels(np.log10(x), _TOUCHING * (high - low))
         ]  # fmt: skip
     fig.layout.annotations = texts
     said = "; ".join(f"{name} {' ≤ '.join(map(three_digits, theorem.chain))}" for name, theorem, _ in chains)
     labels = [RowLabel(name, _side(theorem), style.color) for name, theorem, style in chains]
     frame_labelled_rows(fig, labels, alt=f"{' ≤ '.join(LINKS)}. {said}.", title=title, pixels=50)
-    lowest = min((max(theorem.gap, _LEFT_END) for _, theorem, _ in chains), default=_LEFT_END)
-    highest = max((theorem.ece_inf for _, theorem, _ in chains), default=1.0)
-    fig.update_xaxes(
-        type="log", range=[np.log10(lowest) - 0.12, np.log10(max(highest, 2 * lowest)) + 0.12],
-        tickvals=_TICKS, ticktext=[f"{tick:g}" for tick in _TICKS], title_text=" ≤ ".join(LINKS),
-    )  # fmt: skip
+    fig.update_xaxes(**log_axis(low, high), title_text=" ≤ ".join(LINKS))
     return fig
 
 
@@ -107,19 +105,19 @@ def theorem_lines(chains: Mapping[int, TheoremOne], style: Style, n_bins: int, t
         range=[-0.05, x[-1] + 0.02], tickvals=np.log10(ticks), ticktext=[str(tick) for tick in ticks],
         title_text="number of bins",
     )  # fmt: skip
-    fig.update_yaxes(range=[low, high], tickvals=np.log10(_TICKS), ticktext=[f"{tick:g}" for tick in _TICKS])
+    fig.update_yaxes(**log_axis(low, high, typed=False))
     return fig
 
 
-def _tick_labels(x: Floats) -> list[tuple[str, float]]:
-    """(text, place) of the labels of the calibration errors; marks that touch share one."""
-    labels: list[tuple[str, float]] = []
-    for symbol, at in zip(_SYMBOLS[1:], x[1:], strict=True):
-        if labels and np.log10(at / labels[-1][1]) < _TOUCHING:
-            labels[-1] = (f"{labels[-1][0]} = {symbol}" if at == labels[-1][1] else f"{labels[-1][0]} {symbol}", at)
+def _tick_labels(places: Floats, touching: float) -> list[tuple[str, float]]:
+    """(text, place) of the labels of the three calibration errors; marks that touch share one, in their middle."""
+    clusters: list[list[int]] = []
+    for i in (1, 2, 3):
+        if clusters and places[i] - places[clusters[-1][-1]] < touching:
+            clusters[-1].append(i)
         else:
-            labels.append((symbol, float(at)))
-    return labels
+            clusters.append([i])
+    return [(" ".join(_SYMBOLS[i] for i in cluster), float(places[cluster].mean())) for cluster in clusters]
 
 
 def _side(theorem: TheoremOne) -> str:

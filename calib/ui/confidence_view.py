@@ -19,8 +19,8 @@ from calib.ui.fits import ShownFit
 from calib.ui.session import keep
 from calib.ui.wording import number
 
-THIRD = 325
-"""Three figures and the menu fill a window of 1500 pixels."""
+THIRD = 310
+"""Three figures and the menu fill a window of 1500 pixels, two one of 1100."""
 
 
 def rows_of(everything: list[ShownFit], chosen: list[ShownFit]) -> list[Row]:
@@ -57,7 +57,7 @@ def change(rows: list[Row], keys: tuple[str, ...]) -> None:
          "o / u is P(right) / P(wrong), the odds of its accuracy, drawn as a bar. A dot to the right of its bar is "
          "overconfident, to the left underconfident; the faint line between them is what is left to mend."),
     )  # fmt: skip
-    with st.container(horizontal=True, gap="medium"):
+    with st.container(horizontal=True, gap="small"):
         for name, draw, how_to_read in pictures:
             with st.container(width=THIRD):
                 figures.show(keep(("before-after", name, *keys), draw), f"{name}-before-after", how_to_read)
@@ -113,7 +113,7 @@ def densities(chosen: list[ShownFit]) -> None:
         "Scale", ["linear", "logit"], default="logit" if crowded else "linear", required=True,
         key=f"confidence/scale/{crowded}", persist_state="session",
     )  # fmt: skip
-    with st.container(horizontal=True, gap="medium"):
+    with st.container(horizontal=True, gap="small"):
         for fit in chosen:
             with st.container(width=THIRD):
                 figures.show(
