@@ -12,6 +12,7 @@ from calib.imax.density import LogOddsDensity
 from calib.plots.binning_rails import (
     LABEL_COLORS,
     RAIL_PIXELS,
+    KeyEntry,
     Rail,
     draw_edges,
     draw_rails,
@@ -59,7 +60,7 @@ def bins_over_densities(
         if len(bins.edges)
     )
     alt = f"Densities of one-vs-rest log-odds for y = 0 and y = 1, and beneath them the edges of bins: {said}."
-    quiet(fig, FRAME + plot, alt=alt, title=title, left=44, right=14)
+    quiet(fig, FRAME + plot, alt=alt, title=title, left=58, right=14)
     fig.update_layout(
         xaxis={"anchor": "y2", "range": span, "title_text": LOG_ODDS_TITLE},
         yaxis={"domain": [1 - _PLOT / plot, 1], "range": [0, 1.08 * top], "title_text": "density", "nticks": 5},
@@ -75,15 +76,14 @@ def densities(density: LogOddsDensity, span: Limits, title: str = "", height: in
     top = max(_draw_densities(fig, density, "histogram", span), _draw_densities(fig, density, "kernel", span))
     positives, others = int(density.count_label.sum()), int(density.count_other.sum())
     alt = f"Densities of one-vs-rest log-odds: {others:,} pairs with y = 0 and {positives:,} with y = 1."
-    quiet(fig, height, alt=alt, title=title, left=44, right=14)
+    quiet(fig, height, alt=alt, title=title, left=58, right=14)
     fig.update_xaxes(range=span, title_text=LOG_ODDS_TITLE)
     fig.update_yaxes(range=[0, 1.05 * top], nticks=5, title_text="density")
-    fig.update_layout(margin_t=52)
     write_key(fig, _key(density))
     return fig
 
 
-def _key(density: LogOddsDensity) -> str:
+def _key(density: LogOddsDensity) -> list[KeyEntry]:
     counts = (int(density.count_other.sum()), int(density.count_label.sum()))
     return key_of(
         [

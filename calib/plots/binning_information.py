@@ -45,7 +45,8 @@ def information_rows(rails: Sequence[Rail], information: float, label_entropy: f
         ):
             fig.add_scatter(
                 x=[value], y=[row + DROP], name=f"{name}, {what}", mode="markers",
-                marker={"color": style.color, "symbol": symbol, "size": size, "line_width": 2},
+                marker={"color": style.color, "symbol": symbol, "size": size,
+                        "line": {"width": 2, "color": style.color}},
                 **carry(nats=[value], bits=[value / NATS_PER_BIT]),
                 hovertemplate=f"{plain(name)}: {what} {_HOVER}<extra></extra>",
             )  # fmt: skip
@@ -101,9 +102,8 @@ def information_plane_chart(plane: InformationPlane, title: str = "", height: in
     quiet(fig, height, alt=alt, title=title, left=62, right=14)
     fig.update_xaxes(range=[0, 1.04 * last], title_text="compression rate I(bin; log-odds), nats")
     fig.update_yaxes(range=[0, top], title_text="label information I(bin; y), nats", nticks=6)
-    fig.update_layout(margin_t=52)
     names = [(SCHEME_NAMES[scheme], SCHEME_STYLES[scheme].color) for scheme in SCHEME_NAMES]
-    write_key(fig, key_of(names, "●") + "   " + key_of([("limit", GUIDE)], "━"))
+    write_key(fig, key_of(names, "●") + key_of([("limit", GUIDE)], "━"))
     return fig
 
 

@@ -12,11 +12,12 @@ from calib.numerics import Floats, Ints
 from calib.plots.binning import LOG_ODDS_TITLE
 from calib.plots.binning_rails import SCHEME_NAMES, SCHEME_STYLES, key_of, write_key
 from calib.plots.data import carry
-from calib.plots.style import COLORS, GUIDE, Limits, fade, quiet, three_digits
+from calib.plots.style import GUIDE, Limits, fade, quiet, three_digits
 
 START_NAMES = {"kmeans": "k-means++", **{name: SCHEME_NAMES[name] for name in ("equal_mass", "equal_size")}}
-_START_COLORS = {"kmeans": COLORS[10], "equal_mass": SCHEME_STYLES["equal_mass"].color,
-                 "equal_size": SCHEME_STYLES["equal_size"].color}  # fmt: skip
+_START_COLORS = {"kmeans": SCHEME_STYLES["imax"].color} | {
+    name: SCHEME_STYLES[name].color for name in ("equal_mass", "equal_size")
+}
 _MOST_STEPS = 60
 
 
@@ -68,9 +69,10 @@ def gain(
         tickvals=np.log10(np.array(ticks) + 1), ticktext=[str(tick) for tick in ticks], title_text="step", tickangle=0
     )
     fig.update_yaxes(title_text="information (nats)", nticks=6)
-    fig.update_layout(margin_t=52)
-    starts = dict.fromkeys(trace.start for trace in traces)
-    write_key(fig, key_of([(f"from {START_NAMES[start]}", _START_COLORS[start]) for start in starts], "━"))
+    starts = {trace.start for trace in traces}
+    write_key(
+        fig, key_of([(name, _START_COLORS[start]) for start, name in START_NAMES.items() if start in starts], "━")
+    )
     return fig
 
 
@@ -97,12 +99,12 @@ def edge_paths(trace: EdgeTrace, step: int, span: Limits, title: str = "", heigh
         hovertemplate="edge at %{customdata[1]:.4r}<br>after step %{customdata[0]:,d}<extra></extra>",
     )  # fmt: skip
     alt = f"Paths of {most} edges over {len(trace.edges) - 1:,} steps from {START_NAMES[trace.start]}."
-    quiet(fig, height, alt=alt, title=title, left=44, right=14)
+    quiet(fig, height, alt=alt, title=title, left=58, right=14)
     ticks = [tick for tick in (0, 1, 3, 10, 30, 100, 300, 1000) if tick < len(trace.edges)]
     fig.update_xaxes(range=span, title_text=LOG_ODDS_TITLE)
     fig.update_yaxes(
         range=[float(depth[-1]) + 0.05, -0.05], tickvals=np.log10(np.array(ticks) + 1),
         ticktext=[str(tick) for tick in ticks], title_text="step",
     )  # fmt: skip
-    fig.update_layout(margin_t=52)
+    write_key(fig, key_of([(f"{len(edges)} edges at the chosen step", color)], "●"))
     return fig

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -20,13 +20,16 @@ Rail = tuple[str, BinnedPairs, Style]
 SCHEME_NAMES = {"imax": "I-Max", "equal_mass": "equal mass", "equal_size": "equal size"}
 SCHEME_STYLES = {
     "imax": method_style("imax"),
-    "equal_mass": Style(COLORS[7], "square", "dash"),
-    "equal_size": Style(COLORS[8], "triangle-up", "longdash"),
+    "equal_mass": Style(COLORS[1], "square", "dash"),
+    "equal_size": Style(COLORS[4], "triangle-up", "longdash"),
 }
-LABEL_COLORS = (NEUTRAL, COLORS[3])
+LABEL_COLORS = (NEUTRAL, COLORS[7])
 """Of y = 0 and of y = 1."""
 
 RAIL_PIXELS = 42
+_LINE = 44
+"""Letters in a line of a key that fit a window of 420 pixels."""
+_LINE_PIXELS = 17
 _THICK = 0.34
 _DROP = 0.22
 """How far beneath the middle of its row a rail lies; its name stands above it."""
@@ -109,16 +112,30 @@ def draw_edges(fig: go.Figure, edges: Floats, style: Style, top: float) -> None:
     )  # fmt: skip
 
 
-def key_of(entries: Sequence[tuple[str, str]], mark: str = "■") -> str:
-    """Names after a mark in their colours, as plotly's small HTML."""
-    return "   ".join(f'<span style="color:{color}">{mark} {plain(name)}</span>' for name, color in entries)
+KeyEntry = tuple[str, str, str]
+"""Mark, name and colour."""
 
 
-def write_key(fig: go.Figure, text: str) -> None:
-    """Put a key above the plot, at its left."""
+def key_of(names: Iterable[tuple[str, str]], mark: str = "■") -> list[KeyEntry]:
+    """Entries of a key for (name, colour), all with one mark."""
+    return [(mark, name, color) for name, color in names]
+
+
+def write_key(fig: go.Figure, entries: Sequence[KeyEntry]) -> None:
+    """Name the colours above the plot, in as many lines as a narrow window asks for; the figure grows by them."""
+    lines: list[list[str]] = [[]]
+    length = 0
+    for mark, name, color in entries:
+        length += len(name) + 4
+        if lines[-1] and length > _LINE:
+            lines, length = [*lines, []], len(name) + 4
+        lines[-1].append(f'<span style="color:{color}">{mark} {plain(name)}</span>')
+    text = "<br>".join("   ".join(line) for line in lines)
+    room = _LINE_PIXELS * (len(lines) - (0 if fig.layout.title.text else 1))
+    fig.update_layout(height=fig.layout.height + room, margin_t=fig.layout.margin.t + room)
     fig.add_annotation(
         text=text, x=0, xref="paper", xanchor="left", y=1, yref="paper", yanchor="bottom", yshift=4, showarrow=False,
-        font={"size": 12},
+        font={"size": 12}, align="left",
     )  # fmt: skip
 
 

@@ -48,7 +48,6 @@ def sharing_chart(
         tickvals=np.log10(ticks), ticktext=[f"{tick:,}" for tick in ticks], title_text="calibration rows", tickangle=0
     )
     fig.update_yaxes(rangemode="tozero", title_text="√ Jensen-Shannon divergence", nticks=6)
-    fig.update_layout(margin_t=52)
     write_key(fig, key_of([(kind, color) for kind, color, _ in KINDS], "━"))
     return fig
 

@@ -16,6 +16,9 @@ from calib.plots.scales import Scale, on_scale
 from calib.plots.style import GUIDE, Limits, plain, quiet, three_digits
 
 _LEAST = 1e-6
+_FLAT = 0.01
+_FLAT_BEYOND = 5.0
+"""Log-odds beyond which the sigmoid is flat to the eye."""
 _TICKS = (1e-6, 1e-5, 1e-4, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
 
 
@@ -31,6 +34,8 @@ def representatives(
     scale : "logit" makes the sigmoid a straight line, and shows the small probabilities of one class in many.
     """
     span = span_of(density, [bins.edges for _, bins, _ in rails])
+    if scale == "linear":
+        span = _rise(rails, span)
     said = np.concatenate([bins.representatives for _, bins, _ in rails])
     limits = _limits(said) if scale == "logit" else (0.0, 1.0)
     fig = go.Figure()
@@ -64,10 +69,22 @@ def representatives(
     quiet(fig, height, alt=f"{alt}.", title=title, left=62, right=14)
     fig.update_xaxes(range=span, title_text=LOG_ODDS_TITLE)
     fig.update_yaxes(title_text="probability that y = 1", **_axis(scale, limits))
-    fig.update_layout(margin_t=52)
     lines = [(name, style.color) for name, _, style in rails]
-    write_key(fig, key_of(lines, "━") + "   " + key_of([("sigmoid", GUIDE), ("densities", LABEL_COLORS[1])], "┅"))
+    write_key(fig, key_of(lines, "━") + key_of([("sigmoid", GUIDE), ("densities", LABEL_COLORS[1])], "┅"))
     return fig
+
+
+def _rise(rails: Sequence[Rail], span: Limits) -> Limits:
+    """The part of the axis where anything but 0 and 1 can be seen."""
+    lows, highs = [-_FLAT_BEYOND], [_FLAT_BEYOND]
+    for _, bins, _ in rails:
+        rising = np.flatnonzero((bins.representatives > _FLAT) & (bins.representatives < 1 - _FLAT))
+        inner = np.r_[span[0], bins.edges, span[1]]
+        if rising.size:
+            lows.append(float(inner[rising[0]]))
+            highs.append(float(inner[rising[-1] + 1]))
+    pad = 0.05 * (max(highs) - min(lows))
+    return max(min(lows) - pad, span[0]), min(max(highs) + pad, span[1])
 
 
 def _limits(said: np.ndarray) -> Limits:

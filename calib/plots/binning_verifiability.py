@@ -17,6 +17,8 @@ from calib.verifiability import ErrorByBins, ErrorByRows
 
 HEIGHT = 380
 _LONGEST_NAME = 18
+_BANDS = 0.3
+"""Opacity of all bands together: of many, each is fainter."""
 _SIZES = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 1_000_000)
 
 
@@ -44,7 +46,7 @@ def error_by_rows_chart(found: ErrorByRows, styles: Mapping[str, Style], title: 
     for name in found.ece:
         fig.add_scatter(
             x=np.r_[x, x[::-1]], y=np.r_[found.low[name], found.high[name][::-1]], fill="toself", mode="lines",
-            line_width=0, fillcolor=fade(styles[name].color, 0.1), hoverinfo="skip",
+            line_width=0, fillcolor=fade(styles[name].color, _BANDS / max(len(found.ece), 2)), hoverinfo="skip",
         )  # fmt: skip
     for name, error in found.ece.items():
         columns = carry(rows=found.n_rows, ECE=error, low=found.low[name], high=found.high[name])

@@ -28,6 +28,8 @@ from calib.ui.session import keep
 from calib.ui.wording import number, plural
 from calib.verifiability import error_by_bins, error_by_rows
 
+INSIDE = 480
+"""Two figures fill what an expander has of that."""
 BINNING_NAMES = {"equal_width": "equal size", "equal_mass": "equal mass", "kmeans": "k-means", "imax": "I-Max"}
 
 
@@ -35,7 +37,7 @@ def iterations(picture: BinningPicture, choice: BinningChoice) -> None:
     """How I-Max comes to its edges: a start, a step, and the information there."""
     st.subheader("How I-Max finds its edges")
     traces = {trace.start: place for place, trace in reversed(list(enumerate(picture.traces)))}
-    with st.container(horizontal=True, gap="large", vertical_alignment="bottom"):
+    with st.container(horizontal=True, gap="large"):
         start = st.segmented_control(
             "Start from", [name for name in START_NAMES if name in traces], default=picture.best.start, required=True,
             format_func=START_NAMES.__getitem__, key=f"binning/start/{picture.best.start}", persist_state="session",
@@ -51,7 +53,7 @@ def iterations(picture: BinningPicture, choice: BinningChoice) -> None:
             )  # fmt: skip
     best = " It ends highest of all starts, and gives the bins above." if place == 0 else ""
     st.caption(
-        f"After {plural(int(step), 'step')} of {len(trace.edges) - 1:,}: bound {number(trace.bound[step], 5)} nats, "
+        f"After {step:,} of {plural(len(trace.edges) - 1, 'step')}: bound {number(trace.bound[step], 5)} nats, "
         f"the bins keep {number(kept[step], 5)} of the {number(picture.information, 5)} nats that the log-odds carry."
         f"{best}"
     )
@@ -61,7 +63,7 @@ def iterations(picture: BinningPicture, choice: BinningChoice) -> None:
         with st.container(width=HALF):
             draw = partial(
                 gain, picture.traces, picture.trace_information, picture.information, place, step,
-                title="Information after each step",
+                title="Information after each step, by start",
             )  # fmt: skip
             figures.show(
                 keep(("gain", *key), draw),
@@ -139,7 +141,7 @@ def _side_by_side(data: Predictions, choice: BinningChoice) -> None:
             ("alone", alone, f"{name if len(name) < 24 else name[:23] + '…'} alone (CW)"),
             ("pooled", pooled, "all classes pooled (sCW)"),
         ):
-            with st.container(width=HALF):
+            with st.container(width=INSIDE):
                 figures.show(
                     keep(("side", key, k), partial(densities, density, span, title=title)),
                     f"log-odds-{key}",
@@ -203,7 +205,7 @@ def verifiability(shown: list[ShownFit]) -> None:
             bins = keep(("error by bins", *keys), partial(error_by_bins, pairs, binning=scheme))
             rows = keep(("error by rows", *keys), partial(error_by_rows, pairs, binning=scheme))
         with st.container(horizontal=True, gap="medium"):
-            with st.container(width=HALF):
+            with st.container(width=INSIDE):
                 figures.show(
                     keep(
                         ("bins figure", *keys),
@@ -214,7 +216,7 @@ def verifiability(shown: list[ShownFit]) -> None:
                     "a bin of its own, so its line goes level; of a method that says any number, ECE depends on how "
                     "it is measured, and its true value stays unknown.",
                 )
-            with st.container(width=HALF):
+            with st.container(width=INSIDE):
                 figures.show(
                     keep(
                         ("rows figure", *keys),

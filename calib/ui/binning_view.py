@@ -79,7 +79,7 @@ def controls(data: Predictions) -> BinningChoice:
             return "All classes, pooled (sCW)"
         return f"{data.class_names[k]}, class-wise (CW) · {plural(int(frequency[k]), 'row')}"
 
-    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+    with st.container(horizontal=True, gap="medium"):
         target = POOLED
         if data.n_classes > 2:
             target = st.selectbox(

@@ -38,10 +38,10 @@ def _where(picture: BinningPicture) -> str:
     low, high = (float(end) for end in np.quantile(edges, [0.25, 0.75], method="nearest"))
     inside = {name: _between(picture.schemes[name].edges, low, high) for name in SCHEME_NAMES}
     return (
-        f"Half of its edges ({inside['imax']} of {len(edges)}) lie between {_log_odds(low)} and {_log_odds(high)}, "
+        f"Half of I-Max's edges ({inside['imax']} of {len(edges)}) lie between {_log_odds(low)} and {_log_odds(high)}, "
         f"where the model says {_probability(low)} to {_probability(high)}; equal mass has "
-        f"{inside['equal_mass']} of its edges there, equal size {inside['equal_size']}."
-    ).replace("Half of its", "Half of I-Max's")
+        f"{inside['equal_mass'] or 'none'} of its edges there, equal size {inside['equal_size'] or 'none'}."
+    )
 
 
 def whose(picture: BinningPicture, class_name: str | None) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -39,6 +41,11 @@ def opened(logits: np.ndarray, labels: np.ndarray, names: tuple[str, ...] | None
     return Session.opened(data)
 
 
+def calibration(session: Session) -> Predictions:
+    assert session.calibration is not None
+    return session.calibration
+
+
 def said(app: AppTest) -> str:
     return " ".join(str(element.value) for element in (*app.markdown, *app.warning, *app.info, *app.caption))
 
@@ -67,7 +74,7 @@ def test_the_finding_has_the_numbers_of_the_calibration_set(with_sample: Session
     app = open_page(PAGE, with_sample)
     assert clean(app)
     assert charts(app) == FIGURES
-    part = with_sample.calibration
+    part = calibration(with_sample)
     picture = binning_picture(part.logits, part.labels)
     finding = app.markdown[0].value
     assert f"of the {picture.information:.3g} nats" in finding
@@ -86,12 +93,12 @@ def test_number_of_bins_start_and_step_can_be_chosen(with_sample: Session) -> No
     app = open_page(PAGE, with_sample)
     app.number_input(key="binning/bins").set_value(4).run()
     assert "in 4 bins" in app.markdown[0].value
-    start = next(group for group in app.button_group if group.key.startswith("binning/start"))
+    start = next(group for group in app.button_group if str(group.key).startswith("binning/start"))
     start.set_value("equal_mass").run()
     (slider,) = app.select_slider
     slider.set_value(0).run()
     assert clean(app)
-    assert "After 0 steps of" in said(app)
+    assert "After 0 of" in said(app)
 
 
 def test_one_class_is_shown_without_ranks(with_sample: Session) -> None:
@@ -99,33 +106,30 @@ def test_one_class_is_shown_without_ranks(with_sample: Session) -> None:
     app.selectbox(key="binning/target").set_value(3).run()
     assert clean(app)
     assert charts(app) == FIGURES - 1
-    assert f"of {with_sample.data.class_names[3]} against the rest" in said(app)
+    assert f"of {calibration(with_sample).class_names[3]} against the rest" in said(app)
     open_sections(app)
     assert clean(app)
 
 
 def test_a_fitted_binning_is_shown_with_its_own_bins(queue: FitQueue, with_sample: Session) -> None:
-    part = with_sample.calibration
+    part = calibration(with_sample)
     for params in ({"n_bins": 6}, {"n_bins": 5, "share_classes": False}):
         spec = FitSpec("imax", params, data_key=with_sample.split_key)
         queue.submit(spec, part.logits, part.labels)
         with_sample.specs[spec.key] = spec
-        queue.wait(spec.key, timeout=60) if hasattr(queue, "wait") else None
     _wait(queue, with_sample)
     app = open_page(PAGE, with_sample)
     assert clean(app)
-    names = next(group for group in app.button_group if group.key.startswith("binning/table")).options
+    names = next(group for group in app.button_group if str(group.key).startswith("binning/table")).options
     assert len(names) == 4
     assert any("n_bins=6" in str(name) for name in names)
     app.selectbox(key="binning/target").set_value(2).run()
-    names = next(group for group in app.button_group if group.key.startswith("binning/table")).options
+    names = next(group for group in app.button_group if str(group.key).startswith("binning/table")).options
     assert len(names) == 5
     assert clean(open_sections(app))
 
 
 def _wait(queue: FitQueue, session: Session) -> None:
-    import time
-
     until = time.monotonic() + 60
     while any(job.active for job in queue.snapshot(session.specs)) and time.monotonic() < until:
         time.sleep(0.05)
