@@ -1,4 +1,4 @@
-"""A smooth kernel on a grid as a small matrix between fixed features."""
+"""Smooth functions on a range by their values at a few fixed points."""
 
 from __future__ import annotations
 
@@ -24,8 +24,18 @@ def chebyshev_features(grid: Grid, n_features: int = N_FEATURES) -> tuple[Floats
     points : (n_features,)
     weights : (grid.size, n_features)
     """
-    points = chebpts1(n_features)
-    on_grid = np.linspace(-1.0, 1.0, grid.size)
-    weights = np.linalg.solve(chebvander(points, n_features - 1).T, chebvander(on_grid, n_features - 1).T).T
-    middle, half = (grid.low + grid.high) / 2.0, (grid.high - grid.low) / 2.0
-    return middle + half * points, weights
+    return chebyshev_points(grid.low, grid.high, n_features), chebyshev_weights(
+        grid.low, grid.high, n_features, grid.nodes
+    )
+
+
+def chebyshev_points(low: float, high: float, n_points: int) -> Floats:
+    """Points between ``low`` and ``high`` from which polynomials interpolate well, shape (n_points,)."""
+    return (low + high) / 2.0 + (high - low) / 2.0 * chebpts1(n_points)
+
+
+def chebyshev_weights(low: float, high: float, n_points: int, inputs: Floats) -> Floats:
+    """Weights, shape (len(inputs), n_points), that interpolate at ``inputs`` from the points of that range."""
+    unit = (2.0 * inputs - (low + high)) / (high - low)
+    at_points, at_inputs = chebvander(chebpts1(n_points), n_points - 1), chebvander(unit, n_points - 1)
+    return np.linalg.solve(at_points.T, at_inputs.T).T

@@ -23,7 +23,7 @@ class GridLikelihood:
     """
 
     def __init__(self, statistics: GridStatistics):
-        self.grid = statistics.grid
+        self.grid, self.n_rows = statistics.grid, statistics.n_rows
         self._sums = tf.constant(statistics.sums)
         self._squares = tf.constant(statistics.squares)
         self._label_weights = tf.constant(statistics.label_weights)
@@ -65,6 +65,29 @@ class GridLikelihood:
         quadratic = tf.reduce_sum((means @ gram) * means)
         white = noise * tf.reduce_sum(tf.linalg.matvec(self._squares, growth * growth) / total**2)
         return self._log_likelihood(shift, total) + 0.5 * (quadratic + white - tf.reduce_sum(variances))
+
+    def curvature(self, shift: tf.Tensor, features: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """How the log-likelihood bends in the shift, and with it how it falls with the variance.
+
+        Parameters
+        ----------
+        shift : as in :meth:`diagonal`.
+        features : (grid, f) functions at the nodes.
+
+        Returns
+        -------
+        (f, f) ``features^T (sum_n diag(s_n) - s_n s_n^T) features`` with a row's classes spread over the nodes, and
+        (f,) ``features^T`` times the derivative of :meth:`diagonal` by the variance.
+        """
+        growth = tf.exp(_bounded(shift))
+        total = tf.maximum(tf.linalg.matvec(self._sums, growth), SMALLEST_SUM)
+        means = (self._sums @ (growth[:, None] * features)) / total[:, None]
+        mass = growth * tf.linalg.matvec(self._sums, 1.0 / total, transpose_a=True)
+        squared = growth**2 * tf.linalg.matvec(self._squares, 1.0 / total**2, transpose_a=True)
+        bend = tf.matmul(features, mass[:, None] * features, transpose_a=True) - tf.matmul(
+            means, means, transpose_a=True
+        )
+        return bend, 0.5 * tf.linalg.matvec(features, squared - mass, transpose_a=True)
 
     def _log_likelihood(self, shift: tf.Tensor, total: tf.Tensor) -> tf.Tensor:
         at_labels = self._label_prior + tf.tensordot(self._label_weights, shift, 1)

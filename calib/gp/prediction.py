@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from calib.gp.grid import Grid
+from calib.gp.tabulate import LatentTable
 from calib.numerics import Floats, softmax
 
 LARGEST_SHIFT = 300.0
@@ -16,6 +17,31 @@ LARGEST_SHIFT = 300.0
 
 SMALLEST_PROBABILITY = 1e-300
 """Stands for a probability of 0 in a logarithm."""
+
+NEGLIGIBLE_NOISE = 1e-4
+"""White-noise variance below which no probability moves by more than 5e-5 of itself."""
+
+
+def predict(
+    way: str, t: Floats, mu: Floats, table: LatentTable, noise_variance: float, n_draws: int, seed: int
+) -> Floats:
+    """Probabilities in one of the ways below: "mean", "delta", "draws" or "mc".
+
+    Parameters
+    ----------
+    table : the latent function on its grid.
+    noise_variance : of the white noise, which ``table`` leaves out.
+    n_draws, seed : of "mc"; the functions of "draws" are in the table.
+    """
+    if way == "mean":
+        return predict_mean(t, mu, table.grid, table.shift)
+    if way == "draws":
+        probs = predict_draws(t, mu, table.grid, table.draws)
+        return add_white_noise(probs, noise_variance) if noise_variance > NEGLIGIBLE_NOISE else probs
+    variance = table.variance + noise_variance
+    if way == "delta":
+        return predict_delta(t, mu, table.grid, table.shift, variance)
+    return predict_monte_carlo(t, mu, table.grid, table.shift, variance, n_draws, seed)
 
 
 def predict_mean(t: Floats, mu: Floats, grid: Grid, shift: Floats) -> Floats:

@@ -8,6 +8,7 @@ import numpy as np
 
 from calib.gp.grid import Grid
 from calib.gp.inputs import kernel_inputs
+from calib.gp.summary import Summary
 from calib.numerics import Floats, Ints
 
 BLOCK_ENTRIES = 100_000
@@ -42,12 +43,17 @@ class GridStatistics:
         return len(self.sums)
 
 
-def training_grid(logits: Floats, space: str) -> Grid:
-    """256 nodes over the range of the inputs, 512 for few classes or a wide range."""
-    low, high = (float(logits.min()), float(logits.max())) if space == "logits" else (0.0, 1.0)
-    margin = 0.0 if space == "probs" else (0.01 * (high - low) or 0.5)
-    wide = logits.shape[1] <= 10 or high - low > 64 or space == "probs"
-    return Grid(low - margin, high + margin, 512 if wide else 256)
+def training_grid(logits: Floats, space: str, past: Summary | None = None) -> Grid:
+    """256 nodes over the range of the inputs, also of earlier ones; 512 for few classes or a wide range."""
+    if space == "probs":
+        return Grid(0.0, 1.0, 512)
+    low, high = float(logits.min()), float(logits.max())
+    margin = 0.01 * (high - low) or 0.5
+    low, high = low - margin, high + margin
+    if past is not None:
+        low, high = min(low, past.low), max(high, past.high)
+    wide = logits.shape[1] <= 10 or high - low > 65
+    return Grid(low, high, 512 if wide else 256)
 
 
 def grid_statistics(logits: Floats, labels: Ints, space: str, grid: Grid) -> GridStatistics:

@@ -55,7 +55,7 @@ def tabulate(
     monotone : whether the mean and each draw are made to rise.
     """
     smooth = _grid(posterior, low, high, space)
-    shift = posterior.shift(smooth.nodes)
+    shift: Floats = posterior.shift(smooth.nodes)
     variance = np.maximum(np.diagonal(posterior.covariance(smooth.nodes)), 0.0)
     draws = shift + _believed(draw_shifts(posterior, smooth.nodes, n_draws, seed) - shift, posterior, smooth)
     average = smooth.stencil(np.linspace(low, high, 64)[None, :]).collect(np.full((1, 64), 1.0 / 64.0))[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import gpflow
 import numpy as np
@@ -12,14 +13,15 @@ from scipy.optimize import OptimizeResult
 from calib.base import Callback
 from calib.gp.device import Device, run
 from calib.gp.grid import Grid
-from calib.gp.inputs import kernel_inputs
 from calib.gp.model import LatentGP
 from calib.gp.objective import GridLikelihood
 from calib.gp.posterior import Posterior
+from calib.gp.start import starting_inducing_inputs
 from calib.gp.statistics import grid_statistics, training_grid
+from calib.gp.summary import Summary
 from calib.numerics import Floats, Ints
 
-MOST_ROWS = 20_000
+MOST_ROWS = 50_000
 """More calibration rows than this no longer move a function with ten inducing inputs; they are subsampled."""
 
 STEEPEST = 0.5
@@ -50,6 +52,7 @@ class LatentFit:
     converged, message : whether the optimiser finished, and why it stopped, in words.
     device, device_note : where it ran, in words, and a sentence where that is not what was asked for.
     n_rows : calibration rows used.
+    summary : what these rows, and the earlier ones, say about the latent function.
     """
 
     posterior: Posterior
@@ -61,6 +64,7 @@ class LatentFit:
     device: str
     device_note: str
     n_rows: int
+    summary: Summary
 
 
 def fit_latent_gp(
@@ -75,39 +79,63 @@ def fit_latent_gp(
     device: str,
     seed: int,
     callback: Callback,
+    past: Summary | None = None,
 ) -> LatentFit:
-    """Fit the latent function by L-BFGS; see :class:`calib.calibrators.gpcalib.GPCalib` for the parameters."""
-    if len(logits) > MOST_ROWS:
-        rows = np.sort(np.random.default_rng(seed).choice(len(logits), MOST_ROWS, replace=False))
-        logits, labels = logits[rows], labels[rows]
-    start = starting_inducing_inputs(logits, space, n_inducing, seed)
-    grid = training_grid(logits, space)
+    """Fit the latent function by L-BFGS; see :class:`calib.calibrators.gpcalib.GPCalib` for the parameters.
 
-    def optimise(_: Device) -> tuple[Posterior, OptimizeResult, list[float], bool]:
-        for refined in (grid, replace(grid, size=REFINEMENT * grid.size)):
-            trace: list[float] = []
-            likelihood = GridLikelihood(grid_statistics(logits, labels, space, refined))
-            model = LatentGP(likelihood, start, space, covariance, variational)
-            result = _maximise(model, max_iter, trace, callback)
-            posterior = model.posterior()
-            resolved = _resolved(posterior, refined, trace)
-            if resolved:
-                break
-        return posterior, result, trace, resolved
+    ``past`` is the summary of earlier rows of the same model, which then count as if they were here.
+    """
+    start = starting_inducing_inputs(logits, space, n_inducing, seed)
+    grid = training_grid(logits, space, past)
+    past = past and past.onto(grid.low, grid.high)
+
+    def attempt(grid: Grid, most_rows: int) -> _Attempt:
+        rows = _sample(len(logits), most_rows, seed)
+        likelihood = GridLikelihood(grid_statistics(logits[rows], labels[rows], space, grid))
+        model = LatentGP(likelihood, start, space, covariance, variational, past)
+        trace: list[float] = []
+        result = _maximise(model, max_iter, trace, callback)
+        posterior = model.posterior()
+        resolved = _resolved(posterior, grid, trace)
+        return _Attempt(posterior, model.summary(), result, trace, resolved, likelihood.n_rows)
+
+    def optimise(_: Device) -> _Attempt:
+        made = attempt(grid, MOST_ROWS)
+        if made.resolved:
+            return made
+        return attempt(replace(grid, size=REFINEMENT * grid.size), MOST_ROWS // REFINEMENT)
 
     ran = run(optimise, device, (len(logits), logits.shape[1]))
-    posterior, result, trace, resolved = ran.result
+    made = ran.result
     return LatentFit(
-        posterior=posterior,
+        posterior=made.posterior,
         low=grid.low,
         high=grid.high,
-        objective_trace=np.array(trace),
-        converged=bool(result.success) and resolved,
-        message=_message(result, len(trace) - 1, resolved),
+        objective_trace=np.array(made.trace),
+        converged=bool(made.result.success) and made.resolved,
+        message=_message(made.result, len(made.trace) - 1, made.resolved),
         device=ran.device,
         device_note=ran.note,
-        n_rows=len(logits),
+        n_rows=made.n_rows,
+        summary=made.summary,
     )
+
+
+class _Attempt(NamedTuple):
+    """What one optimisation on one grid came to."""
+
+    posterior: Posterior
+    summary: Summary
+    result: OptimizeResult
+    trace: list[float]
+    resolved: bool
+    n_rows: int
+
+
+def _sample(n: int, most: int, seed: int) -> slice | Ints:
+    if n <= most:
+        return slice(None)
+    return np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
 
 
 def _resolved(posterior: Posterior, grid: Grid, trace: list[float]) -> bool:
@@ -117,24 +145,6 @@ def _resolved(posterior: Posterior, grid: Grid, trace: list[float]) -> bool:
     """
     steepest = float(np.abs(np.diff(posterior.shift(grid.nodes))).max())
     return steepest < STEEPEST and trace[-1] > max(trace) - 0.01
-
-
-def starting_inducing_inputs(logits: Floats, space: str, n_inducing: int, seed: int, most: int = 10_000) -> Floats:
-    """k-means centres of the kernel inputs, largest first; fewer where there are fewer distinct values.
-
-    The sample is taken from sorted values, so that the order of the classes does not matter. The largest inputs
-    carry the probability, and with a diagonal S in the whitened space what comes first is fitted best.
-    """
-    from sklearn.cluster import KMeans
-
-    rows = logits[:: max(1, logits.size // (20 * most))]
-    inputs = np.sort(kernel_inputs(np.sort(rows, axis=1), space)[0], axis=None)
-    sample = inputs[:: max(1, len(inputs) // most)]
-    distinct = sample[np.diff(sample, prepend=-np.inf) > 1e-6 * np.ptp(sample)]
-    if len(distinct) <= n_inducing:
-        return distinct[::-1].copy()
-    centres = KMeans(n_inducing, n_init=1, random_state=seed).fit(sample[:, None]).cluster_centers_[:, 0]
-    return np.sort(centres)[::-1].copy()
 
 
 def _maximise(model: LatentGP, max_iter: int, trace: list[float], callback: Callback) -> OptimizeResult:

@@ -9,16 +9,25 @@ from calib.gp.model import LatentGP
 from calib.gp.objective import GridLikelihood
 from calib.gp.posterior import Posterior
 from calib.gp.statistics import grid_statistics, training_grid
+from calib.gp.summary import Summary
 from tests.conftest import simulate
 from tests.gp import naive
 
 
 def model_at(
-    posterior: Posterior, logits: np.ndarray, labels: np.ndarray, space: str, covariance: str, variational: str
+    posterior: Posterior,
+    logits: np.ndarray,
+    labels: np.ndarray,
+    space: str,
+    covariance: str,
+    variational: str,
+    past: Summary | None = None,
 ) -> LatentGP:
     """The fast model with its parameters set to those of a posterior."""
-    likelihood = GridLikelihood(grid_statistics(logits, labels, space, training_grid(logits, space)))
-    model = LatentGP(likelihood, posterior.inducing_inputs, space, covariance, variational)
+    grid = training_grid(logits, space, past)
+    likelihood = GridLikelihood(grid_statistics(logits, labels, space, grid))
+    past = past and past.onto(grid.low, grid.high)
+    model = LatentGP(likelihood, posterior.inducing_inputs, space, covariance, variational, past)
     model.rbf.variance.assign(posterior.variance)
     model.rbf.lengthscales.assign(posterior.lengthscale)
     model.white.variance.assign(posterior.noise_variance)
