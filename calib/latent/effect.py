@@ -17,6 +17,9 @@ from calib.numerics import Floats, Ints, softmax
 MOST_DRAWS = 256
 """The first of a scrambled Sobol sequence are spread as evenly as all; more would only take memory."""
 
+MOST_ENTRIES = 2_000_000
+"""Logits the effect is computed from: more than for a curve, as bins of rows are noisier than a shift."""
+
 BLOCK_ENTRIES = 200_000
 """Numbers in a block of rows: small enough for the processor's cache."""
 
@@ -69,7 +72,7 @@ def confidence_effect(
     """
     gp = fitted_gp(calibrator)
     labels = check_labels(labels, np.shape(logits))
-    rows, logits = every_nth_row(gp, logits)
+    rows, logits = every_nth_row(gp, logits, MOST_ENTRIES)
     top = logits.argmax(axis=1)
     index = np.arange(len(top))
     before = softmax(logits)[index, top]

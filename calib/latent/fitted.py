@@ -10,8 +10,8 @@ from calib.base import CalibrationError, Calibrator, check_logits
 from calib.calibrators.gpcalib import GPCalib
 from calib.numerics import Floats
 
-MOST_ENTRIES = 2_000_000
-"""Logits a picture is computed from: every s-th row, so that 10,000 x 1000 of them take no longer than 2000 x 1000."""
+MOST_ENTRIES = 1_000_000
+"""Logits a curve is computed from: with 10,000 x 1000 of them every tenth row, which moves no line visibly."""
 
 MOST_ROWS = 10_000
 
@@ -29,8 +29,8 @@ def fitted_gp(calibrator: Calibrator) -> GPCalib:
     return calibrator
 
 
-def every_nth_row(calibrator: GPCalib, logits: Any) -> tuple[slice, Floats]:
-    """Evenly spaced rows, at most 2,000,000 entries and 10,000 rows: which they are, and their logits.
+def every_nth_row(calibrator: GPCalib, logits: Any, most: int = MOST_ENTRIES) -> tuple[slice, Floats]:
+    """Evenly spaced rows, about ``most`` entries and 10,000 rows at most: which they are, and their logits.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def every_nth_row(calibrator: GPCalib, logits: Any) -> tuple[slice, Floats]:
         If the logits are not usable, or have another number of classes than the fit.
     """
     array = np.asarray(logits)
-    step = max(1, -(-array.size // MOST_ENTRIES), -(-len(array) // MOST_ROWS))
+    step = max(1, -(-array.size // most), -(-len(array) // MOST_ROWS))
     rows = slice(None, None, step)
     checked = check_logits(array[rows])
     if checked.shape[1] != calibrator.n_classes_:

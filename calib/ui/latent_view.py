@@ -130,7 +130,7 @@ def effects(fits: list[LatentFit], scale: Scale) -> None:
 
 def _probe(fits: list[LatentFit], chosen: float) -> None:
     found = [effect_near(fit.effect(), chosen) for fit in fits]
-    with st.container(horizontal=True, gap="large"):
+    with st.container(horizontal=True, gap="medium"):
         for fit, near in zip(fits, found, strict=True):
             if near is not None:
                 label = f"{level(near.before)} becomes" + (f" · {fit.name}" if len(fits) > 1 else "")

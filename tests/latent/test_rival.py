@@ -71,7 +71,7 @@ def test_counts_bands_and_order(data, calibrator, scale):
     assert curve.density_other.sum() == logits.size - len(labels)
     (low2, high2), (low1, high1) = curve.bands
     apart = np.abs(curve.probs - 0.5) > 0.01  # one against an equal rival keeps 1/2 under every function
-    assert ((0 < low2) & (low2 < low1) & (low1 < curve.mean) & (curve.mean < high1) & (high1 < high2))[apart].all()
+    assert ((low2 > 0) & (low2 < low1) & (low1 < curve.mean) & (curve.mean < high1) & (high1 < high2))[apart].all()
     assert len(curve.inducing.inputs) + curve.inducing.outside == len(calibrator.inducing_inputs_)
 
 
