@@ -22,14 +22,13 @@ class GroupChange:
     Attributes
     ----------
     low, high : raw confidences in (low, high].
-    count, share : rows in the range, and their share of all.
+    count : rows in the range.
     change, sd : mean change of their confidence, and its posterior standard deviation.
     """
 
     low: float
     high: float
     count: int
-    share: float
     change: float
     sd: float
 
@@ -50,7 +49,7 @@ def changes(effect: ConfidenceEffect) -> list[GroupChange]:
         rows = slice(start, stop)
         change = float((effect.after[rows] - effect.before[rows]).mean())
         sd = float(effect.draws[rows].mean(axis=0, dtype=np.float64).std())
-        found.append(GroupChange(low, high, int(stop - start), float((stop - start) / len(effect.before)), change, sd))
+        found.append(GroupChange(low, high, int(stop - start), change, sd))
     return found
 
 

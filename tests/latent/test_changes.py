@@ -14,7 +14,6 @@ def test_each_group_has_its_mean_change_and_its_spread():
     for group, level in zip(found, (0.95, 0.7, 0.2), strict=True):
         assert group.change == pytest.approx(-0.1 * level)
         assert group.sd == pytest.approx((effect.draws.std(axis=1) / effect.before)[0] * level)
-        assert group.share == group.count / 50
 
 
 def test_few_rows_are_not_spoken_of():
