@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from calib.base import CalibrationError, Calibrator, check_labels, check_logits
 from calib.calibrators.bayes_iso import BayesIso
-from calib.calibrators.one_vs_rest import BinaryCalibrator, one_vs_rest_pairs
-from calib.numerics import Floats
+from calib.calibrators.one_vs_rest import BinaryCalibrator
+from calib.numerics import Floats, one_vs_rest_log_odds
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +112,10 @@ def class_pairs(logits: Any, labels: Any, k: int = 1) -> tuple[Floats, npt.NDArr
     labels = check_labels(labels, logits.shape)
     if logits.shape[1] == 2:
         return logits[:, k] - logits[:, 1 - k], labels == k
-    log_odds, positives = one_vs_rest_pairs(logits, labels)
-    return log_odds[:, k], positives[:, k]
+    # In blocks, so that the log-odds of all other classes are never held for all rows.
+    step = max(1, 2_000_000 // logits.shape[1])
+    blocks = [one_vs_rest_log_odds(logits[start : start + step])[:, k].copy() for start in range(0, len(logits), step)]
+    return np.concatenate(blocks), labels == k
 
 
 def ranks_of(log_odds: Floats, pairs: Floats) -> Floats:
@@ -161,15 +163,20 @@ def end_confidence(
     share : of the pairs at each end; at least one pair is.
     """
     size = max(1, round(share * len(log_odds)))
-    order = np.argsort(log_odds, kind="stable")
-    first, last = order[:size], order[-size:]
+    first, last = _lowest(log_odds, size), _lowest(-log_odds, size)
     return EndConfidence(
-        float(probs[first].mean()),
-        float(positives[first].mean()),
-        float(probs[last].mean()),
-        float(positives[last].mean()),
-        size,
+        float(first @ probs), float(first @ positives), float(last @ probs), float(last @ positives), size
     )
+
+
+def _lowest(scores: Floats, size: int) -> Floats:
+    """Weights (n,) of a mean over the ``size`` lowest scores; those tied at the end share what is left.
+
+    So the mean is that over all ways to break the tie, whatever the order of the rows.
+    """
+    end = np.partition(scores, size - 1)[size - 1]
+    below, tied = scores < end, scores == end
+    return (below + tied * ((size - below.sum()) / tied.sum())) / size
 
 
 def _mirrored(seen: CalibrationMap) -> CalibrationMap:

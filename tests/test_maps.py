@@ -98,3 +98,24 @@ def test_the_ends_are_the_outermost_pairs(rng):
     assert (ends.first_share, ends.last_share, ends.n_pairs) == (0, 1, 25)
     assert ends.overconfident == (False, False)
     assert end_confidence(log_odds, log_odds < 0, expit(log_odds / 200)).overconfident == (True, True)
+
+
+def test_pairs_of_many_rows_are_those_of_all_at_once():
+    logits, labels = simulate(2000, 1003)
+    log_odds, positives = class_pairs(logits, labels, 7)
+    np.testing.assert_allclose(log_odds, one_vs_rest_log_odds(logits)[:, 7], rtol=1e-12)
+    np.testing.assert_array_equal(positives, labels == 7)
+
+
+def test_ends_do_not_depend_on_the_order_of_tied_pairs(rng):
+    log_odds = np.repeat([-1.0, 0.0, 1.0], [50, 100, 50])
+    positives = np.sort(rng.random(200) < 0.4)
+    probs = np.linspace(0, 1, 200)
+    order = rng.permutation(200)
+    seen = end_confidence(log_odds, positives, probs)
+    shuffled = end_confidence(log_odds[order], positives[order], probs[order])
+    for name in ("first_mean", "first_share", "last_mean", "last_share"):
+        assert getattr(seen, name) == pytest.approx(getattr(shuffled, name))
+    assert seen.n_pairs == 5
+    assert seen.last_share == pytest.approx(positives[150:].mean())
+    assert seen.first_mean == pytest.approx(probs[:50].mean())
