@@ -24,10 +24,17 @@ from calib.calibrators.gpcalib_notes import fit_notes
 from calib.extras import missing_package
 from calib.gp.grid import Grid
 from calib.gp.inputs import kernel_inputs, logit_scale
+from calib.gp.monotone import keep_predicted
 from calib.gp.prediction import predict
 from calib.gp.summary import Summary
 from calib.gp.tabulate import LatentTable, tabulate
 from calib.numerics import Floats, Ints
+
+FIXED = ("inputs", "covariance", "monotone")
+"""Parameters that prediction must have as the fit had them."""
+
+KEEPING = ("mean", "draws")
+"""Ways to predict in which a rising latent function keeps the ranking."""
 
 COLLAPSED = 1e-3
 """Latent shifts that differ by less than this over the data change nothing a person could see."""
@@ -44,7 +51,7 @@ class GPCalib(Calibrator):
     and S2. The prior mean says that the model is calibrated already: ``mu(z) = z``, or ``mu(p) = ln p`` with the
     kernel on the probabilities. Fitting needs TensorFlow and GPflow; prediction is NumPy on a grid of a few
     hundred nodes. Logits whose best temperature lies outside 0.2 to 5 are divided by it first: the paper has no
-    such step, but from there the objective does not find back.
+    such step, but from there the objective does not find back. ``prediction`` may be chosen after the fit.
     """
 
     n_inducing: int = param(10, low=2, high=100, help="Inducing inputs: how finely the latent function can bend.")
@@ -71,7 +78,7 @@ class GPCalib(Calibrator):
         promised = super().promises(n_classes) | {GIVES_UNCERTAINTY}
         if self.prediction == "mc":  # each column has its own samples
             promised -= {EQUIVARIANT}
-        if self.monotone and self.prediction in ("mean", "draws"):
+        if self.monotone and self.prediction in KEEPING:
             promised |= {KEEPS_ACCURACY, KEEPS_RANKING}
         return promised
 
@@ -172,6 +179,7 @@ class GPCalib(Calibrator):
         self.q_mean_ = fit.posterior.q_mean
         self.q_sqrt_ = fit.posterior.q_sqrt
         self.summary_ = vars(fit.summary)
+        self.fitted_as_ = {name: getattr(self, name) for name in FIXED}
         self.grid_ = table.grid.nodes
         self.interpolation_order_ = table.grid.order
         self.shift_mean_ = table.shift
@@ -191,6 +199,7 @@ class GPCalib(Calibrator):
 
     def _predict_proba(self, logits: Floats) -> Floats:
         self.check_params()
+        self._check_unchanged()
         table = LatentTable(self.grid(), self.shift_mean_, self.shift_variance_, self.shift_draws_)
         probs = np.empty_like(logits)
         step = max(1, BLOCK_ENTRIES // max(logits.shape[1], len(self.grid_)))
@@ -199,7 +208,21 @@ class GPCalib(Calibrator):
             probs[start : start + step] = predict(
                 self.prediction, inputs, prior, table, self.noise_variance_, self.n_draws, self.random_state
             )
+        if self.monotone and self.prediction in KEEPING:
+            keep_predicted(probs, logits)
         return probs
+
+    def _check_unchanged(self) -> None:
+        """Refuse what was set after the fit and would not be what it says; how to predict may be chosen then."""
+        fitted_as = dict(self.fitted_as_)
+        if self.prediction == "draws":
+            fitted_as["n_draws"] = len(self.shift_draws_)
+        for name, value in fitted_as.items():
+            if getattr(self, name) != value:
+                raise CalibrationError(
+                    f"{name}={getattr(self, name)!r} was set after the fit, which had {name}={value!r}; "
+                    "fit again, or set it back."
+                )
 
     def kernel_inputs(self, logits: Floats) -> tuple[Floats, Floats]:
         """What the kernel acts on, and the prior mean there; both of the logits' shape."""

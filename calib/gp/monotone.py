@@ -29,3 +29,19 @@ def monotone_shifts(shifts: Floats, grid: Grid, space: str) -> Floats:
     allowed = np.concatenate([[0.0], np.cumsum(np.log1p(np.diff(nodes) * (prior_slope - SMALLEST_SLOPE)))])
     projected = [IsotonicRegression().fit_transform(nodes, shift + allowed) for shift in np.atleast_2d(shifts)]
     return (np.array(projected) - allowed).reshape(shifts.shape)
+
+
+def keep_predicted(probs: Floats, logits: Floats) -> None:
+    """Undo, in place, what rounding did to rows whose two largest logits are next to equal.
+
+    With a rising function the largest logit has the largest probability; where logits differ by less than about 1e-11,
+    interpolation can round the two into the other order. Its probability is then raised to the next float above.
+
+    Parameters
+    ----------
+    probs, logits : (n, n_classes)
+    """
+    rows = np.arange(len(probs))
+    top, highest = logits.argmax(axis=1), probs.argmax(axis=1)
+    turned = np.flatnonzero(logits[rows, highest] < logits[rows, top])
+    probs[turned, top[turned]] = np.nextafter(probs[turned, highest[turned]], 2.0)
