@@ -28,7 +28,7 @@ def body() -> None:
         words.warning(str(error))
         return
     rails = rails_of(picture, everything)
-    words.markdown(binning_words.finding(picture, choice.n_bins))
+    words.markdown(binning_words.finding(picture))
     words.caption(binning_words.whose(picture, choice.class_name(data)))
     bins(picture, rails, choice)
     meaning(picture, rails, choice)

@@ -21,7 +21,7 @@ from calib.plots.binning_iterations import START_NAMES, edge_paths, gain, shown_
 from calib.plots.binning_rails import span_of
 from calib.plots.binning_sharing import sharing_chart
 from calib.plots.binning_verifiability import error_by_bins_chart, error_by_rows_chart
-from calib.ui import figures
+from calib.ui import binning_words, figures
 from calib.ui.binning_view import HALF, BinningChoice
 from calib.ui.fits import ShownFit
 from calib.ui.session import keep
@@ -204,6 +204,7 @@ def verifiability(shown: list[ShownFit]) -> None:
         with st.spinner("Measuring the error in many ways…"):
             bins = keep(("error by bins", *keys), partial(error_by_bins, pairs, binning=scheme))
             rows = keep(("error by rows", *keys), partial(error_by_rows, pairs, binning=scheme))
+        st.markdown(binning_words.steadiness(bins))
         with st.container(horizontal=True, gap="medium"):
             with st.container(width=INSIDE):
                 figures.show(

@@ -126,7 +126,9 @@ def own_bins(fit: ShownFit, target: int | None, n_classes: int) -> tuple[Floats,
 def rails_of(picture: BinningPicture, fits: list[ShownFit]) -> list[Rail]:
     """The schemes and the visitor's own bins as they are drawn."""
     rails = [(SCHEME_NAMES[name], picture.schemes[name], SCHEME_STYLES[name]) for name in SCHEME_NAMES]
-    return rails + [(fit.title, picture.schemes[fit.title], fit.style) for fit in fits if fit.title in picture.schemes]
+    return rails + [
+        (f"{fit.title}, fitted", picture.schemes[fit.title], fit.style) for fit in fits if fit.title in picture.schemes
+    ]
 
 
 def key_of(choice: BinningChoice, rails: list[Rail]) -> tuple:

@@ -10,9 +10,13 @@ from calib.imax.picture import BinningPicture
 from calib.numerics import Floats, sigmoid
 from calib.plots.binning_rails import SCHEME_NAMES
 from calib.ui.wording import listed, number, percent, plural
+from calib.verifiability import ErrorByBins
+
+USUAL_BINS = 15
+"""Fewer say too little to be compared with."""
 
 
-def finding(picture: BinningPicture, n_bins: int) -> str:
+def finding(picture: BinningPicture) -> str:
     """What each scheme keeps of what the log-odds carry, and where its edges are."""
     schemes = [picture.schemes[name] for name in SCHEME_NAMES]
     ordered = sorted(schemes, key=lambda bins: -bins.label_information)
@@ -66,6 +70,18 @@ def bound_note(picture: BinningPicture) -> str:
         f"The bound is the information of the bins if every probability of the model were true: {number(bound)} nats "
         f"for I-Max, {side} the {number(kept)} that its bins keep of the labels at hand."
     )
+
+
+def steadiness(found: ErrorByBins) -> str:
+    """Which method's calibration error depends least, and which most, on the number of evaluation bins."""
+    usual = found.n_bins >= USUAL_BINS
+    ranges = {name: (float(error[usual].min()), float(error[usual].max())) for name, error in found.ece.items()}
+    ordered = sorted(ranges, key=lambda name: ranges[name][1] - ranges[name][0])
+    said = [f"{name} ({number(ranges[name][0])} to {number(ranges[name][1])})" for name in ordered]
+    bins = f"{USUAL_BINS} to {found.n_bins[-1]} evaluation bins"
+    if len(said) == 1:
+        return f"With {bins} the top-label ECE of {said[0]} depends on how it is measured."
+    return f"With {bins} the top-label ECE changes least for **{said[0]}** and most for {said[-1]}."
 
 
 def bin_table(bins: BinnedPairs) -> pd.DataFrame:
