@@ -24,6 +24,7 @@ MENU = {
         ("pages/3_Over_underconfidence.py", "Over- and underconfidence", ":material/balance:"),
         ("pages/4_Latent_GP.py", "Latent GP", ":material/airwave:"),
         ("pages/7_Binning.py", "Binning", ":material/view_column:"),
+        ("pages/8_Calibration_maps.py", "Calibration maps", ":material/stairs:"),
     ],
     "Decide": [
         ("pages/5_Compare.py", "Compare", ":material/leaderboard:"),

@@ -1,0 +1,159 @@
+"""What the Calibration maps page says, claiming no more than the intervals of the test rows allow."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calib.evaluation.class_frequencies import ClassFrequencies, most_by_chance
+from calib.maps import CalibrationMap
+from calib.numerics import Floats, sigmoid
+from calib.ui.fits import ShownFit
+from calib.ui.maps_fits import Judged
+from calib.ui.wording import listed, number, percent, plural
+
+Named = list[tuple[str, Judged]]
+"""Methods by the names their lines have; the raw model, where it is shown, is the first."""
+
+
+def finding(raw: Judged, others: Named, seen: ClassFrequencies, class_name: str) -> str:
+    """How the raw model's map fares on the test rows, and how the fitted ones do."""
+    n_bins, outside = len(seen.count), seen.outside(raw.means)
+    off, allowed = int(outside.sum()), most_by_chance(len(seen.count))
+    if off > allowed:
+        where = int(np.argmax(np.maximum(seen.low - raw.means, raw.means - seen.high)))
+        first = (
+            f"**The raw model's probability of {class_name} is off in {off} of {n_bins} bins of test rows**, most where"
+            f" it says {number(float(raw.means[where]))}: there {number(float(seen.frequency[where]))} of"
+            f" {plural(int(seen.count[where]), 'row')} are {class_name} (95 %: {number(float(seen.low[where]))} to"
+            f" {number(float(seen.high[where]))})."
+        )
+    else:
+        first = (
+            f"**The raw model's probability of {class_name} agrees with the test rows** as far as"
+            f" {plural(int(seen.count.sum()), 'row')} in {plural(n_bins, 'bin')} can tell: {_outside(off)}, as chance"
+            " allows."
+        )
+    return " ".join(filter(None, [first, _fitted(others, seen, allowed)]))
+
+
+def _fitted(others: Named, seen: ClassFrequencies, allowed: int) -> str:
+    counts = [(name, int(seen.outside(judged.means).sum())) for name, judged in others]
+    agree = [name for name, off in counts if off <= allowed]
+    depart = [f"{name} in {off}" for name, off in counts if off > allowed]
+    sentences = []
+    if agree:
+        verb = "agrees" if len(agree) == 1 else "agree"
+        sentences.append(
+            f"{listed(agree)} {verb} with the test rows, with at most {allowed} of {plural(len(seen.count), 'bin')} "
+            "outside, as many as chance allows."
+        )
+    if depart:
+        sentences.append(f"{'But off' if agree else 'Off'} are {listed(depart)} bins.")
+    return " ".join(sentences)
+
+
+def _outside(off: int) -> str:
+    if off == 0:
+        return "no bin lies outside its 95 % interval"
+    return f"{plural(off, 'bin lies', 'bins lie')} outside the 95 % interval"
+
+
+def whose(seen: ClassFrequencies, class_name: str, n_classes: int, n_calibration: int) -> str:
+    """Whose map is shown and on what it is judged, in one line."""
+    total, hits = int(seen.count.sum()), int(seen.positives.sum())
+    against = "the other class" if n_classes == 2 else "the rest"
+    after = "" if n_classes == 2 else " Maps are shown before the probabilities of a row are made to sum to one."
+    return (
+        f"{class_name} against {against}: maps learned from {plural(n_calibration, 'calibration row')}, judged on"
+        f" {plural(total, 'test row')}, of which {hits:,} ({percent(hits / total, 2)}) are {class_name}.{after}"
+    )
+
+
+def mapless(fits: list[ShownFit]) -> str:
+    """The fits that have no map of one class, and why."""
+    if not fits:
+        return ""
+    names = listed([fit.title for fit in fits])
+    verb = "has" if len(fits) == 1 else "have"
+    return (
+        f"{names} {verb} no map of one class: with more than two classes, what a class gets there depends on the "
+        "logits of all others, so no line over its own log-odds can show it. Reliability and Compare judge such "
+        "methods."
+    )
+
+
+def knows(name: str, posterior: CalibrationMap) -> str:
+    """How much a Bayes-Iso's sampled maps are worth, and how wide its band is."""
+    over = {"plain": "all scores", "blocks": "blocks of scores", "knots": "pooled scores"}[posterior.scheme]
+    width = posterior.high - posterior.low
+    widest = int(np.argmax(width))
+    return (
+        f"**{name}** sampled {posterior.n_maps:,} maps over {over}; weighted by how likely each makes the labels, they "
+        f"are worth {plural(max(1, round(posterior.effective_maps)), 'equally weighted one')} (effective sample size). "
+        f"Its 90 % band is {_points(float(np.median(width)))} points wide at the median score, and widest, "
+        f"{_points(float(width[widest]))} points, where the raw model says "
+        f"{number(float(sigmoid(posterior.log_odds[widest])))}."
+    )
+
+
+def dominated(name: str, posterior: CalibrationMap) -> str:
+    """The paper's flag, or nothing."""
+    if not posterior.dominated:
+        return ""
+    return (
+        f"{name}: one of the sampled maps outweighs all others together, so its map and its band rest on hardly more "
+        "than one map. Do not read the band as its uncertainty; fit it with scheme='knots' or more maps."
+    )
+
+
+def verdict(judged: Judged, end: str) -> str:
+    """Over- or underconfident at one end, where the interval of the share allows to say so."""
+    share = judged.share(end)
+    mean = float(getattr(judged.ends, f"{end}_mean"))
+    if share.low <= mean <= share.high:
+        return "within"
+    over = mean < share.low if end == "first" else mean > share.high
+    return "overconfident" if over else "underconfident"
+
+
+def at_the_ends(named: Named) -> str:
+    """Which methods are over- or underconfident at the ends, and of which that cannot be told."""
+    found: dict[str, list[str]] = {}
+    for name, judged in named:
+        first, last = verdict(judged, "first"), verdict(judged, "last")
+        if first == last == "within":
+            said = "cannot be told from calibrated at either end"
+        elif first == last:
+            said = f"{first} at both ends"
+        else:
+            sides = [f"{word} at the {where} end" for word, where in ((first, "lower"), (last, "upper"))
+                     if word != "within"]  # fmt: skip
+            said = " and ".join(sides)
+        found.setdefault(said, []).append(name)
+    clauses = [
+        f"{listed(names)} {said}" if said.startswith("cannot") else f"{listed(names)} {_be(names)} {said}"
+        for said, names in found.items()
+    ]
+    rows = plural(named[0][1].ends.n_pairs, "test row")
+    return f"In the {rows} of lowest and the {rows} of highest score: " + "; ".join(clauses) + "."
+
+
+def reach(without: Floats, corrected: Floats) -> str:
+    """How far from 0 and 1 both maps stay on the scores shown."""
+    return (
+        f"Without, it goes from {number(float(without.min()))} to {_upper(without)}; with the correction, from "
+        f"{number(float(corrected.min()))} to {_upper(corrected)}."
+    )
+
+
+def _upper(probs: Floats) -> str:
+    top = float(probs.max())
+    return f"1 − {number(1 - top, 2)}" if 0 < 1 - top < 0.001 else number(top)
+
+
+def _be(names: list[str]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:.1f}"
