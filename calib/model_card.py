@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from calib.base import ROWS_SUM_TO_ONE
 from calib.registry import METHODS
 from calib.runtime import ExportedCalibrator
 
@@ -69,10 +70,12 @@ def _use(exported: ExportedCalibrator) -> str:
 
 
 def _contract(exported: ExportedCalibrator) -> dict[str, str]:
+    promises = exported.calibrator.promises(exported.n_classes)
+    sums = "" if ROWS_SUM_TO_ONE in promises else "; rows are not normalised and need not sum to one"
     rows = {
         "input": f"{_INPUTS[exported.kind]}: {_shape(exported)}",
-        "output": f"calibrated probabilities: (n, {exported.n_classes}), float64",
-        "guarantees": ", ".join(sorted(exported.calibrator.promises(exported.n_classes))),
+        "output": f"calibrated probabilities: (n, {exported.n_classes}), float64{sums}",
+        "guarantees": ", ".join(sorted(promises)),
     }
     if exported.floor is not None:
         rows["zero probabilities"] = f"become {exported.floor:.4g} before the logarithm, as in the calibration data"

@@ -190,6 +190,18 @@ def test_the_card_says_all_that_is_known(everything):
     assert "<script>" not in card
 
 
+def test_an_export_says_where_rows_need_not_sum_to_one(everything):
+    fitted, test = everything
+    assert abs(fitted["imax"].predict_proba(test).sum(axis=1) - 1).max() > 1e-3
+    for name, said in (("imax", True), ("platt", False)):
+        _, text = export.to_npz_json(fitted[name])
+        unpickled = pickle.loads(export.to_pickle(fitted[name]))
+        texts = [text, " ".join(unpickled.metadata["notes"]), model_card(export.exported(fitted[name]))]
+        assert ["need not sum to one" in each for each in texts] == [said] * 3
+        output = next(line for line in texts[-1].split("\n") if line.startswith("| output"))
+        assert ("not normalised" in output) is said
+
+
 def test_the_three_lines_of_the_card_run(everything, tmp_path):
     fitted, test = everything
     with zipfile.ZipFile(io.BytesIO(export.to_bundle(fitted["temperature"]))) as bundle:

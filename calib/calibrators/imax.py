@@ -59,7 +59,8 @@ class IMaxBinning(BinaryCalibrator):
     representatives: str = param(
         "empirical",
         choices=("empirical", "raw", *SOURCES),
-        help="What a bin says: the frequency in it, or the mean probability of the model or of another calibrator.",
+        help="What a bin says: the frequency in it (empirical), or the mean probability of the model (raw) or of the "
+        "calibrator named, which is fitted first and takes its time.",
     )
     monotone: bool = param(False, help="Keep the bins' probabilities in order; shared bins then keep every prediction.")
     scaled_model: bool = param(
@@ -85,7 +86,7 @@ class IMaxBinning(BinaryCalibrator):
                 f"A class has about {rows:.0f} calibration rows for {self.n_bins} bins of its own, too few for "
                 "frequencies. Share the bins, or take the representatives from the raw predictions."
             )
-        return found + self.source_notes_
+        return found + [note for note in self.source_notes_ if note not in found]
 
     def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
         self.source_notes_: list[str] = []

@@ -80,6 +80,11 @@ class BinaryCalibrator(Calibrator):
                 else "All calibration rows are of one class, so nothing can be learned: the probabilities are the "
                 "raw ones. Calibrate with rows of both classes."
             )
+        if ROWS_SUM_TO_ONE not in self.promises(self.n_classes_):
+            found.append(
+                "Rows are not normalised and need not sum to one: each probability speaks of its own class against "
+                "the rest."
+            )
         return found
 
     def variant(self) -> str:

@@ -128,6 +128,13 @@ def test_a_source_says_what_it_noticed(overconfident):
     assert not any("temperature" in note for note in IMaxBinning().fit(logits, perfect).notes())
 
 
+def test_rows_that_need_not_sum_to_one_are_noted_once(overconfident):
+    for options, times in (({}, 1), ({"representatives": "isotonic"}, 1), ({"normalize": True}, 0)):
+        notes = IMaxBinning(n_starts=1, **options).fit(*overconfident).notes()
+        assert sum("need not sum to one" in note for note in notes) == times
+    assert not IMaxBinning(n_starts=1).fit(*simulate(50, 2)).notes()
+
+
 def test_class_wise_bins_with_few_rows_are_noticed(overconfident):
     logits, labels = overconfident  # 100 rows a class
     few = [
