@@ -51,11 +51,16 @@ class FitSpec:
         return f"{name} ({changed})" if changed else name
 
     def fast(self, n_logits: int) -> bool:
-        """Whether the registry counts the method as fast, and a fit on so many logits does not start a GPU."""
+        """Whether the registry counts the method as fast, and a fit on so many logits does not start a GPU.
+
+        A parameter that names another method, from which bins take over what they say, fits that one too.
+        """
         if self.method not in METHODS:
             return False
         method = METHODS[self.method]
-        return method.fast and not worth_a_gpu(self.params.get("device", "auto"), method.cls.passes * n_logits)
+        named = [FitSpec(value) for value in self.params.values() if isinstance(value, str) and value in METHODS]
+        starts_gpu = worth_a_gpu(self.params.get("device", "auto"), method.cls.passes * n_logits)
+        return method.fast and not starts_gpu and all(other.fast(n_logits) for other in named)
 
     def _all_params(self) -> dict[str, Any]:
         """The parameters with the defaults of those not given; a wrong one stays, for the fit to complain about."""

@@ -58,6 +58,9 @@ def test_another_device_is_another_fit_of_the_same_name():
         (FitSpec("temperature", {"device": "gpu"}), False, True),
         (FitSpec("isotonic"), True, True),
         (FitSpec("gpcalib", {"device": "cpu"}), False, False),
+        (FitSpec("imax", {"representatives": "gpcalib"}), False, False),
+        (FitSpec("imax", {"representatives": "isotonic"}), True, True),
+        (FitSpec("imax", {"representatives": "temperature"}), True, False),
         (FitSpec("no such method"), False, False),
     ],
 )
