@@ -1,0 +1,65 @@
+"""Every one-vs-rest method with shared and with class-wise maps, side by side on the Compare page."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calib.calibrators.one_vs_rest import with_other_sharing
+from calib.registry import METHODS
+from calib.ui import fits
+from calib.ui.fits import ShownFit, title_of
+from calib.ui.session import session
+from calib.ui.wording import plural
+
+COUNTERPARTS = "compare/counterparts"
+"""Keys of the fits that were asked for here and not on the Fit page, in Streamlit's session state."""
+
+
+def sharing_toggle(everything: list[ShownFit]) -> None:
+    """Offer to fit the counterparts of all one-vs-rest fits: class-wise of shared ones, and the other way round.
+
+    Turned off again, those that were asked for here leave the pages. Of two classes there is but one map to share.
+    """
+    now = session()
+    asked: list[str] = st.session_state.setdefault(COUNTERPARTS, [])
+    ours = [key for key in asked if key in now.specs]
+    able = {fit.title: fit for fit in everything if fit.key not in ours and _counterpart(fit) is not None}
+    if now.data is None or now.data.n_classes == 2 or not able:
+        return
+    wanted = st.toggle(
+        "Shared (sCW) and class-wise (CW) maps",
+        key="compare/sharing",
+        persist_state="session",
+        help="Fits each one-vs-rest method both ways: one map for the pooled pairs of all classes, and one for each "
+        "class. Pooling is for few rows per class (I-Max, Patel et al. 2020, table 3).",
+    )
+    if not wanted and ours:
+        for key in ours:
+            fits.cancel(key)
+            fits.remove(key)
+        asked.clear()
+        st.rerun()
+    if not wanted:
+        return
+    missing = [fit for fit in able.values() if _counterpart(fit) not in {spec.title for spec in now.specs.values()}]
+    for fit in missing:
+        _submit(fit, asked)
+    if missing:
+        st.rerun()  # the menu, which follows fits, was drawn before these
+    active = sum(job.active for job in fits.jobs() if job.key in ours)
+    if active:
+        st.caption(f"{plural(active, 'counterpart')} being fitted; the menu says when the results can be shown.")
+
+
+def _counterpart(fit: ShownFit) -> str | None:
+    """Title of the same method with the other sharing; None where there is nothing to share, or it would take long."""
+    other = with_other_sharing(fit.calibrator) if METHODS[fit.method].fast else None
+    return None if other is None else title_of(other, fit.method)
+
+
+def _submit(fit: ShownFit, asked: list[str]) -> None:
+    other = with_other_sharing(fit.calibrator)
+    assert other is not None
+    before = set(session().specs)
+    fits.submit(fit.method, other.get_params())
+    asked.extend(key for key in session().specs if key not in before)
