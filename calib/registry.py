@@ -71,12 +71,15 @@ _METHODS = (
     Method("bbq", "BBQ", "bbq:BayesianBinning",
            "An average of histograms with few to many bins, weighted by their likelihood.",
            "Naeini et al., Obtaining Well Calibrated Probabilities Using Bayesian Binning, AAAI 2015"),
-    Method("bayes_iso", "Bayes-Iso", "bayes_iso:BayesIso",
-           "The average of many monotone maps, weighted by how likely each makes the labels.",
-           "Allikivi and Kull, Non-parametric Bayesian Isotonic Calibration, ECML PKDD 2019"),
     Method("imax", "I-Max", "imax:IMaxBinning",
            "Bins that keep the most information about the label, and a probability for each.",
            "Patel et al., Multi-Class Uncertainty Calibration via Mutual Information Maximization-based Binning, 2020"),
+    Method("bayes_iso", "Bayes-Iso", "bayes_iso:BayesIso",
+           "The average of many monotone maps, weighted by how likely each makes the labels.",
+           "Allikivi and Kull, Non-parametric Bayesian Isotonic Calibration, ECML PKDD 2019"),
+    Method("enir", "ENIR", "enir:NearIsotonicEnsemble",
+           "An average of nearly monotone maps, weighted by their fit and simplicity.",
+           "Naeini and Cooper, Binary Classifier Calibration Using an Ensemble of Near Isotonic Regressions, ICDM 2016"),
 )  # fmt: skip
 
 _FROM_THE_PAPERS = ("temperature", "isotonic", "gpcalib", "beta", "bbq", "bayes_iso", "imax")

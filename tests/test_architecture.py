@@ -25,7 +25,7 @@ LAYERS = (
     ("data", "imax"),
     ("metrics", "geometry"),
     ("reliability", "evaluation", "over_under", "verifiability"),
-    ("gp", "bayes_iso"),
+    ("gp", "bayes_iso", "near_isotonic"),
     ("calibrators",),
     ("registry",),
     ("runtime", "verdict", "latent", "maps"),

@@ -41,7 +41,12 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "beta": BINARY,
     "histogram": [*BINARY, {"n_bins": 4, "binning": "equal_mass"}],
     "bbq": BINARY,
-    "bayes_iso": [{"n_maps": 300}, {"n_maps": 300, "bounds": "paper", "share_classes": False, "platt_correction": True}],
+    "bayes_iso": [
+        {"n_maps": 300},
+        {"n_maps": 300, "scheme": "knots"},
+        {"n_maps": 300, "scheme": "blocks", "bounds": "paper", "share_classes": False, "platt_correction": True},
+    ],
+    "enir": BINARY,
     "imax": [
         {},
         {"share_classes": False},

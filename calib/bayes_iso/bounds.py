@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib.bayes_iso.groups import Groups
+from calib.bayes_iso.groups import Groups, isotonic_fit
 from calib.numerics import Floats, Ints
 
 Bounds = tuple[Floats, Floats]
@@ -44,14 +44,6 @@ def pav_bounds(groups: Groups) -> Bounds:
     lower = np.minimum(_mean_label(groups, np.maximum(starts[1:] - size, 0), starts[1:]), fit[1:])
     slack = 1 / np.sqrt(n)
     return _monotone(np.append(0.0, lower - slack), np.append(upper + slack, 1.0))
-
-
-def isotonic_fit(groups: Groups) -> Floats:
-    """Isotonic regression of the labels, shape (m,)."""
-    from scipy.optimize import isotonic_regression
-
-    counts = groups.counts
-    return isotonic_regression(groups.positives / counts, weights=counts).x
 
 
 BOUNDS = {"paper": paper_bounds, "pav": pav_bounds}

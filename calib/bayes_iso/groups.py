@@ -8,6 +8,9 @@ import numpy as np
 
 from calib.numerics import Floats, Ints
 
+IMPOSSIBLE = 100.0
+"""Nats of likelihood that no labels lose to a monotone map by chance."""
+
 
 @dataclass(frozen=True, eq=False)
 class Groups:
@@ -64,3 +67,44 @@ def pool(groups: Groups, cuts: Ints) -> Groups:
     total = np.add.reduceat(counts, starts)
     scores = np.add.reduceat(groups.log_odds * counts, starts) / total
     return Groups(scores, total, np.add.reduceat(groups.positives, starts))
+
+
+def even_cuts(groups: Groups, n_parts: int) -> Ints:
+    """Where to cut the groups into parts that hold like shares of the positives and of the negatives.
+
+    By ranks alone, all that matters about a rare class would fall into one part.
+
+    Returns
+    -------
+    Strictly increasing positions in 1..m-1, at most ``n_parts - 1``.
+    """
+    if len(groups) <= n_parts:
+        return np.arange(1, len(groups))
+    mass = np.cumsum(groups.positives / groups.positives.sum() + groups.negatives / groups.negatives.sum())
+    cuts = np.unique(np.searchsorted(mass, mass[-1] * np.arange(1, n_parts) / n_parts) + 1)
+    return cuts[cuts < len(groups)]
+
+
+def isotonic_fit(groups: Groups) -> Floats:
+    """Isotonic regression of the labels, shape (m,)."""
+    from scipy.optimize import isotonic_regression
+
+    return isotonic_regression(groups.positives / groups.counts, weights=groups.counts).x
+
+
+def merge_violators(groups: Groups) -> Groups:
+    """Groups that an isotonic fit pools become one where their labels rule out any monotone map.
+
+    That is where their likelihood falls by more than :data:`IMPOSSIBLE` nats from their own frequencies to the pooled
+    one; otherwise a map is left to find its way between them.
+    """
+    from scipy.special import rel_entr
+
+    fit = isotonic_fit(groups)
+    starts = np.flatnonzero(np.concatenate([[True], fit[1:] != fit[:-1]]))
+    counts, positives, negatives = groups.counts, groups.positives, groups.negatives
+    lost = rel_entr(positives, counts * fit) + rel_entr(negatives, counts * (1 - fit))
+    torn = np.add.reduceat(lost, starts) > IMPOSSIBLE
+    merged = np.repeat(torn, np.diff(starts, append=len(groups)))
+    merged[starts] = False
+    return pool(groups, np.flatnonzero(~merged)[1:])

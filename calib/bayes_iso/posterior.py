@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,8 +15,8 @@ BAND = (0.05, 0.95)
 """Posterior shares below the lower and the upper edge of the band."""
 
 _BLOCK = 150_000  # values of maps that are sampled at once: they stay in the processor's cache
-_NEGLIGIBLE = 40.0  # nats below the best map, from where on a map changes no digit of the average
-_LARGEST = 1 - 2.0**-53
+_NEGLIGIBLE = 25.0  # nats below the best map, where a map has 1e-11 of its weight
+_SMALLEST = np.finfo(float).tiny  # where a value has been rounded to 0 or 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,30 +70,26 @@ class Posterior:
 
 def log_likelihood(maps: Floats, groups: Groups) -> Floats:
     """Logarithm of the chance of all labels under each map, shape (k,); equation 3 of the paper."""
-    maps = np.minimum(maps, _LARGEST)
-    hits, misses = np.flatnonzero(groups.positives), np.flatnonzero(groups.negatives)
-    return np.log(maps[:, hits]) @ groups.positives[hits] + np.log1p(-maps[:, misses]) @ groups.negatives[misses]
+    positives, negatives = groups.positives, groups.negatives
+    # Most groups hold one outcome, whose chance is |value - 0| or |value - 1|.
+    chance = np.abs(maps - (positives == 0))
+    np.maximum(chance, _SMALLEST, out=chance)
+    score = np.log(chance, out=chance) @ np.where(positives == 0, negatives, positives)
+    mixed = np.flatnonzero((positives > 0) & (negatives > 0))
+    return score + np.log(np.maximum(1 - maps[:, mixed], _SMALLEST)) @ negatives[mixed]
 
 
-def sample_posterior(
-    groups: Groups,
-    bounds: Bounds,
-    n_maps: int,
-    rng: np.random.Generator,
-    progress: Callable[[int, int], None] = lambda done, total: None,
-) -> Posterior:
+def sample_posterior(groups: Groups, bounds: Bounds, n_maps: int, rng: np.random.Generator) -> Posterior:
     """Maps drawn from the prior within the bounds, weighted by likelihood (algorithm 1 of the paper)."""
     step = max(1, _BLOCK // len(groups))
-    kept, scores, best = [], [], -np.inf
+    kept, best = [], -np.inf
     for done in range(0, n_maps, step):
         maps = sample_maps(min(step, n_maps - done), bounds, rng)
         score = log_likelihood(maps, groups)
         best = max(best, float(score.max()))
         near = score > best - _NEGLIGIBLE
-        kept.append(maps[near])
-        scores.append(score[near])
-        progress(done + len(maps), n_maps)
-    score = np.concatenate(scores)
-    near = score > best - _NEGLIGIBLE
-    weights = np.exp(score[near] - best)
-    return Posterior(np.concatenate(kept)[near], weights / weights.sum(), n_maps)
+        kept.append((maps[near], score[near]))
+    # What looked likely before the best map was found may not be.
+    kept = [(maps[score > best - _NEGLIGIBLE], score[score > best - _NEGLIGIBLE]) for maps, score in kept]
+    weights = np.exp(np.concatenate([score for _, score in kept]) - best)
+    return Posterior(np.concatenate([maps for maps, _ in kept]), weights / weights.sum(), n_maps)

@@ -1,0 +1,84 @@
+"""ENIR against its definition, model by model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+import calib
+from calib.base import KEEPS_ACCURACY, KEEPS_RANKING
+from calib.calibrators.enir import NearIsotonicEnsemble
+from calib.near_isotonic import near_isotonic_path
+
+
+def binary(n: int = 120, seed: int = 0, digits: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    log_odds = np.round(2 * generator.normal(size=n), digits)  # with ties
+    return log_odds, (generator.random(n) < expit(0.6 * log_odds - 0.4)).astype(int)
+
+
+def as_logits(log_odds: np.ndarray) -> np.ndarray:
+    return np.stack([np.zeros_like(log_odds), log_odds], axis=1)
+
+
+def fitted_map(log_odds: np.ndarray, labels: np.ndarray, test: np.ndarray, **params: bool) -> np.ndarray:
+    return NearIsotonicEnsemble(**params).fit(as_logits(log_odds), labels).predict_proba(as_logits(test))[:, 1]
+
+
+def naive_enir(scores: np.ndarray, labels: np.ndarray, test: np.ndarray, targets: tuple[float, float] = (0.0, 1.0)):
+    """Naeini and Cooper 2016 with every model of the path but the first, which only repeats the labels."""
+    values, soft = np.unique(scores), np.where(labels == 1, targets[1], targets[0])
+    counts = np.array([(scores == v).sum() for v in values])
+    path = near_isotonic_path(np.array([soft[scores == v].mean() for v in values]), counts.astype(float))
+    criteria, models = [], []
+    for penalty in path.penalties[1:] if len(path.penalties) > 1 else path.penalties:
+        model = np.clip(path.solution(penalty), 1 / (len(scores) + 2), 1 - 1 / (len(scores) + 2))
+        at = dict(zip(values, model, strict=True))
+        likelihood = sum(t * np.log(at[s]) + (1 - t) * np.log(1 - at[s]) for s, t in zip(scores, soft, strict=True))
+        blocks = 1 + np.count_nonzero(np.diff(path.solution(penalty)))
+        criteria.append(blocks * np.log(2 * np.pi * len(scores)) - 2 * likelihood)
+        models.append(model)
+    weights = np.exp(-(np.array(criteria) - min(criteria)) / 2)
+    return np.interp(test, values, weights @ np.array(models) / weights.sum())
+
+
+@pytest.mark.parametrize("digits", [0, 1, 9], ids=["many ties", "ties", "no ties"])
+@pytest.mark.parametrize("n", [12, 100, 400])
+def test_it_is_the_average_over_all_models_of_the_path(n, digits):
+    log_odds, labels = binary(n, seed=n, digits=digits)
+    test = np.concatenate([log_odds, np.linspace(-9, 9, 301)])
+    np.testing.assert_allclose(fitted_map(log_odds, labels, test), naive_enir(log_odds, labels, test), atol=1e-9)
+
+
+def test_platts_correction_softens_the_targets():
+    log_odds, labels = binary()
+    positives = labels.sum()
+    targets = (1 / (len(labels) - positives + 2), 1 - 1 / (positives + 2))
+    probs = fitted_map(log_odds, labels, log_odds, platt_correction=True)
+    np.testing.assert_allclose(probs, naive_enir(log_odds, labels, log_odds, targets), atol=1e-9)
+    assert np.abs(probs - fitted_map(log_odds, labels, log_odds)).max() > 1e-3
+
+
+def test_a_true_fall_is_kept_where_isotonic_calibration_is_flat():
+    log_odds = np.linspace(-3, 3, 3000)
+    truth = np.select([log_odds < -1, log_odds < 1], [0.2, 0.8], 0.4)
+    labels = (np.random.default_rng(0).random(3000) < truth).astype(int)
+    probs = fitted_map(log_odds, labels, log_odds)
+    isotonic = calib.calibrator("isotonic").fit(as_logits(log_odds), labels).predict_proba(as_logits(log_odds))[:, 1]
+    assert np.abs(probs - truth).mean() < 0.05 < 0.1 < np.abs(isotonic - truth).mean()
+    assert not NearIsotonicEnsemble().promises(4) & {KEEPS_ACCURACY, KEEPS_RANKING}
+
+
+def test_labels_in_perfect_order_have_one_model_and_stay_off_the_ends():
+    log_odds = np.linspace(-5, 5, 100)
+    fitted = NearIsotonicEnsemble().fit(as_logits(log_odds), (log_odds > 0).astype(int))
+    assert fitted.maps_[0]["n_models"] == 1
+    probs = fitted.predict_proba(as_logits(log_odds))[:, 1]
+    assert (probs.min(), probs.max()) == pytest.approx((1 / 102, 101 / 102))
+
+
+def test_a_hundred_thousand_pairs():
+    log_odds, labels = binary(100_000, digits=9)
+    probs = fitted_map(log_odds, labels, log_odds)
+    assert np.abs(probs - expit(0.6 * log_odds - 0.4)).mean() < 0.01
