@@ -24,10 +24,10 @@ class CalibrationMap:
     ranks : (n_points,) share of the calibration pairs below each and half of those at it, as :func:`ranks_of`.
     mean : (n_points,) the posterior mean, which is the map that predicts.
     low, high : (n_points,) the posterior's 5 % and 95 % points.
-    lower_bound, upper_bound : (n_points,) between which maps were sampled; 0 and 1 where the scheme needs none.
+    lower_bound, upper_bound : (n_points,) the bounds of section 4.3; only plain sampling stays between them.
     samples : (n_samples, n_points) a few maps as likely as the posterior has them.
-    n_maps : how many maps were sampled.
-    effective_maps : how many equally weighted ones they are worth, between 1 and ``n_maps``.
+    n_maps : how many maps were sampled, of blocks in each.
+    effective_maps : how many equally weighted ones they are worth, between 1 and ``n_maps``; of blocks, the least.
     dominated : whether one map outweighs all others together, the paper's sign of a map not to be trusted.
     scheme : how the maps were sampled: "plain", "blocks" or "knots".
     """
