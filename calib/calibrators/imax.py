@@ -29,6 +29,7 @@ SOURCES = {
     "isotonic": "isotonic:IsotonicCalibration",
     "bbq": "bbq:BayesianBinning",
     "bayes_iso": "bayes_iso:BayesIso",
+    "enir": "enir:NearIsotonicEnsemble",
     "gpcalib": "gpcalib:GPCalib",
 }
 
