@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.ui import fits
-from calib.ui.compare_sharing import sharing_toggle
+from calib.ui.compare_sharing import sharing_toggle, sharing_words
 from calib.ui.compare_view import costs, dots, score_table, table_of, verdict_of
 from calib.ui.shell import need_data, need_fit, page
 
@@ -21,6 +21,7 @@ def body() -> None:
     else:
         st.markdown(verdict_of(table))
     sharing_toggle(everything)
+    sharing_words(everything)
     score_table(table, everything)
     dots(table, everything)
     costs(everything)

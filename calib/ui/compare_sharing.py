@@ -5,11 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.calibrators.one_vs_rest import with_other_sharing
+from calib.evaluation import paired_differences
+from calib.metrics.intervals import Interval
 from calib.registry import METHODS
 from calib.ui import fits
 from calib.ui.fits import ShownFit, title_of
-from calib.ui.session import session
-from calib.ui.wording import plural
+from calib.ui.session import keep, session
+from calib.ui.wording import mean_nll, number, percent, plural
 
 COUNTERPARTS = "compare/counterparts"
 """Keys of the fits that were asked for here and not on the Fit page, in Streamlit's session state."""
@@ -24,7 +26,10 @@ def sharing_toggle(everything: list[ShownFit]) -> None:
     asked: list[str] = st.session_state.setdefault(COUNTERPARTS, [])
     ours = [key for key in asked if key in now.specs]
     able = {fit.title: fit for fit in everything if fit.key not in ours and _counterpart(fit) is not None}
-    if now.data is None or now.data.n_classes == 2 or not able:
+    if now.data is None or not able:
+        return
+    if now.data.n_classes == 2:
+        st.caption("Shared and class-wise maps are the same here: two classes need one map alone.")
         return
     wanted = st.toggle(
         "Shared (sCW) and class-wise (CW) maps",
@@ -49,6 +54,39 @@ def sharing_toggle(everything: list[ShownFit]) -> None:
     active = sum(job.active for job in fits.jobs() if job.key in ours)
     if active:
         st.caption(f"{plural(active, 'counterpart')} being fitted; the menu says when the results can be shown.")
+
+
+def sharing_words(everything: list[ShownFit]) -> None:
+    """What sharing does to accuracy and NLL, one line for each method that is there both ways."""
+    by_title = {fit.title: fit for fit in everything}
+    lines = []
+    for fit in everything:
+        apart = by_title.get(_counterpart(fit) or "")
+        if apart is not None and fit.calibrator.get_params()["share_classes"]:
+            lines.append(f"- **{fit.title}** against {apart.title}: {_difference(fit, apart)}.")
+    if lines:
+        st.markdown("\n".join(lines))
+
+
+def _difference(fit: ShownFit, other: ShownFit) -> str:
+    """Differences of accuracy and NLL in words, and whether chance explains them; paired over the test rows."""
+    found = keep(("sharing", fit.key, other.key), lambda: paired_differences(fit.evaluation, other.evaluation))
+    accuracy, nll = found["accuracy"], found["NLL"]
+    right, right_other = (float(each.evaluation.correct.mean()) for each in (fit, other))
+    loss, loss_other = (mean_nll(each.evaluation) for each in (fit, other))
+    return (
+        f"accuracy {_amount(accuracy, f'{100 * abs(accuracy.value):.1f} points')} "
+        f"({percent(right)} against {percent(right_other)}), "
+        f"NLL {_amount(nll, number(abs(nll.value)))} "
+        f"({number(loss)} against {number(loss_other)})"
+    )
+
+
+def _amount(difference: Interval, amount: str) -> str:
+    if difference.value == 0:
+        return "the same"
+    chance = ", which chance could explain" if difference.low <= 0 <= difference.high else ""
+    return f"{amount} {'higher' if difference.value > 0 else 'lower'}{chance}"
 
 
 def _counterpart(fit: ShownFit) -> str | None:

@@ -9,7 +9,9 @@ from streamlit.testing.v1 import AppTest
 
 from calib.data.predictions import Predictions
 from calib.jobs import FitQueue, FitSpec
+from calib.registry import calibrator
 from calib.ui.session import Session
+from calib.ui.wording import number
 from tests.conftest import simulate
 from tests.pages.conftest import open_page
 
@@ -30,6 +32,18 @@ def wait(queue: FitQueue, session: Session) -> None:
     while any(job.active for job in queue.snapshot(session.specs)) and time.monotonic() < until:
         time.sleep(0.05)
     assert {job.state for job in queue.snapshot(session.specs)} == {"done"}
+
+
+def scores_of(session: Session, method: str) -> list[tuple[float, float]]:
+    """Accuracy and NLL on the test rows of shared and of class-wise maps, fitted anew."""
+    found = []
+    for share in (True, False):
+        made = calibrator(method.lower(), share_classes=share)
+        made.fit(session.calibration.logits, session.calibration.labels)
+        probs = made.predict_proba(session.test.logits)
+        of_label = probs[np.arange(len(probs)), session.test.labels]
+        found.append((np.mean(probs.argmax(axis=1) == session.test.labels), -np.log(of_label).mean()))
+    return found
 
 
 def methods(app: AppTest) -> list[str]:
@@ -54,6 +68,17 @@ def test_counterparts_come_and_go(queue: FitQueue, with_sample: Session) -> None
     app.run()
     assert methods(app)[1:] == ["Temperature", "Beta (CW)", "Beta (sCW)", "Platt (sCW)", "Platt (CW)"]
     assert len(session.specs) == 5
+    (said,) = [text.value for text in app.markdown if "against" in text.value and text.value.startswith("- ")]
+    lines = said.split("\n")
+    scores = {name: scores_of(session, name) for name in ("Platt", "Beta")}
+    for line, (name, ((right, loss), (right_apart, loss_apart))) in zip(lines[::-1], scores.items(), strict=True):
+        assert line.startswith(f"- **{name} (sCW)** against {name} (CW): accuracy ")
+        points = 100 * (right - right_apart)
+        assert f"{abs(points):.1f} points {'higher' if points > 0 else 'lower'}" in line or points == 0
+        assert f"({100 * right:.1f} % against {100 * right_apart:.1f} %)" in line
+        nll = line[line.index("NLL ") :]
+        assert ("higher" if loss > loss_apart else "lower") in nll
+        assert f"({number(loss)} against {number(loss_apart)})" in nll
     app.toggle(key="compare/sharing").set_value(False).run()
     assert not app.exception
     assert list(session.specs) == asked
@@ -69,4 +94,6 @@ def test_two_classes_share_one_map(queue: FitQueue) -> None:
     logits, labels = simulate(n=300, n_classes=2)
     session = Session.opened(Predictions(logits, labels, ("no", "yes"), sha256="two classes, made for this test"))
     fitted(queue, session, FitSpec("platt", {}, data_key=session.split_key))
-    assert np.all([toggle.key != "compare/sharing" for toggle in open_page(PAGE, session).toggle])
+    app = open_page(PAGE, session)
+    assert np.all([toggle.key != "compare/sharing" for toggle in app.toggle])
+    assert any("two classes need one map alone" in caption.value for caption in app.caption)
