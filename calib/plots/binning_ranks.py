@@ -12,13 +12,12 @@ from calib.imax.ranks import RankHistogram
 from calib.plots.binning import LOG_ODDS_TITLE
 from calib.plots.binning_rails import LABEL_COLORS, Rail, draw_rails, grouped, span_of
 from calib.plots.data import carry
-from calib.plots.style import COLORS, FRAME, fade, plain, quiet
+from calib.plots.style import FRAME, fade, plain, quiet
 
 _ROW = 62
 _RAIL = 26
 _GAP = 10
 _CELLS = 120
-_RANK_COLORS = (COLORS[1], COLORS[6], COLORS[11], COLORS[4], COLORS[0])
 _TALL = 0.82
 
 
@@ -36,7 +35,7 @@ def ranks_over_bins(ranks: RankHistogram, density: LogOddsDensity, rails: Sequen
     span = span_of(density, [bins.edges for _, bins, _ in rails])
     cells = np.linspace(*span, _CELLS + 1)
     rows = [("label", density.count_label, LABEL_COLORS[1])]
-    rows += [(name, count, color) for name, count, color in zip(ranks.titles, ranks.count, _RANK_COLORS, strict=False)]
+    rows += [(name, count, LABEL_COLORS[0]) for name, count in zip(ranks.titles, ranks.count, strict=True)]
     fig = go.Figure()
     middles = (cells[1:] + cells[:-1]) / 2
     for row, (name, count, color) in enumerate(rows):

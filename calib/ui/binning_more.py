@@ -18,7 +18,7 @@ from calib.numerics import Floats, logsumexp, one_vs_rest_log_odds
 from calib.plots.binning import densities
 from calib.plots.binning_information import information_plane_chart
 from calib.plots.binning_iterations import START_NAMES, edge_paths, gain, shown_steps
-from calib.plots.binning_rails import span_of
+from calib.plots.binning_rails import short, span_of
 from calib.plots.binning_sharing import sharing_chart
 from calib.plots.binning_verifiability import error_by_bins_chart, error_by_rows_chart
 from calib.ui import binning_words, figures
@@ -30,6 +30,8 @@ from calib.verifiability import error_by_bins, error_by_rows
 
 INSIDE = 480
 """Two figures fill what an expander has of that."""
+N_RESAMPLES, FEW_RESAMPLES = 50, 20
+"""Samples of each size; fewer where every one has bins to be optimised."""
 BINNING_NAMES = {"equal_width": "equal size", "equal_mass": "equal mass", "kmeans": "k-means", "imax": "I-Max"}
 
 
@@ -133,12 +135,12 @@ def _side_by_side(data: Predictions, choice: BinningChoice) -> None:
     span = span_of(pooled)
     name = str(data.class_names[k])
     st.caption(
-        f"{name} is the label of {plural(int(frequency[k]), 'calibration row')} of {len(data):,}; pooled, every row "
-        "has a pair with y = 1. Choose another class above."
+        f"{binning_words.quoted(name)} is the label of {plural(int(frequency[k]), 'calibration row')} of "
+        f"{len(data):,}; pooled, every row has a pair with y = 1. Choose another class above."
     )
     with st.container(horizontal=True, gap="medium"):
         for key, density, title in (
-            ("alone", alone, f"{name if len(name) < 24 else name[:23] + '…'} alone (CW)"),
+            ("alone", alone, f"{short(name)} alone (CW)"),
             ("pooled", pooled, "all classes pooled (sCW)"),
         ):
             with st.container(width=INSIDE):
@@ -201,9 +203,10 @@ def verifiability(shown: list[ShownFit]) -> None:
         styles = {fit.title: fit.style for fit in shown}
         keys = (binning, *(fit.key for fit in shown))
         scheme = binning or "equal_width"
+        resamples = FEW_RESAMPLES if scheme == "imax" else N_RESAMPLES
         with st.spinner("Measuring the error in many ways…"):
             bins = keep(("error by bins", *keys), partial(error_by_bins, pairs, binning=scheme))
-            rows = keep(("error by rows", *keys), partial(error_by_rows, pairs, binning=scheme))
+            rows = keep(("error by rows", *keys), partial(error_by_rows, pairs, binning=scheme, n_resamples=resamples))
         st.markdown(binning_words.steadiness(bins))
         with st.container(horizontal=True, gap="medium"):
             with st.container(width=INSIDE):

@@ -83,7 +83,7 @@ def controls(data: Predictions) -> BinningChoice:
         target = POOLED
         if data.n_classes > 2:
             target = st.selectbox(
-                "Pairs of", [POOLED, *range(data.n_classes)], format_func=title, key="binning/target",
+                "Pairs of", [POOLED, *range(data.n_classes)], format_func=title, key=f"binning/target/{data.n_classes}",
                 persist_state="session", width=340,
             )  # fmt: skip
         n_bins = st.number_input(

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 
 from calib.imax.bins import BinnedPairs
 from calib.imax.picture import BinningPicture
 from calib.numerics import Floats, sigmoid
-from calib.plots.binning_rails import SCHEME_NAMES
+from calib.plots.binning_rails import SCHEME_NAMES, short
 from calib.ui.wording import listed, number, percent, plural
 from calib.verifiability import ErrorByBins
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>$#~:|])")
 
 USUAL_BINS = 15
 """Fewer say too little to be compared with."""
@@ -52,13 +56,18 @@ def whose(picture: BinningPicture, class_name: str | None) -> str:
     """Whose pairs are shown, in one line."""
     positives = int(picture.density.count_label.sum())
     if class_name is not None:
-        of = f"of {class_name} against {'the other class' if picture.n_classes == 2 else 'the rest'}"
+        of = f"of {quoted(class_name)} against {'the other class' if picture.n_classes == 2 else 'the rest'}"
     else:
         of = f"of all {picture.n_classes:,} classes, each against the rest"
     return (
         f"{plural(picture.n_pairs, 'pair')} {of}, from {plural(picture.n_rows, 'calibration row')}; {positives:,} "
         f"({percent(positives / picture.n_pairs, 2)}) have y = 1, which means that the class is the label."
     )
+
+
+def quoted(name: str) -> str:
+    """A class's name in a sentence: in quotes, shortened, and safe in Markdown."""
+    return "“" + _SPECIAL.sub(r"\\\1", short(name, 40)) + "”"
 
 
 def bound_note(picture: BinningPicture) -> str:

@@ -103,10 +103,10 @@ def test_number_of_bins_start_and_step_can_be_chosen(with_sample: Session) -> No
 
 def test_one_class_is_shown_without_ranks(with_sample: Session) -> None:
     app = open_page(PAGE, with_sample)
-    app.selectbox(key="binning/target").set_value(3).run()
+    app.selectbox(key="binning/target/10").set_value(3).run()
     assert clean(app)
     assert charts(app) == FIGURES - 1
-    assert f"of {calibration(with_sample).class_names[3]} against the rest" in said(app)
+    assert f"of “{calibration(with_sample).class_names[3]}” against the rest" in said(app)
     open_sections(app)
     assert clean(app)
 
@@ -123,7 +123,7 @@ def test_a_fitted_binning_is_shown_with_its_own_bins(queue: FitQueue, with_sampl
     names = next(group for group in app.button_group if str(group.key).startswith("binning/table")).options
     assert len(names) == 4
     assert any("n_bins=6" in str(name) for name in names)
-    app.selectbox(key="binning/target").set_value(2).run()
+    app.selectbox(key="binning/target/10").set_value(2).run()
     names = next(group for group in app.button_group if str(group.key).startswith("binning/table")).options
     assert len(names) == 5
     assert clean(open_sections(app))
@@ -151,7 +151,7 @@ def test_two_classes_have_one_map() -> None:
     app = open_page(PAGE, opened(*simulate(n=300, n_classes=2), ("no", "yes")))
     assert clean(app)
     assert not app.selectbox
-    assert "300 pairs of yes against the other class" in said(app)
+    assert "300 pairs of “yes” against the other class" in said(app)
     open_sections(app)
     assert clean(app)
 
@@ -159,11 +159,11 @@ def test_two_classes_have_one_map() -> None:
 def test_a_class_without_rows_leaves_the_choice() -> None:
     logits, labels = simulate(n=300, n_classes=4)
     app = open_page(PAGE, opened(logits, np.where(labels == 2, 1, labels)))
-    app.selectbox(key="binning/target").set_value(2).run()
+    app.selectbox(key="binning/target/4").set_value(2).run()
     assert clean(app)
     assert charts(app) == 0
     assert "choose another class" in app.warning[0].value
-    app.selectbox(key="binning/target").set_value(0).run()
+    app.selectbox(key="binning/target/4").set_value(0).run()
     assert charts(app) == FIGURES - 1
 
 
@@ -184,3 +184,12 @@ def test_label_log_odds_are_those_of_all_pairs() -> None:
     data = load_sample("simulated-100")
     every = one_vs_rest_log_odds(data.logits.astype(float))
     np.testing.assert_allclose(label_log_odds(data), every[np.arange(len(data)), data.labels], atol=1e-9)
+
+
+def test_names_of_classes_are_no_markdown() -> None:
+    logits, labels = simulate(n=300, n_classes=2)
+    name = "$a_b$ [x](y) **bold** " + 50 * "long"
+    app = open_page(PAGE, opened(logits, labels, ("no", name)))
+    assert clean(app)
+    assert r"“\$a\_b\$ \[x\](y) \*\*bold" in said(app)
+    assert 12 * "long" not in said(app)
