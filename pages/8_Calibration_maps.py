@@ -6,7 +6,7 @@ import streamlit as st
 
 from calib.ui import fits, maps_words
 from calib.ui.maps_fits import ClassMaps, has_map, map_names
-from calib.ui.maps_view import controls, correction, ends, overlay
+from calib.ui.maps_view import choose, controls, correction, ends, overlay
 from calib.ui.session import session
 from calib.ui.shell import need_data, need_fit, page
 
@@ -19,9 +19,8 @@ def body() -> None:
     assert calibration is not None
     words = st.container()
     everything = fits.shown()
-    with_map = [fit for fit in everything if has_map(fit)]
     choice = controls(calibration)
-    chosen = fits.choose(with_map, "maps/methods", "Maps")
+    chosen = choose(everything)
     maps = ClassMaps(choice.target)
     name, seen, names = str(calibration.class_names[choice.target]), maps.frequencies(), map_names(chosen)
     fitted = [(names[fit.key], maps.judged(fit)) for fit in chosen if fit.key != fits.RAW]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from calib.maps import CalibrationMap
 
 N_CELLS = 60
-TRUTH_COLOR = "rgba(128,132,150,.45)"
+TRUTH_COLOR = "rgba(128,132,150,.5)"
 _MAPS = (0.26, 1.0)
 _DENSITY = (0.0, 0.17)
 
@@ -91,7 +91,7 @@ def calibration_maps(
     x = picture.axis.place(picture.log_odds)
     if picture.truth is not None:
         ends.append(_draw_line(fig, picture, "truth", picture.truth, x, scale, limits,
-                               {"color": TRUTH_COLOR, "width": 7}, NEUTRAL))  # fmt: skip
+                               {"color": TRUTH_COLOR, "width": 8}, NEUTRAL))  # fmt: skip
     for line in lines:
         look = {"color": line.style.color, "dash": line.style.dash, "width": 2}
         ends.append(_draw_line(fig, picture, line.name, line.probs, x, scale, limits, look, line.style.color))

@@ -9,7 +9,7 @@ import numpy as np
 
 from calib.numerics import Floats, sigmoid
 from calib.plots.scales import Scale, on_scale
-from calib.plots.style import Limits
+from calib.plots.style import Limits, three_digits
 
 Place = Literal["rank", "log_odds", "probability"]
 
@@ -21,6 +21,7 @@ TITLES: dict[Place, str] = {
 _LOWS = (0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 1e-4, 3e-5, 1e-5)
 _TICKS = (1e-5, 1e-4, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
 _MOST = 1000
+_NEAR = 0.0001
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +83,15 @@ def score_axis(kind: Place, pairs: Floats) -> ScoreAxis:
     return ScoreAxis(kind, scores[kept], ranks[kept], (low - 0.5, high + 0.5) if high - low < 1e-9 else (low, high))
 
 
+def probability_text(prob: float) -> str:
+    """A probability in three significant digits, near 1 as what is missing to it: 0.0132, 1 − 0.00027, < 0.0001."""
+    if 0 < prob < _NEAR:
+        return f"< {_NEAR:g}"
+    if 0 < 1 - prob < _NEAR:
+        return f"> 1 − {_NEAR:g}"
+    return f"1 − {1 - prob:.2g}" if 0 < 1 - prob < 0.001 else three_digits(prob)
+
+
 def logit_limits(probs: Floats) -> Limits:
     """Symmetric ends of a logit-scaled axis that hold most of the probabilities but no exact 0 or 1."""
     inside = probs[(probs > 0) & (probs < 1)]
@@ -91,7 +101,7 @@ def logit_limits(probs: Floats) -> Limits:
 
 
 def probability_ticks(scale: Scale, limits: Limits) -> dict[str, Any]:
-    """Range and ticks of an axis of probabilities from 0 to 1, or logit-scaled between limits."""
+    """Range and ticks of an axis of probabilities between limits."""
     low, high = (float(end) for end in on_scale(np.array(limits), scale, limits))
     pad = 0.02 * (high - low)
     if scale == "linear":

@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 
 from calib.plots.data import carry
 from calib.plots.labelled_rows import DROP, RowLabel, frame_labelled_rows, line_through_rows
+from calib.plots.maps_axes import probability_text
 from calib.plots.style import NEUTRAL, Style, fade, plain, three_digits
 
 if TYPE_CHECKING:
@@ -56,11 +57,11 @@ def end_rows(rows: Sequence[EndRow], share: Interval, n_rows: int, title: str = 
             **carry(value=[row.mean]),
             hovertemplate=f"{plain(row.name)} says %{{customdata[0]:.3r}} on average<br>{row.verdict}<extra></extra>",
         )  # fmt: skip
-    labels = [RowLabel(row.name, f"{three_digits(row.mean)}, {row.verdict}", row.style.color) for row in rows]
+    labels = [RowLabel(row.name, f"{probability_text(row.mean)}, {row.verdict}", row.style.color) for row in rows]
     said = "; ".join(f"{label.name} {label.note}" for label in labels)
     frame_labelled_rows(fig, labels, title=title, alt=(
         f"{title}: {three_digits(share.value)} of {n_rows:,} rows ({three_digits(share.low)} to"
-        f" {three_digits(share.high)}). {said}."
+        f" {three_digits(share.high)}) are of the class. {said}."
     ))  # fmt: skip
     values = np.array([share.low, share.high, *(row.mean for row in rows)])
     pad = 0.06 * max(float(np.ptp(values)), 1e-6)

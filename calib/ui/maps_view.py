@@ -18,7 +18,7 @@ from calib.plots.scales import Scale
 from calib.registry import METHODS
 from calib.ui import figures, fits, maps_words
 from calib.ui.fits import ShownFit
-from calib.ui.maps_fits import END, ClassMaps, map_names
+from calib.ui.maps_fits import END, ClassMaps, has_map, map_names
 from calib.ui.session import keep
 from calib.ui.wording import plural
 
@@ -28,7 +28,7 @@ PARTS = {BAND: "90 % band", BOUNDS: "Bounds", SAMPLES: "Sampled maps"}
 HALF = 495
 """Two figures and the menu fill a window of 1500 pixels."""
 CORRECTABLE = ("platt", "isotonic", "enir", "beta")
-RARE = 0.1
+RARE = 0.2
 """A class rarer than this, or as frequent, has nothing to see on ranks."""
 
 HOW_TO_READ = (
@@ -83,6 +83,14 @@ def controls(calibration: Predictions) -> MapChoice:
             key=f"maps/scale/{usual_scale}", persist_state="session",
         )  # fmt: skip
     return MapChoice(int(target), place or begin, scale or usual_scale)
+
+
+def choose(everything: list[ShownFit]) -> list[ShownFit]:
+    """Which maps to show; to begin with not those that have a twin without Platt's correction, shown below."""
+    with_map = [fit for fit in everything if has_map(fit)]
+    twins = {corrected.key for _, corrected in corrected_pairs(with_map)}
+    offered = sorted(with_map, key=lambda fit: fit.key in twins)
+    return fits.choose(offered, "maps/methods", "Maps", most=len(offered) - len(twins))
 
 
 def overlay(chosen: list[ShownFit], maps: ClassMaps, choice: MapChoice, calibration: Predictions) -> None:

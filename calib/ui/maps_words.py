@@ -7,10 +7,15 @@ import numpy as np
 from calib.evaluation.class_frequencies import ClassFrequencies, most_by_chance
 from calib.maps import CalibrationMap
 from calib.numerics import Floats, sigmoid
+from calib.plots.maps_axes import probability_text
 from calib.ui.fits import ShownFit
 from calib.ui.maps_fits import Judged
-from calib.ui.wording import listed, number, percent, plural
+from calib.ui.wording import listed, percent, plural
 
+MOST_NAMED = 4
+"""Names in a sentence before they are counted instead."""
+WITHIN = "in the band"
+UNKNOWN = "cannot be told from calibrated at either end"
 Named = list[tuple[str, Judged]]
 """Methods by the names their lines have; the raw model, where it is shown, is the first."""
 
@@ -23,15 +28,15 @@ def finding(raw: Judged, others: Named, seen: ClassFrequencies, class_name: str)
         where = int(np.argmax(np.maximum(seen.low - raw.means, raw.means - seen.high)))
         first = (
             f"**The raw model's probability of {class_name} is off in {off} of {n_bins} bins of test rows**, most where"
-            f" it says {number(float(raw.means[where]))}: there {number(float(seen.frequency[where]))} of"
-            f" {plural(int(seen.count[where]), 'row')} are {class_name} (95 %: {number(float(seen.low[where]))} to"
-            f" {number(float(seen.high[where]))})."
+            f" it says {probability_text(float(raw.means[where]))}: there {percent(float(seen.frequency[where]))} of"
+            f" {plural(int(seen.count[where]), 'row')} are {class_name} (95 %: {percent(float(seen.low[where]))} to"
+            f" {percent(float(seen.high[where]))})."
         )
     else:
+        explained = ", which chance explains" if off else ""
         first = (
             f"**The raw model's probability of {class_name} agrees with the test rows** as far as"
-            f" {plural(int(seen.count.sum()), 'row')} in {plural(n_bins, 'bin')} can tell: {_outside(off)}, as chance"
-            " allows."
+            f" {plural(int(seen.count.sum()), 'row')} in {plural(n_bins, 'bin')} can tell: {_outside(off)}{explained}."
         )
     return " ".join(filter(None, [first, _fitted(others, seen, allowed)]))
 
@@ -39,23 +44,25 @@ def finding(raw: Judged, others: Named, seen: ClassFrequencies, class_name: str)
 def _fitted(others: Named, seen: ClassFrequencies, allowed: int) -> str:
     counts = [(name, int(seen.outside(judged.means).sum())) for name, judged in others]
     agree = [name for name, off in counts if off <= allowed]
-    depart = [f"{name} in {off}" for name, off in counts if off > allowed]
+    most_off = max((off for _, off in counts if off <= allowed), default=0)
+    depart = [(name, off) for name, off in counts if off > allowed]
     sentences = []
     if agree:
-        verb = "agrees" if len(agree) == 1 else "agree"
+        every = f"All {len(agree)} fitted maps" if len(agree) > MOST_NAMED and not depart else listed(agree)
         sentences.append(
-            f"{listed(agree)} {verb} with the test rows, with at most {allowed} of {plural(len(seen.count), 'bin')} "
-            "outside, as many as chance allows."
+            f"{every} {'agrees' if len(agree) == 1 else 'agree'} with the test rows as far as these can tell: "
+            f"{'at most ' if most_off and len(agree) > 1 else ''}{_outside(most_off)}"
+            f"{', which chance explains' if most_off else ''}."
         )
     if depart:
-        sentences.append(f"{'But off' if agree else 'Off'} are {listed(depart)} bins.")
+        (first, times), *rest = depart
+        clauses = [f"{first} is off in {times}", *(f"{name} in {off}" for name, off in rest)]
+        sentences.append(f"{listed(clauses)} of {plural(len(seen.count), 'bin')}.")
     return " ".join(sentences)
 
 
 def _outside(off: int) -> str:
-    if off == 0:
-        return "no bin lies outside its 95 % interval"
-    return f"{plural(off, 'bin lies', 'bins lie')} outside the 95 % interval"
+    return f"{plural(off, 'bin is', 'bins are') if off else 'none is'} off"
 
 
 def whose(seen: ClassFrequencies, class_name: str, n_classes: int, n_calibration: int) -> str:
@@ -65,7 +72,8 @@ def whose(seen: ClassFrequencies, class_name: str, n_classes: int, n_calibration
     after = "" if n_classes == 2 else " Maps are shown before the probabilities of a row are made to sum to one."
     return (
         f"{class_name} against {against}: maps learned from {plural(n_calibration, 'calibration row')}, judged on"
-        f" {plural(total, 'test row')}, of which {hits:,} ({percent(hits / total, 2)}) are {class_name}.{after}"
+        f" {plural(total, 'test row')}, of which {hits:,} ({percent(hits / total, 2)}) are {class_name}."
+        f" A map is off in a bin if its mean there lies outside the 95 % Wilson interval of the frequency.{after}"
     )
 
 
@@ -92,7 +100,7 @@ def knows(name: str, posterior: CalibrationMap) -> str:
         f"are worth {plural(max(1, round(posterior.effective_maps)), 'equally weighted one')} (effective sample size). "
         f"Its 90 % band is {_points(float(np.median(width)))} points wide at the median score, and widest, "
         f"{_points(float(width[widest]))} points, where the raw model says "
-        f"{number(float(sigmoid(posterior.log_odds[widest])))}."
+        f"{probability_text(float(sigmoid(posterior.log_odds[widest])))}."
     )
 
 
@@ -111,7 +119,7 @@ def verdict(judged: Judged, end: str) -> str:
     share = judged.share(end)
     mean = float(getattr(judged.ends, f"{end}_mean"))
     if share.low <= mean <= share.high:
-        return "within"
+        return WITHIN
     over = mean < share.low if end == "first" else mean > share.high
     return "overconfident" if over else "underconfident"
 
@@ -121,34 +129,33 @@ def at_the_ends(named: Named) -> str:
     found: dict[str, list[str]] = {}
     for name, judged in named:
         first, last = verdict(judged, "first"), verdict(judged, "last")
-        if first == last == "within":
-            said = "cannot be told from calibrated at either end"
+        if first == last == WITHIN:
+            said = UNKNOWN
         elif first == last:
             said = f"{first} at both ends"
         else:
             sides = [f"{word} at the {where} end" for word, where in ((first, "lower"), (last, "upper"))
-                     if word != "within"]  # fmt: skip
+                     if word != WITHIN]  # fmt: skip
             said = " and ".join(sides)
         found.setdefault(said, []).append(name)
     clauses = [
-        f"{listed(names)} {said}" if said.startswith("cannot") else f"{listed(names)} {_be(names)} {said}"
+        f"{listed(names)} {said}" if said == UNKNOWN else f"{listed(names)} {_be(names)} {said}"
         for said, names in found.items()
     ]
+    if len(found) > 1 and len(unknown := found.get(UNKNOWN, [])) > MOST_NAMED:
+        clauses[list(found).index(UNKNOWN)] = f"the other {len(unknown)} maps {UNKNOWN}"
+    elif len(found) == 1 and len(named) > MOST_NAMED:
+        said = next(iter(found))
+        clauses = [f"all {len(named)} maps {said}" if said == UNKNOWN else f"all {len(named)} maps are {said}"]
     rows = plural(named[0][1].ends.n_pairs, "test row")
     return f"In the {rows} of lowest and the {rows} of highest score: " + "; ".join(clauses) + "."
 
 
 def reach(without: Floats, corrected: Floats) -> str:
     """How far from 0 and 1 both maps stay on the scores shown."""
-    return (
-        f"Without, it goes from {number(float(without.min()))} to {_upper(without)}; with the correction, from "
-        f"{number(float(corrected.min()))} to {_upper(corrected)}."
-    )
-
-
-def _upper(probs: Floats) -> str:
-    top = float(probs.max())
-    return f"1 − {number(1 - top, 2)}" if 0 < 1 - top < 0.001 else number(top)
+    ends = [f"from {probability_text(float(probs.min()))} to {probability_text(float(probs.max()))}"
+            for probs in (without, corrected)]  # fmt: skip
+    return f"Without, it goes {ends[0]}; with the correction, {ends[1]}."
 
 
 def _be(names: list[str]) -> str:

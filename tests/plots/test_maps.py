@@ -1,0 +1,149 @@
+"""The figures of calibration maps show their numbers where they belong."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import expit, logit
+
+from calib.calibrators.bayes_iso import BayesIso
+from calib.evaluation.class_frequencies import balanced_edges, class_frequencies
+from calib.maps import class_pairs, posterior_map, ranks_of
+from calib.metrics.intervals import Interval
+from calib.plots.data import figure_data
+from calib.plots.maps import MapLine, MapPicture, calibration_maps
+from calib.plots.maps_axes import logit_limits, probability_text, probability_ticks, score_axis
+from calib.plots.maps_ends import EndRow, end_rows
+from calib.plots.style import alt_text, method_style
+from tests.conftest import simulate
+
+STYLE = method_style("isotonic")
+GRID = np.linspace(-4, 4, 81)
+
+
+def traces(fig, name):
+    return [trace for trace in fig.data if trace.name == name]
+
+
+@pytest.fixture(scope="module")
+def binary():
+    return simulate(300, 2)
+
+
+@pytest.fixture(scope="module")
+def picture(binary) -> MapPicture:
+    log_odds, positives = class_pairs(*binary)
+    seen = class_frequencies(log_odds, positives, balanced_edges(log_odds, positives, 6))
+    axis = score_axis("rank", log_odds)
+    cells = np.linspace(0, 1, 11)
+    counts = [np.histogram(axis.place(log_odds[rows]), cells)[0] for rows in (positives, ~positives)]
+    return MapPicture("R&D <b>x", axis, GRID, seen, "test", cells, *counts, truth=expit(GRID / 2))
+
+
+def test_maps_lie_at_the_ranks_of_their_scores(picture, binary) -> None:
+    fig = calibration_maps(picture, [MapLine("raw", STYLE, expit(GRID))])
+    (raw,), (truth,) = traces(fig, "raw"), traces(fig, "truth")
+    log_odds, _ = class_pairs(*binary)
+    np.testing.assert_allclose(raw.x, ranks_of(GRID, log_odds), atol=1 / 300 + 1e-9)
+    np.testing.assert_allclose(raw.y, expit(GRID))
+    np.testing.assert_allclose(truth.y, expit(GRID / 2))
+    labels = {note.text for note in fig.layout.annotations}
+    assert {"raw", "truth"} <= labels
+    assert "<b>" not in fig.layout.yaxis.title.text
+
+
+@pytest.mark.parametrize("scale", ["linear", "logit"])
+def test_whiskers_are_the_intervals_of_the_frequencies(picture, scale) -> None:
+    fig = calibration_maps(picture, [MapLine("raw", STYLE, expit(GRID))], scale)
+    (dots,) = traces(fig, "frequency")
+    seen = picture.frequencies
+    low, high = fig.layout.yaxis.range
+    ends = (dots.y - dots.error_y.arrayminus, dots.y, dots.y + dots.error_y.array)
+    for end, expected in zip(ends, (seen.low, seen.frequency, seen.high), strict=True):
+        if scale == "linear":
+            np.testing.assert_allclose(end, expected)
+        else:
+            inside = (expected > expit(low) * 2) & (expected < 1 - expit(low) * 2)
+            np.testing.assert_allclose(np.asarray(end)[inside], logit(expected[inside]))
+            assert np.isfinite(end).all()
+            assert (np.asarray(end) >= low).all()
+            assert (np.asarray(end) <= high).all()
+
+
+def test_the_posterior_is_drawn_as_asked(picture, binary) -> None:
+    posterior = posterior_map(BayesIso(n_maps=300).fit(*binary))
+    assert posterior is not None
+    lines = [MapLine("Bayes-Iso", STYLE, expit(GRID))]
+    bare = calibration_maps(picture, lines, posterior=(posterior, STYLE), parts=frozenset())
+    assert len(bare.data) == len(calibration_maps(picture, lines).data)
+    everything = calibration_maps(picture, lines, posterior=(posterior, STYLE),
+                                  parts=frozenset({"band", "bounds", "samples"}))  # fmt: skip
+    (upper,), (band,) = traces(everything, "upper bound"), traces(everything, "posterior")
+    np.testing.assert_allclose(upper.y, posterior.upper_bound)
+    np.testing.assert_allclose(band.y, posterior.mean)
+    table = figure_data(everything)
+    assert set(table.columns) >= {"low", "high", "mean", "bound", "probability", "frequency"}
+    drawn = next(trace for trace in everything.data if trace.mode == "lines" and trace.y is not None
+                 and len(trace.y) == posterior.samples.size + len(posterior.samples))  # fmt: skip
+    pieces = np.asarray(drawn.y, dtype=float).reshape(len(posterior.samples), -1)
+    np.testing.assert_allclose(pieces[:, :-1], posterior.samples)
+    assert np.isnan(pieces[:, -1]).all()
+
+
+def test_the_histogram_holds_every_row(picture) -> None:
+    table = figure_data(calibration_maps(picture, []))
+    assert table[table.trace.isin(["rows of the class", "other rows"])].rows.sum() == 300
+
+
+@given(st.lists(st.integers(-3, 3), min_size=1, max_size=50), st.sampled_from(["rank", "log_odds", "probability"]))
+def test_places_never_decrease_and_lie_on_the_axis(pairs, kind) -> None:
+    log_odds = np.array(pairs, dtype=float)
+    axis = score_axis(kind, log_odds)
+    places = axis.place(np.linspace(-9, 9, 50))
+    assert (np.diff(places) >= 0).all()
+    own = axis.place(log_odds)
+    assert (own >= axis.limits[0]).all()
+    assert (own <= axis.limits[1]).all()
+    if kind == "rank":
+        np.testing.assert_allclose(own, ranks_of(log_odds, log_odds))
+
+
+def test_ranks_of_many_rows_are_interpolated_closely(rng) -> None:
+    pairs = rng.normal(size=100_000)
+    axis = score_axis("rank", pairs)
+    assert len(axis.scores) <= 2000
+    np.testing.assert_allclose(axis.place(GRID), ranks_of(GRID, pairs), atol=0.001)
+    assert axis.limits == (0, 1)
+
+
+def test_logit_limits_are_symmetric_and_hold_what_can_be_shown() -> None:
+    assert logit_limits(np.array([0.0, 0.5, 1.0])) == (0.1, 0.9)
+    assert logit_limits(np.array([0.02, 0.5])) == (0.01, 0.99)
+    assert logit_limits(np.array([1e-30, 1 - 1e-12])) == (1e-5, 1 - 1e-5)
+    ticks = probability_ticks("logit", (0.01, 0.99))
+    assert ticks["ticktext"] == ["0.01", "0.1", "0.5", "0.9", "0.99"]
+    np.testing.assert_allclose(expit(ticks["tickvals"]), [0.01, 0.1, 0.5, 0.9, 0.99])
+
+
+@pytest.mark.parametrize(
+    ("prob", "text"),
+    [(0.0, "0"), (1e-155, "< 0.0001"), (0.0132, "0.0132"), (0.5, "0.500"), (0.99973, "1 − 0.00027"),
+     (1 - 1e-9, "> 1 − 0.0001"), (1.0, "1.00")],
+)  # fmt: skip
+def test_probabilities_near_the_ends_are_readable(prob, text) -> None:
+    assert probability_text(prob) == text
+
+
+def test_ends_show_what_is_said_over_what_is() -> None:
+    rows = [EndRow("a", STYLE, 0.9, "overconfident"), EndRow("b", STYLE, 0.7, "in the band")]
+    fig = end_rows(rows, Interval(0.72, 0.6, 0.8), 50, "Highest 2.5 %")
+    assert [traces(fig, row.name)[0].x[0] for row in rows] == [0.9, 0.7]
+    (shade,) = [shape for shape in fig.layout.shapes if shape.type == "rect"]
+    assert (shade.x0, shade.x1) == (0.6, 0.8)
+    low, high = fig.layout.xaxis.range
+    assert low < 0.6
+    assert high > 0.9
+    assert "overconfident" in alt_text(fig)
+    assert "50 rows" in alt_text(fig)
