@@ -21,9 +21,9 @@ SCHEME_NAMES = {"imax": "I-Max", "equal_mass": "equal mass", "equal_size": "equa
 SCHEME_STYLES = {
     "imax": method_style("imax"),
     "equal_mass": Style(COLORS[1], "square", "dash"),
-    "equal_size": Style(COLORS[4], "triangle-up", "longdash"),
+    "equal_size": Style(COLORS[5], "triangle-up", "longdash"),
 }
-LABEL_COLORS = (NEUTRAL, COLORS[7])
+LABEL_COLORS = (NEUTRAL, COLORS[2])
 """Of y = 0 and of y = 1."""
 
 RAIL_PIXELS = 42

@@ -27,7 +27,7 @@ def finding(picture: BinningPicture) -> str:
     best, *others = ordered
     most = picture.information
     kept = (
-        f"**{SCHEME_NAMES[best.scheme]} keeps {number(best.label_information)} of the {number(most)} nats** that the "
+        f"**{_capital(SCHEME_NAMES[best.scheme])} keeps {number(best.label_information)} of the {number(most)} nats** that the "
         f"log-odds carry about the label ({_of(best.label_information, most)}) in {plural(len(best.count), 'bin')}; "
         + listed(
             [f"{SCHEME_NAMES[bins.scheme]} keeps {number(bins.label_information)} "
@@ -107,6 +107,10 @@ def bin_table(bins: BinnedPairs) -> pd.DataFrame:
             "the model says": bins.predicted,
         }
     )
+
+
+def _capital(name: str) -> str:
+    return name[0].upper() + name[1:]
 
 
 def _between(edges: Floats, low: float, high: float) -> int:

@@ -14,7 +14,16 @@ from calib.numerics import one_vs_rest_log_odds, sigmoid
 from calib.plots.binning import bins_over_densities, densities
 from calib.plots.binning_information import information_plane_chart, information_rows
 from calib.plots.binning_iterations import edge_paths, gain, shown_steps
-from calib.plots.binning_rails import SCHEME_NAMES, SCHEME_STYLES, Rail, grouped, key_of, span_of, write_key
+from calib.plots.binning_rails import (
+    LABEL_COLORS,
+    SCHEME_NAMES,
+    SCHEME_STYLES,
+    Rail,
+    grouped,
+    key_of,
+    span_of,
+    write_key,
+)
 from calib.plots.binning_ranks import ranks_over_bins
 from calib.plots.binning_sharing import sharing_chart
 from calib.plots.binning_steps import representatives
@@ -250,3 +259,10 @@ def test_few_rows_and_equal_logits(labels) -> None:
     representatives(small.density, rails, "logit")
     information_rows(rails, small.information, small.label_entropy)
     edge_paths(small.best, len(small.best.edges) - 1, span_of(small.density))
+
+
+def test_what_stands_together_differs_in_colour() -> None:
+    colors = [*LABEL_COLORS, *(style.color for style in SCHEME_STYLES.values())]
+    parts = np.array([[int(color[i : i + 2], 16) for i in (1, 3, 5)] for color in colors], dtype=float)
+    apart = np.linalg.norm(parts[:, None] - parts, axis=-1)[~np.eye(len(colors), dtype=bool)]
+    assert apart.min() > 80
