@@ -265,4 +265,4 @@ def test_what_stands_together_differs_in_colour() -> None:
     colors = [*LABEL_COLORS, *(style.color for style in SCHEME_STYLES.values())]
     parts = np.array([[int(color[i : i + 2], 16) for i in (1, 3, 5)] for color in colors], dtype=float)
     apart = np.linalg.norm(parts[:, None] - parts, axis=-1)[~np.eye(len(colors), dtype=bool)]
-    assert apart.min() > 80
+    assert apart.min() > 70
