@@ -28,7 +28,8 @@ def finding(picture: BinningPicture) -> str:
     most = picture.information
     kept = (
         f"**{_capital(SCHEME_NAMES[best.scheme])} keeps {number(best.label_information)} of the {number(most)} nats** "
-        f"that the log-odds carry about the label ({_of(best.label_information, most)}) in {plural(len(best.count), 'bin')}; "
+        f"that the log-odds carry about the label ({_of(best.label_information, most)}) in "
+        f"{plural(len(best.count), 'bin')}; "
         + listed(
             [f"{SCHEME_NAMES[bins.scheme]} keeps {number(bins.label_information)} "
              f"({_of(bins.label_information, most)})" for bins in others]
