@@ -81,23 +81,23 @@ class Split:
     def scores(self, method: Method) -> dict[str, float]:
         """All scores of one method, by the columns of the tables.
 
-        Shared bins are evaluated in themselves, all else in 15 bins of equal width; the error of each class's own
-        bins in themselves too. ``raw`` says that ties are broken by the raw logits, else the first class wins.
+        The errors of bins are in the bins themselves, those of all else and the top-1 ECE of class-wise bins in 15 of
+        equal width. ``raw`` says that ties are broken by the raw logits, else the first class wins.
         """
         if method not in self._scores:
             probs, labels = self.probs(method), self.labels
             fitted = self._fitted(method)
             shared = method.binned and getattr(fitted, "share_classes", False)
-            in_top = {"n_bins": OWN_BINS if shared else EVALUATION_BINS}
-            in_class = {"n_bins": OWN_BINS if method.binned else EVALUATION_BINS, "threshold": "1/K"}
+            top_bins = OWN_BINS if shared else EVALUATION_BINS
+            class_bins = OWN_BINS if method.binned else EVALUATION_BINS
             self._scores[method] = {
                 "top1": 100 * metrics.accuracy(probs, labels),
                 "top1 raw": 100 * metrics.accuracy(probs, labels, ranking=self._test),
                 "top5": 100 * metrics.top_k_accuracy(probs, labels),
                 "top5 raw": 100 * metrics.top_k_accuracy(probs, labels, ranking=self._test),
-                "classwise": metrics.classwise_ece(probs, labels, **in_class),
-                "ece": metrics.ece(probs, labels, **in_top),
-                "ece raw": metrics.ece(*top_label(probs, labels, self._test), **in_top),
+                "classwise": metrics.classwise_ece(probs, labels, class_bins, threshold="1/K"),
+                "ece": metrics.ece(probs, labels, n_bins=top_bins),
+                "ece raw": metrics.ece(*top_label(probs, labels, self._test), n_bins=top_bins),
                 "nll": metrics.nll(probs, labels),
                 "information": self._information(fitted),
             }
@@ -118,6 +118,7 @@ class Split:
             else:
                 # The same as with representatives=..., but neither bins nor the other method are fitted again.
                 made = deepcopy(self._fitted(replace(method, source=None)))
+                assert isinstance(made, IMaxBinning)
                 made._take_over(self._fitted(method.source).predict_proba(logits), logits)
             self._fits[method] = made
         return self._fits[method]

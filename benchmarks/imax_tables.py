@@ -195,8 +195,8 @@ def main() -> None:
             print(f"**Table {name}, {path.stem}**\n\n{table}", end="\n\n", flush=True)
     print(
         f"Mean ± standard deviation over the splits; {N_TEST:,} test rows. The errors of bins are in the bins "
-        f"themselves (as {OWN_BINS:,} equal ones), those of all else and the top-1 ECE of class-wise bins in 15 of equal "
-        "width; class-wise ECE above 1/K. One-vs-rest methods are not normalised. "
+        f"themselves (as {OWN_BINS:,} equal ones), those of all else and the top-1 ECE of class-wise bins in 15 of "
+        "equal width; class-wise ECE above 1/K. One-vs-rest methods are not normalised. "
         f"The paper's network is another one ({NETWORK})."
     )
 
