@@ -20,7 +20,7 @@ from calib.ui import figures, fits, maps_words
 from calib.ui.fits import ShownFit
 from calib.ui.maps_fits import END, ClassMaps, has_map, map_names
 from calib.ui.session import keep
-from calib.ui.wording import plural
+from calib.ui.wording import listed, plural
 
 PLACES: dict[Place, str] = {"rank": "Ranks", "log_odds": "Log-odds", "probability": "Probability"}
 SCALES: tuple[Scale, ...] = ("linear", "logit")
@@ -148,14 +148,17 @@ def correction(everything: list[ShownFit], maps: ClassMaps, choice: MapChoice, c
             with st.container(width=HALF):
                 _pair(without, corrected, maps, choice, calibration)
     missing = [name for name in CORRECTABLE if name in METHODS and name not in {pair[0].method for pair in pairs}]
-    if missing:
-        titles = maps_words.listed([METHODS[name].title for name in missing])
+    if fits.running():
+        # The menu, which follows fits, is folded away on a phone.
+        st.button("Fits are running: look again", key="maps/again", icon=":material/refresh:")
+    elif missing:
+        titles = listed([METHODS[name].title for name in missing])
         st.caption(
             f"Platt's correction softens the labels 0 and 1 by their counts, against overconfidence from few rows. "
-            f"Fitted with and without it, {titles} appear here side by side."
+            f"Fitted with and without it, {titles} {'appears' if len(missing) == 1 else 'appear'} here side by side."
         )
         st.button(
-            "Fit them with and without", key="maps/correct", icon=":material/model_training:",
+            "Fit with and without", key="maps/correct", icon=":material/model_training:",
             on_click=fit_both, args=(missing,),
         )  # fmt: skip
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from typing import Any
+
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -10,6 +13,7 @@ from calib.data import Predictions
 from calib.data.samples import load_sample
 from calib.jobs import FitQueue
 from calib.registry import METHODS
+from calib.ui.maps_view import CORRECTABLE
 from calib.ui.session import Session
 from tests.conftest import simulate
 from tests.pages.conftest import open_page
@@ -17,8 +21,8 @@ from tests.pages.test_latent_page import alternatives, charts, said, with_fits_o
 
 PAGE = "pages/8_Calibration_maps.py"
 BINARY = "simulated-binary"
-BOTH = [("isotonic", {}), ("isotonic", {"platt_correction": True})]
-QUICK = {"n_maps": 500}
+BOTH: list[tuple[str, dict[str, Any]]] = [("isotonic", {}), ("isotonic", {"platt_correction": True})]
+QUICK: dict[str, Any] = {"n_maps": 500}
 
 
 def opened(logits: np.ndarray, labels: np.ndarray) -> Session:
@@ -38,7 +42,8 @@ def button_group(app: AppTest, key: str):
 @pytest.fixture(scope="module")
 def binary(queue: FitQueue) -> Session:
     session = Session.opened(load_sample(BINARY), sample=BINARY)
-    wanted = [("temperature", {}), *BOTH, ("bayes_iso", QUICK)] + [("enir", {})] * ("enir" in METHODS)
+    wanted: list[tuple[str, dict[str, Any]]] = [("temperature", {}), *BOTH, ("bayes_iso", QUICK)]
+    wanted += [("enir", {})] * ("enir" in METHODS)
     return with_fits_of(queue, session, *wanted)
 
 
@@ -79,6 +84,21 @@ def test_every_view_of_both_classes(binary: Session, place: str, target: int) ->
     button_group(app, "maps/scale").set_value("logit").run()
     assert len(charts(app)) == 4
     assert "nan" not in said(app).lower().split()
+
+
+def test_the_button_asks_for_the_missing_twins(queue: FitQueue) -> None:
+    session = Session.opened(load_sample("breast-cancer-bayes"), sample="breast-cancer-bayes")
+    app = open_page(PAGE, session)
+    app.button(key="maps/correct").click().run()
+    corrected = sorted(spec.method for spec in session.specs.values() if spec.params.get("platt_correction"))
+    assert corrected == sorted(name for name in CORRECTABLE if name in METHODS)
+    assert len(session.specs) == 2 * len(corrected)
+    until = time.monotonic() + 60
+    while any(job.active for job in queue.snapshot(session.specs)) and time.monotonic() < until:
+        time.sleep(0.05)
+    app = open_page(PAGE, session)
+    assert len(charts(app)) == 3 + len(corrected)
+    assert "corrected" not in app.markdown[0].value  # the twins are not among the maps to begin with
 
 
 def test_a_method_without_a_map_is_named_with_the_reason(with_fits: Session) -> None:

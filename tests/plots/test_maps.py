@@ -38,8 +38,8 @@ def picture(binary) -> MapPicture:
     seen = class_frequencies(log_odds, positives, balanced_edges(log_odds, positives, 6))
     axis = score_axis("rank", log_odds)
     cells = np.linspace(0, 1, 11)
-    counts = [np.histogram(axis.place(log_odds[rows]), cells)[0] for rows in (positives, ~positives)]
-    return MapPicture("R&D <b>x", axis, GRID, seen, "test", cells, *counts, truth=expit(GRID / 2))
+    inside, others = (np.histogram(axis.place(log_odds[rows]), cells)[0] for rows in (positives, ~positives))
+    return MapPicture("R&D <b>x", axis, GRID, seen, "test", cells, inside, others, truth=expit(GRID / 2))
 
 
 def test_maps_lie_at_the_ranks_of_their_scores(picture, binary) -> None:
