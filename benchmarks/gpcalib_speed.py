@@ -23,7 +23,7 @@ from calib.numerics import Floats, Ints
 SIZES = ((1000, 10), (1000, 100), (1000, 1000), (5000, 100))
 QUICK = ((500, 20),)
 
-NEEDED = ("sklearn.cluster", "calib.gp.training", "calib.gp.tabulate")
+NEEDED = ("sklearn.cluster", "calib.gp.training", "calib.gp.tabulate", "calib.gp.start")
 """What the first fit would import."""
 
 
@@ -118,7 +118,7 @@ def fit_plain(data: CalibrationSet, xla: bool, posterior: Any) -> PlainFit:
     imported = bytes_after_imports("benchmarks.plain_gpflow", *NEEDED)
     from benchmarks.plain_gpflow import PlainModel
     from calib.gp.device import choose
-    from calib.gp.training import starting_inducing_inputs
+    from calib.gp.start import starting_inducing_inputs
 
     choose("cpu")
     logits, labels = data.load()
