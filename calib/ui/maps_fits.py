@@ -119,7 +119,7 @@ class ClassMaps:
         def build() -> MapPicture:
             axis = self.axis(kind)
             log_odds, positives = self.test
-            places = axis.place(log_odds)
+            places = np.clip(axis.place(log_odds), *axis.limits)  # the outermost cells hold all beyond them
             cells = np.linspace(*axis.limits, N_CELLS + 1)
             inside, others = (np.histogram(places[rows], cells)[0] for rows in (positives, ~positives))
             name, grid = str(data.class_names[self.target]), self.grid()

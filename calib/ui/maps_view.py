@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import plotly.graph_objects as go
@@ -184,8 +184,8 @@ def corrected_pairs(everything: list[ShownFit]) -> list[tuple[ShownFit, ShownFit
 def _pair(without: ShownFit, corrected: ShownFit, maps: ClassMaps, choice: MapChoice, calibration: Predictions) -> None:
     def build() -> go.Figure:
         lines = [
-            MapLine(name, without.style if name == "with" else _dotted(without), maps.curve(fit))
-            for name, fit in (("without", without), ("with", corrected))
+            MapLine(name, replace(without.style, dash=dash), maps.curve(fit))
+            for name, fit, dash in (("without", without, "dot"), ("with", corrected, "solid"))
         ]
         picture = maps.picture(choice.place, calibration)
         return calibration_maps(picture, lines, "logit", title=without.title, height=400)
@@ -193,7 +193,3 @@ def _pair(without: ShownFit, corrected: ShownFit, maps: ClassMaps, choice: MapCh
     key = ("maps correction", without.key, corrected.key, without.style, choice)
     figures.show(keep(key, build), f"correction-{without.title}", HOW_TO_READ_CORRECTION)
     st.caption(maps_words.reach(maps.curve(without), maps.curve(corrected)))
-
-
-def _dotted(fit: ShownFit) -> fits.Style:
-    return fits.Style(fit.style.color, fit.style.symbol, "dot")
