@@ -148,9 +148,10 @@ def correction(everything: list[ShownFit], maps: ClassMaps, choice: MapChoice, c
             with st.container(width=HALF):
                 _pair(without, corrected, maps, choice, calibration)
     missing = [name for name in CORRECTABLE if name in METHODS and name not in {pair[0].method for pair in pairs}]
-    if fits.running():
-        # The menu, which follows fits, is folded away on a phone.
-        st.button("Fits are running: look again", key="maps/again", icon=":material/refresh:")
+    shown = {fit.key for fit in everything}
+    if any(job.active or (job.calibrator and job.key not in shown) for job in fits.jobs()):
+        # The menu, which follows fits, is folded away on a phone; and a fit may end while the page is drawn.
+        st.button("More fits are on their way: look again", key="maps/again", icon=":material/refresh:")
     elif missing:
         titles = listed([METHODS[name].title for name in missing])
         st.caption(
