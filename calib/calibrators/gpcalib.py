@@ -21,6 +21,7 @@ from calib.base import (
     param,
 )
 from calib.calibrators.gpcalib_notes import fit_notes
+from calib.calibrators.gpcalib_state import check_unchanged, summary_of_the_past
 from calib.extras import missing_package
 from calib.gp.grid import Grid
 from calib.gp.inputs import kernel_inputs, logit_scale
@@ -120,7 +121,7 @@ class GPCalib(Calibrator):
         self.check_params()
         logits = check_logits(self._check_fitted_input(logits))
         labels = check_labels(labels, logits.shape)
-        past = self._past()
+        past = summary_of_the_past(self)
         if not len(logits):
             raise CalibrationError("There are no rows to learn from; give at least one.")
         try:
@@ -128,19 +129,6 @@ class GPCalib(Calibrator):
         except ModuleNotFoundError as error:
             raise CalibrationError(missing_package(error)) from error
         return self
-
-    def _past(self) -> Summary:
-        if not hasattr(self, "summary_"):
-            raise CalibrationError(
-                "This calibrator comes from a version that kept nothing to go on from; fit it on all rows."
-            )
-        past = Summary(**self.summary_)
-        if past.space != self.inputs:
-            raise CalibrationError(
-                f"The calibrator was fitted with inputs={past.space!r}; to go on with inputs={self.inputs!r}, "
-                "fit it on all rows."
-            )
-        return past
 
     def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
         self._learn(logits, labels, logit_scale(logits, labels), None, callback)
@@ -199,7 +187,7 @@ class GPCalib(Calibrator):
 
     def _predict_proba(self, logits: Floats) -> Floats:
         self.check_params()
-        self._check_unchanged()
+        check_unchanged(self)
         table = LatentTable(self.grid(), self.shift_mean_, self.shift_variance_, self.shift_draws_)
         probs = np.empty_like(logits)
         step = max(1, BLOCK_ENTRIES // max(logits.shape[1], len(self.grid_)))
@@ -211,18 +199,6 @@ class GPCalib(Calibrator):
         if self.monotone and self.prediction in KEEPING:
             keep_predicted(probs, logits)
         return probs
-
-    def _check_unchanged(self) -> None:
-        """Refuse what was set after the fit and would not be what it says; how to predict may be chosen then."""
-        fitted_as = dict(self.fitted_as_)
-        if self.prediction == "draws":
-            fitted_as["n_draws"] = len(self.shift_draws_)
-        for name, value in fitted_as.items():
-            if getattr(self, name) != value:
-                raise CalibrationError(
-                    f"{name}={getattr(self, name)!r} was set after the fit, which had {name}={value!r}; "
-                    "fit again, or set it back."
-                )
 
     def kernel_inputs(self, logits: Floats) -> tuple[Floats, Floats]:
         """What the kernel acts on, and the prior mean there; both of the logits' shape."""

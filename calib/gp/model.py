@@ -18,6 +18,9 @@ from calib.gp.posterior import JITTER, Posterior
 from calib.gp.summary import N_POINTS, Summary
 from calib.numerics import Floats
 
+SHORTEST_ON_GRID = 1.0 / 128.0
+"""Smallest lengthscale over the range of the inputs: two nodes of the coarsest grid."""
+
 
 class LatentGP(gpflow.models.BayesianModel, gpflow.models.InternalDataTrainingLossMixin):
     """One latent function with an RBF plus white-noise kernel and M trained inducing inputs.
@@ -46,7 +49,7 @@ class LatentGP(gpflow.models.BayesianModel, gpflow.models.InternalDataTrainingLo
         past: Summary | None = None,
     ):
         super().__init__()
-        self._likelihood, self._space = likelihood, space
+        self._likelihood = likelihood
         self._past = None if past is None else PastLikelihood(past)
         self._nodes = tf.constant(likelihood.grid.nodes[:, None])
         self.rbf = _rbf(likelihood, space, covariance)
@@ -84,11 +87,16 @@ class LatentGP(gpflow.models.BayesianModel, gpflow.models.InternalDataTrainingLo
         )
         shift = self._moments(tf.constant(points[:, None])).shift.numpy()
         slope = weights.T @ tape.gradient(value, at.shift).numpy() + curvature @ shift
-        made = Summary(self._space, grid.low, grid.high, 0.0, slope, curvature, variance_slope)
+        made = Summary(grid.low, grid.high, 0.0, slope, curvature, variance_slope)
         # The constant is what makes the expansion exact here, whichever covariance it is for.
         constant = float(value - self._expected_log_likelihood_of(PastLikelihood(made)))
         made = replace(made, constant=constant)
         return made if self._past is None else made + self._past.summary
+
+    def return_to_prior(self) -> None:
+        """Forget what was fitted: the latent function becomes the prior mean, all but certain."""
+        self.q_mu.assign(tf.zeros_like(self.q_mu))
+        self.rbf.variance.assign(1e-6)
 
     def posterior(self) -> Posterior:
         """The current state as plain arrays."""
@@ -149,10 +157,12 @@ class _Moments(NamedTuple):
 
 
 def _rbf(likelihood: GridLikelihood, space: str, covariance: str) -> gpflow.kernels.Kernel:
-    """The paper's kernel and start; the grid must resolve the lengthscale, hence its lower bound."""
-    grid = likelihood.grid
-    width = grid.high - grid.low
-    shortest = SHORTEST * width if covariance == "full" else 2.0 * grid.spacing
+    """The paper's kernel and start; the grid must resolve the lengthscale, hence its lower bound.
+
+    That stays where the grid is refined: a finer one is there to follow the same functions, not wilder ones.
+    """
+    width = likelihood.grid.high - likelihood.grid.low
+    shortest = width * (SHORTEST if covariance == "full" else SHORTEST_ON_GRID)
     kernel = gpflow.kernels.SquaredExponential()
     if space == "logits":
         kernel.lengthscales = Parameter(max(10.0, width / 10.0), transform=positive(lower=shortest))

@@ -23,14 +23,12 @@ class Summary:
 
     Attributes
     ----------
-    space : what the kernel acts on, "logits" or "probs".
     low, high : range of the kernel inputs.
     constant : value at ``a = 0`` without variance, in nats.
     slope, variance_slope : (n_points,) derivatives there by the shift and by its marginal variance.
     curvature : (n_points, n_points) minus the second derivative by the shift.
     """
 
-    space: str
     low: float
     high: float
     constant: float

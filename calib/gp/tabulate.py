@@ -55,9 +55,10 @@ def tabulate(
     monotone : whether the mean and each draw are made to rise.
     """
     smooth = _grid(posterior, low, high, space)
-    shift: Floats = posterior.shift(smooth.nodes)
+    shift = posterior.shift(smooth.nodes)
     variance = np.maximum(np.diagonal(posterior.covariance(smooth.nodes)), 0.0)
-    draws = shift + _believed(draw_shifts(posterior, smooth.nodes, n_draws, seed) - shift, posterior, smooth)
+    deviations = draw_shifts(posterior, smooth.nodes, n_draws, seed) - shift
+    draws: Floats = shift + _believed(deviations, posterior, smooth)
     average = smooth.stencil(np.linspace(low, high, 64)[None, :]).collect(np.full((1, 64), 1.0 / 64.0))[0]
     shift -= shift @ average
     draws -= (draws @ average)[:, None]

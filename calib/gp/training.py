@@ -97,6 +97,8 @@ def fit_latent_gp(
         result = _maximise(model, max_iter, trace, callback)
         posterior = model.posterior()
         resolved = _resolved(posterior, grid, trace)
+        if not resolved:
+            model.return_to_prior()  # a summary made there would be one of the grid's faults
         return _Attempt(posterior, model.summary(), result, trace, resolved, likelihood.n_rows)
 
     def optimise(_: Device) -> _Attempt:

@@ -10,6 +10,7 @@ from calib.gp.objective import GridLikelihood
 from calib.gp.posterior import Posterior
 from calib.gp.statistics import grid_statistics, training_grid
 from calib.gp.summary import Summary
+from calib.numerics import log_softmax, softmax
 from tests.conftest import simulate
 from tests.gp import naive
 
@@ -78,14 +79,12 @@ def test_gradients_agree_with_finite_differences(covariance, variational):
         assert (ends[0] - ends[1]) / (2 * step) == pytest.approx(float(np.sum(gradient * along)), rel=1e-4, abs=1e-4)
 
 
-@pytest.mark.parametrize("full", [False, True])
-def test_the_numpy_posterior_equals_gpflow(full):
-    posterior = naive.some_posterior(-12.0, 9.0, full=full)
-    m = len(posterior.inducing_inputs)
+def plain_gpflow(posterior: Posterior, full: bool) -> gpflow.models.SVGP:
+    """GPflow's own sparse variational model with the parameters of a posterior."""
     kernel = gpflow.kernels.SquaredExponential(posterior.variance, posterior.lengthscale) + gpflow.kernels.White(
         posterior.noise_variance
     )
-    reference = gpflow.models.SVGP(
+    return gpflow.models.SVGP(
         kernel,
         gpflow.likelihoods.Gaussian(),
         posterior.inducing_inputs[:, None],
@@ -94,9 +93,45 @@ def test_the_numpy_posterior_equals_gpflow(full):
         q_sqrt=posterior.q_sqrt[None] if full else posterior.q_sqrt[:, None],
         whiten=True,
     )
+
+
+@pytest.mark.parametrize("variational", ["diagonal", "full"])
+@pytest.mark.parametrize(("n", "n_classes"), [(1000, 10), (300, 100), (100, 1000)])
+def test_the_grid_objective_equals_that_of_plain_gpflow(variational, n, n_classes):
+    """The latent function predicted at every one of the n * n_classes logits, as the benchmark's model does."""
+    logits, labels = simulate(n, n_classes, scale=2.0)
+    full = variational == "full"
+    posterior = naive.some_posterior(logits.min(), logits.max(), full=full)
+    plain = plain_gpflow(posterior, full)
+    moments = plain.predict_f(logits.reshape(-1, 1))
+    shift, variance = (moment.numpy().reshape(logits.shape) for moment in moments)
+    s = softmax(logits + shift)
+    expected = log_softmax(logits + shift)[np.arange(n), labels].sum() + 0.5 * (s * (s - 1.0) * variance).sum()
+    model = model_at(posterior, logits, labels, "logits", "diagonal", variational)
+    exact = float(expected - plain.prior_kl())
+    assert float(model.maximum_log_likelihood_objective()) == pytest.approx(exact, rel=1e-4)
+
+
+@pytest.mark.parametrize(("n", "n_classes"), [(200, 10), (40, 100)])
+def test_the_full_grid_objective_equals_that_of_plain_gpflow(n, n_classes):
+    logits, labels = simulate(n, n_classes, scale=2.0)
+    posterior = naive.some_posterior(logits.min(), logits.max(), full=True)
+    plain = plain_gpflow(posterior, True)
+    shift, covariance = (moment.numpy() for moment in plain.predict_f(logits[:, :, None], full_cov=True))
+    latent, covariance = logits + shift[:, :, 0], covariance[:, 0]
+    s = softmax(latent)
+    quadratic = np.einsum("nk,nkl,nl->n", s, covariance, s) - np.einsum("nk,nkk->n", s, covariance)
+    exact = float((log_softmax(latent)[np.arange(n), labels] + 0.5 * quadratic).sum() - plain.prior_kl())
+    model = model_at(posterior, logits, labels, "logits", "full", "full")
+    assert float(model.maximum_log_likelihood_objective()) == pytest.approx(exact, rel=1e-4)
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_the_numpy_posterior_equals_gpflow(full):
+    posterior = naive.some_posterior(-12.0, 9.0, full=full)
+    reference = plain_gpflow(posterior, full)
     inputs = np.linspace(-30.0, 30.0, 101)
     mean, variance = reference.predict_f(inputs[:, None])
-    assert reference.q_mu.shape == (m, 1)
     assert np.abs(posterior.shift(inputs) - mean.numpy()[:, 0]).max() < 1e-6
     marginal = np.diagonal(posterior.covariance(inputs)) + posterior.noise_variance
     assert np.abs(marginal - variance.numpy()[:, 0]).max() < 1e-6

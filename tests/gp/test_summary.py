@@ -111,9 +111,7 @@ def difference(together, apart) -> float:
 
 def random_summary(low: float, high: float, generator: np.random.Generator) -> Summary:
     root = generator.normal(size=(N_POINTS, N_POINTS))
-    return Summary(
-        "logits", low, high, 1.5, generator.normal(size=N_POINTS), root @ root.T, generator.normal(size=N_POINTS)
-    )
+    return Summary(low, high, 1.5, generator.normal(size=N_POINTS), root @ root.T, generator.normal(size=N_POINTS))
 
 
 @given(st.floats(-20, 20), st.floats(0.1, 50), st.floats(0, 20), st.floats(0, 20), st.integers(0, 99))

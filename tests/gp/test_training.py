@@ -6,7 +6,9 @@ import pytest
 
 from calib.base import FitCancelled, no_callback
 from calib.gp import training
-from calib.gp.training import fit_latent_gp, starting_inducing_inputs
+from calib.gp.start import starting_inducing_inputs
+from calib.gp.training import fit_latent_gp
+from calib.numerics import log_softmax
 from tests.conftest import simulate
 
 OPTIONS = {
@@ -103,3 +105,13 @@ def test_a_function_steeper_than_the_grid_is_said_so(monkeypatch, overconfident)
     result = fit(*overconfident, max_iter=30)
     assert not result.converged
     assert "steeper" in result.message
+
+
+def test_a_fit_that_its_grid_cannot_follow_leaves_a_summary_of_the_rows(monkeypatch):
+    """Made at the prior, where the log-likelihood is that of the raw model."""
+    monkeypatch.setattr(training, "STEEPEST", 1e-6)
+    logits, labels = simulate(200, 4)
+    summary = fit(logits, labels, max_iter=5).summary
+    raw = float(log_softmax(logits)[np.arange(200), labels].sum())
+    assert summary.constant == pytest.approx(raw, rel=0.01)
+    assert abs(summary.slope.sum()) < 1e-6 * np.abs(summary.slope).sum()  # a constant shift changes nothing
