@@ -58,14 +58,17 @@ def method_style(name: str, variant_index: int = 0) -> Style:
     names = list(METHODS)
     if name in METHODS:
         color = symbol = dash = names.index(name)
+        if name in _DASH_OF_FIRST:
+            dash = DASHES.index(_DASH_OF_FIRST[name])
     else:
         letters = zlib.crc32(name.encode())
         color = 1 + letters % (len(COLORS) - 1)
         symbol, dash = letters // 16, letters // 256
-    chosen = SYMBOLS[(symbol + variant_index) % len(SYMBOLS)]
-    if variant_index == 0 and name in _DASH_OF_FIRST:
-        return Style(COLORS[color % len(COLORS)], chosen, _DASH_OF_FIRST[name])
-    return Style(COLORS[color % len(COLORS)], chosen, DASHES[(dash + variant_index) % len(DASHES)])
+    return Style(
+        COLORS[color % len(COLORS)],
+        SYMBOLS[(symbol + variant_index) % len(SYMBOLS)],
+        DASHES[(dash + variant_index) % len(DASHES)],
+    )
 
 
 def fade(color: str, alpha: float) -> str:

@@ -61,6 +61,7 @@ def test_fits_of_one_method_share_the_colour_and_differ_otherwise(name: str) -> 
     assert len({style.color for style in styles}) == 1
     assert len(set(styles)) == 6
     assert len({style.symbol for style in styles}) == 6
+    assert len({style.dash for style in styles[: len(DASHES)]}) == len(DASHES)
 
 
 def test_unknown_names_get_something_stable_that_is_not_the_raw_models_grey() -> None:
