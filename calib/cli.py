@@ -7,20 +7,22 @@ the command is.
 from __future__ import annotations
 
 import argparse
-import ast
-import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
 
 from calib import cli_text as text
+from calib import runtime
 from calib.base import CalibrationError, Calibrator
 from calib.cli_choices import parse_choice
+from calib.cli_types import assignment, part, target
 from calib.data import Choices, DataError, Predictions, inspect, load, read_outputs
 from calib.extras import missing_package
 from calib.registry import METHODS, calibrator, presets
+from calib.runtime import ExportedCalibrator
 
 FORMATS = "npz, npy, csv, tsv, parquet or hdf5"
 
@@ -48,18 +50,33 @@ def _inspect(given: argparse.Namespace) -> int:
 def _fit(given: argparse.Namespace) -> int:
     from calib import export
 
-    made = _made(given, given.method, dict(given.set))
+    start = _made(given, given.method, dict(given.set)) if given.method else _earlier(given)
     data = _load(given)
     calibration, test = _split(data, given)
-    made.fit(calibration.logits, calibration.labels, callback=text.progress(), **_extras(made, calibration))
-    scores = text.before_and_after(made, test) if test is not None else {}
-    export.save(made, given.out, **export.describe(data), n_rows=len(calibration), scores=scores)
-    print(f"{METHODS[given.method].title} fitted on {len(calibration):,} rows.")
-    print("\n".join(f"note: {note}" for note in made.notes()), end="\n" if made.notes() else "")
+    if isinstance(start, ExportedCalibrator):
+        record = export.resume(start, calibration, callback=text.progress())
+    else:
+        start.fit(calibration.logits, calibration.labels, callback=text.progress(), **_extras(start, calibration))
+        record = export.exported(start, {**export.describe(data), "n_rows": len(calibration)})
+    fitted = record.calibrator
+    scores = text.before_and_after(fitted, test) if test is not None else {}
+    export.save(replace(record, metadata={**record.metadata, "scores": scores}), given.out)
+    print(f"{METHODS[record.method].title} fitted on {record.metadata['n_rows']:,} rows.")
+    print("\n".join(f"note: {note}" for note in fitted.notes()), end="\n" if fitted.notes() else "")
     if test is not None:
         print(text.score_lines(scores, len(test)))
     print(f"Saved to {given.out}.")
     return 0
+
+
+def _earlier(given: argparse.Namespace) -> ExportedCalibrator:
+    """The calibrator to go on with; zeros in the new data become its floor."""
+    if given.set:
+        _refuse(given, "--set goes with --method; a calibrator that goes on keeps its parameters")
+    earlier = runtime.load(given.earlier)
+    if earlier.floor is not None:
+        given.read = [("floor", earlier.floor), *given.read]
+    return earlier
 
 
 def _compare(given: argparse.Namespace) -> int:
@@ -80,7 +97,7 @@ def _compare(given: argparse.Namespace) -> int:
 
 
 def _apply(given: argparse.Namespace) -> int:
-    from calib import predict_file, runtime
+    from calib import predict_file
 
     exported = runtime.load(given.calibrator)
     if given.file.suffix.lower() == ".csv" and not given.read and find_spec("pyarrow") is None:
@@ -152,16 +169,19 @@ def _parser() -> argparse.ArgumentParser:
     command = _data_command(commands, "inspect", _inspect, "say what a file holds and what is odd about it")
 
     command = _data_command(commands, "fit", _fit, "fit one method and save it")
-    command.add_argument("--method", required=True, choices=list(METHODS), metavar="NAME", help=methods)
-    command.add_argument("--set", action="append", default=[], type=_assignment, metavar="NAME=VALUE",
+    what = command.add_mutually_exclusive_group(required=True)
+    what.add_argument("--method", choices=list(METHODS), metavar="NAME", help=methods)
+    what.add_argument("--continue", dest="earlier", type=Path, metavar="CALIBRATOR",
+                      help="go on with a saved calibrator (gpcalib): it learns from these rows too")  # fmt: skip
+    command.add_argument("--set", action="append", default=[], type=assignment, metavar="NAME=VALUE",
                          help="a parameter of the method; may be repeated")  # fmt: skip
-    command.add_argument("--out", required=True, type=_target(".pkl", ".npz", ".zip"),
+    command.add_argument("--out", required=True, type=target(".pkl", ".npz", ".zip"),
                          help="calibrator.pkl, .npz (with .json) or .zip to write")  # fmt: skip
     _split_options(command)
 
     command = _data_command(commands, "compare", _compare, "fit several methods and score them on held-out rows")
     command.add_argument("--methods", default="fast", help="all, fast (default), papers, or names with commas between")
-    command.add_argument("--csv", type=_target(), help="file for the whole table")
+    command.add_argument("--csv", type=target(), help="file for the whole table")
     _split_options(command)
 
     command = commands.add_parser("apply", help="calibrate new outputs with a saved calibrator")
@@ -170,7 +190,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("file", type=Path, help=f"a model's outputs: {FORMATS}; labels are not needed")
     command.add_argument("--key", help="name of the array with the outputs; the same as --read outputs=NAME")
     _read_option(command)
-    command.add_argument("--out", type=_target(".npz", ".npy", ".csv"), default=Path("calibrated.npz"),
+    command.add_argument("--out", type=target(".npz", ".npy", ".csv"), default=Path("calibrated.npz"),
                          help=".npz, .npy or .csv to write")  # fmt: skip
     return parser
 
@@ -192,46 +212,6 @@ def _read_option(command: argparse.ArgumentParser) -> None:
 
 
 def _split_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--calibration", type=_part, metavar="PART",
+    command.add_argument("--calibration", type=part, metavar="PART",
                          help="rows to fit on: fraction, count or all; else the file's split, or half")  # fmt: skip
     command.add_argument("--seed", type=int, default=0, help="of the split and of the fit")
-
-
-def _assignment(given: str) -> tuple[str, Any]:
-    """``n_inducing=20`` as a name and a number, truth value, None or word."""
-    name, equals, value = given.partition("=")
-    if not (name and equals):
-        raise argparse.ArgumentTypeError(f"expected NAME=VALUE, got {given!r}")
-    word = value.capitalize() if value.lower() in ("true", "false", "none") else value
-    try:
-        return name.strip(), ast.literal_eval(word)
-    except (ValueError, SyntaxError):
-        return name.strip(), value
-
-
-def _target(*endings: str) -> Callable[[str], Path]:
-    """A type of files to write, which looks before the work starts whether they can be written."""
-
-    def checked(given: str) -> Path:
-        path = Path(given)
-        if endings and path.suffix.lower() not in endings:
-            raise argparse.ArgumentTypeError(f"{path.name!r} does not end in {' or '.join(endings)}")
-        if not path.parent.is_dir():
-            raise argparse.ArgumentTypeError(f"there is no folder {str(path.parent)!r} to write {path.name!r} to")
-        if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
-            raise argparse.ArgumentTypeError(f"{str(path)!r} cannot be written")
-        return path
-
-    return checked
-
-
-def _part(given: str) -> float | int | str:
-    if given == "all":
-        return given
-    try:
-        part = float(given) if "." in given else int(given)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected a fraction, a count or 'all', got {given!r}") from None
-    if part <= 0 or (isinstance(part, float) and part >= 1):
-        raise argparse.ArgumentTypeError(f"a fraction lies between 0 and 1, a count is at least 1; got {given}")
-    return part

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import platform
 import sys
@@ -13,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import calib
-from calib.base import CalibrationError, Calibrator
+from calib.base import CalibrationError, Calibrator, Callback
+from calib.registry import METHODS
 from calib.runtime import ExportedCalibrator, to_record
 
 if TYPE_CHECKING:
@@ -89,6 +91,50 @@ def exported(
         raise CalibrationError(f"This {type(calibrator).__name__} is not fitted yet; fit it, then export it.")
     recorded = {"notes": calibrator.notes(), "versions": versions(), **known}
     return ExportedCalibrator(calibrator, metadata=recorded, **special)
+
+
+def resume(earlier: ExportedCalibrator, data: Predictions, *, callback: Callback | None = None) -> ExportedCalibrator:
+    """An exported calibrator after learning from more calibration data; the earlier rows are not needed.
+
+    Parameters
+    ----------
+    earlier : from :func:`calib.runtime.load`; it stays as it was.
+    data : the new rows, with zeros at the earlier floor: ``calib.load(path, choices=Choices(floor=earlier.floor))``.
+    callback : as in :meth:`~calib.base.Calibrator.fit`.
+
+    Raises
+    ------
+    CalibrationError
+        If the method cannot go on (GPcalib can), or the data are not outputs of the same kind and classes.
+    """
+    _check_same_model(earlier, data)
+    calibrator = copy.deepcopy(earlier.calibrator)
+    if not hasattr(calibrator, "partial_fit"):
+        raise CalibrationError(f"{METHODS[earlier.method].title} cannot go on from an earlier fit; fit it on all rows.")
+    calibrator.partial_fit(data.logits, data.labels, callback=callback)
+    known = {**describe(data), "n_rows": calibrator.get_state()["n_rows_given_"]}
+    for key, joint in (("data_name", " + "), ("data_sha256", " ")):
+        if key in earlier.metadata:
+            known[key] = f"{earlier.metadata[key]}{joint}{known[key]}"
+    floor = data.floor if earlier.floor is None else earlier.floor
+    return exported(calibrator, {**known, "floor": floor, "class_names": earlier.class_names})
+
+
+def _check_same_model(earlier: ExportedCalibrator, data: Predictions) -> None:
+    if data.kind != earlier.kind:
+        raise CalibrationError(
+            f"The calibrator takes {earlier.kind}, but these data hold {data.kind}; give the same outputs as before."
+        )
+    if earlier.floor is not None and data.floor not in (None, earlier.floor):
+        raise CalibrationError(
+            f"Probabilities of 0 became {data.floor:.3g} here and {earlier.floor:.3g} in the calibrator; "
+            f"load the data with floor={earlier.floor!r}."
+        )
+    if data.class_names != earlier.class_names and set(data.class_names) == set(earlier.class_names):
+        raise CalibrationError(
+            "The classes are those of the calibrator in another order; bring the columns into its order: "
+            f"{', '.join(earlier.class_names[:10])}{', ...' if len(earlier.class_names) > 10 else ''}."
+        )
 
 
 def describe(data: Predictions) -> dict[str, Any]:

@@ -33,7 +33,7 @@ LAYERS = (
     ("bundle",),
     ("export",),
     ("compare", "jobs", "plots"),
-    ("ui", "cli_text", "cli_choices"),
+    ("ui", "cli_text", "cli_choices", "cli_types"),
     ("cli",),
     ("__main__",),
 )

@@ -9,6 +9,7 @@ import pytest
 import calib
 from calib import runtime
 from calib.cli import main
+from calib.cli_types import assignment
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -80,6 +81,20 @@ def test_fit_saves_what_the_library_fits(file, tmp_path, capsys):
     assert f"{scores['NLL']['before'][0]:.4f}" in printed
 
 
+def test_fit_goes_on_with_a_saved_calibrator(file, tmp_path, capsys):
+    first, second = tmp_path / "first.npz", tmp_path / "second.pkl"
+    assert run("fit", file, "--method", "gpcalib", "--set", "max_iter=10", "--out", first, "--calibration", "150") == 0
+    assert run("fit", file, "--continue", first, "--out", second, "--calibration", "100", "--seed", "7") == 0
+    assert "GPcalib fitted on 250 rows" in capsys.readouterr().out
+    saved = runtime.load(second)
+    assert saved.params["max_iter"] == 10
+    assert saved.metadata["n_rows"] == saved.calibrator.n_rows_ == 250
+    assert saved.metadata["scores"]["NLL"]["after"][0] < saved.metadata["scores"]["NLL"]["before"][0]
+    with pytest.raises(SystemExit) as refused:
+        run("fit", file, "--continue", first, "--set", "max_iter=5", "--out", second)
+    assert refused.value.code == 2
+
+
 def test_fit_on_all_rows_tests_on_none(file, tmp_path, capsys):
     out = tmp_path / "calibrator.npz"
     assert run("fit", file, "--method", "isotonic", "--out", out, "--calibration", "all") == 0
@@ -93,9 +108,7 @@ def test_fit_on_all_rows_tests_on_none(file, tmp_path, capsys):
     [("2", 2), ("0.5", 0.5), ("true", True), ("False", False), ("none", None), ("plain", "plain")],
 )
 def test_set_reads_values(given, expected):
-    from calib.cli import _assignment
-
-    assert _assignment(f"name={given}") == ("name", expected)
+    assert assignment(f"name={given}") == ("name", expected)
 
 
 def test_set_reaches_the_method(file, tmp_path):

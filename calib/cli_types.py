@@ -1,0 +1,51 @@
+"""Types of command-line arguments: each checks what was given before the work starts."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+def assignment(given: str) -> tuple[str, Any]:
+    """``n_inducing=20`` as a name and a number, truth value, None or word."""
+    name, equals, value = given.partition("=")
+    if not (name and equals):
+        raise argparse.ArgumentTypeError(f"expected NAME=VALUE, got {given!r}")
+    word = value.capitalize() if value.lower() in ("true", "false", "none") else value
+    try:
+        return name.strip(), ast.literal_eval(word)
+    except (ValueError, SyntaxError):
+        return name.strip(), value
+
+
+def target(*endings: str) -> Callable[[str], Path]:
+    """A type of files to write, which looks before the work starts whether they can be written."""
+
+    def checked(given: str) -> Path:
+        path = Path(given)
+        if endings and path.suffix.lower() not in endings:
+            raise argparse.ArgumentTypeError(f"{path.name!r} does not end in {' or '.join(endings)}")
+        if not path.parent.is_dir():
+            raise argparse.ArgumentTypeError(f"there is no folder {str(path.parent)!r} to write {path.name!r} to")
+        if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+            raise argparse.ArgumentTypeError(f"{str(path)!r} cannot be written")
+        return path
+
+    return checked
+
+
+def part(given: str) -> float | int | str:
+    """A part of the rows: a fraction below 1, a count, or ``all``."""
+    if given == "all":
+        return given
+    try:
+        number = float(given) if "." in given else int(given)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a fraction, a count or 'all', got {given!r}") from None
+    if number <= 0 or (isinstance(number, float) and number >= 1):
+        raise argparse.ArgumentTypeError(f"a fraction lies between 0 and 1, a count is at least 1; got {given}")
+    return number
