@@ -36,7 +36,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "identity": [{}],
     "temperature": [{}],
     "vector": [{}],
-    "platt": [*BINARY, {"input": "score"}],
+    "platt": [*BINARY, {"input": "score"}, {"input": "score", "share_classes": False}],
     "isotonic": BINARY,
     "beta": BINARY,
     "histogram": [*BINARY, {"n_bins": 4, "binning": "equal_mass"}],
@@ -56,8 +56,11 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"representatives": "isotonic", "share_classes": False, "n_bins": 4},
         {"scaled_model": True, "n_bins": 1, "platt_correction": True},
     ],
-    # Few and short fits: each costs a second, and the fits themselves are tested elsewhere.
-    "gpcalib": [{"max_iter": 15}, {"max_iter": 15, "prediction": "mean", "monotone": True}],
+    # Few and short fits: each costs a second. calibrators/test_gpcalib_options.py has every combination of options.
+    "gpcalib": [
+        {"max_iter": 15},
+        {"max_iter": 5, "inputs": "probs", "variational": "full", "prediction": "mean", "monotone": True},
+    ],
 }
 
 CASES = [(name, params) for name, variants in VARIANTS.items() for params in variants]
