@@ -98,9 +98,12 @@ class TreePosterior:
         ceiling = {self.nodes[-1].knot: np.full(n, n_values - 1)}
         for node in reversed(self.nodes):
             low, high = floor.pop(node.knot), ceiling.pop(node.knot)
-            chance = self.below[node.left][low] * self.chances[node.knot] * self.below[node.right].T[high]
+            # No value outside this window is possible for any of the maps.
+            window = slice(low.min(), high.max() + 1)
+            chance = self.below[node.left][low, window] * self.below[node.right].T[high, window]
+            chance *= self.chances[node.knot, window]
             chance = np.cumsum(chance, axis=1)
-            value = np.sum(chance <= rng.random((n, 1)) * chance[:, -1:], axis=1)
+            value = window.start + np.sum(chance <= rng.random((n, 1)) * chance[:, -1:], axis=1)
             drawn[:, node.knot] = value
             floor[node.left], ceiling[node.left] = low, value
             floor[node.right], ceiling[node.right] = value, high
