@@ -25,14 +25,13 @@ from calib.ui import binning_words, figures
 from calib.ui.binning_view import HALF, BinningChoice
 from calib.ui.fits import ShownFit
 from calib.ui.session import keep
-from calib.ui.wording import number, plural
+from calib.ui.wording import binning_name, number, plural
 from calib.verifiability import error_by_bins, error_by_rows
 
 INSIDE = 480
 """Two figures fill what an expander has of that."""
 N_RESAMPLES, FEW_RESAMPLES = 50, 20
 """Samples of each size; fewer where every one has bins to be optimised."""
-BINNING_NAMES = {"equal_width": "equal size", "equal_mass": "equal mass", "kmeans": "k-means", "imax": "I-Max"}
 
 
 def iterations(picture: BinningPicture, choice: BinningChoice) -> None:
@@ -196,8 +195,8 @@ def verifiability(shown: list[ShownFit]) -> None:
         return
     with opened:
         binning = st.segmented_control(
-            "Evaluation bins", [name for name in BINNINGS if name in BINNING_NAMES], default="equal_width",
-            required=True, format_func=BINNING_NAMES.__getitem__, key="binning/evaluation", persist_state="session",
+            "Evaluation bins", list(BINNINGS), default="equal_width",
+            required=True, format_func=binning_name, key="binning/evaluation", persist_state="session",
         )  # fmt: skip
         pairs = {fit.title: fit.evaluation.pair for fit in shown}
         styles = {fit.title: fit.style for fit in shown}

@@ -11,6 +11,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from calib.compare import NOTHING
+from calib.metrics import BINNINGS
 from calib.metrics.intervals import Interval
 from calib.metrics.top_label import Bools
 from calib.numerics import Floats
@@ -26,7 +27,7 @@ from calib.reliability import (
 from calib.ui import figures, fits
 from calib.ui.fits import ShownFit
 from calib.ui.session import keep, session
-from calib.ui.wording import brief, number, percent, signed
+from calib.ui.wording import binning_name, brief, number, percent, signed
 
 VIEWS = ("Classic", "Logit-scaled", "Gap")
 HOW_TO_READ = (
@@ -39,7 +40,6 @@ HOW_TO_READ_GAP = (
     "Predictions are ordered by confidence, each with the same room. Below zero the method claims more than it "
     "keeps; bands are 95 % Wilson intervals, so a band that covers zero shows no miscalibration there."
 )
-BINNINGS = {"equal_mass": "equal mass", "equal_width": "equal width", "kmeans": "k-means"}
 DIAGRAM_PIXELS = 245
 """Four diagrams and the menu fill a window of 1500 pixels; narrower windows take fewer in a row."""
 BENEATH_PIXELS = 115
@@ -70,7 +70,8 @@ def controls(raw: ShownFit) -> Options:
         binning = middle.selectbox(
             "Bins",
             list(BINNINGS),
-            format_func=BINNINGS.__getitem__,
+            index=list(BINNINGS).index("equal_mass"),
+            format_func=binning_name,
             key="rel/binning",
             persist_state="session",
             help="Equal mass gives every bin the same number of rows; equal width is the papers' convention.",
@@ -129,7 +130,7 @@ def diagrams(
     limits = common_limits(curves, scale)
     selected = None
     st.caption(
-        f"ECE here is in the {options.n_bins} {BINNINGS[options.binning]} bins of the pictures; Compare gives it "
+        f"ECE here is in the {options.n_bins} {binning_name(options.binning)} bins of the pictures; Compare gives it "
         "in the papers' 15 bins of equal width."
     )
     width = DIAGRAM_PIXELS if len(chosen) > 1 else 2 * DIAGRAM_PIXELS
@@ -218,7 +219,7 @@ def _scores(
     is_first = fit.key == raw.key
     _metric(
         left, "ECE", curve.ece, None if is_first else curve.ece - raw_curve.ece,
-        f"Mean gap between confidence and accuracy over {options.n_bins} bins ({BINNINGS[options.binning]}).",
+        f"Mean gap between confidence and accuracy over {options.n_bins} bins ({binning_name(options.binning)}).",
     )  # fmt: skip
     _, low, high = _binned(fit, options).interval
     st.caption(f"ECE 95 %: {brief(low)} to {brief(high)}")

@@ -8,6 +8,7 @@ from functools import partial
 import plotly.graph_objects as go
 import streamlit as st
 
+from calib.metrics import BINNINGS
 from calib.over_under import theorem_by_bins, theorem_one
 from calib.plots.before_after import Row
 from calib.plots.plane import balance_plane
@@ -15,10 +16,10 @@ from calib.plots.theorem import theorem_chain, theorem_lines
 from calib.ui import figures
 from calib.ui.fits import ShownFit
 from calib.ui.session import keep
+from calib.ui.wording import binning_name
 
 HALF = 495
 """Two figures and the menu fill a window of 1500 pixels."""
-BINNINGS = {"equal_width": "equal width", "equal_mass": "equal mass", "kmeans": "k-means"}
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def theorem(chosen: list[ShownFit], rows: list[Row], keys: tuple[str, ...]) -> B
             help="With one bin all four are equal. More bins find more error, and more noise; the gap stays.",
         )  # fmt: skip
         binning = st.selectbox(
-            "Bins", list(BINNINGS), format_func=BINNINGS.__getitem__, key="confidence/binning",
+            "Bins", list(BINNINGS), format_func=binning_name, key="confidence/binning",
             persist_state="session", width=160,
         )  # fmt: skip
     bins = BinChoice(int(n_bins), binning)
@@ -53,8 +54,8 @@ def theorem(chosen: list[ShownFit], rows: list[Row], keys: tuple[str, ...]) -> B
                 "theorem-1",
                 "Each method's marker is its gap, between over- and underconfidence weighted by how often it is wrong "
                 "and right; the ticks 1, 2 and ∞ are its calibration errors. None can lie to the left of the one "
-                f"before it (Wenger et al. 2020, theorem 1), here with {bins.n_bins} {BINNINGS[binning]} bins, or with "
-                "any others. Values below 0.0001 are drawn at the left end.",
+                f"before it (Wenger et al. 2020, theorem 1), here with {bins.n_bins} {binning_name(binning)} bins, "
+                "or with any others. Values below 0.0001 are drawn at the left end.",
             )
         with st.container(width=HALF):
             figures.show(
@@ -84,7 +85,7 @@ def any_bins(fit: ShownFit, bins: BinChoice) -> None:
             lambda: theorem_lines(chains, fit.style, bins.n_bins, title="For any number of bins"),
         ),
         "theorem-by-bins",
-        f"The calibration errors of {fit.title} for 1 to 100 {BINNINGS[bins.binning]} bins, over its gap (shaded), "
+        f"The calibration errors of {fit.title} for 1 to 100 {binning_name(bins.binning)} bins, over its gap (shaded), "
         "which needs no bins. With one bin they equal the gap; they rise above it by over- and underconfidence that "
         "cancel out on average, and by noise.",
     )

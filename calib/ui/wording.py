@@ -8,6 +8,13 @@ from calib.compare import FEW_ROWS
 from calib.evaluation import Evaluation
 from calib.metrics.confidence import signed_confidence_gap
 
+_BINNING_NAMES = {"imax": "I-Max", "kmeans": "k-means"}
+
+
+def binning_name(binning: str) -> str:
+    """How an entry of ``calib.metrics.BINNINGS`` is called on every page: its own words, unless it is a name."""
+    return _BINNING_NAMES.get(binning, binning.replace("_", " "))
+
 
 def number(value: float, digits: int = 3) -> str:
     """Three significant digits without an exponent for usual scores: 0.0523, 12.3, 1,230."""

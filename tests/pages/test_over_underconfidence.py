@@ -97,6 +97,21 @@ def test_the_bins_are_a_choice_and_one_bin_makes_all_equal(with_sample: Session)
     assert "1 equal mass bins" in said(app)
 
 
+def test_every_scheme_of_bins_is_offered_by_name(with_sample: Session) -> None:
+    app = open_page(PAGE, with_sample)
+    choice = app.selectbox(key="confidence/binning")
+    assert choice.options == ["equal width", "equal mass", "k-means", "I-Max"]
+    choice.select("imax").run()
+    assert clean(app)
+    assert "15 I-Max bins" in said(app)
+    app = open_page("pages/2_Reliability.py", with_sample)
+    assert app.selectbox(key="rel/binning").value == "equal_mass"
+    app.selectbox(key="rel/binning").select("imax").run()
+    assert not app.exception
+    assert not app.error
+    assert "15 I-Max bins" in said(app)
+
+
 def test_classes_by_label_and_with_more_rows_than_any_has(with_fits: Session) -> None:
     app = open_page(PAGE, with_fits)
     app.segmented_control(key="confidence/by").set_value("label").run()
