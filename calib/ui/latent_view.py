@@ -138,7 +138,7 @@ def _probe(fits: list[LatentFit], chosen: float) -> None:
                 st.metric(label, becomes(near.after, sd), width="content")
         if found[0] is not None and found[0].temperature is not None:
             label = f"{level(found[0].before)} becomes · temperature" if len(fits) > 1 else "temperature scaling gives"
-            st.metric(label, f"{found[0].temperature:.3f}", width="content")
+            st.metric(label, becomes(found[0].temperature, None), width="content")
     meaning = "" if all(fit.gp.collapsed_ for fit in fits) else "± is one posterior standard deviation. "
     st.caption(meaning + _beneath(found[0], chosen, fits[0].effect().every))
 

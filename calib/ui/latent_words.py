@@ -10,6 +10,8 @@ from calib.latent import ConfidenceEffect, EffectCurve, GroupChange, changes, de
 from calib.ui.wording import number, percent
 
 HALF_A_POINT = 0.005
+MOST_DIGITS = 5
+SMALLEST = 10.0**-MOST_DIGITS
 SAME = 0.05
 """Share of rows outside a 95 % band that says nothing."""
 
@@ -69,11 +71,22 @@ def collapsed(name: str, scale: float) -> str:
 
 
 def becomes(after: float, sd: float | None) -> str:
-    """A probability with its standard deviation, in as many digits as that supports: 0.81 ± 0.02."""
+    """A probability with its standard deviation, in as many digits as that supports: 0.81 ± 0.02.
+
+    Neither a probability of 1 nor a deviation of 0 is claimed that only rounding makes.
+    """
     if sd is None:
-        return f"{after:.3f}"
-    digits = min(5, max(2, -math.floor(math.log10(sd)))) if sd > 0 else 5
+        return _below_one(after, 3)
+    if sd < SMALLEST / 2:
+        return f"{_below_one(after, MOST_DIGITS)} ± <{SMALLEST:.{MOST_DIGITS}f}"
+    digits = min(MOST_DIGITS, max(2, -math.floor(math.log10(sd))))
     return f"{after:.{digits}f} ± {sd:.{digits}f}"
+
+
+def _below_one(probability: float, least_digits: int) -> str:
+    """With more digits where fewer would make it 1."""
+    texts = (f"{probability:.{digits}f}" for digits in range(least_digits, MOST_DIGITS + 1))
+    return next((text for text in texts if float(text) < 1.0), f">{1.0 - SMALLEST:.{MOST_DIGITS}f}")
 
 
 def level(confidence: float) -> str:

@@ -81,7 +81,10 @@ def test_other_fits_are_judged_by_the_band_of_the_first() -> None:
 @pytest.mark.parametrize(
     ("after", "sd", "text"),
     [(0.812, 0.021, "0.81 ± 0.02"), (0.8123, 0.0041, "0.812 ± 0.004"), (0.8123, 0.3, "0.81 ± 0.30"),
-     (0.5, 0.0, "0.50000 ± 0.00000"), (0.8123, None, "0.812")],
+     (0.5, 0.0, "0.50000 ± <0.00001"), (0.8123, None, "0.812"),
+     (0.99998, 1e-6, "0.99998 ± <0.00001"), (0.9999999, 1e-9, ">0.99999 ± <0.00001"), (0.99998, None, "0.99998"),
+     (0.9997, None, "0.9997"), (0.9999999, None, ">0.99999"), (1.0, None, ">0.99999"),
+     (0.9999, 1e-4, "0.9999 ± 0.0001")],
 )  # fmt: skip
 def test_as_many_digits_as_the_spread_supports(after, sd, text) -> None:
     assert becomes(after, sd) == text
