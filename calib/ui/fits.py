@@ -114,7 +114,10 @@ def _abandon() -> None:
 
 def remove(key: str) -> None:
     """Take a fit off the visitor's pages; the queue keeps its result for whoever asks again."""
-    session().specs.pop(key, None)
+    now = session()
+    now.specs.pop(key, None)
+    if now.variants.pop(key, None) is not None:
+        now.kept.clear()  # if it returns it may look otherwise than in these figures
 
 
 def jobs() -> list[Job]:
@@ -135,14 +138,22 @@ def shown() -> list[ShownFit]:
     done = [(job.key, job.spec.method, job.spec.title, job.calibrator, job.seconds) for job in jobs() if job.calibrator]
     order = list(METHODS)
     done.sort(key=lambda item: order.index(item[1]))
-    fits, seen = [], dict.fromkeys(order, 0)
+    fits = []
     for key, method, title, fitted, seconds in [(RAW, "identity", METHODS["identity"].title, raw, 0.0), *done]:
         assert fitted is not None
         verdict = _judge(key, fitted)
-        style = method_style(method, seen[method])
-        seen[method] += 1
+        style = method_style(method, _variant(key, method))
         fits.append(ShownFit(key, method, title, style, fitted, verdict.evaluation, seconds, verdict.predict_seconds))
     return fits
+
+
+def _variant(key: str, method: str) -> int:
+    """The fit's number among those of its method: its own while it is shown, whatever else is added or removed."""
+    now = session()
+    if key not in now.variants:
+        taken = {now.variants.get(other) for other, spec in now.specs.items() if spec.method == method}
+        now.variants[key] = next(number for number in range(len(taken) + 1) if number not in taken)
+    return now.variants[key]
 
 
 def choose(fits: list[ShownFit], key: str, label: str = "Methods", most: int | None = None) -> list[ShownFit]:

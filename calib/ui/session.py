@@ -63,6 +63,7 @@ class Session:
     visitor : tells this visitor from others who may want the same fit.
     evaluated : verdicts by fit key.
     kept : what pages computed from the above, by key; see :func:`keep`.
+    variants : number of each fit among the fits of its method, by key: it sets marker and dash apart.
     seen_done : how many fits were finished when the page was last drawn.
     """
 
@@ -81,6 +82,7 @@ class Session:
     visitor: str = field(default_factory=lambda: uuid4().hex)
     evaluated: dict[str, Evaluated] = field(default_factory=dict)
     kept: dict[Hashable, Any] = field(default_factory=dict)
+    variants: dict[str, int] = field(default_factory=dict)
     seen_done: int = 0
 
     @property
@@ -104,7 +106,7 @@ class Session:
         self.part, self.seed = part, seed
         self.calibration, self.test = self.data.split(part, random_state=seed)
         self.specs = self.specs_of_splits.setdefault(self.split_key, {})
-        self.evaluated, self.kept = {}, {}
+        self.evaluated, self.kept, self.variants = {}, {}, {}
 
 
 SESSION = "calib_session"
