@@ -156,6 +156,11 @@ def _variant(key: str, method: str) -> int:
     return now.variants[key]
 
 
+def key_for(fits: list[ShownFit], key: str) -> str:
+    """Key of a widget that offers these fits: with others it begins anew, lest a new fit be left out unseen."""
+    return "/".join([key, *(fit.key[:8] for fit in fits)])
+
+
 def choose(fits: list[ShownFit], key: str, label: str = "Methods", most: int | None = None) -> list[ShownFit]:
     """Let the visitor pick which fits a page shows; the first ``most`` are picked to begin with."""
     if len(fits) == 1:
@@ -167,7 +172,7 @@ def choose(fits: list[ShownFit], key: str, label: str = "Methods", most: int | N
         selection_mode="multi",
         default=list(titles)[:most],
         format_func=titles.__getitem__,
-        key=f"{key}/{len(titles)}",
+        key=key_for(fits, key),
         persist_state="session",
     )
     if not chosen:

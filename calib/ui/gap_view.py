@@ -16,7 +16,7 @@ from calib.plots.per_class import per_class_chart
 from calib.plots.style import Style
 from calib.ui import figures
 from calib.ui.balance_words import points
-from calib.ui.fits import ShownFit
+from calib.ui.fits import ShownFit, key_for
 from calib.ui.session import keep, session
 from calib.ui.theorem_view import HALF, BinChoice, any_bins
 from calib.ui.wording import plural
@@ -35,7 +35,7 @@ def one_of(everything: list[ShownFit]) -> ShownFit:
     titles = {fit.key: fit.title for fit in everything}
     chosen = st.segmented_control(
         "Method", list(titles), default=everything[1].key, required=True, format_func=titles.__getitem__,
-        key=f"confidence/closer/{len(titles)}", persist_state="session",
+        key=key_for(everything, "confidence/closer"), persist_state="session",
     )  # fmt: skip
     return next((fit for fit in everything if fit.key == chosen), everything[0])
 

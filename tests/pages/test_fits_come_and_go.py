@@ -1,15 +1,17 @@
-"""Fits keep their look, whatever else is removed or added."""
+"""Fits keep their look, and new ones are seen, whatever else is removed or added."""
 
 from __future__ import annotations
 
 import time
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from calib.jobs import FitQueue, FitSpec
 from calib.registry import calibrator
 from calib.ui import fits
 from calib.ui.session import Session
+from tests.pages.conftest import open_page
 
 
 @pytest.fixture
@@ -45,3 +47,18 @@ def test_the_others_keep_their_marker_and_dash(
     assert again == three[0]
     assert new != again
     assert not with_sample.kept
+
+
+def pills(app: AppTest):
+    return next(group for group in app.button_group if group.label == "Methods")
+
+
+def test_a_fit_in_the_place_of_a_removed_one_is_chosen(with_sample: Session, queue: FitQueue, three: list[str]) -> None:
+    app = open_page("pages/3_Over_underconfidence.py", with_sample)
+    pills(app).set_value(three[:2]).run()
+    app.switch_page("pages/1_Fit.py").run()
+    app.button(key=f"Remove/{three[0]}").click().run()
+    new = add(with_sample, queue, 40)
+    app.switch_page("pages/3_Over_underconfidence.py").run()
+    assert not app.exception
+    assert new in pills(app).value

@@ -53,6 +53,10 @@ def table(app: AppTest, column: str):
     return next(frame.value for frame in app.dataframe if column in frame.value.columns)
 
 
+def closer(app: AppTest):
+    return next(control for control in app.segmented_control if control.label == "Method")
+
+
 def test_raw_predictions_alone(with_sample: Session) -> None:
     app = open_page(PAGE, with_sample)
     assert clean(app)
@@ -129,10 +133,10 @@ def test_a_closer_look_at_another_method(with_fits: Session) -> None:
     app = open_page(PAGE, with_fits)
     assert "beneath it Temperature" in said(app)
     gpcalib = next(key for key, spec in with_fits.specs.items() if spec.method == "gpcalib")
-    app.segmented_control(key=f"confidence/closer/{1 + len(FITTED)}").set_value(gpcalib).run()
+    closer(app).set_value(gpcalib).run()
     assert clean(app)
     assert "beneath it GPcalib" in said(app)
-    app.segmented_control(key=f"confidence/closer/{1 + len(FITTED)}").set_value("raw").run()
+    closer(app).set_value("raw").run()
     assert clean(app)
     assert "beneath it" not in said(app)
 
