@@ -31,7 +31,7 @@ def _about_the_optimum(fitted: GPCalib) -> list[str]:
     if not fitted.converged_:
         notes.append(
             f"The fit did not converge ({fitted.message_}); the objective is {fitted.objective_:.1f}. "
-            "Raise max_iter, or check the labels."
+            f"{_what_to_do(fitted)}"
         )
     if fitted.scale_ != 1.0:
         notes.append(
@@ -40,6 +40,14 @@ def _about_the_optimum(fitted: GPCalib) -> list[str]:
             "Check that they are the outputs just before the softmax."
         )
     return notes
+
+
+def _what_to_do(fitted: GPCalib) -> str:
+    if fitted.n_iter_ >= fitted.max_iter:
+        return "Raise max_iter."
+    if fitted.inputs == "probs":
+        return "Choose inputs='logits', where small probabilities lie apart from each other, or check the labels."
+    return "Check the labels, or use temperature scaling."
 
 
 def _about_the_rows(fitted: GPCalib) -> list[str]:

@@ -185,8 +185,9 @@ def _maximise(model: LatentGP, max_iter: int, trace: list[float], callback: Call
 def _message(result: OptimizeResult, n_iter: int, resolved: bool) -> str:
     if not resolved:
         return "the latent function became steeper than its grid can follow"
+    iterations = f"{n_iter} iteration{'' if n_iter == 1 else 's'}"
     if result.success:
-        return f"converged after {n_iter} iterations"
+        return f"converged after {iterations}"
     if result.status == 1:
-        return f"stopped at the limit of {n_iter} iterations"
-    return f"the line search found no better point after {n_iter} iterations"
+        return f"stopped at the limit of {iterations}"
+    return f"the line search found no better point after {iterations}"

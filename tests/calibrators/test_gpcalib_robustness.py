@@ -190,8 +190,8 @@ def test_an_optimiser_stopped_early_is_reported_in_words():
     assert not calibrator.converged_
     assert calibrator.n_iter_ == 1
     (note,) = [note for note in calibrator.notes() if "did not converge" in note]
-    assert "stopped at the limit of 1 iteration" in note
-    assert "Raise max_iter" in note
+    assert "(stopped at the limit of 1 iteration)" in note
+    assert note.endswith("Raise max_iter.")
     logits, labels = simulate(2000, 3, seed=1)
     assert nll(calibrator.predict_proba(logits), labels) < nll(softmax(logits), labels)
     check(calibrator, extremes(3))
@@ -208,8 +208,12 @@ def test_a_line_search_that_fails_is_reported_in_words(monkeypatch):
         return result
 
     monkeypatch.setattr(gpflow.optimizers.Scipy, "minimize", failing)
-    calibrator = GPCalib(max_iter=5).fit(*simulate(100, 3))
-    assert any("the line search found no better point after" in note for note in calibrator.notes())
+    advice = {"logits": "Check the labels, or use temperature scaling.", "probs": "Choose inputs='logits'"}
+    for inputs, says in advice.items():
+        calibrator = GPCalib(max_iter=500, inputs=inputs).fit(*simulate(60, 3))
+        (note,) = [note for note in calibrator.notes() if "did not converge" in note]
+        assert "the line search found no better point after" in note
+        assert says in note
 
 
 def test_logits_of_thousands_are_finite_and_said_so():
