@@ -133,7 +133,8 @@ class IMaxBinning(BinaryCalibrator):
             high, low = targets.max(), targets.min()
             total = high * found + low * (count - found)
         else:
-            total = sums.between(cuts)[0]
+            # A difference of two running sums may come out above the number of its terms by rounding.
+            total = np.minimum(sums.between(cuts)[0], count)
         values = np.divide(total, count, out=middle_of_bins(edges), where=count > 0)
         if self.representatives == "empirical":
             values = self.bounded(values)

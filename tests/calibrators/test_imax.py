@@ -60,6 +60,14 @@ def test_an_empty_bin_says_its_middle():
     np.testing.assert_allclose(state["values"][empty], (empty + 0.5) / 40, rtol=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_means_of_certain_predictions_are_probabilities(seed):
+    rng = np.random.default_rng(seed)
+    logits, labels = rng.normal(0.0, 1000.0, (60, 3)), rng.integers(0, 3, 60)
+    probs = IMaxBinning(representatives="raw").fit(logits, labels).predict_proba(logits)
+    assert probs.min() >= 0.0 and probs.max() <= 1.0
+
+
 def test_platt_correction_softens_the_frequencies(overconfident):
     logits, labels = overconfident
     plain, soft = (IMaxBinning(platt_correction=on).fit(logits, labels).maps_[0]["values"] for on in (False, True))
