@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 PIXELS = 30
 _HALF = 0.17
+_LINE_PIXELS = 16
 
 
 def per_class_chart(
@@ -66,6 +67,8 @@ def per_class_chart(
         said = "; ".join(f"{class_names[k]} {three_digits(gaps.gap[k])}" for k in order[:5])
         alt = f"Confidence minus accuracy of {len(order)} classes, {name}, the worst first: {said}."
     frame_rows(fig, names, alt=alt, title=title, pixels=PIXELS)
-    fig.update_xaxes(title_text="← underconfident     confidence − accuracy     overconfident →", nticks=7)
+    # In two short lines: beside long names of classes a narrow window leaves the axis 170 pixels.
+    fig.update_xaxes(title_text="confidence − accuracy<br>← too unsure     too sure →", nticks=7)
+    fig.update_layout(height=fig.layout.height + _LINE_PIXELS, margin_b=fig.layout.margin.b + _LINE_PIXELS)
     name_colors(fig, [(name, style) for name, _, style in methods])
     return fig

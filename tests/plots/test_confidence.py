@@ -224,6 +224,14 @@ def test_the_raw_model_is_drawn_above_the_method() -> None:
     assert np.all(np.array(raw.y) < np.array(fit.y))
 
 
+def test_what_the_axis_says_fits_beside_long_names() -> None:
+    gaps = groups_of([(6, 4), (9, 1)])
+    fig = per_class_chart(["a" * 80, "b"], np.array([1, 0]), [("raw", gaps, STYLE)])
+    words = fig.layout.xaxis.title.text.split("<br>")[:-1]  # the last line names the colours
+    assert "too sure →" in words[-1]
+    assert max(map(len, words)) <= 28
+
+
 def test_no_class_is_no_error() -> None:
     gaps = groups_of([(0, 0), (1, 0)])
     fig = per_class_chart(["a", "b"], np.array([], int), [("raw", gaps, STYLE)])
