@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,7 +35,8 @@ class BinningPicture:
     n_pairs : number of one-vs-rest pairs, n_rows or n_rows * n_classes.
     density : histogram and kernel density of the log-odds for y = 0 and y = 1.
     schemes : "imax", "equal_mass" and "equal_size" -> its bins; and those that were given.
-    traces : the iterations of I-Max from each start, the best first; ``schemes["imax"]`` is where the best ends.
+    traces : the iterations of I-Max, the best from each kind of start, the highest first; ``schemes["imax"]`` is
+        where that ends.
     trace_information : (n_steps,) I(bin; y) under the kernel densities along each of ``traces``, in nats.
     ranks : log-odds by rank; None for one class.
     information : I(log-odds; y) under the kernel densities, in nats: the most that any binning can keep.
@@ -66,7 +67,7 @@ def binning_picture(
     target: int | None = None,
     n_bins: int = 15,
     given: Mapping[str, tuple[Floats, Floats]] | None = None,
-    n_starts: int = 3,
+    n_starts: int = 8,
     random_state: int = 0,
 ) -> BinningPicture:
     """Bin one-vs-rest log-odds in every way and measure what each bin keeps.
@@ -78,7 +79,8 @@ def binning_picture(
     n_bins : number of bins of each scheme.
     given : name -> inner edges in log-odds and representatives of further bins, such as those of a fitted calibrator:
         ``(state["edges"], state["values"])`` of its ``maps_[0]``, or of ``maps_[target]`` for class-wise bins.
-    n_starts, random_state : of I-Max, see :func:`~calib.imax.trace.best_traces`.
+    n_starts, random_state : of I-Max, see :func:`~calib.imax.trace.best_traces`; as many starts as a fit has by
+        default, whose edges the picture then shows.
 
     Raises
     ------
@@ -101,7 +103,7 @@ def binning_picture(
     density = log_odds_density(log_odds, label_log_odds)
     sums = _sums(log_odds)
     label_log_odds = np.sort(label_log_odds)
-    traces = best_traces(sums, n_bins, n_starts, random_state)
+    traces = _best_of_each_kind(best_traces(sums, n_bins, n_starts, random_state))
     edges = {name: scheme_edges(sums, name, n_bins) for name in SCHEMES if name != "imax"}
     schemes = {
         name: binned_pairs(sums, label_log_odds, density, edges.get(name, traces[0].edges[-1]), name)
@@ -122,6 +124,14 @@ def binning_picture(
         information=information_of_log_odds(density),
         label_entropy=label_entropy(density),
     )
+
+
+def _best_of_each_kind(traces: Sequence[EdgeTrace]) -> tuple[EdgeTrace, ...]:
+    """The first trace from k-means++, from equal mass and from equal size, in the order given."""
+    first: dict[str, EdgeTrace] = {}
+    for trace in traces:
+        first.setdefault(trace.start, trace)
+    return tuple(first.values())
 
 
 def _sums(log_odds: Floats) -> SigmoidSums:

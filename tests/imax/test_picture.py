@@ -53,6 +53,17 @@ def test_bins_of_every_scheme_hold_the_pairs_between_their_edges(target):
     assert (picture.ranks is None) == (target is not None)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_the_picture_shows_the_edges_of_a_fit_with_the_usual_options(seed):
+    logits, labels = simulate(300, 5, seed=seed)
+    picture = binning_picture(logits, labels)
+    np.testing.assert_array_equal(
+        picture.schemes["imax"].edges, calib.calibrator("imax").fit(logits, labels).maps_[0]["edges"]
+    )
+    assert sorted(trace.start for trace in picture.traces) == ["equal_mass", "equal_size", "kmeans"]
+    assert (np.diff([trace.bound[-1] for trace in picture.traces]) <= 0).all()
+
+
 def test_a_fitted_calibrators_bins_are_shown_beside(overconfident):
     logits, labels = overconfident
     fitted = calib.calibrator("imax", n_bins=8, representatives="temperature").fit(logits, labels)
