@@ -14,7 +14,9 @@ from calib.bayes_iso.posterior import sample_posterior
 from calib.bayes_iso.trees import knots_posterior
 from calib.numerics import Floats, Ints
 
-N_KNOTS = 64
+N_KNOTS = (64, 128)
+"""Fewest and most pools of scores; between, one for each hundred pairs, so that a sudden rise stays sudden."""
+
 BLOCK_SIZE = 1000
 
 MOST_PLAIN = 100
@@ -88,8 +90,9 @@ def blocks(groups: Groups, bounds: str, n_maps: int, shown: Ints, rng: np.random
 
 
 def knots(groups: Groups, bounds: str, n_maps: int, shown: Ints, rng: np.random.Generator) -> MapPosterior:
-    """Maps over at most 64 pools of neighbouring scores, drawn from the posterior itself, which needs no bounds."""
-    pools = merge_violators(pool(groups, even_cuts(groups, N_KNOTS)))
+    """Maps over pools of neighbouring scores, drawn from the posterior itself, which needs no bounds."""
+    n_knots = int(np.clip(groups.ends[-1] // 100, *N_KNOTS))
+    pools = merge_violators(pool(groups, even_cuts(groups, n_knots)))
     posterior = knots_posterior(pools, n_maps, rng)
     everywhere = np.arange(len(pools))
     curves = [*posterior.band(everywhere), *posterior.draw(N_SAMPLES, everywhere, rng)]

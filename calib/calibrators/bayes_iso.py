@@ -30,8 +30,8 @@ class BayesIso(BinaryCalibrator):
     kept at least 1 / (m + 2) away from 0 and 1, m the number of calibration pairs.
 
     Plain sampling degenerates with many pairs: one map gets all the weight. ``blocks`` samples blocks of ranks one by
-    one, as the paper proposes; ``knots`` draws from the exact posterior at 64 pools of scores, and is what ``auto``
-    takes above 100 scores.
+    one, as the paper proposes; ``knots`` draws from the exact posterior at 64 to 128 pools of scores, and is what
+    ``auto`` takes above 100 scores.
     """
 
     n_maps: int = param(10_000, low=100, high=1_000_000, help="Number of maps to sample.")
@@ -56,18 +56,19 @@ class BayesIso(BinaryCalibrator):
         found = super().notes()
         if not fitted:
             return found
+        worst = min(fitted, key=lambda state: state["effective_maps"])
+        each = "" if len(fitted) == 1 else " for each class"
         dominated = sum(state["dominated"] for state in fitted)
         if dominated:
             where = "" if len(fitted) == 1 else f" for {dominated} of {len(fitted)} classes"
+            block = " of some block of scores" if worst["scheme"] == "blocks" else ""
             found.append(
-                f"One of the sampled maps outweighs all others together{where}, so the average rests on hardly more "
-                "than one map. Take scheme='knots', or sample more maps."
+                f"One of the sampled maps{block} outweighs all others together{where}, so the average rests on hardly "
+                "more than one map. Take scheme='knots', or sample more maps."
             )
-        worst = min(fitted, key=lambda state: state["effective_maps"])
-        whose = "" if len(fitted) == 1 else "; the class where this is least has"
         found.append(
-            f"{worst['n_maps']:,} maps were sampled ({worst['scheme']}){whose} "
-            f"an effective sample size of {worst['effective_maps']:,.0f}."
+            f"{worst['n_maps']:,} maps were sampled{each} (scheme {worst['scheme']}); their effective sample size is "
+            f"{worst['effective_maps']:,.0f}{' at least' if each else ''}."
         )
         return found
 

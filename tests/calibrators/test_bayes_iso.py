@@ -140,14 +140,22 @@ def test_what_is_said_about_the_weights():
     log_odds, labels = binary(3000)
     many = BayesIso(scheme="knots").fit(as_logits(log_odds), labels)
     (note,) = many.notes()
-    assert "knots" in note
-    assert f"{many.maps_[0]['effective_maps']:,.0f}." in note
-    few = BayesIso(scheme="plain", n_maps=100).fit(as_logits(log_odds), labels)
-    if few.maps_[0]["dominated"]:
-        assert "outweighs all others" in few.notes()[0]
+    assert "(scheme knots)" in note
+    assert note.endswith(f"effective sample size is {many.maps_[0]['effective_maps']:,.0f}.")
     made = BayesIso(share_classes=False).fit(np.random.default_rng(0).normal(size=(50, 3)), np.arange(50) % 2)
-    assert [note for note in made.notes() if "the class where this is least" in note]
+    assert [note for note in made.notes() if "for each class" in note and note.endswith("at least.")]
     assert [note for note in made.notes() if "1 of 3 classes hold none" in note]
+
+
+def test_a_map_that_dominates_is_flagged():
+    """Thousands of scores and a hundred maps: one of them is far more likely than the others."""
+    log_odds, labels = binary(3000)
+    flagged = 0
+    for seed in range(4):
+        few = BayesIso(scheme="plain", n_maps=100, random_state=seed).fit(as_logits(log_odds), labels)
+        assert few.maps_[0]["dominated"] == ("outweighs all others" in few.notes()[0])
+        flagged += few.maps_[0]["dominated"]
+    assert flagged
 
 
 def test_promises():
