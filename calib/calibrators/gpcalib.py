@@ -136,6 +136,7 @@ class GPCalib(Calibrator):
     def _learn(self, logits: Floats, labels: Ints, scale: float, past: Summary | None, callback: Callback) -> None:
         from calib.gp.training import fit_latent_gp
 
+        n_draws, seed = self.n_draws, self.random_state
         fit = fit_latent_gp(
             logits / scale if scale != 1.0 else logits,
             labels,
@@ -145,19 +146,12 @@ class GPCalib(Calibrator):
             variational=self.variational,
             max_iter=self.max_iter,
             device=self.device,
-            seed=self.random_state,
+            seed=seed,
             callback=callback,
             past=past,
         )
-        table = tabulate(
-            fit.posterior,
-            fit.low,
-            fit.high,
-            self.inputs,
-            n_draws=self.n_draws,
-            seed=self.random_state,
-            monotone=self.monotone,
-        )
+        low, high = fit.summary.low, fit.summary.high
+        table = tabulate(fit.posterior, low, high, self.inputs, n_draws=n_draws, seed=seed, monotone=self.monotone)
         # Nothing was changed until here, so that an earlier fit survives a cancelled one.
         self.scale_ = scale
         self.variance_ = fit.posterior.variance
@@ -182,7 +176,7 @@ class GPCalib(Calibrator):
         self.n_rows_: int = fit.n_rows + (self.n_rows_ if past else 0)
         self.n_rows_given_: int = len(logits) + (self.n_rows_given_ if past else 0)
         self.n_parts_: int = 1 + (self.n_parts_ if past else 0)
-        inside = (self.grid_ >= fit.low) & (self.grid_ <= fit.high)
+        inside = (self.grid_ >= low) & (self.grid_ <= high)
         self.collapsed_ = bool(self.variance_ < COLLAPSED and np.ptp(self.shift_mean_[inside]) < COLLAPSED)
 
     def _predict_proba(self, logits: Floats) -> Floats:
