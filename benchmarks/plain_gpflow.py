@@ -50,11 +50,11 @@ class PlainModel(gpflow.models.SVGP):
         self.q_mu.assign(posterior.q_mean[:, None])
         self.q_sqrt.assign(posterior.q_sqrt[:, None])
 
-    def train(self, xla: bool) -> OptimizeResult:
-        """L-BFGS with the settings of calib's own fit, on a traced function or one compiled by XLA."""
+    def train(self, xla: bool, memory: int) -> OptimizeResult:
+        """L-BFGS with the paper's tolerances and so many pairs of memory, on a traced or an XLA-compiled function."""
         return gpflow.optimizers.Scipy().minimize(
             lambda: -self.maximum_log_likelihood_objective(),
             self.trainable_variables,
             tf_fun_args={"jit_compile": True} if xla else {},
-            options={"maxiter": 1000, "ftol": 2.2e-9, "maxcor": 40},
+            options={"maxiter": 1000, "ftol": 2.2e-9, "maxcor": memory},
         )
