@@ -40,14 +40,14 @@ def finding(picture: BinningPicture) -> str:
 
 
 def _where(picture: BinningPicture) -> str:
-    """Where half of I-Max's edges lie, and how many of the others' lie there."""
+    """Where the middle half of I-Max's edges lies, and how many of the others' lie there."""
     edges = picture.schemes["imax"].edges
     if len(edges) < 4:
         return ""
     low, high = (float(end) for end in np.quantile(edges, [0.25, 0.75], method="nearest"))
     inside = {name: _between(picture.schemes[name].edges, low, high) for name in SCHEME_NAMES}
     return (
-        f"Half of I-Max's edges ({inside['imax']} of {len(edges)}) lie between {_log_odds(low)} and {_log_odds(high)}, "
+        f"{inside['imax']} of I-Max's {len(edges)} edges lie between {_log_odds(low)} and {_log_odds(high)}, "
         f"where the model says {_probability(low)} to {_probability(high)}; equal mass has "
         f"{inside['equal_mass'] or 'none'} of its edges there, equal size {inside['equal_size'] or 'none'}."
     )
