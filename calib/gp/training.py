@@ -74,7 +74,7 @@ def fit_latent_gp(
 
     ``past`` is the summary of earlier rows of the same model, which then count as if they were here.
     """
-    start = starting_inducing_inputs(logits, space, n_inducing, seed)
+    start = starting_inducing_inputs(logits, space, n_inducing, seed, past)
     grid = training_grid(logits, space, past)
     past = past and past.onto(grid.low, grid.high)
 

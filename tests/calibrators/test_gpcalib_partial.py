@@ -111,6 +111,15 @@ def test_new_rows_may_lie_outside_the_old_range():
     assert losses[0] == pytest.approx(losses[1], abs=0.005)
 
 
+@pytest.mark.parametrize("inputs", ["logits", "probs"])
+def test_a_single_row_hardly_moves_the_fit(inputs):
+    calibrator = GPCalib(inputs=inputs).fit(LOGITS[:300], LABELS[:300])
+    before = calibrator.predict_proba(LOGITS[300:])
+    calibrator.partial_fit(LOGITS[300:301], LABELS[300:301])
+    assert len(calibrator.inducing_inputs_) == 10
+    assert np.abs(calibrator.predict_proba(LOGITS[300:]) - before).max() < 0.03
+
+
 def test_the_first_part_is_a_fit():
     logits, labels = simulate(150, 3)
     fitted, partly = GPCalib(max_iter=20).fit(logits, labels), GPCalib(max_iter=20).partial_fit(logits, labels)
