@@ -67,7 +67,8 @@ class Calibrator:
     hooks: ``_fit(logits, labels, callback)`` stores what it learned in attributes that end in ``_``, and
     ``_predict_proba(logits)`` uses NumPy alone. Inputs reach the hooks validated, as float64 and int64.
     Learned attributes are numbers, strings, arrays, or lists and dicts of these, so that every calibrator
-    can be exported the same way.
+    can be exported the same way. A method that gives a confidence in the predicted class alone writes
+    ``predict_confidence`` instead of ``_predict_proba``.
     """
 
     random_state: int = param(0, low=0, help="Seed of everything random in the fit.")
@@ -146,9 +147,21 @@ class Calibrator:
             raise
         return self
 
+    @property
+    def gives_probabilities(self) -> bool:
+        """Whether it predicts probabilities of all classes, not just a confidence in the predicted one."""
+        cls = type(self)
+        return cls._predict_proba is not Calibrator._predict_proba or cls.predict_proba is not Calibrator.predict_proba
+
     def predict_proba(self, logits: Any) -> Floats:
         """Calibrated probabilities, shape (n, n_classes), float64."""
         logits = self._check_fitted_input(logits)
+        if not self.gives_probabilities:
+            given = ", features=features" if "features" in self.needs else ""
+            raise CalibrationError(
+                f"{type(self).__name__} gives a confidence in the predicted class only, not probabilities of all "
+                f"classes; call predict_confidence(logits{given})."
+            )
         probs = np.empty(logits.shape)
         step = max(1, BLOCK_ELEMENTS // logits.shape[1])
         for start in range(0, len(logits), step):
@@ -157,12 +170,20 @@ class Calibrator:
         return probs
 
     def predict(self, logits: Any) -> Ints:
-        """Most probable class of each row; ties are broken by the raw logits, then by the lower class."""
+        """Most probable class of each row; ties are broken by the raw logits, then by the lower class.
+
+        A method that gives a confidence only keeps the class of the largest logit.
+        """
         logits = np.asarray(logits)
+        if not self.gives_probabilities:
+            return np.argmax(self._check_fitted_input(logits), axis=1)
         return argmax_with_ties(self.predict_proba(logits), logits)
 
-    def predict_confidence(self, logits: Any) -> Floats:
-        """Confidence in the predicted class, shape (n,): the largest probability unless the method says otherwise."""
+    def predict_confidence(self, logits: Any, features: Any = None) -> Floats:
+        """Confidence in the predicted class, shape (n,): the largest probability unless the method says otherwise.
+
+        ``features`` are the (n, ...) inputs of the rows; methods that do not need them leave them aside.
+        """
         return self.predict_proba(logits).max(axis=1)
 
     # -- state and scikit-learn's conventions ----------------------------------------------------------

@@ -21,7 +21,7 @@ from calib.cli_choices import parse_choice
 from calib.cli_types import assignment, part, target
 from calib.data import Choices, DataError, Predictions, inspect, load, read_outputs
 from calib.extras import missing_package
-from calib.registry import METHODS, calibrator, presets
+from calib.registry import METHODS, calibrator, extras_for, presets
 from calib.runtime import ExportedCalibrator
 
 FORMATS = "npz, npy, csv, tsv, parquet or hdf5"
@@ -56,7 +56,8 @@ def _fit(given: argparse.Namespace) -> int:
     if isinstance(start, ExportedCalibrator):
         record = export.resume(start, calibration, callback=text.progress())
     else:
-        start.fit(calibration.logits, calibration.labels, callback=text.progress(), **_extras(start, calibration))
+        extras = extras_for(start, calibration)
+        start.fit(calibration.logits, calibration.labels, callback=text.progress(), **extras)
         record = export.exported(start, {**export.describe(data), "n_rows": len(calibration)})
     fitted = record.calibrator
     scores = text.before_and_after(fitted, test) if test is not None else {}
@@ -142,22 +143,10 @@ def _refuse(given: argparse.Namespace, reason: str) -> NoReturn:
 
 
 def _names(given: argparse.Namespace, data: Predictions) -> list[str]:
-    """Methods asked for by name or by preset; ``all`` leaves out those whose arrays the data do not hold."""
-    chosen = {"fast": presets()["Fast"], "papers": presets()["From the papers"]}
-    chosen["all"] = [
-        name
-        for name, method in METHODS.items()
-        if name != "identity" and all(getattr(data, array, None) is not None for array in method.needs)
-    ]
+    """Methods asked for by name or by preset; presets leave out those whose arrays the data do not hold."""
+    offered = presets(data)
+    chosen = {"fast": offered["Fast"], "papers": offered["From the papers"], "all": offered["All"]}
     return chosen.get(given.methods) or [name.strip() for name in given.methods.split(",")]
-
-
-def _extras(made: Calibrator, data: Predictions) -> dict[str, Any]:
-    arrays = {name: getattr(data, name, None) for name in made.needs}
-    absent = sorted(name for name, array in arrays.items() if array is None)
-    if absent:
-        raise CalibrationError(f"{type(made).__name__} needs {', '.join(absent)}, which these data do not hold.")
-    return arrays
 
 
 def _parser() -> argparse.ArgumentParser:

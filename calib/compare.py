@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from calib.base import CalibrationError, Calibrator
 from calib.evaluation import SCORES, Evaluation
 from calib.evaluation.uncertainty import N_RESAMPLES, check_same_rows, resample_scores
 from calib.metrics.intervals import Interval, Resamples
-from calib.registry import METHODS, calibrator
+from calib.registry import METHODS, calibrator, extras_for
 from calib.verdict import verdict
 
 if TYPE_CHECKING:
@@ -197,10 +197,7 @@ def _fit(method: Calibrator, calibration: Predictions) -> float:
     """Fit unless fitted; seconds it took, NaN where there was nothing to do."""
     if method.fitted:
         return float("nan")
-    extras: dict[str, Any] = {name: getattr(calibration, name, None) for name in sorted(method.needs)}
-    absent = [name for name, array in extras.items() if array is None]
-    if absent:
-        raise CalibrationError(f"{type(method).__name__} needs {', '.join(absent)}, which these data do not hold.")
+    extras = extras_for(method, calibration)
     start = time.perf_counter()
     method.fit(calibration.logits, calibration.labels, **extras)
     return time.perf_counter() - start

@@ -112,9 +112,32 @@ def registry_name(calibrator: Calibrator) -> str | None:
     return next((m.name for m in _METHODS if m.where == where), None)
 
 
-def presets() -> dict[str, list[str]]:
-    """Choices of methods offered on the Fit page; the raw model is always there and so not listed."""
-    methods = [m for m in _METHODS if m.name != "identity" and not m.needs]
+def missing_arrays(name: str, data: Any) -> list[str]:
+    """The arrays beyond logits and labels that a method needs and a data set does not hold, by attribute name."""
+    return sorted(array for array in METHODS[name].needs if getattr(data, array, None) is None)
+
+
+def extras_for(made: Calibrator, data: Any) -> dict[str, Any]:
+    """The arrays beyond logits and labels that fitting ``made`` takes from a data set, by name.
+
+    Raises
+    ------
+    CalibrationError
+        If the data set does not hold them all.
+    """
+    arrays = {name: getattr(data, name, None) for name in sorted(made.needs)}
+    absent = [name for name, array in arrays.items() if array is None]
+    if absent:
+        raise CalibrationError(f"{type(made).__name__} needs {', '.join(absent)}, which these data do not hold.")
+    return arrays
+
+
+def presets(data: Any = None) -> dict[str, list[str]]:
+    """Choices of methods offered on the Fit page; the raw model is always there and so not listed.
+
+    Methods that need more than logits and labels are among them where ``data`` hold what they need.
+    """
+    methods = [m for m in _METHODS if m.name != "identity" and not missing_arrays(m.name, data)]
     return {
         "Fast": [m.name for m in methods if m.fast],
         "From the papers": [m.name for m in methods if m.name in _FROM_THE_PAPERS],

@@ -95,8 +95,7 @@ class Evaluation:
 def gives_probabilities(calibrator: Any) -> bool:
     """Whether a method predicts probabilities of all classes, not just a confidence in the predicted one."""
     if isinstance(calibrator, Calibrator):
-        cls = type(calibrator)
-        return cls._predict_proba is not Calibrator._predict_proba or cls.predict_proba is not Calibrator.predict_proba
+        return calibrator.gives_probabilities
     return hasattr(calibrator, "predict_proba")
 
 
