@@ -47,6 +47,28 @@ def top_label(probs: Any, labels: Any, ranking: Any = None) -> tuple[Floats, Boo
     return confidence, predicted == labels
 
 
+def target_pair(probs: Any, labels: Any, target: int | None) -> tuple[Floats, Bools]:
+    """What is said and whether it came true: of the predicted class, or of one class.
+
+    Parameters
+    ----------
+    probs, labels : see :func:`top_label`.
+    target : a class k, for p_k and whether the label is k; None for the predicted class.
+
+    Raises
+    ------
+    CalibrationError
+        If there is no such class or the arrays do not fit together.
+    """
+    if target is None:
+        return top_label(probs, labels)
+    array = check_probs(probs)
+    labels = check_labels(labels, array.shape)
+    if not 0 <= target < array.shape[1]:
+        raise CalibrationError(f"There is no class {target}; the columns are 0..{array.shape[1] - 1}.")
+    return array[:, target].astype(np.float64), labels == target
+
+
 def check_pair(confidence: Floats, correct: Any) -> tuple[Floats, Bools]:
     """The pair (confidence, correct) as float64 and booleans, each of shape (n,)."""
     right = np.asarray(correct)
