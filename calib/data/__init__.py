@@ -3,7 +3,7 @@
 from calib.data.choices import ArrayInfo, Choices, Inspection
 from calib.data.inspection import inspect, load
 from calib.data.predictions import DataError, Finding, Predictions
-from calib.data.unlabelled import read_outputs
+from calib.data.unlabelled import read_features, read_outputs
 
 __all__ = [
     "ArrayInfo",
@@ -14,5 +14,6 @@ __all__ = [
     "Predictions",
     "inspect",
     "load",
+    "read_features",
     "read_outputs",
 ]

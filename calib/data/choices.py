@@ -39,6 +39,7 @@ class Choices:
     drop_bad_rows : whether rows with NaN, infinite values or no valid label are left out.
     percent : whether probabilities sum to 100.
     renormalise : whether each row of probabilities is divided by its sum.
+    standardise : whether features are standardised with the mean and standard deviation of the training set.
     floor : what exact zeros become before the logarithm; guessed by :func:`calib.canonical.zero_floor`.
     delimiter, encoding, decimal, header : how a text table is written; ``header`` says whether its first line
         holds the names of the columns.
@@ -63,6 +64,7 @@ class Choices:
     drop_bad_rows: bool | None = None
     percent: bool | None = None
     renormalise: bool | None = None
+    standardise: bool | None = None
     floor: float | None = None
     delimiter: str | None = None
     encoding: str | None = None

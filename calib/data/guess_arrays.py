@@ -39,6 +39,8 @@ def guess_arrays(contents: Contents, choices: Choices, separate_labels: bool) ->
         test_labels = test_labels or named(contents, LABELS, test_part)
         if test_outputs == outputs or test_labels is None:
             test_outputs = test_labels = None
+    # Where there is one part only, features of its rows may still be called x_test beside x_train.
+    others: tuple[Part, ...] = ("test", "calibration") if test_part is NO_TEST else ()
     return replace(
         choices,
         outputs=outputs,
@@ -47,7 +49,7 @@ def guess_arrays(contents: Contents, choices: Choices, separate_labels: bool) ->
         test_labels=test_labels,
         split=_or(choices.split, named(contents, SPLIT, None, "calibration")),
         groups=_or(choices.groups, named(contents, GROUPS, part, None)),
-        features=_or(choices.features, named(contents, FEATURES, part, None)),
+        features=_or(choices.features, named(contents, FEATURES, part, None, *others)),
         train_features=_or(choices.train_features, named(contents, FEATURES, "train")),
         train_labels=_or(choices.train_labels, named(contents, LABELS, "train")),
     )

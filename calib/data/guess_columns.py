@@ -17,7 +17,9 @@ from calib.data.names import (
     ROW_NAMES,
     SPLIT,
     SUMMARIES,
+    Column,
     canonical,
+    feature_column,
     output_column,
 )
 
@@ -27,8 +29,8 @@ def guess_columns(contents: Contents, choices: Choices, separate_labels: bool) -
     labels = choices.labels or None
     if labels is None and not separate_labels:
         labels = label_column(contents, choices.outputs)
-    groups = _first(contents, GROUPS) if choices.groups is None else choices.groups
-    split = _first(contents, SPLIT) if choices.split is None else choices.split
+    groups = first_column(contents, GROUPS) if choices.groups is None else choices.groups
+    split = first_column(contents, SPLIT) if choices.split is None else choices.split
     features = feature_columns(contents) if choices.features is None else choices.features
     taken: set[object] = {labels, groups, split, *((features,) if isinstance(features, str) else features or ())}
     outputs = choices.outputs or output_columns(contents, taken)
@@ -45,14 +47,18 @@ def guess_columns(contents: Contents, choices: Choices, separate_labels: bool) -
 
 def label_column(contents: Contents, outputs: object) -> str | None:
     """By name; else the only column of strings; else the first or last column if it alone holds integers."""
-    named = _first(contents, LABELS)
+    named = first_column(contents, LABELS)
     if named is not None:
         return named
     used = set(outputs) if isinstance(outputs, tuple) else {outputs}
     free = [
         n
         for n in contents.names
-        if n not in used and not has_role(n) and not is_summary(n) and output_column(n) is None
+        if n not in used
+        and not has_role(n)
+        and not is_summary(n)
+        and output_column(n) is None
+        and feature_column(n) is None
     ]
     strings = [name for name in free if "string" in contents.info(name).dtype]
     if len(strings) == 1:
@@ -77,7 +83,7 @@ def output_columns(contents: Contents, taken: set[object]) -> tuple[str, ...]:
         if all(suffix.isdecimal() for suffix, _ in columns):
             columns.sort(key=lambda pair: int(pair[0]))
         return tuple(name for _, name in columns)
-    single = _first(contents, OUTPUTS)
+    single = first_column(contents, OUTPUTS)
     left = tuple(
         name for name in contents.names if name not in taken and not has_role(name) and is_number(contents, name)
     )
@@ -107,13 +113,15 @@ def left_out(contents: Contents, choices: Choices) -> list[str]:
 
 
 def feature_columns(contents: Contents) -> tuple[str, ...] | str:
-    """Columns called feature_0, x1, ...; empty if there are none."""
-    found = tuple(
-        name
-        for name in contents.names
-        if canonical(name.rstrip("0123456789")).base in FEATURES and is_number(contents, name)
-    )
-    return found or ""
+    """Columns called feature_0, x1, feat_age, ..., in the order of their numbers; empty if there are none."""
+    found = []
+    for name in contents.names:
+        column = feature_column(name) or (Column(name, "") if canonical(name).base in FEATURES else None)
+        if column is not None and is_number(contents, name) and not has_role(name):
+            found.append((column, name))
+    if all(column.suffix.isdecimal() for column, _ in found):
+        found.sort(key=lambda pair: (pair[0].stem, int(pair[0].suffix)))
+    return tuple(name for _, name in found) or ""
 
 
 def has_role(name: str) -> bool:
@@ -136,7 +144,7 @@ def is_number(contents: Contents, name: str) -> bool:
     return contents.info(name).dtype.startswith(("float", "double", "int", "uint", "half", "decimal"))
 
 
-def _first(contents: Contents, vocabulary: tuple[str, ...]) -> str | None:
+def first_column(contents: Contents, vocabulary: tuple[str, ...]) -> str | None:
     """The column whose name comes first in a vocabulary."""
     found = [(vocabulary.index(canonical(n).base), n) for n in contents.names if canonical(n).base in vocabulary]
     return min(found, key=lambda pair: pair[0])[1] if found else None

@@ -9,6 +9,7 @@ from typing import Any
 
 from calib.data.check_choices import check_choices
 from calib.data.choices import ArrayInfo, Choices, Inspection
+from calib.data.feature_files import open_files, read_files, set_aside
 from calib.data.findings.report import Rejected, Report
 from calib.data.formats.contents import Contents, missing_packages
 from calib.data.formats.opening import Source, open_source
@@ -24,6 +25,9 @@ def inspect(
     labels: Source | None = None,
     test: Source | None = None,
     test_labels: Source | None = None,
+    features: Source | None = None,
+    train_features: Source | None = None,
+    train_labels: Source | None = None,
     choices: Choices | None = None,
 ) -> Inspection:
     """Read an upload and say what was understood; bad content gives findings, never an exception.
@@ -33,6 +37,8 @@ def inspect(
     source : the model's outputs, with the labels unless these have their own file.
     labels : a separate file with the labels of ``source``.
     test, test_labels : a second file with the test set; ``source`` is then the calibration set.
+    features, train_features, train_labels : files with the features of all rows (calibration, then test) and with the
+        training set, where ``source`` does not hold them; one file may hold all three.
     choices : what was decided by hand; everything else is guessed.
     """
     report = Report(choices or Choices())
@@ -48,14 +54,20 @@ def inspect(
                 files.append(contents)
                 if contents is not None:
                     arrays += tuple(replace(array, file=contents.name) for array in contents.arrays)
+            given_features = {"features": features, "train_features": train_features, "train_labels": train_labels}
+            feature_files = open_files(given_features, allowance, report, stack)
+            for contents in feature_files.values():
+                arrays += tuple(replace(array, file=contents.name) for array in contents.arrays)
             first, first_labels, second, second_labels = files
             assert first is not None
             report.decide(**first.format_choices)
+            made = set_aside(feature_files, first, report)
             if second is None:
                 upload = read_named_parts(first, first_labels, report)
             else:
                 upload = read_given_parts(first, first_labels, second, second_labels, report)
-            del files, first, first_labels, second, second_labels, contents
+            read_files(upload, feature_files, made, report)
+            del files, feature_files, first, first_labels, second, second_labels, contents
             predictions = understand(upload, PurePath(arrays[0].file).stem, report)
     except Rejected as rejected:
         report.add(rejected.finding)
@@ -68,6 +80,9 @@ def load(
     labels: Source | None = None,
     test: Source | None = None,
     test_labels: Source | None = None,
+    features: Source | None = None,
+    train_features: Source | None = None,
+    train_labels: Source | None = None,
     choices: Choices | None = None,
     **quick_choices: Any,
 ) -> Predictions:
@@ -75,8 +90,9 @@ def load(
 
     Parameters
     ----------
-    source, labels, test, test_labels, choices : as for :func:`inspect`.
-    **quick_choices : single fields of :class:`Choices`, such as ``kind="logits"``.
+    source, labels, test, test_labels, features, train_features, train_labels, choices : as for :func:`inspect`.
+    **quick_choices : single fields of :class:`Choices`, such as ``kind="logits"``; the names of arrays that have files
+        of their own go into ``choices``.
 
     Raises
     ------
@@ -84,7 +100,16 @@ def load(
         If the upload cannot be used; its ``findings`` say why and what to do.
     """
     chosen = replace(choices or Choices(), **quick_choices)
-    inspection = inspect(source, labels=labels, test=test, test_labels=test_labels, choices=chosen)
+    inspection = inspect(
+        source,
+        labels=labels,
+        test=test,
+        test_labels=test_labels,
+        features=features,
+        train_features=train_features,
+        train_labels=train_labels,
+        choices=chosen,
+    )
     if inspection.predictions is None:
         raise DataError(list(inspection.findings))
     return inspection.predictions

@@ -27,7 +27,10 @@ LABELS = (
     *("targets", "target", "truth", "trueclass", "true", "y", "ys", "class", "classes", "answer", "species"),
 )
 GROUPS = ("groups", "group", "subgroup", "subgroups", "site", "domain", "sensitive", "cohort", "batch")
-FEATURES = ("features", "feature", "x", "inputs", "embeddings", "embedding", "feats", "pixels")
+FEATURES = (
+    *("features", "feature", "x", "xs", "inputs", "input", "embeddings", "embedding", "emb", "feats", "feat"),
+    *("images", "pixels", "pixel"),
+)
 CLASS_NAMES = ("classnames", "classname", "labelnames", "targetnames", "categories", "classlabels", "names")
 SPLIT = (
     "split",
@@ -87,7 +90,7 @@ def canonical(name: str) -> Name:
 
 
 class Column(NamedTuple):
-    """A column's name as the outputs it may belong to and the class it stands for: ``p_cat`` is ("p", "cat")."""
+    """A column's name as what it is one column of, and which: ``p_cat`` is ("p", "cat")."""
 
     stem: str
     suffix: str
@@ -95,13 +98,24 @@ class Column(NamedTuple):
 
 def output_column(name: str) -> Column | None:
     """Stem and class of a column such as ``p_0``, ``prob_cat``, ``logit 3`` or ``logits.12``; None for others."""
+    return numbered_column(name, OUTPUTS)
+
+
+def feature_column(name: str) -> Column | None:
+    """Stem and number or name of a feature such as ``feature_0``, ``x1`` or ``feat_age``; None for others."""
+    column = numbered_column(name, FEATURES)
+    return None if column is None or canonical(name).part == "train" else column
+
+
+def numbered_column(name: str, vocabulary: tuple[str, ...]) -> Column | None:
+    """A column whose stem is in a vocabulary, with what follows the stem."""
     spelled = re.fullmatch(r"(?P<stem>[^\W\d][\w .\-]*?)[ _.\-:\[\(/=]*(?P<suffix>\d+)[\]\)]?", name.strip())
-    if spelled and canonical(spelled["stem"]).base in OUTPUTS:
+    if spelled and canonical(spelled["stem"]).base in vocabulary:
         return Column(canonical(spelled["stem"]).base, spelled["suffix"])
     separated = re.split(r"[_.\-:\[\(/= ]", name.strip())
     for cut in range(len(separated) - 1, 0, -1):
         stem = canonical(" ".join(separated[:cut])).base
-        if stem in OUTPUTS:
+        if stem in vocabulary:
             start = len("_".join(separated[:cut])) + 1
             return Column(stem, name.strip()[start:].rstrip("])"))
     return None

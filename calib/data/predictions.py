@@ -60,7 +60,12 @@ class Predictions:
     name : how pages call the data set.
     given_split : (n,) booleans, True for calibration rows, where the upload brought its own split.
     groups : (n,) subgroup of each row, or None.
-    features, train_features, train_labels : inputs for methods that need more than logits, or None.
+    features, train_features : inputs of the rows and of the training set, for methods that need more than logits,
+        or None. (n, d) numbers, or images (n, height, width) and (n, height, width, channels); float32, float64, or
+        uint8 as they came.
+    train_labels : (m,) integers in [0, n_classes), the class of each training row, or None.
+    feature_mean, feature_scale : what features were standardised with, in the shape of one row; None where they were
+        left as they are.
     findings : what was noticed while loading.
     """
 
@@ -73,9 +78,11 @@ class Predictions:
     name: str = "predictions"
     given_split: npt.NDArray[np.bool_] | None = None
     groups: npt.NDArray[np.str_] | None = None
-    features: Floats | None = None
-    train_features: Floats | None = None
+    features: npt.NDArray[Any] | None = None
+    train_features: npt.NDArray[Any] | None = None
     train_labels: Ints | None = None
+    feature_mean: Floats | None = None
+    feature_scale: Floats | None = None
     findings: tuple[Finding, ...] = ()
 
     def __len__(self) -> int:

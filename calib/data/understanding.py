@@ -16,7 +16,7 @@ from calib.data.labels import decode_labels
 from calib.data.log_probabilities import to_logits
 from calib.data.parts import calibration_rows
 from calib.data.predictions import Predictions
-from calib.data.shape import as_floats
+from calib.data.training_set import own_features, training_set
 from calib.data.upload import Upload
 from calib.numerics import Floats
 
@@ -44,6 +44,11 @@ def understand(upload: Upload, name: str, report: Report) -> Predictions:
     decoded = decode_labels(upload.labels, n_classes, upload.column_names, upload.labels_name, report)
     labels = decoded.labels
     bad |= missing_labels(decoded.bad, upload.labels_name, report)
+    features, bad_features = own_features(upload.rows.pop("features", None), report)
+    if features is not None and bad_features is not None:
+        upload.rows["features"] = features
+        bad |= bad_features
+    del features
     if bad.any():
         labels = labels[~bad]
         keep_rows(upload, ~bad, report)
@@ -69,7 +74,8 @@ def understand(upload: Upload, name: str, report: Report) -> Predictions:
         f"{count(len(labels), 'row')} with {n_classes:,} classes: {what} holds {wording(kind)}, {upload.labels_name} "
         f"the labels; accuracy {accuracy:.2%}.",
     )
-    extras: dict[str, Any] = {**per_row(upload, report), **training_set(upload, report)}
+    inputs = training_set(upload.rows.pop("features", None), upload.train, class_names, report)
+    extras: dict[str, Any] = {**per_row(upload, report), **inputs}
     fields: dict[str, Any] = {
         "logits": logits,
         "labels": labels,
@@ -166,7 +172,7 @@ def name_classes(upload: Upload, n_classes: int, report: Report) -> tuple[str, .
 
 
 def per_row(upload: Upload, report: Report) -> dict[str, Any]:
-    """Split, groups and features in their final types."""
+    """Split and groups in their final types."""
     found: dict[str, Any] = {}
     if "split" in upload.rows:
         name = report.choices.split or "The split"
@@ -174,9 +180,6 @@ def per_row(upload: Upload, report: Report) -> dict[str, Any]:
     groups = upload.rows.get("groups")
     if groups is not None:
         found["groups"] = group_names(groups, report)
-    features = upload.rows.get("features")
-    if features is not None:
-        found["features"] = finite_features(features, "features", report)
     return found
 
 
@@ -193,35 +196,3 @@ def group_names(groups: npt.NDArray[Any], report: Report) -> npt.NDArray[np.str_
         report.decide(groups="")
         return None
     return np.array([str(value) for value in values.tolist()])[positions.reshape(-1)]
-
-
-def training_set(upload: Upload, report: Report) -> dict[str, Any]:
-    """Training features and labels, if they fit each other; methods that need them ask for both."""
-    features, labels = upload.train.get("train_features"), upload.train.get("train_labels")
-    if features is None or labels is None:
-        return {}
-    labels = labels.reshape(-1)
-    if len(features) != len(labels) or labels.dtype.kind not in "iub":
-        report.warn(
-            "train_rows_differ",
-            f"train_features has {count(len(features), 'row')} and train_labels {len(labels):,} of {labels.dtype}; "
-            "both were left out.",
-            "Save one integer label for each row of training features.",
-        )
-        return {}
-    clean = finite_features(features, "train_features", report)
-    return {} if clean is None else {"train_features": clean, "train_labels": labels.astype(np.int64)}
-
-
-def finite_features(features: npt.NDArray[Any], name: str, report: Report) -> Floats | None:
-    """Features as (n, d) finite floats; left out with a warning where they are not."""
-    features = features.reshape(len(features), -1)
-    try:
-        values = as_floats(features, name)
-    except Rejected as rejected:
-        report.warn("features", f"{rejected} They were left out.", rejected.finding.action)
-        return None
-    if not np.isfinite(values.sum(dtype=np.float64)):
-        report.warn("features", f"{name} holds NaN or infinite values; they were left out.", "Save finite features.")
-        return None
-    return values

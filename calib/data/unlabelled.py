@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 from calib.data.check_choices import check_choices
 from calib.data.choices import Choices
-from calib.data.findings.report import Rejected, Report
-from calib.data.formats.contents import missing_packages
+from calib.data.features import Features, as_features
+from calib.data.findings.report import Rejected, Report, listed
+from calib.data.formats.contents import Contents, missing_packages
 from calib.data.formats.opening import Source, open_source
 from calib.data.guess_arrays import guess_arrays
 from calib.data.guess_columns import guess_columns, label_column
@@ -36,6 +38,49 @@ def read_outputs(source: Source, choices: Choices | None = None) -> Floats:
     DataError
         If the file cannot be read or holds no outputs.
     """
+    with _opened(source, choices) as (contents, report):
+        outputs = report.choices.outputs
+        check_there(contents, outputs)
+        values = read_any(contents, outputs)
+        if values.ndim == 0:
+            raise Rejected("shape_0d", f"{said(contents, outputs)} is a single value.", "Save one row per input.")
+        return as_floats(values.reshape(len(values), -1) if values.ndim == 1 else values, said(contents, outputs))
+
+
+def read_features(source: Source, choices: Choices | None = None) -> Features:
+    """The inputs of the rows as they stand beside a model's outputs, for methods that predict from them.
+
+    Parameters
+    ----------
+    source, choices : as for :func:`read_outputs`.
+
+    Returns
+    -------
+    (n, d) numbers or images, for :meth:`calib.runtime.ExportedCalibrator.to_features` to prepare.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read or holds no features.
+    """
+    with _opened(source, choices) as (contents, report):
+        name = report.choices.features
+        if not name:
+            raise Rejected(
+                "no_features",
+                f"{contents.name} holds {listed(contents.names)}; none looks like the inputs of the rows.",
+                "Save them as features beside the outputs, or name the array.",
+            )
+        check_there(contents, name)
+        found = as_features(read_any(contents, name), said(contents, name), report)
+        if found is None:
+            raise Rejected("no_features", report.findings[-1].message, report.findings[-1].action)
+        return found
+
+
+@contextmanager
+def _opened(source: Source, choices: Choices | None) -> Iterator[tuple[Contents, Report]]:
+    """The contents of a file, with every array in its place but the labels; what is wrong becomes a DataError."""
     report = Report(choices or Choices())
     try:
         check_choices(report.choices)
@@ -48,12 +93,7 @@ def read_outputs(source: Source, choices: Choices | None = None) -> Floats:
                 report.choices = guess_columns(contents, replace(report.choices, labels=labels), True)
             else:
                 report.choices = guess_arrays(contents, report.choices, True)
-            outputs = report.choices.outputs
-            check_there(contents, outputs)
-            values = read_any(contents, outputs)
-            if values.ndim == 0:
-                raise Rejected("shape_0d", f"{said(contents, outputs)} is a single value.", "Save one row per input.")
-            return as_floats(values.reshape(len(values), -1) if values.ndim == 1 else values, said(contents, outputs))
+            yield contents, report
     except Rejected as rejected:
         report.add(rejected.finding)
         raise DataError(list(report.findings)) from None

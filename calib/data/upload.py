@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from calib.data.choices import Choices
+from calib.data.features import leave_out
 from calib.data.findings.report import Rejected, Report, listed, verb
 from calib.data.formats.contents import Array, Contents
 from calib.data.guess_arrays import class_names_array, guess_arrays, named
@@ -61,7 +62,7 @@ def read_upload(contents: Contents, labels: Contents | None, report: Report) -> 
         read_rows(upload, contents, role, getattr(choices, role), report)
     for role in ("train_features", "train_labels"):
         if getattr(choices, role):
-            upload.train[role] = read_any(contents, getattr(choices, role))
+            read_aside(upload.train, contents, role, getattr(choices, role), report)
     names = class_names_array(contents) if not contents.tabular else None
     if names is not None and choices.class_names is None:
         upload.class_names = tuple(str(name) for name in read_any(contents, names).reshape(-1)[:MAX_NAMES].tolist())
@@ -96,7 +97,14 @@ def read_rows(upload: Upload, contents: Contents, role: str, name: Any, report: 
     """One more entry per row; left out with a warning where the number of rows differs."""
     if not name:
         return
-    array = read_any(contents, name)
+    read: dict[str, Array] = {}
+    if role == "features":
+        read_aside(read, contents, role, name, report)
+    else:
+        read[role] = read_any(contents, name)
+    if role not in read:
+        return
+    array = read[role]
     if array.ndim == 0 or len(array) != len(upload.outputs):
         report.warn(
             "rows_differ_beside",
@@ -106,6 +114,14 @@ def read_rows(upload: Upload, contents: Contents, role: str, name: Any, report: 
         report.decide(**{role: ""})
         return
     upload.rows[role] = array
+
+
+def read_aside(found: dict[str, Array], contents: Contents, role: str, name: Any, report: Report) -> None:
+    """Keep an array that only some methods need; one that cannot be read is left out and the upload goes on."""
+    try:
+        found[role] = read_any(contents, name)
+    except Rejected as rejected:
+        leave_out(rejected, role, report)
 
 
 def read_any(contents: Contents, name: Any) -> Array:

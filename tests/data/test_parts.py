@@ -107,7 +107,7 @@ def test_a_column_may_mark_the_split(make, words):
 
 def test_everything_an_upload_may_bring(make, rng):
     features = rng.normal(size=(300, 3, 2))
-    train = rng.normal(size=(50, 6)).astype(np.float32)
+    train = rng.normal(size=(50, 3, 2))
     groups = np.array(["a", "b", "c"])[make.labels % 3]
     data = load(
         make.both(
@@ -120,7 +120,7 @@ def test_everything_an_upload_may_bring(make, rng):
     )
     assert data.class_names == ("ant", "bee", "cat", "dog")
     np.testing.assert_array_equal(data.groups, groups)
-    np.testing.assert_array_equal(data.features, features.reshape(300, 6))
+    np.testing.assert_array_equal(data.features, features)
     np.testing.assert_array_equal(data.train_features, train)
     np.testing.assert_array_equal(data.train_labels, np.arange(50) % 4)
 

@@ -1,0 +1,125 @@
+"""Features of any shape and type in the form the rest of the project knows: rows of numbers, or images."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.data.blocks import row_blocks
+from calib.data.findings.report import Rejected, Report
+from calib.data.formats.contents import Array
+from calib.data.limits import Allowance
+from calib.data.shape import float_dtype
+
+Features = npt.NDArray[Any]
+"""(n, d), or images (n, height, width) and (n, height, width, channels): float32, float64, or uint8 as it came."""
+
+CHANNELS = (1, 3)
+EXACT_IN_FLOAT32 = 2**24
+
+
+def as_features(array: Array, name: str, report: Report) -> Features | None:
+    """Features as rows of numbers or as images; None, with a warning, where they cannot be.
+
+    Parameters
+    ----------
+    array : (n, ...) of any type; its rows stay in their order.
+    name : what it is called in sentences.
+    """
+    try:
+        float_dtype(array.dtype, name)  # refuses what is no number
+        width = prod(array.shape[1:])
+        if array.ndim == 0 or width == 0 or not len(array):
+            raise Rejected(
+                "features", f"{name} has the shape {array.shape}, which holds no feature.", "Save (rows, features)."
+            )
+        return compact(shaped(array, name, report), name)
+    except Rejected as rejected:
+        leave_out(rejected, name, report)
+        return None
+
+
+def leave_out(rejected: Rejected, what: str, report: Report) -> None:
+    """Features that cannot be read cost the methods that need them, never the upload."""
+    finding = rejected.finding
+    report.warn(
+        finding.code, f"{finding.message} Methods that need {what} are left out.", finding.action, **finding.fix
+    )
+
+
+def shaped(array: Array, name: str, report: Report) -> Array:
+    """Images with their channels last, everything else flat; a copy only where channels change their place."""
+    n, rest = len(array), tuple(size for size in array.shape[1:] if size > 1)
+    given = array.shape
+    last, first = given[-1] in CHANNELS and given[1] > 1, given[1] in CHANNELS
+    if len(given) == 4 and min(given[1:3]) > 1 and last:
+        return array
+    if len(given) == 4 and min(given[2:]) > 1 and first:
+        turned = (n, *given[2:], given[1])
+        report.info(
+            "channels_first",
+            f"{name} has the shape {given}: read as images with {channels(given[1])} first, and turned to {turned}.",
+        )
+        if given[1] == 1:
+            return array.reshape(turned)
+        Allowance().take(array.nbytes, f"{name} with its channels last")
+        return np.ascontiguousarray(np.moveaxis(array, 1, -1))
+    if len(rest) == 2 and len(given) == 3:
+        return array
+    if len(given) > 2:
+        flat = (n, prod(given[1:]))
+        report.info(
+            "features_flattened",
+            f"{name} has the shape {given}, which are no images: read as rows of {flat[1]:,} numbers.",
+        )
+        return array.reshape(flat)
+    return array.reshape(n, -1)
+
+
+def channels(n: int) -> str:
+    """``their channel`` or ``their 3 channels``."""
+    return "their channel" if n == 1 else f"their {n} channels"
+
+
+def compact(array: Array, name: str) -> Features:
+    """The same numbers as float32, float64 or uint8, the smallest that holds them; no copy where none is needed."""
+    if array.dtype.kind == "b":
+        return np.ascontiguousarray(array).view(np.uint8)
+    if array.dtype == np.uint8:
+        return np.ascontiguousarray(array)
+    dtype = float_dtype(array.dtype, name)
+    whole = array.dtype.kind in "iu"
+    if whole and max(abs(int(array.min())), abs(int(array.max()))) <= EXACT_IN_FLOAT32:
+        dtype = np.dtype(np.float32)
+    if dtype != array.dtype:
+        Allowance().take(array.size * dtype.itemsize, f"{name} as {dtype}")
+    return np.ascontiguousarray(array, dtype=dtype)
+
+
+def same_type(first: Features, second: Features) -> tuple[Features, Features]:
+    """Both of one type, float32 where they differ: no distance between them is finer than the coarser one."""
+    if first.dtype == second.dtype:
+        return first, second
+    Allowance().take(4 * (first.size + second.size), "The features as float32")
+    return first.astype(np.float32, copy=False), second.astype(np.float32, copy=False)
+
+
+def bad_feature_rows(features: Features) -> npt.NDArray[np.bool_]:
+    """(n,) rows with NaN or infinite values."""
+    bad = np.zeros(len(features), dtype=bool)
+    if features.dtype == np.uint8 or (np.isfinite(features.min()) and np.isfinite(features.max())):
+        return bad
+    flat = features.reshape(len(features), -1)
+    for rows in row_blocks(flat.shape):
+        bad[rows] = ~np.isfinite(flat[rows]).all(axis=1)
+    return bad
+
+
+def described(features: Features) -> str:
+    """``64 numbers`` or ``an image of 8 x 8``, for one row of features."""
+    if features.ndim == 2:
+        return f"{features.shape[1]:,} number{'s' * (features.shape[1] != 1)}"
+    return f"an image of {' x '.join(map(str, features.shape[1:]))}"

@@ -1,0 +1,204 @@
+"""The features of the rows and the training set beside them, cleaned until they fit each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.data.features import Features, as_features, bad_feature_rows, described, leave_out, same_type
+from calib.data.findings.feature_quality import check_leak, check_ranges, check_training_classes
+from calib.data.findings.report import Rejected, Report, count, verb
+from calib.data.formats.contents import Array
+from calib.data.standardise import mean_and_scale, standardised
+from calib.data.training_labels import decode_training_labels
+
+LEFT_OUT = "methods that need features are left out"
+
+
+def own_features(raw: Array | None, report: Report) -> tuple[Features | None, npt.NDArray[np.bool_] | None]:
+    """Features of the rows, with the rows to be left out for them; (None, None) where they cannot be used.
+
+    Parameters
+    ----------
+    raw : (n, ...) of any type, or None.
+    """
+    features = None if raw is None else as_features(raw, "features", report)
+    if features is None:
+        return None, None
+    bad = bad_feature_rows(features)
+    if bad.all():
+        report.warn(
+            "features_not_finite",
+            f"Every one of the {count(len(bad), 'row')} of features holds NaN or infinite values; {LEFT_OUT}.",
+            "Look for an empty column, or a division by zero where they were saved.",
+        )
+        return None, None
+    if bad.any() and not report.choices.drop_bad_rows:
+        warn_bad_rows(bad, "features", "NaN or infinite values", "features_not_finite", report)
+        return None, None
+    return features, bad
+
+
+def training_set(
+    features: Features | None, raw: dict[str, Array], class_names: tuple[str, ...], report: Report
+) -> dict[str, Any]:
+    """Features and training set as fields of Predictions; what does not fit is left out with a warning.
+
+    Parameters
+    ----------
+    features : clean features of the rows, if there are any.
+    raw : train_features (m, ...) and train_labels (m,), as far as the upload holds them.
+    """
+    try:
+        return paired(features, raw, class_names, report)
+    except Rejected as rejected:
+        leave_out(rejected, "features", report)
+        return {}
+
+
+def paired(
+    features: Features | None, raw: dict[str, Array], class_names: tuple[str, ...], report: Report
+) -> dict[str, Any]:
+    """What :func:`training_set` gives, as long as memory allows."""
+    train = read_training_set(raw, class_names, report)
+    if features is None or train is None:
+        say_alone(features, train, report)
+        report.decide(standardise=False)
+        return {"features": features, **(train or {})}
+    alike = same_shape(features, train["train_features"], report)
+    if alike is None:
+        report.decide(standardise=False)
+        return {"features": features}
+    features, train_features = same_type(*alike)
+    check_training_classes(train["train_labels"], class_names, report)
+    check_leak(features, train_features, report)
+    fields = {**train, "features": features, "train_features": train_features}
+    if report.choices.standardise:
+        fields |= standardise(features, train_features, report)
+    else:
+        check_ranges(train_features, features, report)
+    report.decide(standardise=bool(report.choices.standardise))
+    report.info(
+        "features_understood",
+        f"Features: each row is {described(features)} ({features.dtype}, from {features.min():.4g} to "
+        f"{features.max():.4g}), with a training set of {count(len(train_features), 'row')}.",
+    )
+    return fields
+
+
+def read_training_set(raw: dict[str, Array], class_names: tuple[str, ...], report: Report) -> dict[str, Any] | None:
+    """Clean training features and labels, or None."""
+    given, labels = raw.get("train_features"), raw.get("train_labels")
+    if given is None and labels is None:
+        return None
+    if given is None or labels is None:
+        have, lack = ("train_labels", "train_features") if given is None else ("train_features", "train_labels")
+        report.warn(
+            "train_incomplete", f"There are {have} but no {lack}; {LEFT_OUT}.", f"Save {lack} with as many rows."
+        )
+        return None
+    n_labels = len(labels) if labels.ndim else 0
+    if (len(given) if given.ndim else 0) != n_labels:
+        report.warn(
+            "train_rows_differ",
+            f"train_features has the shape {given.shape} but train_labels has {count(n_labels, 'row')}; {LEFT_OUT}.",
+            "Save one label for each row of training features.",
+        )
+        return None
+    features = as_features(given, "train_features", report)
+    if features is None:
+        return None
+    decoded = decode_training_labels(labels, class_names, report)
+    if decoded is None:
+        return None
+    bad = bad_feature_rows(features)
+    if (bad | decoded.bad).all():
+        report.warn(
+            "train_rows_bad",
+            f"Of {count(len(bad), 'row')} of the training set {int(bad.sum()):,} hold NaN or infinite values and "
+            f"{int(decoded.bad.sum()):,} a label that is no class of the outputs; {LEFT_OUT}.",
+            "Save train_labels with the same names or numbers as the labels.",
+        )
+        return None
+    if not report.choices.drop_bad_rows and (bad | decoded.bad).any():
+        if bad.any():
+            warn_bad_rows(bad, "train_features", "NaN or infinite values", "train_not_finite", report)
+        if decoded.bad.any():
+            warn_bad_rows(decoded.bad, "train_labels", "no class of the outputs", "train_labels_unmatched", report)
+        return None
+    bad |= decoded.bad
+    if bad.any():
+        report.info("train_rows_dropped", f"{count(int(bad.sum()), 'row')} of the training set left out, as chosen.")
+        return {"train_features": features[~bad], "train_labels": decoded.labels[~bad]}
+    return {"train_features": features, "train_labels": decoded.labels}
+
+
+def warn_bad_rows(bad: npt.NDArray[np.bool_], name: str, what: str, code: str, report: Report) -> None:
+    """Say how many rows stand in the way, and offer to leave them out."""
+    n = int(bad.sum())
+    report.warn(
+        code,
+        f"{count(n, 'row')} of {len(bad):,} in {name} {verb(n, 'holds', 'hold')} {what}; {LEFT_OUT}.",
+        "Leave these rows out.",
+        drop_bad_rows=True,
+    )
+
+
+def same_shape(features: Features, train_features: Features, report: Report) -> tuple[Features, Features] | None:
+    """Both with rows of one shape: images where either holds images and the numbers are as many."""
+    if features.shape[1:] == train_features.shape[1:]:
+        return features, train_features
+    width, train_width = features[0].size, train_features[0].size
+    image = features if features.ndim > train_features.ndim else train_features
+    flat = train_features if image is features else features
+    if width != train_width or flat.ndim > 2:
+        report.warn(
+            "feature_sizes_differ",
+            f"A row of features is {described(features)}, but a row of train_features {described(train_features)}; "
+            "the training set was left out.",
+            "Save the same features of both.",
+        )
+        return None
+    report.info(
+        "features_shaped",
+        f"A row of features is {described(features)} and one of train_features {described(train_features)}: "
+        f"both read as {described(image)}.",
+    )
+    shape = image.shape[1:]
+    return features.reshape(len(features), *shape), train_features.reshape(len(train_features), *shape)
+
+
+def say_alone(features: Features | None, train: dict[str, Any] | None, report: Report) -> None:
+    """Features of the rows without a training set, or the other way round."""
+    if features is not None:
+        report.info(
+            "features_alone",
+            f"Features: each row is {described(features)}, but there is no training set to compare it with; "
+            f"{LEFT_OUT}.",
+            "Add train_features and train_labels.",
+        )
+    elif train is not None:
+        report.info(
+            "training_set_alone",
+            f"There is a training set of {count(len(train['train_labels']), 'row')}, but no features of the rows; "
+            f"{LEFT_OUT}.",
+            "Add features, one entry per row of the outputs.",
+        )
+
+
+def standardise(features: Features, train_features: Features, report: Report) -> dict[str, Any]:
+    """Both sets on the scale of the training set, with the mean and scale that did it."""
+    mean, scale = mean_and_scale(train_features)
+    report.info(
+        "standardised",
+        "Features were standardised with the mean and the standard deviation of the training set, as chosen; new "
+        "features must be standardised with the same.",
+    )
+    return {
+        "features": standardised(features, mean, scale),
+        "train_features": standardised(train_features, mean, scale),
+        "feature_mean": mean,
+        "feature_scale": scale,
+    }
