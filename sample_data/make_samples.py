@@ -35,13 +35,26 @@ DIGIT_NAMES = [f"digit {digit}" for digit in range(10)]
 
 
 def digits() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Pixels in [0, 1] and labels of the training digits, then of the digits predicted; the same for every model."""
+    """Pixels in [0, 1] and labels of the training digits, then of the digits predicted; the same for every model.
+
+    Pixels come as rows of 64, as scikit-learn's models take them.
+    """
     data = load_digits()
     pixels = (data.data / 16).astype(np.float32)
     train, rest, train_labels, labels = train_test_split(
         pixels, data.target, train_size=N_TRAIN, stratify=data.target, random_state=0
     )
     return train, train_labels, rest, labels
+
+
+def images() -> Arrays:
+    """What every digits file carries beside its outputs: the images of the digits predicted and the training set."""
+    train, train_labels, rest, _ = digits()
+    return {
+        "features": rest.reshape(-1, 8, 8),
+        "train_features": train.reshape(-1, 8, 8),
+        "train_labels": train_labels,
+    }
 
 
 def digits_cnn() -> Arrays:
@@ -69,9 +82,7 @@ def digits_cnn() -> Arrays:
         "logits": model.predict(rest.reshape(-1, 8, 8, 1), verbose=0),
         "labels": labels,
         "class_names": DIGIT_NAMES,
-        "features": rest,
-        "train_features": train,
-        "train_labels": train_labels,
+        **images(),
     }
 
 
@@ -83,6 +94,7 @@ def digits_forest() -> Arrays:
         "probabilities": model.predict_proba(rest).astype(np.float32),
         "labels": labels,
         "class_names": DIGIT_NAMES,
+        **images(),
     }
 
 
@@ -98,6 +110,7 @@ def digits_mlp() -> Arrays:
         "probabilities": model.predict_proba(rest).astype(np.float32),
         "labels": labels,
         "class_names": DIGIT_NAMES,
+        **images(),
     }
 
 
@@ -110,6 +123,8 @@ def odd_digits_adaboost() -> Arrays:
         "probabilities": model.predict_proba(rest)[:, 1].astype(np.float32),
         "labels": labels % 2,
         "class_names": ["even", "odd"],
+        **images(),
+        "train_labels": train_labels % 2,
     }
 
 

@@ -32,6 +32,7 @@ class Sample:
     look_for : one sentence on what it shows.
     n_rows, n_classes : its size.
     simulated : whether it was drawn from known distributions instead of predicted by a model.
+    features : what it carries as features, with the training set; empty if nothing.
     build : makes the labelled logits where that is quicker than storing them; None if there is a file.
     true_latent : for simulated logits, the latent function of a perfect calibrator, up to a shift.
     true_map : for simulated binary scores, the true probability of class 1 at each given probability.
@@ -44,21 +45,24 @@ class Sample:
     n_rows: int
     n_classes: int
     simulated: bool = False
+    features: str = ""
     build: Callable[[], tuple[Floats, np.ndarray]] | None = None
     true_latent: TrueFunction | None = None
     true_map: TrueFunction | None = None
 
+
+DIGITS = "8 x 8 images of the digits predicted and of the 250 trained on"
 
 # The order is the order of display; the first one shows every page at its best, since it carries features.
 _SAMPLES = (
     Sample(
         "digits-cnn",
         "Digits, convolutional network",
-        "Logits of a small Keras network trained far too long on 250 handwritten digits, for 1547 others; "
-        "with their pixels as features.",
+        "Logits of a small Keras network trained far too long on 250 handwritten digits, for 1547 others.",
         "Overconfidence: its average confidence lies well above its accuracy, and one temperature mends most of it.",
         1547,
         10,
+        features=DIGITS,
     ),
     Sample(
         "digits-forest",
@@ -67,6 +71,7 @@ _SAMPLES = (
         "Underconfidence, and probabilities of exactly zero: see the floor they were raised to before the logarithm.",
         1547,
         10,
+        features=DIGITS,
     ),
     Sample(
         "digits-mlp",
@@ -75,6 +80,7 @@ _SAMPLES = (
         "Overconfidence again, and what a file of float32 probabilities loses: many rows are rounded to exactly 1.",
         1547,
         10,
+        features=DIGITS,
     ),
     Sample(
         "odd-digits-adaboost",
@@ -84,6 +90,7 @@ _SAMPLES = (
         "was made for.",
         1547,
         2,
+        features=DIGITS,
     ),
     Sample(
         "breast-cancer-bayes",
