@@ -80,6 +80,15 @@ _METHODS = (
     Method("enir", "ENIR", "enir:NearIsotonicEnsemble",
            "An average of nearly monotone maps, weighted by their fit and simplicity.",
            "Naeini and Cooper, Binary Classifier Calibration Using an Ensemble of Near Isotonic Regressions, ICDM 2016"),
+    Method("ensemble_temperature", "Ensemble temperature", "ensemble_temperature:EnsembleTemperatureScaling",
+           "A weighted average of the scaled model, the raw model and the uniform distribution.",
+           "Zhang et al., Mix-n-Match: Ensemble and Compositional Methods for Uncertainty Calibration, ICML 2020"),
+    Method("structured_vector", "Structured scaling", "structured_vector:StructuredScaling",
+           "Temperature scaling, then a scale and a bias for every class, held back by how many there are.",
+           "Berta et al., Structured Matrix Scaling for Multi-Class Calibration, AISTATS 2026"),
+    Method("scaling_binning", "Scaling-binning", "scaling_binning:ScalingBinning",
+           "A logistic curve on each class's log-odds, rounded to its means in bins.",
+           "Kumar et al., Verified Uncertainty Calibration, NeurIPS 2019"),
 )  # fmt: skip
 
 _FROM_THE_PAPERS = ("temperature", "isotonic", "gpcalib", "beta", "bbq", "bayes_iso", "imax")

@@ -56,6 +56,9 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"representatives": "isotonic", "share_classes": False, "n_bins": 4},
         {"scaled_model": True, "n_bins": 1, "platt_correction": True},
     ],
+    "ensemble_temperature": [{}, {"max_log_temperature": 1.0}],
+    "structured_vector": [{}, {"structure": "matrix"}, {"penalty": 1e-3}],
+    "scaling_binning": [*BINARY, {"n_bins": 1}, {"n_bins": 200, "share_classes": False}],
     # Few and short fits: each costs a second. calibrators/test_gpcalib_options.py has every combination of options.
     "gpcalib": [
         {"max_iter": 15},

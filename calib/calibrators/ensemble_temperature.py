@@ -1,0 +1,177 @@
+"""Ensemble temperature scaling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Calibrator, Callback, param
+from calib.calibrators.temperature import TemperatureScaling
+from calib.numerics import Floats, Ints, softmax
+
+_BLOCK = 65_536  # numbers that stay in the processor's cache from one operation to the next
+_SAMPLE = 1_000_000  # numbers read at each temperature of the first, coarse search
+_COARSE = np.linspace(-3.0, 3.0, 25)  # log-temperatures of that search
+_PASSES = 12  # about how often the fine search reads all logits
+_MAX_STEPS = 100
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class EnsembleTemperatureScaling(Calibrator):
+    """A weighted average of the scaled model, the raw model and the uniform distribution; keeps the accuracy.
+
+    Zhang, Kailkhura and Han, Mix-n-Match: Ensemble and Compositional Methods for Uncertainty Calibration in Deep
+    Learning, ICML 2020, section 4.2: ``w_1 softmax(z / T) + w_2 softmax(z) + w_3 / K``, the weights at least zero and
+    of sum one. Weights and temperature minimise the negative log-likelihood, one of the two losses of the paper, and
+    do so together, where the authors' code fixes T first; so its value on the calibration set is never above that of
+    temperature scaling.
+
+    The best weights at one temperature are a convex problem in three numbers, whatever the number of classes. Their
+    loss is a function of T alone, greatest at T = 1, where two components are the same, with a valley on either
+    side. A coarse search over some of the rows finds the deeper one, and L-BFGS its ground.
+    """
+
+    max_log_temperature: float = param(5.0, low=0.1, high=10.0, help="Bound on |log T|; reached on separable data.")
+
+    def promises(self, n_classes: int) -> frozenset[str]:
+        return super().promises(n_classes) | {KEEPS_ACCURACY, KEEPS_RANKING}
+
+    def notes(self) -> list[str]:
+        if self.weights_[0] > 1 - 1e-6:
+            return [
+                "The temperature-scaled model has all the weight, so this is temperature scaling with "
+                f"T = {self.temperature_:.3g}.",
+                *self.temperature_notes_,
+            ]
+        return self.temperature_notes_
+
+    def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
+        from scipy.optimize import minimize
+
+        bound = self.max_log_temperature
+        scaled = TemperatureScaling(max_log_temperature=bound, device="cpu").fit(logits, labels, callback=callback)
+        self.temperature_notes_ = [note for note in scaled.notes() if note != scaled.device_note_]
+        every = max(1, logits.size // _SAMPLE)
+        some = _Profile(logits[::every], labels[::every])
+        coarse = min(_COARSE[np.abs(_COARSE) <= bound], key=lambda log_temperature: some(log_temperature)[0])
+        calls = 0
+        profile = _Profile(logits, labels)
+
+        @cache
+        def reported(log_temperature: float) -> tuple[float, float, Floats]:
+            nonlocal calls
+            found = profile(log_temperature)
+            calls += 1
+            callback(calls, _PASSES, found[0])
+            return found
+
+        starts = (float(np.log(scaled.temperature_)), float(coarse))
+        deepest = minimize(
+            lambda at: reported(float(at[0]))[:2],
+            [min(starts, key=lambda log_temperature: reported(log_temperature)[0])],
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[(-bound, bound)],
+            options={"ftol": 1e-14, "gtol": 1e-9},
+        )
+        log_temperature = float(deepest.x[0])
+        self.temperature_ = float(np.exp(log_temperature))
+        self.weights_ = reported(log_temperature)[2]
+
+    def _predict_proba(self, logits: Floats) -> Floats:
+        scaled, raw, uniform = self.weights_
+        probs = softmax(logits / self.temperature_)
+        probs *= scaled
+        probs += raw * softmax(logits)
+        probs += uniform / logits.shape[1]
+        return probs
+
+
+class _Profile:
+    """The least mean negative log-likelihood at a temperature, over the weights of the three components.
+
+    Parameters
+    ----------
+    logits : (n, n_classes) array, not copied.
+    labels : (n,) integers in [0, n_classes).
+    """
+
+    def __init__(self, logits: Floats, labels: Ints):
+        self._logits, self._labels = logits, labels
+        raw, _ = self._label_probs(1.0)
+        self._probs = np.stack([raw, raw, np.full(len(labels), 1 / logits.shape[1])], axis=1)
+
+    def __call__(self, log_temperature: float) -> tuple[float, float, Floats]:
+        """Value in nats, its slope in log T, and the best weights, shape (3,).
+
+        The weights are the best, so that the slope is the loss's at these weights, as if they were fixed.
+        """
+        scaled, slope = self._label_probs(float(np.exp(-log_temperature)))
+        self._probs[:, 0] = scaled
+        weights = mixture_weights(self._probs)
+        mixed = self._probs @ weights
+        return -float(np.log(mixed).mean()), -float((weights[0] * slope / mixed).mean()), weights
+
+    def _label_probs(self, inverse: float) -> tuple[Floats, Floats]:
+        """Probability of each row's label in ``softmax(inverse * logits)`` and its slope in log T, both (n,)."""
+        n, n_classes = self._logits.shape
+        probs, slope = np.empty(n), np.empty(n)
+        step = max(1, _BLOCK // n_classes)
+        for start in range(0, n, step):
+            block = slice(start, start + step)
+            logits, labels = self._logits[block], self._labels[block]
+            rows = np.arange(len(labels))
+            shifted = logits - logits.max(axis=1, keepdims=True)
+            shifted *= inverse
+            odds = np.exp(shifted)
+            total = odds.sum(axis=1)
+            probs[block] = odds[rows, labels] / total
+            slope[block] = probs[block] * (np.einsum("nk,nk->n", odds, shifted) / total - shifted[rows, labels])
+        return probs, slope
+
+
+def mixture_weights(likelihoods: Floats) -> Floats:
+    """Weights of a mixture, at least zero and of sum one, under which its mean log-likelihood is greatest.
+
+    Sequential quadratic programming (Kim, Carbonetto, Stephens and Anitescu, A Fast Algorithm for Maximum Likelihood
+    Estimation of Mixture Proportions Using Sequential Quadratic Programming, JCGS 2020): with the sum of the weights
+    added to the loss they need only be non-negative, which makes each step a small non-negative least squares problem.
+
+    Parameters
+    ----------
+    likelihoods : (n, m) of each row under each component; in every row one is above zero.
+
+    Returns
+    -------
+    (m,) array
+    """
+    from scipy.optimize import nnls
+
+    n, m = likelihoods.shape
+
+    def loss(weights: Floats) -> float:
+        with np.errstate(divide="ignore"):
+            return float(weights.sum() - np.log(likelihoods @ weights).mean())
+
+    weights = np.full(m, 1 / m)
+    value = loss(weights)
+    for _ in range(_MAX_STEPS):
+        ratio = likelihoods / (likelihoods @ weights)[:, None]
+        gradient = 1 - ratio.mean(axis=0)
+        curvature = ratio.T @ ratio / n
+        curvature += 1e-10 * np.trace(curvature) * np.eye(m)  # two components may be the same
+        root = np.linalg.cholesky(curvature)
+        direction = nnls(root.T, np.linalg.solve(root, curvature @ weights - gradient))[0] - weights
+        promised = -float(gradient @ direction)
+        if promised < 1e-14:
+            break
+        size = 1.0
+        while (trial := loss(weights + size * direction)) > value - 1e-4 * size * promised and size > 1e-9:
+            size /= 2
+        if trial >= value:
+            break  # rounding is all that is left to gain
+        weights, value = weights + size * direction, trial
+    return weights / weights.sum()

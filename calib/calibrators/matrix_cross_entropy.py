@@ -1,0 +1,43 @@
+"""The loss of matrix scaling."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calib.numerics import Floats, Ints
+
+_BLOCK = 2_000_000  # numbers of the scores that exist at once; large, for the matrix products
+
+
+class MatrixCrossEntropy:
+    """Mean cross-entropy of ``softmax(matrix @ x + bias)`` on a calibration set, and its gradient.
+
+    Parameters
+    ----------
+    logits : (n, n_classes) array of rows x, not copied.
+    labels : (n,) integers in [0, n_classes).
+    """
+
+    def __init__(self, logits: Floats, labels: Ints):
+        self._logits, self._labels = logits, labels
+
+    def __call__(self, matrix: Floats, bias: Floats) -> tuple[float, Floats, Floats]:
+        """Value in nats and gradients in the (n_classes, n_classes) matrix and the (n_classes,) bias."""
+        n, n_classes = self._logits.shape
+        loss, by_matrix, by_bias = 0.0, np.zeros(matrix.shape), np.zeros(n_classes)
+        step = max(1, _BLOCK // n_classes)
+        for start in range(0, n, step):
+            logits, labels = self._logits[start : start + step], self._labels[start : start + step]
+            rows = np.arange(len(labels))
+            scores = logits @ matrix.T
+            scores += bias
+            scores -= scores.max(axis=1, keepdims=True)
+            loss -= float(scores[rows, labels].sum())
+            residual = np.exp(scores, out=scores)
+            total = residual.sum(axis=1)
+            loss += float(np.log(total).sum())
+            residual /= total[:, None]
+            residual[rows, labels] -= 1.0
+            by_matrix += residual.T @ logits
+            by_bias += residual.sum(axis=0)
+        return loss / n, by_matrix / n, by_bias / n

@@ -1,0 +1,60 @@
+"""Scaling-binning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.base import EQUIVARIANT, param
+from calib.calibrators.one_vs_rest import Map
+from calib.calibrators.platt import PlattScaling
+from calib.numerics import Floats
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ScalingBinning(PlattScaling):
+    """Platt's curve, then in each of a few bins the curve's own mean.
+
+    Kumar, Liang and Ma, Verified Uncertainty Calibration, NeurIPS 2019, section 4 and algorithm 1. A curve says so
+    many numbers that its calibration error cannot be measured; rounded to bins it can, and as a bin says the mean of
+    the curve rather than of the labels, it keeps the curve's small variance. Bins hold equally many calibration
+    pairs. The paper takes curve, edges and means from three parts of the data; here all rows serve for each.
+
+    A bin holds about n / ``n_bins`` pairs: the one map that classes share has ``n_bins`` bins for each of them, since
+    of K n pairs all but n are of classes not predicted, and K bins would lump the predicted ones together. The means
+    rise from bin to bin, so that shared maps keep every prediction.
+    """
+
+    n_bins: int = param(15, low=1, high=1000, help="Number of bins for each class.")
+
+    def promises(self, n_classes: int) -> frozenset[str]:
+        # Bins are closed on the left: seen from the other of two classes they are closed on the right.
+        return super().promises(n_classes) - ({EQUIVARIANT} if n_classes == 2 else set())
+
+    def notes(self) -> list[str]:
+        found = super().notes()
+        if not self.share_classes and self.n_classes_ > 2 and self.n_bins < self.n_classes_:
+            rows = self.n_rows_ / self.n_classes_
+            found.append(
+                f"With {self.n_bins} bins for each of {self.n_classes_} classes the highest bin of a class holds more "
+                f"than the {rows:.0f} rows that are of it, the sure and the unsure alike. Share the classes, or use at "
+                f"least {self.n_classes_} bins."
+            )
+        return found
+
+    def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
+        curve = super()._fit_map(log_odds, positives)
+        n_bins = self.n_bins * (self.n_classes_ if self.share_classes and self.n_classes_ > 2 else 1)
+        ordered = np.sort(log_odds)
+        cuts = np.arange(1, n_bins) * len(ordered) // n_bins
+        edges = np.unique(ordered[cuts])
+        edges = edges[edges > ordered[0]]  # ties stay together, and no bin is empty
+        starts = np.append(0, np.searchsorted(ordered, edges))
+        values = np.add.reduceat(super()._apply_map(curve, ordered), starts) / np.diff(starts, append=len(ordered))
+        # Means of neighbours that are all but equal may come out in the other order by a rounding error.
+        return {"edges": edges, "values": np.maximum.accumulate(values)}
+
+    def _apply_map(self, state: Map, log_odds: Floats) -> Floats:
+        return state["values"][np.searchsorted(state["edges"], log_odds, side="right")]
