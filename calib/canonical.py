@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import CalibrationError
+from calib.base import BLOCK_ELEMENTS, CalibrationError
 from calib.numerics import Floats
 
 Kind = Literal["logits", "probabilities", "log_probabilities", "binary_log_odds", "binary_probability"]
@@ -49,6 +49,28 @@ def zero_floor(smallest: float, n_classes: int) -> float:
     if smallest >= 1:
         return HARD_SHARE / n_classes
     return max(min(smallest, 1 / n_classes) / 2, SMALLEST)
+
+
+def standardise(features: Any, mean: Floats, scale: Floats) -> Floats:
+    """``(features - mean) / scale`` of (n, ...) inputs, with the mean and scale of one row; float64 stays float64.
+
+    Raises
+    ------
+    CalibrationError
+        If the inputs are not of the shape of the mean.
+    """
+    array = np.asarray(features)
+    if array.dtype.kind not in "fiub" or array[:1].size != np.size(mean):
+        raise CalibrationError(
+            f"The features are {array.dtype} of shape {array.shape}; expected (n, {', '.join(map(str, mean.shape))}) "
+            "numbers, as in the calibration data."
+        )
+    result = np.empty((len(array), *mean.shape), np.float64 if array.dtype == np.float64 else np.float32)
+    step = max(1, BLOCK_ELEMENTS // np.size(mean))
+    for start in range(0, len(array), step):
+        rows = slice(start, start + step)
+        result[rows] = (array[rows].reshape(-1, *mean.shape) - mean) / scale
+    return result
 
 
 def to_canonical(outputs: Any, kind: Kind, floor: float | None = None) -> Floats:

@@ -19,7 +19,7 @@ from calib import runtime
 from calib.base import CalibrationError, Calibrator
 from calib.cli_choices import parse_choice
 from calib.cli_types import assignment, part, target
-from calib.data import Choices, DataError, Predictions, inspect, load, read_outputs
+from calib.data import Choices, DataError, Predictions, inspect, load, read_features, read_outputs
 from calib.extras import missing_package
 from calib.registry import METHODS, calibrator, extras_for, presets
 from calib.runtime import ExportedCalibrator
@@ -101,13 +101,17 @@ def _apply(given: argparse.Namespace) -> int:
     from calib import predict_file
 
     exported = runtime.load(given.calibrator)
+    features = None
     if given.file.suffix.lower() == ".csv" and not given.read and find_spec("pyarrow") is None:
         outputs = predict_file.read_outputs(given.file)  # an installation for prediction has NumPy alone
     else:
-        outputs = read_outputs(given.file, Choices(**{"outputs": given.key, **dict(given.read)}))
+        choices = Choices(**{"outputs": given.key, **dict(given.read)})
+        outputs = read_outputs(given.file, choices)
+        if exported.needs_features:
+            features = read_features(given.file, choices)
     logits = exported.to_logits(outputs)
-    predict_file.write_probabilities(given.out, exported, logits)
-    print(f"Wrote {len(logits):,} rows of calibrated probabilities to {given.out}.")
+    predict_file.write_predictions(given.out, exported, logits, features)
+    print(predict_file.written(given.out, exported, len(logits)))
     return 0
 
 
@@ -176,7 +180,11 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("apply", help="calibrate new outputs with a saved calibrator")
     command.set_defaults(run=_apply)
     command.add_argument("calibrator", type=Path, help=".pkl (only one you trust), .npz or .zip")
-    command.add_argument("file", type=Path, help=f"a model's outputs: {FORMATS}; labels are not needed")
+    command.add_argument(
+        "file",
+        type=Path,
+        help=f"a model's outputs: {FORMATS}; labels are not needed, features where the calibrator predicts from them",
+    )
     command.add_argument("--key", help="name of the array with the outputs; the same as --read outputs=NAME")
     _read_option(command)
     command.add_argument("--out", type=target(".npz", ".npy", ".csv"), default=Path("calibrated.npz"),

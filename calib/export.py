@@ -21,6 +21,8 @@ from calib.runtime import ExportedCalibrator, to_record
 if TYPE_CHECKING:
     from calib.data.predictions import Predictions
 
+_OF_THE_EXPORT = ("kind", "floor", "class_names")
+_OF_FEATURES = ("feature_mean", "feature_scale")
 _USED_IN_FITS = ("scipy", "sklearn", "gpflow", "tensorflow")
 _DISTRIBUTIONS = {"sklearn": "scikit-learn"}
 
@@ -35,8 +37,9 @@ def save(calibrator: Calibrator | ExportedCalibrator, path: str | Path, **metada
     ----------
     calibrator : fitted calibrator.
     path : where to write.
-    **metadata : ``kind``, ``floor`` and ``class_names`` as in :class:`~calib.runtime.ExportedCalibrator` (see
-        :func:`describe`); all else is recorded, and shown in the model card.
+    **metadata : ``kind``, ``floor``, ``class_names``, ``feature_mean`` and ``feature_scale`` as in
+        :class:`~calib.runtime.ExportedCalibrator` (see :func:`describe`); all else is recorded, and shown in the model
+        card.
     """
     path = Path(path)
     suffix = path.suffix.lower()
@@ -86,9 +89,11 @@ def exported(
             raise CalibrationError("An exported calibrator has its metadata already; export the fitted one anew.")
         return calibrator
     known = dict(metadata or {})
-    special = {key: known.pop(key) for key in ("kind", "floor", "class_names") if key in known}
+    special = {key: known.pop(key) for key in (*_OF_THE_EXPORT, *_OF_FEATURES) if key in known}
     if not calibrator.fitted:
         raise CalibrationError(f"This {type(calibrator).__name__} is not fitted yet; fit it, then export it.")
+    if "features" not in calibrator.needs:
+        special = {key: value for key, value in special.items() if key not in _OF_FEATURES}
     recorded = {"notes": calibrator.notes(), "versions": versions(), **known}
     return ExportedCalibrator(calibrator, metadata=recorded, **special)
 
@@ -138,8 +143,12 @@ def _check_same_model(earlier: ExportedCalibrator, data: Predictions) -> None:
 
 
 def describe(data: Predictions) -> dict[str, Any]:
-    """What an export should record about a data set: input kind, floor, class names, name and content hash."""
+    """What an export should record about a data set: input kind, floor, class names, name and content hash.
+
+    Where features were standardised, also with what.
+    """
     return {
+        **{key: value for key in _OF_FEATURES if (value := getattr(data, key, None)) is not None},
         "kind": data.kind,
         "floor": data.floor,
         "class_names": data.class_names,

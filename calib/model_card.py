@@ -59,11 +59,16 @@ _SHOWN = {"scores", "notes", "versions", *(key for key, _ in _DATA)}
 
 
 def _use(exported: ExportedCalibrator) -> str:
+    given = "outputs, features" if exported.needs_features else "outputs"
+    call = f"probs = calibrator.calibrate(outputs)  # {_shape(exported)} -> (n, {exported.n_classes})"
+    if not exported.calibrator.gives_probabilities:
+        call = f"confidence = calibrator.confidence({given})  # (n,), in the predicted class"
+    file = "outputs.npz" if exported.needs_features else "outputs.npy"
+    holds = ", with the arrays `outputs` and `features` in it" if exported.needs_features else ""
     return (
         "## Use\n\nIn this folder, with Python and NumPy alone:\n\n```python\nfrom calib import runtime\n\n"
-        'calibrator = runtime.load("calibrator.npz")\n'
-        f"probs = calibrator.calibrate(outputs)  # {_shape(exported)} -> (n, {exported.n_classes})\n```\n\n"
-        "or from a shell: `python predict.py outputs.npy --out calibrated.npz`.\n\n"
+        f'calibrator = runtime.load("calibrator.npz")\n{call}\n```\n\n'
+        f"or from a shell: `python predict.py {file} --out calibrated.npz`{holds}.\n\n"
         "`calibrator.npz` with `calibrator.json` is data and safe to load. `calibrator.pkl` is the same in one file "
         "for `pickle.load`; as with every pickle, load it only if you trust where it came from."
     )
@@ -72,11 +77,14 @@ def _use(exported: ExportedCalibrator) -> str:
 def _contract(exported: ExportedCalibrator) -> dict[str, str]:
     promises = exported.calibrator.promises(exported.n_classes)
     sums = "" if ROWS_SUM_TO_ONE in promises else "; rows are not normalised and need not sum to one"
-    rows = {
-        "input": f"{_INPUTS[exported.kind]}: {_shape(exported)}",
-        "output": f"calibrated probabilities: (n, {exported.n_classes}), float64{sums}",
-        "guarantees": ", ".join(sorted(promises)),
-    }
+    output = f"calibrated probabilities: (n, {exported.n_classes}), float64{sums}"
+    if not exported.calibrator.gives_probabilities:
+        output = "confidence in the predicted class, which is that of the largest output: (n,), float64"
+    rows = {"input": f"{_INPUTS[exported.kind]}: {_shape(exported)}"}
+    if exported.needs_features:
+        scaled = "" if exported.feature_mean is None else "; they are standardised here as the calibration data were"
+        rows["features"] = f"the inputs of the rows, prepared as in the calibration data: (n, ...){scaled}"
+    rows |= {"output": output, "guarantees": ", ".join(sorted(promises))}
     if exported.floor is not None:
         rows["zero probabilities"] = f"become {exported.floor:.4g} before the logarithm, as in the calibration data"
     shown = exported.class_names[:100]

@@ -4,7 +4,9 @@
 
 Reads ``.npy``, ``.npz`` (the one array of fitting shape, or ``--key``) and ``.csv`` (a header is allowed;
 columns of labels, predicted classes and row numbers are left out by their names). Writes ``.npz`` (probabilities,
-predicted, confidence), ``.npy`` or ``.csv``.
+predicted, confidence), ``.npy`` or ``.csv``. A calibrator that predicts from the inputs of the rows too takes them
+from the array ``features`` of the ``.npz`` or from a file of their own (``--features``); one that gives a confidence
+only writes that, and the predicted class, instead of probabilities.
 """
 
 from __future__ import annotations
@@ -14,12 +16,18 @@ import csv
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from calib import runtime
-from calib.base import CalibrationError
+from calib.base import CalibrationError, argmax_with_ties
 from calib.numerics import Floats
+
+FEATURES = "features"
+"""The array of an ``.npz`` that holds the inputs of the rows."""
+
+_INPUTS = {FEATURES, "train_features"}
 
 _NOT_OUTPUTS = {"label", "labels", "y", "y_true", "target", "ground_truth", "class", "id", "index", "y_pred", ""}
 
@@ -30,17 +38,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("outputs", type=Path, help=".npy, .npz or .csv of what the model wrote out")
     parser.add_argument("--out", type=Path, default=Path("calibrated.npz"), help=".npz, .npy or .csv to write")
     parser.add_argument("--key", help="name of the array in an .npz")
+    parser.add_argument("--features", type=Path, help="file of the rows' inputs, where they are not in that .npz")
     parser.add_argument("--calibrator", type=Path, default=Path(__file__).with_name("calibrator.npz"))
     given = parser.parse_args(arguments)
     try:
         calibrator = runtime.load(given.calibrator)
         logits = calibrator.to_logits(read_outputs(given.outputs, given.key))
-        write_probabilities(given.out, calibrator, logits)
+        features = read_features(given.features or given.outputs) if calibrator.needs_features else None
+        write_predictions(given.out, calibrator, logits, features)
     except (CalibrationError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
-    print(f"Wrote {len(logits):,} rows of calibrated probabilities to {given.out}.")
+    print(written(given.out, calibrator, len(logits)))
     return 0
+
+
+def written(path: Path, calibrator: runtime.ExportedCalibrator, n: int) -> str:
+    """What was written, in a sentence."""
+    what = "calibrated probabilities" if calibrator.calibrator.gives_probabilities else "calibrated confidence"
+    return f"Wrote {n:,} rows of {what} to {path}."
+
+
+def read_features(path: Path) -> Floats:
+    """The inputs of the rows, as they stand in a file: the array ``features`` of an ``.npz``, or all of another."""
+    if path.suffix.lower() != ".npz":
+        return read_outputs(path)
+    try:
+        return read_outputs(path, FEATURES)
+    except CalibrationError as error:
+        raise CalibrationError(f"This calibrator predicts from the inputs of the rows too. {error}") from None
 
 
 def read_outputs(path: Path, key: str | None = None) -> Floats:
@@ -64,25 +90,51 @@ def read_outputs(path: Path, key: str | None = None) -> Floats:
         raise CalibrationError(f"{path.name} could not be read: {error}") from None
 
 
-def write_probabilities(path: Path, calibrator: runtime.ExportedCalibrator, logits: Floats) -> None:
-    """Write calibrated probabilities in the format the suffix names."""
-    probs = calibrator.predict_proba(logits)
+def write_predictions(
+    path: Path, calibrator: runtime.ExportedCalibrator, logits: Floats, features: Floats | None = None
+) -> None:
+    """Write what the calibrator says of some rows, in the format the suffix names.
+
+    Parameters
+    ----------
+    logits : (n, n_classes) canonical logits.
+    features : (n, ...) inputs as they were uploaded, for a calibrator that needs them.
+    """
     suffix = path.suffix.lower()
-    if suffix == ".npy":
-        np.save(path, probs)
+    arrays = predictions(calibrator, logits, features)
+    main = arrays.get("probabilities", arrays["confidence"])
+    if suffix == ".npz":
+        np.savez(path, **arrays)
+    elif suffix == ".npy":
+        np.save(path, main)
     elif suffix == ".csv":
         with path.open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerow(calibrator.class_names)
-            np.savetxt(file, probs, delimiter=",", fmt="%.17g")
-    elif suffix == ".npz":
-        predicted = calibrator.predict(logits)
-        np.savez(path, probabilities=probs, predicted=predicted, confidence=calibrator.predict_confidence(logits))
+            writer = csv.writer(file)
+            if main.ndim == 2:
+                writer.writerow(calibrator.class_names)
+                np.savetxt(file, main, delimiter=",", fmt="%.17g")
+            else:
+                writer.writerow(["predicted", "confidence"])
+                names = (calibrator.class_names[k] for k in arrays["predicted"])
+                writer.writerows(zip(names, main.tolist(), strict=True))
     else:
         raise CalibrationError(f"{path.name}: write to .npz, .npy or .csv.")
 
 
+def predictions(
+    calibrator: runtime.ExportedCalibrator, logits: Floats, features: Floats | None = None
+) -> dict[str, Any]:
+    """``probabilities`` (n, n_classes) where the calibrator gives them, ``predicted`` (n,) and ``confidence`` (n,)."""
+    if calibrator.calibrator.gives_probabilities:
+        probs = calibrator.predict_proba(logits)
+        predicted = argmax_with_ties(probs, logits)
+        return {"probabilities": probs, "predicted": predicted, "confidence": probs.max(axis=1)}
+    confidence = calibrator.predict_confidence(logits, calibrator.to_features(features))
+    return {"predicted": calibrator.predict(logits), "confidence": confidence}
+
+
 def _only_key(path: Path, arrays: dict[str, np.ndarray]) -> str:
-    floats = [name for name, array in arrays.items() if array.dtype.kind == "f"]
+    floats = [name for name, array in arrays.items() if array.dtype.kind == "f" and name not in _INPUTS]
     if len(floats) == 1:
         return floats[0]
     raise CalibrationError(f"{path.name} holds {', '.join(arrays) or 'nothing'}; name the outputs with --key.")

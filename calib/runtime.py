@@ -18,7 +18,7 @@ from typing import Any, cast
 import numpy as np
 
 from calib.base import CalibrationError, Calibrator
-from calib.canonical import KINDS, Kind, check_values, to_canonical
+from calib.canonical import KINDS, Kind, check_values, standardise, to_canonical
 from calib.flat_state import flatten, unflatten
 from calib.numerics import Floats, Ints
 from calib.registry import calibrator as make_calibrator
@@ -27,7 +27,9 @@ from calib.registry import registry_name
 FORMAT = 1
 """Version of the record; raised when an older calib could not read a newer file."""
 
-_LARGEST = 2**30  # bytes of unpacked arrays; a fitted calibrator has megabytes
+_LARGEST = 2**30  # bytes of unpacked arrays; a fitted calibrator has megabytes, with a training set a hundred
+
+_MEAN, _SCALE = "feature_mean", "feature_scale"  # arrays beside those of the state, whose names end in "_"
 
 
 @dataclass(eq=False)
@@ -40,6 +42,8 @@ class ExportedCalibrator:
     kind : what the model writes out, see :data:`calib.canonical.Kind`.
     floor : the probability that stands for an exact zero, as in the calibration data; None if it had none.
     class_names : one name per class.
+    feature_mean, feature_scale : what features are standardised with, in the shape of one row, where the calibration
+        data had them so; None for methods without features and for features taken as they are.
     metadata : what else was recorded: data hash, scores, versions, notes.
     """
 
@@ -48,6 +52,8 @@ class ExportedCalibrator:
     floor: float | None = None
     class_names: tuple[str, ...] = ()
     metadata: dict[str, Any] = field(default_factory=dict)
+    feature_mean: Floats | None = None
+    feature_scale: Floats | None = None
 
     def __post_init__(self) -> None:
         if not self.calibrator.fitted:
@@ -81,9 +87,21 @@ class ExportedCalibrator:
         """Number of classes."""
         return self.calibrator.n_classes_
 
+    @property
+    def needs_features(self) -> bool:
+        """Whether it predicts from the inputs of the rows, beside a model's outputs."""
+        return "features" in self.calibrator.needs
+
     def calibrate(self, outputs: Any) -> Floats:
         """Calibrated probabilities, shape (n, n_classes), for a model's outputs as they were uploaded."""
         return self.calibrator.predict_proba(self.to_logits(outputs))
+
+    def confidence(self, outputs: Any, features: Any = None) -> Floats:
+        """Confidence in the predicted class, shape (n,), for a model's outputs as they were uploaded.
+
+        ``features`` are the (n, ...) inputs as they were uploaded, for methods that need them.
+        """
+        return self.calibrator.predict_confidence(self.to_logits(outputs), self.to_features(features))
 
     def predict_proba(self, logits: Any) -> Floats:
         """Calibrated probabilities for canonical logits, shape (n, n_classes); see :meth:`to_logits`."""
@@ -93,9 +111,15 @@ class ExportedCalibrator:
         """Most probable class of each row of canonical logits, shape (n,)."""
         return self.calibrator.predict(self._canonical(logits))
 
-    def predict_confidence(self, logits: Any, **extras: Any) -> Floats:
-        """Confidence in the predicted class for canonical logits, shape (n,); extras as the method needs."""
-        return self.calibrator.predict_confidence(self._canonical(logits), **extras)
+    def predict_confidence(self, logits: Any, features: Any = None) -> Floats:
+        """Confidence in the predicted class for canonical logits, shape (n,), and features of :meth:`to_features`."""
+        return self.calibrator.predict_confidence(self._canonical(logits), features)
+
+    def to_features(self, features: Any) -> Any:
+        """Features as the calibrator learned from them, for features as they were uploaded."""
+        if features is None or self.feature_mean is None or self.feature_scale is None:
+            return features
+        return standardise(features, self.feature_mean, self.feature_scale)
 
     def to_logits(self, outputs: Any) -> Floats:
         """Canonical logits, shape (n, n_classes), for a model's outputs of the recorded kind.
@@ -133,6 +157,14 @@ class ExportedCalibrator:
 def to_record(exported: ExportedCalibrator) -> tuple[str, bytes]:
     """The JSON text and the npz bytes that together hold an exported calibrator; equal content, equal bytes."""
     outline, arrays = flatten(exported.calibrator.get_state())
+    size = sum(array.nbytes for array in arrays.values())
+    if size > _LARGEST:
+        raise CalibrationError(
+            f"The calibrator carries {size / 1e9:.1f} GB, and an export holds up to {_LARGEST / 1e9:.1f} GB; fit it "
+            "with a smaller training set, or with a reduction of it."
+        )
+    if exported.feature_mean is not None and exported.feature_scale is not None:
+        arrays |= {_MEAN: exported.feature_mean, _SCALE: exported.feature_scale}
     buffer = io.BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **arrays)
     record = {
@@ -174,13 +206,16 @@ def from_record(text: str, arrays: bytes) -> ExportedCalibrator:
             "different exports. Export it again."
         )
     made = make_calibrator(record["method"], **record["params"])
-    state = unflatten(record["state"], _read_arrays(arrays))
+    unpacked = _read_arrays(arrays)
+    state = unflatten(record["state"], unpacked)
     for name, value in state.items():
         if not name.endswith("_") or name.startswith("_"):
             raise CalibrationError(f"The calibrator's record holds {name!r}, which is nothing that a method learns.")
         setattr(made, name, value)
     kind, floor = cast(Kind, record["kind"]), record["floor"]
-    return ExportedCalibrator(made, kind, floor, tuple(record["class_names"]), record["metadata"])
+    return ExportedCalibrator(
+        made, kind, floor, tuple(record["class_names"]), record["metadata"], unpacked.get(_MEAN), unpacked.get(_SCALE)
+    )
 
 
 def load(path: str | Path) -> ExportedCalibrator:

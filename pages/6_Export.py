@@ -21,14 +21,15 @@ def body() -> None:
     fitted = everything[1:]
     titles = {fit.key: fit.title for fit in fitted}
     best = min(fitted, key=lambda fit: mean_nll(fit.evaluation))
+    judged = best.evaluation.row_nll is not None
     st.write(
-        f"Lowest NLL on the test rows: **{best.title}**. An exported calibrator predicts with NumPy alone, exactly "
-        "as in this app."
+        (f"Lowest NLL on the test rows: **{best.title}**. " if judged else "")
+        + "An exported calibrator predicts with NumPy alone, exactly as in this app."
     )
     key = st.selectbox("Calibrator", list(titles), list(titles).index(best.key), format_func=titles.__getitem__)
     fit = next(fit for fit in fitted if fit.key == key)
     downloads(fit, everything[0])
-    usage()
+    usage(fit)
     calibrate_upload(fit)
 
 

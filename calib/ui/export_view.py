@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,22 +12,25 @@ import pandas as pd
 import streamlit as st
 
 from calib import export
-from calib.data import read_outputs
+from calib.data import read_features, read_outputs
 from calib.numerics import Floats, Ints
 from calib.ui.data_view import KINDS
 from calib.ui.fits import ShownFit, intervals_of
-from calib.ui.session import session
+from calib.ui.session import keep, session
 from calib.ui.wording import plural
 
 USAGE = """import pickle
 with open("calibrator.pkl", "rb") as file:    # needs numpy and calib; only unpickle files you trust
     calibrator = pickle.load(file)
-probs = calibrator.calibrate(outputs)         # outputs: what your model writes, as uploaded here"""
+{call}"""
 USAGE_SAFE = """from calib import runtime
-calibrator = runtime.load("calibrator.npz")              # calibrator.json beside it; nothing is unpickled
-probs = calibrator.calibrate(outputs)"""
+calibrator = runtime.load("calibrator.npz")   # calibrator.json beside it; nothing is unpickled
+{call}"""
 USAGE_BUNDLE = """unzip calibrator.zip -d calibrator
-python calibrator/predict.py outputs.npy --out calibrated.npz    # needs numpy alone"""
+python calibrator/predict.py {file} --out calibrated.npz    # needs numpy alone"""
+PROBABILITIES = "probs = calibrator.calibrate(outputs)         # outputs: what your model writes, as uploaded here"
+CONFIDENCE = """confidence = calibrator.confidence(outputs, features)
+# outputs: what your model writes, features: the inputs of the same rows, both as uploaded here"""
 
 
 def downloads(fit: ShownFit, raw: ShownFit) -> None:
@@ -47,8 +51,9 @@ def downloads(fit: ShownFit, raw: ShownFit) -> None:
             label, data=build, file_name=name, on_click="ignore", icon=icon, key=f"export/{name}", width="stretch",
             type="primary" if name.endswith(".pkl") else "secondary",
         )  # fmt: skip
-    size = len(export.to_pickle(fit.calibrator, metadata))
-    st.caption(f"The pickle is {size / 1024:,.1f} kB. The npz and the json belong together and hold no code at all.")
+    size = keep(("export size", fit.key), lambda: len(export.to_pickle(fit.calibrator, metadata)))
+    carried = ", training rows included" if "train_features" in fit.calibrator.needs else ""
+    st.caption(f"The pickle is {_bytes(size)}{carried}. The npz and the json belong together and hold no code at all.")
     for note in fit.calibrator.notes():
         st.caption(f":material/info: {note}")
 
@@ -69,67 +74,101 @@ def metadata_of(fit: ShownFit, raw: ShownFit) -> dict[str, Any]:
     }
 
 
-def usage() -> None:
+def usage(fit: ShownFit) -> None:
     """The lines that use each file."""
+    asks = "features" in fit.calibrator.needs
+    call = PROBABILITIES if fit.calibrator.gives_probabilities else CONFIDENCE
     pickle_tab, safe_tab, bundle_tab = st.tabs(["Pickle", "npz + json", "Bundle"])
-    pickle_tab.code(USAGE, language="python")
-    safe_tab.code(USAGE_SAFE, language="python")
-    bundle_tab.code(USAGE_BUNDLE, language="bash")
+    pickle_tab.code(USAGE.format(call=call), language="python")
+    safe_tab.code(USAGE_SAFE.format(call=call), language="python")
+    bundle_tab.code(USAGE_BUNDLE.format(file="outputs.npz" if asks else "outputs.npy"), language="bash")
 
 
 def calibrate_upload(fit: ShownFit) -> None:
-    """Calibrated probabilities of the test rows, of all rows, or of any upload with the same classes."""
+    """What the fit says of the test rows, of all rows, or of any upload with the same classes."""
     now = session()
     assert now.data is not None
     assert now.test is not None
-    st.subheader("Calibrated probabilities")
+    st.subheader("Calibrated probabilities" if fit.calibrator.gives_probabilities else "Calibrated confidence")
     parts = {"test rows": now.test, "all rows": now.data}
     chosen = st.segmented_control("Of", [*parts, "an upload"], default="test rows", required=True, key="export/of")
     if chosen in parts:
-        logits, labels = parts[chosen].logits, parts[chosen].labels
+        part = parts[chosen]
+        rows = Rows(part.logits, part.labels, part.features)
     else:
         uploaded = _upload(fit)
         if uploaded is None:
             return
-        logits, labels = uploaded, None
+        rows = uploaded
     names = now.data.class_names  # a download is built outside the page's run, where there is no session
     with st.container(horizontal=True):
         st.download_button(
-            "Download npz", data=lambda: _npz(fit, logits, labels), file_name="calibrated.npz", on_click="ignore",
+            "Download npz", data=lambda: _npz(fit, rows), file_name="calibrated.npz", on_click="ignore",
             icon=":material/download:", key=f"export/npz/{chosen}",
         )  # fmt: skip
         st.download_button(
-            "Download csv", data=lambda: _csv(fit, logits, labels, names), file_name="calibrated.csv", mime="text/csv",
+            "Download csv", data=lambda: _csv(fit, rows, names), file_name="calibrated.csv", mime="text/csv",
             on_click="ignore", icon=":material/download:", key=f"export/csv/{chosen}",
         )  # fmt: skip
-    st.caption(f"{plural(len(logits), 'row')}, {plural(now.data.n_classes, 'class', 'classes')}.")
+    st.caption(f"{plural(len(rows.logits), 'row')}, {plural(now.data.n_classes, 'class', 'classes')}.")
 
 
-def _upload(fit: ShownFit) -> Floats | None:
-    """Canonical logits of an upload, made by the exported calibrator itself; labels are not needed."""
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What is calibrated: canonical logits, and labels and features where they are known."""
+
+    logits: Floats
+    labels: Ints | None = None
+    features: Any = None
+
+
+def _upload(fit: ShownFit) -> Rows | None:
+    """Canonical logits and features of an upload, made by the exported calibrator itself; labels are not needed."""
     now = session()
     assert now.data is not None
-    kind = KINDS[now.data.kind]
+    asks = "features" in fit.calibrator.needs
     file = st.file_uploader(
-        f"Outputs of the same model ({kind}, without labels or with): npz, npy, csv, parquet, hdf5", key="export/upload"
+        f"Outputs of the same model ({KINDS[now.data.kind]}, {'with features, ' if asks else ''}without labels or "
+        "with): npz, npy, csv, parquet, hdf5",
+        key="export/upload",
     )
     if file is None:
         return None
     made = export.exported(fit.calibrator, export.describe(now.data))
-    return made.to_logits(read_outputs((file.name, file)))
+    logits = made.to_logits(read_outputs((file.name, file)))
+    if not asks:
+        return Rows(logits)
+    file.seek(0)
+    return Rows(logits, features=made.to_features(read_features((file.name, file))))
 
 
-def _npz(fit: ShownFit, logits: Floats, labels: Ints | None) -> bytes:
+def _npz(fit: ShownFit, rows: Rows) -> bytes:
     packed = io.BytesIO()
-    arrays: dict[str, Any] = {"probabilities": fit.calibrator.predict_proba(logits)}
-    if labels is not None:
-        arrays["labels"] = labels
+    arrays: dict[str, Any] = dict(_answer(fit, rows))
+    if rows.labels is not None:
+        arrays["labels"] = rows.labels
     np.savez_compressed(packed, allow_pickle=False, **arrays)
     return packed.getvalue()
 
 
-def _csv(fit: ShownFit, logits: Floats, labels: Ints | None, names: tuple[str, ...]) -> str:
-    table = pd.DataFrame(fit.calibrator.predict_proba(logits), columns=[f"p_{name}" for name in names])
-    if labels is not None:
-        table["label"] = labels
+def _csv(fit: ShownFit, rows: Rows, names: tuple[str, ...]) -> str:
+    answer = _answer(fit, rows)
+    if "probabilities" in answer:
+        table = pd.DataFrame(answer["probabilities"], columns=[f"p_{name}" for name in names])
+    else:
+        table = pd.DataFrame({"predicted": np.array(names)[answer["predicted"]], "confidence": answer["confidence"]})
+    if rows.labels is not None:
+        table["label"] = rows.labels
     return table.to_csv(index=False)
+
+
+def _answer(fit: ShownFit, rows: Rows) -> dict[str, Any]:
+    """Probabilities of all classes, or the predicted class and the confidence in it where there is no more."""
+    made = fit.calibrator
+    if made.gives_probabilities:
+        return {"probabilities": made.predict_proba(rows.logits)}
+    return {"predicted": made.predict(rows.logits), "confidence": made.predict_confidence(rows.logits, rows.features)}
+
+
+def _bytes(size: int) -> str:
+    return f"{size / 1024:,.1f} kB" if size < 2**20 else f"{size / 2**20:,.1f} MB"
