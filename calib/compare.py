@@ -12,7 +12,7 @@ from calib.evaluation import SCORES, Evaluation
 from calib.evaluation.uncertainty import N_RESAMPLES, check_same_rows, resample_scores
 from calib.metrics.intervals import Interval, Resamples
 from calib.registry import METHODS, calibrator, extras_for
-from calib.verdict import verdict
+from calib.verdict import CONFIDENCE_ONLY, verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -151,7 +151,7 @@ def compare_evaluations(
         fit_seconds, predict_seconds = (seconds or {}).get(name, (float("nan"), float("nan")))
         for key in keys:
             here = {part: intervals.get(part, {}).get(key, NOWHERE) for part in ("", "difference", "to_best")}
-            missing = "" if key in intervals.get("", {}) else note or "gives a confidence only"
+            missing = "" if key in intervals.get("", {}) else note or CONFIDENCE_ONLY
             rows.append(
                 {
                     "method": name,

@@ -72,9 +72,11 @@ class EndConfidence:
 def has_class_map(calibrator: Calibrator) -> bool:
     """Whether a fitted calibrator gives a class a probability that depends on its own log-odds alone.
 
-    Every method does for two classes; for more, those that reach them one against the rest.
+    Every method that gives probabilities does for two classes; for more, those that reach them one against the rest.
     """
-    return calibrator.fitted and (calibrator.n_classes_ == 2 or isinstance(calibrator, BinaryCalibrator))
+    if not (calibrator.fitted and calibrator.gives_probabilities):
+        return False
+    return calibrator.n_classes_ == 2 or isinstance(calibrator, BinaryCalibrator)
 
 
 def class_map(calibrator: Calibrator, log_odds: Any, k: int = 1) -> Floats:
@@ -94,7 +96,7 @@ def class_map(calibrator: Calibrator, log_odds: Any, k: int = 1) -> Floats:
     if not has_class_map(calibrator):
         raise CalibrationError(
             f"{type(calibrator).__name__} has no map of one class: its probabilities depend on all logits of a row, "
-            "or it is not fitted. Choose a method that works one against the rest."
+            "or it gives none, or it is not fitted. Choose a method that works one against the rest."
         )
     _check_class(calibrator, k)
     points = np.asarray(log_odds, dtype=float)

@@ -9,6 +9,9 @@ from calib.evaluation import SCORES
 if TYPE_CHECKING:
     import pandas as pd
 
+CONFIDENCE_ONLY = "gives a confidence only"
+"""The note of scores that need the probabilities of all classes, for methods that do not give them."""
+
 
 def verdict(table: pd.DataFrame, score: str = "NLL") -> str:
     """Which method is best on one score, which cannot be told from it, and whether it beats the raw model.
@@ -21,13 +24,19 @@ def verdict(table: pd.DataFrame, score: str = "NLL") -> str:
     Returns
     -------
     str
-        One to three sentences.
+        One to four sentences.
     """
     rows = table[(table["score"] == score) & table["value"].notna()]
     name = SCORES[score].title
     if not len(rows):
         return f"No method has a value of {name} here."
     records: list[dict[str, Any]] = [dict(zip(rows.columns, row, strict=True)) for row in rows.itertuples(index=False)]
+    sentences = [_verdict(records, table["method"].iloc[0], score, name), _without(table, score, name)]
+    return " ".join(filter(None, sentences))
+
+
+def _verdict(records: list[dict[str, Any]], baseline: str, score: str, name: str) -> str:
+    """On the methods that have the score."""
     if len(records) == 1:
         only = records[0]
         return (
@@ -40,7 +49,7 @@ def verdict(table: pd.DataFrame, score: str = "NLL") -> str:
             "less of it is not better in itself."
         )
     best = next(row for row in records if row["to_best"] == 0 and row["value"] == _best_value(records))
-    raw = next((row for row in records if row["method"] == table["method"].iloc[0]), None)
+    raw = next((row for row in records if row["method"] == baseline), None)
     sentences = [_leader(best, raw, name)]
     others = [row for row in records if row is not best and row is not raw]
     near = [row["title"] for row in others if _could_be_chance(row)]
@@ -50,6 +59,18 @@ def verdict(table: pd.DataFrame, score: str = "NLL") -> str:
     if behind:
         sentences.append(f"{_list(behind)} {'is' if len(behind) == 1 else 'are'} behind by more than chance explains.")
     return " ".join(sentences)
+
+
+def _without(table: pd.DataFrame, score: str, name: str) -> str:
+    """The methods that have no such score, since they give a confidence only."""
+    titles = list(table.loc[(table["score"] == score) & (table["note"] == CONFIDENCE_ONLY), "title"])
+    if not titles:
+        return ""
+    one = len(titles) == 1
+    return (
+        f"{_list(titles)} {'gives' if one else 'give'} a confidence only and so {'has' if one else 'have'} no {name}; "
+        "compare by a calibration error."
+    )
 
 
 def _leader(best: dict[str, Any], raw: dict[str, Any] | None, name: str) -> str:

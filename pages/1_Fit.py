@@ -7,13 +7,14 @@ from typing import Any
 import streamlit as st
 
 from calib.base import CalibrationError
-from calib.registry import METHODS, presets
+from calib.data import Predictions
+from calib.registry import METHODS, missing_arrays, presets
 from calib.ui import fits
 from calib.ui.parameters import device_choice, parameter_widgets
 from calib.ui.progress import job_list
 from calib.ui.session import session
 from calib.ui.shell import need_data, page
-from calib.ui.wording import plural
+from calib.ui.wording import listed, plural
 
 CHOSEN = "fit/methods"
 TROUBLE = "fit/trouble"
@@ -34,6 +35,18 @@ def start(params: dict[str, dict[str, Any]]) -> None:
             trouble.append(f"{METHODS[name].title} was not started: {error}")
 
 
+def left_out(data: Predictions | None) -> None:
+    """Say which methods need arrays that the open data do not hold, and where such arrays come in."""
+    lacking = {METHODS[name].title: missing for name in METHODS if (missing := missing_arrays(name, data))}
+    if lacking:
+        arrays = sorted({array for missing in lacking.values() for array in missing})
+        st.caption(
+            f"{listed(list(lacking))} {'needs' if len(lacking) == 1 else 'need'} more than outputs and labels; these "
+            f"data hold no {listed(arrays)}."
+        )
+        st.page_link("app.py", label="Open data with them", icon=":material/upload_file:")
+
+
 def body() -> None:
     """Draw the page."""
     if not need_data():
@@ -49,8 +62,10 @@ def body() -> None:
         st.error(sentence, icon=":material/error:")
     job_list()
     st.subheader("Choose calibrators")
-    offered = presets()
-    st.session_state.setdefault(CHOSEN, offered["From the papers"])
+    offered = presets(now.data)
+    chosen = st.session_state.setdefault(CHOSEN, offered["From the papers"])
+    if not set(chosen) <= set(offered["All"]):  # other data were open, with all that these lack
+        choose([name for name in chosen if name in offered["All"]])
     with st.container(horizontal=True):
         for preset, names in offered.items():
             st.button(preset, key=f"fit/preset/{preset}", on_click=choose, args=(names,))
@@ -62,6 +77,7 @@ def body() -> None:
         format_func=lambda name: METHODS[name].title,
         persist_state="session",
     )
+    left_out(now.data)
     device = device_choice(methods)
     params = {}
     for name in methods:

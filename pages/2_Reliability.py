@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.ui import fits
-from calib.ui.reliability_view import bin_rows, controls, curves_of, diagrams, gaps
+from calib.ui.reliability_view import bin_rows, controls, curves_of, diagrams, gaps, with_class_view
 from calib.ui.shell import need_data, need_fit, page
 from calib.ui.wording import confidence_sentence
 
@@ -19,6 +19,9 @@ def body() -> None:
     chosen = fits.choose(everything, "reliability/methods", most=4)
     picture = st.container()
     options = controls(everything[0])
+    chosen = with_class_view(chosen, options)
+    if not chosen:
+        return
     curves = curves_of(chosen, options)
     with picture:
         if options.view == "Gap":

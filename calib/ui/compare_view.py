@@ -14,6 +14,7 @@ from calib.ui import figures
 from calib.ui.fits import ShownFit, device_of
 from calib.ui.session import keep
 from calib.ui.wording import number, plural
+from calib.verdict import CONFIDENCE_ONLY
 
 TABLE = ("NLL", "Brier", "accuracy", "ECE", "ECE equal mass", "class-wise ECE", "overconfidence", "underconfidence")
 MORE = ("top-5 accuracy", "debiased ECE", "class-wise ECE above 1/K", "MCE", "gap", "sharpness")
@@ -34,8 +35,9 @@ def table_of(everything: list[ShownFit]) -> pd.DataFrame:
 
 
 def verdict_of(table: pd.DataFrame) -> str:
-    """The verdict in words, by the score that a calibrator is fitted for."""
-    return verdict(table, "NLL")
+    """The verdict in words, by the score that a calibrator is fitted for, and by ECE where not all have that one."""
+    scores = ["NLL", *(["ECE"] if (table["note"] == CONFIDENCE_ONLY).any() else [])]
+    return "\n\n".join(verdict(table, score) for score in scores)
 
 
 def score_table(table: pd.DataFrame, everything: list[ShownFit]) -> None:

@@ -15,7 +15,7 @@ from calib.jobs import FitQueue, FitSpec, Job
 from calib.metrics.intervals import Interval
 from calib.numerics import Floats
 from calib.plots.style import Style, method_style
-from calib.registry import METHODS, calibrator
+from calib.registry import METHODS, calibrator, extras_for
 from calib.ui.session import SESSION, Evaluated, Session, keep, session
 
 RAW = "raw"
@@ -56,11 +56,13 @@ def submit(method: str, params: dict[str, Any]) -> None:
     now = session()
     assert now.calibration is not None
     changed = {k: v for k, v in params.items() if getattr(calibrator(method), k) != v}
-    spec = FitSpec(method, changed, data_key=now.split_key, label=title_of(calibrator(method, **changed), method))
+    made = calibrator(method, **changed)
+    extras = extras_for(made, now.calibration)
+    spec = FitSpec(method, changed, data_key=now.split_key, label=title_of(made, method))
     for key in [key for key, other in now.specs.items() if other.title == spec.title and key != spec.key]:
         cancel(key)
         remove(key)
-    queue().submit(spec, now.calibration.logits, now.calibration.labels)
+    queue().submit(spec, now.calibration.logits, now.calibration.labels, extras)
     _wanted().setdefault(spec.key, set()).add(now.visitor)
     now.specs[spec.key] = spec
 
@@ -185,7 +187,8 @@ def _judge(key: str, fitted: Calibrator) -> Evaluated:
     if key not in now.evaluated:
         assert now.test is not None
         start = time.perf_counter()
-        evaluation = Evaluation.from_calibrator(fitted, now.test.logits, now.test.labels)
+        features = now.test.features if "features" in fitted.needs else None
+        evaluation = Evaluation.from_calibrator(fitted, now.test.logits, now.test.labels, features)
         now.evaluated[key] = Evaluated(evaluation, time.perf_counter() - start)
     return now.evaluated[key]
 
@@ -196,7 +199,7 @@ def intervals_of(fit: ShownFit) -> dict[str, Interval]:
 
 
 def class_probability(fit: ShownFit, target: int) -> Floats:
-    """Probability of one class on the test rows."""
+    """Probability of one class on the test rows, of a method that gives probabilities."""
     test = session().test
     assert test is not None
     return fit.calibrator.predict_proba(test.logits)[:, target].copy()

@@ -79,15 +79,22 @@ def whose(seen: ClassFrequencies, class_name: str, n_classes: int, n_calibration
 
 def mapless(fits: list[ShownFit]) -> str:
     """The fits that have no map of one class, and why."""
-    if not fits:
-        return ""
-    names = listed([fit.title for fit in fits])
-    verb = "has" if len(fits) == 1 else "have"
-    return (
-        f"{names} {verb} no map of one class: with more than two classes, what a class gets there depends on the "
-        "logits of all others, so no line over its own log-odds can show it. Reliability and Compare judge such "
-        "methods."
-    )
+    whole = [fit.title for fit in fits if fit.calibrator.gives_probabilities]
+    confident = [fit.title for fit in fits if not fit.calibrator.gives_probabilities]
+    said = []
+    if whole:
+        said.append(
+            f"{listed(whole)} {_have(whole)} no map of one class: with more than two classes, what a class gets there "
+            "depends on the logits of all others, so no line over its own log-odds can show it."
+        )
+    if confident:
+        gives = "gives" if len(confident) == 1 else "give"
+        said.append(f"{listed(confident)} {gives} a confidence in the predicted class only, and so no map of a class.")
+    return " ".join([*said, "Reliability and Compare judge such methods."]) if said else ""
+
+
+def _have(names: list[str]) -> str:
+    return "has" if len(names) == 1 else "have"
 
 
 def knows(name: str, posterior: CalibrationMap) -> str:

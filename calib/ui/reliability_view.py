@@ -27,7 +27,7 @@ from calib.reliability import (
 from calib.ui import figures, fits
 from calib.ui.fits import ShownFit
 from calib.ui.session import keep, session
-from calib.ui.wording import binning_name, brief, number, percent, signed
+from calib.ui.wording import binning_name, brief, listed, number, percent, signed
 
 VIEWS = ("Classic", "Logit-scaled", "Gap")
 HOW_TO_READ = (
@@ -89,6 +89,20 @@ def controls(raw: ShownFit) -> Options:
             persist_state="session",
         )
     return Options(view or begin, binning, int(n_bins), target)
+
+
+def with_class_view(chosen: list[ShownFit], options: Options) -> list[ShownFit]:
+    """Those that can be shown so: of one class, the methods that give it a probability; says which are left out."""
+    if options.target is None:
+        return chosen
+    left_out = [fit.title for fit in chosen if not fit.calibrator.gives_probabilities]
+    if left_out:
+        st.caption(
+            f"{listed(left_out)} {'gives' if len(left_out) == 1 else 'give'} a confidence in the predicted class only, "
+            'and no probability of one class: look at the reliability of "the predicted class" to see '
+            f"{'it' if len(left_out) == 1 else 'them'}."
+        )
+    return [fit for fit in chosen if fit.title not in left_out]
 
 
 def curves_of(chosen: list[ShownFit], options: Options) -> list[ReliabilityCurve]:
