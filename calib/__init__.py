@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from calib.compare import compare
 
 if TYPE_CHECKING:
-    from calib import export, metrics, runtime
+    from calib import export, geometry, metrics, runtime
     from calib.base import CalibrationError, Calibrator, FitCancelled
     from calib.data import DataError, Predictions, load
     from calib.registry import METHODS, calibrator
@@ -32,7 +32,7 @@ _HOMES = {
     "ReliabilityCurve": "reliability",
     "reliability_curve": "reliability",
 }
-_MODULES = ("export", "metrics", "runtime")
+_MODULES = ("export", "geometry", "metrics", "runtime")
 
 __all__ = [
     "METHODS",
@@ -45,6 +45,7 @@ __all__ = [
     "calibrator",
     "compare",
     "export",
+    "geometry",
     "load",
     "metrics",
     "reliability_curve",
