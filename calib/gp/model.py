@@ -8,14 +8,13 @@ from typing import NamedTuple
 import gpflow
 import tensorflow as tf
 from gpflow.base import Parameter
-from gpflow.utilities import positive, to_default_float, triangular
-from tensorflow_probability import bijectors
 
 from calib.gp.features import SHORTEST, chebyshev_features
 from calib.gp.objective import GridLikelihood
 from calib.gp.past import PastLikelihood
 from calib.gp.posterior import JITTER, Posterior
 from calib.gp.summary import N_POINTS, Summary
+from calib.gp.transforms import above, between, triangular
 from calib.numerics import Floats
 
 SHORTEST_ON_GRID = 1.0 / 128.0
@@ -53,12 +52,13 @@ class LatentGP(gpflow.models.BayesianModel, gpflow.models.InternalDataTrainingLo
         self._past = None if past is None else PastLikelihood(past)
         self._nodes = tf.constant(likelihood.grid.nodes[:, None])
         self.rbf = _rbf(likelihood, space, covariance)
-        self.white = gpflow.kernels.White(0.01)
+        self.white = gpflow.kernels.White()
+        self.white.variance = Parameter(0.01, transform=above())
         self.inducing = gpflow.inducing_variables.InducingPoints(inducing_inputs[:, None])
         m = len(inducing_inputs)
         self.q_mu = Parameter(tf.zeros((m, 1), gpflow.default_float()))
         if variational == "diagonal":
-            self.q_sqrt = Parameter(tf.ones((m, 1), gpflow.default_float()), transform=positive())
+            self.q_sqrt = Parameter(tf.ones((m, 1), gpflow.default_float()), transform=above())
         else:
             self.q_sqrt = Parameter(tf.eye(m, batch_shape=[1], dtype=gpflow.default_float()), transform=triangular())
         self._features = None
@@ -165,12 +165,9 @@ def _rbf(likelihood: GridLikelihood, space: str, covariance: str) -> gpflow.kern
     shortest = width * (SHORTEST if covariance == "full" else SHORTEST_ON_GRID)
     kernel = gpflow.kernels.SquaredExponential()
     if space == "logits":
-        kernel.lengthscales = Parameter(max(10.0, width / 10.0), transform=positive(lower=shortest))
+        kernel.variance = Parameter(1.0, transform=above())
+        kernel.lengthscales = Parameter(max(10.0, width / 10.0), transform=above(shortest))
     else:
-        kernel.lengthscales = Parameter(0.5, transform=_between(shortest, 10.0))
-        kernel.variance = Parameter(1.0, transform=_between(0.0, 5.0))
+        kernel.lengthscales = Parameter(0.5, transform=between(shortest, 10.0))
+        kernel.variance = Parameter(1.0, transform=between(0.0, 5.0))
     return kernel
-
-
-def _between(low: float, high: float) -> bijectors.Bijector:
-    return bijectors.Sigmoid(to_default_float(low), to_default_float(high))
