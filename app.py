@@ -6,6 +6,7 @@ import streamlit as st
 
 from calib.ui.choices_view import change_by_hand
 from calib.ui.data_view import findings, next_step, overview, split_controls
+from calib.ui.features_view import features_overview
 from calib.ui.opening import sample_cards, uploaders
 from calib.ui.session import session
 from calib.ui.shell import page
@@ -24,6 +25,7 @@ def body() -> None:
     if now.inspection is not None:
         findings(now.inspection)
     if now.data is not None:
+        features_overview()
         split_controls()
         next_step()
     with st.expander("Open other data", expanded=now.data is None) if now.data is not None else st.container():

@@ -22,12 +22,18 @@ ARRAYS = {
     "split": "Calibration or test",
     "groups": "Subgroup",
 }
+FEATURE_ARRAYS = {
+    "features": "Features",
+    "train_features": "Training features",
+    "train_labels": "Training labels",
+}
 SWITCHES = {
     "transposed": "Outputs are (classes, rows)",
     "one_based": "Labels count from one",
     "drop_bad_rows": "Leave out rows with NaN, infinite values or no valid label",
     "percent": "Probabilities sum to 100",
     "renormalise": "Divide each row of probabilities by its sum",
+    "standardise": "Standardise features by the training set",
 }
 
 
@@ -60,6 +66,9 @@ def _form(inspection: Inspection) -> dict[str, Any]:
         now = getattr(guessed, name)
         with columns[i % 3]:
             chosen[name] = _columns(name, label, names, now)
+    for column, (name, label) in zip(columns, FEATURE_ARRAYS.items(), strict=True):
+        with column:
+            chosen[name] = _one_of(name, label, names, getattr(guessed, name))
     with columns[0]:
         kinds = [None, *KINDS]
         chosen["kind"] = st.selectbox(
@@ -98,6 +107,16 @@ def _columns(name: str, label: str, names: list[str], now: Any) -> Any:
     """One array by name; a table's outputs are several columns."""
     if isinstance(now, tuple):
         return tuple(st.multiselect(label, names, [n for n in now if n in names]))
+    return _one_of(name, label, names, now)
+
+
+def _one_of(name: str, label: str, names: list[str], now: Any) -> Any:
+    """One array or nothing; the columns of a table that are read now count as one choice."""
     options = list(dict.fromkeys([now or NOTHING, NOTHING, *names]))
-    chosen = st.selectbox(label, options, format_func=lambda n: n or "none", key=f"choices/{name}/{now}")
+    chosen = st.selectbox(label, options, format_func=_spelled, key=f"choices/{name}/{now}")
     return now if chosen == (now or NOTHING) else chosen
+
+
+def _spelled(choice: str | tuple[str, ...]) -> str:
+    """A choice for the list: a name, ``none``, or how many columns."""
+    return f"{len(choice):,} columns from {choice[0]}" if isinstance(choice, tuple) else choice or "none"

@@ -20,6 +20,11 @@ ROLES = {
     "test": "Test set, if it is in a file of its own",
     "test_labels": "Labels of the test set",
 }
+FEATURE_ROLES = {
+    "features": "Features of the rows, one entry per row of the outputs",
+    "train_features": "Features of the training set",
+    "train_labels": "Labels of the training set",
+}
 
 
 def sample_cards() -> None:
@@ -32,6 +37,8 @@ def sample_cards() -> None:
                 st.markdown(f"**{sample.title}**")
                 st.caption(f"{sample.description} {sample.n_rows:,} rows, {sample.n_classes:,} classes.")
                 st.caption(f":material/visibility: {sample.look_for}")
+                if sample.features:
+                    st.caption(f":material/image: With features: {sample.features}.")
                 st.button("Open", key=f"sample/{sample.name}", on_click=open_sample, args=(sample.name,))
 
 
@@ -43,12 +50,20 @@ def open_sample(name: str) -> None:
 
 
 def uploaders() -> None:
-    """The uploader, with places for labels and a test set in files of their own."""
+    """The uploader, with places for labels, a test set and features in files of their own."""
     st.subheader("Upload outputs")
     main = st.file_uploader(f"Model outputs and labels: {FORMATS}", key="upload/main")
     others: dict[str, Any] = {}
     with st.expander("Labels or a test set in separate files"):
         for role, label in ROLES.items():
+            others[role] = st.file_uploader(label, key=f"upload/{role}")
+    with st.expander("Features (optional)"):
+        st.caption(
+            "For methods that look at the inputs too: rows of numbers, or images of shape (rows, height, width) with "
+            "or without channels. One npz may hold all three as features, train_features and train_labels, and so may "
+            "the file with the outputs; columns of a table are called feature_0, feature_1, ... or x_0, x_1, ..."
+        )
+        for role, label in FEATURE_ROLES.items():
             others[role] = st.file_uploader(label, key=f"upload/{role}")
     st.caption(
         "Arrays of shape (rows, classes) with labels, from any framework: logits, probabilities or log-probabilities; "
