@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _inspect(given: argparse.Namespace) -> int:
-    found = inspect(given.file, labels=given.labels, test=given.test, choices=Choices(**dict(given.read)))
+    found = inspect(given.file, **_files(given), choices=Choices(**dict(given.read)))
     print(text.inspection(found))
     return 0 if found.predictions is not None else 1
 
@@ -116,11 +116,16 @@ def _apply(given: argparse.Namespace) -> int:
 
 
 def _load(given: argparse.Namespace) -> Predictions:
-    data = load(given.file, labels=given.labels, test=given.test, choices=Choices(**dict(given.read)))
+    data = load(given.file, **_files(given), choices=Choices(**dict(given.read)))
     noticed = [finding for finding in data.findings if finding.level == "warning"]
     if noticed:
         print(text.findings(noticed), file=sys.stderr)
     return data
+
+
+def _files(given: argparse.Namespace) -> dict[str, Path | None]:
+    """The files beside the first one, by what they hold."""
+    return {role: getattr(given, role) for role in ("labels", "test", "features", "train_features", "train_labels")}
 
 
 def _split(data: Predictions, given: argparse.Namespace) -> tuple[Predictions, Predictions | None]:
@@ -198,6 +203,12 @@ def _data_command(commands: Any, name: str, run: Any, help: str) -> argparse.Arg
     command.add_argument("file", type=Path, help=f"a model's outputs with labels: {FORMATS}")
     command.add_argument("--labels", type=Path, help="the labels, where they have their own file")
     command.add_argument("--test", type=Path, help="a second file to test on; the first is then for calibration")
+    command.add_argument("--features", type=Path, metavar="FILE",
+                         help="features of all rows, in their own file, perhaps with the training set")  # fmt: skip
+    command.add_argument("--train-features", type=Path, metavar="FILE",
+                         help="features of the training set, where they have their own file")  # fmt: skip
+    command.add_argument("--train-labels", type=Path, metavar="FILE",
+                         help="labels of the training set, where they have their own file")  # fmt: skip
     _read_option(command)
     return command
 
