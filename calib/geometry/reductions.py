@@ -11,7 +11,7 @@ import numpy as np
 
 from calib.base import CalibrationError
 from calib.geometry.images import grey, pool, shrink_bilinear, squares
-from calib.geometry.training_set import flattened
+from calib.geometry.training_set import checked_labels, flattened
 from calib.numerics import Floats, Ints
 
 Arrays = dict[str, np.ndarray]
@@ -104,7 +104,7 @@ def reduce_training(name: str, factor: int, train_features: Any, train_labels: A
     flat = flattened(train_features, "training features")
     shape = np.shape(train_features)[1:]
     features = flat.reshape(len(flat), *shape)
-    labels = np.asarray(train_labels)
+    labels = checked_labels(train_labels, len(flat))
     learned: Arrays = {}
     if name == "pca":
         learned = _principal_components(_apply("none", factor, _greyed(features), {}), factor, random_state)

@@ -48,12 +48,7 @@ class TrainingSet:
             If there are no rows, the lengths differ, or the features hold NaN, infinite or far too large values.
         """
         features = flattened(train_features, "training features")
-        labels = np.asarray(train_labels)
-        if labels.shape != (len(features),) or labels.dtype.kind not in "iub":
-            raise CalibrationError(
-                f"The training labels must be {len(features)} integers, one for each row of the training features; "
-                f"got {labels.dtype} of shape {labels.shape}."
-            )
+        labels = checked_labels(train_labels, len(features))
         if not len(features):
             raise CalibrationError("The training set has no rows; give the inputs the model was trained on.")
         order = np.argsort(labels, kind="stable")
@@ -111,3 +106,14 @@ def flattened(features: Any, name: str) -> Floats:
             "Leave these rows out, or normalise the features."
         )
     return array
+
+
+def checked_labels(train_labels: Any, n: int) -> Ints:
+    """The training labels as an array of n integers."""
+    labels = np.asarray(train_labels)
+    if labels.shape != (n,) or labels.dtype.kind not in "iub":
+        raise CalibrationError(
+            f"The training labels must be {n} integers, one for each row of the training features; "
+            f"got {labels.dtype} of shape {labels.shape}."
+        )
+    return labels
