@@ -52,36 +52,33 @@ def leave_out(rejected: Rejected, what: str, report: Report) -> None:
 
 def shaped(array: Array, name: str, report: Report) -> Array:
     """Images with their channels last, everything else flat; a copy only where channels change their place."""
-    n, rest = len(array), tuple(size for size in array.shape[1:] if size > 1)
-    given = array.shape
-    last, first = given[-1] in CHANNELS and given[1] > 1, given[1] in CHANNELS
-    if len(given) == 4 and min(given[1:3]) > 1 and last:
+    shape = array.shape
+    if len(shape) == 3 and min(shape[1:]) > 1 or len(shape) == 4 and min(shape[1:3]) > 1 and shape[3] in CHANNELS:
         return array
-    if len(given) == 4 and min(given[2:]) > 1 and first:
-        turned = (n, *given[2:], given[1])
-        report.info(
-            "channels_first",
-            f"{name} has the shape {given}: read as images with {channels(given[1])} first, and turned to {turned}.",
-        )
-        if given[1] == 1:
-            return array.reshape(turned)
-        Allowance().take(array.nbytes, f"{name} with its channels last")
-        return np.ascontiguousarray(np.moveaxis(array, 1, -1))
-    if len(rest) == 2 and len(given) == 3:
-        return array
-    if len(given) > 2:
-        flat = (n, prod(given[1:]))
+    if len(shape) == 4 and min(shape[2:]) > 1 and shape[1] in CHANNELS:
+        return channels_last(array, name, report)
+    flat = array.reshape(len(array), -1)
+    if len(shape) > 2:
         report.info(
             "features_flattened",
-            f"{name} has the shape {given}, which are no images: read as rows of {flat[1]:,} numbers.",
+            f"{name} has the shape {shape}, which are no images: read as rows of {flat.shape[1]:,} numbers.",
         )
-        return array.reshape(flat)
-    return array.reshape(n, -1)
+    return flat
 
 
-def channels(n: int) -> str:
-    """``their channel`` or ``their 3 channels``."""
-    return "their channel" if n == 1 else f"their {n} channels"
+def channels_last(array: Array, name: str, report: Report) -> Array:
+    """Images (n, channels, height, width), as PyTorch has them, as (n, height, width, channels)."""
+    n, depth, height, width = array.shape
+    turned = (n, height, width, depth)
+    which = "its channel" if depth == 1 else f"its {depth} channels"
+    report.info(
+        "channels_first",
+        f"{name} has the shape {array.shape}: each row read as an image with {which} first, and turned to {turned}.",
+    )
+    if depth == 1:
+        return array.reshape(turned)
+    Allowance().take(array.nbytes, f"{name} with its channels last")
+    return np.ascontiguousarray(np.moveaxis(array, 1, -1))
 
 
 def compact(array: Array, name: str) -> Features:

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calib.canonical import standardise
+from calib.data.feature_scale import mean_and_scale
 from calib.data.features import Features, as_features, bad_feature_rows, described, leave_out, same_type
 from calib.data.findings.feature_quality import check_leak, check_ranges, check_training_classes
-from calib.data.findings.report import Rejected, Report, count, verb
+from calib.data.findings.report import Rejected, Report, count, listed, verb
 from calib.data.formats.contents import Array
-from calib.data.standardise import mean_and_scale, standardised
+from calib.data.limits import Allowance
 from calib.data.training_labels import decode_training_labels
 
 LEFT_OUT = "methods that need features are left out"
@@ -76,14 +78,15 @@ def paired(
     check_leak(features, train_features, report)
     fields = {**train, "features": features, "train_features": train_features}
     if report.choices.standardise:
-        fields |= standardise(features, train_features, report)
+        fields |= on_one_scale(features, train_features, report)
     else:
         check_ranges(train_features, features, report)
     report.decide(standardise=bool(report.choices.standardise))
+    own = fields["features"]
     report.info(
         "features_understood",
-        f"Features: each row is {described(features)} ({features.dtype}, from {features.min():.4g} to "
-        f"{features.max():.4g}), with a training set of {count(len(train_features), 'row')}.",
+        f"Features: each row is {described(own)} ({own.dtype}, from {own.min():.4g} to {own.max():.4g}), with a "
+        f"training set of {count(len(train_features), 'row')}.",
     )
     return fields
 
@@ -126,7 +129,8 @@ def read_training_set(raw: dict[str, Array], class_names: tuple[str, ...], repor
         if bad.any():
             warn_bad_rows(bad, "train_features", "NaN or infinite values", "train_not_finite", report)
         if decoded.bad.any():
-            warn_bad_rows(decoded.bad, "train_labels", "no class of the outputs", "train_labels_unmatched", report)
+            what = f"labels that are no class of the outputs ({listed(np.unique(labels[decoded.bad]).tolist())})"
+            warn_bad_rows(decoded.bad, "train_labels", what, "train_labels_unmatched", report)
         return None
     bad |= decoded.bad
     if bad.any():
@@ -188,8 +192,10 @@ def say_alone(features: Features | None, train: dict[str, Any] | None, report: R
         )
 
 
-def standardise(features: Features, train_features: Features, report: Report) -> dict[str, Any]:
+def on_one_scale(features: Features, train_features: Features, report: Report) -> dict[str, Any]:
     """Both sets on the scale of the training set, with the mean and scale that did it."""
+    width = 8 if features.dtype == np.float64 else 4
+    Allowance().take(width * (features.size + train_features.size), "The standardised features")
     mean, scale = mean_and_scale(train_features)
     report.info(
         "standardised",
@@ -197,8 +203,8 @@ def standardise(features: Features, train_features: Features, report: Report) ->
         "features must be standardised with the same.",
     )
     return {
-        "features": standardised(features, mean, scale),
-        "train_features": standardised(train_features, mean, scale),
+        "features": standardise(features, mean, scale),
+        "train_features": standardise(train_features, mean, scale),
         "feature_mean": mean,
         "feature_scale": scale,
     }

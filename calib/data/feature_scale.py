@@ -1,4 +1,4 @@
-"""Features brought to one scale by the mean and the standard deviation of the training set."""
+"""What features are standardised with: the mean and the standard deviation of the training set."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import numpy as np
 
 from calib.data.blocks import row_blocks
 from calib.data.features import Features
-from calib.data.limits import Allowance
 from calib.numerics import Floats
 
 
@@ -21,14 +20,3 @@ def mean_and_scale(train_features: Features) -> tuple[Floats, Floats]:
     scale = np.where(flat.min(axis=0) == flat.max(axis=0), 1.0, np.sqrt(squares / len(flat)))
     shape = train_features.shape[1:]
     return mean.reshape(shape), scale.reshape(shape)
-
-
-def standardised(features: Features, mean: Floats, scale: Floats) -> Features:
-    """``(features - mean) / scale``; floats are overwritten, uint8 becomes float32."""
-    if features.dtype == np.uint8:
-        Allowance().take(4 * features.size, "The standardised features as float32")
-    out = features if features.dtype.kind == "f" else np.empty(features.shape, dtype=np.float32)
-    flat, written = features.reshape(len(features), -1), out.reshape(len(features), -1)
-    for rows in row_blocks(flat.shape):
-        written[rows] = (flat[rows] - mean.reshape(-1)) / scale.reshape(-1)
-    return out
