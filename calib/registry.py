@@ -9,6 +9,7 @@ from typing import Any
 from calib.base import CalibrationError, Calibrator, parameter_names
 
 GPCALIB = "Wenger et al., Non-Parametric Calibration for Classification, AISTATS 2020"
+CHOURAQUI = "Chouraqui et al., Uncertainty Estimation based on Geometric Separation, 2023"
 GUO = "Guo et al., On Calibration of Modern Neural Networks, ICML 2017"
 
 
@@ -89,9 +90,12 @@ _METHODS = (
     Method("scaling_binning", "Scaling-binning", "scaling_binning:ScalingBinning",
            "A logistic curve on each class's log-odds, rounded to its means in bins.",
            "Kumar et al., Verified Uncertainty Calibration, NeurIPS 2019"),
+    Method("geometric", "Geometric", "geometric:Geometric",
+           "How sure the training data around an input make its prediction; a confidence only.", CHOURAQUI,
+           needs=frozenset({"features", "train_features", "train_labels"})),
 )  # fmt: skip
 
-_FROM_THE_PAPERS = ("temperature", "isotonic", "gpcalib", "beta", "bbq", "bayes_iso", "imax")
+_FROM_THE_PAPERS = ("temperature", "isotonic", "gpcalib", "beta", "bbq", "bayes_iso", "imax", "geometric")
 
 METHODS: dict[str, Method] = {method.name: method for method in _METHODS}
 

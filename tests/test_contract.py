@@ -22,6 +22,7 @@ from calib.base import (
     FitCancelled,
 )
 from calib.flat_state import flatten, unflatten
+from calib.registry import registry_name
 
 BINARY: list[dict[str, Any]] = [
     {},
@@ -59,6 +60,12 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "ensemble_temperature": [{}, {"max_log_temperature": 1.0}],
     "structured_vector": [{}, {"structure": "matrix"}, {"penalty": 1e-3}],
     "scaling_binning": [*BINARY, {"n_bins": 1}, {"n_bins": 200, "share_classes": False}],
+    "geometric": [
+        {},
+        {"exact": True, "map": "sigmoid"},
+        {"distance": "l1", "signal": "combined", "reduction": "kmeans"},
+        {"distance": "linf", "map": "sigmoid", "signal": "combined", "reduction": "pca", "factor": 1},
+    ],
     # Few and short fits: each costs a second. calibrators/test_gpcalib_options.py has every combination of options.
     "gpcalib": [
         {"max_iter": 15},
@@ -84,9 +91,39 @@ def sample(n: int, n_classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarra
     return (2 * logits).astype(np.float32).astype(float), labels
 
 
+def inputs(logits: Any) -> np.ndarray:
+    """Features that belong to rows of logits, whatever their company and the names of their classes."""
+    return np.tanh(np.sort(np.asarray(logits, dtype=float), axis=1) / 10)
+
+
+def extras(name: str, logits: Any, renamed: np.ndarray | None = None) -> dict[str, Any]:
+    """What a method needs beyond logits and labels; ``renamed`` holds the new number of each class."""
+    arrays: dict[str, Any] = {}
+    if needs := calib.METHODS[name].needs:
+        train_logits, train_labels = sample(40, np.shape(logits)[1], seed=9)
+        train_labels = train_labels if renamed is None else renamed[train_labels]
+        known = {"features": inputs(logits), "train_features": inputs(train_logits), "train_labels": train_labels}
+        arrays = {array: known[array] for array in needs}
+    return arrays
+
+
+def fit(calibrator: Calibrator, logits: Any, labels: Any, **more: Any) -> Calibrator:
+    """Fit with all that the method needs."""
+    name = registry_name(calibrator)
+    assert name is not None
+    return calibrator.fit(logits, labels, **{**extras(name, logits), **more})
+
+
+def answer(calibrator: Calibrator, logits: Any) -> np.ndarray:
+    """Probabilities (n, n_classes), or the confidence (n,) where a method gives no more."""
+    if calibrator.gives_probabilities:
+        return calibrator.predict_proba(logits)
+    return calibrator.predict_confidence(logits, inputs(logits))
+
+
 @cache
 def _fitted(name: str, params: tuple[tuple[str, Any], ...], n_classes: int) -> Calibrator:
-    return make(name, dict(params)).fit(*sample(150, n_classes))
+    return fit(make(name, dict(params)), *sample(150, n_classes))
 
 
 def fitted(name: str, params: dict[str, Any], n_classes: int = 4) -> Calibrator:
@@ -95,13 +132,15 @@ def fitted(name: str, params: dict[str, Any], n_classes: int = 4) -> Calibrator:
 
 
 def check_probs(calibrator: Calibrator, logits: np.ndarray) -> np.ndarray:
-    """Probabilities that are finite, in [0, 1] and sum to what the method promises; returns them."""
-    probs = calibrator.predict_proba(logits)
-    assert probs.shape == logits.shape
+    """Probabilities that are finite, in [0, 1] and sum to what the method promises, or confidences; returns them."""
+    probs = answer(calibrator, logits)
+    assert probs.shape == (logits.shape if calibrator.gives_probabilities else logits.shape[:1])
     assert probs.dtype == np.float64
     assert np.isfinite(probs).all()
     assert probs.min(initial=0) >= 0
     assert probs.max(initial=0) <= 1 + 1e-12
+    if not calibrator.gives_probabilities:
+        return probs
     total = probs.sum(axis=1)
     assert (total > 0).all()
     if ROWS_SUM_TO_ONE in calibrator.promises(logits.shape[1]):
@@ -143,31 +182,31 @@ def test_promises_hold_on_hard_rows(name, params, n_classes):
 def test_extremes_in_the_calibration_set(name, params):
     logits, labels = sample(60, 3)
     logits[:3] = 1e3 * np.array([[1, -1, -1], [-1, 1, 1], [-1, -1, -1]])
-    check_probs(make(name, params).fit(logits, labels), hard_rows(3))
+    check_probs(fit(make(name, params), logits, labels), hard_rows(3))
 
 
 @every_variant
 def test_the_same_seed_gives_the_same_fit(name, params):
-    first, again = fitted(name, params), make(name, params).fit(*sample(150, 4))
+    first, again = fitted(name, params), fit(make(name, params), *sample(150, 4))
     logits = hard_rows(4)
-    np.testing.assert_array_equal(first.predict_proba(logits), again.predict_proba(logits))
-    np.testing.assert_array_equal(first.predict_proba(logits), first.predict_proba(logits))
+    np.testing.assert_array_equal(answer(first, logits), answer(again, logits))
+    np.testing.assert_array_equal(answer(first, logits), answer(first, logits))
 
 
 @every_variant
 def test_a_row_is_calibrated_the_same_in_any_company(name, params):
     calibrator, logits = fitted(name, params), hard_rows(4)[::5]
-    together = calibrator.predict_proba(logits)
-    alone = np.concatenate([calibrator.predict_proba(row[None]) for row in logits[:10]])
+    together = answer(calibrator, logits)
+    alone = np.concatenate([answer(calibrator, row[None]) for row in logits[:10]])
     np.testing.assert_allclose(together[:10], alone, rtol=1e-9, atol=1e-12)
-    assert calibrator.predict_proba(logits[:0]).shape == (0, 4)
+    assert answer(calibrator, logits[:0]).shape == (0, *together.shape[1:])
 
 
 @every_variant
 def test_a_class_without_calibration_rows(name, params):
     logits, labels = sample(80, 4)
     kept = labels != 2
-    check_probs(make(name, params).fit(logits[kept], labels[kept]), hard_rows(4))
+    check_probs(fit(make(name, params), logits[kept], labels[kept]), hard_rows(4))
 
 
 @every_variant
@@ -175,18 +214,18 @@ def test_a_class_without_calibration_rows(name, params):
 def test_a_handful_of_rows(name, params, n_classes):
     for n in (2, 3, 7, 30) if calib.METHODS[name].fast else (2, 30):
         logits, labels = sample(n, n_classes, seed=n)
-        check_probs(make(name, params).fit(logits, labels), hard_rows(n_classes))
+        check_probs(fit(make(name, params), logits, labels), hard_rows(n_classes))
 
 
 @every_variant
 def test_rows_of_one_class_only(name, params):
     logits, labels = sample(20, 2)
-    check_probs(make(name, params).fit(logits, np.zeros_like(labels)), hard_rows(2))
+    check_probs(fit(make(name, params), logits, np.zeros_like(labels)), hard_rows(2))
 
 
 @every_variant
 def test_equal_rows_only(name, params):
-    check_probs(make(name, params).fit(np.ones((12, 3)), np.arange(12) % 3), hard_rows(3))
+    check_probs(fit(make(name, params), np.ones((12, 3)), np.arange(12) % 3), hard_rows(3))
 
 
 @every_variant
@@ -197,19 +236,21 @@ def test_relabelling_the_classes(name, params, n_classes):
         pytest.skip("not promised")
     logits, labels = sample(150, n_classes)
     order = np.roll(np.arange(n_classes), 1)
-    relabelled = make(name, params).fit(logits[:, order], np.argsort(order)[labels])
+    renamed = np.argsort(order)
+    relabelled = fit(make(name, params), logits[:, order], renamed[labels], **extras(name, logits[:, order], renamed))
     test, _ = sample(100, n_classes, seed=5)
     # Iterative fits sum in another order, and end within their tolerance of each other.
-    np.testing.assert_allclose(
-        relabelled.predict_proba(test[:, order]), calibrator.predict_proba(test)[:, order], atol=1e-5
-    )
+    expected = answer(calibrator, test)
+    if calibrator.gives_probabilities:
+        expected = expected[:, order]
+    np.testing.assert_allclose(answer(relabelled, test[:, order]), expected, atol=1e-5)
 
 
 @every_variant
 def test_pickle_and_clone(name, params):
     calibrator, logits = fitted(name, params), hard_rows(4)
     again = pickle.loads(pickle.dumps(calibrator))
-    np.testing.assert_array_equal(again.predict_proba(logits), calibrator.predict_proba(logits))
+    np.testing.assert_array_equal(answer(again, logits), answer(calibrator, logits))
     clone = sklearn.base.clone(calibrator)
     assert type(clone) is type(calibrator)
     assert clone.get_params() == calibrator.get_params()
@@ -221,8 +262,8 @@ def test_inputs_are_not_written_to(name, params):
     logits, labels = sample(150, 4)
     before = logits.copy()
     logits.flags.writeable = labels.flags.writeable = False
-    calibrator = make(name, params).fit(logits, labels) if calib.METHODS[name].fast else fitted(name, params)
-    calibrator.predict_proba(logits)
+    calibrator = fit(make(name, params), logits, labels) if calib.METHODS[name].fast else fitted(name, params)
+    answer(calibrator, logits)
     calibrator.predict(logits)
     np.testing.assert_array_equal(logits, before)
 
@@ -231,14 +272,14 @@ def test_inputs_are_not_written_to(name, params):
 def test_dtype_and_memory_layout_do_not_matter(name, params):
     calibrator = fitted(name, params)
     logits, labels = sample(150, 4)
-    expected = calibrator.predict_proba(logits)
+    expected = answer(calibrator, logits)
     layouts = [logits.astype(np.float32), np.asfortranarray(logits), np.repeat(logits, 2, axis=0)[::2], logits.tolist()]
     for layout in layouts:
-        np.testing.assert_allclose(calibrator.predict_proba(layout), expected, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(answer(calibrator, layout), expected, rtol=1e-9, atol=1e-12)
     if calib.METHODS[name].fast:
         for layout in layouts:
-            refitted = make(name, params).fit(layout, labels.astype(np.uint8))
-            np.testing.assert_allclose(refitted.predict_proba(logits), expected, atol=1e-5)
+            refitted = fit(make(name, params), layout, labels.astype(np.uint8))
+            np.testing.assert_allclose(answer(refitted, logits), expected, atol=1e-5)
 
 
 @every_variant
@@ -248,7 +289,7 @@ def test_learned_state_is_plain_and_complete(name, params):
     again = make(name, params)
     for attribute, value in unflatten(outline, arrays).items():
         setattr(again, attribute, value)
-    np.testing.assert_array_equal(again.predict_proba(logits), calibrator.predict_proba(logits))
+    np.testing.assert_array_equal(answer(again, logits), answer(calibrator, logits))
     assert again.notes() == calibrator.notes()
     assert all(isinstance(note, str) and note.endswith(".") for note in calibrator.notes())
     assert isinstance(calibrator.variant(), str)
@@ -258,9 +299,14 @@ def test_learned_state_is_plain_and_complete(name, params):
 def test_confidence_is_that_of_the_prediction(name, params):
     calibrator, logits = fitted(name, params), hard_rows(4)
     predicted = calibrator.predict(logits)
-    confidence = calibrator.predict_confidence(logits)
+    confidence = calibrator.predict_confidence(logits, inputs(logits))
     assert confidence.shape == predicted.shape == (len(logits),)
-    np.testing.assert_array_equal(confidence, calibrator.predict_proba(logits)[np.arange(len(logits)), predicted])
+    if calibrator.gives_probabilities:
+        np.testing.assert_array_equal(confidence, answer(calibrator, logits)[np.arange(len(logits)), predicted])
+    else:
+        np.testing.assert_array_equal(predicted, np.argmax(logits, axis=1))
+        with pytest.raises(CalibrationError, match="a confidence in the predicted class only"):
+            calibrator.predict_proba(logits)
 
 
 @every_variant
@@ -273,7 +319,7 @@ def test_a_callback_can_cancel(name, params):
 
     calibrator = make(name, params)
     try:
-        calibrator.fit(*sample(150, 4), callback=cancel)
+        fit(calibrator, *sample(150, 4), callback=cancel)
     except FitCancelled:
         assert not calibrator.fitted
         with pytest.raises(CalibrationError, match="not fitted"):
@@ -318,15 +364,16 @@ def test_unusable_arrays_are_refused(name):
         (logits[:1], labels[:1], "has 1 row;"),
     ]:
         with pytest.raises(CalibrationError, match=says):
-            make(name, {}).fit(bad_logits, bad_labels)
-    with pytest.raises(CalibrationError, match="no further arrays"):
+            make(name, {}).fit(bad_logits, bad_labels, **extras(name, logits))
+    takes = ", ".join(sorted(calib.METHODS[name].needs)) or "no further arrays"
+    with pytest.raises(CalibrationError, match=takes):
         make(name, {}).fit(logits, labels, weights=labels)
     with pytest.raises(CalibrationError, match="not fitted"):
-        make(name, {}).predict_proba(logits)
+        answer(make(name, {}), logits)
     with pytest.raises(CalibrationError, match=r"\(n, 4\)"):
-        fitted(name, VARIANTS[name][0]).predict_proba(logits)
+        answer(fitted(name, VARIANTS[name][0]), logits)
     with pytest.raises(CalibrationError, match="NaN"):
-        fitted(name, VARIANTS[name][0], 4).predict_proba(np.full((2, 4), np.nan))
+        answer(fitted(name, VARIANTS[name][0], 4), np.full((2, 4), np.nan))
 
 
 def test_an_unknown_method_names_those_there_are():
