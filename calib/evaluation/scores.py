@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from calib.evaluation.classwise import CLASSWISE, CLASSWISE_ABOVE, classwise_values
+from calib.evaluation.corp import corp_values
 from calib.evaluation.evaluation import Evaluation
+from calib.evaluation.smooth import SMOOTH
 from calib.evaluation.statistics import score_values, statistics_of
+from calib.metrics.smooth import smooth_ece
 
 Better = Literal["lower", "higher", "neither"]
 
@@ -45,7 +49,12 @@ _SCORES = (
     Score("ECE", "ECE", "lower", "Mean distance of confidence from accuracy in 15 bins of equal width."),
     Score("ECE equal mass", "ECE, equal mass", "lower",
           "Mean distance of confidence from accuracy in 15 bins of equal counts."),
+    Score("ECE 100", "ECE, 100 bins", "lower", "Mean distance of confidence from accuracy in 100 bins of equal width."),
+    Score("ECE equal mass 100", "ECE, 100 bins of equal mass", "lower",
+          "Mean distance of confidence from accuracy in 100 bins of equal counts; more noise than in 15."),
     Score("debiased ECE", "ECE, debiased", "lower", "ECE in bins of equal counts, less what noise alone would give."),
+    Score(SMOOTH, "ECE, smooth", "lower",
+          "Mean distance of confidence from accuracy under a kernel that sets its own width; no bins to choose."),
     Score(CLASSWISE, "Class-wise ECE", "lower",
           "ECE of each class's probability in 15 bins of equal width, averaged over classes."),
     Score(CLASSWISE_ABOVE, "Class-wise ECE above 1/K", "lower",
@@ -54,6 +63,21 @@ _SCORES = (
     Score("gap", "Confidence gap", "lower", "Distance of mean confidence from accuracy; no ECE is below it."),
     Score("signed gap", "Confidence minus accuracy", "neither",
           "Mean confidence minus accuracy; above 0 is overconfident.", low=-1.0),
+    *(
+        score
+        for rule, name, high in (("Brier", "squared error", 0.25), ("log", "log score", math.log(2.0)))
+        for score in (
+            Score(f"{rule} miscalibration", f"Miscalibration, {name}", "lower",
+                  f"How much of the {name} of \"this prediction is right\" the best monotone recalibration would save.",
+                  high=np.inf),
+            Score(f"{rule} discrimination", f"Discrimination, {name}", "higher",
+                  f"How much the {name} gains from telling right from wrong predictions, once recalibrated.",
+                  high=high),
+            Score(f"{rule} uncertainty", f"Uncertainty, {name}", "neither",
+                  f"The {name} of saying the accuracy to every row; plus miscalibration less discrimination it is the "
+                  f"{name} of the confidence.", high=high),
+        )
+    ),
     Score("overconfidence", "Overconfidence", "neither", "Mean confidence of the wrong predictions."),
     Score("underconfidence", "Underconfidence", "neither", "Mean doubt (1 - confidence) of the right predictions."),
     Score("sharpness", "Sharpness", "neither", "Variance of the confidence; good only where it is calibrated.",
@@ -71,5 +95,6 @@ def scores(evaluation: Evaluation) -> dict[str, float]:
     top-5 accuracy also up to 5 classes, class-wise errors above 10,000. Overconfidence is NaN where nothing is wrong,
     underconfidence where nothing is right.
     """
-    values = score_values(statistics_of(evaluation).total) | classwise_values(evaluation.classwise)
+    values: dict[str, Any] = score_values(statistics_of(evaluation).total) | classwise_values(evaluation.classwise)
+    values |= corp_values(evaluation) | {SMOOTH: smooth_ece(*evaluation.pair)}
     return {key: float(values[key]) for key in SCORES if key in values}

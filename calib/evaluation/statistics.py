@@ -12,8 +12,8 @@ from calib.metrics.calibration_error import debiased_error
 from calib.metrics.intervals import Groups
 from calib.numerics import Floats
 
-N_BINS = 15
-SCHEMES = ("equal_width", "equal_mass")
+BINNINGS = tuple((scheme, n_bins) for n_bins in (15, 100) for scheme in ("equal_width", "equal_mass"))
+"""The bins of the errors: those of the field's convention, and the finer ones of the papers' tables."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,11 +23,11 @@ class Statistics:
     Attributes
     ----------
     plain : name -> (...,) sum of one quantity.
-    binned : name of a scheme -> (..., N_BINS, 3) sums of 1, confidence and correctness in each bin.
+    binned : (scheme, n_bins) -> (..., n_bins, 3) sums of 1, confidence and correctness in each bin.
     """
 
     plain: dict[str, Floats]
-    binned: dict[str, Floats]
+    binned: dict[tuple[str, int], Floats]
 
     @property
     def total(self) -> Statistics:
@@ -58,10 +58,10 @@ def statistics_of(evaluation: Evaluation, groups: Groups | None = None) -> Stati
     if evaluation.top5 is not None:
         plain["top-5 accuracy"] = groups.sums(evaluation.top5)
     binned = {}
-    for scheme in SCHEMES:
-        index = bin_index(confidence, bin_edges(confidence, N_BINS, scheme))
-        sums = [groups.sums_by(index, N_BINS, values) for values in (None, confidence, correct)]
-        binned[scheme] = np.stack(sums, axis=-1)
+    for scheme, n_bins in BINNINGS:
+        index = bin_index(confidence, bin_edges(confidence, n_bins, scheme))
+        sums = [groups.sums_by(index, n_bins, values) for values in (None, confidence, correct)]
+        binned[scheme, n_bins] = np.stack(sums, axis=-1)
     return Statistics(plain, binned)
 
 
@@ -77,10 +77,10 @@ def score_values(statistics: Statistics) -> dict[str, Floats]:
     values["underconfidence"] = _ratio(right - plain["confidence of right"], right)
     values["sharpness"] = np.maximum(plain["confidence squared"] / n - (confidence / n) ** 2, 0.0)
 
-    width, mass = (_Bins(statistics.binned[scheme], n) for scheme in SCHEMES)
-    values["ECE"] = np.sum(width.weight * np.abs(width.gap), axis=-1)
+    width, mass, fine_width, fine_mass = (_Bins(statistics.binned[binning], n) for binning in BINNINGS)
+    values["ECE"], values["ECE equal mass"] = width.error, mass.error
+    values["ECE 100"], values["ECE equal mass 100"] = fine_width.error, fine_mass.error
     values["MCE"] = np.max(np.abs(width.gap), axis=-1)
-    values["ECE equal mass"] = np.sum(mass.weight * np.abs(mass.gap), axis=-1)
     values["debiased ECE"] = debiased_error(mass.gap, mass.accuracy, mass.count, mass.weight)
     return values
 
@@ -94,6 +94,11 @@ class _Bins:
         self.accuracy = right / rows
         self.gap = (confidence - right) / rows
         self.weight = self.count / np.asarray(n)[..., None]
+
+    @property
+    def error(self) -> Floats:
+        """Expected calibration error."""
+        return np.sum(self.weight * np.abs(self.gap), axis=-1)
 
 
 def _ratio(total: Floats, count: Floats) -> Floats:

@@ -8,15 +8,17 @@ import numpy as np
 
 from calib.base import CalibrationError
 from calib.evaluation.classwise import CLASSWISE, CLASSWISE_ABOVE, classwise_values
+from calib.evaluation.corp import resampled_corp_values
 from calib.evaluation.evaluation import Evaluation
-from calib.evaluation.scores import SCORES
+from calib.evaluation.scores import SCORES, scores
+from calib.evaluation.smooth import SMOOTH, resampled_smooth_ece
 from calib.evaluation.statistics import Statistics, score_values, statistics_of
 from calib.metrics.intervals import Interval, Resamples, interval_of_draws, reflect, wilson_interval
 from calib.numerics import Floats
 
 N_RESAMPLES = 1000
 PROPORTIONS = ("accuracy", "top-5 accuracy")
-NORMS = ("ECE", "ECE equal mass", "MCE", CLASSWISE, CLASSWISE_ABOVE)
+NORMS = ("ECE", "ECE equal mass", "ECE 100", "ECE equal mass 100", "MCE", SMOOTH, CLASSWISE, CLASSWISE_ABOVE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +50,9 @@ class ResampledScores:
         signed = result["signed gap"]
         near, far = sorted([abs(signed.low), abs(signed.high)])
         result["gap"] = Interval(self.value["gap"], 0.0 if signed.low <= 0.0 <= signed.high else near, far)
+        # The truth of no calibration error is below that of the gap, so it may be as large as that may be.
+        smooth = result[SMOOTH]
+        result[SMOOTH] = smooth._replace(high=max(smooth.high, result["gap"].high))
         return result
 
     def difference(self, baseline: ResampledScores, key: str, level: float = 0.95) -> Interval:
@@ -70,23 +75,19 @@ def resample_scores(evaluation: Evaluation, resamples: Resamples) -> ResampledSc
         {name: resamples.resample(sums) for name, sums in grouped.plain.items()},
         {name: resamples.resample(sums) for name, sums in grouped.binned.items()},
     )
-    value = score_values(grouped.total) | classwise_values(evaluation.classwise)
+    value = scores(evaluation)
     again = score_values(drawn) | classwise_values(evaluation.classwise, resamples)
-    keys = [key for key in SCORES if key in value]
-    return ResampledScores(
-        {key: float(value[key]) for key in keys},
-        {key: _draws(key, value, again) for key in keys},
-        len(evaluation),
-    )
+    again |= resampled_corp_values(evaluation, resamples) | {SMOOTH: resampled_smooth_ece(*evaluation.pair, resamples)}
+    return ResampledScores(value, {key: _draws(key, value, again) for key in value}, len(evaluation))
 
 
-def _draws(key: str, value: dict[str, Floats], again: dict[str, Floats]) -> Floats:
+def _draws(key: str, value: dict[str, float], again: dict[str, Floats]) -> Floats:
     if key == "gap":
         return np.abs(_draws("signed gap", value, again))
     if key == "debiased ECE":
         # Two estimates of one truth; the reflection has taken the bias out of the plain one already.
         key = "ECE equal mass"
-    return reflect(float(value[key]), again[key], squared=key in NORMS)
+    return reflect(value[key], again[key], squared=key in NORMS)
 
 
 def score_intervals(

@@ -16,6 +16,7 @@ from calib.metrics.confidence import (
     signed_confidence_gap,
     underconfidence,
 )
+from calib.metrics.corp import Decomposition, corp
 from calib.metrics.intervals import Interval, Resamples, interval_of_draws, reflect, wilson_interval
 from calib.metrics.proper import brier, count_clipped, nll
 from calib.metrics.smooth import smooth_ece
@@ -23,12 +24,14 @@ from calib.metrics.top_k import accuracy, top_k_accuracy
 
 __all__ = [
     "BINNINGS",
+    "Decomposition",
     "Interval",
     "Resamples",
     "accuracy",
     "brier",
     "classwise_ece",
     "confidence_gap",
+    "corp",
     "count_clipped",
     "debiased_ece",
     "ece",

@@ -8,9 +8,12 @@ import numpy as np
 
 from calib.base import CalibrationError
 from calib.metrics.top_label import Bools, top_label
-from calib.numerics import Floats
+from calib.numerics import Floats, Ints
 
 GRID = 4096
+TOLERANCE = 1e-9
+"""How near to the fixed point a width must be."""
+MAX_STEPS = 60
 
 
 def smooth_ece(probs: Any, labels: Any, convention: str | None = None) -> float:
@@ -34,22 +37,59 @@ def smooth_ece(probs: Any, labels: Any, convention: str | None = None) -> float:
 
 
 def _by_definition(confidence: Floats, correct: Bools) -> float:
-    from scipy.fft import dct, idct
-    from scipy.optimize import brentq
-
-    cell = np.clip((confidence * GRID).astype(np.int64), 0, GRID - 1)
+    cell = cell_of(confidence, GRID)
     residual = np.bincount(cell, weights=correct - confidence, minlength=GRID) / len(cell)
-    spectrum = dct(residual, norm="ortho")
-    squared_frequency = (np.pi * np.arange(GRID)) ** 2
+    return float(smooth_errors(residual[None])[0])
 
-    def excess(width: float) -> float:
-        smooth = idct(spectrum * np.exp(-0.5 * squared_frequency * width**2), norm="ortho")
-        return float(np.abs(smooth).sum() - width)
 
-    narrow = 1.0 / GRID
-    if excess(narrow) <= 0.0:
-        return float(np.abs(residual).sum())
-    return float(brentq(excess, narrow, 1.0, xtol=1e-9))
+def cell_of(confidence: Floats, n_cells: int) -> Ints:
+    """Number of each confidence's cell, of ``n_cells`` of equal width on [0, 1]."""
+    return np.clip((confidence * n_cells).astype(np.int64), 0, n_cells - 1)
+
+
+def smooth_errors(residual: Floats) -> Floats:
+    """Smooth ECE of many samples at once, shape (m,).
+
+    Let ``S(s) = smECE_s``. Since S falls, the fixed point lies between any s and S(s), so that each evaluation
+    gives both ends of a bracket; the next point is the secant's, or the bracket's middle where it would leave it.
+
+    Parameters
+    ----------
+    residual : (m, n_cells) sums of (correct - confidence) in cells of equal width, divided by the number of rows.
+    """
+    from scipy.fft import dct, idct
+
+    n_cells = residual.shape[1]
+    spectrum = dct(residual, norm="ortho", axis=1)
+    squared_frequency = (np.pi * np.arange(n_cells)) ** 2
+
+    def smoothed(width: Floats, rows: Ints) -> Floats:
+        damping = np.exp(-0.5 * squared_frequency * width[:, None] ** 2)
+        return np.abs(idct(spectrum[rows] * damping, norm="ortho", axis=1)).sum(axis=1)
+
+    narrow = 1.0 / n_cells
+    everything = np.arange(len(residual))
+    width = np.full(len(residual), narrow)
+    error = smoothed(width, everything)
+    result = np.abs(residual).sum(axis=1)  # what stands where even the narrowest kernel is too wide
+    active = everything[error > narrow]
+    low, high = width[active], error[active]
+    width, excess = low, high - low
+    trial = 0.5 * (low + high)
+    for _ in range(MAX_STEPS):
+        error = smoothed(trial, active)
+        low, high = np.maximum(low, np.minimum(trial, error)), np.minimum(high, np.maximum(trial, error))
+        result[active] = trial
+        going = high - low > TOLERANCE
+        if not going.any():
+            break
+        with np.errstate(divide="ignore", invalid="ignore"):
+            secant = trial - (error - trial) * (trial - width) / (error - trial - excess)
+        inside = (secant > low) & (secant < high)
+        width, excess = trial[going], (error - trial)[going]
+        trial = np.where(inside, secant, 0.5 * (low + high))[going]
+        active, low, high = active[going], low[going], high[going]
+    return result
 
 
 RELPLOT_GRID = 1001

@@ -1,0 +1,142 @@
+"""The CORP decomposition of a score: miscalibration, discrimination and uncertainty."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calib.base import CalibrationError
+from calib.metrics.binning import bin_index, equal_mass_edges
+from calib.metrics.proper import PROBABILITY_FLOOR
+from calib.metrics.top_label import Bools, target_pair
+from calib.numerics import Floats, Ints
+
+RULES = ("Brier", "log")
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """``score = miscalibration - discrimination + uncertainty``, to rounding.
+
+    Attributes
+    ----------
+    score : mean Brier or log score (nats) of the confidences as forecasts of "this prediction is right".
+    miscalibration : by how much the best monotone recalibration would lower it; 0 or above.
+    discrimination : by how much that recalibration is better than saying the accuracy to every row; 0 or above.
+    uncertainty : score of saying the accuracy to every row; no method that keeps the accuracy changes it.
+    """
+
+    score: float
+    miscalibration: float
+    discrimination: float
+    uncertainty: float
+
+
+@dataclass(frozen=True, eq=False)
+class Recalibration:
+    """Isotonic regression of outcomes on confidences: the best monotone recalibration of this sample.
+
+    Attributes
+    ----------
+    confidence : (m,) distinct confidences, increasing.
+    count : (m,) rows that have each.
+    frequency : (m,) recalibrated probabilities, non-decreasing; they may be exactly 0 or 1.
+    """
+
+    confidence: Floats
+    count: Ints
+    frequency: Floats
+
+
+def corp(probs: Any, labels: Any, rule: str = "Brier", target: int | None = None) -> Decomposition:
+    """CORP decomposition of a proper score (Dimitriadis, Gneiting and Jordan 2021, eq. 4).
+
+    "Consistent, optimally binned, reproducible, by pool-adjacent-violators": isotonic regression takes the place of
+    bins, so that nothing is to be chosen and no term can be negative.
+
+    Parameters
+    ----------
+    probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+    rule : "Brier", ``(confidence - correct)^2`` between 0 and 1, or "log", the negative log-likelihood in nats with
+        probabilities below 1e-15 put at 1e-15.
+    target : a class k, to decompose the score of p_k as a forecast of label k; None for the predicted class.
+
+    Raises
+    ------
+    CalibrationError
+        For an unknown rule or class, or arrays that do not fit together.
+    """
+    check_rule(rule)
+    confidence, correct = target_pair(probs, labels, target)
+    again = recalibrate(confidence, correct)
+    score = float(row_scores(confidence, correct, rule).mean())
+    recalibrated = float(again.count @ entropy(again.frequency, rule) / len(confidence))
+    uncertainty = float(entropy(correct.mean(), rule))
+    # No term is below 0, because recalibration is the best monotone map; rounding must not say otherwise.
+    return Decomposition(score, max(score - recalibrated, 0.0), max(uncertainty - recalibrated, 0.0), uncertainty)
+
+
+def recalibrate(confidence: Floats, outcome: Bools) -> Recalibration:
+    """Isotonic regression on the distinct confidences; rows that tie get one value.
+
+    Parameters
+    ----------
+    confidence : (n,) floats.
+    outcome : (n,) booleans.
+    """
+    distinct, index = np.unique(confidence, return_inverse=True)
+    count = np.bincount(index, minlength=len(distinct))
+    right = np.bincount(index, weights=outcome, minlength=len(distinct))
+    return Recalibration(distinct, count, isotonic(right, count))
+
+
+def isotonic(right: Floats | Ints, count: Floats | Ints) -> Floats:
+    """Non-decreasing frequencies (m,) closest to ``right / count``, in an order given; counts must be positive.
+
+    Least squares; the same map minimises every proper score (Brümmer and du Preez 2013). This is the routine that
+    scikit-learn calls, without its checks, which cost ten times as much as the regression of a bootstrap resample.
+    """
+    from scipy.optimize import isotonic_regression
+
+    return np.clip(isotonic_regression(right / count, weights=count).x, 0.0, 1.0)
+
+
+def row_scores(confidence: Floats, outcome: Bools, rule: str) -> Floats:
+    """Brier or log score of each forecast of a binary outcome; all are of shape (n,)."""
+    of_outcome = np.where(outcome, confidence, 1.0 - confidence)
+    if rule == "Brier":
+        return (1.0 - of_outcome) ** 2
+    return -np.log(np.clip(of_outcome, PROBABILITY_FLOOR, 1.0))
+
+
+def entropy(frequency: Any, rule: str) -> Floats:
+    """Mean score of rows whose forecast is their own frequency.
+
+    ``c (1 - c)`` for Brier, ``-c log c - (1 - c) log(1 - c)`` for log. A forecast of 0 or 1 that is right in all its
+    rows scores exactly 0, so the log score of an isotonic map on its own sample is always finite.
+    """
+    from scipy.special import xlog1py, xlogy
+
+    if rule == "Brier":
+        return frequency * (1.0 - frequency)
+    return np.maximum(-xlogy(frequency, frequency) - xlog1py(1.0 - frequency, -frequency), 0.0)
+
+
+def check_rule(rule: str) -> None:
+    """Refuse a rule that does not exist."""
+    if rule not in RULES:
+        raise CalibrationError(f"There is no rule {rule!r}; choose 'Brier' or 'log'.")
+
+
+def ordered_cells(confidence: Floats, most: int) -> Ints:
+    """Numbers of at most ``most`` groups of neighbouring confidences, shape (n,), rising with the confidence.
+
+    One for each distinct confidence where there are so few, and about equally many rows in each otherwise.
+    """
+    distinct, index = np.unique(confidence, return_inverse=True)
+    if len(distinct) > most:
+        inside = bin_index(confidence, equal_mass_edges(confidence, most))
+        index = np.unique(inside, return_inverse=True)[1]
+    return index

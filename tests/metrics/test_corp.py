@@ -1,0 +1,157 @@
+"""The CORP decomposition against the min-max formula of isotonic regression, and properties that hold for any data."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.isotonic import IsotonicRegression
+
+from calib import metrics
+from calib.base import CalibrationError
+from calib.metrics.corp import recalibrate
+from calib.numerics import softmax
+
+rows = st.lists(
+    st.tuples(st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0.0, 1.0)), st.booleans()), min_size=1, max_size=60
+)
+rules = st.sampled_from(["Brier", "log"])
+
+
+def pair(rows):
+    return np.array([c for c, _ in rows]), np.array([r for _, r in rows])
+
+
+def isotonic_by_min_max(confidence, correct):
+    """``max over s <= i of min over t >= i of the mean outcome with s <= confidence <= t``, for each row."""
+    distinct = sorted(set(confidence))
+
+    def mean(low, high):
+        return np.mean([r for c, r in zip(confidence, correct, strict=True) if low <= c <= high])
+
+    return [
+        max(min(mean(low, high) for high in distinct if high >= c) for low in distinct if low <= c) for c in confidence
+    ]
+
+
+def score_by_loop(forecasts, correct, rule):
+    total = 0.0
+    for p, right in zip(forecasts, correct, strict=True):
+        of_outcome = p if right else 1.0 - p
+        total += (1.0 - of_outcome) ** 2 if rule == "Brier" else -np.log(max(of_outcome, 1e-15))
+    return total / len(correct)
+
+
+@given(st.lists(st.tuples(st.sampled_from([0.1, 0.3, 0.5, 0.7, 0.9, 1.0]), st.booleans()), min_size=1, max_size=25))
+def test_recalibration_is_the_min_max_formula(rows):
+    confidence, correct = pair(rows)
+    again = recalibrate(confidence, correct)
+    of_row = again.frequency[np.searchsorted(again.confidence, confidence)]
+    np.testing.assert_allclose(of_row, isotonic_by_min_max(confidence, correct), atol=1e-12)
+
+
+def test_recalibration_is_scikit_learns(rng):
+    confidence = np.round(rng.random(2000), 2)
+    correct = rng.random(2000) < confidence**2
+    again = recalibrate(confidence, correct)
+    expected = IsotonicRegression().fit(confidence, correct).predict(again.confidence)
+    np.testing.assert_allclose(again.frequency, expected, atol=1e-12)
+    assert again.count.sum() == 2000
+
+
+@given(rows, rules)
+def test_the_terms_make_up_the_score_and_none_is_negative(rows, rule):
+    confidence, correct = pair(rows)
+    parts = metrics.corp(confidence, correct, rule)
+    assert np.isfinite([parts.score, parts.miscalibration, parts.discrimination, parts.uncertainty]).all()
+    assert parts.score == pytest.approx(score_by_loop(confidence, correct, rule), rel=1e-9, abs=1e-12)
+    assert parts.miscalibration - parts.discrimination + parts.uncertainty == pytest.approx(parts.score, abs=1e-12)
+    assert min(parts.miscalibration, parts.discrimination, parts.uncertainty) >= 0.0
+    assert parts.uncertainty == pytest.approx(score_by_loop([correct.mean()] * len(correct), correct, rule), abs=1e-9)
+
+
+@given(rows, rules)
+def test_the_recalibrated_score_is_that_of_its_forecasts(rows, rule):
+    confidence, correct = pair(rows)
+    again = recalibrate(confidence, correct)
+    of_row = again.frequency[np.searchsorted(again.confidence, confidence)]
+    parts = metrics.corp(confidence, correct, rule)
+    recalibrated = score_by_loop(of_row, correct, rule)
+    assert parts.score - parts.miscalibration == pytest.approx(recalibrated, rel=1e-9, abs=1e-9)
+    # Recalibrating twice finds nothing more: the curve of a recalibrated forecast is the diagonal.
+    twice = metrics.corp(of_row, correct, rule)
+    assert twice.miscalibration == pytest.approx(0.0, abs=1e-9)
+    assert twice.discrimination == pytest.approx(parts.discrimination, abs=1e-9)
+
+
+@given(rows, rules, st.integers(0, 100))
+def test_order_of_rows_and_increasing_maps_change_no_discrimination(rows, rule, seed):
+    confidence, correct = pair(rows)
+    confidence = np.round(confidence, 6)  # the map must keep neighbours apart
+    order = np.random.default_rng(seed).permutation(len(rows))
+    parts = metrics.corp(confidence, correct, rule)
+    moved = metrics.corp(0.1 + 0.8 * confidence[order], correct[order], rule)
+    assert moved.discrimination == pytest.approx(parts.discrimination, abs=1e-9)
+    assert moved.uncertainty == pytest.approx(parts.uncertainty, abs=1e-12)
+
+
+def test_a_hand_made_case():
+    # Sorted outcomes 0, 1, 0, 1: isotonic pools the middle two to a half.
+    confidence, correct = np.array([0.1, 0.4, 0.6, 0.9]), np.array([False, True, False, True])
+    parts = metrics.corp(confidence, correct)
+    assert parts.score == pytest.approx((0.01 + 0.36 + 0.36 + 0.01) / 4)
+    assert parts.uncertainty == pytest.approx(0.25)
+    assert parts.discrimination == pytest.approx(0.25 - 0.125)
+    assert parts.miscalibration == pytest.approx(0.185 - 0.125)
+    log = metrics.corp(confidence, correct, "log")
+    assert log.uncertainty == pytest.approx(np.log(2))
+    assert log.discrimination == pytest.approx(np.log(2) / 2)
+
+
+def test_sure_mistakes_cost_the_floor_and_pure_ends_cost_nothing():
+    # The map is 0 below and 1 above, each right in all its rows; only what the model said has the floor's surprise.
+    confidence, correct = np.array([0.0, 0.0, 1.0, 1.0]), np.array([False, False, True, True])
+    assert metrics.corp(confidence, correct, "log").score == 0.0
+    wrong = metrics.corp(np.ones(4), correct, "log")
+    assert wrong.score == pytest.approx(-np.log(1e-15) / 2)
+    assert wrong.discrimination == 0.0
+    assert wrong.miscalibration == pytest.approx(wrong.score - np.log(2))
+
+
+def test_a_constant_forecast_discriminates_nothing_and_reversed_ranks_too():
+    correct = np.arange(10) < 7
+    assert metrics.corp(np.full(10, 0.7), correct).miscalibration == pytest.approx(0.0, abs=1e-12)
+    backwards = metrics.corp(np.linspace(0.9, 0.1, 10)[::-1], correct)
+    assert backwards.discrimination == pytest.approx(0.0, abs=1e-12)
+
+
+def test_more_rows_leave_less_miscalibration_of_calibrated_confidences(rng):
+    def miscalibration(n):
+        confidence = rng.uniform(0.3, 1.0, n)
+        return metrics.corp(confidence, rng.random(n) < confidence).miscalibration
+
+    assert miscalibration(40_000) < 0.2 * miscalibration(400)
+
+
+def test_one_class_is_the_pair_of_its_probability_and_its_label(overconfident):
+    logits, labels = overconfident
+    probs = softmax(logits)
+    for rule in ("Brier", "log"):
+        assert metrics.corp(probs, labels, rule, target=2) == metrics.corp(probs[:, 2], labels == 2, rule)
+        top = metrics.corp(probs, labels, rule)
+        assert top == metrics.corp(probs.max(axis=1), probs.argmax(axis=1) == labels, rule)
+
+
+def test_brier_of_two_classes_is_twice_that_of_one(rng):
+    probs = softmax(rng.normal(size=(200, 2)))
+    labels = rng.integers(2, size=200)
+    one = metrics.corp(probs, labels, "Brier", target=1)
+    assert one.score == pytest.approx(metrics.brier(probs, labels) / 2)
+    assert metrics.corp(probs, labels, "log", target=1).score == pytest.approx(metrics.nll(probs, labels))
+
+
+def test_unknown_rules_and_classes_are_refused(overconfident):
+    logits, labels = overconfident
+    with pytest.raises(CalibrationError, match="no rule 'crps'"):
+        metrics.corp(softmax(logits), labels, "crps")
+    with pytest.raises(CalibrationError, match="no class 4"):
+        metrics.corp(softmax(logits), labels, target=4)
