@@ -38,23 +38,14 @@ def bisector_distances(
     return values
 
 
-def bisector_bounds(gaps: Floats, gap_error: Floats, squared: Floats, error: float) -> tuple[Floats, Floats]:
-    """Least and largest that ``gap / (2 d)`` can be where both are known up to rounding.
+def lowest_bisector(gaps: Floats, shortest: Floats, longest: Floats) -> Floats:
+    """Least that ``gap / (2 d)`` can be, -inf where the two may lie at zero distance.
 
     Parameters
     ----------
-    gaps : (m, k) approximate d²(x, x'') - d²(x, x'), each within ``gap_error`` (m, 1).
-    squared : (m, k) approximate d²(x', x''), each within ``error``.
-
-    Returns
-    -------
-    low, high : (m, k); -inf and inf where the pair may lie at zero distance.
+    gaps : (m, k) d²(x, x'') - d²(x, x') at the least.
+    shortest, longest : (m, k) d²(x', x'') at the least and at the most.
     """
-    apart = squared > error
-    shortest = 2 * np.sqrt(squared - error, where=apart, out=np.ones_like(squared))
-    longest = 2 * np.sqrt(squared + error, where=apart, out=np.ones_like(squared))
-    low, high = gaps - gap_error, gaps + gap_error
-    low /= np.where(low > 0, longest, shortest)
-    high /= np.where(high > 0, shortest, longest)
-    low[~apart], high[~apart] = -np.inf, np.inf
-    return low, high
+    apart = shortest > 0
+    squared = np.where(gaps > 0, longest, shortest)
+    return np.divide(gaps, 2 * np.sqrt(squared, where=apart, out=squared), where=apart, out=np.full_like(gaps, -np.inf))

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from calib.geometry.bisectors import bisector_bounds, bisector_distances
+from calib.geometry.bisectors import bisector_distances, lowest_bisector
 from calib.geometry.neighbours import Nearest, record_nearest, squared_blocks
 from calib.geometry.training_set import TrainingSet
 from calib.numerics import Floats, Ints
@@ -114,8 +114,11 @@ class _Search:
         for start in range(0, len(inputs), step):
             i, column = inputs[start : start + step], columns[start : start + step]
             apart = squared.between(squared.points[column], squared.norms[column], self.columns)
+            shortest, longest = apart - squared.error_between_points, apart + squared.error_between_points
             gaps = self.other[i, column][:, None] - self.same[i]
-            low, high = bisector_bounds(gaps, 2 * self.error[i, None], apart, squared.error_between_points)
+            wrong = 2 * self.error[i, None]
+            low = lowest_bisector(gaps - wrong, shortest, longest)
+            high = -lowest_bisector(-gaps - wrong, shortest, longest)
             lowest = low.max(axis=1)
             np.minimum.at(self.best, i, high.max(axis=1))
             pair, same = np.nonzero(high >= lowest[:, None])
@@ -125,21 +128,26 @@ class _Search:
 
     def _screened(self, i: int, winners: Ints, first: int) -> tuple[Ints, Floats]:
         """Columns of the x'' that may still decide the i-th input, with a lower bound each, in its order."""
-        squared, error = self.training.squared, self.error[i]
         reach = self.found.nearest.same[self.rows[i]] + 2.0 * max(self.best[i], 0.0)
-        columns = np.flatnonzero(self.other[i] <= reach * reach + error)
+        columns = np.flatnonzero(self.other[i] <= reach * reach + self.error[i])
         columns = columns[columns != first]
         k = min(SCREEN_NEAREST, self.same.shape[1])
         screen = np.concatenate([winners, np.argpartition(self.same[i], k - 1)[:k]])
-        points = self.columns.start + screen
-        apart = squared.points[columns] @ (-2 * squared.points[points].T)
-        apart += squared.norms[points]
-        apart += squared.norms[columns][:, None]
-        gaps = self.other[i, columns][:, None] - self.same[i, screen]
-        low, _ = bisector_bounds(gaps, 2 * error, apart, squared.error_between_points)
-        bounds = low.max(axis=1)
-        left = np.flatnonzero(bounds < self.best[i])
-        left = left[np.argsort(bounds[left])]
+        if (outline := self.training.outline) is not None:
+            low, high = outline.bounds(columns, self.columns.start + screen)
+            columns, _ = self._left(i, columns, screen, low - outline.error, high + outline.error)
+        squared = self.training.squared
+        apart = squared.between(squared.points[columns], squared.norms[columns], self.columns.start + screen)
+        wrong = squared.error_between_points
+        columns, bounds = self._left(i, columns, screen, apart - wrong, apart + wrong)
+        order = np.argsort(bounds)
+        return columns[order], bounds[order]
+
+    def _left(self, i: int, columns: Ints, screen: Ints, shortest: Floats, longest: Floats) -> tuple[Ints, Floats]:
+        """Columns whose lower bound, by the x' of the screen, is below the best; and these bounds."""
+        gaps = (self.other[i, columns] - 2 * self.error[i])[:, None] - self.same[i, screen]
+        bounds = lowest_bisector(gaps, shortest, longest).max(axis=1)
+        left = bounds < self.best[i]
         return columns[left], bounds[left]
 
     def _settle(self) -> None:

@@ -46,7 +46,7 @@ class SquaredDistances:
         norms = squared_lengths(shifted)
         return self.between(shifted, norms, slice(None), out), self.error(norms)
 
-    def between(self, shifted: Floats, norms: Floats, columns: slice, out: Floats | None = None) -> Floats:
+    def between(self, shifted: Floats, norms: Floats, columns: slice | Ints, out: Floats | None = None) -> Floats:
         """Squared distances of (n, d) centred inputs, with their squared lengths, to the points of some columns."""
         squared = np.matmul(-2 * shifted, self.points[columns].T, out=out)
         squared += self.norms[columns]

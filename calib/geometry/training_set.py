@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from calib.base import CalibrationError
+from calib.geometry.outline import N_DIRECTIONS, Outline
 from calib.geometry.squared_distances import SquaredDistances
 from calib.numerics import Floats, Ints
 
@@ -82,6 +83,11 @@ class TrainingSet:
     def squared(self) -> SquaredDistances:
         """Squared Euclidean distances to all rows, in the columns' order; holds one copy of the features."""
         return SquaredDistances.to(self.features, self.order)
+
+    @cached_property
+    def outline(self) -> Outline | None:
+        """A few coordinates of each row, in the columns' order; None where a row has too few numbers for it to pay."""
+        return Outline.of(self.squared) if self.features.shape[1] >= 4 * N_DIRECTIONS else None
 
 
 def flattened(features: Any, name: str) -> Floats:
