@@ -17,8 +17,9 @@ from calib.registry import METHODS
 COLORS = (
     "#7A8394", "#0072B2", "#009E73", "#D55E00", "#CC79A7", "#B57F00",
     "#3F97CE", "#8C6BD8", "#7D8B00", "#D6457F", "#008B9A", "#B0662F",
+    "#5468F0", "#4A7340", "#A846C8", "#96507F",
 )  # fmt: skip
-# 13 symbols and 5 dashes share no factor with 12 colours: the first repetition of a whole style is far away.
+# 13 symbols and 5 dashes share no factor with 16 colours: the first repetition of a whole style is far away.
 SYMBOLS = (
     "circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down",
     "star", "pentagon", "hexagon", "triangle-left", "triangle-right", "hourglass",

@@ -41,6 +41,7 @@ def test_methods_differ_in_colour() -> None:
     styles = [method_style(name) for name in METHODS]
     assert len({style.color for style in styles}) == min(len(METHODS), len(COLORS))
     assert len(set(styles)) == len(METHODS)
+    assert [style.color for style in styles].count(method_style("identity").color) == 1
 
 
 def test_the_raw_model_is_grey_and_the_known_methods_keep_their_colours() -> None:
