@@ -53,7 +53,8 @@ def leave_out(rejected: Rejected, what: str, report: Report) -> None:
 def shaped(array: Array, name: str, report: Report) -> Array:
     """Images with their channels last, everything else flat; a copy only where channels change their place."""
     shape = array.shape
-    if len(shape) == 3 and min(shape[1:]) > 1 or len(shape) == 4 and min(shape[1:3]) > 1 and shape[3] in CHANNELS:
+    sizes = shape[1:3]
+    if len(sizes) == 2 and min(sizes) > 1 and (len(shape) == 3 or (len(shape) == 4 and shape[3] in CHANNELS)):
         return array
     if len(shape) == 4 and min(shape[2:]) > 1 and shape[1] in CHANNELS:
         return channels_last(array, name, report)

@@ -14,6 +14,7 @@ from calib.data.formats.contents import Contents, missing_packages
 from calib.data.formats.opening import Source, open_source
 from calib.data.guess_arrays import guess_arrays
 from calib.data.guess_columns import guess_columns, label_column
+from calib.data.guess_features import guess_features
 from calib.data.limits import Allowance
 from calib.data.predictions import DataError
 from calib.data.shape import as_floats
@@ -39,6 +40,7 @@ def read_outputs(source: Source, choices: Choices | None = None) -> Floats:
         If the file cannot be read or holds no outputs.
     """
     with _opened(source, choices) as (contents, report):
+        _guess(contents, report)
         outputs = report.choices.outputs
         check_there(contents, outputs)
         values = read_any(contents, outputs)
@@ -47,12 +49,13 @@ def read_outputs(source: Source, choices: Choices | None = None) -> Floats:
         return as_floats(values.reshape(len(values), -1) if values.ndim == 1 else values, said(contents, outputs))
 
 
-def read_features(source: Source, choices: Choices | None = None) -> Features:
-    """The inputs of the rows as they stand beside a model's outputs, for methods that predict from them.
+def read_features(source: Source, choices: Choices | None = None, *, beside_outputs: bool = True) -> Features:
+    """The inputs of the rows as they stand in a file, for methods that predict from them.
 
     Parameters
     ----------
     source, choices : as for :func:`read_outputs`.
+    beside_outputs : whether the file also holds the model's outputs; otherwise it was given for the features.
 
     Returns
     -------
@@ -64,7 +67,9 @@ def read_features(source: Source, choices: Choices | None = None) -> Features:
         If the file cannot be read or holds no features.
     """
     with _opened(source, choices) as (contents, report):
-        name = report.choices.features
+        if beside_outputs:
+            _guess(contents, report)
+        name = report.choices.features or (None if beside_outputs else guess_features(contents, "features"))
         if not name:
             raise Rejected(
                 "no_features",
@@ -80,20 +85,23 @@ def read_features(source: Source, choices: Choices | None = None) -> Features:
 
 @contextmanager
 def _opened(source: Source, choices: Choices | None) -> Iterator[tuple[Contents, Report]]:
-    """The contents of a file, with every array in its place but the labels; what is wrong becomes a DataError."""
+    """The contents of a file; what is wrong becomes a DataError."""
     report = Report(choices or Choices())
     try:
         check_choices(report.choices)
         with missing_packages(), ExitStack() as stack:
             contents = open_source(source, Allowance(), report, stack)
             report.decide(**contents.format_choices)
-            # As if the labels had a file of their own: nothing in this one need be labels.
-            if contents.tabular:
-                labels = report.choices.labels or label_column(contents, report.choices.outputs)
-                report.choices = guess_columns(contents, replace(report.choices, labels=labels), True)
-            else:
-                report.choices = guess_arrays(contents, report.choices, True)
             yield contents, report
     except Rejected as rejected:
         report.add(rejected.finding)
         raise DataError(list(report.findings)) from None
+
+
+def _guess(contents: Contents, report: Report) -> None:
+    """Give every array its place, as if the labels had a file of their own: nothing in this one need be labels."""
+    if contents.tabular:
+        labels = report.choices.labels or label_column(contents, report.choices.outputs)
+        report.choices = guess_columns(contents, replace(report.choices, labels=labels), True)
+    else:
+        report.choices = guess_arrays(contents, report.choices, True)

@@ -79,8 +79,8 @@ def check_leak(features: Features, train_features: Features, report: Report) -> 
     """
     own, trained = row_hashes(features), row_hashes(train_features)
     leaked = int(np.isin(own, trained).sum())
-    repeated = len(own) - len(np.unique(own))
-    if leaked > repeated:
+    counts = np.unique(own, return_counts=True)[1]
+    if leaked > counts[counts > 1].sum():
         report.warn(
             "training_rows",
             f"{count(leaked, 'row')} of {len(own):,} in features {verb(leaked, 'is', 'are')} also among the "

@@ -1,0 +1,368 @@
+"""The training set beside the features: sizes, labels in the order of the outputs, scales, leaks, absent classes."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calib.data import Choices, inspect, load
+
+NAMES = np.array(["ant", "bee", "cat", "dog"])
+M = 40
+CLASSES = np.arange(M) % 4
+
+
+@pytest.fixture
+def features(rng) -> np.ndarray:
+    return rng.normal(size=(300, 6))
+
+
+@pytest.fixture
+def trained(rng) -> np.ndarray:
+    return rng.normal(size=(M, 6))
+
+
+def codes(found) -> list[str]:
+    return [finding.code for finding in found.findings]
+
+
+def the(found, code):
+    """The one finding of this code."""
+    (finding,) = [finding for finding in found.findings if finding.code == code]
+    return finding
+
+
+# -- what fits -----------------------------------------------------------------------------------------
+
+
+def test_a_training_set_is_read_and_said(make, features, trained):
+    data = load(make.both(features=features, train_features=trained, train_labels=CLASSES))
+    np.testing.assert_array_equal(data.features, features)
+    np.testing.assert_array_equal(data.train_features, trained)
+    np.testing.assert_array_equal(data.train_labels, CLASSES)
+    assert data.feature_mean is None and data.feature_scale is None
+    said = the(data, "features_understood")
+    assert said.level == "info"
+    assert "each row is 6 numbers" in said.message and "training set of 40 rows" in said.message
+    assert not [f for f in data.findings if f.level == "warning"]
+
+
+@pytest.mark.parametrize(
+    "names", [("x_test", "x_train", "y_train"), ("X", "X_train", "y_train"), ("inputs", "train/inputs", "train/labels")]
+)
+def test_usual_names_are_known(make, features, trained, names):
+    arrays = dict(zip(names, (features, trained, CLASSES), strict=True))
+    data = load(make.npz(logits=make.logits, labels=make.labels, **arrays))
+    np.testing.assert_array_equal(data.features, features)
+    np.testing.assert_array_equal(data.train_features, trained)
+    np.testing.assert_array_equal(data.train_labels, CLASSES)
+    np.testing.assert_array_equal(data.labels, make.labels)
+
+
+def test_images_are_kept_as_such_in_hdf5(make, rng):
+    images = rng.integers(0, 256, (300, 8, 6, 3), dtype=np.uint8)
+    path = make.h5(
+        logits=make.logits, labels=make.labels, images=images, train__images=images[:M] ^ 1, train__labels=CLASSES
+    )
+    data = load(path)
+    assert data.features.dtype == np.uint8
+    np.testing.assert_array_equal(data.features, images)
+    assert data.train_features.shape == (M, 8, 6, 3)
+    assert "an image of 8 x 6 x 3" in the(data, "features_understood").message
+
+
+def test_a_column_less_and_the_training_set_is_left_out(make, features, trained):
+    data = load(make.both(features=features, train_features=trained[:, :5], train_labels=CLASSES))
+    finding = the(data, "feature_sizes_differ")
+    assert "features is 6 numbers, but a row of train_features 5 numbers" in finding.message
+    assert data.train_features is None and data.train_labels is None
+    np.testing.assert_array_equal(data.features, features)
+
+
+def test_flat_training_pixels_take_the_form_of_the_images(make, rng):
+    images, trained = rng.random((300, 4, 4)), rng.random((M, 16))
+    data = load(make.both(features=images, train_features=trained, train_labels=CLASSES))
+    np.testing.assert_array_equal(data.train_features, trained.reshape(M, 4, 4))
+    assert "both read as an image of 4 x 4" in the(data, "features_shaped").message
+    other = load(make.both(features=trained[np.arange(300) % M], train_features=images[:M], train_labels=CLASSES))
+    assert other.features.shape == (300, 4, 4)
+
+
+def test_images_of_other_sizes_do_not_fit(make, rng):
+    data = load(make.both(features=rng.random((300, 4, 4)), train_features=rng.random((M, 2, 8)), train_labels=CLASSES))
+    assert "feature_sizes_differ" in codes(data) and data.train_features is None
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "fragment"),
+    [
+        (("features",), "features_alone", "no training set to compare it with"),
+        (("train_features", "train_labels"), "training_set_alone", "a training set of 40 rows, but no features"),
+        (("features", "train_features"), "train_incomplete", "train_features but no train_labels"),
+        (("features", "train_labels"), "train_incomplete", "train_labels but no train_features"),
+    ],
+)
+def test_what_is_missing_is_named(make, features, trained, given, code, fragment):
+    arrays = {"features": features, "train_features": trained, "train_labels": CLASSES}
+    data = load(make.both(**{name: arrays[name] for name in given}))
+    assert fragment in the(data, code).message
+    assert (data.train_features is None) == (given != ("train_features", "train_labels"))
+
+
+# -- labels --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("labels", "train_labels"),
+    [
+        (lambda y: y, CLASSES.astype(np.uint8)),
+        (lambda y: y, CLASSES.astype(float)),
+        (lambda y: y, CLASSES[:, None]),
+        (lambda y: y, np.eye(4, dtype=int)[CLASSES]),
+        (lambda y: y, CLASSES.astype(str)),
+        (lambda y: y + 1, CLASSES + 1),
+        (lambda y: NAMES[y], NAMES[CLASSES]),
+        (lambda y: NAMES[y], CLASSES),
+        (lambda y: np.array([10, 20, 30, 40])[y], np.array([10, 20, 30, 40])[CLASSES]),
+    ],
+)
+def test_training_labels_follow_the_labels(make, features, trained, labels, train_labels):
+    """Numbers from zero or from one, names, one-hot rows: each means the column that the same label means."""
+    chosen = {"label_values": (10, 20, 30, 40)} if labels(1) == 20 else {}
+    data = load(
+        make.both(labels=labels(make.labels), features=features, train_features=trained, train_labels=train_labels),
+        **chosen,
+    )
+    np.testing.assert_array_equal(data.labels, make.labels)
+    np.testing.assert_array_equal(data.train_labels, CLASSES)
+    assert data.train_labels.dtype == np.int64
+
+
+def test_named_training_labels_follow_the_names_of_the_classes(make, features, trained):
+    order = NAMES[[2, 0, 3, 1]]
+    data = load(make.both(class_names=order, features=features, train_features=trained, train_labels=order[CLASSES]))
+    np.testing.assert_array_equal(data.train_labels, CLASSES)
+
+
+def test_training_labels_follow_an_order_chosen_by_hand(make, features, trained):
+    path = make.both(labels=NAMES[make.labels], features=features, train_features=trained, train_labels=NAMES[CLASSES])
+    order = ("dog", "cat", "bee", "ant")
+    data = load(path, label_values=order)
+    np.testing.assert_array_equal(np.array(order)[data.train_labels], NAMES[CLASSES])
+
+
+def test_training_labels_from_one_where_the_last_class_has_no_training_row(make, features, trained):
+    """The labels of the rows decide: these reach the last class."""
+    data = load(
+        make.both(labels=make.labels + 1, features=features, train_features=trained, train_labels=CLASSES % 3 + 1)
+    )
+    np.testing.assert_array_equal(data.train_labels, CLASSES % 3)
+
+
+def test_labels_of_no_class_are_counted_and_left_out_in_one_click(make, features, trained):
+    labels = CLASSES.copy()
+    labels[:3] = 7, 7, -1
+    path = make.both(features=features, train_features=trained, train_labels=labels)
+    found = inspect(path)
+    finding = the(found, "train_labels_unmatched")
+    assert "3 rows of 40 in train_labels hold labels that are no class of the outputs (-1, 7)" in finding.message
+    assert found.predictions.train_labels is None and found.predictions.features is not None
+    mended = load(path, **finding.fix)
+    assert len(mended) == 300
+    np.testing.assert_array_equal(mended.train_labels, CLASSES[3:])
+    np.testing.assert_array_equal(mended.train_features, trained[3:])
+
+
+@pytest.mark.parametrize(
+    "labels", [CLASSES + 10, np.array(["x"] * M), CLASSES + 0.5, np.full(M, np.nan), np.zeros((M, 2, 2))]
+)
+@pytest.mark.parametrize("drop", [None, True])
+def test_labels_that_are_none_leave_the_training_set_out(make, features, trained, labels, drop):
+    data = load(make.both(features=features, train_features=trained, train_labels=labels), drop_bad_rows=drop)
+    assert data.train_labels is None and data.train_features is None
+    np.testing.assert_array_equal(data.features, features)
+    assert any(f.level == "warning" and "train_labels" in f.message + f.action for f in data.findings)
+
+
+def test_training_rows_with_nan_go_with_their_labels(make, features, trained):
+    trained[[1, 4]] = np.nan
+    path = make.both(features=features, train_features=trained, train_labels=CLASSES)
+    finding = the(inspect(path), "train_not_finite")
+    assert "2 rows of 40 in train_features" in finding.message
+    mended = load(path, **finding.fix)
+    keep = np.delete(np.arange(M), [1, 4])
+    np.testing.assert_array_equal(mended.train_features, trained[keep])
+    np.testing.assert_array_equal(mended.train_labels, CLASSES[keep])
+    assert len(mended) == 300
+
+
+def test_classes_without_training_rows_are_named(make, features, trained):
+    data = load(make.both(class_names=NAMES, features=features, train_features=trained, train_labels=CLASSES % 2 * 2))
+    finding = the(data, "train_classes_absent")
+    assert "2 classes of 4 never occur among the training labels (bee, dog)" in finding.message
+    assert data.train_labels is not None
+
+
+# -- scales --------------------------------------------------------------------------------------------
+
+
+def test_columns_of_other_scales_are_standardised_in_one_click(make, features, trained):
+    scales = np.array([1, 1, 1e4, 1, 1, 1])
+    path = make.both(features=features * scales + 5, train_features=trained * scales + 5, train_labels=CLASSES)
+    found = inspect(path)
+    finding = the(found, "features_scale")
+    assert finding.message.startswith("Your features are not normalised")
+    assert finding.fix == {"standardise": True} and finding.level == "warning"
+    assert found.predictions.feature_mean is None
+
+    mended = inspect(path, choices=Choices(**finding.fix))
+    data = mended.predictions
+    assert mended.choices.standardise is True and "features_scale" not in codes(mended)
+    mean, std = (trained * scales + 5).mean(axis=0), (trained * scales).std(axis=0)
+    np.testing.assert_allclose(data.feature_mean, mean)
+    np.testing.assert_allclose(data.feature_scale, std)
+    np.testing.assert_allclose(data.train_features, (trained * scales + 5 - mean) / std)
+    np.testing.assert_allclose(data.features, (features * scales + 5 - mean) / std, err_msg="by the TRAINING set")
+    assert inspect(path, choices=mended.choices).predictions.sha256 == data.sha256 != found.predictions.sha256
+
+
+@pytest.mark.parametrize(("factor", "warned"), [(150.0, True), (50.0, False)])
+def test_a_hundred_times_is_the_limit(make, features, factor, warned):
+    trained = np.linspace(0, 1, M)[:, None] * np.r_[factor, np.ones(5)]
+    data = load(make.both(features=features, train_features=trained, train_labels=CLASSES))
+    assert ("features_scale" in codes(data)) == warned
+
+
+def test_pixels_that_hardly_vary_are_no_other_scale(make, rng):
+    """As in flat images of digits: the middle runs from 0 to 255, the border from 0 to 1."""
+    trained = rng.integers(0, 256, (M, 100)) * 1.0
+    trained[0], trained[1] = 0, 255
+    trained[:, :40] = rng.integers(0, 2, (M, 40))
+    data = load(make.both(features=trained[np.arange(300) % M], train_features=trained, train_labels=CLASSES))
+    assert "features_scale" not in codes(data)
+
+
+def test_standardised_bytes_become_float32(make, rng):
+    images = rng.integers(0, 256, (300, 4, 4), dtype=np.uint8)
+    data = load(make.both(features=images, train_features=images[:M] ^ 1, train_labels=CLASSES), standardise=True)
+    assert data.features.dtype == data.train_features.dtype == np.float32
+    assert data.feature_mean.shape == data.feature_scale.shape == (4, 4)
+    np.testing.assert_allclose(data.train_features.mean(axis=0), 0, atol=1e-6)
+
+
+def test_there_is_nothing_to_standardise_without_a_training_set(make, features):
+    found = inspect(make.both(features=features), choices=Choices(standardise=True))
+    np.testing.assert_array_equal(found.predictions.features, features)
+    assert found.choices.standardise is False
+
+
+def test_constant_columns_are_counted_and_survive_standardising(make, features, trained):
+    trained[:, [0, 3]] = 0.1
+    path = make.both(features=features, train_features=trained, train_labels=CLASSES)
+    assert "2 columns of 6 in train_features never vary" in the(load(path), "constant_features").message
+    data = load(path, standardise=True)
+    np.testing.assert_array_equal(data.feature_scale[[0, 3]], 1)
+    assert np.isfinite(data.features).all()
+
+
+def test_training_features_that_never_vary_are_worth_a_look(make, features):
+    data = load(make.both(features=features, train_features=np.ones((M, 6)), train_labels=CLASSES))
+    assert the(data, "features_constant").level == "warning"
+
+
+def test_bytes_beside_pixels_in_one_are_noticed(make, rng):
+    pixels = rng.integers(0, 256, (300, 4, 4), dtype=np.uint8)
+    data = load(make.both(features=pixels, train_features=(pixels[:M] / 255).astype(np.float32), train_labels=CLASSES))
+    assert "features run from 0 to 255 but train_features from 0 to 1" in the(data, "feature_sets_differ").message
+    assert data.features.dtype == np.float32, "rows of both can be compared"
+
+
+# -- leaks ---------------------------------------------------------------------------------------------
+
+
+def test_training_rows_among_the_features_are_counted(make, features, trained):
+    trained[:7] = features[100:107]
+    data = load(make.both(features=features, train_features=trained, train_labels=CLASSES))
+    finding = the(data, "training_rows")
+    assert "7 rows of 300 in features are also among the 40 rows of train_features" in finding.message
+
+
+def test_training_rows_are_found_across_types(make, features, trained):
+    """Saved as float64 for the rows and as float32 for training, as it happens."""
+    trained = trained.astype(np.float32)
+    trained[3] = features[9]
+    data = load(make.both(features=features, train_features=trained, train_labels=CLASSES))
+    assert "1 row of 300 in features is also among" in the(data, "training_rows").message
+
+
+def test_few_discrete_columns_repeat_by_chance(make, rng):
+    """Equal rows are no leak where the features repeat themselves."""
+    data = load(
+        make.both(
+            features=rng.integers(0, 3, (300, 2)), train_features=rng.integers(0, 3, (M, 2)), train_labels=CLASSES
+        )
+    )
+    assert "training_rows" not in codes(data)
+
+
+def test_half_a_million_rows_are_looked_at_in_seconds(make, rng):
+    n = 500_000
+    labels = np.arange(n) % 2
+    features = rng.random((n, 10), dtype=np.float32)
+    path = make.both(
+        np.eye(2, dtype=np.float32)[labels], labels, features=features, train_features=features + 1, train_labels=labels
+    )
+    start = time.process_time()
+    data = load(path)
+    assert time.process_time() - start < 10
+    assert len(data.train_features) == n
+
+
+# -- tables --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["feature_0", "feature_1", "feature_2"],
+        ["x_0", "x_1", "x_2"],
+        ["x0", "x1", "x2"],
+        ["feat_age", "feat_height", "feat_weight"],
+        ["Feature.1", "Feature.2", "Feature.3"],
+        ["pixel0", "pixel1", "pixel2"],
+    ],
+)
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_columns_of_a_table_by_prefix(make, features, names, form):
+    frame = make.frame(**{name: features[:, j] for j, name in enumerate(names)})
+    data = load(getattr(make, form)(frame))
+    np.testing.assert_allclose(data.features, features[:, :3], rtol=1e-12)
+    assert data.n_classes == 4
+    np.testing.assert_array_equal(data.labels, make.labels)
+
+
+def test_numbered_columns_are_read_in_their_order(make, features):
+    shuffled = [10, 2, 0, 1]
+    frame = make.frame(**{f"x_{number}": np.full(300, float(number)) + features[:, 0] for number in shuffled})
+    data = load(make.csv(frame))
+    np.testing.assert_allclose(data.features - data.features[:, :1], np.tile([0.0, 1, 2, 10], (300, 1)), atol=1e-9)
+
+
+def test_a_feature_of_whole_numbers_is_no_label(make):
+    frame = pd.DataFrame(
+        {f"p_{k}": make.probs[:, k] for k in range(4)} | {"truth": make.labels, "x_0": 1 - make.labels}
+    )
+    data = load(make.csv(frame))
+    np.testing.assert_array_equal(data.labels, make.labels)
+    np.testing.assert_array_equal(data.features[:, 0], 1 - make.labels)
+
+
+def test_a_table_of_features_and_labels_leaves_no_label_to_a_feature(make):
+    """No column is called like labels; the one of whole numbers that is no feature must be them."""
+    frame = pd.DataFrame({"kind_of": make.labels, **{f"p_{k}": make.probs[:, k] for k in range(4)}, "x_0": make.labels})
+    data = load(make.csv(frame))
+    np.testing.assert_array_equal(data.labels, make.labels)
+    assert data.features.shape == (300, 1)
