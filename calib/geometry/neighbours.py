@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.base import CalibrationError
-from calib.geometry.squared_distances import pairwise_l2
+from calib.geometry.outline import Outline
+from calib.geometry.squared_distances import SquaredDistances, pairwise_l2
 from calib.geometry.training_set import TrainingSet
 from calib.numerics import Floats, Ints
 
@@ -16,6 +17,9 @@ DISTANCES = ("l2", "l1", "linf")
 
 BLOCK_ELEMENTS = 16_000_000
 """About this many distances are held at once: 64 MB in float32."""
+
+MOST_OPEN = 1 / 256
+"""Share of the training inputs up to which looking at each costs less than all distances by BLAS."""
 
 CACHED_ELEMENTS = 65_536
 """Differences of about this many numbers stay in the processor's cache."""
@@ -64,8 +68,12 @@ def nearest(training: TrainingSet, features: Floats, predicted: Ints, distance: 
     if distance not in DISTANCES:
         raise CalibrationError(f"distance={distance!r} is not one of {', '.join(DISTANCES)}.")
     found = Nearest.empty(len(features))
+    everyone = np.arange(len(features))
     if distance == "l2":
-        for rows, columns, squared, error in squared_blocks(training, features, predicted):
+        left: Ints = everyone
+        if training.outline is not None:
+            left = _by_outline(found, training, training.outline, features, predicted)
+        for rows, columns, squared, error in blocks(training, training.squared, features, predicted, left):
             record_nearest(found, training, features, rows, columns, squared, error)
     else:
         for rows, columns in class_runs(training, predicted, np.argsort(predicted, kind="stable")):
@@ -73,25 +81,24 @@ def nearest(training: TrainingSet, features: Floats, predicted: Ints, distance: 
     return found
 
 
-def squared_blocks(
-    training: TrainingSet, features: Floats, predicted: Ints
+def blocks(
+    training: TrainingSet, by: SquaredDistances | Outline, features: Floats, predicted: Ints, which: Ints
 ) -> Iterator[tuple[Ints, slice, Floats, Floats]]:
-    """Squared distances from all inputs to all training inputs, block by block.
+    """Squared distances, or lower bounds of them, from some inputs to all training inputs, block by block.
 
-    Yields rows (m,) that share one predicted class, that class's columns, approximate squared distances (m, N), which
-    the caller may change, and a bound (m,) on how far they are off. Classes share a BLAS call, so many of them cost
-    no more than one.
+    Yields rows (m,) that share one predicted class, that class's columns, the values (m, N), which the caller may
+    change, and a bound (m,) on how far they are off. Classes share a BLAS call, so many of them cost no more than one.
     """
-    order = np.argsort(predicted, kind="stable")
+    order = which[np.argsort(predicted[which], kind="stable")]
     step = max(16, BLOCK_ELEMENTS // len(training.order))
     memory = np.empty((min(step, len(order)), len(training.order)), training.features.dtype)  # fresh pages are slow
     for start in range(0, len(order), step):
         block = order[start : start + step]
-        squared, error = training.squared.block(features[block], memory[: len(block)])
+        values, error = by.block(features[block], memory[: len(block)])
         done = 0
         for rows, columns in class_runs(training, predicted, block):
             part = slice(done, done + len(rows))
-            yield rows, columns, squared[part], error[part]
+            yield rows, columns, values[part], error[part]
             done = part.stop
 
 
@@ -112,27 +119,58 @@ def record_nearest(
     error: Floats,
 ) -> None:
     """Write the nearest inputs of some rows of one predicted class; sets ``squared`` to inf in that class's columns."""
+    for span, target in _sides(found, squared, columns):
+        at, column = _below(span, span.min(axis=1) + 2 * error)
+        _settle(target, training, features, rows, at, target.first + column)
+
+
+def _by_outline(found: Nearest, training: TrainingSet, outline: Outline, features: Floats, predicted: Ints) -> Ints:
+    """Write the nearest inputs where lower bounds leave few to look at; returns the rows where they do not."""
+    left = []
+    for rows, columns, low, error in blocks(training, outline, features, predicted, np.arange(len(features))):
+        for span, target in _sides(found, low, columns):
+            guess = training.order[target.first + span.argmin(axis=1)]
+            limit = pairwise_l2(features, rows, training.features, guess) ** 2 + error
+            at, column = _below(span, limit.astype(low.dtype))
+            if len(at) > MOST_OPEN * low.size:
+                left.append(rows)
+                break
+            _settle(target, training, features, rows, at, target.first + column)
+    return np.concatenate(left) if left else np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Target:
+    """Where the nearest inputs of one side go, and the first column of that side."""
+
+    least: Floats
+    row: Ints
+    first: int
+
+
+def _sides(found: Nearest, values: Floats, columns: slice) -> Iterator[tuple[Floats, _Target]]:
+    """The values (m, k) of F, and then of O, in all columns with inf for those of F; an empty side is left out."""
     if columns.stop > columns.start:
-        found.same[rows], found.same_row[rows] = _settled(
-            training, features, rows, columns.start, squared[:, columns], error
-        )
-    squared[:, columns] = np.inf
-    if columns.stop - columns.start < squared.shape[1]:
-        found.other[rows], found.other_row[rows] = _settled(training, features, rows, 0, squared, error)
+        yield values[:, columns], _Target(found.same, found.same_row, columns.start)
+    values[:, columns] = np.inf
+    if columns.stop - columns.start < values.shape[1]:
+        yield values, _Target(found.other, found.other_row, 0)
 
 
-def _settled(
-    training: TrainingSet, features: Floats, rows: Ints, first: int, squared: Floats, error: Floats
-) -> tuple[Floats, Ints]:
-    """Least distance (m,) and its row number, among all that the rounding error leaves open."""
-    limit = squared.min(axis=1) + 2 * error
-    at, column = np.divmod(np.flatnonzero(squared <= limit[:, None]), squared.shape[1])
-    train_rows = training.order[first + column]
+def _below(values: Floats, limit: Floats) -> tuple[Ints, Ints]:
+    """Row and column of all values up to each row's limit, by row."""
+    at, column = np.divmod(np.flatnonzero(values <= limit[:, None]), values.shape[1])
+    return at, column
+
+
+def _settle(target: _Target, training: TrainingSet, features: Floats, rows: Ints, at: Ints, columns: Ints) -> None:
+    """Write the nearest of some training inputs: ``columns`` for the inputs ``rows[at]``, at least one for each."""
+    train_rows = training.order[columns]
     distances = pairwise_l2(features, rows[at], training.features, train_rows)
     # By input, then distance, then row number: the first of each input is its nearest.
     order = np.lexsort((train_rows, distances, at))
     firsts = order[np.searchsorted(at, np.arange(len(rows)))]
-    return distances[firsts], train_rows[firsts]
+    target.least[rows], target.row[rows] = distances[firsts], train_rows[firsts]
 
 
 def _scan(found: Nearest, training: TrainingSet, features: Floats, rows: Ints, columns: slice, distance: str) -> None:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from calib.geometry.bisectors import bisector_distances, lowest_bisector
-from calib.geometry.neighbours import Nearest, record_nearest, squared_blocks
+from calib.geometry.neighbours import Nearest, blocks, record_nearest
 from calib.geometry.training_set import TrainingSet
 from calib.numerics import Floats, Ints
 
@@ -54,7 +54,7 @@ def exact(training: TrainingSet, features: Floats, predicted: Ints) -> Exact:
     """Exact separation (L2) of inputs as :meth:`TrainingSet.queries` returns them."""
     n = len(features)
     found = Exact(np.empty(n), np.full(n, -1), np.full(n, -1), Nearest.empty(n))
-    for rows, columns, squared, error in squared_blocks(training, features, predicted):
+    for rows, columns, squared, error in blocks(training, training.squared, features, predicted, np.arange(n)):
         same = squared[:, columns].copy()
         record_nearest(found.nearest, training, features, rows, columns, squared, error)
         if 0 < same.shape[1] < squared.shape[1]:
@@ -129,13 +129,13 @@ class _Search:
     def _screened(self, i: int, winners: Ints, first: int) -> tuple[Ints, Floats]:
         """Columns of the x'' that may still decide the i-th input, with a lower bound each, in its order."""
         reach = self.found.nearest.same[self.rows[i]] + 2.0 * max(self.best[i], 0.0)
-        columns = np.flatnonzero(self.other[i] <= reach * reach + self.error[i])
+        columns: Ints = np.flatnonzero(self.other[i] <= reach * reach + self.error[i])
         columns = columns[columns != first]
         k = min(SCREEN_NEAREST, self.same.shape[1])
         screen = np.concatenate([winners, np.argpartition(self.same[i], k - 1)[:k]])
         if (outline := self.training.outline) is not None:
             low, high = outline.bounds(columns, self.columns.start + screen)
-            columns, _ = self._left(i, columns, screen, low - outline.error, high + outline.error)
+            columns, _ = self._left(i, columns, screen, low, high)
         squared = self.training.squared
         apart = squared.between(squared.points[columns], squared.norms[columns], self.columns.start + screen)
         wrong = squared.error_between_points

@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 
 from calib.base import CalibrationError
-from calib.geometry.outline import N_DIRECTIONS, Outline
+from calib.geometry.outline import Outline
 from calib.geometry.squared_distances import SquaredDistances
 from calib.numerics import Floats, Ints
 
 CHECKED_ELEMENTS = 2_000_000
 """Features are checked in blocks of about this many numbers."""
+
+LEAST_NUMBERS = 256
+"""Shorter rows are compared whole at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +89,8 @@ class TrainingSet:
 
     @cached_property
     def outline(self) -> Outline | None:
-        """A few coordinates of each row, in the columns' order; None where a row has too few numbers for it to pay."""
-        return Outline.of(self.squared) if self.features.shape[1] >= 4 * N_DIRECTIONS else None
+        """A few coordinates of each row, in the columns' order; None where they would spare little."""
+        return Outline.of(self.squared) if self.features.shape[1] >= LEAST_NUMBERS else None
 
 
 def flattened(features: Any, name: str) -> Floats:

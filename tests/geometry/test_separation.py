@@ -29,11 +29,11 @@ class Case:
 @st.composite
 def cases(draw, coincide: bool = True) -> Case:
     """Small sets on a coarse grid (ties and, if wanted, duplicates across classes) or off it, far or near."""
-    seed, n, d = draw(st.integers(0, 2**32 - 1)), draw(st.integers(2, 25)), draw(st.integers(1, 5))
+    seed, n, d = draw(st.integers(0, 2**32 - 1)), draw(st.integers(2, 18)), draw(st.integers(1, 5))
     n_classes = draw(st.integers(1, 4))
     generator = np.random.default_rng(seed)
     scale, offset = draw(st.sampled_from([(1.0, 0.0), (1e-3, 0.0), (1e3, 0.0), (1.0, 1e4)]))
-    train, features = generator.normal(size=(n, d)) * 2, generator.normal(size=(6, d)) * 2
+    train, features = generator.normal(size=(n, d)) * 2, generator.normal(size=(5, d)) * 2
     if coincide and draw(st.booleans()):
         train, features = np.round(train), np.round(features)
     if draw(st.booleans()):
@@ -64,6 +64,32 @@ def test_fast_is_its_definition(case, distance):
 def test_exact_is_its_definition(case):
     values = exact_separation(case.train, case.labels, case.features, case.predicted)
     assert_same(values, naive_of(naive.exact, case))
+
+
+@given(cases(), st.integers(1, 3), st.sampled_from([0.0, 1.0]), st.sampled_from([np.float32, np.float64]))
+def test_bounds_from_a_few_directions_change_nothing(case, n_directions, most_open, dtype):
+    """With rows of hundreds of numbers they spare most of the work; here they are tried on rows of any length."""
+    case.train, case.features = case.train.astype(dtype), case.features.astype(dtype)
+    arguments = case.train, case.labels, case.features, case.predicted
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("calib.geometry.training_set.LEAST_NUMBERS", 1)
+        patch.setattr("calib.geometry.outline.N_DIRECTIONS", n_directions)
+        patch.setattr("calib.geometry.outline.MOST_OUTSIDE", 1.0)
+        patch.setattr("calib.geometry.neighbours.MOST_OPEN", most_open)
+        assert_same(fast_separation(*arguments), naive_of(naive.fast, case))
+        assert_same(exact_separation(*arguments), naive_of(naive.exact, case))
+
+
+@pytest.mark.parametrize("n_varying", [20, 400])
+def test_long_rows_give_their_definition(rng, n_varying):
+    """400 numbers a row, of which 20 vary much (the few directions hold them) or all do."""
+    scale = np.where(np.arange(400) < n_varying, 1.0, 0.01)
+    train, labels = rng.normal(size=(80, 400)) * scale, rng.integers(0, 3, 80)
+    case = Case(train, labels, rng.normal(size=(12, 400)) * scale, rng.integers(0, 3, 12))
+    assert TrainingSet.of(train, labels).outline is not None
+    arguments = case.train, case.labels, case.features, case.predicted
+    assert_same(fast_separation(*arguments), naive_of(naive.fast, case))
+    assert_same(exact_separation(*arguments), naive_of(naive.exact, case))
 
 
 @given(cases())
