@@ -209,3 +209,19 @@ def test_from_a_shell(file):
     )
     assert "overconfident by" in done.stdout
     assert done.stderr == ""
+
+
+def test_features_come_in_files_of_their_own(file, tmp_path, overconfident, capsys):
+    features = np.random.default_rng(0).normal(size=(400, 3)) * [1000, 1, 1]
+    np.save(tmp_path / "x.npy", features)
+    np.save(tmp_path / "trained.npy", features[:50] + 0.5)
+    np.save(tmp_path / "classes.npy", np.arange(50) % 4)
+    files = ["--features", tmp_path / "x.npy", "--train-features", tmp_path / "trained.npy"]
+    files += ["--train-labels", tmp_path / "classes.npy"]
+    assert run("inspect", file, *files) == 0
+    out = capsys.readouterr().out
+    assert "each row is 3 numbers" in out and "training set of 50 rows" in out
+    assert "not normalised" in out and "--read standardise=True" in out
+    assert run("inspect", file, *files, "--read", "standardise=True") == 0
+    out = capsys.readouterr().out
+    assert "not normalised" not in out and "standardise=True" in out
