@@ -104,10 +104,13 @@ def _apply(given: argparse.Namespace) -> int:
     features = None
     if given.file.suffix.lower() == ".csv" and not given.read and find_spec("pyarrow") is None:
         outputs = predict_file.read_outputs(given.file)  # an installation for prediction has NumPy alone
+        features = predict_file.features_for(exported, given.file, given.features)
     else:
         choices = Choices(**{"outputs": given.key, **dict(given.read)})
         outputs = read_outputs(given.file, choices)
-        if exported.needs_features:
+        if exported.needs_features and given.features:
+            features = read_features(given.features, beside_outputs=False)
+        elif exported.needs_features:
             features = read_features(given.file, choices)
     logits = exported.to_logits(outputs)
     predict_file.write_predictions(given.out, exported, logits, features)
@@ -190,6 +193,7 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         help=f"a model's outputs: {FORMATS}; labels are not needed, features where the calibrator predicts from them",
     )
+    command.add_argument("--features", type=Path, help="the rows' features, where they have their own file")
     command.add_argument("--key", help="name of the array with the outputs; the same as --read outputs=NAME")
     _read_option(command)
     command.add_argument("--out", type=target(".npz", ".npy", ".csv"), default=Path("calibrated.npz"),

@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         calibrator = runtime.load(given.calibrator)
         logits = calibrator.to_logits(read_outputs(given.outputs, given.key))
-        features = read_features(given.features or given.outputs) if calibrator.needs_features else None
+        features = features_for(calibrator, given.outputs, given.features)
         write_predictions(given.out, calibrator, logits, features)
     except (CalibrationError, OSError) as error:
         print(error, file=sys.stderr)
@@ -59,14 +59,17 @@ def written(path: Path, calibrator: runtime.ExportedCalibrator, n: int) -> str:
     return f"Wrote {n:,} rows of {what} to {path}."
 
 
-def read_features(path: Path) -> Floats:
-    """The inputs of the rows, as they stand in a file: the array ``features`` of an ``.npz``, or all of another."""
-    if path.suffix.lower() != ".npz":
-        return read_outputs(path)
-    try:
-        return read_outputs(path, FEATURES)
-    except CalibrationError as error:
-        raise CalibrationError(f"This calibrator predicts from the inputs of the rows too. {error}") from None
+def features_for(calibrator: runtime.ExportedCalibrator, outputs: Path, own: Path | None) -> Floats | None:
+    """The inputs of the rows as they stand in their own file, or beside the outputs; None where none are needed."""
+    if not calibrator.needs_features:
+        return None
+    path = own or outputs
+    if own is None and path.suffix.lower() != ".npz":
+        raise CalibrationError(
+            "This calibrator predicts from the inputs of the rows too; give their file with --features, or one .npz "
+            "that holds outputs and features."
+        )
+    return read_outputs(path, FEATURES if path.suffix.lower() == ".npz" else None)
 
 
 def read_outputs(path: Path, key: str | None = None) -> Floats:
