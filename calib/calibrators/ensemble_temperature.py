@@ -24,7 +24,7 @@ class EnsembleTemperatureScaling(Calibrator):
     """A weighted average of the scaled model, the raw model and the uniform distribution; keeps the accuracy.
 
     Zhang, Kailkhura and Han, Mix-n-Match: Ensemble and Compositional Methods for Uncertainty Calibration in Deep
-    Learning, ICML 2020, section 4.2: ``w_1 softmax(z / T) + w_2 softmax(z) + w_3 / K``, the weights at least zero and
+    Learning, ICML 2020: ``w_1 softmax(z / T) + w_2 softmax(z) + w_3 / K``, the weights at least zero and
     of sum one. Weights and temperature minimise the negative log-likelihood, one of the two losses of the paper, and
     do so together, where the authors' code fixes T first; so its value on the calibration set is never above that of
     temperature scaling.

@@ -12,19 +12,21 @@ from calib.calibrators.one_vs_rest import Map
 from calib.calibrators.platt import PlattScaling
 from calib.numerics import Floats
 
+_BLOCK = 65_536  # numbers that stay in the processor's cache from one operation to the next
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ScalingBinning(PlattScaling):
     """Platt's curve, then in each of a few bins the curve's own mean.
 
-    Kumar, Liang and Ma, Verified Uncertainty Calibration, NeurIPS 2019, section 4 and algorithm 1. A curve says so
+    Kumar, Liang and Ma, Verified Uncertainty Calibration, NeurIPS 2019, the scaling-binning calibrator. A curve says so
     many numbers that its calibration error cannot be measured; rounded to bins it can, and as a bin says the mean of
     the curve rather than of the labels, it keeps the curve's small variance. Bins hold equally many calibration
     pairs. The paper takes curve, edges and means from three parts of the data; here all rows serve for each.
 
-    A bin holds about n / ``n_bins`` pairs: the one map that classes share has ``n_bins`` bins for each of them, since
-    of K n pairs all but n are of classes not predicted, and K bins would lump the predicted ones together. The means
-    rise from bin to bin, so that shared maps keep every prediction.
+    A bin holds about n / ``n_bins`` pairs: the one map that K classes share has K times as many bins, since only n of
+    its K n pairs are of predicted classes, and these would all end up in one bin. The means rise from bin to bin, so
+    that shared maps keep every prediction.
     """
 
     n_bins: int = param(15, low=1, high=1000, help="Number of bins for each class.")
@@ -52,7 +54,10 @@ class ScalingBinning(PlattScaling):
         edges = np.unique(ordered[cuts])
         edges = edges[edges > ordered[0]]  # ties stay together, and no bin is empty
         starts = np.append(0, np.searchsorted(ordered, edges))
-        values = np.add.reduceat(super()._apply_map(curve, ordered), starts) / np.diff(starts, append=len(ordered))
+        for start in range(0, len(ordered), _BLOCK):  # in place: there may be very many pairs
+            block = slice(start, start + _BLOCK)
+            ordered[block] = super()._apply_map(curve, ordered[block])
+        values = np.add.reduceat(ordered, starts) / np.diff(starts, append=len(ordered))
         # Means of neighbours that are all but equal may come out in the other order by a rounding error.
         return {"edges": edges, "values": np.maximum.accumulate(values)}
 

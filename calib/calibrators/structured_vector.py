@@ -29,8 +29,9 @@ class StructuredScaling(ScalingCalibrator):
     """Temperature scaling, then a scale and a bias for every class, held back by how many there are to learn.
 
     Berta, Holzmüller, Jordan and Bach, Structured Matrix Scaling for Multi-Class Calibration, AISTATS 2026 (arXiv
-    2511.03685v2, and the constants of the authors' package probmetrics 1.1). The logits z become log-probabilities x
-    after temperature scaling, mixed with a uniform distribution that counts as one row of n + 1::
+    2511.03685); details and constants are those of the authors' package, probmetrics 1.1 and later. The logits z
+    become log-probabilities x after temperature scaling, mixed with a uniform distribution that counts as one row of
+    n + 1::
 
         x = log((n softmax(z / T) + 1 / K) / (n + 1)),    p = softmax((I + diag(v) + M) x + b)
 
