@@ -11,7 +11,7 @@ from calib.canonical import standardise
 from calib.data.feature_scale import mean_and_scale
 from calib.data.features import Features, as_features, bad_feature_rows, described, leave_out, same_type
 from calib.data.findings.feature_quality import check_leak, check_ranges, check_training_classes
-from calib.data.findings.report import Rejected, Report, count, listed, verb
+from calib.data.findings.report import Rejected, Report, count, listed, rounded, verb
 from calib.data.formats.contents import Array
 from calib.data.limits import Allowance
 from calib.data.training_labels import decode_training_labels
@@ -85,8 +85,8 @@ def paired(
     own = fields["features"]
     report.info(
         "features_understood",
-        f"Features: each row is {described(own)} ({own.dtype}, from {own.min():.4g} to {own.max():.4g}), with a "
-        f"training set of {count(len(train_features), 'row')}.",
+        f"Features: each row is {described(own)} ({own.dtype}, from {rounded(own.min())} to "
+        f"{rounded(own.max())}), with a training set of {count(len(train_features), 'row')}.",
     )
     return fields
 

@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from calib.data import Predictions
+from calib.data.findings.report import rounded
 from calib.plots.image_grid import image_grid
 from calib.ui.session import keep, session
 from calib.ui.wording import plural
@@ -42,11 +43,11 @@ def sentence(data: Predictions) -> str:
         height, width = features.shape[1:3]
         colour = " in colour" if features.shape[3:] == (3,) else ""
         each = f"an image of {height:,} × {width:,} pixels{colour}"
-    text = f"Each row carries {each} with values from {features.min():.4g} to {features.max():.4g}"
+    text = f"Each row carries {each} with values from {rounded(features.min())} to {rounded(features.max())}"
     if data.feature_mean is not None:
         text += ", standardised by the training set"
     if data.train_labels is None:
-        return f"{text}. There is no training set to compare it with."
+        return f"{text}. There is no training set that can be used to compare it with."
     present = len(np.unique(data.train_labels))
     return (
         f"{text}. The training set has {plural(len(data.train_labels), 'row')}, "

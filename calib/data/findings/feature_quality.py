@@ -6,7 +6,7 @@ import numpy as np
 
 from calib.data.blocks import row_blocks
 from calib.data.features import Features
-from calib.data.findings.report import Report, count, listed, verb
+from calib.data.findings.report import Report, count, listed, rounded, verb
 from calib.numerics import Floats, Ints
 
 RANGES_DIFFER = 100
@@ -52,8 +52,8 @@ def check_scales(ranges: Floats, report: Report) -> None:
         return
     report.warn(
         "features_scale",
-        f"Your features are not normalised: the range of a column of train_features is between {narrowest:.3g} and "
-        f"{widest:.3g}, {widest / narrowest:,.0f} times as wide, so that distances hardly see the narrow ones.",
+        f"Your features are not normalised: the range of a column of train_features is between {rounded(narrowest)} "
+        f"and {rounded(widest)}, so that distances hardly see the narrow ones.",
         "Standardise them with the mean and the standard deviation of the training set.",
         standardise=True,
     )
@@ -65,8 +65,8 @@ def check_sets(train_low: float, train_high: float, low: float, high: float, rep
     if not 1 / SETS_DIFFER <= train / max(own, np.finfo(np.float64).tiny) <= SETS_DIFFER:
         report.warn(
             "feature_sets_differ",
-            f"features run from {low:.4g} to {high:.4g} but train_features from {train_low:.4g} to {train_high:.4g}; "
-            "one of them was probably divided by 255 or standardised, and the other was not.",
+            f"features run from {rounded(low)} to {rounded(high)} but train_features from {rounded(train_low)} to "
+            f"{rounded(train_high)}; one of them was probably divided by 255 or standardised, and the other was not.",
             "Save both after the same preparation.",
         )
 

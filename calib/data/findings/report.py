@@ -72,3 +72,8 @@ def shortened(value: Any, length: int = 40) -> str:
     """One value of an upload, short enough for a sentence."""
     text = str(value)
     return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def rounded(value: float) -> str:
+    """Three or four digits of a number of any size, without an exponent for usual ones: 0.00321, 25.4, 13,290."""
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.4g}"
