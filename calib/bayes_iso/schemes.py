@@ -22,6 +22,9 @@ BLOCK_SIZE = 1000
 MOST_PLAIN = 100
 """Scores up to which ``auto`` samples plainly, which is quicker there and no worse on held-out rows."""
 
+MOST_PLAIN_PAIRS = 1000
+"""Pairs up to which it does: with more, few scores or not, the labels leave hardly a map of thousands likely."""
+
 N_SAMPLES = 5
 """Maps that are kept for the picture."""
 
@@ -116,7 +119,8 @@ def chosen(scheme: str, groups: Groups) -> str:
     """The scheme itself, or for ``auto`` the one that did best on held-out rows at this size."""
     if scheme != "auto":
         return scheme
-    return "plain" if len(groups) <= MOST_PLAIN else "knots"
+    few = len(groups) <= MOST_PLAIN and groups.ends[-1] <= MOST_PLAIN_PAIRS
+    return "plain" if few else "knots"
 
 
 def _pooled(values: Floats, counts: Ints) -> Floats:

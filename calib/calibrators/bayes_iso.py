@@ -31,7 +31,7 @@ class BayesIso(BinaryCalibrator):
 
     Plain sampling degenerates with many pairs: one map gets all the weight. ``blocks`` samples blocks of ranks one by
     one, as the paper proposes; ``knots`` draws from the exact posterior at 64 to 128 pools of scores, and is what
-    ``auto`` takes above 100 scores.
+    ``auto`` takes above 100 scores or 1000 pairs.
     """
 
     n_maps: int = param(10_000, low=100, high=1_000_000, help="Number of maps to sample.")
