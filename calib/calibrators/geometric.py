@@ -95,6 +95,13 @@ class Geometric(Calibrator):
             "class than to all others.",
             f"It predicts from {carried}{reduced}, which every export carries along.",
         ]
+        if self.certain_:
+            # None wrong of m: the share of wrong ones that would still give that in 5 % of samples.
+            most = 100 * (1 - 0.05 ** (1 / self.certain_))
+            found.append(
+                f"It says exactly 1 where none of {self.certain_:,} calibration rows was wrong; up to {most:.2g} % may "
+                "be wrong there all the same (95 % confidence). The sigmoid map never says 1."
+            )
         if self.unbounded_:
             found.append(
                 f"{self.unbounded_:,} calibration rows have no finite separation, because the training set lacks "
@@ -125,6 +132,7 @@ class Geometric(Calibrator):
         self.limits_ = [float(finite.min()), float(finite.max())] if len(finite) else [-1.0, 1.0]
         self.slopes_ = self._fit_slopes(separation, log_odds, right)
         self.map_ = fit_success_map(self.map, self._blend(separation, log_odds), right)
+        self.certain_ = int(np.count_nonzero(self.confidence_at(separation, log_odds) == 1))
 
     def predict_confidence(self, logits: Any, features: Any = None) -> Floats:
         """Confidence in the class of the largest logit, shape (n,).

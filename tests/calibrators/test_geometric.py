@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import beta
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
@@ -206,6 +207,11 @@ def test_digits_are_calibrated_better_than_by_the_model(digits, params):
     assert not {"NLL", "Brier"} & set(found)
 
 
+def binom_upper(n: int) -> float:
+    """Share of wrong rows at which none of n is wrong with a probability of 5 %."""
+    return float(beta.ppf(0.95, 1, n))
+
+
 def test_notes_count_safe_and_dangerous_rows(digits):
     calibration, _ = digits
     made = fitted(calibration)
@@ -218,9 +224,15 @@ def test_notes_count_safe_and_dangerous_rows(digits):
     right = predicted == calibration.labels
     assert made.safe_ == [safe.sum(), (safe & right).sum()]
     assert made.dangerous_ == [(~safe).sum(), (~safe & right).sum()]
-    first, second = made.notes()
+    first, second, third = made.notes()
     assert f"{safe.sum():,} are safe, of which {100 * right[safe].mean():.1f} % are right" in first
     assert "250 training rows of 64 numbers" in second
+    certain = made.predict_confidence(calibration.logits, calibration.features) == 1
+    assert right[certain].all()
+    # The upper end of the exact 95 % interval, one-sided: m rows are all right in 5 % of samples.
+    at_most = 100 * binom_upper(int(certain.sum()))
+    assert f"none of {certain.sum():,} calibration rows was wrong; up to {at_most:.2g} % may be wrong" in third
+    assert len(fitted(calibration, map="sigmoid").notes()) == 2
 
 
 def test_a_reduction_is_named_with_what_it_came_from(digits):
