@@ -19,9 +19,9 @@ POOL = {
     "test_labels": ["labels"],
     "split": ["labels", "label", ""],
     "groups": ["labels", "p_0", "logits"],
-    "features": ["logits", ("p_0", "p_1")],
-    "train_features": ["logits", "nope"],
-    "train_labels": ["labels"],
+    "features": ["logits", "labels", "class_names", ("p_0", "p_1"), ""],
+    "train_features": ["logits", "nope", "labels", "class_names"],
+    "train_labels": ["labels", "class_names", "logits"],
     "kind": ["logits", "probabilities", "log_probabilities", "binary_log_odds", "binary_probability"],
     "class_names": [("a",), tuple("abcd")],
     "label_values": [(0, 1, 2, 3), ("0", "1", "2", "3"), (5,), (), tuple("abcdef")],
@@ -32,6 +32,7 @@ POOL = {
     "drop_bad_rows": [True],
     "percent": [True],
     "renormalise": [True],
+    "standardise": [True],
     "floor": [0.1, -1.0, float("nan")],
     "delimiter": [";", "::", "\n", '"', ""],
     "encoding": ["latin-1", "rot13", "zip", "utf-16", "nope", "idna"],
@@ -65,7 +66,19 @@ def check(found):
     data = found.predictions
     assert np.isfinite(data.logits).all() and data.logits.shape == (len(data), data.n_classes)
     assert data.labels.min() >= 0 and data.labels.max() < data.n_classes == len(data.class_names)
+    check_features(data)
     assert not any(finding.level == "error" for finding in found.findings)
+
+
+def check_features(data):
+    """Features and a training set that fit each other, or none."""
+    if data.features is not None:
+        assert len(data.features) == len(data) and np.isfinite(data.features).all()
+    assert (data.train_features is None) == (data.train_labels is None)
+    if data.train_features is not None:
+        assert np.isfinite(data.train_features).all() and len(data.train_features) == len(data.train_labels)
+        assert data.train_labels.min() >= 0 and data.train_labels.max() < data.n_classes
+        assert data.features is None or data.features.shape[1:] == data.train_features.shape[1:]
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -82,6 +95,36 @@ def test_damaged_bytes(make, form):
         if generator.random() < 0.2:
             content = content[: generator.integers(len(content))]
         check(inspect((path.name, bytes(content))))
+
+
+FEATURE_FORMATS = {
+    "npz": lambda m, **arrays: m.npz("more.npz", **arrays),
+    "npy": lambda m, **arrays: m.npy(arrays["features"], "more.npy"),
+    "csv": lambda m, **arrays: m.file("more.csv", "\n".join(",".join(map(str, row)) for row in arrays["features"])),
+    "h5": lambda m, **arrays: m.h5("more.h5", **arrays),
+}
+
+
+@pytest.mark.parametrize("form", FEATURE_FORMATS)
+def test_damaged_features_never_cost_the_outputs(make, form):
+    generator = np.random.default_rng(zlib.crc32(form.encode()))
+    features = generator.normal(size=(300, 3))
+    path = FEATURE_FORMATS[form](
+        make, features=features, train_features=features[:9] + 1, train_labels=np.arange(9) % 4
+    )
+    whole, main = path.read_bytes(), make.both()
+    for _ in range(60):
+        content = bytearray(whole)
+        ends = np.r_[np.arange(min(400, len(content))), np.arange(max(0, len(content) - 400), len(content))]
+        for _ in range(generator.integers(1, 10)):
+            place = generator.choice(ends) if generator.random() < 0.5 else generator.integers(len(content))
+            content[place] = generator.integers(256)
+        if generator.random() < 0.2:
+            content = content[: generator.integers(len(content))]
+        role = str(generator.choice(["features", "train_features", "train_labels"]))
+        found = inspect(main, **{role: (path.name, bytes(content))})
+        np.testing.assert_array_equal(found.predictions.logits, make.logits)
+        check(found)
 
 
 @pytest.mark.parametrize("form", FORMATS)
