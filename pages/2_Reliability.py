@@ -5,7 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.ui import fits
-from calib.ui.reliability_view import bin_rows, controls, curves_of, diagrams, gaps, with_class_view
+from calib.ui.reliability_curves import curves_of
+from calib.ui.reliability_options import controls, with_class_view
+from calib.ui.reliability_rows import bin_rows
+from calib.ui.reliability_view import diagrams, gaps
 from calib.ui.shell import need_data, need_fit, page
 from calib.ui.wording import confidence_sentence
 
@@ -25,7 +28,7 @@ def body() -> None:
     curves = curves_of(chosen, options)
     with picture:
         if options.view == "Gap":
-            gaps(chosen, curves)
+            gaps(chosen, curves, options)
             selected = None
         else:
             selected = diagrams(chosen, curves, options)

@@ -13,7 +13,15 @@ from calib.evaluation.evaluation import Evaluation
 from calib.evaluation.scores import SCORES, scores
 from calib.evaluation.smooth import SMOOTH, resampled_smooth_ece
 from calib.evaluation.statistics import Statistics, score_values, statistics_of
-from calib.metrics.intervals import Interval, Resamples, interval_of_draws, reflect, wilson_interval
+from calib.metrics.intervals import (
+    Interval,
+    Resamples,
+    folded,
+    interval_of_draws,
+    not_below,
+    reflect,
+    wilson_interval,
+)
 from calib.numerics import Floats
 
 N_RESAMPLES = 1000
@@ -47,12 +55,9 @@ class ResampledScores:
             if key in self.value:
                 low, high = wilson_interval(self.value[key] * self.n, self.n, level)
                 result[key] = Interval(self.value[key], float(low), float(high))
-        signed = result["signed gap"]
-        near, far = sorted([abs(signed.low), abs(signed.high)])
-        result["gap"] = Interval(self.value["gap"], 0.0 if signed.low <= 0.0 <= signed.high else near, far)
-        # The truth of no calibration error is below that of the gap, so it may be as large as that may be.
-        smooth = result[SMOOTH]
-        result[SMOOTH] = smooth._replace(high=max(smooth.high, result["gap"].high))
+        result["gap"] = folded(self.value["gap"], result["signed gap"])
+        # Smoothing only takes from the residuals what cancels, and in their mean over all rows everything does.
+        result[SMOOTH] = not_below(result[SMOOTH], result["gap"])
         return result
 
     def difference(self, baseline: ResampledScores, key: str, level: float = 0.95) -> Interval:

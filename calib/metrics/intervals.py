@@ -146,3 +146,15 @@ def interval_of_draws(
     tail = (1.0 - level) / 2.0
     bottom, top = np.quantile(known, [tail, 1.0 - tail])
     return Interval(float(estimate), float(max(low, min(estimate, bottom))), float(min(high, max(estimate, top))))
+
+
+def folded(value: float, signed: Interval) -> Interval:
+    """Interval of a size from that of the signed quantity; ``value`` is the size."""
+    near, far = sorted([abs(signed.low), abs(signed.high)])
+    return Interval(value, 0.0 if signed.low <= 0.0 <= signed.high else near, far)
+
+
+def not_below(interval: Interval, bound: Interval) -> Interval:
+    """Interval of a quantity whose truth is at least that of another one: both of its ends are at least the other's."""
+    value, low, high = interval
+    return Interval(value, min(value, max(low, bound.low)), max(high, bound.high))

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from calib.evaluation.smooth import resampled_smooth_ece
-from calib.metrics.intervals import Interval, Resamples, interval_of_draws, reflect
+from calib.metrics.intervals import Interval, Resamples, folded, interval_of_draws, not_below, reflect
 from calib.metrics.smooth import cell_of, smooth_ece
-from calib.metrics.top_label import target_pair
+from calib.metrics.top_label import Bools, target_pair
 from calib.numerics import Floats, sigmoid
 
 N_CELLS = 1024
@@ -77,11 +77,19 @@ def smooth_curve(probs: Any, labels: Any, target: int | None = None, level: floa
     seen = mass.sum(axis=0) * width * np.sqrt(2.0 * np.pi)  # a row at the kernel's middle counts 1
     held = seen >= min(FEW_ROWS, len(confidence) / 2)
     accuracy, low, high = (np.where(held, np.clip(line, 0.0, 1.0), np.nan) for line in (accuracy, low, high))
-    draws = reflect(error, resampled_smooth_ece(confidence, correct, resamples), squared=True)
-    interval = interval_of_draws(error, draws, level, 0.0, 1.0)
+    interval = _error_interval(error, confidence, correct, resamples, level)
     return SmoothCurve(
         points, accuracy, np.fmin(low, accuracy), np.fmax(high, accuracy), width, interval, level, len(confidence)
     )
+
+
+def _error_interval(error: float, confidence: Floats, correct: Bools, resamples: Resamples, level: float) -> Interval:
+    """Interval of the smooth ECE, as among the scores: no calibration error is below the confidence gap."""
+    draws = reflect(error, resampled_smooth_ece(confidence, correct, resamples), squared=True)
+    excess, rows = (resamples.resample(resamples.groups.sums(values)) for values in (confidence - correct, None))
+    gap = float((confidence - correct).mean())
+    signed = interval_of_draws(gap, reflect(gap, excess / rows), level)
+    return not_below(interval_of_draws(error, draws, level, 0.0, 1.0), folded(abs(gap), signed))
 
 
 def reflected_kernel(points: Floats, width: float) -> Floats:

@@ -9,6 +9,7 @@ import streamlit as st
 
 from calib.compare import compare_evaluations, verdict
 from calib.evaluation import SCORES
+from calib.evaluation.corp import CORP
 from calib.plots.compare import score_dots
 from calib.ui import figures
 from calib.ui.fits import ShownFit, device_of
@@ -17,7 +18,10 @@ from calib.ui.wording import number, plural
 from calib.verdict import CONFIDENCE_ONLY
 
 TABLE = ("NLL", "Brier", "accuracy", "ECE", "ECE equal mass", "class-wise ECE", "overconfidence", "underconfidence")
-MORE = ("top-5 accuracy", "debiased ECE", "class-wise ECE above 1/K", "MCE", "gap", "sharpness")
+MORE = (
+    "top-5 accuracy", "ECE 100", "ECE equal mass 100", "debiased ECE", "smooth ECE", "class-wise ECE above 1/K", "MCE",
+    *CORP, "gap", "sharpness",
+)  # fmt: skip
 HOW_TO_READ = (
     "One dot per method with its 95 % bootstrap interval on the test rows; the vertical line is the raw model. "
     "Overlapping intervals do not mean that methods cannot be told apart: the table's differences are paired."
@@ -120,7 +124,7 @@ def _best(table: pd.DataFrame, key: str) -> float | None:
 
 def _cell(row: pd.Series, best: float | None, intervals: bool) -> str:
     text = number(row["value"])
-    if intervals:
+    if intervals and row["value"] == row["value"]:
         text += f"  [{number(row['low'])}, {number(row['high'])}]"
     if best is not None:
         text += "  ★" if row["value"] == best else ""

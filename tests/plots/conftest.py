@@ -17,9 +17,10 @@ from calib.plots.confidence import confidence_densities
 from calib.plots.per_class import per_class_chart
 from calib.plots.plane import balance_plane
 from calib.plots.reliability import gap_diagram, reliability_diagram
+from calib.plots.reliability_lines import corp_diagram, smooth_diagram
 from calib.plots.style import method_style
 from calib.plots.theorem import theorem_chain, theorem_lines
-from calib.reliability import confidence_histogram, reliability_curve
+from calib.reliability import confidence_histogram, corp_curve, reliability_curve, smooth_curve
 from tests.plots.latent_figures import latent_figures
 
 NAMES = ("identity", "temperature", "gpcalib")
@@ -50,6 +51,8 @@ def every_figure(overconfident: tuple[np.ndarray, np.ndarray], title: str = "") 
     return {
         "reliability": reliability_diagram(curve, style, title=title),
         "reliability logit": reliability_diagram(curve, style, "logit", title=title),
+        "reliability smooth": smooth_diagram(smooth_curve(probs, labels), curve, style, title=title),
+        "reliability corp": corp_diagram(corp_curve(probs, labels), curve, style, title=title),
         "gap": gap_diagram([(name, curve, s) for name, s in named], title=title),
         "over": before_after(rows, "over", title=title),
         "under": before_after(rows, "under", title=title),

@@ -6,7 +6,8 @@ from scipy.special import logit
 
 from calib.numerics import softmax
 from calib.plots.data import figure_data
-from calib.plots.reliability import common_limits, gap_diagram, prefers_logit_scale, reliability_diagram
+from calib.plots.reliability import gap_diagram, reliability_diagram
+from calib.plots.reliability_frame import common_limits, prefers_logit_scale
 from calib.plots.style import alt_text, method_style
 from calib.reliability import confidence_histogram, reliability_curve
 

@@ -14,7 +14,8 @@ from calib.registry import METHODS
 from tests.plots.latent_figures import FIGURES as LATENT_FIGURES
 
 FIGURES = (
-    "reliability", "reliability logit", "gap", "over", "under", "ratio", "plane", "densities", "theorem",
+    "reliability", "reliability logit", "reliability smooth", "reliability corp", "gap",
+    "over", "under", "ratio", "plane", "densities", "theorem",
     "theorem by bins", "bands", "classes", "scores", *LATENT_FIGURES,
 )  # fmt: skip
 

@@ -1,0 +1,156 @@
+"""The frame that all reliability diagrams share: square axes, the diagonal, a band, and a histogram beneath."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import plotly.graph_objects as go
+
+from calib.numerics import Floats
+from calib.plots.data import carry
+from calib.plots.scales import (
+    PROBABILITY_ENDS,
+    Scale,
+    confidence_edges,
+    from_scale,
+    logit_ends,
+    on_scale,
+    probability_axis,
+    regrid,
+)
+from calib.plots.style import GUIDE, NEUTRAL, Limits, Style, fade, quiet, three_digits
+
+if TYPE_CHECKING:
+    from calib.reliability import ConfidenceHistogram, ConsistencyBand, ReliabilityCurve
+
+_HISTOGRAM_CELLS = 40
+
+
+def prefers_logit_scale(curve: ReliabilityCurve) -> bool:
+    """Whether more than half of the confidences exceed 0.9, by the means of the bins they lie in."""
+    return bool(curve.count[curve.confidence > 0.9].sum() > 0.5 * curve.n)
+
+
+def common_limits(curves: Sequence[ReliabilityCurve], scale: Scale = "linear") -> Limits:
+    """Ends of the axes, as probabilities, that suit all curves, so that diagrams side by side agree."""
+    if scale == "linear":
+        return PROBABILITY_ENDS
+    return logit_ends(np.concatenate([np.r_[curve.confidence, curve.accuracy] for curve in curves]))
+
+
+def describe_curve(curve: ReliabilityCurve, title: str = "") -> str:
+    """The curve in one sentence, for readers who cannot see it."""
+    gap = curve.mean_confidence - curve.mean_accuracy
+    word = "overconfident" if gap > 0 else "underconfident"
+    return (
+        f"Reliability diagram{' of ' + title if title else ''}: {curve.n:,} rows in {len(curve.count)} bins, mean"
+        f" confidence {three_digits(curve.mean_confidence)}, accuracy {three_digits(curve.mean_accuracy)}, {word} by"
+        f" {three_digits(abs(gap))}, calibration error {three_digits(curve.ece)}."
+    )
+
+
+def frame_diagram(
+    fig: go.Figure,
+    curve: ReliabilityCurve,
+    style: Style,
+    scale: Scale,
+    limits: Limits,
+    histogram: ConfidenceHistogram | None,
+    height: int,
+    *,
+    alt: str,
+    title: str = "",
+) -> None:
+    """Give a figure the axes of a reliability diagram and the histogram beneath them.
+
+    Parameters
+    ----------
+    curve : binned, for the means and, without a histogram, the counts.
+    histogram : of the confidences.
+    alt : one sentence that says what the figure shows.
+    """
+    _draw_histogram(fig, histogram, curve, style, scale, limits)
+    quiet(fig, height, alt=alt, title=title, left=46)
+    axis = probability_axis(scale, limits)
+    across, up = ("confidence", "accuracy") if curve.target is None else ("probability", "frequency")
+    fig.update_layout(
+        xaxis={**axis, "anchor": "y2", "title_text": across, "constrain": "domain"},
+        yaxis={**axis, "domain": [0.3, 1], "title_text": up, "scaleanchor": "x", "constrain": "domain",
+               "constraintoward": "bottom"},
+        yaxis2={"domain": [0, 0.2], "anchor": "x", "range": [0, 1.1], "visible": False, "fixedrange": True},
+    )  # fmt: skip
+    fig.add_annotation(
+        text=f"┃ {up} {three_digits(curve.mean_accuracy)}   ┇ {across} {three_digits(curve.mean_confidence)}",
+        x=0, xref="x domain", xanchor="left", y=1, yref="y2 domain", yanchor="bottom", showarrow=False,
+        font={"size": 11},
+    )  # fmt: skip
+
+
+def draw_diagonal(fig: go.Figure, scale: Scale, limits: Limits) -> None:
+    """Draw where confidence equals accuracy."""
+    ends = on_scale(np.array(limits), scale, limits)
+    fig.add_scatter(x=ends, y=ends, mode="lines", line={"color": GUIDE, "dash": "dot", "width": 1.2}, hoverinfo="skip")
+
+
+def draw_consistency(fig: go.Figure, band: ConsistencyBand, scale: Scale, limits: Limits) -> None:
+    """Draw where chance would put the curve of a calibrated model, in grey; the numbers go into the table."""
+    x, low, high = (on_scale(part, scale, limits) for part in (band.confidence, band.low, band.high))
+    shade_between(fig, x, low, high, fade(NEUTRAL, 0.22))
+    known = np.isfinite(band.low)
+    fig.add_scatter(
+        x=x[known], y=high[known], mode="lines", line_width=0, hoverinfo="skip", name="consistency band",
+        **carry(mean_confidence=band.confidence[known], low=band.low[known], high=band.high[known]),
+    )  # fmt: skip
+
+
+def shade_between(fig: go.Figure, x: Floats, low: Floats, high: Floats, color: str) -> None:
+    """Fill between two lines, all of shape (m,), in one polygon for each stretch without NaN."""
+    known = np.isfinite(low) & np.isfinite(high)
+    for part in np.split(np.arange(len(x)), np.flatnonzero(np.diff(known)) + 1):
+        if len(part) and known[part[0]]:
+            fig.add_scatter(
+                x=np.r_[x[part], x[part][::-1]], y=np.r_[low[part], high[part][::-1]], fill="toself", mode="lines",
+                line_width=0, fillcolor=color, hoverinfo="skip",
+            )  # fmt: skip
+
+
+def _nominal_bins(curve: ReliabilityCurve) -> tuple[Floats, Floats]:
+    """Edges and rows of all bins, those the curve leaves out with zero rows."""
+    bins = np.searchsorted(curve.edges, curve.confidence, side="right") - 1
+    counts = np.zeros(len(curve.edges) - 1)
+    np.add.at(counts, np.clip(bins, 0, len(counts) - 1), curve.count)
+    return curve.edges, counts
+
+
+def _draw_histogram(
+    fig: go.Figure,
+    histogram: ConfidenceHistogram | None,
+    curve: ReliabilityCurve,
+    style: Style,
+    scale: Scale,
+    limits: Limits,
+) -> None:
+    edges, counts = _nominal_bins(curve) if histogram is None else (confidence_edges(histogram), histogram.count)
+    first, last = on_scale(np.array(limits), scale, limits)
+    grid = np.linspace(first, last, _HISTOGRAM_CELLS + 1)
+    cells = regrid(on_scale(edges, scale, limits), counts, grid)
+    ends = from_scale(grid, scale)
+    fig.add_bar(
+        x=(grid[:-1] + grid[1:]) / 2, y=cells / max(cells.max(), 1), width=np.diff(grid) * 0.94, yaxis="y2",
+        name="confidences", marker={"color": fade(style.color, 0.75), "line_width": 0},
+        **carry(low=ends[:-1], high=ends[1:], count=cells),
+        hovertemplate="about %{customdata[2]:,.0f} rows<br>from %{customdata[0]:.3r} to %{customdata[1]:.3r}"
+        "<extra></extra>",
+    )  # fmt: skip
+    marks = (
+        ("mean confidence", curve.mean_confidence, style.color, "dash"),
+        ("accuracy", curve.mean_accuracy, NEUTRAL, "solid"),
+    )
+    for name, value, color, dash in marks:
+        place = float(on_scale(np.array(value), scale, limits))
+        fig.add_scatter(
+            x=[place, place], y=[0, 1.1], yaxis="y2", name=name, mode="lines",
+            line={"color": color, "dash": dash, "width": 2}, hovertemplate=f"{name} {value:.3g}<extra></extra>",
+        )  # fmt: skip
