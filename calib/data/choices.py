@@ -36,7 +36,7 @@ class Choices:
     one_based : whether labels count from one.
     label_shift : number added to every label.
     row_shift : row i of the outputs belongs to row i + row_shift of the labels; rows without partner are left out.
-    drop_bad_rows : whether rows with NaN, infinite values or no valid label are left out.
+    drop_bad_rows : whether rows with NaN, infinite values or no valid label are left out, of the training set too.
     percent : whether probabilities sum to 100.
     renormalise : whether each row of probabilities is divided by its sum.
     standardise : whether features are standardised with the mean and standard deviation of the training set.

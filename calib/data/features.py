@@ -101,19 +101,36 @@ def same_type(first: Features, second: Features) -> tuple[Features, Features]:
     """Both of one type, float32 where they differ: no distance between them is finer than the coarser one."""
     if first.dtype == second.dtype:
         return first, second
+    for array in (first, second):
+        if array.dtype == np.float64 and not spans(array, np.dtype(np.float32)):
+            return first.astype(np.float64), second.astype(np.float64)
     Allowance().take(4 * (first.size + second.size), "The features as float32")
     return first.astype(np.float32, copy=False), second.astype(np.float32, copy=False)
 
 
 def bad_feature_rows(features: Features) -> npt.NDArray[np.bool_]:
-    """(n,) rows with NaN or infinite values."""
+    """(n,) rows with NaN, infinite values, or values so large that squared distances overflow."""
     bad = np.zeros(len(features), dtype=bool)
-    if features.dtype == np.uint8 or (np.isfinite(features.min()) and np.isfinite(features.max())):
+    if spans(features, features.dtype):
         return bad
     flat = features.reshape(len(features), -1)
+    most = largest(features.dtype, flat.shape[1])
     for rows in row_blocks(flat.shape):
-        bad[rows] = ~np.isfinite(flat[rows]).all(axis=1)
+        bad[rows] = ~(np.abs(flat[rows]) < most).all(axis=1)
     return bad
+
+
+def spans(features: Features, dtype: np.dtype[Any]) -> bool:
+    """Whether distances between all rows are finite in a type."""
+    if features.dtype == np.uint8:
+        return True
+    most = largest(dtype, features[0].size)
+    return bool(features.min() > -most and features.max() < most)
+
+
+def largest(dtype: np.dtype[Any], width: int) -> float:
+    """What a feature must stay below for squared distances of this many of them to stay finite."""
+    return float(np.sqrt(np.finfo(dtype).max / width) / 8)
 
 
 def described(features: Features) -> str:

@@ -17,6 +17,7 @@ from calib.data.limits import Allowance
 from calib.data.training_labels import decode_training_labels
 
 LEFT_OUT = "methods that need features are left out"
+BAD_VALUES = "NaN, infinite or far too large values"
 
 
 def own_features(raw: Array | None, report: Report) -> tuple[Features | None, npt.NDArray[np.bool_] | None]:
@@ -33,12 +34,12 @@ def own_features(raw: Array | None, report: Report) -> tuple[Features | None, np
     if bad.all():
         report.warn(
             "features_not_finite",
-            f"Every one of the {count(len(bad), 'row')} of features holds NaN or infinite values; {LEFT_OUT}.",
+            f"Every one of the {count(len(bad), 'row')} of features holds {BAD_VALUES}; {LEFT_OUT}.",
             "Look for an empty column, or a division by zero where they were saved.",
         )
         return None, None
     if bad.any() and not report.choices.drop_bad_rows:
-        warn_bad_rows(bad, "features", "NaN or infinite values", "features_not_finite", report)
+        warn_bad_rows(bad, "features", BAD_VALUES, "features_not_finite", report)
         return None, None
     return features, bad
 
@@ -120,14 +121,14 @@ def read_training_set(raw: dict[str, Array], class_names: tuple[str, ...], repor
     if (bad | decoded.bad).all():
         report.warn(
             "train_rows_bad",
-            f"Of {count(len(bad), 'row')} of the training set {int(bad.sum()):,} hold NaN or infinite values and "
+            f"Of {count(len(bad), 'row')} of the training set {int(bad.sum()):,} hold {BAD_VALUES} and "
             f"{int(decoded.bad.sum()):,} a label that is no class of the outputs; {LEFT_OUT}.",
             "Save train_labels with the same names or numbers as the labels.",
         )
         return None
     if not report.choices.drop_bad_rows and (bad | decoded.bad).any():
         if bad.any():
-            warn_bad_rows(bad, "train_features", "NaN or infinite values", "train_not_finite", report)
+            warn_bad_rows(bad, "train_features", BAD_VALUES, "train_not_finite", report)
         if decoded.bad.any():
             what = f"labels that are no class of the outputs ({listed(np.unique(labels[decoded.bad]).tolist())})"
             warn_bad_rows(decoded.bad, "train_labels", what, "train_labels_unmatched", report)

@@ -163,7 +163,7 @@ def test_what_is_no_feature_is_left_out_and_the_rest_stays(make, build, code, dr
         (lambda m: np.zeros((4, 6)), "train_features has the shape (4, 6) but train_labels has 3 rows"),
         (lambda m: np.array([None] * 3), "train_features in outputs.npz holds Python objects"),
         (lambda m: np.zeros((3, 0)), "train_features has the shape (3, 0)"),
-        (lambda m: np.full((3, 6), np.inf), "3 hold NaN or infinite values"),
+        (lambda m: np.full((3, 6), np.inf), "3 hold NaN, infinite or far too large values"),
     ],
 )
 def test_a_training_set_that_cannot_be_used_leaves_the_features(make, build, fragment):
@@ -200,7 +200,7 @@ def test_rows_with_nan_are_counted_and_left_out_in_one_click(make, rng):
     path = make.both(features=features)
     found = inspect(path)
     warning = next(f for f in found.findings if f.code == "features_not_finite")
-    assert "3 rows of 300 in features hold NaN or infinite values" in warning.message
+    assert "3 rows of 300 in features hold NaN, infinite or far too large values" in warning.message
     assert found.predictions.features is None and len(found.predictions) == 300
     mended = load(path, **warning.fix)
     keep = np.delete(np.arange(300), [2, 5, 299])
@@ -215,6 +215,27 @@ def test_bad_rows_are_found_in_every_block(monkeypatch):
     features[[0, 7, 49], 1, 0] = np.nan, np.inf, -np.inf
     np.testing.assert_array_equal(np.flatnonzero(bad_feature_rows(features)), [0, 7, 49])
     assert not bad_feature_rows(np.full((5, 2), 255, np.uint8)).any()
+
+
+@pytest.mark.parametrize(("dtype", "large"), [(np.float32, 3e38), (np.float64, 1e308)])
+@pytest.mark.parametrize("standardise", [None, True])
+def test_values_whose_squares_overflow_are_no_features(make, rng, dtype, large, standardise):
+    features = rng.normal(size=(300, 3)).astype(dtype)
+    features[0], features[1] = large, -large
+    arrays = {"train_features": features[20:60] + 1, "train_labels": np.arange(40) % 4}
+    found = inspect(make.both(features=features, **arrays), choices=Choices(standardise=standardise))
+    assert "2 rows of 300 in features" in next(f for f in found.findings if f.code == "features_not_finite").message
+    assert found.predictions.features is None
+    small = arrays["train_features"][np.arange(300) % 40]
+    path = make.both(features=small, train_features=features[:40], train_labels=arrays["train_labels"])
+    turned = inspect(path, choices=Choices(standardise=standardise))
+    assert "2 rows of 40 in train_features" in next(f for f in turned.findings if f.code == "train_not_finite").message
+
+
+def test_large_values_beside_float32_keep_their_precision():
+    pair = same_type(np.array([[1e100, 1.0]]), np.ones((1, 2), np.float32))
+    assert [array.dtype for array in pair] == [np.float64] * 2
+    assert pair[0][0, 0] == 1e100
 
 
 # -- hashes and scales ---------------------------------------------------------------------------------
