@@ -90,7 +90,7 @@ class _Search:
         # The definition's value is negative for dangerous inputs and at most D(x, O) for safe ones (proposition 3).
         self.best = np.where(near.same[rows] < near.other[rows], near.other[rows], 0.0)
         everyone = range(len(rows))
-        first = np.argmin(self.other, axis=1)
+        first = self.training.column_of[near.other_row[rows]]
         screens = self._whole_maxima(np.arange(len(rows)), first)
         pending = [self._screened(i, screens[i], first[i]) for i in everyone]
         while pending_rows := [i for i in everyone if len(pending[i][0])]:

@@ -83,6 +83,13 @@ class TrainingSet:
         return slice(int(self.starts[at]), int(self.starts[at + 1]))
 
     @cached_property
+    def column_of(self) -> Ints:
+        """Where each row lies in ``order``."""
+        columns = np.empty_like(self.order)
+        columns[self.order] = np.arange(len(self.order))
+        return columns
+
+    @cached_property
     def squared(self) -> SquaredDistances:
         """Squared Euclidean distances to all rows, in the columns' order; holds one copy of the features."""
         return SquaredDistances.to(self.features, self.order)

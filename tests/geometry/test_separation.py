@@ -153,6 +153,16 @@ def test_exact_is_a_zone(case, seed):
     np.testing.assert_array_equal(after > 0, exact[inner] > 0)
 
 
+def test_exact_may_fall_short_of_the_largest_zone():
+    """Beyond the plane between one x' and x'' the other x' is nearer still; both planes end at (0, 0.75)."""
+    train, labels = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 2.0]]), np.array([0, 0, 1])
+    assert exact_separation(train, labels, np.zeros((1, 2)), [0]) == pytest.approx([3 / (2 * np.sqrt(5))])
+    angles = np.linspace(0, 2 * np.pi, 720)
+    for radius, safe in ((0.749, True), (0.751, False)):
+        circle = radius * np.stack([np.sin(angles), np.cos(angles)], axis=1)
+        assert (fast_separation(train, labels, circle, np.zeros(720, int)) > 0).all() == safe
+
+
 def test_the_sets_are_what_they_should_be_with_two_points():
     train, labels = np.array([[0.0], [1.0]]), np.array([0, 1])
     values = exact_separation(train, labels, [[0.25], [0.5], [0.75], [9.0]], [0, 0, 0, 7])
