@@ -39,19 +39,25 @@ def open_files(given: Mapping[str, Source | None], allowance: Allowance, report:
 
 
 def set_aside(files: Files, main: Contents, report: Report) -> Choices:
-    """Keep the file with the outputs from answering for what other files hold; returns the choices as made."""
+    """Keep the file with the outputs from answering for what other files hold; returns the choices as made.
+
+    It answers where an array of its own was chosen, and where nothing was chosen and no file was given for the role.
+    """
     made = report.choices
     for role, homes in HOMES.items():
-        elsewhere = any(home in files for home in homes) and not in_file(main, getattr(made, role))
-        if role in files or elsewhere:
+        chosen = getattr(made, role)
+        if chosen:
+            answers = in_file(main, chosen) and not (role in files and in_file(files[role], chosen))
+        else:
+            answers = role not in files
+        if any(home in files for home in homes) and not answers:
             report.decide(**{role: NOTHING})
     return made
 
 
 def in_file(contents: Contents, chosen: Any) -> bool:
-    """Whether a choice is open, or every name in it is one of this file."""
-    names = [chosen] if isinstance(chosen, str) else list(chosen or ())
-    return all(name in contents.names for name in names if name)
+    """Whether every name in a choice is one of this file."""
+    return all(name in contents.names for name in ([chosen] if isinstance(chosen, str) else chosen))
 
 
 def read_files(upload: Upload, files: Files, made: Choices, report: Report) -> None:

@@ -16,8 +16,9 @@ from calib.data.labels import decode_labels
 from calib.data.log_probabilities import to_logits
 from calib.data.parts import calibration_rows
 from calib.data.predictions import Predictions
-from calib.data.training_set import own_features, training_set
+from calib.data.training_set import training_set
 from calib.data.upload import Upload
+from calib.data.usable_rows import own_features
 from calib.numerics import Floats
 
 MAX_GROUPS = 1000

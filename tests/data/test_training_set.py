@@ -91,6 +91,13 @@ def test_flat_training_pixels_take_the_form_of_the_images(make, rng):
     assert other.features.shape == (300, 4, 4)
 
 
+def test_grey_images_fit_with_and_without_their_channel(make, rng):
+    images = rng.random((300, 4, 5))
+    data = load(make.both(features=images, train_features=images[:M, None] + 1, train_labels=CLASSES))
+    assert data.features.shape == (300, 4, 5, 1) and data.train_features.shape == (M, 4, 5, 1)
+    np.testing.assert_array_equal(data.features[..., 0], images)
+
+
 def test_images_of_other_sizes_do_not_fit(make, rng):
     data = load(make.both(features=rng.random((300, 4, 4)), train_features=rng.random((M, 2, 8)), train_labels=CLASSES))
     assert "feature_sizes_differ" in codes(data) and data.train_features is None
