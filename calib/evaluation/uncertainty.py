@@ -103,7 +103,8 @@ def score_intervals(
     Bins stay those of the whole sample. A calibration error of few rows in many bins is an overestimate; its
     interval reaches down to where the truth may be. In simulations with 500 and 5000 rows, 95 % intervals held the
     truth in 87 to 100 % of runs for the ECE (percentile intervals: 0 % on calibrated data), 93 to 97 % for the other
-    scores. The MCE is the exception: it is mostly noise, and its intervals hold the truth in 30 to 85 %.
+    scores, 85 to 100 % for the terms of the CORP decomposition and 90 to 95 % for the smooth ECE (40 to 100 runs each,
+    calibrated or not). The MCE is the exception: it is mostly noise, and its intervals hold the truth in 30 to 85 %.
 
     Class-wise errors resample about 50 groups of rows. With 10 classes and 500 or 5000 rows their intervals held the
     truth in 87 to 100 % of runs, calibrated or not, with 100 classes and 2000 or 5000 rows in all of 50. They need

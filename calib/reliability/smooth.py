@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from calib.evaluation.smooth import resampled_smooth_ece
+from calib.evaluation.uncertainty import N_RESAMPLES
 from calib.metrics.intervals import Interval, Resamples, folded, interval_of_draws, not_below, reflect
 from calib.metrics.smooth import cell_of, smooth_ece
 from calib.metrics.top_label import Bools, target_pair
 from calib.numerics import Floats, sigmoid
 
 N_CELLS = 1024
-N_RESAMPLES = 300
 N_POINTS = 100
 """Points on each of two grids, one even in confidence and one even in log-odds."""
 LOG_ODDS_ENDS = (-8.0, 8.0)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from calib.metrics import Interval, Resamples, interval_of_draws, reflect, wilson_interval
-from calib.metrics.intervals import MAX_GROUPS
+from calib.metrics.intervals import MAX_GROUPS, folded, not_below
 
 
 @given(st.integers(1, 500), st.floats(0, 1), st.sampled_from([0.5, 0.9, 0.95, 0.99]))
@@ -70,3 +70,19 @@ def test_interval_holds_the_estimate_and_stays_in_range():
     assert np.isnan(interval_of_draws(float("nan"), draws)).all()
     assert np.isnan(interval_of_draws(0.5, np.full(3, np.nan))).all()
     assert isinstance(interval_of_draws(0.15, draws), Interval)
+
+
+@pytest.mark.parametrize(
+    ("signed", "expected"),
+    [((0.2, 0.1, 0.3), (0.1, 0.3)), ((-0.2, -0.3, -0.1), (0.1, 0.3)), ((0.1, -0.2, 0.3), (0, 0.3))],
+)
+def test_a_size_may_be_what_the_signed_quantity_may_be(signed, expected):
+    value, low, high = folded(abs(signed[0]), Interval(*signed))
+    assert (value, low, high) == (abs(signed[0]), *expected)
+
+
+def test_a_truth_above_another_may_not_be_below_it():
+    assert not_below(Interval(0.3, 0.0, 0.35), Interval(0.2, 0.1, 0.4)) == (0.3, 0.1, 0.4)
+    assert not_below(Interval(0.3, 0.2, 0.5), Interval(0.2, 0.1, 0.4)) == (0.3, 0.2, 0.5)
+    # Rounding of the other's value must not push the lower end over the value.
+    assert not_below(Interval(0.3, 0.0, 0.3), Interval(0.3, 0.3 + 1e-12, 0.3)).low == 0.3

@@ -5,6 +5,8 @@ import pytest
 from scipy.stats import norm
 
 from calib import metrics
+from calib.evaluation import evaluate, score_intervals
+from calib.numerics import softmax
 from calib.reliability import smooth_curve
 from calib.reliability.smooth import N_CELLS, reflected_kernel
 
@@ -51,6 +53,15 @@ def test_band_holds_the_diagonal_of_calibrated_confidences(rng):
         middle = known & (curve.confidence > 0.3) & (curve.confidence < 0.95)
         inside.append(((curve.low <= curve.confidence) & (curve.confidence <= curve.high))[middle].mean())
     assert 0.85 <= np.mean(inside) <= 1.0
+
+
+def test_interval_of_the_error_is_that_of_the_shared_scores(overconfident):
+    logits, labels = overconfident
+    evaluation = evaluate(softmax(logits), labels)
+    curve = smooth_curve(*evaluation.pair)
+    expected = score_intervals(evaluation)["smooth ECE"]
+    np.testing.assert_allclose(curve.error, expected, rtol=1e-9)
+    assert expected.low > 0.0  # overconfident on average, beyond chance
 
 
 @pytest.mark.parametrize("n", [1, 2, 40])
