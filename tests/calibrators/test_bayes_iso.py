@@ -67,7 +67,7 @@ def test_it_learns_a_known_map(scheme):
     log_odds, labels = binary(2000)
     test, _ = binary(20_000, seed=1)
     truth = expit(0.6 * test - 0.4)
-    probs = fitted_map(log_odds, labels, test, scheme=scheme, n_maps=4000)
+    probs = fitted_map(log_odds, labels, test, scheme=scheme, n_maps=1000)
     assert excess_log_loss(probs, truth) < 0.006 < excess_log_loss(expit(test), truth)
 
 
@@ -110,7 +110,7 @@ def test_the_papers_task(n, repeats, scheme, most):
     for seed in range(repeats):
         scores, labels = bayes_iso_scores(n // 2, seed=seed)
         for name, params in (
-            ("bayes_iso", {"scheme": scheme, "n_maps": 2000}),
+            ("bayes_iso", {"scheme": scheme, "n_maps": 1000}),
             ("isotonic", {"platt_correction": True}),
         ):
             made = calib.calibrator(name, **params).fit(as_logits(logit(scores)), labels)

@@ -82,3 +82,12 @@ def test_a_hundred_thousand_pairs():
     log_odds, labels = binary(100_000, digits=9)
     probs = fitted_map(log_odds, labels, log_odds)
     assert np.abs(probs - expit(0.6 * log_odds - 0.4)).mean() < 0.01
+
+
+def test_a_million_pairs_of_few_scores():
+    log_odds, labels = binary(1_000_000)
+    probs = fitted_map(log_odds, labels, np.linspace(-9, 9, 301))
+    assert probs.min() >= 1 / 1_000_002
+    assert probs.max() <= 1 - 1 / 1_000_002
+    values = np.linspace(-2, 2, 41)
+    np.testing.assert_allclose(fitted_map(log_odds, labels, values), expit(0.6 * values - 0.4), atol=0.01)
