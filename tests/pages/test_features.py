@@ -103,3 +103,20 @@ def test_the_array_with_the_features_is_chosen_by_hand(outputs: dict[str, np.nda
     next(button for button in app.button if button.label == "Read again with these choices").click().run()
     assert not app.exception
     assert app.session_state[SESSION].data.features is None
+
+
+def test_columns_of_a_table_count_as_one_choice(outputs: dict[str, np.ndarray]) -> None:
+    scores = [f"p_{k}" for k in range(4)]
+    table = np.c_[outputs["labels"], outputs["logits"], inputs()["features"]]
+    header = ",".join(["label", *scores, *(f"x_{j}" for j in range(6))])
+    lines = "\n".join([header, *(",".join(map(str, row)) for row in table)])
+    app = open_page("app.py").file_uploader[0].upload("mine.csv", lines.encode()).run()
+    assert "Each row carries 6 numbers" in text(app)
+    box = next(box for box in app.selectbox if box.label == "Features")
+    assert box.options[0] == "6 columns from x_0"
+    next(button for button in app.button if button.label == "Read again with these choices").click().run()
+    assert not app.exception and not app.error
+    assert "Each row carries 6 numbers" in text(app)
+    next(box for box in app.selectbox if box.label == "Features").select("x_2")
+    next(button for button in app.button if button.label == "Read again with these choices").click().run()
+    assert "Each row carries 1 number with" in text(app)
