@@ -95,14 +95,19 @@ def test_a_failure_is_a_note_and_the_others_go_on(table):
     assert (table[table["method"] == "temperature"]["note"] == "").all()
 
 
-def test_features_reach_the_methods_that_need_them(parts):
-    calibration, test = (
+def with_features(parts):
+    """The parts with the raw confidence as the one feature."""
+    return (
         Predictions(
             p.logits, p.labels, p.class_names, features=softmax(p.logits).max(axis=1, keepdims=True),
             train_features=np.zeros((3, 1)), train_labels=np.zeros(3, int),
         )
         for p in parts
     )  # fmt: skip
+
+
+def test_features_reach_the_methods_that_need_them(parts):
+    calibration, test = with_features(parts)
     method = Geometric()
     table = compare({"geometric": method}, calibration, test, n_resamples=50)
     assert method.given_ == ["features", "train_features", "train_labels"]
@@ -110,6 +115,18 @@ def test_features_reach_the_methods_that_need_them(parts):
     assert np.isnan(cell(table, "geometric", "NLL")["value"])
     assert cell(table, "geometric", "NLL")["note"] == "gives a confidence only"
     assert np.isnan(cell(table, "geometric", "NLL")["to_best"])
+
+
+def test_the_verdict_claims_nothing_of_a_method_without_the_score(parts):
+    methods = {"temperature": calib.calibrator("temperature"), "mine": Geometric()}
+    table = compare(methods, *with_features(parts), n_resamples=50)
+    first, last = verdict(table).split(". mine gives")
+    assert "mine" not in first
+    assert last == " a confidence only and so has no NLL; compare by a calibration error."
+    assert "gives a confidence only" not in verdict(table, "ECE")
+    alone = verdict(table[table["method"] != "temperature"])
+    assert alone.startswith("Uncalibrated has an NLL of ")
+    assert "nothing to compare it with. mine gives a confidence only" in alone
 
 
 def test_fitted_calibrators_are_not_fitted_again(parts):

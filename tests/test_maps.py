@@ -51,6 +51,15 @@ def test_a_map_that_does_not_exist_is_refused(binary):
         posterior_map(temperature)
 
 
+def test_a_confidence_alone_is_no_map_of_a_class(binary):
+    logits, labels = binary
+    inputs = {"features": logits, "train_features": logits[:50], "train_labels": labels[:50]}
+    geometric = calib.calibrator("geometric").fit(logits, labels, **inputs)
+    assert not has_class_map(geometric)
+    with pytest.raises(CalibrationError, match="or it gives none"):
+        class_map(geometric, POINTS)
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_pairs_are_the_log_odds_against_the_rest(n_classes):
     logits, labels = simulate(50, n_classes)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from types import SimpleNamespace
 
 import pytest
 
 import calib
+from calib.base import CalibrationError
 from calib.hardware import DEVICES
+from calib.registry import extras_for, missing_arrays, presets
 from tests.conftest import simulate
 
 ON_A_DEVICE = [name for name, method in calib.METHODS.items() if method.uses_device]
@@ -25,3 +28,28 @@ def test_such_a_method_takes_every_device_and_reports_the_one_it_used(name):
     fitted = calib.calibrator(name, device="cpu").fit(*simulate(60, 3))
     assert fitted.device_.startswith("CPU (")
     assert fitted.device_ not in " ".join(fitted.notes())
+
+
+def held(**arrays):
+    """A data set that holds these arrays beyond logits and labels."""
+    return SimpleNamespace(**{**dict.fromkeys(("features", "train_features", "train_labels")), **arrays})
+
+
+def test_what_a_method_needs_is_taken_from_the_data_or_named_as_missing():
+    names = ["features", "train_features", "train_labels"]
+    made = calib.calibrator("geometric")
+    assert missing_arrays("geometric", None) == missing_arrays("geometric", held()) == names
+    assert missing_arrays("geometric", held(features=1, train_labels=2)) == ["train_features"]
+    with pytest.raises(CalibrationError, match="Geometric needs train_features, train_labels, which these data do not"):
+        extras_for(made, held(features=1))
+    whole = held(features=1, train_features=2, train_labels=3)
+    assert extras_for(made, whole) == {"features": 1, "train_features": 2, "train_labels": 3}
+    assert missing_arrays("geometric", whole) == missing_arrays("temperature", None) == []
+    assert extras_for(calib.calibrator("temperature"), held()) == {}
+
+
+def test_presets_offer_a_method_only_where_the_data_hold_what_it_needs():
+    whole = held(features=1, train_features=2, train_labels=3)
+    with_inputs, without = presets(whole), presets()
+    assert set(with_inputs["All"]) == set(calib.METHODS) - {"identity"}
+    assert set(with_inputs["All"]) - set(without["All"]) == {n for n, m in calib.METHODS.items() if m.needs}

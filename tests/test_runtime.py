@@ -11,7 +11,7 @@ import pytest
 import calib
 from calib import export, runtime
 from calib.base import CalibrationError
-from calib.canonical import KINDS, to_canonical
+from calib.canonical import KINDS, standardise, to_canonical
 from calib.numerics import sigmoid, softmax
 from calib.runtime import ExportedCalibrator
 
@@ -103,6 +103,20 @@ def test_loading_and_predicting_agree_on_the_logits(overconfident, tmp_path, kin
     made = ExportedCalibrator(calib.calibrator("identity").fit(data.logits, data.labels), data.kind, data.floor)
     assert data.logits.dtype == dtype
     np.testing.assert_array_equal(made.to_logits(outputs), data.logits)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
+def test_features_are_standardised_row_by_row_as_by_the_formula(rng, dtype, monkeypatch):
+    features = rng.integers(0, 200, size=(11, 3, 4)).astype(dtype)
+    mean, scale = features.mean(axis=0), features.std(axis=0) + 1
+    monkeypatch.setattr("calib.canonical.BLOCK_ELEMENTS", 30)  # blocks of two rows
+    result = standardise(features, mean, scale)
+    assert result.dtype == (np.float64 if dtype == np.float64 else np.float32)
+    np.testing.assert_allclose(result, (features.astype(float) - mean) / scale, rtol=1e-6)
+    np.testing.assert_array_equal(standardise(features.reshape(11, -1), mean, scale), result)
+    for wrong in (features[:, :2], features.astype(str)):
+        with pytest.raises(CalibrationError, match=r"expected \(n, 3, 4\) numbers"):
+            standardise(wrong, mean, scale)
 
 
 # -- predicting ----------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from calib.data.samples import load_sample
 from calib.evaluation import Evaluation
 from calib.jobs import FitQueue, FitSpec
 from calib.plots.style import method_style
@@ -65,6 +66,15 @@ def test_every_page_draws_beside_others(path: str, with_geometric: Session) -> N
 @pytest.mark.parametrize("path", PAGES)
 def test_every_page_draws_where_it_is_the_only_fit(path: str, geometric_alone: Session) -> None:
     assert clean(open_page(path, geometric_alone))
+
+
+@pytest.mark.parametrize("path", ["pages/2_Reliability.py", "pages/8_Calibration_maps.py", "pages/7_Binning.py"])
+def test_two_classes_make_no_map_of_a_confidence(path: str, queue: FitQueue) -> None:
+    opened = fit(queue, Session.opened(load_sample("odd-digits-adaboost")), ("geometric", "platt"))
+    app = open_page(path, opened)
+    assert clean(app)
+    if "maps" in path:
+        assert "Geometric gives a confidence in the predicted class only" in text(app)
 
 
 def test_it_is_offered_and_fitted_where_the_data_hold_features(with_sample: Session) -> None:
