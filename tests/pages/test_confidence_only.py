@@ -147,6 +147,23 @@ def test_export_shows_the_size_before_the_download_and_the_lines_that_use_it(geo
     assert "Calibrated confidence" in [heading.value for heading in app.subheader]
 
 
+def test_an_upload_to_calibrate_brings_its_features(geometric_alone: Session) -> None:
+    assert geometric_alone.test is not None
+    rows = geometric_alone.test.take(np.arange(20))
+    for arrays, said in (
+        ({"logits": rows.logits, "features": rows.features}, "20 rows, 10 classes."),
+        ({"logits": rows.logits}, "none looks like the inputs of the rows"),
+    ):
+        packed = io.BytesIO()
+        np.savez(packed, **arrays)
+        app = open_page("pages/6_Export.py", geometric_alone)
+        app.button_group(key="export/of").set_value("an upload").run()
+        assert "with features" in app.file_uploader[0].label
+        app.file_uploader[0].upload("new.npz", packed.getvalue()).run()
+        assert not app.exception
+        assert said in " ".join([text(app), *(error.value for error in app.error)])
+
+
 def test_downloads_hold_the_predicted_class_and_its_confidence(with_sample: Session) -> None:
     calibration, test = with_sample.calibration, with_sample.test
     assert calibration is not None
