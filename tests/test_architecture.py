@@ -19,21 +19,22 @@ PACKAGE = ROOT / "calib"
 # From the bottom up; a module imports only from its own layer and those below. A part that is not named here
 # makes test_every_part_has_a_layer fail: decide where it belongs.
 LAYERS = (
-    ("numerics", "extras", "hardware", "quiet_start"),
+    ("numerics", "extras", "hardware", "quiet_start", "formats"),
     ("base",),
     ("canonical", "flat_state"),
     ("data", "imax"),
     ("metrics", "geometry"),
-    ("reliability", "evaluation", "over_under", "verifiability"),
+    ("reliability", "evaluation", "over_under", "verifiability", "risk_coverage", "subgroups"),
     ("gp", "bayes_iso", "near_isotonic"),
     ("calibrators",),
     ("registry",),
     ("runtime", "verdict", "latent", "maps"),
-    ("model_card", "predict_file"),
+    ("model_card", "predict_file", "recheck"),
     ("bundle",),
     ("export",),
-    ("compare", "jobs", "plots"),
-    ("ui", "cli_text", "cli_choices", "cli_types"),
+    ("compare", "jobs", "plots", "cli_choices"),
+    ("studies", "report"),
+    ("ui", "cli_text", "cli_types"),
     ("cli",),
     ("__main__",),
 )
