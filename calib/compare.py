@@ -160,7 +160,7 @@ def compare_evaluations(
                     **dict(zip(("value", "low", "high"), here[""], strict=True)),
                     **_columns("difference", here["difference"]),
                     **_columns("to_best", here["to_best"]),
-                    "beyond_chance": _beyond_chance(key, intervals.get("joint", {}).get(key, NOWHERE)),
+                    "beyond_chance": beyond_chance(key, intervals.get("joint", {}).get(key, NOWHERE)),
                     "better": SCORES[key].better,
                     "fit_seconds": fit_seconds,
                     "predict_seconds": predict_seconds,
@@ -182,12 +182,18 @@ def _cautious(difference: Interval, n: int) -> Interval:
     """The difference with an interval that claims nothing where nothing can be claimed."""
     if n < FEW_ROWS:
         return difference._replace(low=float("-inf"), high=float("inf"))
+    return not_rounding(difference)
+
+
+def not_rounding(difference: Interval) -> Interval:
+    """The difference with an interval that holds 0 where all of it is rounding."""
     if abs(difference.value) < NOTHING:
         return difference._replace(low=min(difference.low, 0.0), high=max(difference.high, 0.0))
     return difference
 
 
-def _beyond_chance(key: str, difference: Interval) -> str:
+def beyond_chance(key: str, difference: Interval) -> str:
+    """Whether the interval of a difference shows that the score is "better" or "worse"; "" where it shows neither."""
     if SCORES[key].better == "neither" or not (difference.low > 0 or difference.high < 0):
         return ""
     return "better" if (difference.high < 0) == (SCORES[key].better == "lower") else "worse"

@@ -13,13 +13,14 @@ CONFIDENCE_ONLY = "gives a confidence only"
 """The note of scores that need the probabilities of all classes, for methods that do not give them."""
 
 
-def verdict(table: pd.DataFrame, score: str = "NLL") -> str:
+def verdict(table: pd.DataFrame, score: str = "NLL", judged: str = "on this test set") -> str:
     """Which method is best on one score, which cannot be told from it, and whether it beats the raw model.
 
     Parameters
     ----------
     table : as from :func:`calib.compare`; its first method is the raw model.
     score : a key of ``calib.evaluation.SCORES``.
+    judged : on what the methods were, as the end of a sentence.
 
     Returns
     -------
@@ -31,11 +32,11 @@ def verdict(table: pd.DataFrame, score: str = "NLL") -> str:
     if not len(rows):
         return f"No method has a value of {name} here."
     records: list[dict[str, Any]] = [dict(zip(rows.columns, row, strict=True)) for row in rows.itertuples(index=False)]
-    sentences = [_verdict(records, table["method"].iloc[0], score, name), _without(table, score, name)]
+    sentences = [_verdict(records, table["method"].iloc[0], score, name, judged), _without(table, score, name)]
     return " ".join(filter(None, sentences))
 
 
-def _verdict(records: list[dict[str, Any]], baseline: str, score: str, name: str) -> str:
+def _verdict(records: list[dict[str, Any]], baseline: str, score: str, name: str, judged: str) -> str:
     """On the methods that have the score."""
     if len(records) == 1:
         only = records[0]
@@ -55,7 +56,7 @@ def _verdict(records: list[dict[str, Any]], baseline: str, score: str, name: str
     near = [row["title"] for row in others if _could_be_chance(row)]
     behind = [row["title"] for row in others if not _could_be_chance(row)]
     if near:
-        sentences.append(f"{_list(near)} cannot be told from it on this test set.")
+        sentences.append(f"{_list(near)} cannot be told from it {judged}.")
     if behind:
         sentences.append(f"{_list(behind)} {'is' if len(behind) == 1 else 'are'} behind by more than chance explains.")
     return " ".join(sentences)
