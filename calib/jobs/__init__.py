@@ -2,6 +2,6 @@
 
 from calib.jobs.job import Job, State
 from calib.jobs.queue import FitQueue
-from calib.jobs.spec import FitSpec
+from calib.jobs.spec import FitSpec, TaskSpec
 
-__all__ = ["FitQueue", "FitSpec", "Job", "State"]
+__all__ = ["FitQueue", "FitSpec", "Job", "State", "TaskSpec"]

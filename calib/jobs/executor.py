@@ -14,10 +14,11 @@ from typing import Any, Literal, Protocol
 from calib.jobs.local_worker import LocalWorker, Work
 from calib.jobs.messages import Data, Progress
 
-Lane = Literal["fast", "slow"]
-"""Fast tasks never wait behind a slow one; slow tasks run one at a time, and only their worker loads TensorFlow.
+Lane = Literal["fast", "slow", "study"]
+"""Fast tasks never wait behind a slow one; slow tasks run one at a time, and of fits only theirs load TensorFlow.
 
-So a fit that goes to a GPU is a slow task, however fast it is there.
+So a fit that goes to a GPU is a slow task, however fast it is there. A study is many fits, of any method, that take
+minutes: it has a worker of its own, so that no single fit waits for it.
 """
 
 
@@ -48,7 +49,7 @@ class Executor(Protocol):
 
 
 class LocalExecutor:
-    """Worker processes on this machine: some for fast tasks, one for slow ones.
+    """Worker processes on this machine: some for fast tasks, one for slow ones, one for studies.
 
     Parameters
     ----------
@@ -71,8 +72,9 @@ class LocalExecutor:
         self._lanes: dict[Lane, queue.SimpleQueue[Work | None]] = {
             "fast": queue.SimpleQueue(),
             "slow": queue.SimpleQueue(),
+            "study": queue.SimpleQueue(),
         }
-        lanes: list[Lane] = ["slow"]
+        lanes: list[Lane] = ["slow", "study"]
         lanes.extend("fast" for _ in range(n_fast))
         self._workers = [LocalWorker(self._lanes[lane], grace, idle_seconds, python_path) for lane in lanes]
         self._closed = False

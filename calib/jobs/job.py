@@ -1,24 +1,24 @@
-"""What a page sees of a fit."""
+"""What a page sees of a fit, or of another task."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from calib.base import Calibrator
-from calib.jobs.spec import FitSpec
+from calib.jobs.spec import FitSpec, TaskSpec
 
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 
 
 @dataclass(frozen=True)
 class Job:
-    """A fit at one moment; a snapshot never changes.
+    """A fit or another task at one moment; a snapshot never changes.
 
     Attributes
     ----------
     key : the key of its spec.
-    spec : what is fitted.
+    spec : what is fitted or computed.
     state : where it stands.
     fraction : how far it is, 0 to 1; never goes back while it runs.
     step, total : iterations done and the most there can be; 0 before the first.
@@ -26,11 +26,11 @@ class Job:
     message : one sentence for people: what it waits for, does, or why it failed.
     seconds : wall time since it began to run.
     cpu_seconds : CPU time of the worker on it.
-    calibrator : the fitted calibrator of a job that is done, else None.
+    result : what a job that is done gave, else None.
     """
 
     key: str
-    spec: FitSpec
+    spec: FitSpec | TaskSpec
     state: State = "queued"
     fraction: float = 0.0
     step: int = 0
@@ -39,7 +39,12 @@ class Job:
     message: str = "Waiting for a free worker."
     seconds: float = 0.0
     cpu_seconds: float = 0.0
-    calibrator: Calibrator | None = None
+    result: Any = None
+
+    @property
+    def calibrator(self) -> Calibrator | None:
+        """The fitted calibrator of a fit that is done, else None."""
+        return self.result if isinstance(self.spec, FitSpec) else None
 
     @property
     def active(self) -> bool:

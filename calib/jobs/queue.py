@@ -1,4 +1,4 @@
-"""The queue of fits: each paid once, followed, cancelled and kept."""
+"""The queue of fits and other tasks: each paid once, followed, cancelled and kept."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from calib.jobs.executor import Executor, Lane, LocalExecutor
 from calib.jobs.job import Job
 from calib.jobs.local_worker import UnexpectedError, WorkerDied
 from calib.jobs.messages import Data, Progress
-from calib.jobs.spec import FitSpec
+from calib.jobs.spec import FitSpec, TaskSpec
 from calib.jobs.tasks import fit_calibrator, fit_small
 from calib.registry import METHODS
 
@@ -39,6 +39,8 @@ class _Record:
 
 class FitQueue:
     """Fits in worker processes, keyed by content. Safe to call from many threads; no call waits for a fit.
+
+    A :class:`TaskSpec` takes the place of a :class:`FitSpec` for what is no fit; its job has a ``result``.
 
     Parameters
     ----------
@@ -61,11 +63,13 @@ class FitQueue:
         self._lock = threading.RLock()
         self._warming: Future[Any] | None = None
 
-    def submit(self, spec: FitSpec, logits: Any, labels: Any, extras: Mapping[str, Any] | None = None) -> str:
+    def submit(
+        self, spec: FitSpec | TaskSpec, logits: Any, labels: Any, extras: Mapping[str, Any] | None = None
+    ) -> str:
         """Queue a fit and return its key; one that waits, runs or is done is not queued again.
 
-        A failed or cancelled fit is queued again. ``extras`` holds the arrays the method ``needs``. The arrays are
-        not copied and must not change until the fit is finished.
+        A failed or cancelled fit is queued again. ``extras`` holds the arrays the method ``needs``, or what else a task
+        is given. The arrays are not copied and must not change until the fit is finished.
         """
         arrays = {"logits": logits, "labels": labels, **(extras or {})}
         with self._lock:
@@ -125,12 +129,17 @@ class FitQueue:
         methods = tuple(name for name, method in METHODS.items() if not method.needs and _lane(method.fast) == lane)
         return self._executor.submit(fit_small, methods, data=Data("", {}), lane=lane, on_progress=ignore)
 
-    def _start(self, spec: FitSpec, data: Data) -> None:
-        record = _Record(Job(spec.key, spec), data, _lane(spec.fast(data.arrays["logits"].size)))
+    def _start(self, spec: FitSpec | TaskSpec, data: Data) -> None:
+        if isinstance(spec, TaskSpec):
+            lane: Lane = "study"
+            function, arguments = spec.function, spec.arguments
+        else:
+            lane = _lane(spec.fast(data.arrays["logits"].size))
+            function, arguments = self._fit, (spec.method, dict(spec.params))
+        record = _Record(Job(spec.key, spec), data, lane)
         record.future = self._executor.submit(
-            self._fit,
-            spec.method,
-            dict(spec.params),
+            function,
+            *arguments,
             data=data,
             lane=record.lane,
             on_progress=partial(self._progress, record),
@@ -195,22 +204,22 @@ def _lane(fast: bool) -> Lane:
 
 def _ending(job: Job, future: Future[Any]) -> dict[str, Any]:
     """What the end of a fit changes in its job."""
+    is_fit = isinstance(job.spec, FitSpec)
+    others = "; the other methods are not affected" if is_fit else ""
     try:
-        calibrator = future.result()
+        result = future.result()
     except (CancelledError, FitCancelled):
         return {"state": "cancelled", "message": "Cancelled."}
     except CalibrationError as error:
         return {"state": "failed", "message": str(error)}
     except WorkerDied as error:
-        message = (
-            f"{job.spec.title} was stopped: {error}. The other methods are not affected; try fewer rows, then retry."
-        )
+        message = f"{job.spec.title} was stopped: {error}{others}. Try fewer rows, then retry."
         log.error("%s", message)
         return {"state": "failed", "message": message}
     except Exception as error:
         text = str(error) if isinstance(error, UnexpectedError) else f"{type(error).__name__}: {error}"
         log.error("%s failed\n%s", job.spec.title, getattr(error, "trace", text))
-        message = f"{job.spec.title} failed unexpectedly: {text}; the other methods are not affected."
+        message = f"{job.spec.title} failed unexpectedly: {text}{others}."
         return {"state": "failed", "message": message}
-    message = f"Fitted in {job.seconds:.1f} s."
-    return {"state": "done", "fraction": 1.0, "message": message, "calibrator": calibrator}
+    message = f"{'Fitted' if is_fit else 'Done'} in {job.seconds:.1f} s."
+    return {"state": "done", "fraction": 1.0, "message": message, "result": result}

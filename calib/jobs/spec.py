@@ -1,10 +1,10 @@
-"""What is to be fitted, and the key under which the fit is paid once."""
+"""What is to be fitted or computed, and the key under which it is paid once."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
@@ -37,9 +37,7 @@ class FitSpec:
 
         Defaults are filled in first, so that a parameter given at its default value is the same fit.
         """
-        content = {"data": self.data_key, "method": self.method, "params": self._all_params()}
-        text = json.dumps(content, sort_keys=True, default=_plain)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return _hash({"data": self.data_key, "method": self.method, "params": self._all_params()})
 
     @property
     def title(self) -> str:
@@ -68,6 +66,34 @@ class FitSpec:
             return dict(self.params)
         defaults = {f.name: f.default for f in fields(METHODS[self.method].cls)}
         return {**defaults, **self.params}
+
+
+@dataclass(frozen=True)
+class TaskSpec:
+    """Something else to compute from a data set, such as a study of many fits.
+
+    Attributes
+    ----------
+    function : called by a worker as ``function(*arguments, data=..., callback=...)``; found by module and name.
+    arguments : plain values: numbers, strings, and lists, tuples or dicts of them.
+    data_key : what identifies the data, as in :class:`FitSpec`.
+    title : for people. Not part of the key.
+    """
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...] = field(hash=False)
+    data_key: str = ""
+    title: str = field(default="Task", compare=False)
+
+    @cached_property
+    def key(self) -> str:
+        """SHA-256 (hex) of the data, the function's name and its arguments."""
+        name = f"{self.function.__module__}.{self.function.__qualname__}"
+        return _hash({"data": self.data_key, "task": name, "arguments": self.arguments})
+
+
+def _hash(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=_plain).encode()).hexdigest()
 
 
 def _plain(value: Any) -> Any:
