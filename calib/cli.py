@@ -1,4 +1,4 @@
-"""The command line: inspect, fit, compare and apply.
+"""The command line: inspect, fit, compare, apply and check.
 
 Exit status: 0 for success, 1 where the data or a fit are at fault (one sentence each on standard error), 2 where
 the command is.
@@ -118,6 +118,23 @@ def _apply(given: argparse.Namespace) -> int:
     return 0
 
 
+def _check(given: argparse.Namespace) -> int:
+    from calib import recheck
+
+    exported = runtime.load(given.calibrator)
+    files = {role: getattr(given, role) for role in ("labels", "features") if getattr(given, role)}
+    fresh = recheck.read_fresh(exported, given.file, choices=Choices(**dict(given.read)), **files)
+    if fresh.data is None:
+        raise DataError(list(fresh.inspection.findings))
+    if fresh.noticed:
+        print(text.findings(fresh.noticed), file=sys.stderr)
+    raw, now = recheck.judge(exported, fresh.data)
+    before, n_before = recheck.recorded_scores(exported.metadata)
+    found = recheck.recheck(now, raw, before, n_before=n_before)
+    print(text.recheck_lines(found, METHODS[exported.method].title, fresh.notes))
+    return 0
+
+
 def _load(given: argparse.Namespace) -> Predictions:
     data = load(given.file, **_files(given), choices=Choices(**dict(given.read)))
     noticed = [finding for finding in data.findings if finding.level == "warning"]
@@ -198,6 +215,14 @@ def _parser() -> argparse.ArgumentParser:
     _read_option(command)
     command.add_argument("--out", type=target(".npz", ".npy", ".csv"), default=Path("calibrated.npz"),
                          help=".npz, .npy or .csv to write")  # fmt: skip
+
+    command = commands.add_parser("check", help="say whether a saved calibrator still holds on fresh labelled rows")
+    command.set_defaults(run=_check)
+    command.add_argument("calibrator", type=Path, help=".pkl (only one you trust), .npz or .zip")
+    command.add_argument("file", type=Path, help=f"fresh outputs of the same model with labels: {FORMATS}")
+    command.add_argument("--labels", type=Path, help="the labels, where they have their own file")
+    command.add_argument("--features", type=Path, help="the rows' features, where they have their own file")
+    _read_option(command)
     return parser
 
 

@@ -10,6 +10,7 @@ from calib.base import Calibrator, Callback
 from calib.cli_choices import written
 from calib.data import Finding, Inspection, Predictions
 from calib.evaluation import SCORES, Evaluation, score_intervals
+from calib.recheck import Recheck, verdict
 from calib.registry import calibrator
 
 if TYPE_CHECKING:
@@ -74,6 +75,18 @@ def score_lines(scores: Mapping[str, Mapping[str, list[float]]], n: int) -> str:
     for key, values in scores.items():
         before, after = (_interval(*values[when]) if when in values else "-" for when in ("before", "after"))
         lines.append(f"  {SCORES[key].title:<12} {before:>24}  ->  {after}")
+    return "\n".join(lines)
+
+
+def recheck_lines(found: Recheck, title: str, notes: Iterable[str]) -> str:
+    """The verdict on fresh rows, then the scores before and now."""
+    lines = [sentence.replace("**", "") for sentence in verdict(found, title)]
+    lines += [f"note: {note}" for note in notes]
+    of = f"; before on {found.n_before:,} test rows" if found.n_before else ""
+    lines += ["", f"On {found.n:,} fresh rows{of}, with 95 % intervals:"]
+    for key, score in found.scores.items():
+        before = f"{_interval(*score.before):>26}  ->  " if score.before else ""
+        lines.append(f"  {SCORES[key].title:<25} {before}{_interval(*score.now)}")
     return "\n".join(lines)
 
 

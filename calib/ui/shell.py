@@ -25,10 +25,12 @@ MENU = {
         ("pages/4_Latent_GP.py", "Latent GP", ":material/airwave:"),
         ("pages/7_Binning.py", "Binning", ":material/view_column:"),
         ("pages/8_Calibration_maps.py", "Calibration maps", ":material/stairs:"),
+        ("pages/10_Risk_and_groups.py", "Risk and groups", ":material/groups:"),
     ],
     "Decide": [
         ("pages/5_Compare.py", "Compare", ":material/leaderboard:"),
         ("pages/6_Export.py", "Export", ":material/download:"),
+        ("pages/11_Still_calibrated.py", "Still calibrated?", ":material/update:"),
     ],
 }
 """The journey, in order. A new page is one line here and one file in ``pages``."""

@@ -1,0 +1,135 @@
+"""The error among the inputs answered against the share of them, and the share that an accepted error leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import plotly.graph_objects as go
+
+from calib.numerics import Ints
+from calib.plots.data import carry
+from calib.plots.labels import label_line_ends
+from calib.plots.overlay import label_margin
+from calib.plots.rows import frame_rows
+from calib.plots.style import FRAME, GUIDE, Style, fade, plain, quiet, three_digits
+
+if TYPE_CHECKING:
+    from calib.risk_coverage import Answerable, RiskCoverage
+
+MAX_POINTS = 400
+_LONGEST_NAME = 20
+_LEAST_ROWS = 20
+"""Fewer rows answered leave the risk wide open; the axis need not reach to where their interval does."""
+
+
+def risk_diagram(
+    curves: Sequence[tuple[str, RiskCoverage, Style]],
+    accepted: float,
+    banded: int = -1,
+    title: str = "",
+    height: int = 420,
+) -> go.Figure:
+    """Risk over coverage, as lines from the surest inputs to all of them; lower is better.
+
+    Parameters
+    ----------
+    curves : (title, curve, style) of each method.
+    accepted : the error that a horizontal line marks; each method's last crossing gets its symbol.
+    banded : the method whose 95 % band and best possible order are drawn.
+    """
+    fig = go.Figure()
+    _, chosen, style = curves[banded]
+    points = _thinned(chosen)
+    points = points[chosen.answered[points] >= min(_LEAST_ROWS, chosen.n)]
+    fig.add_scatter(
+        x=np.r_[chosen.coverage[points], chosen.coverage[points][::-1]],
+        y=np.r_[chosen.low[points], chosen.high[points][::-1]],
+        fill="toself", mode="lines", line_width=0, fillcolor=fade(style.color, 0.14), hoverinfo="skip",
+    )  # fmt: skip
+    shares = np.linspace(0.0, 1.0, 201)
+    fig.add_scatter(
+        x=shares, y=chosen.best_risk(shares), mode="lines", name="best possible order",
+        line={"color": GUIDE, "dash": "dot", "width": 1.5}, hoverinfo="skip",
+    )  # fmt: skip
+    fig.add_hline(y=accepted, line={"color": GUIDE, "width": 1})
+    top = max(accepted, *(curve.risk[-1] for _, curve, _ in curves), chosen.high[-1])
+    for name, curve, line in curves:
+        at = _thinned(curve)
+        fig.add_scatter(
+            x=curve.coverage[at], y=curve.risk[at], name=name, mode="lines",
+            line={"color": line.color, "dash": line.dash, "width": 2},
+            **carry(coverage=curve.coverage[at], error=curve.risk[at], low=curve.low[at], high=curve.high[at],
+                    threshold=curve.threshold[at], answered=curve.answered[at], wrong=curve.wrong[at]),
+            hovertemplate=f"{plain(name)}<br>answers %{{customdata[0]:.1%}} (%{{customdata[5]:,d}} rows)"
+            "<br>error %{customdata[1]:.2%} (%{customdata[2]:.2%} to %{customdata[3]:.2%})"
+            "<br>where confidence ≥ %{customdata[4]:.4r}<extra></extra>",
+        )  # fmt: skip
+        entry = curve.last_within(accepted)
+        if entry is not None:
+            fig.add_scatter(
+                x=[curve.coverage[entry]], y=[curve.risk[entry]], mode="markers", hoverinfo="skip", cliponaxis=False,
+                marker={"color": line.color, "symbol": line.symbol, "size": 11},
+            )  # fmt: skip
+        large = curve.answered >= min(0.05 * curve.n, curve.n)
+        top = max(top, float(curve.risk[large].max()))
+    span = -0.02 * top, 1.08 * top
+    names = [_short(name) for name, _, _ in curves]
+    said = "; ".join(f"{name} {three_digits(100 * curve.risk[-1])} % on all" for name, curve, _ in curves)
+    quiet(fig, height, alt=f"Error among the inputs answered against their share: {said}.", title=title,
+          right=label_margin(names))  # fmt: skip
+    ends = [(name, float(c.risk[-1]), s.color) for name, (_, c, s) in zip(names, curves, strict=True)]
+    label_line_ends(fig, ends, span, height - FRAME)
+    fig.add_annotation(
+        text=f"accepted: {100 * accepted:.3g} %", x=0, xref="paper", y=accepted, xanchor="left", yanchor="bottom",
+        showarrow=False, font={"size": 12, "color": GUIDE},
+    )  # fmt: skip
+    fig.update_xaxes(range=[0, 1.005], title_text="share of inputs answered, the surest first", tickformat=".0%")
+    fig.update_yaxes(range=span, title_text="error among them", tickformat=".3~p", nticks=7)
+    return fig
+
+
+def answerable_chart(rows: Sequence[tuple[str, Answerable, Style]], accepted: float, title: str = "") -> go.Figure:
+    """The share of inputs that each method can answer at an accepted error, with its interval.
+
+    Parameters
+    ----------
+    rows : (title, what it can answer, style) of each method, from the top; the first one's share is a dotted line.
+    accepted : the error, for words.
+    """
+    fig = go.Figure()
+    fig.add_vline(x=rows[0][1].coverage.value, line={"color": fade(rows[0][2].color, 0.7), "width": 1, "dash": "dot"})
+    for place, (name, found, style) in enumerate(rows):
+        share, low, high = found.coverage
+        fig.add_scatter(
+            x=[share], y=[place], name=name, mode="markers", cliponaxis=False,
+            marker={"color": style.color, "symbol": style.symbol, "size": 10},
+            error_x={"type": "data", "symmetric": False, "array": [high - share], "arrayminus": [share - low],
+                     "color": style.color, "thickness": 2, "width": 0},
+            **carry(share=[share], low=[low], high=[high], threshold=[found.threshold], answered=[found.n_answered]),
+            hovertemplate=f"{plain(name)}<br>answers %{{customdata[0]:.1%}} (%{{customdata[1]:.1%}} to"
+            " %{customdata[2]:.1%})<br>where confidence ≥ %{customdata[3]:.4r}<extra></extra>",
+        )  # fmt: skip
+    said = "; ".join(f"{name} {100 * found.coverage.value:.1f} %" for name, found, _ in rows)
+    alt = f"Share of inputs answered if an error of {100 * accepted:.3g} % is accepted: {said}."
+    frame_rows(fig, [name for name, _, _ in rows], alt=alt, title=title)
+    fig.update_layout(margin_r=24)
+    low = min(found.coverage.low for _, found, _ in rows)
+    fig.update_xaxes(
+        range=[max(0.0, low - 0.05 * (1.01 - low)), 1.005], nticks=5, tickformat=".0%",
+        title_text=f"answered at {100 * accepted:.3g} % error   better →",
+    )  # fmt: skip
+    return fig
+
+
+def _thinned(curve: RiskCoverage) -> Ints:
+    """Entries at even steps of coverage, the last always among them."""
+    if len(curve.answered) <= MAX_POINTS:
+        return np.arange(len(curve.answered))
+    wanted = np.linspace(0, curve.n, MAX_POINTS + 1)[1:]
+    return np.unique(np.searchsorted(curve.answered, wanted))
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
