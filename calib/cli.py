@@ -18,6 +18,7 @@ from calib import cli_text as text
 from calib import runtime
 from calib.base import CalibrationError, Calibrator
 from calib.cli_choices import parse_choice
+from calib.cli_studies import study, study_options
 from calib.cli_types import assignment, part, target
 from calib.data import Choices, DataError, Predictions, inspect, load, read_features, read_outputs
 from calib.extras import missing_package
@@ -94,6 +95,7 @@ def _compare(given: argparse.Namespace) -> int:
     if given.csv:
         table.to_csv(given.csv, index=False)
         print(f"All scores, intervals and differences are in {given.csv}.")
+    study(given, methods, data, calibration, test)
     return 0
 
 
@@ -200,6 +202,7 @@ def _parser() -> argparse.ArgumentParser:
     command = _data_command(commands, "compare", _compare, "fit several methods and score them on held-out rows")
     command.add_argument("--methods", default="fast", help="all, fast (default), papers, or names with commas between")
     command.add_argument("--csv", type=target(), help="file for the whole table")
+    study_options(command)
     _split_options(command)
 
     command = commands.add_parser("apply", help="calibrate new outputs with a saved calibrator")

@@ -34,7 +34,7 @@ LAYERS = (
     ("export",),
     ("compare", "jobs", "plots", "cli_choices"),
     ("studies", "report"),
-    ("ui", "cli_text", "cli_types"),
+    ("ui", "cli_text", "cli_studies", "cli_types"),
     ("cli",),
     ("__main__",),
 )
