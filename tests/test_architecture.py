@@ -28,7 +28,7 @@ LAYERS = (
     ("gp", "bayes_iso", "near_isotonic"),
     ("calibrators",),
     ("registry",),
-    ("runtime", "verdict", "latent", "maps"),
+    ("runtime", "verdict", "latent", "maps", "reduction_tradeoff"),
     ("model_card", "predict_file", "recheck"),
     ("bundle",),
     ("export",),

@@ -25,6 +25,7 @@ MENU = {
         ("pages/4_Latent_GP.py", "Latent GP", ":material/airwave:"),
         ("pages/7_Binning.py", "Binning", ":material/view_column:"),
         ("pages/8_Calibration_maps.py", "Calibration maps", ":material/stairs:"),
+        ("pages/9_Geometry.py", "Geometry", ":material/hub:"),
         ("pages/10_Risk_and_groups.py", "Risk and groups", ":material/groups:"),
     ],
     "Decide": [
