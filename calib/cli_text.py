@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from calib.base import Calibrator, Callback
@@ -52,6 +52,18 @@ def progress() -> Callback | None:
 
     def show(step: int, total: int, value: float) -> None:
         print(f"\rstep {step} of at most {total}: {value:.6g}\033[K", end="", file=sys.stderr, flush=True)
+
+    return show
+
+
+def row_progress() -> Callable[[str, int, int], None]:
+    """``show(what, rows done, rows in all)`` for one line of a terminal; silent where nobody watches."""
+    watched = sys.stderr.isatty()
+
+    def show(what: str, done: int, total: int) -> None:
+        if watched:
+            end = "\n" if done >= total else ""
+            print(f"\r{what}: {done:,} of {total:,} rows\033[K", end=end, file=sys.stderr, flush=True)
 
     return show
 

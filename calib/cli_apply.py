@@ -1,0 +1,66 @@
+"""``apply``: new outputs through a saved calibrator, at once or, for a file of any size, block by block."""
+
+from __future__ import annotations
+
+import argparse
+from importlib.util import find_spec
+from pathlib import Path
+
+from calib import cli_text as text
+from calib import runtime
+from calib.base import CalibrationError
+from calib.data import Choices, read_features, read_outputs
+from calib.data.limits import MAX_BYTES
+from calib.runtime import ExportedCalibrator
+from calib.streaming import can_stream
+
+
+def apply(given: argparse.Namespace) -> int:
+    """Calibrate a file; ``given.out`` decides whether it is streamed. Returns the exit status."""
+    from calib import predict_file
+    from calib.streaming.writing import ENDINGS
+
+    exported = runtime.load(given.calibrator)
+    streamed = can_stream(given.file) and not exported.needs_features
+    if streamed and given.out.suffix.lower() in ENDINGS:
+        n = _apply_streaming(given, exported)
+    elif given.out.suffix.lower() == ".parquet":
+        raise CalibrationError(f"{given.out.name} is written from .npy or .parquet; for other files take --out .npz.")
+    elif streamed and given.file.stat().st_size > MAX_BYTES:
+        raise CalibrationError(
+            f"{given.file.name} has {given.file.stat().st_size / 1e6:,.0f} MB, more than is read at once; give --out "
+            "calibrated.npy or calibrated.parquet, which are written block by block."
+        )
+    else:
+        n = _apply_at_once(given, exported)
+    print(predict_file.written(given.out, exported, n))
+    return 0
+
+
+def _apply_streaming(given: argparse.Namespace, exported: ExportedCalibrator) -> int:
+    from calib.streaming import apply_streaming, open_rows
+    from calib.streaming.stopping import stopped_in_words
+
+    with stopped_in_words(f"{given.out.name} was not written"), open_rows(given.file, _choices(given)) as rows:
+        return apply_streaming(exported, rows, given.out, progress=text.row_progress())
+
+
+def _apply_at_once(given: argparse.Namespace, exported: ExportedCalibrator) -> int:
+    from calib import predict_file
+
+    features = None
+    if given.file.suffix.lower() == ".csv" and not given.read and find_spec("pyarrow") is None:
+        outputs = predict_file.read_outputs(given.file)  # an installation for prediction has NumPy alone
+        features = predict_file.features_for(exported, given.file, given.features)
+    else:
+        outputs = read_outputs(given.file, _choices(given))
+        if exported.needs_features:
+            own: Path | None = given.features
+            features = read_features(own, beside_outputs=False) if own else read_features(given.file, _choices(given))
+    logits = exported.to_logits(outputs)
+    predict_file.write_predictions(given.out, exported, logits, features)
+    return len(logits)
+
+
+def _choices(given: argparse.Namespace) -> Choices:
+    return Choices(**{"outputs": given.key, **dict(given.read)})

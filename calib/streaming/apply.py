@@ -1,0 +1,58 @@
+"""A calibrator applied to a file of any size, in constant memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from calib.base import CalibrationError
+from calib.numerics import Floats
+from calib.runtime import ExportedCalibrator
+from calib.streaming.outputs import LogitRows
+from calib.streaming.parallel import in_order
+from calib.streaming.rows import Block, Rows
+from calib.streaming.writing import ENDINGS, probabilities_file
+
+Progress = Callable[[str, int, int], None]
+"""``progress(what, rows done, rows in all)``; it may raise to cancel."""
+
+
+def no_progress(what: str, done: int, total: int) -> None:
+    """Ignore progress."""
+
+
+def apply_streaming(exported: ExportedCalibrator, outputs: Rows, out: Path, *, progress: Progress = no_progress) -> int:
+    """Write the calibrated probabilities of stored outputs; returns how many rows.
+
+    Reading, predicting on several threads and writing go on side by side. The numbers are those that
+    ``exported.calibrate`` gives for all rows at once, to the last bit: both cut the rows at the same places.
+
+    Parameters
+    ----------
+    outputs : as the model wrote them, from :func:`~calib.streaming.opening.open_rows`.
+    out : .npy or .parquet; it appears when it is complete, and not at all if anything fails.
+
+    Raises
+    ------
+    CalibrationError
+        For outputs the calibrator does not know, values that cannot be (with their row number), or a full disk.
+    """
+    if out.suffix.lower() not in ENDINGS:
+        raise CalibrationError(f"{out.name}: block by block only {' and '.join(ENDINGS)} can be written.")
+    logits = LogitRows(outputs, exported.kind, exported.floor)
+    if logits.shape[1] != exported.n_classes:
+        raise CalibrationError(
+            f"The outputs have {logits.shape[1]} columns; {exported.n_classes} classes were calibrated."
+        )
+    calibrator, n = exported.calibrator, len(outputs)
+
+    def calibrated(block: Block) -> Floats:
+        return calibrator.predict_proba(logits.checked(*block))
+
+    with probabilities_file(out, n, exported.class_names) as write:
+        done = 0
+        for probs in in_order(calibrated, outputs.blocks()):
+            write(probs)
+            done += len(probs)
+            progress("calibrated", done, n)
+    return n
