@@ -10,19 +10,19 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
 
 from calib import cli_text as text
 from calib import runtime
 from calib.base import CalibrationError, Calibrator
+from calib.cli_apply import apply
 from calib.cli_choices import parse_choice
 from calib.cli_studies import study, study_options
-from calib.cli_types import assignment, part, target
-from calib.data import Choices, DataError, Predictions, inspect, load, read_features, read_outputs
+from calib.cli_types import assignment, method_with_parameters, part, target
+from calib.data import Choices, DataError, Predictions, inspect, load
 from calib.extras import missing_package
-from calib.registry import METHODS, calibrator, extras_for, presets
+from calib.registry import METHODS, calibrator, extras_for, presets, title_of
 from calib.runtime import ExportedCalibrator
 
 FORMATS = "npz, npy, csv, tsv, parquet or hdf5"
@@ -82,41 +82,26 @@ def _earlier(given: argparse.Namespace) -> ExportedCalibrator:
 
 
 def _compare(given: argparse.Namespace) -> int:
-    from calib.compare import compare, verdict
+    from calib.compare import BASELINE, compare_evaluations, fit_and_evaluate, verdict
 
     data = _load(given)
-    methods = {name: _made(given, name, {}) for name in _names(given, data)}
+    methods = _methods(given, data)
     calibration, test = _split(data, given)
     if test is None:
         _refuse(given, "a comparison needs rows to test on; --calibration all leaves none")
-    table = compare(methods, calibration, test)
+    found = fit_and_evaluate(methods, calibration, test)
+    table = compare_evaluations(found.evaluations, seconds=found.seconds, notes=found.notes)
     print(text.score_table(table))
     print(f"\n{verdict(table)}")
     if given.csv:
         table.to_csv(given.csv, index=False)
         print(f"All scores, intervals and differences are in {given.csv}.")
+    if given.report:
+        from calib.cli_report import write_report
+
+        raw = {BASELINE: calibrator(BASELINE).fit(calibration.logits, calibration.labels)}
+        write_report(given, _files(given), data, (calibration, test), {**raw, **methods}, found, table)
     study(given, methods, data, calibration, test)
-    return 0
-
-
-def _apply(given: argparse.Namespace) -> int:
-    from calib import predict_file
-
-    exported = runtime.load(given.calibrator)
-    features = None
-    if given.file.suffix.lower() == ".csv" and not given.read and find_spec("pyarrow") is None:
-        outputs = predict_file.read_outputs(given.file)  # an installation for prediction has NumPy alone
-        features = predict_file.features_for(exported, given.file, given.features)
-    else:
-        choices = Choices(**{"outputs": given.key, **dict(given.read)})
-        outputs = read_outputs(given.file, choices)
-        if exported.needs_features and given.features:
-            features = read_features(given.features, beside_outputs=False)
-        elif exported.needs_features:
-            features = read_features(given.file, choices)
-    logits = exported.to_logits(outputs)
-    predict_file.write_predictions(given.out, exported, logits, features)
-    print(predict_file.written(given.out, exported, len(logits)))
     return 0
 
 
@@ -147,7 +132,8 @@ def _load(given: argparse.Namespace) -> Predictions:
 
 def _files(given: argparse.Namespace) -> dict[str, Path | None]:
     """The files beside the first one, by what they hold."""
-    return {role: getattr(given, role) for role in ("labels", "test", "features", "train_features", "train_labels")}
+    roles = ("labels", "test", "test_labels", "features", "train_features", "train_labels")
+    return {role: getattr(given, role) for role in roles}
 
 
 def _split(data: Predictions, given: argparse.Namespace) -> tuple[Predictions, Predictions | None]:
@@ -173,9 +159,20 @@ def _refuse(given: argparse.Namespace, reason: str) -> NoReturn:
     raise SystemExit(2)
 
 
+def _methods(given: argparse.Namespace, data: Predictions) -> dict[str, Calibrator]:
+    """What is compared: methods at their defaults by name, and those with parameters by their titles."""
+    methods = {name: _made(given, name, {}) for name in _names(given, data)}
+    for name, params in given.method:
+        made = _made(given, name, params)
+        methods[title_of(made, name) if params else name] = made
+    return methods
+
+
 def _names(given: argparse.Namespace, data: Predictions) -> list[str]:
     """Methods asked for by name or by preset; presets leave out those whose arrays the data do not hold."""
     offered = presets(data)
+    if given.methods is None:
+        return [] if given.method else offered["Fast"]
     chosen = {"fast": offered["Fast"], "papers": offered["From the papers"], "all": offered["All"]}
     return chosen.get(given.methods) or [name.strip() for name in given.methods.split(",")]
 
@@ -200,13 +197,17 @@ def _parser() -> argparse.ArgumentParser:
     _split_options(command)
 
     command = _data_command(commands, "compare", _compare, "fit several methods and score them on held-out rows")
-    command.add_argument("--methods", default="fast", help="all, fast (default), papers, or names with commas between")
+    command.add_argument("--methods", help="all, fast (default), papers, or names with commas between")
+    command.add_argument("--method", action="append", default=[], type=method_with_parameters,
+                         metavar="NAME[:PARAMETER=VALUE,...]",
+                         help="a method with parameters of its own; may be repeated")  # fmt: skip
     command.add_argument("--csv", type=target(), help="file for the whole table")
+    command.add_argument("--report", type=target(".html"), help="report.html to hand over: figures, tables, settings")
     study_options(command)
     _split_options(command)
 
     command = commands.add_parser("apply", help="calibrate new outputs with a saved calibrator")
-    command.set_defaults(run=_apply)
+    command.set_defaults(run=apply)
     command.add_argument("calibrator", type=Path, help=".pkl (only one you trust), .npz or .zip")
     command.add_argument(
         "file",
@@ -216,8 +217,8 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--features", type=Path, help="the rows' features, where they have their own file")
     command.add_argument("--key", help="name of the array with the outputs; the same as --read outputs=NAME")
     _read_option(command)
-    command.add_argument("--out", type=target(".npz", ".npy", ".csv"), default=Path("calibrated.npz"),
-                         help=".npz, .npy or .csv to write")  # fmt: skip
+    command.add_argument("--out", type=target(".npz", ".npy", ".parquet", ".csv"), default=Path("calibrated.npz"),
+                         help="what to write; .npy and .parquet also for files larger than memory")  # fmt: skip
 
     command = commands.add_parser("check", help="say whether a saved calibrator still holds on fresh labelled rows")
     command.set_defaults(run=_check)
@@ -235,6 +236,7 @@ def _data_command(commands: Any, name: str, run: Any, help: str) -> argparse.Arg
     command.add_argument("file", type=Path, help=f"a model's outputs with labels: {FORMATS}")
     command.add_argument("--labels", type=Path, help="the labels, where they have their own file")
     command.add_argument("--test", type=Path, help="a second file to test on; the first is then for calibration")
+    command.add_argument("--test-labels", type=Path, metavar="FILE", help="the labels of the second file")
     command.add_argument("--features", type=Path, metavar="FILE",
                          help="features of all rows, in their own file, perhaps with the training set")  # fmt: skip
     command.add_argument("--train-features", type=Path, metavar="FILE",

@@ -22,6 +22,12 @@ def assignment(given: str) -> tuple[str, Any]:
         return name.strip(), value
 
 
+def method_with_parameters(given: str) -> tuple[str, dict[str, Any]]:
+    """``isotonic:share_classes=False,normalize=False`` as a method's name and its parameters."""
+    name, _, parameters = given.partition(":")
+    return name.strip(), dict(assignment(part) for part in parameters.split(",") if part)
+
+
 def target(*endings: str) -> Callable[[str], Path]:
     """A type of files to write, which looks before the work starts whether they can be written."""
 

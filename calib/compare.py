@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from math import comb
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from calib.data.predictions import Predictions
 
-__all__ = ["best_method", "compare", "compare_evaluations", "verdict"]
+__all__ = ["best_method", "compare", "compare_evaluations", "fit_and_evaluate", "verdict"]
 
 BASELINE = "identity"
 FEW_ROWS = 10
@@ -27,6 +28,22 @@ FEW_ROWS = 10
 NOTHING = 1e-9
 """Differences below this are rounding, whatever their interval."""
 NOWHERE = Interval(float("nan"), float("nan"), float("nan"))
+
+
+@dataclass(frozen=True, eq=False)
+class MethodEvaluations:
+    """What came of fitting several methods, by their names.
+
+    Attributes
+    ----------
+    evaluations : on the test rows, of the methods that did not fail.
+    seconds : (fit, predict) of these.
+    notes : why the others failed.
+    """
+
+    evaluations: dict[str, Evaluation] = field(default_factory=dict)
+    seconds: dict[str, tuple[float, float]] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
 
 
 def compare(
@@ -61,26 +78,45 @@ def compare(
     CalibrationError
         If the two parts do not have the same classes.
     """
+    found = fit_and_evaluate(calibrators, calibration, test)
+    return compare_evaluations(
+        found.evaluations,
+        level=level,
+        n_resamples=n_resamples,
+        random_state=random_state,
+        seconds=found.seconds,
+        notes=found.notes,
+    )
+
+
+def fit_and_evaluate(
+    calibrators: Mapping[str, Calibrator], calibration: Predictions, test: Predictions
+) -> MethodEvaluations:
+    """Fit what is not fitted yet, in place, and evaluate everything; the raw model comes first, as "identity".
+
+    Raises
+    ------
+    CalibrationError
+        If the two parts do not have the same classes.
+    """
     if calibration.n_classes != test.n_classes:
         raise CalibrationError(
             f"The calibration set has {calibration.n_classes} classes and the test set {test.n_classes}; "
             "compare on two parts of the same data."
         )
-    evaluations: dict[str, Evaluation] = {}
-    seconds: dict[str, tuple[float, float]] = {}
-    notes: dict[str, str] = {}
+    found = MethodEvaluations()
     for name, method in {BASELINE: calibrator(BASELINE), **calibrators}.items():
         try:
             fit_seconds = _fit(method, calibration)
             start = time.perf_counter()
             features = test.features if "features" in method.needs else None
-            evaluations[name] = Evaluation.from_calibrator(method, test.logits, test.labels, features)
-            seconds[name] = fit_seconds, time.perf_counter() - start
+            found.evaluations[name] = Evaluation.from_calibrator(method, test.logits, test.labels, features)
+            found.seconds[name] = fit_seconds, time.perf_counter() - start
         except Exception as error:  # one method's failure, whatever it is, must not take the others with it
-            notes[name] = str(error) if isinstance(error, CalibrationError) else f"{type(error).__name__}: {error}"
-    return compare_evaluations(
-        evaluations, level=level, n_resamples=n_resamples, random_state=random_state, seconds=seconds, notes=notes
-    )
+            found.notes[name] = (
+                str(error) if isinstance(error, CalibrationError) else f"{type(error).__name__}: {error}"
+            )
+    return found
 
 
 def compare_evaluations(

@@ -42,6 +42,11 @@ def cpu_description() -> str:
     return f"CPU ({cores} core{'s' if cores > 1 else ''})"
 
 
+def device_of(fitted: object) -> str:
+    """Where a calibrator was fitted, in words; a method that has no choice computes on the processor."""
+    return str(getattr(fitted, "device_", cpu_description()))
+
+
 def gpu_present(root: Path = Path("/")) -> bool:
     """Whether the machine has an NVIDIA GPU and does not hide it from us; TensorFlow may yet lack its libraries."""
     if (visible := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None and visible.strip()[:1] in ("", "-"):

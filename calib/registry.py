@@ -119,6 +119,13 @@ def calibrator(name: str, **params: Any) -> Calibrator:
     return made
 
 
+def title_of(made: Calibrator, method: str) -> str:
+    """A method's title and what tells this configuration from others, so that no two fits share a title."""
+    seed = f"seed {made.random_state}" if made.random_state else ""
+    variant = ", ".join(part for part in (made.variant(), seed) if part)
+    return f"{METHODS[method].title} ({variant})" if variant else METHODS[method].title
+
+
 def registry_name(calibrator: Calibrator) -> str | None:
     """The registry name of a calibrator, or None for a class that is not registered."""
     where = f"{type(calibrator).__module__.rpartition('.')[2]}:{type(calibrator).__name__}"
