@@ -5,7 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.ui import fits
+from calib.ui.compare_entries import other_outputs
+from calib.ui.compare_reliability import small_multiples
 from calib.ui.compare_sharing import sharing_toggle, sharing_words
+from calib.ui.compare_studies import repeated, sizes
 from calib.ui.compare_view import costs, dots, score_table, table_of, verdict_of
 from calib.ui.shell import need_data, need_fit, page
 
@@ -24,6 +27,11 @@ def body() -> None:
     sharing_words(everything)
     score_table(table, everything)
     dots(table, everything)
+    if len(everything) > 1:
+        small_multiples(everything)
+        sizes(everything)
+        repeated(everything)
+    other_outputs(table, everything)
     costs(everything)
 
 

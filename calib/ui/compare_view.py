@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -13,6 +14,7 @@ from calib.evaluation.corp import CORP
 from calib.plots.compare import score_dots
 from calib.ui import figures
 from calib.ui.fits import ShownFit, device_of
+from calib.ui.score_table import show_scores, styled_scores
 from calib.ui.session import keep
 from calib.ui.wording import number, plural
 from calib.verdict import CONFIDENCE_ONLY
@@ -50,20 +52,14 @@ def score_table(table: pd.DataFrame, everything: list[ShownFit]) -> None:
         more = st.toggle("More scores", key="compare/more", persist_state="session")
         intervals = st.toggle("Show intervals", value=True, key="compare/intervals", persist_state="session")
     keys = [key for key in (*TABLE, *(MORE if more else ())) if key in set(table["score"])]
-    rows = []
-    for fit in everything:
-        mine = table[table["method"] == fit.title].set_index("score")
-        row = {"method": fit.title}
-        for key in keys:
-            row[SCORES[key].title] = _cell(mine.loc[key], _best(table, key), intervals) if key in mine.index else "–"
-        rows.append(row)
-    pinned = {"method": st.column_config.TextColumn(pinned=True)}
-    st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch", column_config=pinned)
+    name = ("table", intervals, *keys, *(fit.key for fit in everything))
+    show_scores(keep(name, partial(styled_scores, table, keys, intervals)))
     st.caption(
-        "95 % bootstrap intervals over test rows in brackets; a calibration error is biased upwards by noise, so its "
-        "interval reaches further down than up. ★ best value; ✓ better and ✗ worse than the raw model beyond what "
-        "chance explains (paired, with intervals that hold for all pairs of methods together, as in the verdict). ECE "
-        "here is in 15 bins of equal width or equal mass. Over- and underconfidence are not good or bad in themselves."
+        "A click on a score sorts by it. 95 % bootstrap intervals over test rows in brackets; a calibration error is "
+        "biased upwards by noise, so its interval reaches further down than up. ★ best value; ✓ better and ✗ worse "
+        "than the raw model beyond what chance explains (paired, with intervals that hold for all pairs of methods "
+        "together, as in the verdict). ECE here is in 15 bins of equal width or equal mass. Over- and underconfidence "
+        "are not good or bad in themselves."
     )
     clipped = [
         f"{plural(fit.evaluation.n_clipped, 'row')} of {fit.title}" for fit in everything if fit.evaluation.n_clipped
@@ -104,29 +100,16 @@ def costs(everything: list[ShownFit]) -> None:
             [
                 {
                     "method": fit.title,
-                    "fit, seconds": number(fit.fit_seconds) if fit.fit_seconds else "–",
+                    "fit, seconds": fit.fit_seconds or None,
                     "fitted on": device_of(fit.calibrator) if fit.fit_seconds else "–",
-                    "predict the test rows, seconds": number(fit.predict_seconds),
+                    "predict the test rows, seconds": fit.predict_seconds,
                 }
                 for fit in everything
             ]
-        ),
+        ).style.format(_seconds, subset=["fit, seconds", "predict the test rows, seconds"]),
         hide_index=True,
     )
 
 
-def _best(table: pd.DataFrame, key: str) -> float | None:
-    values = table.loc[table["score"] == key, "value"].dropna()
-    if SCORES[key].better == "neither" or values.nunique() < 2:
-        return None
-    return values.min() if SCORES[key].better == "lower" else values.max()
-
-
-def _cell(row: pd.Series, best: float | None, intervals: bool) -> str:
-    text = number(row["value"])
-    if intervals and row["value"] == row["value"]:
-        text += f"  [{number(row['low'])}, {number(row['high'])}]"
-    if best is not None:
-        text += "  ★" if row["value"] == best else ""
-        text += {"better": "  ✓", "worse": "  ✗"}.get(row["beyond_chance"], "")
-    return text
+def _seconds(value: Any) -> str:
+    return number(value)

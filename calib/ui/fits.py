@@ -10,12 +10,12 @@ import streamlit as st
 
 from calib.base import Calibrator
 from calib.evaluation import Evaluation, score_intervals
-from calib.hardware import cpu_description, gpu_present
-from calib.jobs import FitQueue, FitSpec, Job
+from calib.hardware import cpu_description, device_of, gpu_present
+from calib.jobs import FitQueue, FitSpec, Job, TaskSpec
 from calib.metrics.intervals import Interval
 from calib.numerics import Floats
 from calib.plots.style import Style, method_style
-from calib.registry import METHODS, calibrator, extras_for
+from calib.registry import METHODS, calibrator, extras_for, title_of
 from calib.ui.session import SESSION, Evaluated, Session, keep, session
 
 RAW = "raw"
@@ -62,16 +62,14 @@ def submit(method: str, params: dict[str, Any]) -> None:
     for key in [key for key, other in now.specs.items() if other.title == spec.title and key != spec.key]:
         cancel(key)
         remove(key)
-    queue().submit(spec, now.calibration.logits, now.calibration.labels, extras)
-    _wanted().setdefault(spec.key, set()).add(now.visitor)
+    ask(spec, now.calibration.logits, now.calibration.labels, extras)
     now.specs[spec.key] = spec
 
 
-def title_of(made: Calibrator, method: str) -> str:
-    """The method's title and what tells this configuration from others, so that no two fits share a title."""
-    seed = f"seed {made.random_state}" if made.random_state else ""
-    variant = ", ".join(part for part in (made.variant(), seed) if part)
-    return f"{METHODS[method].title} ({variant})" if variant else METHODS[method].title
+def ask(spec: FitSpec | TaskSpec, logits: Any, labels: Any, extras: dict[str, Any]) -> None:
+    """Queue a fit or a study, and remember who wants it."""
+    queue().submit(spec, logits, labels, extras)
+    _wanted().setdefault(spec.key, set()).add(session().visitor)
 
 
 def cancel(key: str) -> None:
@@ -100,7 +98,7 @@ def change_split(part: float | None, seed: int) -> None:
 
 
 def open_session(opened: Session) -> None:
-    """Replace what the visitor has open; fits that still run for it are cancelled."""
+    """Replace what the visitor has open; fits and studies that still run for it are cancelled."""
     _abandon()
     st.session_state[SESSION] = opened
 
@@ -112,6 +110,8 @@ def _abandon() -> None:
             if job.active:
                 cancel(job.key)
                 session().specs.pop(job.key, None)
+    for spec in session().studies.values():
+        cancel(spec.key)
 
 
 def remove(key: str) -> None:
@@ -137,7 +137,8 @@ def shown() -> list[ShownFit]:
     now = session()
     assert now.data is not None
     raw = calibrator("identity").fit(now.data.logits[:2], now.data.labels[:2])
-    done = [(job.key, job.spec.method, job.spec.title, job.calibrator, job.seconds) for job in jobs() if job.calibrator]
+    finished = [(now.specs[job.key], job) for job in jobs() if job.calibrator]
+    done = [(job.key, spec.method, spec.title, job.calibrator, job.seconds) for spec, job in finished]
     order = list(METHODS)
     done.sort(key=lambda item: order.index(item[1]))
     fits = []
@@ -211,11 +212,6 @@ def device_description() -> str:
     if done:
         return " and ".join(dict.fromkeys(map(device_of, done)))
     return cpu_description() + (", NVIDIA GPU present" if gpu_present() else "")
-
-
-def device_of(fitted: Calibrator) -> str:
-    """Where a calibrator was fitted, in words; a method that has no choice computes on the processor."""
-    return str(getattr(fitted, "device_", cpu_description()))
 
 
 def sidebar_status() -> None:

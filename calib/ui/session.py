@@ -13,7 +13,7 @@ import streamlit as st
 
 from calib.data import Choices, Inspection, Predictions
 from calib.evaluation import Evaluation
-from calib.jobs import FitSpec
+from calib.jobs import FitSpec, TaskSpec
 
 T = TypeVar("T")
 
@@ -60,6 +60,7 @@ class Session:
     calibration, test : the two parts.
     specs : fits asked for on the present split, by key, in order.
     specs_of_splits : the same for every split looked at, so that going back finds them again.
+    studies : studies asked for on the present split, by kind.
     visitor : tells this visitor from others who may want the same fit.
     evaluated : verdicts by fit key.
     kept : what pages computed from the above, by key; see :func:`keep`.
@@ -79,6 +80,7 @@ class Session:
     test: Predictions | None = None
     specs: dict[str, FitSpec] = field(default_factory=dict)
     specs_of_splits: dict[str, dict[str, FitSpec]] = field(default_factory=dict)
+    studies: dict[str, TaskSpec] = field(default_factory=dict)
     visitor: str = field(default_factory=lambda: uuid4().hex)
     evaluated: dict[str, Evaluated] = field(default_factory=dict)
     kept: dict[Hashable, Any] = field(default_factory=dict)
@@ -106,7 +108,7 @@ class Session:
         self.part, self.seed = part, seed
         self.calibration, self.test = self.data.split(part, random_state=seed)
         self.specs = self.specs_of_splits.setdefault(self.split_key, {})
-        self.evaluated, self.kept, self.variants = {}, {}, {}
+        self.evaluated, self.kept, self.variants, self.studies = {}, {}, {}, {}
 
 
 SESSION = "calib_session"

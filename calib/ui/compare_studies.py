@@ -1,0 +1,180 @@
+"""Studies on the Compare page: the comparison on other splits, and how many labels each method needs."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pandas as pd
+import streamlit as st
+
+from calib.compare import verdict
+from calib.evaluation import SCORES
+from calib.plots.compare import score_dots
+from calib.plots.size_curves import size_curves
+from calib.studies import halved_sizes, labels_needed, summarise_splits
+from calib.studies.size_curve import SIZE_SCORES
+from calib.studies.tasks import repeat_task, size_task
+from calib.ui import figures, fits, studies
+from calib.ui.fits import ShownFit
+from calib.ui.score_table import show_scores, styled_scores
+from calib.ui.session import keep, session
+from calib.ui.wording import plural
+from calib.verdict import CONFIDENCE_ONLY
+
+SPLITS, SIZES = "splits", "sizes"
+TABLE = ("NLL", "Brier", "accuracy", "ECE", "smooth ECE")
+N_DRAWS = 5
+TOLERANCES = (0.002, 0.005, 0.01, 0.02, 0.05)
+
+
+def repeated(everything: list[ShownFit]) -> None:
+    """The section on repeated splits; it refreshes itself while they run."""
+    st.subheader("Would other splits say the same?")
+    st.write(
+        "Fits every method again on random splits of all rows, as the papers do. The intervals allow for splits that "
+        "share most of their rows (Nadeau and Bengio 2003)."
+    )
+    _follow(SPLITS, partial(_repeated, everything))
+
+
+def sizes(everything: list[ShownFit]) -> None:
+    """The section on the number of labels; it refreshes itself while its fits run."""
+    st.subheader("How many labels do I need?")
+    st.write(
+        "Fits every method on ever more of the calibration rows, each time on several draws of them, and scores it on "
+        "the test rows."
+    )
+    _follow(SIZES, partial(_sizes, everything))
+
+
+def _follow(kind: str, body: partial[None]) -> None:
+    job = studies.job_of(kind)
+    st.fragment(body, run_every=1.0 if job is not None and job.active else None)()
+
+
+def _chosen(everything: list[ShownFit], kind: str) -> list[ShownFit]:
+    """Fits to study, the raw model aside: it is always there."""
+    titles = {fit.key: fit.title for fit in everything[1:]}
+    chosen = st.pills(
+        "Methods", list(titles), selection_mode="multi", default=list(titles), format_func=titles.__getitem__,
+        key=fits.key_for(everything, f"compare/{kind}/methods"), persist_state="session",
+    )  # fmt: skip
+    return [fit for fit in everything[1:] if fit.key in chosen]
+
+
+def _repeated(everything: list[ShownFit]) -> None:
+    now = session()
+    assert now.data is not None and now.calibration is not None
+    chosen = _chosen(everything, SPLITS)
+    n_splits = st.segmented_control(
+        "Splits", [5, 10, 20, 50], default=10, required=True, key="compare/splits/number", persist_state="session"
+    )  # fmt: skip
+    seconds = n_splits * sum(fit.fit_seconds + fit.predict_seconds for fit in chosen)
+    arguments = (studies.methods_of(chosen), len(now.calibration), n_splits, now.seed)
+    _start(SPLITS, repeat_task, arguments, f"Repeat on {n_splits} splits", "Repeated splits", chosen, seconds)
+    job = studies.job_of(SPLITS)
+    if job is None:
+        return
+    studies.progress(SPLITS, job)
+    if job.result is not None:
+        table = keep(("splits", job.key), lambda: summarise_splits(job.result))
+        _repeated_result(table, job.key, everything, int(table["n_splits"].max()))
+
+
+def _repeated_result(table: pd.DataFrame, key: str, everything: list[ShownFit], n_splits: int) -> None:
+    scores = ["NLL", *(["ECE"] if (table["note"] == CONFIDENCE_ONLY).any() else [])]
+    for score in scores:
+        st.markdown(verdict(table, score, f"over {n_splits} splits"))
+    keys = [score for score in TABLE if score in set(table["score"])]
+    show_scores(keep(("splits table", key), partial(styled_scores, table, keys, True, True)))
+    st.caption(
+        "Mean over splits ± standard deviation from split to split, with the 95 % interval of the mean in brackets. "
+        "★ best mean; ✓ better and ✗ worse than the raw model beyond what chance explains, for all pairs together."
+    )
+    failed = table[table["note"].str.startswith("Failed")].drop_duplicates("method")
+    for title, note in zip(failed["title"], failed["note"], strict=True):
+        st.caption(f"{title}: {note}")
+    styles = {fit.title: fit.style for fit in everything}
+    columns = st.columns(2, gap="large")
+    for place, score in enumerate(("NLL", "ECE")):
+        with columns[place]:
+            name = SCORES[score].title
+            fig = keep(
+                ("splits dots", score, key, *styles.items()),
+                partial(score_dots, table, score, styles, title=f"{name} over {n_splits} splits"),
+            )
+            figures.show(
+                fig, f"compare-splits-{score}",
+                f"{SCORES[score].meaning} One dot per method: its mean over the splits, with the 95 % interval of what "
+                "it would be over all splits of such data; the vertical line is the raw model.",
+            )  # fmt: skip
+    _csv(table, "splits")
+
+
+def _sizes(everything: list[ShownFit]) -> None:
+    now = session()
+    assert now.data is not None and now.calibration is not None
+    chosen = _chosen(everything, SIZES)
+    tried = halved_sizes(len(now.calibration))
+    seconds = N_DRAWS * len(tried) * sum(fit.fit_seconds + fit.predict_seconds for fit in chosen)
+    arguments = (studies.methods_of(chosen), now.part, now.seed, N_DRAWS, now.seed)
+    label = f"Try {plural(len(tried), 'size')} up to {len(now.calibration):,}"
+    _start(SIZES, size_task, arguments, label, "Calibration sizes", chosen, seconds)
+    job = studies.job_of(SIZES)
+    if job is None:
+        return
+    studies.progress(SIZES, job)
+    if job.result is not None:
+        _sizes_result(job.result, job.key, everything)
+
+
+def _sizes_result(table: pd.DataFrame, key: str, everything: list[ShownFit]) -> None:
+    tolerance = st.segmented_control(
+        "As good as all labels, within (NLL)", TOLERANCES, default=0.01, required=True, key="compare/sizes/tolerance",
+        persist_state="session",
+    )  # fmt: skip
+    last = table[(table["score"] == "NLL") & (table["size"] == table["size"].max()) & table["value"].notna()]
+    answers = [labels_needed(table, name, "NLL", tolerance).sentence for name in last["method"].iloc[1:]]
+    st.markdown("\n".join(f"- {answer}" for answer in answers))
+    styles = {fit.title: fit.style for fit in everything}
+    columns = st.columns(2, gap="large")
+    for place, score in enumerate(SIZE_SCORES):
+        with columns[place]:
+            draw = partial(size_curves, table, score, styles, title=f"{SCORES[score].title} by calibration rows")
+            figures.show(
+                keep(("size curve", score, key, *styles.items()), draw), f"compare-sizes-{score}",
+                f"Each line is the mean over {N_DRAWS} draws of so many calibration rows (the last is all of them); "
+                "its band is where one more draw would lie, 95 %, the sampling of the test rows included. The dotted "
+                "line is the raw model. Lines that leave at the top are worse than the picture is high. Draws are from "
+                "your calibration rows and share ever more of them to the right.",
+            )  # fmt: skip
+    notes = table[(table["note"] != "") & (table["score"] == "NLL")]
+    for title, size, note in zip(notes["title"], notes["size"], notes["note"], strict=True):
+        st.caption(f"{title} on {size:,} rows: {note}")
+    _csv(table, "sizes")
+
+
+def _start(
+    kind: str,
+    task: object,
+    arguments: tuple[object, ...],
+    label: str,
+    title: str,
+    chosen: list[ShownFit],
+    seconds: float,
+) -> None:
+    job = studies.job_of(kind)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            label, key=f"study/{kind}/start", icon=":material/play_arrow:", on_click=studies.start,
+            args=(kind, task, arguments, title), disabled=not chosen or (job is not None and job.active),
+        )  # fmt: skip
+        if chosen and job is None:
+            st.caption(f"Takes {studies.about(seconds)} in the background; you can go on meanwhile.")
+
+
+def _csv(table: pd.DataFrame, name: str) -> None:
+    st.download_button(
+        "All numbers as CSV", data=lambda: table.to_csv(index=False), file_name=f"{name}.csv", mime="text/csv",
+        key=f"study/{name}/csv", on_click="ignore", icon=":material/table:",
+    )  # fmt: skip

@@ -1,0 +1,72 @@
+"""Methods by scores as a table of numbers, so that it sorts by them, shown with their intervals and marks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+from pandas.io.formats.style import Styler
+
+from calib.compare import best_method
+from calib.evaluation import SCORES
+from calib.ui.wording import number
+
+
+def styled_scores(table: pd.DataFrame, keys: Sequence[str], intervals: bool, spread: bool = False) -> Styler:
+    """One row per method and one column per score; cells hold numbers and show text.
+
+    Parameters
+    ----------
+    table : tidy, as from :func:`calib.compare.compare_evaluations` or :func:`calib.studies.summarise_splits`.
+    keys : scores to show.
+    intervals : whether cells show the interval.
+    spread : whether they show the standard deviation over splits.
+    """
+    methods = list(table["method"].unique())
+    cells = {(row["method"], row["score"]): row for row in table[table["score"].isin(keys)].to_dict("records")}
+    titles = [cells[method, keys[0]]["title"] for method in methods]
+    columns = [SCORES[key].title for key in keys]
+    values = [[cells[method, key]["value"] for key in keys] for method in methods]
+    frame = pd.DataFrame(values, columns=columns, dtype=float)
+    frame.insert(0, "method", titles)
+    styler = frame.style
+    for place, key in enumerate(keys):
+        best = _best(table, key)
+        for row, method in enumerate(methods):
+            text = _cell(cells[method, key], best, intervals, spread)
+            # A cell at a time, since equal values may have other intervals.
+            styler.format(partial(_said, text), subset=pd.IndexSlice[[row], [columns[place]]], na_rep="–")
+    return styler
+
+
+def show_scores(styler: Styler) -> None:
+    """Draw the table with the methods held at the left."""
+    pinned = {"method": st.column_config.TextColumn(pinned=True)}
+    st.dataframe(styler, hide_index=True, width="stretch", column_config=pinned)
+
+
+def _said(text: str, value: object) -> str:
+    """What a cell shows, whatever its value."""
+    return text
+
+
+def _best(table: pd.DataFrame, key: str) -> float | None:
+    rows = table[table["score"] == key]
+    values = {str(method): float(value) for method, value in zip(rows["method"], rows["value"], strict=True)}
+    best = best_method(values, key)
+    return None if best is None or rows["value"].nunique() < 2 else values[best]
+
+
+def _cell(row: dict[Any, Any], best: float | None, intervals: bool, spread: bool) -> str:
+    text = number(row["value"])
+    if spread and row["sd"] == row["sd"]:
+        text += f" ± {number(row['sd'], 2)}"
+    if intervals and row["value"] == row["value"]:
+        text += f"  [{number(row['low'])}, {number(row['high'])}]"
+    if best is not None:
+        text += "  ★" if row["value"] == best else ""
+        text += {"better": "  ✓", "worse": "  ✗"}.get(row["beyond_chance"], "")
+    return text
