@@ -9,6 +9,8 @@ from pathlib import Path
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+# Tests leave the workspace of whoever runs them alone; those of the workspace have folders of their own.
+os.environ["CALIB_WORKSPACE"] = "off"
 
 import numpy as np
 import pytest

@@ -33,7 +33,7 @@ LAYERS = (
     ("bundle",),
     ("export",),
     ("compare", "jobs", "plots", "cli_choices"),
-    ("studies", "report"),
+    ("studies", "report", "workspace"),
     ("ui", "cli_text", "cli_studies", "cli_types", "cli_apply", "cli_report"),
     ("cli",),
     ("__main__",),

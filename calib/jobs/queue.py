@@ -47,6 +47,7 @@ class FitQueue:
     executor : where fits run; worker processes on this machine by default.
     max_finished : how many finished fits are kept; the one looked at least recently goes first.
     fit : the task itself, ``fit(method, params, data=..., callback=...)``, found by module and name.
+    on_done : called with each job that is done, before anybody sees that it is, so that it can be stored first.
     """
 
     def __init__(
@@ -55,10 +56,12 @@ class FitQueue:
         *,
         max_finished: int = 256,
         fit: Callable[..., Any] = fit_calibrator,
+        on_done: Callable[[Job], None] | None = None,
     ):
         self._executor = executor or LocalExecutor()
         self._max_finished = max_finished
         self._fit = fit
+        self._on_done = on_done
         self._records: OrderedDict[str, _Record] = OrderedDict()
         self._lock = threading.RLock()
         self._warming: Future[Any] | None = None
@@ -75,9 +78,7 @@ class FitQueue:
         with self._lock:
             record = self._records.get(spec.key)
             if record is None or record.job.state in ("failed", "cancelled"):
-                # Methods that need the same arrays share one transfer of them.
-                data = Data(f"{spec.data_key} {sorted(arrays)}", {k: np.asarray(v) for k, v in arrays.items()})
-                self._start(spec, data)
+                self._start(spec, _data(spec, arrays))
         return spec.key
 
     def snapshot(self, keys: Iterable[str] | None = None) -> list[Job]:
@@ -104,6 +105,18 @@ class FitQueue:
             record = self._records.get(key)
             if record is not None and record.job.state in ("failed", "cancelled"):
                 self._start(record.job.spec, record.data)
+
+    def adopt(self, job: Job, logits: Any = (), labels: Any = (), extras: Mapping[str, Any] | None = None) -> None:
+        """Take in a job as it stood when an earlier process ended, unless one of its key is here.
+
+        One that is not done can be tried again on the arrays given.
+        """
+        with self._lock:
+            if job.key not in self._records:
+                arrays = {"logits": logits, "labels": labels, **(extras or {})}
+                data = Data("", {}) if job.state == "done" else _data(job.spec, arrays)
+                self._records[job.key] = _Record(job, data, "fast")
+                self._drop_oldest()
 
     def forget(self, key: str) -> None:
         """Drop a fit and its result; cancels it first if it waits or runs."""
@@ -169,8 +182,11 @@ class FitQueue:
     def _finish(self, record: _Record, future: Future[Any]) -> None:
         with self._lock:
             job = self._now(record)
-            changes = _ending(job, future)
-            record.job = replace(job, **changes)
+        changes = _ending(job, future)
+        if changes["state"] == "done" and self._on_done is not None:
+            self._on_done(replace(job, **changes))
+        with self._lock:
+            record.job = replace(self._now(record), **changes)
             if record.job.state == "done":
                 record.data = Data("", {})
             self._drop_oldest()
@@ -196,6 +212,11 @@ class FitQueue:
         if job.state == "queued" and record.lane == "slow" and self._warming is not None and not self._warming.done():
             return replace(job, message="Waiting: TensorFlow is starting.")
         return job
+
+
+def _data(spec: FitSpec | TaskSpec, arrays: Mapping[str, Any]) -> Data:
+    # Methods that need the same arrays share one transfer of them.
+    return Data(f"{spec.data_key} {sorted(arrays)}", {k: np.asarray(v) for k, v in arrays.items()})
 
 
 def _lane(fast: bool) -> Lane:

@@ -1,0 +1,92 @@
+"""What a link leads to: one small file that says which content is its own, and how it was used."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from calib.flat_state import flatten
+from calib.jobs import FitSpec
+from calib.workspace.items import Damaged, Kind
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class KeptSpec:
+    """A fit asked for; ``finished`` says whether it was seen done, so that one that was not is known as interrupted."""
+
+    key: str
+    method: str
+    params: Mapping[str, Any]
+    data_key: str
+    label: str
+    finished: bool
+
+    @classmethod
+    def of(cls, spec: FitSpec, finished: bool) -> KeptSpec:
+        """The record of a spec."""
+        return cls(spec.key, spec.method, flatten(dict(spec.params))[0], spec.data_key, spec.label, finished)
+
+    def spec(self) -> FitSpec:
+        """The spec again."""
+        return FitSpec(self.method, dict(self.params), self.data_key, self.label)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One person's data set with everything decided about it.
+
+    Attributes
+    ----------
+    visitor : tells the person from others who want the same fits.
+    data : hash of the stored data; empty where a sample is open.
+    sample : name of the sample, or None.
+    name : how pages call the data set.
+    findings : what was noticed while loading: level, code, message and action of each.
+    choices : what was decided by hand about the upload.
+    part, seed : the split.
+    split_key : names the data and this split.
+    specs : fits asked for, on this split and others.
+    settings : what was chosen on the pages, by widget.
+    earlier : entries of data that were open before in the same tab; they are deleted together.
+    """
+
+    visitor: str
+    data: str = ""
+    sample: str | None = None
+    name: str = ""
+    findings: tuple[tuple[str, str, str, str], ...] = ()
+    choices: Mapping[str, Any] = field(default_factory=dict)
+    part: float | None = None
+    seed: int = 0
+    split_key: str = ""
+    specs: tuple[KeptSpec, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    earlier: tuple[str, ...] = ()
+
+    def contents(self) -> set[tuple[Kind, str]]:
+        """The stored content that this entry may read."""
+        found: set[tuple[Kind, str]] = {("fits", spec.key) for spec in self.specs}
+        return found | ({("data", self.data)} if self.data else set())
+
+
+def to_json(entry: Entry) -> bytes:
+    """The entry's file."""
+    return json.dumps({"format": FORMAT, **asdict(entry)}, ensure_ascii=False).encode()
+
+
+def from_json(content: bytes) -> Entry:
+    """Undo :func:`to_json`; raises :class:`Damaged`."""
+    try:
+        fields = json.loads(content)
+        if fields.pop("format") != FORMAT:
+            raise Damaged("What is kept under this link was written by another version of this program.")
+        fields["specs"] = tuple(KeptSpec(**spec) for spec in fields["specs"])
+        fields["findings"] = tuple((level, code, text, action) for level, code, text, action in fields["findings"])
+        fields["earlier"] = tuple(map(str, fields["earlier"]))
+        return Entry(**fields)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Damaged("What is kept under this link was damaged on disk.") from error

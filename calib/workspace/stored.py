@@ -1,0 +1,98 @@
+"""A data set and a finished fit as folders, and back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from calib.base import CalibrationError
+from calib.data import Predictions
+from calib.flat_state import flatten, unflatten
+from calib.jobs import FitSpec, Job
+from calib.registry import calibrator
+from calib.workspace.arrays import read_folder, write_folder
+from calib.workspace.items import Damaged, Items
+
+ARRAYS = (
+    "logits",
+    "labels",
+    "given_split",
+    "groups",
+    "features",
+    "train_features",
+    "train_labels",
+    "feature_mean",
+    "feature_scale",
+)
+_PLAIN = ("class_names", "kind", "floor")
+
+
+def put_data(items: Items, data: Predictions, **options: Any) -> None:
+    """Store a data set under its hash.
+
+    Its name and findings are not part of its content: another person may have given the same bytes another name.
+    """
+    arrays = {name: array for name in ARRAYS if (array := getattr(data, name)) is not None}
+    record, _ = flatten({name: getattr(data, name) for name in _PLAIN})
+    items.put("data", data.sha256, lambda folder: write_folder(folder, record, arrays), **options)
+
+
+def get_data(items: Items, sha256: str) -> Predictions | None:
+    """A stored data set, mapped from disk, or None if there is none.
+
+    Raises
+    ------
+    Damaged
+        If it is not as it was stored; it is removed, so that the next upload stores it anew.
+    """
+    folder = items.find("data", sha256)
+    if folder is None:
+        return None
+    try:
+        record, arrays = read_folder(folder)
+        record["class_names"] = tuple(record["class_names"])
+        fields: dict[str, Any] = {**record, **arrays}
+        return Predictions(**fields, sha256=sha256)
+    except (Damaged, TypeError, KeyError) as error:
+        items.remove("data", sha256)
+        raise Damaged(str(error)) from error
+
+
+def put_fit(items: Items, job: Job, **options: Any) -> None:
+    """Store the calibrator of a fit that is done under the fit's key."""
+    assert isinstance(job.spec, FitSpec)
+    assert job.calibrator is not None
+    outline, arrays = flatten(job.calibrator.get_state())
+    params, _ = flatten(dict(job.spec.params))
+    record = {
+        "method": job.spec.method,
+        "params": params,
+        "state": outline,
+        "seconds": job.seconds,
+        "cpu_seconds": job.cpu_seconds,
+        "message": job.message,
+    }
+    items.put("fits", job.key, lambda folder: write_folder(folder, record, arrays), **options)
+
+
+def get_fit(items: Items, spec: FitSpec) -> Job | None:
+    """The job of a stored fit, done, or None if there is none; raises as :func:`get_data` does."""
+    folder = items.find("fits", spec.key)
+    if folder is None:
+        return None
+    try:
+        record, arrays = read_folder(folder)
+        # A small array is worth more in memory than as an open file.
+        arrays = {name: np.array(array) if array.nbytes < 1 << 20 else array for name, array in arrays.items()}
+        made = calibrator(record["method"], **record["params"])
+        for name, value in unflatten(record["state"], arrays).items():
+            if not name.endswith("_") or name.startswith("_"):
+                raise Damaged(f"The stored fit holds {name!r}, which is nothing that a method learns.")
+            setattr(made, name, value)
+    except (Damaged, CalibrationError, KeyError, TypeError, AttributeError) as error:
+        items.remove("fits", spec.key)
+        raise Damaged(str(error)) from error
+    done = Job(spec.key, spec, state="done", fraction=1.0, result=made)
+    return replace(done, **{name: record[name] for name in ("seconds", "cpu_seconds", "message")})
