@@ -22,20 +22,21 @@ def body() -> None:
     if not need_features(data):
         return
     words = st.container()
+    everything = fits.shown()
     study = Study(choose_kind())
     with st.spinner("Looking among the training data…"):
         words.markdown(geometry_words.finding(study.sides))
-        words.caption(geometry_words.whose(study.measured(), study.learned, len(study.training.order)))
+        words.caption(geometry_words.whose(study.measured(), study.learned, study.n_train))
     success(study)
     st.subheader("One input among the training data")
     number = choose_row(study)
     if number is not None:
-        explain_row(study, number)
+        explain_row(study, number, everything)
     st.subheader("Fast against exact")
     fast_and_exact(study)
     st.subheader("With less of the training data")
     tradeoff()
-    offer_fit([fit.method for fit in fits.shown()])
+    offer_fit(everything)
 
 
 with page("Geometry"):

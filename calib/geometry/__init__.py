@@ -4,7 +4,7 @@ Chouraqui et al., Uncertainty Estimation based on Geometric Separation, 2023. F 
 predicted for x, O all others.
 """
 
-from calib.geometry.explanation import Explanation, explain
+from calib.geometry.explanation import Explanation, explain, explain_among
 from calib.geometry.neighbours import DISTANCES, Nearest, nearest
 from calib.geometry.pruning import Exact, exact
 from calib.geometry.reductions import REDUCTIONS, Reduced, reduce_training
@@ -22,6 +22,7 @@ __all__ = [
     "exact",
     "exact_separation",
     "explain",
+    "explain_among",
     "fast_separation",
     "nearest",
     "reduce_training",

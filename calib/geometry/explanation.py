@@ -49,7 +49,11 @@ def explain(train_features: Any, train_labels: Any, feature: Any, predicted: int
     feature : (...) one input.
     predicted : the class predicted for it.
     """
-    training = TrainingSet.of(train_features, train_labels)
+    return explain_among(TrainingSet.of(train_features, train_labels), feature, predicted)
+
+
+def explain_among(training: TrainingSet, feature: Any, predicted: int) -> Explanation:
+    """The same for a training set that is ready to be searched."""
     found = exact(training, *training.queries(np.asarray(feature).reshape(1, -1), np.array([predicted])))
     rows = (found.nearest.same_row, found.nearest.other_row, found.same_row, found.other_row)
     same_row, other_row, deciding_same, deciding_other = (int(row[0]) if row[0] >= 0 else None for row in rows)

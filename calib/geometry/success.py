@@ -86,7 +86,7 @@ class Sides:
 
 @dataclass(frozen=True, eq=False)
 class SeparationHistogram:
-    """Counts of separations; 0 is an edge, so that no bin holds safe and dangerous rows.
+    """Counts of separations; no bin holds safe and dangerous rows, since 0 is an edge wherever it is among them.
 
     Attributes
     ----------
@@ -125,9 +125,12 @@ def success_rates(separation: Floats, right: Bools, n_bins: int) -> SuccessRates
 def separation_histogram(separation: Floats, right: Bools, n_bins: int = 40) -> SeparationHistogram:
     """Histogram of (n,) separations, which may be infinite, of right and of wrong predictions."""
     finite = within_finite(separation)
-    width = float(finite.max() - finite.min()) / n_bins or 1.0
-    first, last = np.floor(finite.min() / width), np.floor(finite.max() / width) + 1
-    edges = width * np.arange(min(first, 0), max(last, 0) + 1)
+    low, high = float(finite.min()), float(finite.max())
+    size = max(abs(low), abs(high))
+    size = size if size > 1e-300 else 1.0
+    # Values that differ by rounding alone have no histogram, and would have too fine a grid.
+    width = (high - low if high - low > 1e-9 * size else size) / n_bins
+    edges = width * np.arange(np.floor(low / width), np.floor(high / width) + 2)
     cell = np.searchsorted(edges[1:-1], finite, side="right")
     counts = [np.bincount(cell[rows], minlength=len(edges) - 1) for rows in (right, ~right)]
     return SeparationHistogram(edges, *counts)

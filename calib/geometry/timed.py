@@ -13,8 +13,11 @@ from calib.geometry.training_set import TrainingSet
 from calib.numerics import Floats, Ints
 
 EXACT = "exact"
-FIRST = 32
-"""Inputs of the first block; each later one is twice as large, up to ``MOST``."""
+FIRST = {"l2": 64}
+"""Inputs of the first block; BLAS wants some company. Other kinds take them one by one and begin with ``FEW``."""
+FEW = 8
+GROWTH = 4
+"""Each block is at most so many times as large as all before it, and never larger than ``MOST``."""
 MOST = 1024
 
 
@@ -66,7 +69,7 @@ def timed_separation(
     if kind in ("l2", EXACT):
         _ = training.squared, training.outline  # made once for all inputs
     fast, separation = np.empty(n), np.empty(n)
-    begun, cpu, done, size = time.perf_counter(), time.thread_time(), 0, FIRST
+    begun, cpu, done, size = time.perf_counter(), time.thread_time(), 0, FIRST.get(kind, FEW)
     while done < n:
         rows = order[done : done + size]
         if kind == EXACT:
@@ -79,7 +82,7 @@ def timed_separation(
         if elapsed >= seconds:
             break
         # No block longer than the time left, judged by the rate so far.
-        size = int(np.clip(done / max(elapsed, 1e-9) * (seconds - elapsed), 1, min(2 * size, MOST)))
+        size = int(np.clip(done / max(elapsed, 1e-9) * (seconds - elapsed), 1, min(GROWTH * done, MOST)))
     spent = time.thread_time() - cpu
     rows = np.sort(order[:done])
     return Timed(rows, separation[rows], fast[rows], n, spent)

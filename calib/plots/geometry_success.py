@@ -101,7 +101,7 @@ def separation_densities(histogram: SeparationHistogram, kind: str, height: int 
 
 
 def add_sides(fig: go.Figure, limits: Limits, labels: bool = True) -> None:
-    """Shade where inputs are dangerous, and say at 0 which side is which."""
+    """Shade where inputs are dangerous, mark 0, and say which side is which."""
     low, high = limits
     if low < 0:
         fig.add_shape(
@@ -112,11 +112,12 @@ def add_sides(fig: go.Figure, limits: Limits, labels: bool = True) -> None:
         fig.add_vline(x=0, line={"color": GUIDE, "width": 1.5, "dash": "dot"})
     if not labels:
         return
-    # A side narrower than its word has it at its foot, beyond the line: words never meet, for there is one a side.
-    share = float(np.clip(-low / (high - low), 0, 1)) if high > low else 0.5
-    if low < 0:
-        fig.add_annotation(
-            text="dangerous", x=max(share, 0.0), xref="paper", xanchor="right" if share > 0.3 else "left",
-            xshift=-5 if share > 0.3 else 5, y=0.02, yref="paper", yanchor="bottom", showarrow=False,
-            font={"size": 12, "color": DANGER},
-        )  # fmt: skip
+    # At both ends above the plot, where neither the other word nor a line can be, however narrow a side is.
+    for text, x, anchor, color, there in (
+        ("← dangerous", 0, "left", DANGER, low < 0), ("safe →", 1, "right", NEUTRAL, high > 0),
+    ):  # fmt: skip
+        if there:
+            fig.add_annotation(
+                text=text, x=x, xref="paper", xanchor=anchor, y=1, yref="paper", yanchor="bottom", showarrow=False,
+                font={"size": 12, "color": color},
+            )  # fmt: skip

@@ -12,6 +12,7 @@ from calib.numerics import Ints
 from calib.plots.geometry_picture import Crowd, Neighbour, Zone, deciding_picture, principal_picture
 from calib.plots.image_grid import GAP, image_grid
 from calib.ui import figures, geometry_words
+from calib.ui.fits import ShownFit
 from calib.ui.geometry_study import Row, Study
 from calib.ui.session import keep
 
@@ -86,12 +87,15 @@ def candidates(study: Study, way: str) -> tuple[Ints, np.ndarray]:
     return rows[group][order], separation[group][order]
 
 
-def explain_row(study: Study, number: int) -> None:
+def explain_row(study: Study, number: int, everything: list[ShownFit]) -> None:
     """Say why a row has its separation, show it beside what decides it, and draw both pictures."""
     row = study.row(number)
     at = study.separation_of(row)
     isotonic, logistic = (float(study.map_at(kind, at)[0]) for kind in ("isotonic", "sigmoid"))
     st.markdown(geometry_words.row_sentence(row, study.test.class_names, isotonic, logistic, float(at[0])))
+    fitted = [(fit.title, float(fit.evaluation.confidence[number])) for fit in everything if fit.method == "geometric"]
+    if fitted:
+        st.markdown(geometry_words.fitted_sentence(fitted))
     roles = deciding_rows(row)
     if roles:
         _show_features(study, row, roles)
@@ -150,7 +154,7 @@ def _picture(study: Study, row: Row, roles: dict[int, str]) -> None:
     if way == PICTURES[1]:
         fig, inside = keep(("geometry components", row.number), lambda: _components(study, row, zone, roles))
         figures.show(fig, "principal-components", HOW_TO_READ_COMPONENTS)
-        st.caption(geometry_words.components_sentence(study.components, len(study.training.order), inside))
+        st.caption(geometry_words.components_sentence(study.components, study.n_train, inside))
     elif why.deciding_same_row is not None and why.deciding_other_row is not None:
         pair = why.deciding_same_row, why.deciding_other_row
         figures.show(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -22,12 +22,15 @@ from calib.plots.style import method_style
 from calib.reliability import default_bins
 from calib.ui.session import keep, session
 
-SECONDS = 1.2
+SECONDS = 1.0
 """For each part and kind of separation; what is not reached by then is left out, and the page says so."""
 KEPT_NUMBERS = 8_000_000
 """A prepared training set of more numbers is made again when it is needed, not kept for every visitor."""
 POINTS = 200
-STYLES = {"isotonic": "isotonic", "sigmoid": "platt"}
+STYLES = {
+    "isotonic": replace(method_style("isotonic"), dash="solid"),
+    "sigmoid": replace(method_style("platt"), dash="dash"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +84,12 @@ class Study:
         features = self.test.train_features
         assert features is not None
         return keep(("geometry", "training"), build) if features.size <= KEPT_NUMBERS else build()
+
+    @property
+    def n_train(self) -> int:
+        """Number of training rows."""
+        assert self.test.train_labels is not None
+        return len(self.test.train_labels)
 
     @cached_property
     def predicted(self) -> Ints:
@@ -148,7 +157,7 @@ class Study:
     @property
     def maps(self) -> list[SuccessMap]:
         """Both maps on the grid, in the colours of the methods that use them elsewhere."""
-        return [SuccessMap(kind, method_style(STYLES[kind]), self.map_at(kind, self.grid)) for kind in MAPS]
+        return [SuccessMap(kind, STYLES[kind], self.map_at(kind, self.grid)) for kind in MAPS]
 
     def separation_of(self, row: Row) -> Floats:
         """The separation of a row under this kind, (1,)."""
@@ -171,7 +180,7 @@ class Study:
         predicted = int(self.predicted[number])
 
         def build() -> geometry.Explanation:
-            return geometry.explain(self.test.train_features, self.test.train_labels, features[number], predicted)
+            return geometry.explain_among(self.training, features[number], predicted)
 
         why = keep(("geometry explain", number), build)
         return Row(number, predicted, int(self.test.labels[number]), float(self.confidence[number]), why)

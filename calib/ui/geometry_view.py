@@ -12,6 +12,7 @@ from calib.plots.geometry_cost import fast_against_exact
 from calib.plots.geometry_success import separation_densities, success_curve
 from calib.registry import METHODS, missing_arrays
 from calib.ui import figures, geometry_words
+from calib.ui.fits import ShownFit
 from calib.ui.geometry_study import Study
 from calib.ui.opening import open_sample
 from calib.ui.session import keep
@@ -99,9 +100,9 @@ def fast_and_exact(study: Study) -> None:
         st.caption(f"{len(shown):,} of {len(exact.rows):,} rows are drawn.")
 
 
-def offer_fit(methods: list[str]) -> None:
+def offer_fit(everything: list[ShownFit]) -> None:
     """Say that separation is a calibrator too, where it is not fitted yet."""
-    if "geometric" not in methods:
+    if all(fit.method != "geometric" for fit in everything):
         title = METHODS["geometric"].title
         st.info(f"{title} turns this into a calibrator: fit it to see it on every page and to take it with you.")
         st.page_link("pages/1_Fit.py", label="Fit calibrators", icon=":material/model_training:")

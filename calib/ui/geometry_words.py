@@ -11,7 +11,7 @@ from calib.metrics.intervals import Interval
 from calib.plots.geometry_cost import NAMES
 from calib.reduction_tradeoff import Tradeoff
 from calib.ui.geometry_study import Row
-from calib.ui.wording import number, percent, plural
+from calib.ui.wording import listed, number, percent, plural
 
 
 def finding(sides: Sides) -> str:
@@ -85,7 +85,7 @@ def costs(fast: Timed, exact: Timed) -> str:
     size, larger = np.abs(a).sum(), np.abs(b).sum()
     share = f"; on average fast has {percent(float(size / larger), 0)} of the size of exact" if larger > 0 else ""
     text = (
-        f"On {plural(len(exact.rows), 'test row')}, with {agree}{share}. Per second of processor time: "
+        f"On {plural(len(exact.rows), 'test row')}, with {agree}{share}. Per second of processor time, about "
         f"**{rounded(fast.per_second)} fast** and **{rounded(exact.per_second)} exact** separations."
     )
     if not exact.whole:
@@ -116,6 +116,12 @@ def row_sentence(row: Row, class_names: tuple[str, ...], isotonic: float, sigmoi
         f"separation of {_minus(separation)}, predictions are right {percent(isotonic)} of the time by the isotonic map"
         f" and {percent(sigmoid)} by the sigmoid."
     )
+
+
+def fitted_sentence(fitted: list[tuple[str, float]]) -> str:
+    """What the fitted calibrators say of the row."""
+    said = listed([f"{title} {percent(confidence)}" for title, confidence in fitted])
+    return f"The confidence in this prediction that was fitted: {said}."
 
 
 def _minus(value: float) -> str:
