@@ -64,7 +64,7 @@ def test_quantities_are_those_of_their_definitions_and_lie_in_their_intervals(ro
     assert balance.weighted_under == pytest.approx(((1 - confidence) * correct).mean(), abs=1e-12)
     for name, value in expected.items():
         if np.isfinite(value):
-            assert getattr(balance, name).value == pytest.approx(value, abs=1e-12), name
+            assert getattr(balance, name).value == pytest.approx(value, rel=1e-9, abs=1e-12), name
         else:
             assert np.isnan(getattr(balance, name)).all(), name
     for name in INTERVALS:
