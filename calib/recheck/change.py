@@ -14,8 +14,8 @@ from calib.evaluation.uncertainty import PROPORTIONS, ResampledScores, resample_
 from calib.metrics.intervals import Interval, Resamples, interval_of_draws
 
 SHOWN = ("NLL", "Brier", "accuracy", "ECE", "signed gap")
-CLAIMS = 7
-"""What the verdict may claim: the gap and the ECE now, three changes, drift, and the gain over the raw model."""
+CLAIMS = len(SHOWN) + 4
+"""What may be claimed: the change of each score, the gap and the ECE now, drift, and the gain over the raw model."""
 N_RESAMPLES = 2000
 
 
@@ -83,6 +83,7 @@ def recheck(
     *,
     n_before: int | None = None,
     level: float = 0.95,
+    n_resamples: int = N_RESAMPLES,
     random_state: int = 0,
 ) -> Recheck:
     """Compare a calibrator on fresh rows with what it was.
@@ -98,16 +99,16 @@ def recheck(
         :func:`recorded_scores`.
     n_before : rows behind recorded scores.
     level : of the intervals.
-    random_state : seed of the bootstrap.
+    n_resamples, random_state : of the bootstrap.
     """
     wide = joint_level(level)
-    drawn = resample_scores(now, Resamples(len(now), N_RESAMPLES, random_state))
+    drawn = resample_scores(now, Resamples(len(now), n_resamples, random_state))
     here, here_joint = drawn.intervals(level), drawn.intervals(wide)
     keys = [key for key in SHOWN if key in here]
     drift = None
     changes: dict[str, tuple[Interval, Interval, Interval]] = {}
     if isinstance(before, Evaluation):
-        earlier = resample_scores(before, Resamples(len(before), N_RESAMPLES, random_state + 1))
+        earlier = resample_scores(before, Resamples(len(before), n_resamples, random_state + 1))
         there, there_joint = earlier.intervals(level), earlier.intervals(wide)
         n_before, drift = len(before), _drift(before, now)
         for key in keys:
@@ -126,7 +127,7 @@ def recheck(
     scores = {key: ScoreChange(key, here[key], here_joint[key], *changes.get(key, ())) for key in keys}
     gain = None
     if raw is not None and now.row_nll is not None and raw.row_nll is not None:
-        gain = paired_differences(now, raw, wide, N_RESAMPLES, random_state)["NLL"]
+        gain = paired_differences(now, raw, wide, n_resamples, random_state)["NLL"]
     means = float(now.confidence.mean()), float(now.correct.mean())
     return Recheck(len(now), *means, scores, n_before, gain, drift, level)
 

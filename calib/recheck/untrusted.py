@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -42,7 +43,9 @@ def read_uploaded(files: Sequence[tuple[str, BinaryIO]]) -> ExportedCalibrator:
     text, arrays = _parts(files)
     _check_arrays(arrays)
     with _in_one_sentence("The calibrator's record does not hold what it should"):
-        made = from_record(text.decode("utf-8"), arrays)
+        record = text.decode("utf-8")
+        _check_class_count(record)
+        made = from_record(record, arrays)
         _check_record(made)
     with _in_one_sentence(f"The calibrator's record does not fit {METHODS[made.method].title}"):
         _check_behaviour(made)
@@ -115,11 +118,20 @@ def _check_arrays(content: bytes) -> None:
             allowance.take(dtype.itemsize * int(np.prod(array.shape, dtype=object)), f"The array {array.name[:80]!r}")
 
 
-def _check_record(made: ExportedCalibrator) -> None:
-    """Refuse a class count, a floor or a standardisation that nothing could have been fitted with."""
-    n_classes = made.calibrator.n_classes_
+def _check_class_count(record: str) -> None:
+    """Refuse a number of classes that nothing was fitted on, before any name is made for each."""
+    found = json.loads(record)
+    state = found.get("state") if isinstance(found, dict) else None
+    n_classes = state.get("n_classes_") if isinstance(state, dict) else None
     if type(n_classes) is not int or not 2 <= n_classes <= MAX_CLASSES:
-        raise CalibrationError(f"The calibrator's record names {n_classes!r:.40} classes; 2 to {MAX_CLASSES:,} can be.")
+        raise CalibrationError(
+            f"The json is no calibrator's record: it names {n_classes!r:.40} classes, and there can be 2 to "
+            f"{MAX_CLASSES:,}."
+        )
+
+
+def _check_record(made: ExportedCalibrator) -> None:
+    """Refuse a floor, metadata or a standardisation that nothing could have been fitted with."""
     if made.floor is not None and not (isinstance(made.floor, float) and 0.0 < made.floor < 1.0):
         raise CalibrationError(f"The calibrator's floor is {made.floor!r:.40}, and no probability between 0 and 1.")
     if not isinstance(made.metadata, dict):

@@ -8,7 +8,8 @@ from calib.recheck.change import CLAIMS, Recheck
 FEW = 10
 """With fewer rows, now or before, the bootstrap knows too little for any claim."""
 
-_CHANGES = {"NLL": "NLL", "accuracy": "accuracy", "ECE": "ECE"}
+_CHANGES = {"NLL": "NLL", "accuracy": "accuracy", "ECE": "ECE", "signed gap": "confidence minus accuracy"}
+_IN_POINTS = ("accuracy", "signed gap")
 
 
 def verdict(found: Recheck, subject: str = "The calibrator") -> list[str]:
@@ -89,7 +90,7 @@ def _drift(found: Recheck) -> str:
 
 
 def _change(key: str, change: Interval) -> str:
-    if key == "accuracy":
+    if key in _IN_POINTS:
         return f"{100 * change.value:+.1f} points ({100 * change.low:+.1f} to {100 * change.high:+.1f})"
     return f"{change.value:+.2g} ({change.low:+.2g} to {change.high:+.2g})"
 

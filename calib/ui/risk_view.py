@@ -17,6 +17,8 @@ from calib.ui.session import keep
 ACCEPTED = 2.0
 """Percent of error to begin with."""
 MOST_DRAWN = 5
+CURVES_PIXELS, ANSWERS_PIXELS = 600, 420
+"""Both and the menu fill a window of 1500 pixels; in narrower ones they stand one above the other."""
 
 
 def curve_of(fit: ShownFit) -> RiskCoverage:
@@ -40,7 +42,7 @@ def answers(everything: list[ShownFit], closer: ShownFit, accepted: float) -> No
     drawn = _drawn(everything, closer)
     key = (*(fit.key for fit in drawn), accepted)
     with st.container(horizontal=True, gap="medium"):
-        with st.container(width=700):
+        with st.container(width=CURVES_PIXELS):
             curves = [(fit.title, curve_of(fit), fit.style) for fit in drawn]
             figures.show(
                 keep(("risk figure", *key), partial(risk_diagram, curves, accepted, title="Error among the answered")),
@@ -52,7 +54,7 @@ def answers(everything: list[ShownFit], closer: ShownFit, accepted: float) -> No
                 "cannot change the line.",
             )
         if len(everything) > 1:
-            with st.container(width=460):
+            with st.container(width=ANSWERS_PIXELS):
                 rows = [(fit.title, found[fit.key], fit.style) for fit in everything]
                 draw = partial(answerable_chart, rows, accepted, title="What each method can answer")
                 figures.show(

@@ -21,7 +21,8 @@ from calib.ui.still_upload import Given, Subject, show_noticed
 from calib.ui.wording import number, plural, signed
 
 RESULT = "still/result"
-DIAGRAM_PIXELS = 420
+DIAGRAM_PIXELS, BENEATH_PIXELS = 330, 115
+"""Three figures in a row and the menu fill a window of 1500 pixels; a diagram has a histogram beneath it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,20 +116,25 @@ def pictures(subject: Subject, answer: Checked) -> None:
             with st.container(width=DIAGRAM_PIXELS):
                 st.markdown(f"**{when.capitalize()}**, {plural(len(one), 'row')}")
                 histogram = confidence_histogram(*one.pair, scale="logit")
+                height = DIAGRAM_PIXELS + BENEATH_PIXELS
                 figures.show(
-                    reliability_diagram(curve, subject.style, "logit", limits=limits, histogram=histogram, height=470),
+                    reliability_diagram(
+                        curve, subject.style, "logit", limits=limits, histogram=histogram, height=height
+                    ),
                     f"still-reliability-{when}",
                     "Each dot is a bin of rows of similar confidence: how often they are right over what is said of "
                     "them. Dots on the diagonal are calibrated; whiskers are 95 % intervals.",
                 )
-    if before is not None:
-        earlier, later = (confidence_histogram(*one.pair, scale="logit") for one in (before, answer.now))
-        figures.show(
-            confidence_drift(earlier, later, subject.style, title="How sure it was, and is"),
-            "still-drift",
-            "Share of rows at each confidence, now upwards and before downwards. Where the two are not mirror images, "
-            "the inputs have changed, or the model.",
-        )
+        if before is not None:
+            with st.container(width=DIAGRAM_PIXELS):
+                st.markdown("**How sure it was, and is**")
+                earlier, later = (confidence_histogram(*one.pair, scale="logit") for one in (before, answer.now))
+                figures.show(
+                    confidence_drift(earlier, later, subject.style, height=height),
+                    "still-drift",
+                    "Share of rows at each confidence, now upwards and before downwards. Where the two are not mirror "
+                    "images, the inputs have changed, or the model.",
+                )
 
 
 def _cell(interval: Interval | None, change: bool = False) -> str:

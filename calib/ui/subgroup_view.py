@@ -52,7 +52,7 @@ def groups(everything: list[ShownFit], closer: ShownFit) -> None:
     last = found[-1]
     st.markdown(groups_sentence(last, closer.title, least))
     if last.enough.any():
-        draw = partial(_chart, methods, last, of_row)
+        draw = partial(_chart, methods, last, of_row, least)
         figures.show(
             keep(("subgroup chart", closer.key, by, least), draw),
             "subgroups",
@@ -62,7 +62,7 @@ def groups(everything: list[ShownFit], closer: ShownFit) -> None:
             + (" The dot above is the raw model." if len(methods) > 1 else "")
             + (
                 f" All others, and those with fewer than {least} rows, are pooled in the last row."
-                if _folds(last)
+                if _pooled(last) >= least
                 else ""
             ),
         )
@@ -82,18 +82,20 @@ def _groups_of_rows(raw: ShownFit, by: str) -> npt.NDArray[Any]:
     return np.array(now.test.class_names)[raw.evaluation.predicted]
 
 
-def _folds(found: Subgroups) -> bool:
-    return len(found.names) > min(MOST_GROUPS, int(found.enough.sum()))
+def _pooled(found: Subgroups) -> int:
+    """Rows of the groups that the figure does not name."""
+    return int(found.gaps.rows.sum() - found.gaps.rows[found.worst_first[:MOST_GROUPS]].sum())
 
 
-def _chart(methods: list[ShownFit], found: Subgroups, of_row: npt.NDArray[Any]) -> Any:
+def _chart(methods: list[ShownFit], found: Subgroups, of_row: npt.NDArray[Any], least: int) -> Any:
     """The worst groups and, pooled, the others, as the classes of the Over- and underconfidence page."""
     order = found.worst_first[:MOST_GROUPS]
     names = [found.names[k] for k in order]
     others = len(found.names) - len(order)
     joint = 1.0 - (1.0 - found.level) / max(1, int(found.enough.sum()))
     gaps = [(fit.title, folded(fit.evaluation, of_row, order, found.names, joint), fit.style) for fit in methods]
-    shown = np.arange(len(order) + (others > 0))
+    # A handful of pooled rows would stretch the axis and say nothing.
+    shown = np.arange(len(order) + (_pooled(found) >= least))
     return per_class_chart([*names, f"{plural(others, 'other')}, pooled"], shown, gaps)
 
 
