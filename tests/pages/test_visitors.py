@@ -16,7 +16,7 @@ class Queue:
         self.state: dict[str, str] = {}
         self.specs: dict[str, FitSpec] = {}
 
-    def submit(self, spec: FitSpec, logits: object, labels: object) -> str:
+    def submit(self, spec: FitSpec, logits: object, labels: object, extras: object) -> str:
         self.state[spec.key], self.specs[spec.key] = "running", spec
         return spec.key
 
