@@ -7,6 +7,7 @@ import streamlit as st
 from calib.ui.choices_view import change_by_hand
 from calib.ui.data_view import findings, next_step, overview, split_controls
 from calib.ui.features_view import features_overview
+from calib.ui.link_view import where_data_are_kept
 from calib.ui.opening import sample_cards, uploaders
 from calib.ui.session import session
 from calib.ui.shell import page
@@ -33,6 +34,7 @@ def body() -> None:
         sample_cards()
     if now.inspection is not None:
         change_by_hand(now.inspection)
+    where_data_are_kept()
 
 
 with page("Data"):

@@ -46,6 +46,7 @@ def overview() -> None:
             st.metric(label, value, width="content")
     if now.sample is not None:
         st.info(f"**What to look for.** {SAMPLES[now.sample].look_for}", icon=":material/visibility:")
+    if now.inspection is None:  # a sample, or brought back by a link: there are no files that could be read anew
         for finding in data.findings:
             if finding.level != "info":
                 _show(finding, None)

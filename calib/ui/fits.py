@@ -17,6 +17,7 @@ from calib.numerics import Floats
 from calib.plots.style import Style, method_style
 from calib.registry import METHODS, calibrator, extras_for, title_of
 from calib.ui.session import SESSION, Evaluated, Session, keep, session
+from calib.workspace import keep_fit
 
 RAW = "raw"
 
@@ -38,7 +39,7 @@ class ShownFit:
 @st.cache_resource
 def queue() -> FitQueue:
     """The one queue of this server; all visitors share its workers and its store of finished fits."""
-    return FitQueue()
+    return FitQueue(on_done=keep_fit)
 
 
 @st.cache_resource
@@ -87,6 +88,30 @@ def retry(key: str) -> None:
     """Start a failed or cancelled fit again."""
     _wanted().setdefault(key, set()).add(session().visitor)
     queue().retry(key)
+
+
+def bring_back(job: Job) -> None:
+    """Take in a fit that was asked for on the open split in an earlier visit, as it stands or stood then."""
+    now = session()
+    assert now.calibration is not None
+    assert isinstance(job.spec, FitSpec)
+    if job.state != "done":
+        extras = extras_for(calibrator(job.spec.method, **job.spec.params), now.calibration)
+        queue().adopt(job, now.calibration.logits, now.calibration.labels, extras)
+    else:
+        queue().adopt(job)
+    _wanted().setdefault(job.key, set()).add(now.visitor)
+
+
+def forget_all() -> None:
+    """Drop the visitor's fits on all splits; the queue forgets those that nobody else asked for."""
+    now = session()
+    _abandon()
+    for key in [key for specs in now.specs_of_splits.values() for key in specs]:
+        wanted = _wanted().get(key, set())
+        wanted.discard(now.visitor)
+        if not wanted:
+            queue().forget(key)
 
 
 def change_split(part: float | None, seed: int) -> None:

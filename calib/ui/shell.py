@@ -10,7 +10,8 @@ import streamlit as st
 
 from calib.base import CalibrationError
 from calib.data import DataError
-from calib.ui import fits
+from calib.ui import fits, link
+from calib.ui.link_view import notice
 from calib.ui.session import session
 from calib.ui.wording import plural
 
@@ -44,6 +45,8 @@ def page(title: str) -> Iterator[None]:
     Use as the only statement of a page: ``with page("Reliability"): ...``.
     """
     st.set_page_config(page_title=f"{title} · calib", page_icon=":material/target:", layout="wide")
+    link.arrive()
+    link.remember()
     _menu()
     now = session()
     if now.data is not None:
@@ -52,6 +55,7 @@ def page(title: str) -> Iterator[None]:
             f"{plural(now.data.n_classes, 'class', 'classes')}"
         )
     st.title(title)
+    notice()
     try:
         yield
         _onward(title)
@@ -65,6 +69,7 @@ def page(title: str) -> Iterator[None]:
             "Go to another page and come back; if it happens again, the log of the app has the details.",
             icon=":material/error:",
         )
+    link.remember()
 
 
 def _menu() -> None:
@@ -72,7 +77,7 @@ def _menu() -> None:
         for section, pages in MENU.items():
             st.caption(section)
             for path, label, icon in pages:
-                st.page_link(path, label=label, icon=icon, width="stretch")
+                st.page_link(path, label=label, icon=icon, width="stretch", query_params=link.parameters())
         st.divider()
         now = session()
         if now.data is not None:

@@ -1,0 +1,240 @@
+"""The visitor's link: what it leads to is kept as it changes, and brought back where a page is opened anew."""
+
+from __future__ import annotations
+
+import logging
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+
+import streamlit as st
+
+from calib.base import CalibrationError
+from calib.data import Choices, DataError, Finding, Predictions
+from calib.data.samples import load_sample
+from calib.flat_state import flatten
+from calib.jobs import FitSpec, Job
+from calib.ui import fits
+from calib.ui.session import SESSION, Session
+from calib.ui.wording import listed, plural
+from calib.workspace import Damaged, Entry, Keeper, KeptSpec, entry_id, keeper, new_token
+
+LINK, PRIVATE, NOTICE = "calib_link", "calib_private", "calib_link_notice"
+PARAMETER = "w"
+SETTINGS = ("fit/methods",)
+"""Widgets whose choices come back too."""
+
+INTERRUPTED = "Interrupted: the app stopped before this fit was finished."
+GONE = "Fitted before, but its result was removed to make room."
+DAMAGED = "Fitted before, but its stored result was damaged on disk."
+
+
+@dataclass(eq=False)
+class Link:
+    """The link of one open data set; other data get another, so that a link that was passed on shows no more.
+
+    Attributes
+    ----------
+    token : the secret in the address.
+    name : under which the server knows it.
+    of : the session that it brings back.
+    entry : what it leads to, as last written.
+    writing, saving : the entry and the data on their way to the disk.
+    kept : keys of the fits that were handed over to be stored.
+    earlier : names of the links of data that were open before.
+    """
+
+    token: str
+    name: str
+    of: Session
+    entry: Entry | None = None
+    writing: Future[None] | None = None
+    saving: Future[None] | None = None
+    kept: set[str] = field(default_factory=set)
+    earlier: tuple[str, ...] = ()
+
+
+def arrive() -> None:
+    """On the first run of a page opened anew, bring back what the link in its address leads to."""
+    token = st.query_params.get(PARAMETER)
+    if token is None or SESSION in st.session_state:
+        return
+    try:
+        trouble = _bring_back(token)
+    except (Damaged, DataError, CalibrationError) as error:
+        trouble = f"{error} Upload your files again."
+    except Exception:  # nothing that lies on the disk may keep a page from opening
+        logging.getLogger("calib").exception("a link could not be followed")
+        trouble = "What is kept under this link could not be brought back. Upload your files again."
+    if trouble:
+        st.session_state.pop(SESSION, None)
+        del st.query_params[PARAMETER]
+        st.session_state[NOTICE] = trouble
+
+
+def remember() -> None:
+    """Hand over what changed since the last run to be written, and keep the link in the address; waits for nothing."""
+    now: Session | None = st.session_state.get(SESSION)
+    made = keeper()
+    if made is None or now is None or now.data is None or not now.data.sha256 or private():
+        return
+    link: Link | None = st.session_state.get(LINK)
+    if link is None or link.of is not now:
+        before = () if link is None else (*link.earlier, link.name)
+        link = st.session_state[LINK] = _link(new_token(), now, before)
+    if st.query_params.get(PARAMETER) != link.token:  # the menu's links carry it; others lose it
+        st.query_params[PARAMETER] = link.token
+    jobs = {job.key: job for job in fits.queue().snapshot(_all_specs(now))}
+    entry = _entry(now, link, {key for key, job in jobs.items() if job.calibrator is not None})
+    if entry != link.entry:
+        link.entry, link.writing = entry, made.keep(link.name, entry)
+    if entry.data and link.saving is None:
+        link.saving = made.keep_data(link.name, now.data)
+    for key, job in jobs.items():
+        if job.calibrator is not None and key not in link.kept:
+            link.kept.add(key)
+            made.keep_fit_later(job)
+
+
+def parameters() -> dict[str, str]:
+    """The query parameters that a link to another page needs."""
+    link: Link | None = st.session_state.get(LINK)
+    return {} if link is None else {PARAMETER: link.token}
+
+
+def private() -> bool:
+    """Whether the visitor asked that nothing be written."""
+    return bool(st.session_state.get(PRIVATE))
+
+
+def be_private(wanted: bool) -> None:
+    """Write nothing from now on and remove what was written; or write again."""
+    st.session_state[PRIVATE] = wanted
+    if wanted:
+        _drop()
+
+
+def delete() -> None:
+    """Delete all that this visitor opened and fitted, on disk and in memory, unless others have the same data open."""
+    fits.forget_all()
+    _drop()
+    for key in list(st.session_state):
+        # Uploaders keep what they show; without their marks they would be read again at once.
+        if not str(key).startswith("upload/") and key != PRIVATE:
+            del st.session_state[key]
+    st.session_state[NOTICE] = "Your data and fits were deleted."
+
+
+def _drop() -> None:
+    made, link = keeper(), st.session_state.pop(LINK, None)
+    if made is not None and link is not None:
+        made.forget(link.name)
+    if PARAMETER in st.query_params:
+        del st.query_params[PARAMETER]
+
+
+def _link(token: str, now: Session, earlier: tuple[str, ...] = (), entry: Entry | None = None) -> Link:
+    name = entry_id(token)
+    assert name is not None
+    return Link(token, name, now, entry=entry, earlier=earlier)
+
+
+def _entry(now: Session, link: Link, finished: set[str]) -> Entry:
+    assert now.data is not None
+    return Entry(
+        visitor=now.visitor,
+        data="" if now.sample else now.data.sha256,
+        sample=now.sample,
+        name=now.data.name,
+        findings=tuple((f.level, f.code, f.message, f.action) for f in now.data.findings),
+        choices=flatten(now.made.made())[0],
+        part=now.part,
+        seed=now.seed,
+        split_key=now.split_key,
+        specs=tuple(KeptSpec.of(spec, key in finished) for key, spec in _all_specs(now).items()),
+        settings={key: st.session_state[key] for key in SETTINGS if key in st.session_state},
+        earlier=link.earlier,
+    )
+
+
+def _all_specs(now: Session) -> dict[str, FitSpec]:
+    return {key: spec for specs in now.specs_of_splits.values() for key, spec in specs.items()}
+
+
+def _bring_back(token: str) -> str | None:
+    """Open what a token leads to; the sentence that says why not, where it leads nowhere."""
+    made = keeper()
+    if made is None:
+        return "This server keeps nothing on disk, so the link leads nowhere. Upload your files again."
+    name = entry_id(token)
+    entry = made.recall(name) if name is not None else None
+    if entry is None:
+        return (
+            "Nothing is kept under this link: it was deleted, private mode was chosen, or it was not used for "
+            f"{made.configuration.max_days:g} days. Upload your files again."
+        )
+    data = load_sample(entry.sample) if entry.sample else made.data(entry)
+    if data is None:
+        return (
+            f"The data of this link ({entry.name}) are no longer there: they were not yet saved when the app stopped, "
+            "or were removed to make room. Upload your files again."
+        )
+    now = _session(entry, data)
+    st.session_state[SESSION] = now
+    st.session_state[LINK] = _link(token, now, entry.earlier, entry)
+    for key in SETTINGS:
+        if key in entry.settings:
+            st.session_state[key] = entry.settings[key]
+    interrupted = [spec.title for spec in now.specs.values() if not _bring_back_fit(made, entry, spec)]
+    for specs in now.specs_of_splits.values():
+        if specs is not now.specs:
+            _bring_back_others(made, entry, specs)
+    fits.queue().warm_up()
+    fits_too = f" with {plural(len(now.specs), 'fit')}" if now.specs else ""
+    unfinished = f" Not finished: {listed(interrupted)}; try again on the page Fit." if interrupted else ""
+    st.session_state[NOTICE] = f"Brought back from your link: {entry.name}{fits_too}.{unfinished}"
+    return None
+
+
+def _session(entry: Entry, data: Predictions) -> Session:
+    if not entry.sample:
+        findings = tuple(Finding(level, code, text, action) for level, code, text, action in entry.findings)  # type: ignore[arg-type]
+        data = replace(data, name=entry.name, findings=findings)
+    try:
+        choices = Choices(**entry.choices)
+    except TypeError:  # of another version
+        choices = Choices()
+    now = Session.opened(data, sample=entry.sample, made=choices, visitor=entry.visitor)
+    now.split(entry.part, entry.seed)
+    for kept in entry.specs:
+        spec = kept.spec()
+        if spec.key == kept.key:  # else its method has other parameters in this version
+            now.specs_of_splits.setdefault(spec.data_key, {})[spec.key] = spec
+    return now
+
+
+def _bring_back_fit(made: Keeper, entry: Entry, spec: FitSpec) -> bool:
+    """Whether a fit of the open split is finished, runs on, or else will be offered anew."""
+    if running := fits.queue().snapshot([spec.key]):
+        fits.bring_back(running[0])
+        return True
+    try:
+        job = made.fit(entry, spec)
+        finished = next(kept.finished for kept in entry.specs if kept.key == spec.key)
+        message = GONE if finished else INTERRUPTED
+    except Damaged:
+        job, message = None, DAMAGED
+    fits.bring_back(job or Job(spec.key, spec, state="failed", message=message))
+    return job is not None
+
+
+def _bring_back_others(made: Keeper, entry: Entry, specs: dict[str, FitSpec]) -> None:
+    """Finished fits of a split that is not open; leaving it cancelled all others."""
+    for key, spec in list(specs.items()):
+        try:
+            job = made.fit(entry, spec)
+        except Damaged:
+            job = None
+        if job is None:
+            specs.pop(key)
+        else:
+            fits.queue().adopt(job)
