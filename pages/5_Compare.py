@@ -10,6 +10,7 @@ from calib.ui.compare_reliability import small_multiples
 from calib.ui.compare_sharing import sharing_toggle, sharing_words
 from calib.ui.compare_studies import repeated, sizes
 from calib.ui.compare_view import costs, dots, score_table, table_of, verdict_of
+from calib.ui.report_view import report_button
 from calib.ui.shell import need_data, need_fit, page
 
 
@@ -23,6 +24,7 @@ def body() -> None:
         need_fit(what="Only the raw model is here. Fit calibrators to compare them with it.")
     else:
         st.markdown(verdict_of(table))
+        report_button(everything, "compare/report", table)
     sharing_toggle(everything)
     sharing_words(everything)
     score_table(table, everything)

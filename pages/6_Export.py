@@ -6,6 +6,7 @@ import streamlit as st
 
 from calib.ui import fits
 from calib.ui.export_view import calibrate_upload, downloads, usage
+from calib.ui.report_view import report_button
 from calib.ui.shell import need_data, need_fit, page
 from calib.ui.wording import mean_nll
 
@@ -30,6 +31,7 @@ def body() -> None:
     fit = next(fit for fit in fitted if fit.key == key)
     downloads(fit, everything[0])
     usage(fit)
+    report_button(everything, "export/report")
     calibrate_upload(fit)
 
 

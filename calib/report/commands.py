@@ -24,7 +24,7 @@ def commands(report: Report) -> list[str]:
     """
     made, sample = [], SAMPLES.get(report.source.sample or "")
     files = dict(report.source.files)
-    if sample is not None:
+    if sample is not None and not files:
         files = {"source": f"{FOLDER}/{sample.name}.npz"}
         if sample.build is not None:
             files = {"source": f"{sample.name}.npz"}

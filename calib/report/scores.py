@@ -52,7 +52,7 @@ def score_section(table: pd.DataFrame, key: str, styles: Mapping[str, Style]) ->
             cells.append(_reference() if row["to_best"] == 0 else _difference(row, "to_best"))
         note = element("div", row["note"], class_="note") if row["note"] else None
         lines.append(element("tr", element("th", row["title"], note, scope="row"), *cells))
-    figure = figure_svg(score_dots(table, key, styles, title=score.title), _WIDTH)
+    figure = figure_svg(score_dots(table, key, styles), _WIDTH)
     return element(
         "section",
         element("h3", score.title),

@@ -20,6 +20,9 @@ h1, h2, h3 { line-height: 1.25; text-wrap: balance; overflow-wrap: anywhere; }
 h1 { font-size: 30px; margin: 0 0 6px; letter-spacing: -0.01em; }
 h2 { font-size: 21px; margin: 52px 0 10px; padding-top: 14px; border-top: 1px solid var(--line); }
 h3 { font-size: 16px; margin: 0 0 4px; }
+.wide + h3, .meaning + h3 { margin-top: 20px; }
+.wide + p { margin-top: 14px; }
+.wide + .cards, p + .cards { margin-top: 14px; }
 p { margin: 0 0 10px; max-width: 82ch; overflow-wrap: anywhere; }
 ul { margin: 6px 0 10px; padding-left: 20px; max-width: 90ch; overflow-wrap: anywhere; }
 li { margin: 3px 0; }
@@ -69,7 +72,9 @@ footer { color: var(--faint); font-size: 13px; margin-top: 48px; border-top: 1px
   h1 { font-size: 24px; }
   .verdict p { font-size: 16px; }
   .facts th { min-width: 6em; }
-  th, td { padding-right: 14px; }
+  th, td { padding-right: 12px; }
+  .wide tbody th { position: sticky; left: 0; background: var(--paper); max-width: 9.5em; overflow-wrap: anywhere; }
+  .interval { display: block; }
 }
 @media print {
   @page { margin: 14mm; }

@@ -26,8 +26,8 @@ _TICK_GAP = 5
 def figure_svg(fig: Any, width: int) -> Markup:
     """The figure at a width in pixels; its height is its own."""
     at = frame(fig, width)
-    clipped = [marks(trace, *_axes_of(trace, at)) for trace in fig.data if trace.type == "bar" or _is_clipped(trace)]
-    free = [marks(trace, *_axes_of(trace, at)) for trace in fig.data if not (trace.type == "bar" or _is_clipped(trace))]
+    clipped = [marks(trace, *_axes_of(trace, at)) for trace in fig.data if _is_clipped(trace)]
+    free = [marks(trace, *_axes_of(trace, at)) for trace in fig.data if not _is_clipped(trace)]
     return element(
         "svg",
         *(_grid(axis, at) for axis in at.axes.values()),
@@ -45,7 +45,7 @@ def figure_svg(fig: Any, width: int) -> Markup:
 
 
 def _is_clipped(trace: Any) -> bool:
-    return trace.cliponaxis is not False
+    return trace.type != "scatter" or trace.cliponaxis is not False
 
 
 def _axes_of(trace: Any, at: Frame) -> tuple[Axis, Axis]:

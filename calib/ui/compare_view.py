@@ -8,16 +8,16 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from calib.compare import compare_evaluations, verdict
+from calib.compare import compare_evaluations
 from calib.evaluation import SCORES
 from calib.evaluation.corp import CORP
 from calib.plots.compare import score_dots
+from calib.report import verdict_paragraphs
 from calib.ui import figures
 from calib.ui.fits import ShownFit, device_of
 from calib.ui.score_table import show_scores, styled_scores
 from calib.ui.session import keep
 from calib.ui.wording import number, plural
-from calib.verdict import CONFIDENCE_ONLY
 
 TABLE = ("NLL", "Brier", "accuracy", "ECE", "ECE equal mass", "class-wise ECE", "overconfidence", "underconfidence")
 MORE = (
@@ -42,8 +42,7 @@ def table_of(everything: list[ShownFit]) -> pd.DataFrame:
 
 def verdict_of(table: pd.DataFrame) -> str:
     """The verdict in words, by the score that a calibrator is fitted for, and by ECE where not all have that one."""
-    scores = ["NLL", *(["ECE"] if (table["note"] == CONFIDENCE_ONLY).any() else [])]
-    return "\n\n".join(verdict(table, score) for score in scores)
+    return "\n\n".join(verdict_paragraphs(table))
 
 
 def score_table(table: pd.DataFrame, everything: list[ShownFit]) -> None:

@@ -1,0 +1,56 @@
+"""The button that hands the comparison over as one HTML file."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pandas as pd
+import streamlit as st
+
+from calib.compare import compare_evaluations
+from calib.report import Report, ReportedMethod, Source, html
+from calib.ui.fits import ShownFit
+from calib.ui.session import Session, session
+
+
+def report_button(everything: list[ShownFit], key: str, table: pd.DataFrame | None = None) -> None:
+    """Offer the report of all shown fits; it is built when it is clicked.
+
+    Parameters
+    ----------
+    everything : the raw model first.
+    key : of the button, unique in the app.
+    table : the comparison where the page has it, so that no interval is computed twice.
+    """
+    now = session()
+    st.download_button(
+        "Report (HTML)",
+        # Built outside the page's run, where there is no session: everything it needs goes with it.
+        data=partial(page_report, everything, now, table),
+        file_name="report.html",
+        mime="text/html",
+        on_click="ignore",
+        icon=":material/summarize:",
+        key=key,
+        help="One file to hand over: the verdict, all tables and figures, the data's hash, every setting, and how to "
+        "make it again from a shell. It opens without a network.",
+    )  # fmt: skip
+
+
+def page_report(everything: list[ShownFit], now: Session, table: pd.DataFrame | None = None) -> str:
+    """The report of these fits on the open split."""
+    assert now.data is not None
+    assert now.calibration is not None
+    assert now.test is not None
+    if table is None:
+        table = compare_evaluations({fit.title: fit.evaluation for fit in everything}, baseline=everything[0].title)
+    methods = [
+        ReportedMethod(
+            fit.title, fit.method, fit.title, fit.style, fit.calibrator, fit.evaluation, fit.fit_seconds,
+            fit.predict_seconds,
+        )
+        for fit in everything
+    ]  # fmt: skip
+    files = {role: name for role, (name, _) in now.upload.files.items()}
+    source = Source(files, now.made, now.sample)
+    return html(Report(now.data, now.calibration, now.test, now.part, now.seed, methods, table, source))
