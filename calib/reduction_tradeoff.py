@@ -13,9 +13,9 @@ from calib.base import Callback, no_callback
 from calib.calibrators.geometric import Geometric
 from calib.data import Predictions
 from calib.evaluation import Evaluation
-from calib.evaluation.uncertainty import resample_scores
 from calib.geometry import REDUCTIONS
-from calib.metrics.intervals import Interval, Resamples, interval_of_draws
+from calib.metrics.binning import bin_edges, bin_index
+from calib.metrics.intervals import Interval, Resamples, interval_of_draws, reflect
 from calib.numerics import Floats
 
 MOST_ROWS = 1000
@@ -24,6 +24,7 @@ MOST_NUMBERS = 2_000_000
 """Numbers of the training set that are looked at: k-means on more takes minutes."""
 REPEATS = 3
 """Predictions are timed so often; the quickest says what they cost, all else is other programs."""
+N_BINS = 15
 OF_ONE_IMAGE = ("mean_pool", "max_pool", "bilinear")
 
 
@@ -110,5 +111,16 @@ def measure_reduction(
         verdict = Evaluation.from_calibrator(made, test.logits, test.labels, test.features)
     rows, numbers = made.carried_
     per_second = len(test) / max(min(spent), 1e-9)
-    resampled = resample_scores(verdict, Resamples(len(test)))
-    return Tradeoff(reduction, factor, rows, numbers, resampled.intervals()["ECE"], resampled.draws["ECE"], per_second)
+    return Tradeoff(reduction, factor, rows, numbers, *_resampled_ece(verdict), per_second)
+
+
+def _resampled_ece(verdict: Evaluation) -> tuple[Interval, Floats]:
+    """The ECE with its interval and draws, as :func:`calib.evaluation.score_intervals` has it among all scores."""
+    confidence = verdict.confidence
+    index = bin_index(confidence, bin_edges(confidence, N_BINS, "equal_width"))
+    resamples = Resamples(len(verdict))
+    gaps = resamples.groups.sums_by(index, N_BINS, confidence - verdict.correct)
+    value = float(np.abs(gaps.sum(axis=0)).sum()) / len(verdict)
+    again = np.abs(resamples.resample(gaps)).sum(axis=1) / len(verdict)
+    draws = reflect(value, again, squared=True)
+    return interval_of_draws(value, draws, low=0.0, high=1.0), draws

@@ -76,7 +76,8 @@ class Measuring:
             pass
         except Exception as error:
             logging.getLogger("calib").exception("reductions could not be measured")
-            self.trouble = str(error) if isinstance(error, CalibrationError) else type(error).__name__
+            told = isinstance(error, CalibrationError)
+            self.trouble = str(error) if told else f"{type(error).__name__}; the log of the app has the details."
             mine.clear()
 
     def _go_on(self, mine: list[Setting], *_: float) -> None:
