@@ -16,7 +16,7 @@ from calib.report.contents import ReportedMethod
 from calib.report.markup import Markup, element, together
 from calib.report.svg import figure_svg
 
-_DIAGRAM = (270, 385)
+_DIAGRAM = (290, 405)
 _THIRD = 330
 
 

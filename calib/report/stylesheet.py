@@ -14,7 +14,7 @@ html { -webkit-text-size-adjust: 100%; }
 body { margin: 0; background: var(--paper); color: var(--ink);
   font: 15px/1.55 "Source Sans 3", "Source Sans Pro", system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue",
     Arial, sans-serif; }
-main { max-width: 1240px; margin: 0 auto; padding: 40px 32px 64px; }
+main { max-width: 1300px; margin: 0 auto; padding: 40px 32px 64px; }
 header { border-bottom: 1px solid var(--line); padding-bottom: 18px; margin-bottom: 26px; }
 h1, h2, h3 { line-height: 1.25; text-wrap: balance; overflow-wrap: anywhere; }
 h1 { font-size: 30px; margin: 0 0 6px; letter-spacing: -0.01em; }
@@ -30,7 +30,7 @@ a { color: var(--accent); }
 nav { display: flex; flex-wrap: wrap; gap: 4px 18px; margin-top: 14px; font-size: 14px; }
 .faint, .meaning, .note, figcaption { color: var(--faint); }
 .meaning, figcaption { font-size: 14px; }
-.note { font-weight: 400; font-size: 13px; white-space: normal; min-width: 14em; }
+.note { font-weight: 400; font-size: 13px; white-space: normal; min-width: 9em; }
 .verdict { background: var(--soft); border-left: 4px solid var(--accent); border-radius: 4px; padding: 16px 20px 8px; }
 .verdict p { font-size: 18px; line-height: 1.5; }
 .simulated { background: var(--mark-soft); border-left: 4px solid var(--mark); border-radius: 4px; padding: 10px 16px;
@@ -53,6 +53,7 @@ td { white-space: nowrap; }
 .beside { display: flex; flex-wrap: wrap; gap: 8px 40px; align-items: flex-start; }
 .beside > .wide { flex: 1 1 520px; min-width: 0; }
 .score { margin: 26px 0 38px; break-inside: avoid; }
+.score th, .score td { padding-right: 16px; }
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(330px, 100%), 1fr)); gap: 18px; }
 .card { background: var(--soft); border-radius: 8px; padding: 16px 18px; break-inside: avoid; min-width: 0; }
 .card table { width: 100%; font-size: 13px; }
@@ -90,7 +91,11 @@ footer { color: var(--faint); font-size: 13px; margin-top: 48px; border-top: 1px
   tr { break-inside: avoid; }
   th, td { padding-right: 10px; }
   .wide { overflow: visible; }
-  .interval { font-size: 7.5pt; }
+  thead th, td { white-space: normal; }
+  .interval { display: block; font-size: 7pt; }
+  #overview, #balance { font-size: 7pt; }
+  #overview .interval, #balance .interval { font-size: 5.5pt; }
+  #overview th, #overview td, #balance th, #balance td { padding-right: 4px; }
   .beside { display: block; }
   .cards { grid-template-columns: 1fr 1fr; }
   .verdict, .simulated, .card, pre { print-color-adjust: exact; -webkit-print-color-adjust: exact; }

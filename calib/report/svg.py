@@ -6,6 +6,7 @@ annotations on linear or logarithmic axes. Ink without a colour of its own is th
 
 from __future__ import annotations
 
+import math
 import re
 from html import unescape
 from typing import Any
@@ -21,6 +22,8 @@ _DROPS = {"top": 0.8, "middle": 0.35, "bottom": -0.2}
 """How far the baseline lies beneath the anchor, in font sizes."""
 _TICK_SIZE = 12
 _TICK_GAP = 5
+_CHARACTER = 0.58
+"""About the width of a digit in font sizes, in whatever font the reader has."""
 
 
 def figure_svg(fig: Any, width: int) -> Markup:
@@ -72,10 +75,14 @@ def _ticks(name: str, axis: Axis, at: Frame) -> Markup | None:
     anchored = at.axes.get(layout.anchor or "") if across else None
     edge = (anchored.start if anchored else at.bottom) if across else at.axes["x"].start
     length = (layout.ticklen or 5) if layout.ticks == "outside" else 0
-    texts, lines = [], []
+    texts, lines, taken = [], [], -math.inf
     for place, written in axis.ticks() if layout.showticklabels is not False else ():
         if across:
             lines.append(path([(place, edge), (place, edge + length)]))
+            half = _CHARACTER * _TICK_SIZE * len(written) / 2
+            if place - half < taken:
+                continue  # two numbers in one place are none
+            taken = place + half
             texts.append(_text(written, place, edge + length + _TICK_GAP, _TICK_SIZE, "center", "top"))
         else:
             texts.append(_text(written, edge - _TICK_GAP, place, _TICK_SIZE, "right", "middle"))
