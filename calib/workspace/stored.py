@@ -26,7 +26,7 @@ ARRAYS = (
     "feature_mean",
     "feature_scale",
 )
-_PLAIN = ("class_names", "kind", "floor")
+PLAIN = ("class_names", "kind", "floor")
 
 
 def put_data(items: Items, data: Predictions, **options: Any) -> None:
@@ -35,7 +35,7 @@ def put_data(items: Items, data: Predictions, **options: Any) -> None:
     Its name and findings are not part of its content: another person may have given the same bytes another name.
     """
     arrays = {name: array for name in ARRAYS if (array := getattr(data, name)) is not None}
-    record, _ = flatten({name: getattr(data, name) for name in _PLAIN})
+    record, _ = flatten({name: getattr(data, name) for name in PLAIN})
     items.put("data", data.sha256, lambda folder: write_folder(folder, record, arrays), **options)
 
 
