@@ -101,7 +101,7 @@ def separation_densities(histogram: SeparationHistogram, kind: str, height: int 
 
 
 def add_sides(fig: go.Figure, limits: Limits, labels: bool = True) -> None:
-    """Shade where inputs are dangerous, mark 0, and say which side is which."""
+    """Shade where inputs are dangerous, mark 0, and say which side it is."""
     low, high = limits
     if low < 0:
         fig.add_shape(
@@ -110,14 +110,9 @@ def add_sides(fig: go.Figure, limits: Limits, labels: bool = True) -> None:
         )  # fmt: skip
     if low < 0 < high:
         fig.add_vline(x=0, line={"color": GUIDE, "width": 1.5, "dash": "dot"})
-    if not labels:
-        return
-    # At both ends above the plot, where neither the other word nor a line can be, however narrow a side is.
-    for text, x, anchor, color, there in (
-        ("← dangerous", 0, "left", DANGER, low < 0), ("safe →", 1, "right", NEUTRAL, high > 0),
-    ):  # fmt: skip
-        if there:
-            fig.add_annotation(
-                text=text, x=x, xref="paper", xanchor=anchor, y=1, yref="paper", yanchor="bottom", showarrow=False,
-                font={"size": 12, "color": color},
-            )  # fmt: skip
+    if labels and low < 0:
+        # Above the plot, where no line can be, however narrow the side is.
+        fig.add_annotation(
+            text="← dangerous", x=0, xref="paper", xanchor="left", y=1, yref="paper", yanchor="bottom",
+            showarrow=False, font={"size": 12, "color": DANGER},
+        )  # fmt: skip

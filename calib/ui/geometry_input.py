@@ -14,6 +14,7 @@ from calib.plots.image_grid import GAP, image_grid
 from calib.ui import figures, geometry_words
 from calib.ui.fits import ShownFit
 from calib.ui.geometry_study import Row, Study
+from calib.ui.geometry_view import axis_title
 from calib.ui.session import keep
 
 WAYS = ("Lowest separation", "Wrong and most confident", "Wrong though safe", "By number")
@@ -92,7 +93,11 @@ def explain_row(study: Study, number: int, everything: list[ShownFit]) -> None:
     row = study.row(number)
     at = study.separation_of(row)
     isotonic, logistic = (float(study.map_at(kind, at)[0]) for kind in ("isotonic", "sigmoid"))
-    st.markdown(geometry_words.row_sentence(row, study.test.class_names, isotonic, logistic, float(at[0])))
+    st.markdown(
+        geometry_words.row_sentence(
+            row, study.test.class_names, isotonic, logistic, float(at[0]), axis_title(study.kind)
+        )
+    )
     fitted = [(fit.title, float(fit.evaluation.confidence[number])) for fit in everything if fit.method == "geometric"]
     if fitted:
         st.markdown(geometry_words.fitted_sentence(fitted))

@@ -64,7 +64,7 @@ class Measuring:
 
     def shown(self, names: list[str]) -> list[Tradeoff]:
         """What was found of these reductions, and of none."""
-        return [one for (name, _), one in self.found.items() if name == "none" or name in names]
+        return [one for one in list(self.found.values()) if one.reduction in ("none", *names)]
 
     def _run(self, mine: list[Setting]) -> None:
         try:

@@ -98,8 +98,10 @@ def rounded(value: float) -> str:
     return f"{float(f'{value:.2g}'):,.0f}" if value >= 10 else f"{value:.2g}"
 
 
-def row_sentence(row: Row, class_names: tuple[str, ...], isotonic: float, sigmoid: float, separation: float) -> str:
-    """What is known of one test row."""
+def row_sentence(
+    row: Row, class_names: tuple[str, ...], isotonic: float, sigmoid: float, separation: float, kind: str
+) -> str:
+    """What is known of one test row; ``kind`` names the separation that the maps look at."""
     predicted, label = class_names[row.predicted], class_names[row.label]
     verdict = "rightly" if row.right else f"wrongly (its label is {label})"
     why = row.why
@@ -112,8 +114,8 @@ def row_sentence(row: Row, class_names: tuple[str, ...], isotonic: float, sigmoi
     side = "safe" if why.safe else "dangerous"
     return (
         f"{text}The nearest training input of that class is {number(why.same)} away, the nearest of another "
-        f"{number(why.other)}: it is **{side}**. Fast separation {_minus(why.fast)}, exact {_minus(why.exact)}. At its "
-        f"separation of {_minus(separation)}, predictions are right {percent(isotonic)} of the time by the isotonic map"
+        f"{number(why.other)}: it is **{side}**. Fast separation {_minus(why.fast)}, exact {_minus(why.exact)}. At a "
+        f"{kind} of {_minus(separation)}, predictions are right {percent(isotonic)} of the time by the isotonic map"
         f" and {percent(sigmoid)} by the sigmoid."
     )
 
@@ -169,7 +171,8 @@ def tradeoff_sentence(measured: list[Tradeoff]) -> str:
         f"Without reduction: ECE {number(whole.ece.value)} (95 %: {number(whole.ece.low)} to {number(whole.ece.high)}) "
         f"at {rounded(whole.per_second)} predictions per second."
     )
-    said = f" For {len(worse) or 'none'} of {plural(len(others), 'setting')} the same rows tell that the ECE is higher."
+    count = f"{len(worse)} of {len(others)}" if worse else f"none of {len(others)}"
+    said = f" In {count} settings the ECE is higher by more than chance explains (paired 95 % interval above 0)."
     if not kept:
         return start + said
     best = max(kept, key=lambda one: one.per_second)

@@ -43,15 +43,14 @@ def test_success_rates_stand_at_their_separation_between_both_maps(rows) -> None
     np.testing.assert_allclose(np.array(dots.y) + dots.error_y.array, rates.high)
     np.testing.assert_allclose(np.array(dots.y) - dots.error_y.arrayminus, rates.low)
     np.testing.assert_allclose(traces(fig, "isotonic")[0].y, np.linspace(0, 1, 31))
-    assert {"isotonic", "sigmoid", "← dangerous", "safe →"} <= set(words(fig))
+    assert {"isotonic", "sigmoid", "← dangerous"} <= set(words(fig))
     assert "300 test rows in 7 bins" in alt_text(fig)
     assert figure_data(fig)["rows"].sum() == 300
 
 
-def test_only_sides_that_are_there_are_named() -> None:
+def test_without_dangerous_rows_nothing_is_shaded() -> None:
     rates = success_rates(np.array([1.0, 2.0]), np.array([True, True]), 2)
     fig = success_curve(rates, np.linspace(0.5, 2, 5), [SuccessMap("sigmoid", method_style("platt"), np.ones(5))], "s")
-    assert "safe →" in words(fig)
     assert "← dangerous" not in words(fig)
     assert not fig.layout.shapes
 
