@@ -107,6 +107,8 @@ def costs(everything: list[ShownFit]) -> None:
             ]
         ).style.format(_seconds, subset=["fit, seconds", "predict the test rows, seconds"]),
         hide_index=True,
+        height="content",
+        placeholder="–",
     )
 
 

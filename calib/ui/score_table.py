@@ -45,7 +45,7 @@ def styled_scores(table: pd.DataFrame, keys: Sequence[str], intervals: bool, spr
 def show_scores(styler: Styler) -> None:
     """Draw the table with the methods held at the left."""
     pinned = {"method": st.column_config.TextColumn(pinned=True)}
-    st.dataframe(styler, hide_index=True, width="stretch", column_config=pinned)
+    st.dataframe(styler, hide_index=True, width="stretch", height="content", column_config=pinned, placeholder="–")
 
 
 def _said(text: str, value: object) -> str:
