@@ -70,7 +70,6 @@ class Report:
     methods : the raw model first.
     table : of :func:`calib.compare`, with these methods, and those that failed with the reason.
     source : where the data came from.
-    verdict : paragraphs; by default those of :func:`verdict_paragraphs`.
     made : when, in UTC.
     """
 
@@ -82,7 +81,6 @@ class Report:
     methods: Sequence[ReportedMethod]
     table: pd.DataFrame
     source: Source = field(default_factory=Source)
-    verdict: Sequence[str] = ()
     made: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 

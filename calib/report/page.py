@@ -37,7 +37,7 @@ def html(report: Report) -> str:
     keys = [key for key in SCORES if key in set(report.table["score"])]
     main = [key for key in keys if key in scores.MAIN]
     more = [key for key in keys if key not in scores.MAIN]
-    paragraphs = report.verdict or verdict_paragraphs(report.table)
+    paragraphs = verdict_paragraphs(report.table)
     sections = (
         ("verdict", "Verdict", element("div", *(element("p", part) for part in paragraphs), class_="verdict")),
         ("data-section", "Data", facts.data_section(report)),
