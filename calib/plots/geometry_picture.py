@@ -11,7 +11,7 @@ from calib.geometry.planes import DecidingPlane
 from calib.numerics import Floats, Ints
 from calib.plots.data import carry
 from calib.plots.geometry_success import DANGER, RIGHT
-from calib.plots.style import FRAME, GUIDE, NEUTRAL, fade, plain, quiet
+from calib.plots.style import GUIDE, NEUTRAL, fade, plain, quiet
 
 SAFE = "#009E73"
 INPUT = "#8C6BD8"
@@ -132,7 +132,9 @@ def principal_picture(crowd: Crowd, place: Floats, zone: Zone, deciding: list[tu
         )  # fmt: skip
         _add_neighbour(fig, spot, who, INPUT, "circle-open")
     _add_input(fig, place)
-    everywhere = np.concatenate([crowd.places, place[None], *(spot[None] for spot, _ in deciding)])
+    radius = abs(zone.exact) if np.isfinite(zone.exact) else 0.0
+    circle = np.stack([place - radius, place + radius])
+    everywhere = np.concatenate([crowd.places, circle, *(spot[None] for spot, _ in deciding)])
     alt = (
         f"{len(crowd.rows):,} training inputs on two principal components, {int(crowd.same.sum()):,} of them of the "
         "predicted class, with the input and those that decide its zone."
@@ -191,7 +193,6 @@ def _equal_axes(fig: go.Figure, across: tuple[float, float], up: tuple[float, fl
     """Ranges with room around, one unit as long across as up: circles stay circles."""
     span = max(across[1] - across[0], up[1] - up[0]) or 1.0
     margin = 0.14 * span
-    fig.update_layout(margin_b=fig.layout.margin.b + 16, height=HEIGHT + 16, plot_bgcolor="rgba(0,0,0,0)")
+    fig.update_layout(margin_b=fig.layout.margin.b + 16, height=HEIGHT + 16)
     fig.update_xaxes(range=[across[0] - margin, across[1] + margin], nticks=7, showgrid=True)
     fig.update_yaxes(range=[up[0] - margin, up[1] + margin], scaleanchor="x", scaleratio=1, nticks=7)
-    assert fig.layout.height > FRAME
