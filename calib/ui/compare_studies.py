@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -28,28 +30,60 @@ TOLERANCES = (0.002, 0.005, 0.01, 0.02, 0.05)
 
 
 def repeated(everything: list[ShownFit]) -> None:
-    """The section on repeated splits; it refreshes itself while they run."""
+    """The section on repeated splits."""
+    now = session()
+    assert now.calibration is not None
     st.subheader("Would other splits say the same?")
     st.write(
         "Fits every method again on random splits of all rows, as the papers do. The intervals allow for splits that "
         "share most of their rows (Nadeau and Bengio 2003)."
     )
-    _follow(SPLITS, partial(_repeated, everything))
+    chosen = _chosen(everything, SPLITS)
+    n_splits = st.segmented_control(
+        "Splits", [5, 10, 20, 50], default=10, required=True, key="compare/splits/number", persist_state="session"
+    )  # fmt: skip
+    arguments = (studies.methods_of(chosen), len(now.calibration), n_splits, now.seed)
+    _start(SPLITS, repeat_task, arguments, f"Repeat on {n_splits} splits", chosen, n_splits)
+    _follow(SPLITS, everything, _repeated_result)
 
 
 def sizes(everything: list[ShownFit]) -> None:
-    """The section on the number of labels; it refreshes itself while its fits run."""
+    """The section on the number of labels."""
+    now = session()
+    assert now.calibration is not None
     st.subheader("How many labels do I need?")
     st.write(
         "Fits every method on ever more of the calibration rows, each time on several draws of them, and scores it on "
         "the test rows."
     )
-    _follow(SIZES, partial(_sizes, everything))
+    chosen = _chosen(everything, SIZES)
+    tried = halved_sizes(len(now.calibration))
+    arguments = (studies.methods_of(chosen), now.part, now.seed, N_DRAWS, now.seed)
+    label = f"Try {plural(len(tried), 'size')} up to {len(now.calibration):,}"
+    _start(SIZES, size_task, arguments, label, chosen, N_DRAWS * len(tried))
+    _follow(SIZES, everything, _sizes_result)
 
 
-def _follow(kind: str, body: partial[None]) -> None:
+Result = Callable[[pd.DataFrame, str, list[ShownFit]], None]
+
+
+def _follow(kind: str, everything: list[ShownFit], result: Result) -> None:
+    """Show how far a study is, then its result; while it runs, this part refreshes itself.
+
+    What starts a study stays outside: a part that begins to refresh itself must be drawn with the whole page.
+    """
     job = studies.job_of(kind)
-    st.fragment(body, run_every=1.0 if job is not None and job.active else None)()
+    if job is not None:
+        st.fragment(_study, run_every=1.0 if job.active else None)(kind, everything, result)
+
+
+def _study(kind: str, everything: list[ShownFit], result: Result) -> None:
+    job = studies.job_of(kind)
+    if job is None:
+        return
+    studies.progress(kind, job)
+    if job.result is not None:
+        result(job.result, job.key, everything)
 
 
 def _chosen(everything: list[ShownFit], kind: str) -> list[ShownFit]:
@@ -62,26 +96,9 @@ def _chosen(everything: list[ShownFit], kind: str) -> list[ShownFit]:
     return [fit for fit in everything[1:] if fit.key in chosen]
 
 
-def _repeated(everything: list[ShownFit]) -> None:
-    now = session()
-    assert now.data is not None and now.calibration is not None
-    chosen = _chosen(everything, SPLITS)
-    n_splits = st.segmented_control(
-        "Splits", [5, 10, 20, 50], default=10, required=True, key="compare/splits/number", persist_state="session"
-    )  # fmt: skip
-    seconds = n_splits * sum(fit.fit_seconds + fit.predict_seconds for fit in chosen)
-    arguments = (studies.methods_of(chosen), len(now.calibration), n_splits, now.seed)
-    _start(SPLITS, repeat_task, arguments, f"Repeat on {n_splits} splits", "Repeated splits", chosen, seconds)
-    job = studies.job_of(SPLITS)
-    if job is None:
-        return
-    studies.progress(SPLITS, job)
-    if job.result is not None:
-        table = keep(("splits", job.key), lambda: summarise_splits(job.result))
-        _repeated_result(table, job.key, everything, int(table["n_splits"].max()))
-
-
-def _repeated_result(table: pd.DataFrame, key: str, everything: list[ShownFit], n_splits: int) -> None:
+def _repeated_result(splits: pd.DataFrame, key: str, everything: list[ShownFit]) -> None:
+    table = keep(("splits", key), lambda: summarise_splits(splits))
+    n_splits = int(table["n_splits"].max())
     scores = ["NLL", *(["ECE"] if (table["note"] == CONFIDENCE_ONLY).any() else [])]
     for score in scores:
         st.markdown(verdict(table, score, f"over {n_splits} splits"))
@@ -111,23 +128,6 @@ def _repeated_result(table: pd.DataFrame, key: str, everything: list[ShownFit], 
     _csv(table, "splits")
 
 
-def _sizes(everything: list[ShownFit]) -> None:
-    now = session()
-    assert now.data is not None and now.calibration is not None
-    chosen = _chosen(everything, SIZES)
-    tried = halved_sizes(len(now.calibration))
-    seconds = N_DRAWS * len(tried) * sum(fit.fit_seconds + fit.predict_seconds for fit in chosen)
-    arguments = (studies.methods_of(chosen), now.part, now.seed, N_DRAWS, now.seed)
-    label = f"Try {plural(len(tried), 'size')} up to {len(now.calibration):,}"
-    _start(SIZES, size_task, arguments, label, "Calibration sizes", chosen, seconds)
-    job = studies.job_of(SIZES)
-    if job is None:
-        return
-    studies.progress(SIZES, job)
-    if job.result is not None:
-        _sizes_result(job.result, job.key, everything)
-
-
 def _sizes_result(table: pd.DataFrame, key: str, everything: list[ShownFit]) -> None:
     tolerance = st.segmented_control(
         "As good as all labels, within (NLL)", TOLERANCES, default=0.01, required=True, key="compare/sizes/tolerance",
@@ -155,21 +155,16 @@ def _sizes_result(table: pd.DataFrame, key: str, everything: list[ShownFit]) -> 
 
 
 def _start(
-    kind: str,
-    task: object,
-    arguments: tuple[object, ...],
-    label: str,
-    title: str,
-    chosen: list[ShownFit],
-    seconds: float,
+    kind: str, task: Callable[..., Any], arguments: tuple[Any, ...], label: str, chosen: list[ShownFit], n_fits: int
 ) -> None:
-    job = studies.job_of(kind)
+    """The button, and what it will take; ``n_fits`` is how often each method is fitted."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
             label, key=f"study/{kind}/start", icon=":material/play_arrow:", on_click=studies.start,
-            args=(kind, task, arguments, title), disabled=not chosen or (job is not None and job.active),
+            args=(kind, task, arguments, label), disabled=not chosen,
         )  # fmt: skip
-        if chosen and job is None:
+        if chosen:
+            seconds = n_fits * sum(fit.fit_seconds + fit.predict_seconds for fit in chosen)
             st.caption(f"Takes {studies.about(seconds)} in the background; you can go on meanwhile.")
 
 
