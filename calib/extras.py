@@ -14,7 +14,10 @@ GP = frozenset(
         "check_shapes",
     }
 )
-"""Modules that come with the extra ``gp``; all others come with ``fit``."""
+"""Modules that come with the extra ``gp``."""
+
+CLUSTER = frozenset({"dask", "distributed"})
+"""Modules that come with the extra ``cluster``; all others come with ``fit``."""
 
 DISTRIBUTIONS = {"sklearn": "scikit-learn", "pkg_resources": "setuptools"}
 
@@ -30,5 +33,5 @@ def missing_package(error: ModuleNotFoundError) -> str:
     module = (error.name or "").partition(".")[0]
     if module in ("", "calib"):
         raise error
-    extra = "gp" if module in GP else "fit"
+    extra = "gp" if module in GP else "cluster" if module in CLUSTER else "fit"
     return f'This needs {DISTRIBUTIONS.get(module, module)}, which is not installed: pip install "calib[{extra}]".'

@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 
 from calib.jobs.local_worker import LocalWorker, Work
 from calib.jobs.messages import Data, Progress
+from calib.jobs.place import HERE, Place
 
 Lane = Literal["fast", "slow", "study"]
 """Fast tasks never wait behind a slow one; slow tasks run one at a time, and of fits only theirs load TensorFlow.
@@ -47,6 +48,9 @@ class Executor(Protocol):
     def shutdown(self) -> None:
         """End everything that still runs."""
 
+    def place(self) -> Place:
+        """Where tasks run now; returns at once."""
+
 
 class LocalExecutor:
     """Worker processes on this machine: some for fast tasks, one for slow ones, one for studies.
@@ -57,6 +61,7 @@ class LocalExecutor:
     grace : seconds a cancelled task has to stop by itself before its process is killed.
     idle_seconds : a worker without work for so long ends, which frees its memory and its GPU.
     python_path : folders to import functions from, beside the one that holds ``calib``.
+    place : what is said of where tasks run.
     """
 
     def __init__(
@@ -66,6 +71,7 @@ class LocalExecutor:
         grace: float = 1.0,
         idle_seconds: float = 900.0,
         python_path: Sequence[str] = (),
+        place: Place = HERE,
     ):
         if n_fast is None:
             n_fast = max(1, min(3, (os.cpu_count() or 2) - 1))
@@ -77,6 +83,7 @@ class LocalExecutor:
         lanes: list[Lane] = ["slow", "study"]
         lanes.extend("fast" for _ in range(n_fast))
         self._workers = [LocalWorker(self._lanes[lane], grace, idle_seconds, python_path) for lane in lanes]
+        self._place = place
         self._closed = False
         self._lock = threading.Lock()
         self._numbers = iter(range(2**62))
@@ -118,6 +125,10 @@ class LocalExecutor:
             worker.stop()
         for worker in self._workers:
             worker.join()
+
+    def place(self) -> Place:
+        """This machine."""
+        return self._place
 
 
 def _drain(lane: queue.SimpleQueue[Work | None]) -> None:

@@ -126,7 +126,7 @@ class LocalWorker:
             if isinstance(reply, Result):
                 result = pickle.loads(reply.value)
             else:
-                error = _exception(reply)
+                error = exception_of(reply)
         except (OSError, EOFError):
             code = self._end_process(patience=0.5)
             error = FitCancelled() if work.cancel_requested else WorkerDied(_cause_of_death(code))
@@ -173,7 +173,8 @@ class LocalWorker:
                 self._process.kill()
 
 
-def _exception(failure: Failure) -> Exception:
+def exception_of(failure: Failure) -> Exception:
+    """What a future fails with."""
     if failure.kind == "cancelled":
         return FitCancelled()
     if failure.kind == "calibration error":

@@ -19,6 +19,7 @@ from calib.jobs.executor import Executor, Lane, LocalExecutor
 from calib.jobs.job import Job
 from calib.jobs.local_worker import UnexpectedError, WorkerDied
 from calib.jobs.messages import Data, Progress
+from calib.jobs.place import Place
 from calib.jobs.spec import FitSpec, TaskSpec
 from calib.jobs.tasks import fit_calibrator, fit_small
 from calib.registry import METHODS
@@ -132,6 +133,10 @@ class FitQueue:
             self._warming = self._warm("slow")
             self._warm("fast")
 
+    def place(self) -> Place:
+        """Where fits run now; returns at once."""
+        return self._executor.place()
+
     def shutdown(self) -> None:
         """End all workers; runs by itself when the interpreter exits."""
         self._executor.shutdown()
@@ -164,6 +169,8 @@ class FitQueue:
     def _progress(self, record: _Record, progress: Progress) -> None:
         with self._lock:
             job = record.job
+            if not job.active:
+                return  # sent before a cancellation and come after it
             if job.state == "queued":
                 record.started = time.monotonic()
             known = progress.total > 0

@@ -12,6 +12,7 @@ from calib.base import Calibrator
 from calib.evaluation import Evaluation, score_intervals
 from calib.hardware import cpu_description, device_of, gpu_present
 from calib.jobs import FitQueue, FitSpec, Job, TaskSpec
+from calib.jobs.chosen import chosen_executor
 from calib.metrics.intervals import Interval
 from calib.numerics import Floats
 from calib.plots.style import Style, method_style
@@ -39,7 +40,7 @@ class ShownFit:
 @st.cache_resource
 def queue() -> FitQueue:
     """The one queue of this server; all visitors share its workers and its store of finished fits."""
-    return FitQueue(on_done=keep_fit)
+    return FitQueue(chosen_executor(), on_done=keep_fit)
 
 
 @st.cache_resource

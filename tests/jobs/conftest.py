@@ -51,10 +51,15 @@ def submit(queue: FitQueue, data: tuple[np.ndarray, np.ndarray]) -> Callable[...
 def wait(queue: FitQueue) -> Callable[..., Job]:
     """Wait until a condition on the job holds (by default: it is finished) and return the job."""
 
-    def wait(key: str, until: Callable[[Job], bool] = lambda job: not job.active, seconds: float = 30.0) -> Job:
+    def wait(
+        key: str,
+        until: Callable[[Job], bool] = lambda job: not job.active,
+        seconds: float = 120.0,
+        of: FitQueue = queue,
+    ) -> Job:
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
-            (job,) = queue.snapshot([key])
+            (job,) = of.snapshot([key])
             if until(job):
                 return job
             time.sleep(0.01)

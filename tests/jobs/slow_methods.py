@@ -24,10 +24,10 @@ def steps(*, data, callback, n=100, seconds=0.01, **_):
         callback(step, n, 1.0 / step)
 
 
-def deaf(*, callback, **_):
+def deaf(*, callback, seconds=60, **_):
     """Like a long call into C: it never looks whether it was cancelled."""
     callback(1, 10, 0.0)
-    time.sleep(60)
+    time.sleep(seconds)
 
 
 def refuses(**_):
@@ -73,6 +73,13 @@ def loaded(*, name, **_):
         raise CalibrationError(f"{name} is not loaded.")
 
 
+def writes_pid(*, file, **params):
+    """Leaves the number of its process each time it is started."""
+    with open(file, "a") as handle:
+        handle.write(f"{os.getpid()}\n")
+    steps(**params)
+
+
 def starts_tensorflow(**_):
     import tensorflow  # noqa: F401
 
@@ -96,6 +103,7 @@ BAD = {
         imports_tensorflow,
         counts,
         loaded,
+        writes_pid,
         starts_tensorflow,
     )
 }

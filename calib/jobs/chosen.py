@@ -1,0 +1,19 @@
+"""The executor that the configuration asks for."""
+
+from __future__ import annotations
+
+from calib.jobs.dask_executor import DaskExecutor
+from calib.jobs.executor import Executor, LocalExecutor
+from calib.jobs.place import Place
+from calib.settings import environment
+
+SCHEDULER = "CALIB_SCHEDULER"
+
+
+def chosen_executor() -> Executor:
+    """A Dask cluster if ``CALIB_SCHEDULER`` is the address of its scheduler, else worker processes on this machine."""
+    try:
+        address = environment().get(SCHEDULER, "").strip()
+    except ValueError as error:
+        return LocalExecutor(place=Place(trouble=f"{error} Fits run on this machine."))
+    return DaskExecutor(address) if address else LocalExecutor()

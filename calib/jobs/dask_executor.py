@@ -1,0 +1,181 @@
+"""Fits on an existing Dask cluster, and on this machine while its scheduler cannot be reached."""
+
+from __future__ import annotations
+
+import atexit
+import pickle
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+from calib.jobs.cluster import Cluster
+from calib.jobs.connection import Connection
+from calib.jobs.executor import Executor, Lane, LocalExecutor
+from calib.jobs.local_worker import WorkerDied, exception_of
+from calib.jobs.messages import Data, Failure, Progress, Result
+from calib.jobs.place import Place
+
+PRIORITY: dict[Lane, int] = {"fast": 10, "slow": 0, "study": -10}
+"""The workers of a cluster are all alike: a fast task has no lane of its own, but it is the next to start."""
+
+MAX_LOSSES = 3
+"""How often a task is handed over anew after a loss that was no fault of its own."""
+
+LOOK_SECONDS = 1.0
+"""Between two looks whether a cluster without workers has one."""
+
+CANCELLED = Failure("cancelled")
+
+
+@dataclass(eq=False)
+class _Work:
+    """A task on its way; ``changed`` is set when it ended or was cancelled."""
+
+    number: int
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    data: Data
+    lane: Lane
+    on_progress: Callable[[Progress], None]
+    future: Future[Any] = field(default_factory=Future)
+    changed: threading.Event = field(default_factory=threading.Event)
+
+    def wait_for(self, inner: Any) -> bool:
+        """Wait until a future, of whatever kind, has ended; False if the task was cancelled before."""
+        self.changed.clear()
+        inner.add_done_callback(lambda _: self.changed.set())
+        while not (inner.done() or self.future.cancelled()):
+            self.changed.wait()
+            self.changed.clear()
+        return not self.future.cancelled()
+
+
+class DaskExecutor:
+    """Hands tasks to the workers of a Dask cluster; none of its methods waits for the cluster.
+
+    A task whose worker dies is run once more, on another; if that dies too, it fails with WorkerDied. A cancelled task
+    counts as cancelled at once; one that runs leaves its worker at its next callback, for a worker that may serve
+    others is not killed.
+
+    Parameters
+    ----------
+    address : of the scheduler, such as ``tcp://host:8786``.
+    local : makes the executor for the time when the scheduler cannot be reached.
+    """
+
+    def __init__(self, address: str, local: Callable[[], Executor] = LocalExecutor):
+        self._make_local = local
+        self._local: Executor | None = None
+        self._works: dict[int, _Work] = {}
+        self._lock = threading.Lock()
+        self._numbers = iter(range(2**62))
+        self._closed = False
+        self._connection = Connection(address, self._progress)
+        atexit.register(self.shutdown)
+
+    def submit(
+        self,
+        function: Callable[..., Any],
+        /,
+        *args: Any,
+        data: Data,
+        lane: Lane,
+        on_progress: Callable[[Progress], None],
+    ) -> Future[Any]:
+        """Send a task on its way; see :meth:`Executor.submit`."""
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("The workers have been shut down.")
+            work = _Work(next(self._numbers), function, args, data, lane, on_progress)
+            self._works[work.number] = work
+        work.future.add_done_callback(lambda _: work.changed.set())
+        threading.Thread(target=self._follow, args=(work,), name="calib-fit", daemon=True).start()
+        return work.future
+
+    def cancel(self, future: Future[Any]) -> None:
+        """Cancel a task; the thread that follows it tells its worker."""
+        future.cancel()
+
+    def shutdown(self) -> None:
+        """Cancel what waits or runs, and leave the cluster as it was."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            works, local = list(self._works.values()), self._local
+        atexit.unregister(self.shutdown)
+        for work in works:
+            work.future.cancel()
+        self._connection.close()
+        if local is not None:
+            local.shutdown()
+
+    def place(self) -> Place:
+        """Where fits run now; known without asking anybody."""
+        return self._connection.place()
+
+    def _progress(self, number: int, progress: Progress) -> None:
+        work = self._works.get(number)
+        if work is not None:
+            work.on_progress(progress)
+
+    def _follow(self, work: _Work) -> None:
+        result: Any = None
+        error: Exception | None = None
+        try:
+            result = self._have_done(work)
+        except Exception as raised:
+            error = raised
+        with self._lock:
+            del self._works[work.number]
+        if work.future.set_running_or_notify_cancel():  # a cancellation that comes now is too late
+            if error is None:
+                work.future.set_result(result)
+            else:
+                work.future.set_exception(error)
+
+    def _have_done(self, work: _Work) -> Any:
+        for _ in range(1 + MAX_LOSSES):
+            cluster = self._connection.cluster()
+            if work.future.cancelled():
+                return None
+            if cluster is None:
+                return self._have_done_here(work)
+            reply = self._have_done_there(work, cluster)
+            if isinstance(reply, Result):
+                work.on_progress(Progress(cpu_seconds=reply.cpu_seconds))
+                return pickle.loads(reply.value)
+            if isinstance(reply, Failure):
+                raise exception_of(reply)
+        raise WorkerDied(f"the cluster lost it {1 + MAX_LOSSES} times")
+
+    def _have_done_here(self, work: _Work) -> Any:
+        with self._lock:
+            if self._closed:
+                return None
+            if self._local is None:
+                self._local = self._make_local()
+        inner = self._local.submit(
+            work.function, *work.args, data=work.data, lane=work.lane, on_progress=work.on_progress
+        )
+        if work.wait_for(inner):
+            return inner.result()
+        self._local.cancel(inner)
+        return None
+
+    def _have_done_there(self, work: _Work, cluster: Cluster) -> Result | Failure | None:
+        """How the task ended; None if it was lost and may be tried again."""
+        call = pickle.dumps((work.function, work.args), protocol=5)
+        try:
+            while not cluster.n_workers():
+                if work.changed.wait(LOOK_SECONDS) and work.future.cancelled():
+                    return CANCELLED
+            handed = cluster.start(work.number, call, work.data, PRIORITY[work.lane])
+            if work.wait_for(handed):
+                return cluster.ending(work.number, handed, work.data)
+            cluster.stop(work.number, handed)
+            return CANCELLED
+        except OSError:  # the scheduler has gone, or the last worker
+            return None

@@ -1,0 +1,58 @@
+"""A scheduler and two workers as processes of their own, started as people start them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+
+
+def start(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    """Run ``python -m distributed.cli.<arguments>``; what it logs goes to a file in the folder."""
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(ROOT), str(HERE)]),
+        "DASK_DISTRIBUTED__NANNY__PRE_SPAWN_ENVIRON__OPENBLAS_NUM_THREADS": "1",
+    }
+    with open(folder / "log", "ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", *arguments], env=environment, cwd=folder, stdout=log, stderr=subprocess.STDOUT
+        )
+
+
+@contextmanager
+def scheduler(folder: Path, port: int = 0) -> Iterator[str]:
+    """A scheduler alone; gives its address."""
+    file = folder / "scheduler.json"
+    file.unlink(missing_ok=True)
+    options = ("--host", "127.0.0.1", "--port", str(port), "--no-dashboard", "--scheduler-file", str(file))
+    process = start(folder, "distributed.cli.dask_scheduler", *options)
+    try:
+        until = time.monotonic() + 30
+        while not file.exists() or not file.read_text().strip():
+            assert time.monotonic() < until and process.poll() is None, (folder / "log").read_text()
+            time.sleep(0.05)
+        yield json.loads(file.read_text())["address"]
+    finally:
+        process.terminate()
+        process.wait(timeout=10)
+
+
+@contextmanager
+def workers(folder: Path, address: str, count: int = 2) -> Iterator[None]:
+    """Workers of one thread each, under a nanny that replaces one that dies."""
+    options = ("--nworkers", str(count), "--nthreads", "1", "--no-dashboard", "--host", "127.0.0.1")
+    process = start(folder, "distributed.cli.dask_worker", address, *options)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait(timeout=15)

@@ -1,0 +1,220 @@
+"""Fits on a real scheduler with two real workers: the same numbers, progress, cancel, and workers that die."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calib.jobs import FitQueue, FitSpec, Job, TaskSpec
+from calib.jobs.cluster import Cluster
+from calib.jobs.dask_executor import DaskExecutor
+from calib.jobs.executor import LocalExecutor
+from calib.jobs.place import Place
+from calib.studies.tasks import repeat_task, size_task
+
+pytest.importorskip("distributed")
+HERE = Path(__file__).parent
+slow_methods = import_module("slow_methods")
+cluster_processes = import_module("cluster_processes")
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cluster")
+    with cluster_processes.scheduler(folder) as address, cluster_processes.workers(folder, address):
+        yield address
+
+
+@pytest.fixture(scope="module")
+def executor(address):
+    executor = DaskExecutor(address, local=lambda: pytest.fail("ran on this machine"))
+    until = time.monotonic() + 30
+    while executor.place().cluster != "cluster of 2 workers":
+        assert time.monotonic() < until, executor.place()
+        time.sleep(0.05)
+    yield executor
+    executor.shutdown()
+
+
+@pytest.fixture
+def queue(executor):
+    return FitQueue(executor, fit=slow_methods.fit)
+
+
+@pytest.fixture(scope="module")
+def local_queue():
+    executor = LocalExecutor(n_fast=1)
+    yield FitQueue(executor)
+    executor.shutdown()
+
+
+def running(job: Job) -> bool:
+    return job.state == "running" and job.step > 0
+
+
+def pid_in(file: Path, count: int = 1) -> int:
+    """The process id that a task wrote, the ``count``-th time it was started."""
+    until = time.monotonic() + 20
+    while not file.exists() or len(file.read_text().split()) < count:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    return int(file.read_text().split()[-1])
+
+
+METHODS = ("temperature", "isotonic", "bayes_iso")
+
+
+def test_the_same_comparison_gives_the_same_numbers_as_here(queue, local_queue, wait, overconfident):
+    logits, labels = overconfident
+    specs = [FitSpec(method, {"random_state": 3}, "comparison") for method in METHODS]
+    keys = [of.submit(spec, logits, labels) for spec in specs for of in (queue, local_queue)][::2]
+    for key, method in zip(keys, METHODS, strict=True):
+        there, here = (wait(key, of=of).calibrator.predict_proba(logits) for of in (queue, local_queue))
+        np.testing.assert_array_equal(there, here, err_msg=method)
+
+
+STUDIES = {
+    "repeated splits": (repeat_task, ([("temperature", "temperature", {}), ("isotonic", "isotonic", {})], 0.5, 3, 1)),
+    "size curve": (size_task, ([("temperature", "temperature", {})], 0.5, 0, 2, 1)),
+}
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_study_gives_the_same_table_as_here(queue, local_queue, wait, overconfident, name):
+    function, arguments = STUDIES[name]
+    spec = TaskSpec(function, arguments, "comparison", name)
+    there, here = (wait(of.submit(spec, *overconfident), of=of) for of in (queue, local_queue))
+    assert there.state == here.state == "done", there.message
+    tables = [job.result.drop(columns="fit_seconds", errors="ignore") for job in (there, here)]
+    pd.testing.assert_frame_equal(*tables, check_exact=True)
+
+
+def test_progress_arrives_and_never_goes_back(submit, wait):
+    key = submit("steps", n=60)
+    seen = []
+    done = wait(key, lambda job: seen.append(job) or not job.active)
+    fractions = [job.fraction for job in seen]
+    assert fractions == sorted(fractions)
+    assert len(set(fractions)) > 5
+    assert (done.state, done.fraction) == ("done", 1.0)
+    halfway = next(job for job in seen if job.step)
+    assert (halfway.total, halfway.value, halfway.message) == (60, 1.0 / halfway.step, f"Step {halfway.step} of 60.")
+    assert 0 < done.cpu_seconds < 10
+
+
+def test_failures_are_sentences(submit, wait):
+    assert wait(submit("refuses")).message == "Only 3 rows; use at least 10."
+    message = wait(submit("breaks")).message
+    assert message == "breaks failed unexpectedly: ZeroDivisionError: first line; the other methods are not affected."
+    assert "SystemExit: 3" in wait(submit("exits")).message
+
+
+def test_cancel_of_fits_that_run_and_wait(queue, submit, wait, tmp_path):
+    two = [submit("steps", n=10_000 + n) for n in range(2)]
+    for key in two:
+        wait(key, running)
+    waiting = submit("counts", file=str(tmp_path / "runs"))
+    assert queue.snapshot([waiting])[0].state == "queued"
+    start = time.monotonic()
+    for key in [waiting, *two]:
+        queue.cancel(key)
+    assert [job.state for job in queue.snapshot([waiting, *two])] == ["cancelled"] * 3
+    assert time.monotonic() - start < 0.1
+    # The workers stopped too: two tasks that need one each are done long before the cancelled ones would be.
+    assert [wait(submit("steps", n=2 + n), seconds=5.0).state for n in range(2)] == ["done", "done"]
+    assert not (tmp_path / "runs").exists()
+    assert [job.state for job in queue.snapshot([waiting, *two])] == ["cancelled"] * 3
+
+
+def test_a_cancelled_fit_runs_when_tried_again(queue, submit, wait):
+    key = submit("steps", n=30)
+    wait(key, running)
+    queue.cancel(key)
+    queue.retry(key)
+    assert wait(key).state == "done"
+
+
+def test_cancel_of_a_fit_that_does_not_listen(queue, submit, wait, tmp_path):
+    key = submit("deaf", seconds=3)
+    wait(key, running)
+    queue.cancel(key)
+    assert wait(key, seconds=0.5).state == "cancelled"
+    assert wait(submit("temperature")).state == "done"  # on the other worker
+
+
+def test_data_go_to_the_cluster_once(address, overconfident, wait, monkeypatch):
+    import distributed
+
+    sent = []
+    scatter = distributed.Client.scatter
+    monkeypatch.setattr(distributed.Client, "scatter", lambda *args, **more: sent.append(1) or scatter(*args, **more))
+    executor = DaskExecutor(address)
+    queue = FitQueue(executor)
+    keys = [queue.submit(FitSpec("temperature", {"random_state": n}, "once"), *overconfident) for n in range(4)]
+    assert [wait(key, of=queue).state for key in keys] == ["done"] * 4
+    executor.shutdown()
+    assert sent == [1]
+
+
+def test_one_worker_killed_changes_nothing_but_the_time(submit, wait, data, tmp_path):
+    import calib
+
+    file = tmp_path / "pids"
+    killed = submit("writes_pid", file=str(file), n=100)
+    other = submit("steps", n=150)
+    for key in (killed, other):
+        wait(key, running)
+    os.kill(pid_in(file), signal.SIGKILL)
+    again = wait(killed, lambda job: job.message.startswith("Starting again") or not job.active)
+    assert again.active, again.message
+    jobs = [wait(killed), wait(other), wait(submit("temperature", random_state=9))]
+    assert [job.state for job in jobs] == ["done"] * 3
+    assert len(set(file.read_text().split())) == 2
+    fitted = calib.calibrator("temperature").fit(*data)
+    assert jobs[2].calibrator.temperature_ == fitted.temperature_
+
+
+def test_killed_twice_is_reported(submit, wait, tmp_path):
+    file = tmp_path / "pids"
+    key = submit("writes_pid", file=str(file), n=3000)
+    os.kill(pid_in(file), signal.SIGKILL)
+    os.kill(pid_in(file, 2), signal.SIGKILL)
+    job = wait(key)
+    assert job.state == "failed"
+    assert job.message.endswith(
+        " was stopped: its worker on the cluster died, and so did the one that tried again; "
+        "the other methods are not affected. Try fewer rows, then retry."
+    )
+    assert "\n" not in job.message
+    assert len(file.read_text().split()) == 2
+    assert wait(submit("temperature", random_state=10)).state == "done"
+
+
+def test_nothing_stays_on_the_scheduler(address, executor, submit, wait):
+    wait(submit("steps", n=3))
+    cluster = Cluster(address, lambda number, progress: None)
+    marks = cluster._client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.extensions["events"]._events))
+    cluster.close()
+    assert not [mark for mark in marks if not mark.endswith("/cancel")]
+
+
+def test_a_scheduler_that_goes_leaves_its_fits_to_this_machine(tmp_path, data, wait):
+    with cluster_processes.scheduler(tmp_path) as address, cluster_processes.workers(tmp_path, address, 1):
+        executor = DaskExecutor(address, local=lambda: LocalExecutor(n_fast=1, python_path=[str(HERE)]))
+        queue = FitQueue(executor, fit=slow_methods.fit)
+        key = queue.submit(FitSpec("steps", {"n": 300}, "data"), *data)
+        wait(key, running, of=queue)
+    try:
+        assert wait(key, of=queue).state == "done"
+        assert executor.place() == Place(
+            trouble=f"The scheduler at {address} cannot be reached; fits run on this machine meanwhile."
+        )
+    finally:
+        executor.shutdown()
