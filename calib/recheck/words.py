@@ -12,8 +12,11 @@ _CHANGES = {"NLL": "NLL", "accuracy": "accuracy", "ECE": "ECE", "signed gap": "c
 _IN_POINTS = ("accuracy", "signed gap")
 
 
-def verdict(found: Recheck, subject: str = "The calibrator") -> list[str]:
-    """Sentences, most important first: is it right now, what changed, does it still help, did its confidences move."""
+def verdict(found: Recheck, subject: str) -> list[str]:
+    """Sentences, most important first: is it right now, what changed, does it still help, did its confidences move.
+
+    ``subject`` is the calibrator's title.
+    """
     if found.n < FEW:
         return [f"{found.n:,} fresh rows are too few to say whether {subject} is still right; {FEW} are the least."]
     sentences = [_now(found, subject), _changed(found), _gain(found), _drift(found)]
@@ -55,12 +58,14 @@ def _changed(found: Recheck) -> str:
     if not moved:
         said = ", ".join(f"{_CHANGES[key]} {_change(key, change)}" for key, change in known.items())
         return f"No change since it was judged is beyond chance: {said}."
-    said = " and ".join(
-        f"{_CHANGES[key]} {'rose' if change.value > 0 else 'fell'}, {_change(key, change)}"
-        for key, change in moved.items()
+    said = _listed(
+        [
+            f"{_CHANGES[key]} {'rose' if change.value > 0 else 'fell'} by {_change(key, change).lstrip('+-')}"
+            for key, change in moved.items()
+        ]
     )
     rest = [name for key, name in _CHANGES.items() if key in known and key not in moved]
-    other = f"; the change of {' and '.join(rest)} could be chance" if rest else ""
+    other = f"; the change of {_listed(rest)} could be chance" if rest else ""
     return f"Since it was judged, {said}{other}."
 
 
@@ -101,3 +106,7 @@ def _beyond(interval: Interval) -> bool:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
+
+
+def _listed(parts: list[str]) -> str:
+    return f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else parts[0]

@@ -21,7 +21,7 @@ from calib.ui.still_upload import Given, Subject, show_noticed
 from calib.ui.wording import number, plural, signed
 
 RESULT = "still/result"
-DIAGRAM_PIXELS, BENEATH_PIXELS = 330, 115
+DIAGRAM_PIXELS, BENEATH_PIXELS = 320, 115
 """Three figures in a row and the menu fill a window of 1500 pixels; a diagram has a histogram beneath it."""
 
 

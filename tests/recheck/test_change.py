@@ -128,7 +128,7 @@ def test_intervals_of_a_change_hold_the_truth() -> None:
         found = recheck(rows(400, 2 * run), before=rows(600, 2 * run + 1), n_resamples=300, random_state=run)
         for key, score in found.scores.items():
             held[key] += score.change.low <= 0 <= score.change.high
-        said = " ".join(verdict(found))
+        said = " ".join(verdict(found, "Temperature"))
         claims += "Nothing shows" not in said or "No change" not in said or "have moved" in said
     assert all(count >= 0.85 * runs for count in held.values()), held
     assert claims <= 0.1 * runs
@@ -170,8 +170,8 @@ def test_right_on_average_but_nowhere_else_is_off() -> None:
     now = Evaluation(confidence, correct, np.zeros(6000, int), (~correct).astype(int), 2, -np.log(of_label), of_label)
     found = recheck(now, n_resamples=500)
     assert off(found)
-    assert "off on the fresh rows" in verdict(found)[0]
-    assert "at single confidences" in verdict(found)[0]
+    assert "off on the fresh rows" in verdict(found, "Temperature")[0]
+    assert "at single confidences" in verdict(found, "Temperature")[0]
 
 
 def test_words_for_the_raw_model_when_the_calibrator_does_harm() -> None:
@@ -180,21 +180,23 @@ def test_words_for_the_raw_model_when_the_calibrator_does_harm() -> None:
         raw.confidence - 0.2, raw.correct, raw.predicted, raw.labels, 2,
         -np.log(np.where(raw.correct, raw.confidence - 0.2, 1.2 - raw.confidence)), raw.row_brier,
     )  # fmt: skip
-    assert "raw model alone would now do better" in " ".join(verdict(recheck(now, better, n_resamples=500)))
-    assert "It still helps" in " ".join(verdict(recheck(better, now, n_resamples=500)))
+    assert "raw model alone would now do better" in " ".join(
+        verdict(recheck(now, better, n_resamples=500), "Temperature")
+    )
+    assert "It still helps" in " ".join(verdict(recheck(better, now, n_resamples=500), "Temperature"))
 
 
 def test_a_confidence_alone_is_checked_by_its_gap_and_ece() -> None:
     found = recheck(alone(rows(800, 12)), rows(800, 12), alone(rows(700, 13)))
     assert set(found.scores) == {"accuracy", "ECE", "signed gap"}
     assert found.gain is None
-    assert all(sentence for sentence in verdict(found))
+    assert all(sentence for sentence in verdict(found, "Temperature"))
 
 
 @pytest.mark.parametrize("n", [2, 9])
 def test_a_few_rows_are_no_ground_for_any_claim(n: int) -> None:
     found: Recheck = recheck(rows(n, 14, excess=0.3), before=rows(500, 15))
-    assert verdict(found) == [
-        f"{n} fresh rows are too few to say whether The calibrator is still right; 10 are the least."
+    assert verdict(found, "Temperature") == [
+        f"{n} fresh rows are too few to say whether Temperature is still right; 10 are the least."
     ]
     assert not off(found)
