@@ -14,6 +14,7 @@ from calib.ui.parameters import device_choice, parameter_widgets
 from calib.ui.progress import job_list
 from calib.ui.session import session
 from calib.ui.shell import need_data, page
+from calib.ui.where import trouble_with_the_cluster
 from calib.ui.wording import listed, plural
 
 CHOSEN = "fit/methods"
@@ -60,6 +61,7 @@ def body() -> None:
     )
     for sentence in st.session_state.pop(TROUBLE, []):
         st.error(sentence, icon=":material/error:")
+    trouble_with_the_cluster()
     job_list()
     st.subheader("Choose calibrators")
     offered = presets(now.data)

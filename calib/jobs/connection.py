@@ -34,7 +34,7 @@ class Connection:
         self._address = address
         self._on_progress = on_progress
         self._cluster: Cluster | None = None
-        self._place = Place(cluster=f"cluster at {address}, connecting")
+        self._place = Place(f"cluster at {address}, connecting", connecting=True)
         self._tried = threading.Event()
         self._wake = threading.Event()
         self._closed = False

@@ -13,10 +13,12 @@ class Place:
     ----------
     cluster : such as "cluster of 2 workers"; empty on this machine.
     trouble : one sentence on why they do not run where they were meant to; empty where they do.
+    connecting : whether all this is still to be found out.
     """
 
     cluster: str = ""
     trouble: str = ""
+    connecting: bool = False
 
 
 HERE = Place()

@@ -13,6 +13,7 @@ from calib.data import DataError
 from calib.ui import fits, link
 from calib.ui.link_view import notice
 from calib.ui.session import session
+from calib.ui.where import where_fits_run
 from calib.ui.wording import plural
 
 MENU = {
@@ -82,7 +83,7 @@ def _menu() -> None:
         now = session()
         if now.data is not None:
             st.caption(f":material/dataset: {now.data.name}")
-        st.caption(f":material/memory: {fits.device_description()}")
+        where_fits_run()
         fits.sidebar_status()
 
 

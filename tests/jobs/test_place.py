@@ -83,7 +83,7 @@ def test_a_scheduler_that_cannot_be_reached_is_a_sentence_and_fits_run_here(kind
         key = queue.submit(FitSpec("identity", {}, "data"), *overconfident)
         place = queue.place()
         assert time.monotonic() - start < 0.2  # nothing waits for the network
-        assert place == Place(f"cluster at {address}, connecting")
+        assert place == Place(f"cluster at {address}, connecting", connecting=True)
         assert wait(key, of=queue).state == "done"
         assert queue.place() == Place(
             trouble=f"The scheduler at {address} cannot be reached; fits run on this machine meanwhile."
