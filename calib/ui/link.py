@@ -13,6 +13,7 @@ from calib.data import Choices, DataError, Finding, Predictions
 from calib.data.samples import load_sample
 from calib.flat_state import flatten
 from calib.jobs import FitSpec, Job
+from calib.registry import calibrator, extras_for
 from calib.ui import fits
 from calib.ui.session import SESSION, Session
 from calib.ui.wording import listed, plural
@@ -59,7 +60,8 @@ def arrive() -> None:
     if token is None or SESSION in st.session_state:
         return
     try:
-        trouble = _bring_back(token)
+        with st.spinner("Bringing back what was open…"):
+            trouble = _bring_back(token)
     except (Damaged, DataError, CalibrationError) as error:
         trouble = f"{error} Upload your files again."
     except Exception:  # nothing that lies on the disk may keep a page from opening
@@ -84,7 +86,7 @@ def remember() -> None:
     if st.query_params.get(PARAMETER) != link.token:  # the menu's links carry it; others lose it
         st.query_params[PARAMETER] = link.token
     jobs = {job.key: job for job in fits.queue().snapshot(_all_specs(now))}
-    entry = _entry(now, link, {key for key, job in jobs.items() if job.calibrator is not None})
+    entry = _entry(now, link, jobs)
     if entry != link.entry:
         link.entry, link.writing = entry, made.keep(link.name, entry)
     if entry.data and link.saving is None:
@@ -138,7 +140,7 @@ def _link(token: str, now: Session, earlier: tuple[str, ...] = (), entry: Entry 
     return Link(token, name, now, entry=entry, earlier=earlier)
 
 
-def _entry(now: Session, link: Link, finished: set[str]) -> Entry:
+def _entry(now: Session, link: Link, jobs: dict[str, Job]) -> Entry:
     assert now.data is not None
     return Entry(
         visitor=now.visitor,
@@ -150,7 +152,7 @@ def _entry(now: Session, link: Link, finished: set[str]) -> Entry:
         part=now.part,
         seed=now.seed,
         split_key=now.split_key,
-        specs=tuple(KeptSpec.of(spec, key in finished) for key, spec in _all_specs(now).items()),
+        specs=tuple(KeptSpec.of(spec, jobs.get(key)) for key, spec in _all_specs(now).items()),
         settings={key: st.session_state[key] for key in SETTINGS if key in st.session_state},
         earlier=link.earlier,
     )
@@ -207,20 +209,30 @@ def _session(entry: Entry, data: Predictions) -> Session:
     now.split(entry.part, entry.seed)
     for kept in entry.specs:
         spec = kept.spec()
-        if spec.key == kept.key:  # else its method has other parameters in this version
+        if spec.key == kept.key and _possible(spec, data):  # else its method has other parameters in this version
             now.specs_of_splits.setdefault(spec.data_key, {})[spec.key] = spec
     return now
 
 
+def _possible(spec: FitSpec, data: Predictions) -> bool:
+    try:
+        extras_for(calibrator(spec.method, **spec.params), data)
+    except CalibrationError:
+        return False
+    return True
+
+
 def _bring_back_fit(made: Keeper, entry: Entry, spec: FitSpec) -> bool:
-    """Whether a fit of the open split is finished, runs on, or else will be offered anew."""
-    if running := fits.queue().snapshot([spec.key]):
-        fits.bring_back(running[0])
+    """Whether a fit of the open split is finished, runs on, or had ended otherwise; if not it is offered anew."""
+    if here := fits.queue().snapshot([spec.key]):
+        fits.bring_back(here[0])
+        return True
+    kept = next(kept for kept in entry.specs if kept.key == spec.key)
+    if kept.state in ("failed", "cancelled"):
+        fits.bring_back(Job(spec.key, spec, state="failed", message=kept.message))
         return True
     try:
-        job = made.fit(entry, spec)
-        finished = next(kept.finished for kept in entry.specs if kept.key == spec.key)
-        message = GONE if finished else INTERRUPTED
+        job, message = made.fit(entry, spec), GONE if kept.state == "done" else INTERRUPTED
     except Damaged:
         job, message = None, DAMAGED
     fits.bring_back(job or Job(spec.key, spec, state="failed", message=message))

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from calib.flat_state import flatten
-from calib.jobs import FitSpec
+from calib.jobs import FitSpec, Job
 from calib.workspace.items import Damaged, Kind
 
 FORMAT = 1
@@ -16,19 +16,22 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class KeptSpec:
-    """A fit asked for; ``finished`` says whether it was seen done, so that one that was not is known as interrupted."""
+    """A fit asked for and where it stood: done, failed or cancelled with the reason, or else not yet at its end."""
 
     key: str
     method: str
     params: Mapping[str, Any]
     data_key: str
     label: str
-    finished: bool
+    state: str = "running"
+    message: str = ""
 
     @classmethod
-    def of(cls, spec: FitSpec, finished: bool) -> KeptSpec:
-        """The record of a spec."""
-        return cls(spec.key, spec.method, flatten(dict(spec.params))[0], spec.data_key, spec.label, finished)
+    def of(cls, spec: FitSpec, job: Job | None = None) -> KeptSpec:
+        """The record of a spec and its job; progress is left out, lest every step be written."""
+        ended = job is not None and not job.active
+        state, message = (job.state, job.message) if job is not None and ended else ("running", "")
+        return cls(spec.key, spec.method, flatten(dict(spec.params))[0], spec.data_key, spec.label, state, message)
 
     def spec(self) -> FitSpec:
         """The spec again."""

@@ -161,6 +161,37 @@ def test_a_fit_that_was_running_says_so_and_can_be_tried_again(server: Server) -
     assert job.state == "done"
 
 
+def test_a_fit_that_was_cancelled_is_not_called_interrupted(server: Server) -> None:
+    session = uploaded()
+    key = submit(session, "gpcalib")
+    fits.queue().cancel(key)
+    finish(session)
+    token = open_page("app.py", session).query_params["w"]
+    server.written()
+    server.start()
+    again = follow(token, "pages/1_Fit.py")
+    assert "Cancelled." in said(again)
+    assert link.INTERRUPTED not in said(again)
+    assert again.button(f"Try again/{key}")
+
+
+def test_a_fit_that_this_version_cannot_do_is_left_out(server: Server) -> None:
+    session = uploaded()
+    for method, params in (("temperature", {"gone": 1}), ("no_such_method", {}), ("geometric", {})):
+        spec = FitSpec(method, params, data_key=session.split_key)
+        session.specs[spec.key] = spec
+    kept = submit(session, "vector")
+    finish(session)
+    app = open_page("app.py")
+    app.session_state[SESSION] = session
+    app.run()
+    server.written()
+    server.start()
+    again = follow(app.query_params["w"])
+    assert not again.exception
+    assert list(again.session_state[SESSION].specs) == [kept]
+
+
 def test_a_refresh_while_a_fit_runs_follows_the_same_fit(server: Server) -> None:
     session = uploaded()
     app = open_page("app.py", session)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calib.data import Predictions
-from calib.jobs import FitSpec
+from calib.jobs import FitSpec, Job
 from calib.workspace import Configuration, Damaged, Entry, Items, Keeper, KeptSpec, configured, entry_id, new_token
 from calib.workspace.arrays import write_folder
 from calib.workspace.entries import Entries
@@ -78,7 +78,7 @@ def test_an_entry_comes_back_as_it_was_written(entries: Entries) -> None:
     spec = FitSpec("isotonic", {"share_classes": np.bool_(False)}, "d", "Isotonic (CW)")
     entry = Entry(
         "v", name(1), None, "mine <b>", (("info", "understood", "text", ""),), {"percent": True}, 0.3, 7, "k",
-        (KeptSpec.of(spec, True),), {"fit/methods": ["beta"]}, (name(8),),
+        (KeptSpec.of(spec, Job(spec.key, spec, state="failed", message="No.")),), {"fit/methods": ["beta"]}, (name(8),),
     )  # fmt: skip
     entries.write(name(9), entry)
     back = entries.read(name(9))
