@@ -42,7 +42,7 @@ def answers(everything: list[ShownFit], closer: ShownFit, accepted: float) -> No
     drawn = _drawn(everything, closer)
     key = (*(fit.key for fit in drawn), accepted)
     with st.container(horizontal=True, gap="medium"):
-        with st.container(width=CURVES_PIXELS):
+        with st.container(width=CURVES_PIXELS if len(everything) > 1 else "stretch"):
             curves = [(fit.title, curve_of(fit), fit.style) for fit in drawn]
             figures.show(
                 keep(("risk figure", *key), partial(risk_diagram, curves, accepted, title="Error among the answered")),
