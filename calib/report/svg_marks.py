@@ -97,11 +97,12 @@ def _scatter(trace: Any, x: Axis, y: Axis) -> Iterator[Markup]:
         )  # fmt: skip
     yield from _whiskers(trace, x, y, points)
     if "markers" in (trace.mode or ""):
-        symbols = trace.marker.symbol
+        marker = trace.marker
+        symbols, said = marker.symbol, _said(trace, len(points))
         each = [symbols] * len(points) if symbols is None or isinstance(symbols, str) else list(symbols)
-        for place, (point, symbol) in enumerate(zip(points, each, strict=True)):
+        for point, symbol, words in zip(points, each, said, strict=True):
             if all(map(math.isfinite, point)):
-                yield _marker(point, symbol or "circle", trace.marker, _said(trace, place))
+                yield _marker(point, symbol or "circle", marker, words)
 
 
 def _marker(at: Point, symbol: str, marker: Any, said: Markup | None) -> Markup:
@@ -135,23 +136,29 @@ def _whiskers(trace: Any, x: Axis, y: Axis, points: list[Point]) -> Iterator[Mar
 
 
 def _bars(trace: Any, x: Axis, y: Axis) -> Iterator[Markup]:
-    floor = y.place(0)
-    for place, (middle, height, width) in enumerate(zip(trace.x, trace.y, trace.width, strict=True)):
+    floor, color = y.place(0), trace.marker.color
+    said = _said(trace, len(trace.x))
+    for middle, height, width, words in zip(trace.x, trace.y, trace.width, said, strict=True):
         left, right, top = x.place(middle - width / 2), x.place(middle + width / 2), y.place(height)
         if height:
             yield element(
-                "rect", _said(trace, place), x=pixels(left), width=pixels(right - left), y=pixels(min(top, floor)),
-                height=f"{abs(floor - top):.2f}", fill=trace.marker.color,
+                "rect", words, x=pixels(left), width=pixels(right - left), y=pixels(min(top, floor)),
+                height=f"{abs(floor - top):.2f}", fill=color,
             )  # fmt: skip
 
 
-def _said(trace: Any, place: int) -> Markup | None:
-    """What a pointer that rests on a mark is told: its numbers, which plots carry with it."""
-    if trace.customdata is None or trace.meta is None:
-        return None
-    named = zip(trace.meta["columns"], trace.customdata[place], strict=True)
-    parts = [f"{name} {_number(value)}" for name, value in named if name != "bin"]
-    return element("title", "; ".join([*([trace.name] if trace.name else []), *parts]))
+def _said(trace: Any, n: int) -> list[Markup | None]:
+    """What a pointer that rests on each of n marks is told: its numbers, which plots carry with it."""
+    name, known, meta = trace.name, trace.customdata, trace.meta
+    if known is None or meta is None:
+        return [None] * n
+    titles = []
+    for row in known:
+        parts = [
+            f"{column} {_number(value)}" for column, value in zip(meta["columns"], row, strict=True) if column != "bin"
+        ]
+        titles.append(element("title", "; ".join([*([name] if name else []), *parts])))
+    return titles
 
 
 def _number(value: Any) -> str:
