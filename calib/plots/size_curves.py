@@ -47,7 +47,7 @@ def size_curves(
         if name != baseline:
             fig.add_scatter(
                 x=np.r_[size, size[::-1]], y=np.r_[low, high[::-1]], fill="toself", mode="lines", line_width=0,
-                fillcolor=fade(style.color, 0.13), hoverinfo="skip",
+                fillcolor=fade(style.color, 0.08), hoverinfo="skip",
             )  # fmt: skip
         fig.add_scatter(
             x=size, y=value, name=text, mode="lines" if name == baseline else "lines+markers",

@@ -14,7 +14,7 @@ from calib.plots.style import FRAME, Limits, Style, fade, plain, quiet, three_di
 if TYPE_CHECKING:
     from calib.reliability import ReliabilityCurve
 
-PIXELS = 190
+PIXELS = 180
 _LEFT, _RIGHT = 38, 8
 _LONGEST_NAME = 20
 

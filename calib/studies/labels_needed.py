@@ -76,8 +76,8 @@ def labels_needed(table: pd.DataFrame, method: str, score: str = "NLL", toleranc
         )
     else:
         sentence = (
-            f"{title}: no fewer than {largest:,} labels are sure to be within {tolerance:g} of the {name} they give; "
-            f"with {int(before['size']):,} it may be worse by {_number(before['to_last_high'])}."
+            f"{title}: fewer than all {largest:,} labels cannot be said to come within {tolerance:g} of the {name} "
+            f"that these give; with {int(before['size']):,} it may be worse by up to {_number(before['to_last_high'])}."
         )
     if falling:
         assert before is not None

@@ -151,7 +151,7 @@ def test_enough_is_the_smallest_size_from_which_on_all_bands_are_below_the_toler
 def test_nothing_is_claimed_that_the_bands_do_not_show():
     needed = labels_needed(made([0.5, 0.04, 0.0], [0.2, 0.003, 0.0]), "m", tolerance=0.01)
     assert needed.size is None and needed.still_falling
-    assert "with 200 it may be worse by 0.04" in needed.sentence
+    assert "with 200 it may be worse by up to 0.04" in needed.sentence
     assert "From 200 to 400 labels the NLL still fell by 0.003 to 0.04" in needed.sentence
     unknown = labels_needed(made([np.nan, np.inf, 0.0], [np.nan, -np.inf, 0.0]), "m")
     assert unknown.size is None and not unknown.still_falling
