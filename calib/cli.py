@@ -16,8 +16,9 @@ from typing import Any, NoReturn
 from calib import cli_text as text
 from calib import runtime
 from calib.base import CalibrationError, Calibrator
-from calib.cli_apply import apply
+from calib.cli_apply import apply_command
 from calib.cli_choices import parse_choice
+from calib.cli_stream import fit_streamed, is_streamed, stream_option
 from calib.cli_studies import study, study_options
 from calib.cli_types import assignment, method_with_parameters, part, target
 from calib.data import Choices, DataError, Predictions, inspect, load
@@ -52,6 +53,8 @@ def _fit(given: argparse.Namespace) -> int:
     from calib import export
 
     start = _made(given, given.method, dict(given.set)) if given.method else _earlier(given)
+    if is_streamed(given):
+        return fit_streamed(given, start)
     data = _load(given)
     calibration, test = _split(data, given)
     if isinstance(start, ExportedCalibrator):
@@ -194,6 +197,7 @@ def _parser() -> argparse.ArgumentParser:
                          help="a parameter of the method; may be repeated")  # fmt: skip
     command.add_argument("--out", required=True, type=target(".pkl", ".npz", ".zip"),
                          help="calibrator.pkl, .npz (with .json) or .zip to write")  # fmt: skip
+    stream_option(command)
     _split_options(command)
 
     command = _data_command(commands, "compare", _compare, "fit several methods and score them on held-out rows")
@@ -206,20 +210,7 @@ def _parser() -> argparse.ArgumentParser:
     study_options(command)
     _split_options(command)
 
-    command = commands.add_parser("apply", help="calibrate new outputs with a saved calibrator")
-    command.set_defaults(run=apply)
-    command.add_argument("calibrator", type=Path, help=".pkl (only one you trust), .npz or .zip")
-    command.add_argument(
-        "file",
-        type=Path,
-        help=f"a model's outputs: {FORMATS}; labels are not needed, features where the calibrator predicts from them",
-    )
-    command.add_argument("--features", type=Path, help="the rows' features, where they have their own file")
-    command.add_argument("--key", help="name of the array with the outputs; the same as --read outputs=NAME")
-    _read_option(command)
-    command.add_argument("--out", type=target(".npz", ".npy", ".parquet", ".csv"), default=Path("calibrated.npz"),
-                         help="what to write; .npy and .parquet also for files larger than memory")  # fmt: skip
-
+    _read_option(apply_command(commands, FORMATS))
     command = commands.add_parser("check", help="say whether a saved calibrator still holds on fresh labelled rows")
     command.set_defaults(run=_check)
     command.add_argument("calibrator", type=Path, help=".pkl (only one you trust), .npz or .zip")

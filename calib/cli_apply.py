@@ -5,14 +5,35 @@ from __future__ import annotations
 import argparse
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from calib import cli_text as text
 from calib import runtime
 from calib.base import CalibrationError
+from calib.cli_types import target
 from calib.data import Choices, read_features, read_outputs
 from calib.data.limits import MAX_BYTES
 from calib.runtime import ExportedCalibrator
 from calib.streaming import can_stream
+
+
+def apply_command(commands: Any, formats: str) -> argparse.ArgumentParser:
+    """Add the command to the others; returns it."""
+    command: argparse.ArgumentParser = commands.add_parser(
+        "apply", help="calibrate new outputs with a saved calibrator"
+    )
+    command.set_defaults(run=apply)
+    command.add_argument("calibrator", type=Path, help=".pkl (only one you trust), .npz or .zip")
+    command.add_argument(
+        "file",
+        type=Path,
+        help=f"a model's outputs: {formats}; labels are not needed, features where the calibrator predicts from them",
+    )
+    command.add_argument("--features", type=Path, help="the rows' features, where they have their own file")
+    command.add_argument("--key", help="name of the array with the outputs; the same as --read outputs=NAME")
+    command.add_argument("--out", type=target(".npz", ".npy", ".parquet", ".csv"), default=Path("calibrated.npz"),
+                         help="what to write; .npy and .parquet also for files larger than memory")  # fmt: skip
+    return command
 
 
 def apply(given: argparse.Namespace) -> int:

@@ -63,8 +63,8 @@ def test_apply_needs_no_pyarrow_for_a_csv(saved, tmp_path, overconfident, monkey
     outputs, out = tmp_path / "new.csv", tmp_path / "calibrated.npy"
     table = np.c_[np.arange(5), overconfident[0][:5], overconfident[1][:5]]
     np.savetxt(outputs, table, delimiter=",", header="id,a,b,c,d,y_pred", comments="", fmt="%.17g")
-    monkeypatch.setattr("calib.cli.find_spec", lambda name: None)
-    monkeypatch.setattr("calib.cli.read_outputs", None)
+    monkeypatch.setattr("calib.cli_apply.find_spec", lambda name: None)
+    monkeypatch.setattr("calib.cli_apply.read_outputs", None)
     assert run("apply", saved, outputs, "--out", out) == 0
     np.testing.assert_allclose(np.load(out), runtime.load(saved).predict_proba(overconfident[0][:5]), rtol=1e-12)
 

@@ -117,7 +117,11 @@ class IMaxBinning(BinaryCalibrator):
         sums = SigmoidSums.of(log_odds)
         label_log_odds = np.sort(log_odds[positives])
         sigmoid = matched_sigmoid(log_odds_density(log_odds, label_log_odds)) if self.scaled_model else (1.0, 0.0)
-        edges = scheme_edges(
+        return self.map_between(self.place_edges(sums, sigmoid), sums, label_log_odds)
+
+    def place_edges(self, sums: SigmoidSums, sigmoid: tuple[float, float] = (1.0, 0.0)) -> Floats:
+        """Inner edges of the bins; see :func:`~calib.imax.schemes.scheme_edges`."""
+        return scheme_edges(
             sums,
             self.scheme,
             self.n_bins,
@@ -126,11 +130,19 @@ class IMaxBinning(BinaryCalibrator):
             random_state=self.random_state,
             max_steps=self.max_steps,
         )
+
+    def map_between(self, edges: Floats, sums: SigmoidSums, label_log_odds: Floats) -> Map:
+        """The bins between inner edges, with what each says.
+
+        Parameters
+        ----------
+        sums : of all pairs.
+        label_log_odds : those of the pairs whose class is the label, in increasing order.
+        """
         cuts = sums.positions(edges)
         count, found = sums.counts(cuts), count_between(label_log_odds, edges)
         if self.representatives == "empirical":
-            targets = self.targets(positives)
-            high, low = targets.max(), targets.min()
+            low, high = self.target_levels(len(label_log_odds), sums.n_pairs - len(label_log_odds))
             total = high * found + low * (count - found)
         else:
             # A difference of two running sums may come out above the number of its terms by rounding.

@@ -100,8 +100,12 @@ class BinaryCalibrator(Calibrator):
         if not self.platt_correction:
             return positives.astype(float)
         n_positive = int(positives.sum())
-        n_negative = positives.size - n_positive
-        return np.where(positives, 1 - 1 / (n_positive + 2), 1 / (n_negative + 2))
+        low, high = self.target_levels(n_positive, positives.size - n_positive)
+        return np.where(positives, high, low)
+
+    def target_levels(self, n_positive: int, n_negative: int) -> tuple[float, float]:
+        """What stands for 0 and for 1 among so many of each; see :meth:`targets`."""
+        return (1 / (n_negative + 2), 1 - 1 / (n_positive + 2)) if self.platt_correction else (0.0, 1.0)
 
     def bounded(self, probs: Floats) -> Floats:
         """Frequencies kept off exactly 0 and 1, where one later surprise would cost an infinite loss.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from calib.base import CalibrationError
@@ -10,15 +9,9 @@ from calib.numerics import Floats
 from calib.runtime import ExportedCalibrator
 from calib.streaming.outputs import LogitRows
 from calib.streaming.parallel import in_order
+from calib.streaming.progress import Progress, no_progress
 from calib.streaming.rows import Block, Rows
 from calib.streaming.writing import ENDINGS, probabilities_file
-
-Progress = Callable[[str, int, int], None]
-"""``progress(what, rows done, rows in all)``; it may raise to cancel."""
-
-
-def no_progress(what: str, done: int, total: int) -> None:
-    """Ignore progress."""
 
 
 def apply_streaming(exported: ExportedCalibrator, outputs: Rows, out: Path, *, progress: Progress = no_progress) -> int:

@@ -11,7 +11,7 @@ from typing import BinaryIO
 from calib.data.check_choices import check_choices
 from calib.data.choices import Choices
 from calib.data.findings.report import Rejected, Report
-from calib.data.formats.contents import Array, missing_packages
+from calib.data.formats.contents import Array, Contents, missing_packages
 from calib.data.formats.opening import open_source
 from calib.data.formats.sniff import sniff
 from calib.data.guess_columns import guess_columns, label_column
@@ -107,7 +107,7 @@ def _columns(path: Path, file: BinaryIO, report: Report, separate_labels: bool) 
     return columns
 
 
-def _table(path: Path, file: BinaryIO, allowance: Allowance):
+def _table(path: Path, file: BinaryIO, allowance: Allowance) -> Contents:
     from calib.data.formats.parquet import open_parquet
 
     return open_parquet(path.name, file, allowance, False)

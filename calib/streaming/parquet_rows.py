@@ -30,21 +30,21 @@ class ParquetRows(Rows):
             check_count(self._parquet.metadata.num_columns, "columns", path.name)
             dtype = common_dtype([schema.field(name).type for name in columns])
         super().__init__(path.name, (n_rows, len(columns)), dtype)
-        self._columns = columns
+        self.columns = columns
 
     def blocks(self) -> Iterator[Block]:
         """See the base class."""
         import pyarrow as pa
 
         start = 0
-        batches = self._parquet.iter_batches(self.block_rows, columns=list(self._columns), use_threads=False)
+        batches = self._parquet.iter_batches(self.block_rows, columns=list(self.columns), use_threads=False)
         while True:
             with reading(self.name):
                 batch = next(batches, None)
                 if batch is None:
                     break
-                block = np.empty((batch.num_rows, len(self._columns)), self.dtype)
-                for j, name in enumerate(self._columns):
+                block = np.empty((batch.num_rows, len(self.columns)), self.dtype)
+                for j, name in enumerate(self.columns):
                     column = pa.chunked_array([batch.column(name)])
                     block[:, j] = numbers(column, f"Column {name} of {self.name}", False)
             yield start, block

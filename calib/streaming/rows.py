@@ -22,6 +22,10 @@ Block = tuple[int, Floats]
 """The number of the first row, and the rows."""
 
 
+_SEEK_FOR_ONE_IN = 8
+"""Where more rows are wanted, reading all of them is quicker than looking for each."""
+
+
 class Rows(ABC):
     """Numbers by rows, of which only a block is in memory at a time.
 
@@ -105,7 +109,9 @@ class NpyRows(Rows):
             yield start, self._read(start, min(start + self.block_rows, len(self)))
 
     def take(self, rows: Ints) -> Floats:
-        """See the base class; only these rows are read."""
+        """See the base class; where they are few, only they are read."""
+        if len(rows) * _SEEK_FOR_ONE_IN > len(self):
+            return super().take(rows)
         taken = np.empty((len(rows), *self.shape[1:]), self.dtype)
         for at, row in enumerate(rows.tolist()):
             taken[at] = self._read(row, row + 1)[0]
