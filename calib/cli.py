@@ -167,7 +167,8 @@ def _methods(given: argparse.Namespace, data: Predictions) -> dict[str, Calibrat
     methods = {name: _made(given, name, {}) for name in _names(given, data)}
     for name, params in given.method:
         made = _made(given, name, params)
-        methods[title_of(made, name) if params else name] = made
+        # The command's own seed is that of all methods, and no part of a title.
+        methods[title_of(calibrator(name, **params), name) if params else name] = made
     return methods
 
 
