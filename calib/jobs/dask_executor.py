@@ -10,6 +10,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
+from calib.base import CalibrationError
 from calib.jobs.cluster import Cluster
 from calib.jobs.connection import Connection
 from calib.jobs.executor import Executor, Lane, LocalExecutor
@@ -177,5 +178,10 @@ class DaskExecutor:
                 return cluster.ending(work.number, handed, work.data)
             cluster.stop(work.number, handed)
             return CANCELLED
-        except OSError:  # the scheduler has gone, or the last worker
-            return None
+        except (WorkerDied, CalibrationError):
+            raise
+        except Exception as error:
+            # A connection that is being lost raises whatever its parts, taken away one by one, make it raise.
+            if isinstance(error, OSError) or not cluster.connected:
+                return None
+            raise
