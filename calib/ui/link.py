@@ -40,6 +40,7 @@ class Link:
     of : the session that it brings back.
     entry : what it leads to, as last written.
     writing, saving : the entry and the data on their way to the disk.
+    swapped : whether the session reads its data from there by now.
     kept : keys of the fits that were handed over to be stored.
     earlier : names of the links of data that were open before.
     """
@@ -49,7 +50,8 @@ class Link:
     of: Session
     entry: Entry | None = None
     writing: Future[None] | None = None
-    saving: Future[None] | None = None
+    saving: Future[Predictions | None] | None = None
+    swapped: bool = False
     kept: set[str] = field(default_factory=set)
     earlier: tuple[str, ...] = ()
 
@@ -91,10 +93,23 @@ def remember() -> None:
         link.entry, link.writing = entry, made.keep(link.name, entry)
     if entry.data and link.saving is None:
         link.saving = made.keep_data(link.name, now.data)
+    _let_go_of_memory(now, link)
     for key, job in jobs.items():
         if job.calibrator is not None and key not in link.kept:
             link.kept.add(key)
             made.keep_fit_later(job)
+
+
+def _let_go_of_memory(now: Session, link: Link) -> None:
+    """Once the data are on disk, read them from there."""
+    if link.swapped or link.saving is None or not link.saving.done() or link.saving.exception() is not None:
+        return
+    link.swapped, stored = True, link.saving.result()
+    if stored is not None and now.data is not None:
+        now.data = replace(stored, name=now.data.name, findings=now.data.findings)
+        if now.inspection is not None:
+            now.inspection = replace(now.inspection, predictions=now.data)
+        link.saving = _done()  # the one that brought them holds them too
 
 
 def parameters() -> dict[str, str]:
@@ -140,6 +155,12 @@ def _link(token: str, now: Session, earlier: tuple[str, ...] = (), entry: Entry 
     return Link(token, name, now, entry=entry, earlier=earlier)
 
 
+def _done() -> Future[Predictions | None]:
+    future: Future[Predictions | None] = Future()
+    future.set_result(None)
+    return future
+
+
 def _entry(now: Session, link: Link, jobs: dict[str, Job]) -> Entry:
     assert now.data is not None
     return Entry(
@@ -182,7 +203,8 @@ def _bring_back(token: str) -> str | None:
         )
     now = _session(entry, data)
     st.session_state[SESSION] = now
-    st.session_state[LINK] = _link(token, now, entry.earlier, entry)
+    link = st.session_state[LINK] = _link(token, now, entry.earlier, entry)
+    link.saving, link.swapped = _done(), True
     for key in SETTINGS:
         if key in entry.settings:
             st.session_state[key] = entry.settings[key]

@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from calib.workspace.items import Damaged, write_file
 
 FORMAT = 1
 RECORD = "record.json"
+MAPPED = 1 << 20
+"""Bytes from which an array stays on disk; a smaller one is worth more in memory than as an open file."""
 
 
 def write_folder(folder: Path, record: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
@@ -39,7 +41,7 @@ def write_folder(folder: Path, record: Mapping[str, Any], arrays: Mapping[str, n
 
 
 def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Undo :func:`write_folder`. Arrays are mapped from their files, which takes no memory until they are read.
+    """Undo :func:`write_folder`. Large arrays are mapped from their files: read-only, and shared by all who open them.
 
     Raises
     ------
@@ -65,10 +67,8 @@ def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def _read(path: Path) -> np.ndarray:
-    try:
-        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
-    except ValueError:  # an array without elements cannot be mapped
-        return np.load(path, allow_pickle=False)
+    mode: Literal["r"] | None = "r" if path.stat().st_size >= MAPPED else None
+    return np.asarray(np.load(path, mmap_mode=mode, allow_pickle=False))
 
 
 def _digest(path: Path) -> str:

@@ -1,11 +1,12 @@
-"""Where the workspace lies and how much it may hold; all of it is set by the environment."""
+"""Where the workspace lies and how much it may hold, as the server is configured."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from calib.settings import environment
 
 FOLDER, GIGABYTES, DAYS = "CALIB_WORKSPACE", "CALIB_WORKSPACE_GB", "CALIB_WORKSPACE_DAYS"
 OFF = "off"
@@ -27,15 +28,15 @@ class Configuration:
     max_days: float = 30.0
 
 
-def configured(environment: Mapping[str, str] | None = None) -> Configuration | None:
-    """The workspace that the environment asks for; None where it is ``off``.
+def configured(variables: Mapping[str, str] | None = None) -> Configuration | None:
+    """The workspace that the configuration asks for, or these variables; None where it is ``off``.
 
     Raises
     ------
     ValueError
-        If a cap is not a positive number.
+        If a cap is not a positive number, or the configuration file cannot be read.
     """
-    env = os.environ if environment is None else environment
+    env = environment() if variables is None else variables
     folder = env.get(FOLDER, "").strip()
     if folder.lower() == OFF:
         return None

@@ -12,7 +12,7 @@ from calib.jobs import FitSpec, Job
 from calib.workspace.configuration import Configuration, configured
 from calib.workspace.entries import Entries
 from calib.workspace.entry import Entry
-from calib.workspace.items import Items
+from calib.workspace.items import Damaged, Items
 from calib.workspace.stored import get_data, get_fit, put_data, put_fit
 
 log = logging.getLogger("calib.workspace")
@@ -48,10 +48,11 @@ class Keeper:
                 self._wanted.setdefault(spec.key, set()).add(link)
         return self._small.submit(self._write_entry, link, entry)
 
-    def keep_data(self, link: str, data: Predictions) -> Future[None]:
-        """Store a data set in the background; the future fails with OSError where the disk is full.
+    def keep_data(self, link: str, data: Predictions) -> Future[Predictions | None]:
+        """Store a data set in the background; the future gives it back as it can be read from disk.
 
-        Raises in the future too where the data set alone exceeds the cap.
+        With that in its place, its large arrays leave the memory, and all who have the same data share one copy. The
+        future fails with OSError where the disk is full or the data alone exceed the cap.
         """
         return self._large.submit(self._write_data, link, data)
 
@@ -107,12 +108,21 @@ class Keeper:
             if not self._is_forgotten(link):
                 self._entries.write(link, entry)
 
-    def _write_data(self, link: str, data: Predictions) -> None:
+    def _write_data(self, link: str, data: Predictions) -> Predictions | None:
         size = sum(array.nbytes for array in vars(data).values() if hasattr(array, "nbytes"))
         if size > self.configuration.max_bytes:
             raise OSError(f"the data take {size / 1e9:.1f} GB and {self.configuration.max_bytes / 1e9:.1f} GB are kept")
-        put_data(self._items, data, wanted=lambda: not self._is_forgotten(link))
+        for _ in range(2):  # an earlier copy that turns out to be damaged makes way for this one
+            put_data(self._items, data, wanted=lambda: not self._is_forgotten(link))
+            try:
+                stored = get_data(self._items, data.sha256)
+                break
+            except Damaged:
+                log.warning("stored data were damaged on disk and are written anew")
+        else:
+            raise OSError("the data cannot be read back from the disk")
         self._sweep()
+        return stored
 
     def _sweep(self) -> None:
         try:

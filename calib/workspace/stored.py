@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from calib.base import CalibrationError
 from calib.data import Predictions
 from calib.flat_state import flatten, unflatten
@@ -84,8 +82,6 @@ def get_fit(items: Items, spec: FitSpec) -> Job | None:
         return None
     try:
         record, arrays = read_folder(folder)
-        # A small array is worth more in memory than as an open file.
-        arrays = {name: np.array(array) if array.nbytes < 1 << 20 else array for name, array in arrays.items()}
         made = calibrator(record["method"], **record["params"])
         for name, value in unflatten(record["state"], arrays).items():
             if not name.endswith("_") or name.startswith("_"):

@@ -44,18 +44,28 @@ def server() -> Iterator[str]:
     """The app on a free port, as `streamlit run app.py` starts it."""
     if os.environ.get("CALIB_SKIP_BROWSER") == "1":
         pytest.skip("CALIB_SKIP_BROWSER=1")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless=true", f"--server.port={port}"]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
-    url = f"http://127.0.0.1:{port}"
+    port = free_port()
+    process = start_app(port)
     try:
-        _wait_until_healthy(url, process)
-        yield url
+        yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
         process.wait(timeout=20)
+
+
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def start_app(port: int, **environment: str) -> subprocess.Popen[bytes]:
+    """Start the app and wait until it answers."""
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless=true", f"--server.port={port}"]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, env=os.environ | environment)
+    _wait_until_healthy(f"http://127.0.0.1:{port}", process)
+    return process
 
 
 def _wait_until_healthy(url: str, process: subprocess.Popen[bytes]) -> None:

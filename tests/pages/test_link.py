@@ -56,9 +56,9 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     st.cache_resource.clear()
 
 
-def uploaded(name: str = "mine.npz", seed: int = 1) -> Session:
+def uploaded(name: str = "mine.npz", seed: int = 1, rows: int = 300) -> Session:
     """A session as an upload opens it."""
-    logits, labels = simulate(300, 4, seed=seed)
+    logits, labels = simulate(rows, 4, seed=seed)
     file = io.BytesIO()
     np.savez(file, logits=logits, labels=labels)
     file.seek(0)
@@ -277,6 +277,24 @@ def test_the_same_bytes_are_stored_once_and_names_stay_with_their_owner(server: 
     assert "w" not in app.query_params
     assert "Nothing is kept" in said(follow(theirs))
     assert follow(mine).session_state[SESSION].data is not None
+
+
+def test_large_data_leave_the_memory_once_they_are_on_disk_and_are_shared(server: Server) -> None:
+    sessions = [uploaded(f"{number}.npz", rows=50_000) for number in range(2)]
+    before = sessions[0].data.logits
+    for session in sessions:
+        app = open_page("app.py", session)
+        server.written()
+        app.run()
+        assert not app.exception
+    for session in sessions:
+        assert session.inspection.predictions is session.data
+        assert isinstance(session.data.logits.base, np.memmap)
+        assert not session.data.logits.flags.writeable
+        np.testing.assert_array_equal(session.data.logits, before)
+    assert [session.data.name for session in sessions] == ["0", "1"]
+    files = {session.data.logits.base.filename for session in sessions}
+    assert len(files) == 1
 
 
 def test_deleting_leaves_no_file_and_nothing_open(server: Server, tmp_path: Path) -> None:

@@ -168,6 +168,16 @@ def test_what_is_deleted_while_it_is_written_is_not_kept(tmp_path: Path, monkeyp
     keeper.close()
 
 
+def test_a_damaged_copy_makes_way_for_the_same_data(keeper: Keeper) -> None:
+    data = predictions()
+    keeper.keep_data(name(1), data).result()
+    path = keeper.configuration.root / "data" / data.sha256 / "0.npy"
+    path.write_bytes(path.read_bytes()[:-8] + b"\0" * 8)
+    back = keeper.keep_data(name(2), data).result()
+    assert back is not None
+    np.testing.assert_array_equal(back.logits, data.logits)
+
+
 def test_a_fit_is_read_through_the_entry_that_names_it_alone(keeper: Keeper) -> None:
     assert keeper.fit(Entry("v"), FitSpec("temperature", {}, "other's data")) is None
 

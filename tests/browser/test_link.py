@@ -1,0 +1,104 @@
+"""What a person had open comes back after a refresh, on any page, and after the server was killed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+import calib
+from calib.registry import METHODS, presets
+from tests.browser.conftest import ROOT, free_port, start_app
+from tests.browser.test_journey import go, no_trouble, photograph, settle
+
+pytestmark = pytest.mark.browser
+
+FILE = ROOT / "sample_data" / "digits-mlp.npz"
+CHOSEN = ("temperature", "gpcalib")
+LINK = re.compile(r"[?&]w=([A-Za-z0-9_-]{43})$")
+
+Restart = Callable[[], None]
+
+
+@pytest.fixture
+def own_server(server: str, tmp_path: Path) -> Iterator[tuple[str, Restart]]:
+    """A server with a workspace, and the function that kills it outright and starts it again."""
+    port, workspace = free_port(), str(tmp_path / "workspace")
+    running = [start_app(port, CALIB_WORKSPACE=workspace)]
+
+    def restart() -> None:
+        running[-1].kill()
+        running[-1].wait(timeout=20)
+        running.append(start_app(port, CALIB_WORKSPACE=workspace))
+
+    yield f"http://127.0.0.1:{port}", restart
+    running[-1].terminate()
+    running[-1].wait(timeout=20)
+
+
+def token(page: Page) -> str:
+    expect(page).to_have_url(LINK, timeout=10_000)
+    found = LINK.search(page.url)
+    assert found is not None
+    return found[1]
+
+
+def shows_what_was_open(page: Page, title: str) -> None:
+    expect(page.get_by_role("heading", name=title, exact=True, level=1)).to_be_visible(timeout=60_000)
+    expect(page.get_by_test_id("stSidebar").get_by_text("digits-mlp")).to_be_visible(timeout=60_000)
+    settle(page)
+    no_trouble(page)
+
+
+def test_a_link_outlives_refreshes_and_the_server(own_server: tuple[str, Restart], browser: Browser) -> None:
+    url, restart = own_server
+    page = browser.new_context(viewport={"width": 1500, "height": 1000}).new_page()
+    page.goto(url)
+    page.locator("input[type=file]").first.set_input_files(FILE)
+    expect(page.get_by_text("Recognised as")).to_be_visible(timeout=60_000)
+    settle(page)
+    mine = token(page)
+
+    # One fit ends at once, the other has to start TensorFlow first and is cut short.
+    go(page, "Fit")
+    for left_out in set(presets(calib.load(FILE))["From the papers"]) - set(CHOSEN):
+        page.get_by_role("button", name=METHODS[left_out].title, exact=True).click()
+        settle(page)
+    page.get_by_role("button", name="Fit 2 calibrators").click()
+    expect(page.get_by_role("button", name="Remove")).to_have_count(1, timeout=60_000)
+    go(page, "Reliability")
+    assert token(page) == mine
+    page.reload()
+    shows_what_was_open(page, "Reliability")
+    expect(page.get_by_test_id("stMain").get_by_text("Temperature", exact=True).first).to_be_visible()
+    assert token(page) == mine
+    page.get_by_test_id("stMain").get_by_role("link", name=re.compile("^Next")).click()  # not one of the menu's
+    expect(page.get_by_role("heading", name="Over- and underconfidence", exact=True, level=1)).to_be_visible(timeout=20_000)
+    assert token(page) == mine
+
+    restart()
+    page.goto(f"{url}/Fit?w={mine}")
+    shows_what_was_open(page, "Fit")
+    expect(page.get_by_role("button", name="Remove")).to_have_count(1)
+    expect(page.get_by_role("button", name="Try again")).to_have_count(1)
+    expect(page.get_by_text("Interrupted: the app stopped")).to_be_visible()
+    expect(page.get_by_role("button", name="Fit 2 calibrators")).to_be_visible()  # the choice of methods too
+    photograph(page, "brought_back")
+    page.get_by_role("button", name="Remove").click()
+    settle(page)
+
+    go(page, "Data")
+    expect(page.get_by_text("Recognised as")).to_be_visible(timeout=20_000)
+    page.get_by_text("Where your data are kept").click()
+    expect(page.get_by_text("Saved.")).to_be_visible(timeout=20_000)
+    photograph(page, "where_data_are_kept")
+    page.get_by_role("button", name="Delete my data").click()
+    page.get_by_role("button", name="Delete now").click()
+    expect(page.get_by_text("were deleted")).to_be_visible(timeout=20_000)
+    expect(page).not_to_have_url(LINK)
+    page.goto(f"{url}/?w={mine}")
+    expect(page.get_by_text("Nothing is kept under this link")).to_be_visible(timeout=20_000)
+    page.context.close()
