@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from calib.calibrators.temperature import TemperatureScaling
 from calib.data import Predictions
 from calib.jobs import FitSpec, Job
 from calib.workspace import Configuration, Damaged, Entry, Items, Keeper, KeptSpec, configured, entry_id, new_token
@@ -176,6 +177,23 @@ def test_a_damaged_copy_makes_way_for_the_same_data(keeper: Keeper) -> None:
     back = keeper.keep_data(name(2), data).result()
     assert back is not None
     np.testing.assert_array_equal(back.logits, data.logits)
+
+
+def test_a_fit_that_ends_after_the_page_was_closed_is_kept_where_a_link_asked_for_it(keeper: Keeper) -> None:
+    wanted, private = (FitSpec("temperature", {}, data_key) for data_key in ("wanted", "private"))
+    entry = Entry("v", specs=(KeptSpec.of(wanted),))
+    keeper.keep(name(1), entry).result()
+    made = TemperatureScaling()
+    made.temperature_, made.n_classes_ = 1.5, 2
+    for spec in (wanted, private):
+        keeper.keep_fit(Job(spec.key, spec, state="done", result=made))
+    back = keeper.fit(entry, wanted)
+    assert back is not None
+    assert back.calibrator.temperature_ == 1.5
+    assert keeper.fit(Entry("v", specs=(KeptSpec.of(private),)), private) is None
+    keeper.forget(name(1))
+    keeper.keep_fit(Job(wanted.key, wanted, state="done", result=made))
+    assert keeper.fit(entry, wanted) is None
 
 
 def test_a_fit_is_read_through_the_entry_that_names_it_alone(keeper: Keeper) -> None:
