@@ -16,16 +16,22 @@ ROOT = HERE.parents[1]
 
 
 def start(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
-    """Run ``python -m distributed.cli.<arguments>``; what it logs goes to a file in the folder."""
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(ROOT), str(HERE)]),
-        "DASK_DISTRIBUTED__NANNY__PRE_SPAWN_ENVIRON__OPENBLAS_NUM_THREADS": "1",
-    }
+    """Run ``python -m <arguments>``; what it logs goes to a file in the folder."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(HERE)])}
     with open(folder / "log", "ab") as log:
         return subprocess.Popen(
             [sys.executable, "-m", *arguments], env=environment, cwd=folder, stdout=log, stderr=subprocess.STDOUT
         )
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End a process, and with it those it started."""
+    process.terminate()
+    try:
+        process.wait(timeout=30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 @contextmanager
@@ -42,8 +48,7 @@ def scheduler(folder: Path, port: int = 0) -> Iterator[str]:
             time.sleep(0.05)
         yield json.loads(file.read_text())["address"]
     finally:
-        process.terminate()
-        process.wait(timeout=10)
+        end(process)
 
 
 @contextmanager
@@ -54,5 +59,4 @@ def workers(folder: Path, address: str, count: int = 2) -> Iterator[None]:
     try:
         yield
     finally:
-        process.terminate()
-        process.wait(timeout=15)
+        end(process)
