@@ -13,6 +13,7 @@ import pytest
 from benchmarks import (
     calibration_time,
     cifar,
+    compare_cost,
     folds,
     gpcalib_large,
     gpcalib_speed,
@@ -201,3 +202,9 @@ def test_the_numbers_beside_ours_are_those_of_the_paper():
             printed = line.split("\t")[2:]
             shown = [f"{mean:.4f}" + (f" ± {spread:.4f}" if spread else "") for mean, spread in cells.values()]
             assert shown == [cell.strip().replace(".", "0.") for cell in printed]
+
+
+def test_the_cost_of_a_comparison_is_that_of_all_its_methods():
+    seconds, peak, held = compare_cost.large((300, 5), ("temperature", "platt"))
+    assert seconds > 0
+    assert peak > held == 300 * 5 * 8
