@@ -215,6 +215,17 @@ def test_interval_of_the_nll_is_that_of_a_mean(sample):
     assert (high - low) / 2 == pytest.approx(1.96 * error, rel=0.06)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_no_interval_of_a_calibration_error_ends_below_that_of_the_gap(seed):
+    """In whatever bins, the mean of the sizes of gaps is at least the size of their mean."""
+    logits, labels = simulated(150, seed, scale=2.0)
+    found = score_intervals(evaluate(softmax(logits), labels), n_resamples=200)
+    assert found["gap"].low > 0
+    for key in ("ECE", "ECE equal mass", "ECE 100", "ECE equal mass 100", "debiased ECE", "MCE", "smooth ECE"):
+        assert found[key].low >= min(found[key].value, found["gap"].low), key
+        assert found[key].high >= found["gap"].high, key
+
+
 def test_all_right_gives_wilsons_interval_of_the_accuracy_and_no_overconfidence():
     evaluation = evaluate(np.tile([0.9, 0.1], (20, 1)), np.zeros(20, int))
     intervals = score_intervals(evaluation, n_resamples=50)

@@ -26,7 +26,8 @@ from calib.numerics import Floats
 
 N_RESAMPLES = 1000
 PROPORTIONS = ("accuracy", "top-5 accuracy")
-NORMS = ("ECE", "ECE equal mass", "ECE 100", "ECE equal mass 100", "MCE", SMOOTH, CLASSWISE, CLASSWISE_ABOVE)
+TOP_LABEL_ERRORS = ("ECE", "ECE equal mass", "ECE 100", "ECE equal mass 100", "MCE", SMOOTH)
+NORMS = (*TOP_LABEL_ERRORS, CLASSWISE, CLASSWISE_ABOVE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +57,9 @@ class ResampledScores:
                 low, high = wilson_interval(self.value[key] * self.n, self.n, level)
                 result[key] = Interval(self.value[key], float(low), float(high))
         result["gap"] = folded(self.value["gap"], result["signed gap"])
-        # Smoothing only takes from the residuals what cancels, and in their mean over all rows everything does.
-        result[SMOOTH] = not_below(result[SMOOTH], result["gap"])
+        # Bins and kernels only take from the residuals what cancels, and in their mean over all rows everything does.
+        for key in (*TOP_LABEL_ERRORS, "debiased ECE"):
+            result[key] = not_below(result[key], result["gap"])
         return result
 
     def difference(self, baseline: ResampledScores, key: str, level: float = 0.95) -> Interval:
