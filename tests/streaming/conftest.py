@@ -8,13 +8,18 @@ from calib.streaming.rows import Rows
 
 
 @pytest.fixture
-def few_rows(monkeypatch):
+def block_rows():
+    return 37
+
+
+@pytest.fixture
+def few_rows(monkeypatch, block_rows):
     """Make every block so small that any file has many, and that the last one is shorter."""
     made = Rows.__init__
 
     def init(self, *arguments):
         made(self, *arguments)
-        self.block_rows = 7
+        self.block_rows = block_rows
 
     monkeypatch.setattr(Rows, "__init__", init)
 

@@ -79,14 +79,14 @@ def test_progress_counts_the_rows(tmp_path, overconfident, few_rows):
     seen = []
     path = write(tmp_path / "plain.npy", logits)
     apply(exported("identity", logits, labels), path, tmp_path / "out.npy", progress=lambda *step: seen.append(step))
-    assert seen[0] == ("calibrated", 7, len(logits))
+    assert seen[0] == ("calibrated", 37, len(logits))
     assert seen[-1] == ("calibrated", len(logits), len(logits))
 
 
 @pytest.mark.parametrize(
     ("kind", "value", "said"),
     [
-        ("logits", np.nan, r"row 124 of 400 in plain\.npy, the first of 2 such rows up to row 126"),
+        ("logits", np.nan, r"row 124 of 400 in plain\.npy, the first of 2 such rows up to row 148"),
         ("logits", np.inf, "row 124 of 400"),
         ("probabilities", np.nan, "row 124 of 400"),
         ("probabilities", 1.5, r"row 124 of 400 in plain\.npy: Probabilities are expected"),
@@ -109,7 +109,7 @@ def test_logits_that_are_probabilities_are_refused_by_the_first_rows(tmp_path, o
     with pytest.raises(CalibrationError, match="every row sums to one"):
         apply(made, write(tmp_path / "plain.npy", softmax(logits)), out)
     chance = logits.copy()
-    chance[70:77] = 0.25  # a whole block that could be probabilities, among rows that cannot
+    chance[74:111] = 0.25  # a whole block that could be probabilities, among rows that cannot
     apply(made, write(tmp_path / "plain.npy", chance), out)
     np.testing.assert_array_equal(np.load(out), made.calibrate(chance))
 

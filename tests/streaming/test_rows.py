@@ -12,6 +12,11 @@ FILES = ("plain.npy", "fortran.npy", "table.parquet")
 
 
 @pytest.fixture
+def block_rows():
+    return 7
+
+
+@pytest.fixture
 def outputs(rng):
     return rng.normal(size=(50, 4)).astype(np.float32)
 
