@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pandas as pd
 
 from calib.imax.bins import BinnedPairs
 from calib.imax.picture import BinningPicture
 from calib.numerics import Floats, sigmoid
-from calib.plots.binning_rails import SCHEME_NAMES, short
+from calib.plots.binning_rails import SCHEME_NAMES
+from calib.ui.markdown import literal
 from calib.ui.wording import listed, number, percent, plural
 from calib.verifiability import ErrorByBins
-
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>$#~:|])")
 
 USUAL_BINS = 15
 """Fewer say too little to be compared with."""
@@ -68,7 +65,7 @@ def whose(picture: BinningPicture, class_name: str | None) -> str:
 
 def quoted(name: str) -> str:
     """A class's name in a sentence: in quotes, shortened, and safe in Markdown."""
-    return "“" + _SPECIAL.sub(r"\\\1", short(name, 40)) + "”"
+    return f"“{literal(name)}”"
 
 
 def bound_note(picture: BinningPicture) -> str:

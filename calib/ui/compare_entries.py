@@ -13,6 +13,7 @@ from calib.plots.style import Style, method_style
 from calib.studies.entries import Entry, entry_of, natural_order, together
 from calib.ui import figures
 from calib.ui.fits import ShownFit
+from calib.ui.markdown import literal
 from calib.ui.session import session
 from calib.ui.wording import plural
 
@@ -123,10 +124,5 @@ def _list(kept: dict[str, Entry]) -> None:
         for name, entry in kept.items():
             left, right = st.columns([6, 1.4], vertical_alignment="center")
             n_methods = entry.scores["title"].nunique()
-            left.markdown(f"**{_escaped(name)}** · {plural(entry.n_rows, 'test row')} · {plural(n_methods, 'method')}")
+            left.markdown(f"**{literal(name)}** · {plural(entry.n_rows, 'test row')} · {plural(n_methods, 'method')}")
             right.button("Remove", key=f"compare/remove/{name}", on_click=partial(_remove, name))
-
-
-def _escaped(name: str) -> str:
-    """A name from outside, as plain text within Markdown."""
-    return "".join(f"\\{char}" if char in r"\`*_{}[]()<>#+-.!|$:~" else char for char in name)

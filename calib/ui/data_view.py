@@ -13,6 +13,7 @@ from calib.data.samples import SAMPLES
 from calib.evaluation import Evaluation
 from calib.registry import calibrator
 from calib.ui import fits, opening
+from calib.ui.markdown import literal
 from calib.ui.session import session
 from calib.ui.wording import confidence_sentence, percent, plural
 
@@ -66,7 +67,7 @@ def findings(inspection: Inspection) -> None:
     """Errors and warnings open, infos folded; each with its one-click fix where there is one."""
     now = session()
     if inspection.predictions is None and now.data is not None:
-        st.caption(f"The new files could not be opened; {now.data.name} stays open with its fits.")
+        st.caption(f"The new files could not be opened; {literal(now.data.name)} stays open with its fits.")
     for finding in inspection.findings:
         if finding.level != "info":
             _show(finding, inspection)

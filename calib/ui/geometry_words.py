@@ -11,6 +11,7 @@ from calib.metrics.intervals import Interval
 from calib.plots.geometry_cost import NAMES
 from calib.reduction_tradeoff import Tradeoff
 from calib.ui.geometry_study import Row
+from calib.ui.markdown import literal
 from calib.ui.wording import listed, number, percent, plural
 
 
@@ -102,7 +103,7 @@ def row_sentence(
     row: Row, class_names: tuple[str, ...], isotonic: float, sigmoid: float, separation: float, kind: str
 ) -> str:
     """What is known of one test row; ``kind`` names the separation that the maps look at."""
-    predicted, label = class_names[row.predicted], class_names[row.label]
+    predicted, label = literal(class_names[row.predicted]), literal(class_names[row.label])
     verdict = "rightly" if row.right else f"wrongly (its label is {label})"
     why = row.why
     text = f"**Test row {row.number:,}** is predicted as **{predicted}**, {verdict}, "

@@ -34,7 +34,10 @@ def against_temperature(curve: EffectCurve) -> str:
         return ""
     found = departure(curve, curve.temperature)
     if found.share <= SAME:
-        return "Temperature scaling stays within its 95 % band: one number would do about the same."
+        return (
+            "On the confidence of the test rows, temperature scaling stays within its 95 % band: one number would do "
+            "about the same there."
+        )
     more = "more" if found.difference > 0 else "less"
     return (
         f"Temperature scaling leaves its 95 % band for {percent(found.share, 0)} of the test rows, most at "

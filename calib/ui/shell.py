@@ -12,6 +12,7 @@ from calib.base import CalibrationError
 from calib.data import DataError
 from calib.ui import fits, link
 from calib.ui.link_view import notice
+from calib.ui.markdown import literal
 from calib.ui.session import session
 from calib.ui.where import where_fits_run
 from calib.ui.wording import plural
@@ -52,7 +53,7 @@ def page(title: str) -> Iterator[None]:
     now = session()
     if now.data is not None:
         st.caption(
-            f"{now.data.name} · {plural(len(now.test or now.data), 'test prediction')} · "
+            f"{literal(now.data.name)} · {plural(len(now.test or now.data), 'test prediction')} · "
             f"{plural(now.data.n_classes, 'class', 'classes')}"
         )
     st.title(title)
@@ -82,7 +83,7 @@ def _menu() -> None:
         st.divider()
         now = session()
         if now.data is not None:
-            st.caption(f":material/dataset: {now.data.name}")
+            st.caption(f":material/dataset: {literal(now.data.name)}")
         where_fits_run()
         fits.sidebar_status()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from calib.numerics import Ints
 from calib.subgroups import Subgroups
+from calib.ui.markdown import literal
 from calib.ui.wording import listed, plural
 
 MOST_NAMED = 3
@@ -43,12 +44,6 @@ def _apart(found: Subgroups) -> str:
 
 def _named(found: Subgroups, numbers: Ints, excess: bool = False) -> str:
     values = found.excess if excess else found.gaps.gap
-    named = [f"{_safe(found.names[k])} {100 * values[k]:+.1f} points" for k in numbers[:MOST_NAMED]]
+    named = [f"{literal(found.names[k])} {100 * values[k]:+.1f} points" for k in numbers[:MOST_NAMED]]
     more = len(numbers) - len(named)
     return listed([*named, *([f"{more:,} more"] if more else [])])
-
-
-def _safe(name: str, longest: int = 40) -> str:
-    """A name from a file, without what Markdown would read as more than text."""
-    short = name if len(name) <= longest else name[: longest - 1] + "…"
-    return "".join("\\" + c if c in "\\`*_{}[]()#+-.!|<>$~:" else c for c in short)

@@ -191,5 +191,5 @@ def test_names_of_classes_are_no_markdown() -> None:
     name = "$a_b$ [x](y) **bold** " + 50 * "long"
     app = open_page(PAGE, opened(logits, labels, ("no", name)))
     assert clean(app)
-    assert r"“\$a\_b\$ \[x\](y) \*\*bold" in said(app)
+    assert r"“\$a\_b\$ \[x\]\(y\) \*\*bold" in said(app)
     assert 12 * "long" not in said(app)
