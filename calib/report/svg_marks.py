@@ -152,7 +152,7 @@ def _said(trace: Any, n: int) -> list[Markup | None]:
     name, known, meta = trace.name, trace.customdata, trace.meta
     if known is None or meta is None:
         return [None] * n
-    titles = []
+    titles: list[Markup | None] = []
     for row in known:
         parts = [
             f"{column} {_number(value)}" for column, value in zip(meta["columns"], row, strict=True) if column != "bin"
