@@ -20,6 +20,7 @@ import numpy as np
 from calib.base import CalibrationError, Calibrator
 from calib.canonical import KINDS, Kind, check_values, standardise, to_canonical
 from calib.flat_state import flatten, unflatten
+from calib.input_scale import Scale
 from calib.numerics import Floats, Ints
 from calib.registry import calibrator as make_calibrator
 from calib.registry import registry_name
@@ -28,6 +29,8 @@ FORMAT = 1
 """Version of the record; raised when an older calib could not read a newer file."""
 
 _LARGEST = 2**30  # bytes of unpacked arrays; a fitted calibrator has megabytes, with a training set a hundred
+
+_FARTHER = 20  # times that a mean must lie beyond the usual input; means of skewed columns lie far beyond it too
 
 _MEAN, _SCALE = "feature_mean", "feature_scale"  # arrays beside those of the state, whose names end in "_"
 
@@ -116,10 +119,18 @@ class ExportedCalibrator:
         return self.calibrator.predict_confidence(self._canonical(logits), features)
 
     def to_features(self, features: Any) -> Any:
-        """Features as the calibrator learned from them, for features as they were uploaded."""
+        """Features as the calibrator learned from them, for features as they were uploaded.
+
+        Raises
+        ------
+        CalibrationError
+            If they were standardised and are of another shape, or clearly on another scale, than those before.
+        """
         if features is None or self.feature_mean is None or self.feature_scale is None:
             return features
-        return standardise(features, self.feature_mean, self.feature_scale)
+        standardised = standardise(features, self.feature_mean, self.feature_scale)
+        self._check_scale(features, self.feature_mean)
+        return standardised
 
     def to_logits(self, outputs: Any) -> Floats:
         """Canonical logits, shape (n, n_classes), for a model's outputs of the recorded kind.
@@ -136,6 +147,18 @@ class ExportedCalibrator:
             )
         check_values(outputs, self.kind)
         return logits
+
+    @staticmethod
+    def _check_scale(features: Any, mean: Floats) -> None:
+        # Inputs far nearer to 0 than the mean become almost one input when they are standardised, which can lie among
+        # the others; inputs far too large stay so, and the calibrator itself refuses them.
+        scale, largest = Scale.of(features), float(np.abs(mean).max())
+        if scale and _FARTHER * scale.middle < largest:
+            raise CalibrationError(
+                f"A usual row of features runs from {scale.low:.3g} to {scale.high:.3g}, but a column of the training "
+                f"set has a mean of {largest:.3g} in size; these were probably divided by 255 or standardised "
+                "already, so give them as they were in the calibration data."
+            )
 
     def _canonical(self, logits: Any) -> Any:
         # Logarithms of probabilities are never positive, so positive values up to 1 were meant for calibrate().

@@ -21,7 +21,7 @@ PACKAGE = ROOT / "calib"
 LAYERS = (
     ("numerics", "extras", "hardware", "quiet_start", "formats", "settings"),
     ("base",),
-    ("canonical", "flat_state"),
+    ("canonical", "flat_state", "input_scale"),
     ("data", "imax"),
     ("metrics", "geometry"),
     ("reliability", "evaluation", "over_under", "verifiability", "risk_coverage", "subgroups"),

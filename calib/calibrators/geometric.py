@@ -22,6 +22,7 @@ from calib.base import (
 )
 from calib.calibrators.logistic import fit_logistic
 from calib.calibrators.success_map import MAPS, apply_success_map, fit_success_map
+from calib.input_scale import Scale
 from calib.numerics import Floats, Ints, one_vs_rest_log_odds
 
 _REDUCED_BY = {
@@ -102,6 +103,12 @@ class Geometric(Calibrator):
                 f"It says exactly 1 where none of {self.certain_:,} calibration rows was wrong; up to {most:.2g} % may "
                 "be wrong there all the same (95 % confidence). The sigmoid map never says 1."
             )
+        scales = self._scales()
+        if len(scales) == 2 and scales["calibration"].differs([scales["training"]]):
+            said = scales["calibration"].against(scales["training"], "the training rows")
+            found.insert(
+                0, f"{said}; distances between them mean nothing then, so save both after the same preparation."
+            )
         if self.unbounded_:
             found.append(
                 f"{self.unbounded_:,} calibration rows have no finite separation, because the training set lacks "
@@ -121,6 +128,8 @@ class Geometric(Calibrator):
         reduced = geometry.reduce_training(self.reduction, self.factor, train_features, train_labels, self.random_state)
         self.reduced_ = reduced.state()
         self.given_, self.carried_ = list(training.features.shape), list(reduced.train_features.shape)
+        scales = {"training": Scale.of(train_features), "calibration": Scale.of(features)}
+        self.scales_ = {name: scale.state() for name, scale in scales.items() if scale}
 
         separation, log_odds = self._signals(logits, features, reduced, callback)
         right = np.argmax(logits, axis=1) == labels
@@ -145,7 +154,8 @@ class Geometric(Calibrator):
         Raises
         ------
         CalibrationError
-            If the features are absent, or not one usable input for each row.
+            If the features are absent, not one usable input for each row, or clearly on another scale than those it
+            learned from.
         """
         logits = self._check_fitted_input(logits)
         if features is None:
@@ -153,8 +163,21 @@ class Geometric(Calibrator):
                 "Geometric predicts from the inputs, not from the logits alone; call "
                 "predict_confidence(logits, features=features) with one input for each row."
             )
+        self._check_scale(features)
         reduced = geometry.Reduced.from_state(self.reduced_)
         return self.confidence_at(*self._signals(logits, np.asarray(features), reduced, no_callback))
+
+    def _scales(self) -> dict[str, Scale]:
+        """Scales of the training and the calibration features; none in what was exported before they were kept."""
+        return {name: Scale(**numbers) for name, numbers in getattr(self, "scales_", {}).items()}
+
+    def _check_scale(self, features: Any) -> None:
+        """Refuse inputs in other units: their separations would be finite, and their confidences nonsense."""
+        scale, known = Scale.of(features), self._scales()
+        # Where the two sets it learned from differ themselves, inputs like either are what it was fitted for.
+        if scale and scale.differs(list(known.values())):
+            name, first = next(iter(known.items()))
+            raise CalibrationError(f"{scale.against(first, f'the {name} rows')}; prepare both in the same way.")
 
     def confidence_at(self, separation: Floats, log_odds: Floats) -> Floats:
         """Confidence at separations, shape (n,), and log-odds of the predicted class, which "combined" looks at too."""

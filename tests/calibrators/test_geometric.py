@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 import calib
-from calib import export, runtime
+from calib import export, recheck, runtime
 from calib.base import CalibrationError, FitCancelled
 from calib.calibrators import geometric as module
 from calib.calibrators.geometric import Geometric
@@ -432,3 +433,86 @@ def test_a_prediction_needs_the_inputs_of_its_rows(small):
 def test_the_largest_zone_is_for_l2_alone():
     with pytest.raises(CalibrationError, match="exact=True goes with distance='l2'"):
         calib.calibrator("geometric", exact=True, distance="l1")
+
+
+# -- another scale -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("params", [{}, {"reduction": "mean_pool"}])
+@pytest.mark.parametrize("times", [1 / 255, 255])
+def test_inputs_on_another_scale_are_refused_by_every_export(digits, tmp_path, params, times):
+    calibration, test = digits
+    made = fitted(calibration, **params)
+    export.save(made, tmp_path / "c.npz", **export.describe(calibration))
+    wrong = test.features.astype(float) * times
+    for confidence in (made.predict_confidence, runtime.load(tmp_path / "c.npz").confidence):
+        with pytest.raises(CalibrationError, match=r"(?s)runs from 0 to .* but one of .* from 0 to 1; .*255.*prepare"):
+            confidence(test.logits, wrong)
+    with pytest.raises(CalibrationError, match="prepare both in the same way"):
+        recheck.judge(runtime.load(tmp_path / "c.npz"), replace(test, features=wrong))
+
+
+def test_odd_rows_and_few_rows_are_not_refused(digits):
+    calibration, test = digits
+    made = fitted(calibration)
+    odd = test.features.astype(float)
+    odd[: len(odd) // 3] /= 255
+    odd[-3:] *= 1e6
+    odd[-9:-5] = 0
+    assert np.isfinite(made.predict_confidence(test.logits, odd)).all()
+    assert np.isfinite(made.predict_confidence(test.logits[:4], test.features[:4] / 255)).all()
+    assert np.isfinite(made.predict_confidence(test.logits, np.zeros(test.features.shape))).all()
+
+
+@pytest.mark.parametrize("sigma", [1.0, 3.0])
+def test_skewed_and_shifted_inputs_of_the_same_kind_are_not_refused(rng, sigma):
+    """Ten rows drawn as the others were are on their scale, however widely that is spread."""
+    values = rng.lognormal(0, sigma, (3000, 1))
+    labels = (rng.random(3000) < 0.5).astype(int)
+    logits = rng.normal(size=(3000, 2))
+    made = Geometric().fit(
+        logits[:200], labels[:200], features=values[:200], train_features=values[200:400], train_labels=labels[200:400]
+    )
+    for start in range(400, 3000, 10):
+        made.predict_confidence(logits[start : start + 10], values[start : start + 10])
+
+
+def test_sets_on_different_scales_are_noted_and_either_is_taken(small):
+    extras, logits, labels = small
+    made = Geometric().fit(logits, labels, **{**extras, "features": extras["features"] / 255})
+    assert "one was probably divided by 255" in made.notes()[0]
+    made.predict_confidence(logits, extras["features"] / 255)
+    made.predict_confidence(logits, extras["features"])
+    with pytest.raises(CalibrationError, match="prepare both in the same way"):
+        made.predict_confidence(logits, extras["features"] * 255)
+    assert "255" not in " ".join(Geometric().fit(logits, labels, **extras).notes())
+
+
+def test_what_was_exported_before_scales_were_kept_still_predicts(small):
+    extras, logits, labels = small
+    made = Geometric().fit(logits, labels, **extras)
+    expected = made.predict_confidence(logits, extras["features"])
+    del made.scales_
+    again = pickle.loads(export.to_pickle(made))
+    np.testing.assert_array_equal(again.confidence(logits, extras["features"]), expected)
+    again.confidence(logits, extras["features"] / 255)
+
+
+def test_an_export_that_standardises_refuses_another_scale(rng):
+    """Pixels in 0..1 standardised as bytes are all but one image, which lies among the others."""
+    features, train = (rng.integers(0, 256, (n, 12)) for n in (300, 100))
+    mean, scale = train.mean(axis=0), train.std(axis=0)
+    labels, train_labels = rng.integers(0, 2, 300), rng.integers(0, 2, 100)
+    logits = rng.normal(size=(300, 2))
+    made = Geometric().fit(
+        logits,
+        labels,
+        features=(features - mean) / scale,
+        train_features=(train - mean) / scale,
+        train_labels=train_labels,
+    )
+    exported = export.exported(made, {"feature_mean": mean, "feature_scale": scale})
+    exported.confidence(logits, features)
+    for wrong in (features / 255, (features - mean) / scale, features * 255):
+        with pytest.raises(CalibrationError, match="probably divided by 255 or standardised"):
+            exported.confidence(logits, wrong)

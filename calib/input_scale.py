@@ -1,0 +1,62 @@
+"""The scale of inputs: what tells pixels in 0..255 from the same pixels in 0..1."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+import numpy as np
+
+LEAST_ROWS = 5
+"""Fewer inputs are never called a mistake of units: they may be odd ones."""
+TIMES = 10
+"""How many times beyond the sizes known the usual input must lie; 255 tells bytes from pixels in 0..1."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What the usual inputs of a set look like; the size of an input is its largest absolute number.
+
+    Attributes
+    ----------
+    low, high : medians of the least and of the largest number of an input.
+    small, middle, large : 5 %, 50 % and 95 % quantiles of the sizes.
+    """
+
+    low: float
+    high: float
+    small: float
+    middle: float
+    large: float
+
+    @classmethod
+    def of(cls, features: Any) -> Self | None:
+        """The scale of (n, ...) inputs; None where none has one, as inputs of zeros alone and NaN do not."""
+        array = np.asarray(features)
+        if array.ndim < 2 or array.dtype.kind not in "fiub" or not array.size:
+            return None
+        axes = tuple(range(1, array.ndim))
+        low, high = (end(axis=axes).astype(np.float64) for end in (array.min, array.max))
+        sizes = np.maximum(-low, high)
+        known = np.isfinite(sizes) & (sizes > 0)
+        if known.sum() < LEAST_ROWS:
+            return None
+        quantiles = np.quantile(sizes[known], (0.05, 0.5, 0.95))
+        return cls(*(float(v) for v in (np.median(low[known]), np.median(high[known]), *quantiles)))
+
+    def state(self) -> dict[str, float]:
+        """Its numbers by name."""
+        return asdict(self)
+
+    def differs(self, others: list[Scale]) -> bool:
+        """Whether its usual input is far smaller, or far larger, than nearly all of each of the others."""
+        smaller = all(TIMES * self.middle < other.small for other in others)
+        return bool(others) and (smaller or all(self.middle > TIMES * other.large for other in others))
+
+    def against(self, other: Scale, whose: str) -> str:
+        """The first half of a sentence: both ranges and what probably happened; ``whose`` names the other set."""
+        return (
+            f"A usual row of features runs from {self.low:.3g} to {self.high:.3g}, but one of {whose} from "
+            f"{other.low:.3g} to {other.high:.3g}; one was probably divided by 255 or standardised (pixels in 0..255 "
+            "against 0..1) and the other was not"
+        )
