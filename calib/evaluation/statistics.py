@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,12 @@ from calib.metrics.calibration_error import debiased_error
 from calib.metrics.intervals import Groups
 from calib.numerics import Floats
 
-BINNINGS = tuple((scheme, n_bins) for n_bins in (15, 100) for scheme in ("equal_width", "equal_mass"))
+ERRORS = {
+    "ECE": ("equal_width", 15),
+    "ECE equal mass": ("equal_mass", 15),
+    "ECE 100": ("equal_width", 100),
+    "ECE equal mass 100": ("equal_mass", 100),
+}
 """The bins of the errors: those of the field's convention, and the finer ones of the papers' tables."""
 
 
@@ -38,8 +44,10 @@ class Statistics:
         )
 
 
-def statistics_of(evaluation: Evaluation, groups: Groups | None = None) -> Statistics:
-    """Sums over each group of rows; one group of all rows by default.
+def statistics_of(
+    evaluation: Evaluation, groups: Groups | None = None, errors: Iterable[str] = tuple(ERRORS)
+) -> Statistics:
+    """Sums over each group of rows, one group of all rows by default, in the bins of the ``errors`` named.
 
     The bins are those of the whole sample in every group: a resample moves the counts, not the edges.
     """
@@ -58,7 +66,7 @@ def statistics_of(evaluation: Evaluation, groups: Groups | None = None) -> Stati
     if evaluation.top5 is not None:
         plain["top-5 accuracy"] = groups.sums(evaluation.top5)
     binned = {}
-    for scheme, n_bins in BINNINGS:
+    for scheme, n_bins in (ERRORS[key] for key in errors):
         index = bin_index(confidence, bin_edges(confidence, n_bins, scheme))
         sums = [groups.sums_by(index, n_bins, values) for values in (None, confidence, correct)]
         binned[scheme, n_bins] = np.stack(sums, axis=-1)
@@ -66,7 +74,10 @@ def statistics_of(evaluation: Evaluation, groups: Groups | None = None) -> Stati
 
 
 def score_values(statistics: Statistics) -> dict[str, Floats]:
-    """Scores by key from sums, over any leading axes; NaN where a mean is over nothing."""
+    """Scores by key from sums, over any leading axes; NaN where a mean is over nothing.
+
+    Errors are there where their bins are.
+    """
     plain = statistics.plain
     n, right, confidence = plain["rows"], plain["right"], plain["confidence"]
     values: dict[str, Floats] = {key: plain[key] / n for key in ("NLL", "Brier", "top-5 accuracy") if key in plain}
@@ -77,11 +88,13 @@ def score_values(statistics: Statistics) -> dict[str, Floats]:
     values["underconfidence"] = _ratio(right - plain["confidence of right"], right)
     values["sharpness"] = np.maximum(plain["confidence squared"] / n - (confidence / n) ** 2, 0.0)
 
-    width, mass, fine_width, fine_mass = (_Bins(statistics.binned[binning], n) for binning in BINNINGS)
-    values["ECE"], values["ECE equal mass"] = width.error, mass.error
-    values["ECE 100"], values["ECE equal mass 100"] = fine_width.error, fine_mass.error
-    values["MCE"] = np.max(np.abs(width.gap), axis=-1)
-    values["debiased ECE"] = debiased_error(mass.gap, mass.accuracy, mass.count, mass.weight)
+    bins = {key: _Bins(statistics.binned[which], n) for key, which in ERRORS.items() if which in statistics.binned}
+    values |= {key: each.error for key, each in bins.items()}
+    if "ECE" in bins:
+        values["MCE"] = np.max(np.abs(bins["ECE"].gap), axis=-1)
+    if "ECE equal mass" in bins:
+        mass = bins["ECE equal mass"]
+        values["debiased ECE"] = debiased_error(mass.gap, mass.accuracy, mass.count, mass.weight)
     return values
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calib.base import CalibrationError, Calibrator, Callback, no_callback
 from calib.evaluation import Evaluation
-from calib.metrics.binning import bin_edges, bin_index
-from calib.numerics import Floats, Ints
+from calib.evaluation.uncertainty import N_RESAMPLES, ResampledScores, resample_sums
+from calib.metrics.intervals import Interval, Resamples, interval_of_draws
+from calib.numerics import Floats
 from calib.studies.attempt import BASELINE, Steps, attempt, title_of, with_baseline
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 SIZE_SCORES = ("NLL", "ECE")
 SMALLEST = 20
-N_BINS = 15
 
 
 def halved_sizes(n: int, smallest: int = SMALLEST) -> tuple[int, ...]:
@@ -51,10 +50,11 @@ def size_curve(
     largest size, where it is all rows, is fitted once: draws of it would be the same rows.
 
     Bands are for one more draw of so many rows: the t interval that predicts it from the draws made, and the sampling
-    error of the test rows, their widths added in squares (Zou and Donner 2008). Both scores are means over rows (an ECE
-    is one of (confidence - correct) times the sign of its bin's gap), from which that error comes; rows are paired in
-    the difference to the largest size. Draws come from the calibration rows there are and share ever more of them
-    towards the largest size, so bands say nothing about other rows than these.
+    error of the test rows, their distances from the mean added in squares on each side (Zou and Donner 2008). That
+    error is the mean over draws of the bootstrap intervals of comparisons, which know that an ECE is an overestimate;
+    resamples of test rows are shared, so that rows are paired in the difference to the largest size. Draws come from
+    the calibration rows there are and share ever more of them towards the largest size, so bands say nothing about
+    other rows than these.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def size_curve(
     sizes : numbers of calibration rows; those of :func:`halved_sizes` by default.
     n_draws : draws for each size.
     level : coverage of the bands.
-    random_state : seed of the draws.
+    random_state : seed of the draws and of the resamples of test rows.
     callback : called after every fit as ``callback(fits done, fits in all, nan)``; may raise to cancel.
 
     Returns
@@ -87,13 +87,14 @@ def size_curve(
     if n_draws < 2:
         raise CalibrationError(f"{n_draws} draw shows no spread; draw at least twice.")
     generator = np.random.default_rng(random_state)
+    resamples = Resamples(len(test), N_RESAMPLES, random_state)
     orders = [generator.permutation(n) for _ in range(n_draws)]
     rows_of = {size: [orders[0]] if size == n else [order[:size] for order in orders] for size in sizes}
     methods = with_baseline(calibrators)
     steps = Steps(1 + (len(methods) - 1) * sum(map(len, rows_of.values())), callback or no_callback)
     rows: list[dict[str, Any]] = []
     for name, method in methods.items():
-        drawn = {size: _Draws(len(test)) for size in sizes}
+        drawn = {size: _Draws(resamples) for size in sizes}
         for size in reversed(sizes):
             # The raw model does not depend on the rows: one fit stands for all of them.
             for order in [orders[0][:2]] if name == BASELINE else rows_of[size]:
@@ -113,71 +114,77 @@ def size_curve(
 
 
 class _Draws:
-    """Row-wise scores of one method at one size, summed over draws, and the score of each draw."""
+    """What the draws of one size gave for one method."""
 
-    def __init__(self, n_test: int):
-        self.count, self.note = 0, ""
-        self.rows: dict[str, Floats] = {}
-        self.values: dict[str, list[float]] = {}
-        self._n_test = n_test
+    def __init__(self, resamples: Resamples):
+        self.made: list[ResampledScores] = []
+        self.note = ""
+        self._resamples = resamples
+
+    @property
+    def count(self) -> int:
+        return len(self.made)
 
     def add(self, evaluation: Evaluation | None, note: str) -> None:
         if evaluation is None:
             self.note = note
-            return
-        self.count += 1
-        for key, rows in _row_values(evaluation).items():
-            self.rows[key] = self.rows.get(key, 0.0) + rows
-            self.values.setdefault(key, []).append(float(rows.mean()))
+        else:
+            self.made.append(resample_sums(evaluation, self._resamples))
 
-    def mean_rows(self, key: str) -> Floats:
-        """(n_test,) row-wise score, averaged over draws."""
-        return self.rows[key] / self.count
+    def values(self, key: str) -> Floats:
+        """(count,) score of each draw; empty where the method does not have it."""
+        return np.array([one.value[key] for one in self.made if key in one.value])
+
+    def of_rows(self, key: str, level: float) -> Interval:
+        """Interval of one draw's score from its test rows, averaged over draws."""
+        return _mean([one.intervals(level)[key] for one in self.made])
+
+    def of_rows_to(self, last: _Draws, key: str, level: float) -> Interval:
+        """The same of one draw's score minus the mean of the largest size's."""
+        baseline = np.mean([one.draws[key] for one in last.made], axis=0)
+        value = float(last.values(key).mean())
+        return _mean([interval_of_draws(one.value[key] - value, one.draws[key] - baseline, level) for one in self.made])
 
 
-def _row_values(evaluation: Evaluation) -> dict[str, Floats]:
-    """(n,) values whose means are the scores."""
-    confidence, correct = evaluation.pair
-    gap = confidence - correct
-    index: Ints = bin_index(confidence, bin_edges(confidence, N_BINS, "equal_width"))
-    sign = np.sign(np.bincount(index, weights=gap, minlength=N_BINS))
-    values = {"ECE": gap * sign[index]}
-    return values if evaluation.row_nll is None else {"NLL": evaluation.row_nll, **values}
+def _mean(intervals: list[Interval]) -> Interval:
+    return Interval(*(float(side) for side in np.mean(intervals, axis=0)))
 
 
 def _summaries(draws: _Draws, last: _Draws, certain: bool, level: float) -> list[dict[str, Any]]:
     nothing = float("nan")
     found = []
     for key in SIZE_SCORES:
-        values = np.array(draws.values.get(key, []))
+        values = draws.values(key)
         row: dict[str, Any] = dict.fromkeys(
             ("value", "low", "high", "sd", "to_last", "to_last_low", "to_last_high"), nothing
         )
         row["score"] = key
         if len(values):
-            rows = draws.mean_rows(key)
-            half = _half_width(values, rows, certain, level)
-            value = float(values.mean())
+            of_draws = 0.0 if certain else _half_width(values, level)
+            value, low, high = _widened(draws.of_rows(key, level), of_draws)
             # Neither score can be negative.
-            row |= {"value": value, "low": max(value - half, 0.0), "high": value + half}
+            row |= {"value": value, "low": max(low, 0.0), "high": high}
             row["sd"] = float(values.std(ddof=1)) if len(values) > 1 else 0.0 if certain else nothing
-            if key in last.values:
-                change = value - float(np.mean(last.values[key]))
-                half = 0.0 if draws is last else _half_width(values, rows - last.mean_rows(key), certain, level)
-                row |= {"to_last": change, "to_last_low": change - half, "to_last_high": change + half}
+            if len(last.values(key)):
+                change = (
+                    Interval(0.0, 0.0, 0.0) if draws is last else _widened(draws.of_rows_to(last, key, level), of_draws)
+                )
+                row |= dict(zip(("to_last", "to_last_low", "to_last_high"), change, strict=True))
         found.append(row)
     return found
 
 
-def _half_width(values: Floats, rows: Floats, certain: bool, level: float) -> float:
-    """Half the width of a band: of a further draw, and of the test rows."""
+def _widened(of_rows: Interval, of_draws: float) -> Interval:
+    """An interval whose sides have another, independent error added in squares."""
+    value, low, high = of_rows
+    return Interval(value, value - math.hypot(value - low, of_draws), value + math.hypot(high - value, of_draws))
+
+
+def _half_width(values: Floats, level: float) -> float:
+    """Half the width of the t interval of a further draw."""
     from scipy.stats import t
 
     n = len(values)
-    tail = 0.5 + level / 2
-    of_rows = NormalDist().inv_cdf(tail) * float(rows.std(ddof=1)) / math.sqrt(len(rows)) if len(rows) > 1 else math.inf
-    if certain:
-        return of_rows
     if n < 2:
         return math.inf
-    return math.hypot(float(t.ppf(tail, n - 1)) * float(values.std(ddof=1)) * math.sqrt(1 + 1 / n), of_rows)
+    return float(t.ppf(0.5 + level / 2, n - 1)) * float(values.std(ddof=1)) * math.sqrt(1 + 1 / n)

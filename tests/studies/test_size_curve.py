@@ -124,6 +124,34 @@ def test_bands_hold_what_another_draw_gives():
     assert inside >= 53  # of 60, of which 57 are expected
 
 
+def test_at_all_rows_bands_are_the_intervals_of_the_comparison(curve, parts):
+    table = calib.compare({"temperature": calib.calibrator("temperature")}, *parts)
+    for name, tolerance in (("identity", 1e-12), ("temperature", 1e-3)):  # the order of rows moves the temperature
+        for key in ("NLL", "ECE"):
+            there = table[(table["method"] == name) & (table["score"] == key)].iloc[0]
+            here = rows(curve, name, key).loc[400]
+            for side in ("value", "low", "high"):
+                assert here[side] == pytest.approx(there[side], abs=tolerance), (name, key, side)
+
+
+def test_bands_of_the_ece_hold_0_where_the_model_is_calibrated():
+    """An ECE is an overestimate, and on calibrated rows all of it is."""
+    held = 0
+    for seed in range(20):
+        logits, labels = simulate(1000, 4, scale=1.0, seed=100 + seed)
+        test = Predictions(logits, labels, tuple("abcd"), sha256=f"calibrated {seed}")
+        held += rows(size_curve({}, test.take(np.arange(50)), test, sizes=[50]), "identity", "ECE")["low"].iloc[0] == 0
+    assert held >= 17  # of 20, of which 19 are expected
+
+
+def test_bands_over_draws_are_wider_than_those_of_the_test_rows(parts):
+    calibration, test = parts
+    curve = size_curve({"temperature": calib.calibrator("temperature")}, calibration, test, n_draws=3)
+    for key in ("NLL", "ECE"):
+        ours = rows(curve, "temperature", key)
+        assert ours.loc[25, "high"] - ours.loc[25, "value"] > ours.loc[400, "high"] - ours.loc[400, "value"]
+
+
 @pytest.mark.parametrize("sizes", [[1, 100], [100, 401]])
 def test_sizes_that_cannot_be_taken_are_refused(parts, sizes):
     with pytest.raises(CalibrationError, match="between 2 and 400"):
