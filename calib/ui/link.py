@@ -14,7 +14,8 @@ from calib.data.samples import load_sample
 from calib.flat_state import flatten
 from calib.jobs import FitSpec, Job
 from calib.registry import calibrator, extras_for
-from calib.ui import fits
+from calib.ui import fits, memory
+from calib.ui.markdown import literal
 from calib.ui.session import SESSION, Session
 from calib.ui.wording import listed, plural
 from calib.workspace import Damaged, Entry, Keeper, KeptSpec, entry_id, keeper, new_token
@@ -61,18 +62,23 @@ def arrive() -> None:
     token = st.query_params.get(PARAMETER)
     if token is None or SESSION in st.session_state:
         return
+    leads_on = False
     try:
         with st.spinner("Bringing back what was open…"):
             trouble = _bring_back(token)
-    except (Damaged, DataError, CalibrationError) as error:
+    except DataError as error:  # no room now; the link is as good as before
+        trouble, leads_on = str(error), True
+    except (Damaged, CalibrationError) as error:
         trouble = f"{error} Upload your files again."
     except Exception:  # nothing that lies on the disk may keep a page from opening
         logging.getLogger("calib").exception("a link could not be followed")
-        trouble = "What is kept under this link could not be brought back. Upload your files again."
+        trouble, leads_on = "What is kept under this link could not be brought back. Upload your files again.", True
     if trouble:
-        st.session_state.pop(SESSION, None)
-        del st.query_params[PARAMETER]
+        for key in (SESSION, LINK):
+            st.session_state.pop(key, None)
         st.session_state[NOTICE] = trouble
+        if not leads_on:
+            del st.query_params[PARAMETER]
 
 
 def remember() -> None:
@@ -198,10 +204,11 @@ def _bring_back(token: str) -> str | None:
     data = load_sample(entry.sample) if entry.sample else made.data(entry)
     if data is None:
         return (
-            f"The data of this link ({entry.name}) are no longer there: they were not yet saved when the app stopped, "
+            f"The data of this link ({literal(entry.name)}) are no longer there: they were not yet saved when the app stopped, "
             "or were removed to make room. Upload your files again."
         )
     now = _session(entry, data)
+    memory.admit(now)
     st.session_state[SESSION] = now
     link = st.session_state[LINK] = _link(token, now, entry.earlier, entry)
     link.saving, link.swapped = _done(), True
@@ -215,7 +222,7 @@ def _bring_back(token: str) -> str | None:
     fits.queue().warm_up()
     fits_too = f" with {plural(len(now.specs), 'fit')}" if now.specs else ""
     unfinished = f" Not finished: {listed(interrupted)}; try again on the page Fit." if interrupted else ""
-    st.session_state[NOTICE] = f"Brought back from your link: {entry.name}{fits_too}.{unfinished}"
+    st.session_state[NOTICE] = f"Brought back from your link: {literal(entry.name)}{fits_too}.{unfinished}"
     return None
 
 

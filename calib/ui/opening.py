@@ -10,7 +10,7 @@ import streamlit as st
 
 from calib.data import Choices, inspect
 from calib.data.samples import SAMPLES, load_sample
-from calib.ui import fits
+from calib.ui import fits, memory
 from calib.ui.session import Session, Upload, session
 
 FORMATS = "npz, npy, csv or tsv (also .gz), parquet, hdf5"
@@ -90,7 +90,9 @@ def read(upload: Upload, choices: Choices) -> None:
         now = session()
         now.inspection, now.upload, now.made = inspection, upload, choices
         return
-    fits.open_session(Session.opened(inspection.predictions, inspection=inspection, upload=upload, made=choices))
+    opened = Session.opened(inspection.predictions, inspection=inspection, upload=upload, made=choices)
+    memory.admit(opened, leaving=session())
+    fits.open_session(opened)
     fits.queue().warm_up()
 
 

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from calib.data import inspect
 from calib.jobs import FitQueue, FitSpec
-from calib.ui import fits, link
+from calib.ui import fits, link, memory
 from calib.ui.session import SESSION, Session
 from calib.workspace import Configuration, Keeper, entry_id, new_token
 from tests.conftest import simulate
@@ -295,6 +295,21 @@ def test_large_data_leave_the_memory_once_they_are_on_disk_and_are_shared(server
     assert [session.data.name for session in sessions] == ["0", "1"]
     files = {session.data.logits.base.filename for session in sessions}
     assert len(files) == 1
+
+
+def test_a_link_waits_while_the_server_has_no_room(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    token = open_page("app.py", uploaded()).query_params["w"]
+    server.written()
+    monkeypatch.setenv("CALIB_MEMORY_GB", "0.000001")
+    memory._open.clear()
+    other = uploaded("other.npz", 2)
+    memory.admit(other)
+    app = follow(token)
+    assert not app.exception
+    assert "other visitors' data take" in said(app)
+    assert app.query_params["w"] == token
+    monkeypatch.delenv("CALIB_MEMORY_GB")
+    assert follow(token).session_state[SESSION].data is not None
 
 
 def test_deleting_leaves_no_file_and_nothing_open(server: Server, tmp_path: Path) -> None:
