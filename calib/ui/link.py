@@ -204,8 +204,8 @@ def _bring_back(token: str) -> str | None:
     data = load_sample(entry.sample) if entry.sample else made.data(entry)
     if data is None:
         return (
-            f"The data of this link ({literal(entry.name)}) are no longer there: they were not yet saved when the app stopped, "
-            "or were removed to make room. Upload your files again."
+            f"The data of this link ({literal(entry.name)}) are no longer there: they were not yet saved when the app "
+            "stopped, or were removed to make room. Upload your files again."
         )
     now = _session(entry, data)
     memory.admit(now)
