@@ -143,13 +143,19 @@ def extras_for(made: Calibrator, data: Any) -> dict[str, Any]:
     Raises
     ------
     CalibrationError
-        If the data set does not hold them all.
+        If the data set does not hold them all; says why where they were given and could not be used.
     """
     arrays = {name: getattr(data, name, None) for name in sorted(made.needs)}
     absent = [name for name, array in arrays.items() if array is None]
     if absent:
-        raise CalibrationError(f"{type(made).__name__} needs {', '.join(absent)}, which these data do not hold.")
+        lacking = f"{type(made).__name__} needs {', '.join(absent)}, which these data do not hold"
+        why = next((f for f in getattr(data, "findings", ()) if _says_left_out(f.level, f.message)), None)
+        raise CalibrationError(f"{lacking}: {why.message} {why.action}".rstrip() if why else f"{lacking}.")
     return arrays
+
+
+def _says_left_out(level: str, message: str) -> bool:
+    return level == "warning" and "left out" in message and ("feature" in message or "train" in message)
 
 
 def presets(data: Any = None) -> dict[str, list[str]]:

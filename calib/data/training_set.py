@@ -17,7 +17,7 @@ from calib.data.usable_rows import LEFT_OUT, read_training_set
 
 
 def training_set(
-    features: Features | None, raw: dict[str, Array], class_names: tuple[str, ...], report: Report
+    features: Features | None, raw: dict[str, Array], class_names: tuple[str, ...], report: Report, *, given: bool
 ) -> dict[str, Any]:
     """Features and training set as fields of Predictions; what does not fit is left out with a warning.
 
@@ -25,21 +25,24 @@ def training_set(
     ----------
     features : clean features of the rows, if there are any.
     raw : train_features (m, ...) and train_labels (m,), as far as the upload holds them.
+    given : whether the upload holds features of the rows, usable or not.
     """
     try:
-        return paired(features, raw, class_names, report)
+        return paired(features, raw, class_names, report, given=given)
     except Rejected as rejected:
         leave_out(rejected, "features", report)
         return {}
 
 
 def paired(
-    features: Features | None, raw: dict[str, Array], class_names: tuple[str, ...], report: Report
+    features: Features | None, raw: dict[str, Array], class_names: tuple[str, ...], report: Report, *, given: bool
 ) -> dict[str, Any]:
     """What :func:`training_set` gives, as long as memory allows."""
     train = read_training_set(raw, class_names, report)
     if features is None or train is None:
-        say_alone(features, train, report)
+        # What was given and cannot be used has its own finding, and is not to be asked for.
+        if not (given if features is None else raw):
+            say_alone(features, train, report)
         report.decide(standardise=False)
         return {"features": features, **(train or {})}
     alike = same_shape(features, train["train_features"], report)

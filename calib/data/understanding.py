@@ -45,6 +45,7 @@ def understand(upload: Upload, name: str, report: Report) -> Predictions:
     decoded = decode_labels(upload.labels, n_classes, upload.column_names, upload.labels_name, report)
     labels = decoded.labels
     bad |= missing_labels(decoded.bad, upload.labels_name, report)
+    given = "features" in upload.rows
     features, bad_features = own_features(upload.rows.pop("features", None), report)
     if features is not None and bad_features is not None:
         upload.rows["features"] = features
@@ -75,7 +76,7 @@ def understand(upload: Upload, name: str, report: Report) -> Predictions:
         f"{count(len(labels), 'row')} with {n_classes:,} classes: {what} holds {wording(kind)}, {upload.labels_name} "
         f"the labels; accuracy {accuracy:.2%}.",
     )
-    inputs = training_set(upload.rows.pop("features", None), upload.train, class_names, report)
+    inputs = training_set(upload.rows.pop("features", None), upload.train, class_names, report, given=given)
     extras: dict[str, Any] = {**per_row(upload, report), **inputs}
     fields: dict[str, Any] = {
         "logits": logits,

@@ -8,7 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from calib.base import CalibrationError
 from calib.data import Choices, inspect, load
+from calib.registry import calibrator, extras_for
 
 NAMES = np.array(["ant", "bee", "cat", "dog"])
 M = 40
@@ -117,6 +119,21 @@ def test_what_is_missing_is_named(make, features, trained, given, code, fragment
     data = load(make.both(**{name: arrays[name] for name in given}))
     assert fragment in the(data, code).message
     assert (data.train_features is None) == (given != ("train_features", "train_labels"))
+
+
+def test_what_was_given_but_is_unusable_is_not_asked_for(make, features, trained):
+    """Its own finding says what to do; a method that needs it repeats that."""
+    whole = {"features": features, "train_features": trained, "train_labels": CLASSES}
+    for name, code in (("features", "features_not_finite"), ("train_features", "train_not_finite")):
+        broken = whole[name].copy()
+        broken[[1, 4]] = np.nan
+        data = load(make.both(**{**whole, name: broken}))
+        assert code in codes(data)
+        assert not {"features_alone", "training_set_alone"} & set(codes(data))
+        with pytest.raises(CalibrationError, match=rf"which these data do not hold: 2 rows of .* in {name} hold NaN.*"):
+            extras_for(calibrator("geometric"), data)
+    with pytest.raises(CalibrationError, match=r"needs features, train_features, train_labels, .* do not hold\.$"):
+        extras_for(calibrator("geometric"), load(make.both()))
 
 
 # -- labels --------------------------------------------------------------------------------------------
