@@ -135,7 +135,7 @@ def test_set_reaches_the_method(file, tmp_path):
         (["fit", "FILE", "--method", "temperature", "--out", "nowhere/a.pkl"], "there is no folder 'nowhere'"),
         (["compare", "FILE", "--csv", "nowhere/a.csv"], "there is no folder 'nowhere'"),
         (["apply", "a.pkl", "FILE", "--out", "nowhere/a.npz"], "there is no folder 'nowhere'"),
-        (["apply", "a.pkl", "FILE", "--out", "a.parquet"], "does not end in .npz or .npy or .parquet or .csv"),
+        (["apply", "a.pkl", "FILE", "--out", "a.h5"], "does not end in .npz or .npy or .parquet or .csv"),
     ],
 )
 def test_a_wrong_command_is_two(file, arguments, said, capsys):
