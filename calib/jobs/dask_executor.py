@@ -24,7 +24,10 @@ PRIORITY: dict[Lane, int] = {"fast": 10, "slow": 0, "study": -10}
 MAX_LOSSES = 3
 """How often a task is handed over anew after a loss that was no fault of its own."""
 
-LOOK_SECONDS = 1.0
+LOOK_SECONDS = 0.1
+"""Between two looks whether a task has ended."""
+
+NO_WORKER_SECONDS = 1.0
 """Between two looks whether a cluster without workers has one."""
 
 CANCELLED = Failure("cancelled")
@@ -32,7 +35,7 @@ CANCELLED = Failure("cancelled")
 
 @dataclass(eq=False)
 class _Work:
-    """A task on its way; ``changed`` is set when it ended or was cancelled."""
+    """A task on its way."""
 
     number: int
     function: Callable[..., Any]
@@ -41,16 +44,19 @@ class _Work:
     lane: Lane
     on_progress: Callable[[Progress], None]
     future: Future[Any] = field(default_factory=Future)
-    changed: threading.Event = field(default_factory=threading.Event)
+    cancelled: threading.Event = field(default_factory=threading.Event)
+
+    def ended(self, future: Future[Any]) -> None:
+        """Remember a cancellation, for which the thread that follows the task can wait."""
+        if future.cancelled():
+            self.cancelled.set()
 
     def wait_for(self, inner: Any) -> bool:
         """Wait until a future, of whatever kind, has ended; False if the task was cancelled before."""
-        self.changed.clear()
-        inner.add_done_callback(lambda _: self.changed.set())
-        while not (inner.done() or self.future.cancelled()):
-            self.changed.wait()
-            self.changed.clear()
-        return not self.future.cancelled()
+        # Looked at, not called back: Dask's callbacks need a thread that ends before the app does.
+        while not (inner.done() or self.cancelled.is_set()):
+            self.cancelled.wait(LOOK_SECONDS)
+        return not self.cancelled.is_set()
 
 
 class DaskExecutor:
@@ -91,7 +97,7 @@ class DaskExecutor:
                 raise RuntimeError("The workers have been shut down.")
             work = _Work(next(self._numbers), function, args, data, lane, on_progress)
             self._works[work.number] = work
-        work.future.add_done_callback(lambda _: work.changed.set())
+        work.future.add_done_callback(work.ended)
         threading.Thread(target=self._follow, args=(work,), name="calib-fit", daemon=True).start()
         return work.future
 
@@ -140,7 +146,7 @@ class DaskExecutor:
     def _have_done(self, work: _Work) -> Any:
         for _ in range(1 + MAX_LOSSES):
             cluster = self._connection.cluster()
-            if work.future.cancelled():
+            if work.cancelled.is_set():
                 return None
             if cluster is None:
                 return self._have_done_here(work)
@@ -171,7 +177,7 @@ class DaskExecutor:
         call = pickle.dumps((work.function, work.args), protocol=5)
         try:
             while not cluster.n_workers():
-                if work.changed.wait(LOOK_SECONDS) and work.future.cancelled():
+                if work.cancelled.wait(NO_WORKER_SECONDS):
                     return CANCELLED
             handed = cluster.start(work.number, call, work.data, PRIORITY[work.lane])
             if work.wait_for(handed):
