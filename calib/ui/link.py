@@ -9,25 +9,18 @@ from dataclasses import dataclass, field, replace
 import streamlit as st
 
 from calib.base import CalibrationError
-from calib.data import Choices, DataError, Finding, Predictions
-from calib.data.samples import load_sample
+from calib.data import DataError, Predictions
 from calib.flat_state import flatten
 from calib.jobs import FitSpec, Job
-from calib.registry import calibrator, extras_for
-from calib.ui import fits, memory
-from calib.ui.markdown import literal
+from calib.ui import fits
+from calib.ui.reopening import reopen
 from calib.ui.session import SESSION, Session
-from calib.ui.wording import listed, plural
-from calib.workspace import Damaged, Entry, Keeper, KeptSpec, entry_id, keeper, new_token
+from calib.workspace import Damaged, Entry, KeptSpec, entry_id, keeper, new_token
 
 LINK, PRIVATE, NOTICE = "calib_link", "calib_private", "calib_link_notice"
 PARAMETER = "w"
 SETTINGS = ("fit/methods",)
 """Widgets whose choices come back too."""
-
-INTERRUPTED = "Interrupted: the app stopped before this fit was finished."
-GONE = "Fitted before, but its result was removed to make room."
-DAMAGED = "Fitted before, but its stored result was damaged on disk."
 
 
 @dataclass(eq=False)
@@ -201,81 +194,13 @@ def _bring_back(token: str) -> str | None:
             "Nothing is kept under this link: it was deleted, private mode was chosen, or it was not used for "
             f"{made.configuration.max_days:g} days. Upload your files again."
         )
-    data = load_sample(entry.sample) if entry.sample else made.data(entry)
-    if data is None:
-        return (
-            f"The data of this link ({literal(entry.name)}) are no longer there: they were not yet saved when the app "
-            "stopped, or were removed to make room. Upload your files again."
-        )
-    now = _session(entry, data)
-    memory.admit(now)
-    st.session_state[SESSION] = now
+    now, said = reopen(made, entry)
+    if now is None:
+        return said
     link = st.session_state[LINK] = _link(token, now, entry.earlier, entry)
     link.saving, link.swapped = _done(), True
     for key in SETTINGS:
         if key in entry.settings:
             st.session_state[key] = entry.settings[key]
-    interrupted = [spec.title for spec in now.specs.values() if not _bring_back_fit(made, entry, spec)]
-    for specs in now.specs_of_splits.values():
-        if specs is not now.specs:
-            _bring_back_others(made, entry, specs)
-    fits.queue().warm_up()
-    fits_too = f" with {plural(len(now.specs), 'fit')}" if now.specs else ""
-    unfinished = f" Not finished: {listed(interrupted)}; try again on the page Fit." if interrupted else ""
-    st.session_state[NOTICE] = f"Brought back from your link: {literal(entry.name)}{fits_too}.{unfinished}"
+    st.session_state[NOTICE] = said
     return None
-
-
-def _session(entry: Entry, data: Predictions) -> Session:
-    if not entry.sample:
-        findings = tuple(Finding(level, code, text, action) for level, code, text, action in entry.findings)  # type: ignore[arg-type]
-        data = replace(data, name=entry.name, findings=findings)
-    try:
-        choices = Choices(**entry.choices)
-    except TypeError:  # of another version
-        choices = Choices()
-    now = Session.opened(data, sample=entry.sample, made=choices, visitor=entry.visitor)
-    now.split(entry.part, entry.seed)
-    for kept in entry.specs:
-        spec = kept.spec()
-        if spec.key == kept.key and _possible(spec, data):  # else its method has other parameters in this version
-            now.specs_of_splits.setdefault(spec.data_key, {})[spec.key] = spec
-    return now
-
-
-def _possible(spec: FitSpec, data: Predictions) -> bool:
-    try:
-        extras_for(calibrator(spec.method, **spec.params), data)
-    except CalibrationError:
-        return False
-    return True
-
-
-def _bring_back_fit(made: Keeper, entry: Entry, spec: FitSpec) -> bool:
-    """Whether a fit of the open split is finished, runs on, or had ended otherwise; if not it is offered anew."""
-    if here := fits.queue().snapshot([spec.key]):
-        fits.bring_back(here[0])
-        return True
-    kept = next(kept for kept in entry.specs if kept.key == spec.key)
-    if kept.state in ("failed", "cancelled"):
-        fits.bring_back(Job(spec.key, spec, state="failed", message=kept.message))
-        return True
-    try:
-        job, message = made.fit(entry, spec), GONE if kept.state == "done" else INTERRUPTED
-    except Damaged:
-        job, message = None, DAMAGED
-    fits.bring_back(job or Job(spec.key, spec, state="failed", message=message))
-    return job is not None
-
-
-def _bring_back_others(made: Keeper, entry: Entry, specs: dict[str, FitSpec]) -> None:
-    """Finished fits of a split that is not open; leaving it cancelled all others."""
-    for key, spec in list(specs.items()):
-        try:
-            job = made.fit(entry, spec)
-        except Damaged:
-            job = None
-        if job is None:
-            specs.pop(key)
-        else:
-            fits.queue().adopt(job)

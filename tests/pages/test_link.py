@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from calib.data import inspect
 from calib.jobs import FitQueue, FitSpec
-from calib.ui import fits, link, memory
+from calib.ui import fits, link, memory, reopening
 from calib.ui.session import SESSION, Session
 from calib.workspace import Configuration, Keeper, entry_id, new_token
 from tests.conftest import simulate
@@ -154,7 +154,7 @@ def test_a_fit_that_was_running_says_so_and_can_be_tried_again(server: Server) -
     server.written()
     server.start()
     again = follow(app.query_params["w"], "pages/1_Fit.py")
-    assert link.INTERRUPTED in said(again)
+    assert reopening.INTERRUPTED in said(again)
     again.button(f"Try again/{spec.key}").click().run()
     finish(again.session_state[SESSION])
     (job,) = fits.queue().snapshot([spec.key])
@@ -171,7 +171,7 @@ def test_a_fit_that_was_cancelled_is_not_called_interrupted(server: Server) -> N
     server.start()
     again = follow(token, "pages/1_Fit.py")
     assert "Cancelled." in said(again)
-    assert link.INTERRUPTED not in said(again)
+    assert reopening.INTERRUPTED not in said(again)
     assert again.button(f"Try again/{key}")
 
 
@@ -214,8 +214,8 @@ def test_a_damaged_fit_and_one_that_was_removed_are_told_apart(server: Server, t
     server.started[0][1]._items.remove("fits", removed)
     server.start()
     again = follow(token, "pages/1_Fit.py")
-    assert link.DAMAGED in said(again)
-    assert link.GONE in said(again)
+    assert reopening.DAMAGED in said(again)
+    assert reopening.GONE in said(again)
 
 
 def test_damaged_data_are_said_and_the_next_upload_stores_them_anew(server: Server, tmp_path: Path) -> None:

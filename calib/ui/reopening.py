@@ -1,0 +1,98 @@
+"""What a link leads to, opened again: the data, their split and the fits as they stood."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from calib.base import CalibrationError
+from calib.data import Choices, Finding, Predictions
+from calib.data.samples import load_sample
+from calib.jobs import FitSpec, Job
+from calib.registry import calibrator, extras_for
+from calib.ui import fits, memory
+from calib.ui.markdown import literal
+from calib.ui.session import SESSION, Session
+from calib.ui.wording import listed, plural
+from calib.workspace import Damaged, Entry, Keeper
+
+INTERRUPTED = "Interrupted: the app stopped before this fit was finished."
+GONE = "Fitted before, but its result was removed to make room."
+DAMAGED = "Fitted before, but its stored result was damaged on disk."
+
+
+def reopen(made: Keeper, entry: Entry) -> tuple[Session | None, str]:
+    """Open what an entry names; the session, or None, and a sentence on what was found."""
+    data = load_sample(entry.sample) if entry.sample else made.data(entry)
+    if data is None:
+        return None, (
+            f"The data of this link ({literal(entry.name)}) are no longer there: they were not yet saved when the app "
+            "stopped, or were removed to make room. Upload your files again."
+        )
+    now = _session(entry, data)
+    memory.admit(now)
+    st.session_state[SESSION] = now
+    interrupted = [spec.title for spec in now.specs.values() if not _bring_back_fit(made, entry, spec)]
+    for specs in now.specs_of_splits.values():
+        if specs is not now.specs:
+            _bring_back_others(made, entry, specs)
+    fits.queue().warm_up()
+    fits_too = f" with {plural(len(now.specs), 'fit')}" if now.specs else ""
+    unfinished = f" Not finished: {listed(interrupted)}; try again on the page Fit." if interrupted else ""
+    return now, f"Brought back from your link: {literal(entry.name)}{fits_too}.{unfinished}"
+
+
+def _session(entry: Entry, data: Predictions) -> Session:
+    if not entry.sample:
+        findings = tuple(Finding(level, code, text, action) for level, code, text, action in entry.findings)  # type: ignore[arg-type]
+        data = replace(data, name=entry.name, findings=findings)
+    try:
+        choices = Choices(**entry.choices)
+    except TypeError:  # of another version
+        choices = Choices()
+    now = Session.opened(data, sample=entry.sample, made=choices, visitor=entry.visitor)
+    now.split(entry.part, entry.seed)
+    for kept in entry.specs:
+        spec = kept.spec()
+        if spec.key == kept.key and _possible(spec, data):  # else its method has other parameters in this version
+            now.specs_of_splits.setdefault(spec.data_key, {})[spec.key] = spec
+    return now
+
+
+def _possible(spec: FitSpec, data: Predictions) -> bool:
+    try:
+        extras_for(calibrator(spec.method, **spec.params), data)
+    except CalibrationError:
+        return False
+    return True
+
+
+def _bring_back_fit(made: Keeper, entry: Entry, spec: FitSpec) -> bool:
+    """Whether a fit of the open split is finished, runs on, or had ended otherwise; if not it is offered anew."""
+    if here := fits.queue().snapshot([spec.key]):
+        fits.bring_back(here[0])
+        return True
+    kept = next(kept for kept in entry.specs if kept.key == spec.key)
+    if kept.state in ("failed", "cancelled"):
+        fits.bring_back(Job(spec.key, spec, state="failed", message=kept.message))
+        return True
+    try:
+        job, message = made.fit(entry, spec), GONE if kept.state == "done" else INTERRUPTED
+    except Damaged:
+        job, message = None, DAMAGED
+    fits.bring_back(job or Job(spec.key, spec, state="failed", message=message))
+    return job is not None
+
+
+def _bring_back_others(made: Keeper, entry: Entry, specs: dict[str, FitSpec]) -> None:
+    """Finished fits of a split that is not open; leaving it cancelled all others."""
+    for key, spec in list(specs.items()):
+        try:
+            job = made.fit(entry, spec)
+        except Damaged:
+            job = None
+        if job is None:
+            specs.pop(key)
+        else:
+            fits.queue().adopt(job)
