@@ -97,6 +97,7 @@ class ExportedCalibrator:
 
     def calibrate(self, outputs: Any) -> Floats:
         """Calibrated probabilities, shape (n, n_classes), for a model's outputs as they were uploaded."""
+        self._check_gives_probabilities()
         return self.calibrator.predict_proba(self.to_logits(outputs))
 
     def confidence(self, outputs: Any, features: Any = None) -> Floats:
@@ -108,6 +109,7 @@ class ExportedCalibrator:
 
     def predict_proba(self, logits: Any) -> Floats:
         """Calibrated probabilities for canonical logits, shape (n, n_classes); see :meth:`to_logits`."""
+        self._check_gives_probabilities()
         return self.calibrator.predict_proba(self._canonical(logits))
 
     def predict(self, logits: Any) -> Ints:
@@ -147,6 +149,14 @@ class ExportedCalibrator:
             )
         check_values(outputs, self.kind)
         return logits
+
+    def _check_gives_probabilities(self) -> None:
+        if not self.calibrator.gives_probabilities:
+            given = "outputs, features" if self.needs_features else "outputs"
+            raise CalibrationError(
+                f"{type(self.calibrator).__name__} gives a confidence in the predicted class only, not probabilities "
+                f"of all classes; call confidence({given})."
+            )
 
     @staticmethod
     def _check_scale(features: Any, mean: Floats) -> None:

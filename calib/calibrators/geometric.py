@@ -89,20 +89,24 @@ class Geometric(Calibrator):
             for name, (rows, right) in (("safe", self.safe_), ("dangerous", self.dangerous_))
             if rows
         ]
-        carried, given = (f"{rows:,} training rows of {size:,} numbers" for rows, size in (self.carried_, self.given_))
+        carried, given = (
+            f"{rows:,} training row{'s' * (rows != 1)} of {size:,} number{'s' * (size != 1)}"
+            for rows, size in (self.carried_, self.given_)
+        )
         reduced = f" (reduced from {given} by {_REDUCED_BY[self.reduction]})" if self.reduction in _REDUCED_BY else ""
         found = [
             f"Of {n:,} calibration rows {' and '.join(sides)}; safe means nearer to training rows of the predicted "
             "class than to all others.",
             f"It predicts from {carried}{reduced}, which every export carries along.",
         ]
-        if self.certain_:
-            # None wrong of m: the share of wrong ones that would still give that in 5 % of samples.
-            most = 100 * (1 - 0.05 ** (1 / self.certain_))
-            found.append(
-                f"It says exactly 1 where none of {self.certain_:,} calibration rows was wrong; up to {most:.2g} % may "
-                "be wrong there all the same (95 % confidence). The sigmoid map never says 1."
-            )
+        ends = ("1", self.certain_, "wrong"), ("0", getattr(self, "hopeless_", 0), "right")
+        found += [
+            f"It says exactly {end} where none of {rows:,} calibration row{'s' * (rows != 1)} was {other}; up to "
+            f"{_at_most(rows):.2g} % may be {other} there all the same (95 % confidence). The sigmoid map never says "
+            f"{end}."
+            for end, rows, other in ends
+            if rows
+        ]
         scales = self._scales()
         if len(scales) == 2 and scales["calibration"].differs([scales["training"]]):
             said = scales["calibration"].against(scales["training"], "the training rows")
@@ -110,9 +114,17 @@ class Geometric(Calibrator):
                 0, f"{said}; distances between them mean nothing then, so save both after the same preparation."
             )
         if self.unbounded_:
+            verb = "row has" if self.unbounded_ == 1 else "rows have"
             found.append(
-                f"{self.unbounded_:,} calibration rows have no finite separation, because the training set lacks "
+                f"{self.unbounded_:,} calibration {verb} no finite separation, because the training set lacks "
                 "their predicted class or holds no other; they count as the lowest or the highest of all."
+            )
+        if 2 * self.unbounded_ > n:
+            found.insert(
+                0,
+                f"Only {n - self.unbounded_:,} of {n:,} calibration rows have a finite separation: for all others this "
+                "confidence knows only which class is predicted, nothing of the input; give training rows of every "
+                "class.",
             )
         return found
 
@@ -137,11 +149,18 @@ class Geometric(Calibrator):
         self.safe_, self.dangerous_ = ([int(rows.sum()), int(right[rows].sum())] for rows in (safe, ~safe))
         finite = separation[np.isfinite(separation)]
         self.unbounded_ = len(separation) - len(finite)
-        # Without a finite value -1 and 1 keep the two infinities apart.
-        self.limits_ = [float(finite.min()), float(finite.max())] if len(finite) else [-1.0, 1.0]
+        if not len(finite):
+            raise CalibrationError(
+                f"None of {len(separation):,} calibration rows has a finite separation, because the training set "
+                f"({len(training.features):,} row{'s' * (len(training.features) != 1)}, "
+                f"{len(training.classes):,} class{'es' * (len(training.classes) != 1)}) lacks their predicted classes "
+                "or holds no other; give training rows of every class."
+            )
+        self.limits_ = [float(finite.min()), float(finite.max())]
         self.slopes_ = self._fit_slopes(separation, log_odds, right)
         self.map_ = fit_success_map(self.map, self._blend(separation, log_odds), right)
-        self.certain_ = int(np.count_nonzero(self.confidence_at(separation, log_odds) == 1))
+        confidence = self.confidence_at(separation, log_odds)
+        self.certain_, self.hopeless_ = (int(np.count_nonzero(confidence == end)) for end in (1, 0))
 
     def predict_confidence(self, logits: Any, features: Any = None) -> Floats:
         """Confidence in the class of the largest logit, shape (n,).
@@ -220,3 +239,8 @@ class Geometric(Calibrator):
 
     def _blend(self, separation: Floats, log_odds: Floats) -> Floats:
         return self.slopes_[0] * self._bounded(separation) + self.slopes_[1] * log_odds
+
+
+def _at_most(rows: int) -> float:
+    """The percentage that would still give none of so many rows in 5 % of samples."""
+    return float(100 * (1 - 0.05 ** (1 / rows)))

@@ -168,18 +168,40 @@ def test_a_class_without_training_rows_is_the_least_safe(small, map):
     assert f"{absent.sum():,} calibration rows have no finite separation" in " ".join(made.notes())
 
 
-def test_a_training_set_of_one_class_tells_its_own_rows_from_the_others(small):
+@pytest.mark.parametrize("params", [{}, {"map": "sigmoid", "signal": "combined"}])
+def test_a_training_set_of_one_class_is_refused(small, params):
+    """Its separations are all infinite: a confidence of them would know nothing of the inputs."""
     extras, logits, labels = small
     one = {"train_features": extras["train_features"][:5], "train_labels": np.ones(5, int)}
-    made = Geometric().fit(logits, labels, features=extras["features"], **one)
-    predicted = logits.argmax(axis=1)
-    right = predicted == labels
-    confidence = made.predict_confidence(logits, extras["features"])
-    rates = right[predicted == 1].mean(), right[predicted != 1].mean()
-    if rates[0] > rates[1]:
-        np.testing.assert_allclose(confidence, np.where(predicted == 1, *rates), atol=1e-9)
-    else:  # a map that does not fall pools the two
-        np.testing.assert_allclose(confidence, right.mean(), atol=1e-9)
+    with pytest.raises(CalibrationError, match=r"None of 400 .* finite separation.*\(5 rows, 1 class\).*every class"):
+        Geometric(**params).fit(logits, labels, features=extras["features"], **one)
+
+
+def test_few_finite_separations_are_said_first(small):
+    """Two training rows of four classes: where another class is predicted, each input counts as the same."""
+    extras, logits, labels = small
+    logits = np.c_[logits, logits[:, :1]]
+    few = {"train_features": extras["train_features"][:2], "train_labels": np.array([1, 2])}
+    logits[:, 3] += 2
+    made = Geometric().fit(logits, labels, features=extras["features"], **few)
+    finite = int(np.isin(logits.argmax(axis=1), [1, 2]).sum())
+    assert 0 < finite < 200
+    assert made.notes()[0].startswith(f"Only {finite} of 400 calibration rows have a finite separation")
+    assert "knows only which class is predicted" in made.notes()[0]
+    assert "knows only" not in " ".join(Geometric().fit(logits[:, :3], labels, **extras).notes())
+
+
+def test_exactly_zero_has_its_bound_as_exactly_one_has(rng):
+    """All predictions on the far side are wrong: the map says 0 there, of so many rows and no more."""
+    x = np.r_[rng.uniform(-3, -1, 40), rng.uniform(1, 3, 60)][:, None]
+    logits, labels = np.tile([0.0, 1.0], (100, 1)), (x[:, 0] > 0).astype(int)
+    train = {"train_features": np.array([[-10.0], [10.0]]), "train_labels": np.array([0, 1])}
+    said = Geometric().fit(logits, labels, features=x, **train).notes()
+    assert any(f"exactly 0 where none of 40 calibration rows was right; up to {100 * binom_upper(40):.2g} %" in note
+               for note in said)  # fmt: skip
+    assert any(f"exactly 1 where none of 60 calibration rows was wrong; up to {100 * binom_upper(60):.2g} %" in note
+               for note in said)  # fmt: skip
+    assert any("2 training rows of 1 number, which" in note for note in said)
 
 
 @pytest.mark.parametrize("params", [{}, {"map": "sigmoid"}, {"map": "sigmoid", "signal": "combined"}])
@@ -225,7 +247,7 @@ def test_notes_count_safe_and_dangerous_rows(digits):
     right = predicted == calibration.labels
     assert made.safe_ == [safe.sum(), (safe & right).sum()]
     assert made.dangerous_ == [(~safe).sum(), (~safe & right).sum()]
-    first, second, third = made.notes()
+    first, second, third, fourth = made.notes()
     assert f"{safe.sum():,} are safe, of which {100 * right[safe].mean():.1f} % are right" in first
     assert "250 training rows of 64 numbers" in second
     certain = made.predict_confidence(calibration.logits, calibration.features) == 1
@@ -233,6 +255,9 @@ def test_notes_count_safe_and_dangerous_rows(digits):
     # The upper end of the exact 95 % interval, one-sided: m rows are all right in 5 % of samples.
     at_most = 100 * binom_upper(int(certain.sum()))
     assert f"none of {certain.sum():,} calibration rows was wrong; up to {at_most:.2g} % may be wrong" in third
+    hopeless = made.predict_confidence(calibration.logits, calibration.features) == 0
+    assert hopeless.any() and not right[hopeless].any()
+    assert f"exactly 0 where none of {hopeless.sum():,} calibration row" in fourth
     assert len(fitted(calibration, map="sigmoid").notes()) == 2
 
 
@@ -396,8 +421,10 @@ def test_probabilities_are_refused_in_one_sentence(small):
     made = Geometric().fit(logits, labels, **extras)
     with pytest.raises(CalibrationError, match=r"a confidence in the predicted class only.*features=features"):
         made.predict_proba(logits)
-    with pytest.raises(CalibrationError, match="a confidence in the predicted class only"):
-        export.exported(made).calibrate(logits)
+    exported = export.exported(made)
+    for wrong in (exported.calibrate, exported.predict_proba):
+        with pytest.raises(CalibrationError, match=r"a confidence in .* only.* call confidence\(outputs, features\)"):
+            wrong(logits)
     np.testing.assert_array_equal(made.predict(logits), logits.argmax(axis=1))
 
 
