@@ -12,6 +12,7 @@ from calib.data import Finding, Inspection, Predictions
 from calib.evaluation import SCORES, Evaluation, score_intervals
 from calib.recheck import Recheck, verdict
 from calib.registry import calibrator
+from calib.verdict import best_methods
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,10 +106,15 @@ def recheck_lines(found: Recheck, title: str, notes: Iterable[str]) -> str:
 def score_table(table: pd.DataFrame) -> str:
     """Methods by scores with intervals; ``*`` marks the best of a score."""
     keys = [key for key in SHOWN if key in set(table["score"])]
+    best = {key: best_methods(table, key) for key in keys}
     rows = [["", *(SCORES[key].title for key in keys), "fit"]]
     notes = []
     for _, method in table.groupby("method", sort=False):
-        cells = [_cell(row) for key in keys for row in method[method["score"] == key].to_dict("records")]
+        cells = [
+            _cell(row, row["method"] in best[key])
+            for key in keys
+            for row in method[method["score"] == key].to_dict("records")
+        ]
         title, seconds = method["title"].iloc[0], method["fit_seconds"].iloc[0]
         rows.append([title, *cells, f"{seconds:.2f} s" if seconds == seconds else "-"])
         if method["value"].isna().all():
@@ -118,10 +124,9 @@ def score_table(table: pd.DataFrame) -> str:
     return "\n".join([*lines, "", "* best value; brackets hold 95 % intervals.", *notes])
 
 
-def _cell(row: Mapping[Any, Any]) -> str:
+def _cell(row: Mapping[Any, Any], best: bool) -> str:
     if row["value"] != row["value"]:
         return "-"
-    best = row["to_best"] == 0 and row["better"] != "neither"
     return _interval(row["value"], row["low"], row["high"]) + (" *" if best else "")
 
 

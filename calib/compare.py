@@ -10,23 +10,22 @@ from typing import TYPE_CHECKING
 
 from calib.base import CalibrationError, Calibrator
 from calib.evaluation import SCORES, Evaluation
+from calib.evaluation.evidence import too_few_of_all
 from calib.evaluation.uncertainty import N_RESAMPLES, check_same_rows, resample_scores
 from calib.metrics.intervals import Interval, Resamples
 from calib.registry import METHODS, calibrator, extras_for
-from calib.verdict import CONFIDENCE_ONLY, verdict
+from calib.verdict import CONFIDENCE_ONLY, NOTHING, best_methods, verdict
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from calib.data.predictions import Predictions
 
-__all__ = ["best_method", "compare", "compare_evaluations", "fit_and_evaluate", "verdict"]
+__all__ = ["best_method", "best_methods", "compare", "compare_evaluations", "fit_and_evaluate", "verdict"]
 
 BASELINE = "identity"
 FEW_ROWS = 10
 """Below this many test rows the bootstrap knows too little to call any difference more than chance."""
-NOTHING = 1e-9
-"""Differences below this are rounding, whatever their interval."""
 NOWHERE = Interval(float("nan"), float("nan"), float("nan"))
 
 
@@ -146,8 +145,8 @@ def compare_evaluations(
         difference, difference_low, difference_high to the baseline; to_best, to_best_low, to_best_high, the
         difference to the best method of that score, with intervals that hold for all pairs of
         methods together (Bonferroni); beyond_chance ("better", "worse" or ""), what the difference to the
-        baseline shows by such joint intervals; better ("lower", "higher", "neither"); fit_seconds,
-        predict_seconds; note.
+        baseline shows by such joint intervals; too_few, why the rows cannot rank the method by the score, "" where
+        they can; better ("lower", "higher", "neither"); fit_seconds, predict_seconds; note.
 
     Raises
     ------
@@ -167,18 +166,26 @@ def compare_evaluations(
     keys = [key for key in SCORES if any(key in one.value for one in scored.values())]
     # The best is chosen by looking, so that any pair might have been the one to be claimed.
     joint_level = 1.0 - (1.0 - level) / max(1, comb(len(scored), 2))
+    unseen = too_few_of_all(evaluations, level)
+
+    def cautious(difference: Interval, key: str, *names: str) -> Interval:
+        """The difference with an interval that claims nothing where nothing can be claimed."""
+        if resamples.n < FEW_ROWS or any(unseen.get(key, unseen[""])[name] for name in names):
+            return difference._replace(low=float("-inf"), high=float("inf"))
+        return not_rounding(difference)
+
     columns: dict[str, dict[str, dict[str, Interval]]] = {name: {} for name in order}
     for name, one in scored.items():
-        columns[name] = {"": one.intervals(level), "difference": one.differences(scored[baseline], level)}
+        to_raw = one.differences(scored[baseline], level)
+        columns[name] = {"": one.intervals(level), "difference": to_raw, "to_best": {}}
         joint = one.differences(scored[baseline], joint_level)
-        columns[name]["joint"] = {key: _cautious(interval, one.n) for key, interval in joint.items()}
-        columns[name]["to_best"] = {}
+        columns[name]["joint"] = {key: cautious(interval, key, name, baseline) for key, interval in joint.items()}
     for key in keys:
         best = best_method({name: one.value[key] for name, one in scored.items() if key in one.value}, key)
         if best is not None:
-            for name, one in scored.items():
-                if key in one.value:
-                    columns[name]["to_best"][key] = _cautious(one.difference(scored[best], key, joint_level), one.n)
+            for name, one in ((name, one) for name, one in scored.items() if key in one.value):
+                to_best = one.difference(scored[best], key, joint_level)
+                columns[name]["to_best"][key] = cautious(to_best, key, name, best)
 
     rows = []
     for name in [*order, *(notes or {})]:
@@ -197,6 +204,7 @@ def compare_evaluations(
                     **_columns("difference", here["difference"]),
                     **_columns("to_best", here["to_best"]),
                     "beyond_chance": beyond_chance(key, intervals.get("joint", {}).get(key, NOWHERE)),
+                    "too_few": unseen.get(key, unseen[""]).get(name, ""),
                     "better": SCORES[key].better,
                     "fit_seconds": fit_seconds,
                     "predict_seconds": predict_seconds,
@@ -212,13 +220,6 @@ def best_method(values: Mapping[str, float], key: str) -> str | None:
     if not known or SCORES[key].better == "neither":
         return None
     return (min if SCORES[key].better == "lower" else max)(known, key=known.__getitem__)
-
-
-def _cautious(difference: Interval, n: int) -> Interval:
-    """The difference with an interval that claims nothing where nothing can be claimed."""
-    if n < FEW_ROWS:
-        return difference._replace(low=float("-inf"), high=float("inf"))
-    return not_rounding(difference)
 
 
 def not_rounding(difference: Interval) -> Interval:

@@ -11,6 +11,29 @@ if TYPE_CHECKING:
 
 CONFIDENCE_ONLY = "gives a confidence only"
 """The note of scores that need the probabilities of all classes, for methods that do not give them."""
+NOTHING = 1e-9
+"""Differences below this are rounding, whatever their interval."""
+
+
+def best_methods(table: pd.DataFrame, score: str) -> frozenset[str]:
+    """Names of the methods that share the best value of one score, which tables mark.
+
+    Nothing is best where all are equal, where less of the score is not better in itself, or where the rows hold too few
+    wrong or right predictions to rank by.
+
+    Parameters
+    ----------
+    table : as from :func:`calib.compare` or :func:`calib.studies.summarise_splits`.
+    score : a key of ``calib.evaluation.SCORES``.
+    """
+    rows = table[(table["score"] == score) & table["value"].notna()]
+    if SCORES[score].better == "neither" or not len(rows):
+        return frozenset()
+    best = rows["value"].min() if SCORES[score].better == "lower" else rows["value"].max()
+    shared = (rows["value"] - best).abs() < NOTHING
+    if shared.all() or ("too_few" in rows and rows.loc[shared, "too_few"].fillna("").ne("").any()):
+        return frozenset()
+    return frozenset(rows.loc[shared, "method"])
 
 
 def verdict(table: pd.DataFrame, score: str = "NLL", judged: str = "on this test set") -> str:
@@ -27,7 +50,7 @@ def verdict(table: pd.DataFrame, score: str = "NLL", judged: str = "on this test
     str
         One to four sentences.
     """
-    rows = table[(table["score"] == score) & table["value"].notna()]
+    rows = table[(table["score"] == score) & table["value"].notna()].fillna({"too_few": ""})
     name = SCORES[score].title
     if not len(rows):
         return f"No method has a value of {name} here."
@@ -51,6 +74,8 @@ def _verdict(records: list[dict[str, Any]], baseline: str, score: str, name: str
         )
     best = next(row for row in records if row["to_best"] == 0 and row["value"] == _best_value(records))
     raw = next((row for row in records if row["method"] == baseline), None)
+    if best.get("too_few"):
+        return f"{_leading(best, name)}, but {best['too_few']}: these rows cannot rank methods."
     sentences = [_leader(best, raw, name)]
     others = [row for row in records if row is not best and row is not raw]
     near = [row["title"] for row in others if _could_be_chance(row)]
@@ -75,10 +100,9 @@ def _without(table: pd.DataFrame, score: str, name: str) -> str:
 
 
 def _leader(best: dict[str, Any], raw: dict[str, Any] | None, name: str) -> str:
-    word = "lowest" if best["better"] == "lower" else "highest"
     if raw is best:
-        return f"No method improves on {best['title']}, which has the {word} {name}, {_number(best['value'])}."
-    start = f"{best['title']} has the {word} {name}, {_number(best['value'])}"
+        return f"No method improves on {_leading(best, name, ', which')}."
+    start = _leading(best, name)
     if raw is None:
         return f"{start}."
     low, high = sorted(abs(raw[side]) for side in ("to_best_low", "to_best_high"))
@@ -88,6 +112,11 @@ def _leader(best: dict[str, Any], raw: dict[str, Any] | None, name: str) -> str:
         f"{start}, better than {raw['title']} ({_number(raw['value'])}) by {_number(abs(raw['to_best']))} "
         f"(interval {_number(low)} to {_number(high)})."
     )
+
+
+def _leading(best: dict[str, Any], name: str, joint: str = "") -> str:
+    word = "lowest" if best["better"] == "lower" else "highest"
+    return f"{best['title']}{joint} has the {word} {name}, {_number(best['value'])}"
 
 
 def _could_be_chance(row: dict[str, Any]) -> bool:

@@ -6,7 +6,7 @@ import pytest
 
 import calib
 from calib.base import CalibrationError, Calibrator
-from calib.compare import compare, compare_evaluations, verdict
+from calib.compare import best_methods, compare, compare_evaluations, verdict
 from calib.data.predictions import Predictions
 from calib.evaluation import SCORES, evaluate, scores
 from calib.numerics import softmax
@@ -258,7 +258,74 @@ def test_a_handful_of_rows_claims_nothing(n):
         {"identity": evaluate(softmax(logits), labels), "flat": evaluate(softmax(0.1 * logits), labels)}
     )
     assert set(table["beyond_chance"]) == {""}
-    assert "could be chance" in verdict(table) or "cannot be told" in verdict(table)
+    said = verdict(table)
+    assert "could be chance" in said or "cannot be told" in said or "cannot rank" in said
+
+
+def nearly_right(n_wrong, sharper=2.0):
+    """400 rows of two maps, of which the sharper one has the lower NLL, ECE and Brier score where little is wrong."""
+    logits = np.zeros((400, 3))
+    logits[:, 0] = np.random.default_rng(0).normal(4.0, 0.5, 400)
+    labels = np.zeros(400, dtype=int)
+    labels[:n_wrong] = 1
+    maps = {"identity": logits, "temperature": sharper * logits}
+    return {name: evaluate(softmax(each), labels) for name, each in maps.items()}
+
+
+def test_nothing_is_claimed_where_no_row_is_wrong():
+    """Every resample of rows without a mistake is without one: intervals have no width and show nothing."""
+    table = compare_evaluations(nearly_right(0), n_resamples=200)
+    assert set(table["beyond_chance"]) == {""}
+    for key in ("NLL", "Brier", "ECE", "accuracy"):
+        assert best_methods(table, key) == frozenset(), key
+        assert verdict(table, key).endswith(
+            "but no test row is wrong (at most 0.95 % are, 95 %): these rows cannot rank methods."
+        )
+
+
+@pytest.mark.parametrize(("n_wrong", "claims"), [(1, False), (4, False), (5, True), (30, True)])
+def test_a_handful_of_wrong_rows_is_needed_to_rank_methods(n_wrong, claims):
+    made = nearly_right(n_wrong, 0.25)  # doubts so much more that five wrong rows do not make up for it
+    table = compare_evaluations(made, n_resamples=200)
+    assert (cell(table, "temperature", "Brier")["beyond_chance"] == "worse") == claims
+    assert (best_methods(table, "Brier") == {"identity"}) == claims
+    assert ("cannot rank methods" in verdict(table, "Brier")) != claims
+    if n_wrong == 4:
+        assert "only 4 test rows are wrong" in verdict(table, "NLL")
+
+
+def test_a_method_without_mistakes_is_seen_to_be_more_accurate():
+    """Accuracies differ by the rows on which methods do, of which there are enough; their NLL stays open."""
+    labels = np.zeros(400, dtype=int)
+    logits = np.tile([4.0, 0.0, 0.0], (400, 1))
+    worse = logits.copy()
+    worse[:100] = worse[:100, ::-1]
+    made = {"identity": evaluate(softmax(worse), labels), "vector": evaluate(softmax(logits), labels)}
+    table = compare_evaluations(made, n_resamples=200)
+    assert cell(table, "vector", "accuracy")["beyond_chance"] == "better"
+    assert best_methods(table, "accuracy") == {"vector"}
+    assert cell(table, "vector", "NLL")["beyond_chance"] == ""
+
+
+@pytest.mark.parametrize("n", [100, 1000])
+def test_intervals_of_calibration_errors_reach_what_was_not_seen(n):
+    """Of n rows without a mistake up to 3.84 / (n + 3.84) may be wrong in truth (Wilson), and sure ones still."""
+    labels = np.zeros(n, dtype=int)
+    made = {"identity": evaluate(np.tile([0.9999, 0.0001], (n, 1)), labels)}
+    table = compare_evaluations(made, n_resamples=100)
+    unseen = 1.959964**2 / (n + 1.959964**2)
+    for key in ("ECE", "ECE equal mass", "smooth ECE", "MCE", "gap"):
+        row = cell(table, "identity", key)
+        assert row["low"] == 0 and row["high"] == pytest.approx(unseen - 0.0001, rel=1e-4), key
+
+
+def test_equal_best_values_are_all_best():
+    logits, labels = simulate(n=300)
+    made = {"identity": logits, "a": 0.5 * logits, "b": 0.5 * logits * (1 + 1e-14)}
+    table = compare_evaluations({name: evaluate(softmax(each), labels) for name, each in made.items()}, n_resamples=50)
+    assert best_methods(table, "NLL") == {"a", "b"}
+    assert best_methods(table, "accuracy") == frozenset()  # all the same
+    assert best_methods(table, "sharpness") == frozenset()
 
 
 def test_rounding_is_no_improvement():

@@ -11,6 +11,7 @@ from calib.base import CalibrationError
 from calib.evaluation.classwise import CLASSWISE, CLASSWISE_ABOVE, classwise_values
 from calib.evaluation.corp import resampled_corp_values
 from calib.evaluation.evaluation import Evaluation
+from calib.evaluation.evidence import FEW
 from calib.evaluation.scores import SCORES, scores
 from calib.evaluation.smooth import SMOOTH, resampled_smooth_ece
 from calib.evaluation.statistics import ERRORS, Statistics, score_values, statistics_of
@@ -57,11 +58,22 @@ class ResampledScores:
             if key in self.value:
                 low, high = wilson_interval(self.value[key] * self.n, self.n, level)
                 result[key] = Interval(self.value[key], float(low), float(high))
+        n_right = round(self.value["accuracy"] * self.n)
+        few = min(n_right, self.n - n_right) < FEW
+        if few:
+            result["signed gap"] = self._gap_unseen(result["signed gap"], result["accuracy"])
         result["gap"] = folded(self.value["gap"], result["signed gap"])
         # Bins and kernels only take from the residuals what cancels, and in their mean over all rows everything does.
         for key in {*TOP_LABEL_ERRORS, "debiased ECE"} & set(result):
+            if few:
+                result[key] = result[key]._replace(low=min(result[key].low, result["gap"].low))
             result[key] = not_below(result[key], result["gap"])
         return result
+
+    def _gap_unseen(self, gap: Interval, accuracy: Interval) -> Interval:
+        """Confidence minus accuracy where resampling hardly ever draws the few wrong (or right) rows."""
+        confidence = gap.value + accuracy.value
+        return Interval(gap.value, min(gap.low, confidence - accuracy.high), max(gap.high, confidence - accuracy.low))
 
     def difference(self, baseline: ResampledScores, key: str, level: float = 0.95) -> Interval:
         """Interval of one score minus the baseline's, from the same resamples for both."""

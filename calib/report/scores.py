@@ -12,6 +12,7 @@ from calib.plots.compare import score_dots
 from calib.plots.style import Style
 from calib.report.markup import Markup, element
 from calib.report.svg import figure_svg
+from calib.verdict import best_methods
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,9 +29,10 @@ def overview(table: pd.DataFrame) -> Markup:
     head = element(
         "tr", element("th", "method", scope="col"), *(element("th", SCORES[key].title, scope="col") for key in keys)
     )
+    best = {key: best_methods(table, key) for key in keys}
     rows = []
     for _, mine in table.groupby("method", sort=False):
-        cells = [_overview_cell(mine[mine["score"] == key].iloc[0], _best(table, key)) for key in keys]
+        cells = [_overview_cell(mine[mine["score"] == key].iloc[0], best[key]) for key in keys]
         failed = element("div", mine["note"].iloc[0], class_="note") if mine["value"].isna().all() else None
         rows.append(element("tr", element("th", mine["title"].iloc[0], failed, scope="row"), *cells))
     return _table(head, rows, "overview")
@@ -39,16 +41,16 @@ def overview(table: pd.DataFrame) -> Markup:
 def score_section(table: pd.DataFrame, key: str, styles: Mapping[str, Style]) -> Markup:
     """One score of all methods: a picture, and a table with the paired differences to the raw model and the best."""
     score, rows = SCORES[key], table[table["score"] == key]
-    best = score.better != "neither"
-    titles = ["method", "value", "against the raw model", *(["against the best"] if best else [])]
+    ranked, best = score.better != "neither", best_methods(table, key)
+    titles = ["method", "value", "against the raw model", *(["against the best"] if ranked else [])]
     head = element("tr", *(element("th", title, scope="col") for title in titles))
     lines = []
     for place, row in enumerate(rows.to_dict("records")):
-        cells = [_cell(number, row["value"], row["low"], row["high"], row["value"] == _best(table, key))]
+        cells = [_cell(number, row["value"], row["low"], row["high"], row["method"] in best)]
         cells.append(
             _reference() if not place else _difference(row, "difference", _MARKS.get(row["beyond_chance"], ""))
         )
-        if best:
+        if ranked:
             cells.append(_reference() if row["to_best"] == 0 else _difference(row, "to_best"))
         note = element("div", row["note"], class_="note") if row["note"] else None
         lines.append(element("tr", element("th", row["title"], note, scope="row"), *cells))
@@ -67,9 +69,9 @@ def _table(head: Markup, rows: list[Markup], name: str) -> Markup:
     return element("div", element("table", element("thead", head), body, id=name.replace(" ", "-")), class_="wide")
 
 
-def _overview_cell(row: pd.Series, best: float | None) -> Markup:
-    mark = _MARKS.get(row["beyond_chance"], "") if best is not None else ""
-    return _cell(number, row["value"], row["low"], row["high"], best is not None and row["value"] == best, mark)
+def _overview_cell(row: pd.Series, best: frozenset[str]) -> Markup:
+    mark = _MARKS.get(row["beyond_chance"], "")
+    return _cell(number, row["value"], row["low"], row["high"], row["method"] in best, mark)
 
 
 def _difference(row: Mapping[Any, Any], name: str, mark: str = "") -> Markup:
@@ -88,11 +90,3 @@ def _cell(
 
 def _reference() -> Markup:
     return element("td", "reference", class_="faint")
-
-
-def _best(table: pd.DataFrame, key: str) -> float | None:
-    """The best value, or None where nothing is best: of equal values, and of a score without better or worse."""
-    values = table.loc[table["score"] == key, "value"].dropna()
-    if SCORES[key].better == "neither" or values.nunique() < 2:
-        return None
-    return float(values.min() if SCORES[key].better == "lower" else values.max())

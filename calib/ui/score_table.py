@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
-from calib.compare import best_method
+from calib.compare import best_methods
 from calib.evaluation import SCORES
 from calib.ui.wording import number
 
@@ -34,7 +34,7 @@ def styled_scores(table: pd.DataFrame, keys: Sequence[str], intervals: bool, spr
     frame.insert(0, "method", titles)
     styler = frame.style
     for place, key in enumerate(keys):
-        best = _best(table, key)
+        best = best_methods(table, key)
         for row, method in enumerate(methods):
             text = _cell(cells[method, key], best, intervals, spread)
             # A cell at a time, since equal values may have other intervals.
@@ -53,20 +53,11 @@ def _said(text: str, value: object) -> str:
     return text
 
 
-def _best(table: pd.DataFrame, key: str) -> float | None:
-    rows = table[table["score"] == key]
-    values = {str(method): float(value) for method, value in zip(rows["method"], rows["value"], strict=True)}
-    best = best_method(values, key)
-    return None if best is None or rows["value"].nunique() < 2 else values[best]
-
-
-def _cell(row: dict[Any, Any], best: float | None, intervals: bool, spread: bool) -> str:
+def _cell(row: dict[Any, Any], best: frozenset[str], intervals: bool, spread: bool) -> str:
     text = number(row["value"])
     if spread and row["sd"] == row["sd"]:
         text += f" ± {number(row['sd'], 2)}"
     if intervals and row["value"] == row["value"]:
         text += f"  [{number(row['low'])}, {number(row['high'])}]"
-    if best is not None:
-        text += "  ★" if row["value"] == best else ""
-        text += {"better": "  ✓", "worse": "  ✗"}.get(row["beyond_chance"], "")
-    return text
+    text += "  ★" if row["method"] in best else ""
+    return text + {"better": "  ✓", "worse": "  ✗"}.get(row["beyond_chance"], "")
