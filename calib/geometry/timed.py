@@ -17,8 +17,10 @@ FIRST = {"l2": 64}
 """Inputs of the first block; BLAS wants some company. Other kinds take them one by one and begin with ``FEW``."""
 FEW = 8
 GROWTH = 4
-"""Each block is at most so many times as large as all before it, and never larger than ``MOST``."""
+"""Beyond ``LEAST`` inputs a block is at most so many times as large as all before it, and never larger than ``MOST``."""
 MOST = 1024
+LEAST = 60
+"""Inputs that are looked at whatever the time: rates and correlations of fewer say nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +56,7 @@ class Timed:
 def timed_separation(
     training: TrainingSet, features: Floats, predicted: Ints, kind: str, seconds: float, random_state: int = 0
 ) -> Timed:
-    """Separations in a seeded order until the time is up; at least one block.
+    """Separations in a seeded order until the time is up; at least ``LEAST`` of them where there are as many.
 
     Parameters
     ----------
@@ -79,10 +81,11 @@ def timed_separation(
             fast[rows] = separation[rows] = nearest(training, features[rows], predicted[rows], kind).fast
         done += len(rows)
         elapsed = time.perf_counter() - begun
-        if elapsed >= seconds:
+        if elapsed >= seconds and done >= LEAST:
             break
         # No block longer than the time left, judged by the rate so far.
         size = int(np.clip(done / max(elapsed, 1e-9) * (seconds - elapsed), 1, min(GROWTH * done, MOST)))
+        size = max(size, LEAST - done)
     spent = time.thread_time() - cpu
     rows = np.sort(order[:done])
     return Timed(rows, separation[rows], fast[rows], n, spent)

@@ -14,6 +14,9 @@ from calib.ui.geometry_study import Row
 from calib.ui.markdown import literal
 from calib.ui.wording import listed, number, percent, plural
 
+LEAST_CORRELATED = 30
+"""Rows from which a correlation is said; of fewer it may be anything."""
+
 
 def finding(sides: Sides) -> str:
     """How often inputs well inside their class are right, and what dangerous ones are worth."""
@@ -81,13 +84,18 @@ def costs(fast: Timed, exact: Timed) -> str:
     """How fast and exact separation agree, and what each costs."""
     both = np.isfinite(exact.fast) & np.isfinite(exact.separation)
     a, b = exact.fast[both], exact.separation[both]
-    known = len(a) > 2 and a.std() > 0 and b.std() > 0
-    agree = f"a correlation of {np.corrcoef(a, b)[0, 1]:.3f}" if known else "too few rows for a correlation"
+    known = len(a) >= LEAST_CORRELATED and a.std() > 0 and b.std() > 0
+    agree = (
+        f"a correlation of {np.corrcoef(a, b)[0, 1]:.3f} (n = {len(a):,})"
+        if known
+        else "too few rows for a correlation"
+    )
     size, larger = np.abs(a).sum(), np.abs(b).sum()
     share = f"; on average fast has {percent(float(size / larger), 0)} of the size of exact" if larger > 0 else ""
     text = (
         f"On {plural(len(exact.rows), 'test row')}, with {agree}{share}. Per second of processor time, about "
-        f"**{rounded(fast.per_second)} fast** and **{rounded(exact.per_second)} exact** separations."
+        f"**{rounded(fast.per_second)} fast** and **{rounded(exact.per_second)} exact** separations, measured on "
+        f"{len(fast.rows):,} and {len(exact.rows):,} rows."
     )
     if not exact.whole:
         text += f" Exact separation did not reach all {exact.n:,} rows in the time a page may take."

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calib import geometry
-from calib.geometry.timed import EXACT, FEW, timed_separation
+from calib.geometry.timed import EXACT, LEAST, timed_separation
 
 
 @pytest.fixture(scope="module")
@@ -31,12 +31,13 @@ def test_with_time_enough_all_rows_are_reached_in_their_order(searched, kind) ->
 
 
 @pytest.mark.parametrize("kind", ["l1", EXACT])
-def test_without_time_one_seeded_block_is_reached(searched, kind) -> None:
+def test_without_time_the_least_are_reached_in_a_seeded_order(searched, kind) -> None:
     training, features, predicted = searched
     timed = timed_separation(training, features, predicted, kind, 0.0)
     again = timed_separation(training, features, predicted, kind, 0.0)
     other = timed_separation(training, features, predicted, kind, 0.0, random_state=1)
-    assert len(timed.rows) == FEW
+    assert len(timed.rows) == LEAST
+    assert timed_separation(training, features[:9], predicted[:9], kind, 0.0).whole
     assert not timed.whole
     assert timed.n == 150
     np.testing.assert_array_equal(timed.rows, again.rows)

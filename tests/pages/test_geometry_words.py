@@ -54,11 +54,13 @@ def test_what_was_left_out_and_what_is_infinite_is_said() -> None:
 
 def test_costs_say_the_size_of_fast_beside_exact_and_the_rates() -> None:
     said = geometry_words.costs(timed(100, 100), timed(100, 50, infinite=2))
-    assert "a correlation of 1.000" in said
+    assert "a correlation of 1.000 (n = 48)" in said
+    assert "measured on 100 and 50 rows" in said
     assert "fast has 50 % of the size of exact" in said
     assert "**50 fast** and **25 exact**" in said
     assert "did not reach all 100 rows" in said
-    assert "too few rows" in geometry_words.costs(timed(2, 2), timed(2, 2))
+    assert "too few rows" in geometry_words.costs(timed(100, 100), timed(100, 29))
+    assert "(n = 30)" in geometry_words.costs(timed(100, 100), timed(100, 30))
 
 
 def test_the_fastest_reduction_is_named_among_those_that_are_no_worse() -> None:
