@@ -9,7 +9,13 @@ import numpy as np
 from calib.canonical import standardise
 from calib.data.feature_scale import mean_and_scale
 from calib.data.features import Features, described, leave_out, same_type
-from calib.data.findings.feature_quality import check_leak, check_ranges, check_training_classes
+from calib.data.findings.feature_quality import (
+    check_contradictions,
+    check_leak,
+    check_ranges,
+    check_training_classes,
+    row_hashes,
+)
 from calib.data.findings.report import Rejected, Report, count, rounded
 from calib.data.formats.contents import Array
 from calib.data.limits import Allowance
@@ -51,7 +57,9 @@ def paired(
         return {"features": features}
     features, train_features = same_type(*alike)
     check_training_classes(train["train_labels"], class_names, report)
-    check_leak(features, train_features, report)
+    trained = row_hashes(train_features)
+    check_leak(features, trained, report)
+    check_contradictions(trained, train["train_labels"], report)
     fields = {**train, "features": features, "train_features": train_features}
     if report.choices.standardise:
         fields |= on_one_scale(features, train_features, report)

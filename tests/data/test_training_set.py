@@ -332,6 +332,30 @@ def test_few_discrete_columns_repeat_by_chance(make, rng):
     assert "training_rows" not in codes(data)
 
 
+def test_training_rows_that_contradict_each_other_are_counted(make, features, trained):
+    trained[[5, 9]], trained[21], trained[30] = trained[2], trained[20], trained[26]
+    # 2, 5 and 9 are of classes 2, 1 and 1; 20 and 21 of 0 and 1; 26 and 30 of one class.
+    data = load(make.both(features=features, train_features=trained, train_labels=CLASSES))
+    finding = the(data, "train_labels_contradict")
+    assert finding.level == "warning"
+    assert "5 of 40 rows of the training set contradict each other: they are 2 inputs" in finding.message
+    plain = load(make.both(features=features, train_features=trained[30:], train_labels=CLASSES[30:]))
+    assert "train_labels_contradict" not in codes(plain)
+
+
+def test_few_discrete_columns_contradict_by_nature(make, rng):
+    trained = rng.integers(0, 3, (M, 2))
+    data = load(make.both(features=rng.integers(0, 3, (300, 2)), train_features=trained, train_labels=CLASSES))
+    groups = {tuple(row): set(CLASSES[(trained == row).all(axis=1)]) for row in trained}
+    mixed = [row for row, labels in groups.items() if len(labels) > 1]
+    rows = sum(tuple(row) in mixed for row in trained)
+    finding = the(data, "train_labels_contradict")
+    assert finding.level == "info"
+    assert (
+        f"{rows} of 40 rows of the training set contradict each other: they are {len(mixed)} inputs" in finding.message
+    )
+
+
 def test_half_a_million_rows_are_looked_at_in_seconds(make, rng):
     n = 500_000
     labels = np.arange(n) % 2

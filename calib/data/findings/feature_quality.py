@@ -1,13 +1,22 @@
-"""What is worth a look in features and their training set: constant columns, scales, leaks, absent classes."""
+"""What is worth a look in features and their training set: constant columns, scales, leaks, contradictions."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
+import numpy.typing as npt
 
 from calib.data.blocks import row_blocks
 from calib.data.features import Features
 from calib.data.findings.report import Report, count, listed, rounded, verb
+from calib.data.predictions import Finding
 from calib.numerics import Floats, Ints
+
+Hashes = npt.NDArray[np.uint64]
+
+LEAK = "training_rows"
+"""Code of the finding that training rows are among the rows to judge."""
 
 RANGES_DIFFER = 100
 """How many times wider than the narrowest column the widest may be before distances stop seeing the narrow ones."""
@@ -71,18 +80,23 @@ def check_sets(train_low: float, train_high: float, low: float, high: float, rep
         )
 
 
-def check_leak(features: Features, train_features: Features, report: Report) -> None:
-    """Rows that the model was trained on tell nothing about new ones; features must have one type.
+def check_leak(features: Features, trained: Hashes, report: Report) -> None:
+    """Rows that the model was trained on tell nothing about new ones.
 
     Where rows repeat among the features themselves as often, as they do with few discrete columns, equal rows are
     no sign of a leak.
+
+    Parameters
+    ----------
+    features : (n, ...) of the type of the training features.
+    trained : (m,) hashes of the training features.
     """
-    own, trained = row_hashes(features), row_hashes(train_features)
+    own = row_hashes(features)
     leaked = int(np.isin(own, trained).sum())
     counts = np.unique(own, return_counts=True)[1]
     if leaked > counts[counts > 1].sum():
         report.warn(
-            "training_rows",
+            LEAK,
             f"{count(leaked, 'row')} of {len(own):,} in features {verb(leaked, 'is', 'are')} also among the "
             f"{count(len(trained), 'row')} of train_features. A model is too sure of what it was trained on, so these "
             "rows spoil every number here.",
@@ -90,7 +104,38 @@ def check_leak(features: Features, train_features: Features, report: Report) -> 
         )
 
 
-def row_hashes(features: Features) -> np.ndarray:
+def leak(findings: Iterable[Finding]) -> str:
+    """What :func:`check_leak` found, to be repeated beside scores; empty where it found nothing."""
+    return next((f"{finding.message} {finding.action}" for finding in findings if finding.code == LEAK), "")
+
+
+def check_contradictions(trained: Hashes, train_labels: Ints, report: Report) -> None:
+    """Training rows of the same features and different labels; no surprise where most rows repeat.
+
+    Parameters
+    ----------
+    trained : (m,) hashes of the training features.
+    train_labels : (m,) their classes.
+    """
+    order = np.lexsort((train_labels, trained))
+    hashes, labels = trained[order], train_labels[order]
+    starts = np.flatnonzero(np.r_[True, hashes[1:] != hashes[:-1]])
+    sizes = np.diff(np.r_[starts, len(hashes)])
+    mixed = labels[starts] != labels[starts + sizes - 1]
+    if not mixed.any():
+        return
+    rows, n_inputs = int(sizes[mixed].sum()), int(mixed.sum())
+    discrete = 2 * sizes[sizes > 1].sum() > len(hashes)
+    (report.info if discrete else report.warn)(
+        "train_labels_contradict",
+        f"{rows:,} of {count(len(hashes), 'row')} of the training set contradict each other: they are "
+        f"{count(n_inputs, 'input')}, each under more than one label. Such an input is as near to one class as to "
+        "another.",
+        "" if discrete else "Check the labels of these rows, and whether their features were saved whole.",
+    )
+
+
+def row_hashes(features: Features) -> Hashes:
     """(n,) 64-bit hashes of the bytes of each row, equal where the rows are.
 
     Words are mixed before they are weighted and summed: those of whole numbers end in many zero bits, which a plain
