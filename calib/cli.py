@@ -22,6 +22,7 @@ from calib.cli_stream import fit_streamed, is_streamed, stream_option
 from calib.cli_studies import study, study_options
 from calib.cli_types import assignment, method_with_parameters, part, target
 from calib.data import Choices, DataError, Predictions, inspect, load
+from calib.data.findings.feature_quality import leak
 from calib.extras import missing_package
 from calib.registry import METHODS, calibrator, extras_for, presets, title_of
 from calib.runtime import ExportedCalibrator
@@ -70,6 +71,7 @@ def _fit(given: argparse.Namespace) -> int:
     print("\n".join(f"note: {note}" for note in fitted.notes()), end="\n" if fitted.notes() else "")
     if test is not None:
         print(text.score_lines(scores, len(test)))
+        _warn_of_leak(data)
     print(f"Saved to {given.out}.")
     return 0
 
@@ -96,6 +98,7 @@ def _compare(given: argparse.Namespace) -> int:
     table = compare_evaluations(found.evaluations, seconds=found.seconds, notes=found.notes)
     print(text.score_table(table))
     print(f"\n{verdict(table)}")
+    _warn_of_leak(data)
     if given.csv:
         table.to_csv(given.csv, index=False)
         print(f"All scores, intervals and differences are in {given.csv}.")
@@ -131,6 +134,12 @@ def _load(given: argparse.Namespace) -> Predictions:
     if noticed:
         print(text.findings(noticed), file=sys.stderr)
     return data
+
+
+def _warn_of_leak(data: Predictions) -> None:
+    """Repeat beside the scores what makes them worthless; they are what is copied on."""
+    if found := leak(data.findings):
+        print(f"warning: {found}")
 
 
 def _files(given: argparse.Namespace) -> dict[str, Path | None]:

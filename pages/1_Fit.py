@@ -8,6 +8,7 @@ import streamlit as st
 
 from calib.base import CalibrationError
 from calib.data import Predictions
+from calib.data.findings.feature_quality import leak
 from calib.registry import METHODS, missing_arrays, presets
 from calib.ui import fits
 from calib.ui.parameters import device_choice, parameter_widgets
@@ -62,6 +63,8 @@ def body() -> None:
     for sentence in st.session_state.pop(TROUBLE, []):
         st.error(sentence, icon=":material/error:")
     trouble_with_the_cluster()
+    if now.data is not None and (found := leak(now.data.findings)):
+        st.warning(found, icon=":material/warning:")
     job_list()
     st.subheader("Choose calibrators")
     offered = presets(now.data)

@@ -63,6 +63,22 @@ def test_fit_reports_its_scores_and_notes(file, capsys):
     assert not ece.endswith("-")
 
 
+@pytest.mark.parametrize("leaked", [True, False])
+def test_scores_of_training_rows_have_the_warning_beside_them(file, data, leaked, capsys):
+    if leaked:
+        with np.load(file) as arrays:
+            held = dict(arrays)
+        np.savez(file, **{**held, "train_features": held["features"], "train_labels": held["labels"]})
+    for command in (
+        ["fit", file, "--method", "geometric", "--out", file.parent / "c.pkl"],
+        ["compare", file, "--methods", "temperature,geometric"],
+    ):
+        assert run(*command) == 0
+        said = capsys.readouterr().out
+        assert ("400 rows of 400 in features are also among" in said) == leaked
+        assert ("rows that the model was not trained on." in said) == leaked
+
+
 def test_fit_without_features_says_what_is_missing(bare, capsys):
     assert run("fit", bare, "--method", "geometric", "--out", bare.parent / "c.pkl") == 1
     assert "Geometric needs features, train_features, train_labels, which these data do not hold." in (

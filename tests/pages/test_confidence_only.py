@@ -11,6 +11,9 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from calib.data import Choices
+from calib.data.findings.feature_quality import check_leak, row_hashes
+from calib.data.findings.report import Report
 from calib.data.samples import load_sample
 from calib.evaluation import Evaluation
 from calib.jobs import FitQueue, FitSpec
@@ -84,6 +87,17 @@ def test_it_is_offered_and_fitted_where_the_data_hold_features(with_sample: Sess
     app.button(key="fit/start").click().run()
     assert clean(app)
     assert "geometric" in {spec.method for spec in with_sample.specs.values()}
+
+
+def test_training_rows_among_the_test_rows_are_warned_of_beside_the_fits(with_sample: Session) -> None:
+    assert "also among" not in text(open_page("pages/1_Fit.py", with_sample))
+    report = Report(Choices())
+    rows = np.arange(6.0).reshape(3, 2)
+    check_leak(rows, row_hashes(rows), report)
+    assert with_sample.data is not None
+    with_sample.data = replace(with_sample.data, findings=report.findings)
+    app = open_page("pages/1_Fit.py", with_sample)
+    assert any("3 rows of 3 in features are also among" in warning.value for warning in app.warning)
 
 
 def test_without_features_the_page_says_what_is_missing_and_where_to_bring_it(with_sample: Session) -> None:
