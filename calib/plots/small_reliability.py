@@ -19,7 +19,9 @@ _LEFT, _RIGHT = 38, 8
 _LONGEST_NAME = 20
 
 
-def small_reliability(curve: ReliabilityCurve, style: Style, title: str, scale: Scale, limits: Limits) -> go.Figure:
+def small_reliability(
+    curve: ReliabilityCurve, style: Style, title: str, scale: Scale, limits: Limits, ece: float
+) -> go.Figure:
     """Accuracy against confidence in bins with Wilson intervals; the name and the ECE stand above.
 
     Parameters
@@ -27,6 +29,7 @@ def small_reliability(curve: ReliabilityCurve, style: Style, title: str, scale: 
     curve : the binned confidences.
     style, title : of the method.
     scale, limits : of both axes, the same for all methods.
+    ece : the error to state, which need not be that of the bins shown.
     """
     x, y, low, high = (
         on_scale(part, scale, limits) for part in (curve.confidence, curve.accuracy, curve.low, curve.high)
@@ -52,7 +55,7 @@ def small_reliability(curve: ReliabilityCurve, style: Style, title: str, scale: 
                       yaxis={**axis, "tickfont_size": 10})  # fmt: skip
     name = title if len(title) <= _LONGEST_NAME else title[: _LONGEST_NAME - 1] + "…"
     fig.add_annotation(
-        text=f'<b style="color:{style.color}">{plain(name)}</b><br>ECE {three_digits(curve.ece)}', x=0, xref="paper",
+        text=f'<b style="color:{style.color}">{plain(name)}</b><br>ECE {three_digits(ece)}', x=0, xref="paper",
         xanchor="left", y=1, yref="paper", yanchor="bottom", showarrow=False, align="left", font={"size": 12},
     )  # fmt: skip
     return fig

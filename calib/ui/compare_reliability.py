@@ -17,7 +17,8 @@ from calib.ui.session import keep
 
 HOW_TO_READ = (
     "Dots are groups of equally many test rows: how sure the model is of them against how often it is right, with 95 % "
-    "Wilson intervals. On the dotted line both agree; below it the model is overconfident. The ECE is of these bins. "
+    "Wilson intervals. On the dotted line both agree; below it the model is overconfident. The ECE is that of the "
+    "table, in 15 bins of equal width. "
     "All diagrams have the same axes; the Reliability page shows each of them larger, with its histogram."
 )
 
@@ -31,7 +32,8 @@ def small_multiples(everything: list[ShownFit]) -> None:
     figures = []
     with st.container(horizontal=True, gap="small"):
         for fit, curve in zip(everything, curves, strict=True):
-            draw = partial(small_reliability, curve, fit.style, fit.title, scale, limits)
+            ece = keep(("table ECE", fit.key), partial(_ece, fit))
+            draw = partial(small_reliability, curve, fit.style, fit.title, scale, limits, ece)
             fig = keep(("small diagram", fit.key, fit.style, scale, limits), draw)
             figures.append(fig)
             st.plotly_chart(
@@ -57,3 +59,7 @@ def _curve(fit: ShownFit) -> ReliabilityCurve:
         return reliability_curve(confidence, correct, n_bins=default_bins(len(correct)), binning="equal_mass")
 
     return keep(("small curve", fit.key), compute)
+
+
+def _ece(fit: ShownFit) -> float:
+    return reliability_curve(*fit.evaluation.pair).ece

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib.data.samples import load_sample
+from calib.formats import number
 from calib.jobs import FitQueue
 from calib.registry import METHODS, calibrator
 from calib.studies import labels_needed, repeated_splits, size_curve, summarise_splits
@@ -61,8 +63,11 @@ def test_scores_are_numbers_that_sort(with_fits: Session) -> None:
 
 def test_every_method_has_a_small_diagram(with_fits: Session) -> None:
     app = open_page(PAGE, with_fits)
-    small = [element.proto.id for element in app.get("plotly_chart") if "compare-small" in element.proto.id]
+    small = [element.proto for element in app.get("plotly_chart") if "compare-small" in element.proto.id]
     assert len(small) == 1 + len(FITTED)
+    for diagram, ece in zip(small, app.dataframe[0].value["ECE"], strict=True):
+        said = json.loads(diagram.spec)["layout"]["annotations"]
+        assert f"ECE {number(ece)}" in " ".join(each["text"] for each in said)  # that of the table
 
 
 def test_repeated_splits_on_demand(queue: FitQueue, with_fits: Session) -> None:
@@ -147,8 +152,8 @@ def test_kept_results_are_updated_in_place_and_capped(with_sample: Session) -> N
     keep(app, "mine")
     assert list(app.session_state[ENTRIES]) == ["mine"]
     entry = app.session_state[ENTRIES]["mine"]
-    for number in range(MOST_ENTRIES - 1):
-        app.session_state[ENTRIES][f"run {number}"] = replace(entry, name=f"run {number}")
+    for place in range(MOST_ENTRIES - 1):
+        app.session_state[ENTRIES][f"run {place}"] = replace(entry, name=f"run {place}")
     app.text_input[0].set_value("one too many").run()
     assert not app.exception and not app.error
     assert app.button(key="compare/keep").disabled

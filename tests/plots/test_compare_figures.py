@@ -31,12 +31,14 @@ def sizes_table(last: float = 0.3) -> pd.DataFrame:
 def test_a_small_diagram_carries_its_curve(rng):
     confidence = rng.uniform(0.5, 1.0, 300)
     curve = reliability_curve(confidence, rng.random(300) < confidence, n_bins=6, binning="equal_mass")
-    fig = small_reliability(curve, method_style("platt"), "A <b>name</b> that is far too long for it", "linear", (0, 1))
+    fig = small_reliability(
+        curve, method_style("platt"), "A <b>name</b> that is far too long for it", "linear", (0, 1), 0.0123
+    )
     table = figure_data(fig)
     assert table["accuracy"].to_numpy() == pytest.approx(curve.accuracy, rel=1e-5)
     assert table["count"].tolist() == curve.count.tolist()
     assert "&lt;b&gt;" in fig.layout.annotations[0].text
-    assert "ECE" in fig.layout.annotations[0].text
+    assert "ECE 0.0123" in fig.layout.annotations[0].text
     assert "300 rows" in alt_text(fig)
 
 
