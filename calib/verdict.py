@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from calib.evaluation import SCORES
+from calib.formats import number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,13 +64,11 @@ def _verdict(records: list[dict[str, Any]], baseline: str, score: str, name: str
     """On the methods that have the score."""
     if len(records) == 1:
         only = records[0]
-        return (
-            f"{only['title']} has {_a(name)} {name} of {_number(only['value'])}; there is nothing to compare it with."
-        )
+        return f"{only['title']} has {_a(name)} {name} of {number(only['value'])}; there is nothing to compare it with."
     if SCORES[score].better == "neither":
         low, high = min(records, key=_value), max(records, key=_value)
         return (
-            f"{name} runs from {_number(low['value'])} ({low['title']}) to {_number(high['value'])} ({high['title']}); "
+            f"{name} runs from {number(low['value'])} ({low['title']}) to {number(high['value'])} ({high['title']}); "
             "less of it is not better in itself."
         )
     best = next(row for row in records if row["to_best"] == 0 and row["value"] == _best_value(records))
@@ -107,16 +106,16 @@ def _leader(best: dict[str, Any], raw: dict[str, Any] | None, name: str) -> str:
         return f"{start}."
     low, high = sorted(abs(raw[side]) for side in ("to_best_low", "to_best_high"))
     if _could_be_chance(raw):
-        return f"{start}, but its distance from {raw['title']} ({_number(raw['value'])}) could be chance."
+        return f"{start}, but its distance from {raw['title']} ({number(raw['value'])}) could be chance."
     return (
-        f"{start}, better than {raw['title']} ({_number(raw['value'])}) by {_number(abs(raw['to_best']))} "
-        f"(interval {_number(low)} to {_number(high)})."
+        f"{start}, better than {raw['title']} ({number(raw['value'])}) by {number(abs(raw['to_best']))} "
+        f"(interval {number(low)} to {number(high)})."
     )
 
 
 def _leading(best: dict[str, Any], name: str, joint: str = "") -> str:
     word = "lowest" if best["better"] == "lower" else "highest"
-    return f"{best['title']}{joint} has the {word} {name}, {_number(best['value'])}"
+    return f"{best['title']}{joint} has the {word} {name}, {number(best['value'])}"
 
 
 def _could_be_chance(row: dict[str, Any]) -> bool:
@@ -129,11 +128,6 @@ def _best_value(records: list[dict[str, Any]]) -> float:
 
 def _value(row: dict[str, Any]) -> float:
     return row["value"]
-
-
-def _number(value: float) -> str:
-    """Three significant digits."""
-    return f"{value:#.3g}".rstrip(".")
 
 
 def _a(name: str) -> str:

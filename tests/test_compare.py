@@ -319,6 +319,18 @@ def test_intervals_of_calibration_errors_reach_what_was_not_seen(n):
         assert row["low"] == 0 and row["high"] == pytest.approx(unseen - 0.0001, rel=1e-4), key
 
 
+def test_the_verdict_writes_numbers_as_tables_do():
+    row = {"score": "NLL", "better": "lower", "note": "", "to_best_low": 0.002, "to_best_high": 0.003}
+    rows = [
+        row | {"method": "identity", "title": "Uncalibrated", "value": 0.00287, "to_best": 0.00287 - 1.41e-6},
+        row | {"method": "a", "title": "A", "value": 1.41e-6, "to_best": 0.0},
+    ]
+    said = verdict(pd.DataFrame(rows))
+    assert said.startswith("A has the lowest NLL, 1.41e-06, better than Uncalibrated (0.00287) by 0.00287")
+    rows[1]["value"] = 0.0
+    assert verdict(pd.DataFrame(rows)).startswith("A has the lowest NLL, 0, better")
+
+
 def test_equal_best_values_are_all_best():
     logits, labels = simulate(n=300)
     made = {"identity": logits, "a": 0.5 * logits, "b": 0.5 * logits * (1 + 1e-14)}

@@ -9,6 +9,7 @@ from html import escape
 import numpy as np
 import plotly.graph_objects as go
 
+from calib.formats import number
 from calib.registry import METHODS
 
 # Okabe and Ito's colour-blind-safe palette after a grey for the raw model. Their orange and sky blue are darkened
@@ -122,10 +123,7 @@ def alt_text(fig: go.Figure) -> str:
 
 
 def three_digits(value: float) -> str:
-    """A number with three significant digits, never in exponents for probabilities one meets."""
+    """A number as in tables, with a true minus, and counts in full."""
     if not np.isfinite(value):
         return str(value)
-    if value == 0:
-        return "0"
-    digits = max(0, 2 - int(np.floor(np.log10(abs(value)))))
-    return (f"{value:,.{digits}f}" if digits < 9 else f"{value:.2e}").replace("-", "−")
+    return (number(value) if abs(value) < 1e6 else f"{value:,.0f}").replace("-", "−")

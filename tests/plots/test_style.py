@@ -81,7 +81,16 @@ def test_fade_keeps_the_colour() -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.9653, "0.965"), (0.05432, "0.0543"), (12345.0, "12,345"), (0.0, "0"), (-0.5, "−0.500"), (1.0, "1.00")],
+    [
+        (0.9653, "0.965"),
+        (0.05432, "0.0543"),
+        (12345.0, "12,345"),
+        (0.0, "0"),
+        (-0.5, "−0.500"),
+        (1.0, "1.00"),
+        (1.41e-6, "1.41e−06"),
+        (2.5e6, "2,500,000"),
+    ],
 )
 def test_three_digits(value: float, text: str) -> None:
     assert three_digits(value) == text
