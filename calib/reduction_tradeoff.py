@@ -12,7 +12,7 @@ import numpy as np
 from calib.base import Callback, no_callback
 from calib.calibrators.geometric import Geometric
 from calib.data import Predictions
-from calib.evaluation import Evaluation
+from calib.evaluation import Evaluation, score_intervals
 from calib.geometry import REDUCTIONS
 from calib.metrics.binning import bin_edges, bin_index
 from calib.metrics.intervals import Interval, Resamples, interval_of_draws, reflect
@@ -115,7 +115,7 @@ def measure_reduction(
 
 
 def _resampled_ece(verdict: Evaluation) -> tuple[Interval, Floats]:
-    """The ECE with its interval and draws, as :func:`calib.evaluation.score_intervals` has it among all scores."""
+    """The ECE with its interval as :func:`calib.evaluation.score_intervals` has it, and draws for differences."""
     confidence = verdict.confidence
     index = bin_index(confidence, bin_edges(confidence, N_BINS, "equal_width"))
     resamples = Resamples(len(verdict))
@@ -123,4 +123,4 @@ def _resampled_ece(verdict: Evaluation) -> tuple[Interval, Floats]:
     value = float(np.abs(gaps.sum(axis=0)).sum()) / len(verdict)
     again = np.abs(resamples.resample(gaps)).sum(axis=1) / len(verdict)
     draws = reflect(value, again, squared=True)
-    return interval_of_draws(value, draws, low=0.0, high=1.0), draws
+    return score_intervals(verdict)["ECE"], draws
