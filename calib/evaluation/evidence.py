@@ -35,7 +35,11 @@ def too_few(evaluation: Evaluation, level: float = 0.95, score: str = "accuracy"
     right = evaluation.correct if score == "accuracy" else evaluation.top5
     if right is None:
         return ""
-    n, n_right = len(evaluation), int(right.sum())
+    return too_few_of(int(right.sum()), len(evaluation), level, score)
+
+
+def too_few_of(n_right: int, n: int, level: float = 0.95, score: str = "accuracy") -> str:
+    """:func:`too_few` from how many of n rows are right."""
     for count, (singular, plural) in zip((n - n_right, n_right), _SAID[score], strict=True):
         if count == 0:
             most = 100 * float(wilson_interval(0, n, level)[1])

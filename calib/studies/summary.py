@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from calib.compare import best_method, beyond_chance, not_rounding
 from calib.evaluation import SCORES
+from calib.evaluation.evidence import too_few_of
+from calib.evaluation.uncertainty import PROPORTIONS
 from calib.metrics.intervals import Interval
 
 if TYPE_CHECKING:
@@ -76,6 +78,9 @@ def summarise_splits(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     n_splits = table["split"].nunique()
     pairs = max(1, len(list(combinations(names, 2))))
     joint_level = 1.0 - (1.0 - level) / pairs
+    # Splits share their rows, so that all rows hold about as many wrong ones as there are to see.
+    accuracy = table[table["score"] == "accuracy"].groupby("method")["value"].mean().dropna()
+    few = {name: too_few_of(round(share * sum(sizes)), sum(sizes), level) for name, share in accuracy.items()}
     rows: list[dict[str, Any]] = []
     for key in [key for key in SCORES if key in set(table["score"])]:
         here = table[table["score"] == key]
@@ -86,10 +91,17 @@ def summarise_splits(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
             shift = 0.0 if other is None else values[other]
             return not_rounding(corrected_interval((values[name] - shift).dropna(), *sizes, level))
 
+        def joint(name: str, other: str, key: str = key) -> Interval:
+            found = interval(name, other, joint_level)
+            unseen = key not in PROPORTIONS and (few.get(name) or few.get(other))
+            return (
+                found._replace(low=float("-inf"), high=float("inf")) if unseen and found.value == found.value else found
+            )
+
         for name in names:
             own = interval(name, None, level)
             difference = interval(name, baseline, level)
-            to_best = interval(name, best, joint_level) if best else NOWHERE
+            to_best = joint(name, best) if best else NOWHERE
             known = values[name].dropna()
             rows.append(
                 {
@@ -103,7 +115,8 @@ def summarise_splits(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
                     "n_splits": len(known),
                     **_columns("difference", difference),
                     **_columns("to_best", to_best),
-                    "beyond_chance": beyond_chance(key, interval(name, baseline, joint_level)),
+                    "beyond_chance": beyond_chance(key, joint(name, baseline)),
+                    "too_few": "" if key in PROPORTIONS else few.get(name, ""),
                     "better": SCORES[key].better,
                     "fit_seconds": float(seconds[name]),
                     "note": _note(here[here["method"] == name]["note"], n_splits),

@@ -10,7 +10,7 @@ from calib.base import CalibrationError, Calibrator, FitCancelled
 from calib.data.predictions import Predictions
 from calib.evaluation import evaluate, scores
 from calib.studies import corrected_interval, repeated_splits, summarise_splits
-from calib.verdict import verdict
+from calib.verdict import best_methods, verdict
 from tests.conftest import simulate
 
 
@@ -98,6 +98,25 @@ def test_the_same_method_twice_cannot_be_told_apart(table):
         assert ours["value"] == theirs["value"]
         assert (ours["to_best"] == theirs["to_best"]) and (ours["to_best_low"] <= 0 <= ours["to_best_high"])
     assert "cannot be told from it over 4 splits" in verdict(summarise_splits(table), "NLL", "over 4 splits")
+
+
+@pytest.mark.parametrize(("n_wrong", "claims"), [(0, False), (4, False), (40, True)])
+def test_splits_without_mistakes_rank_no_methods(n_wrong, claims):
+    rows = [
+        {"method": name, "title": name, "split": split, "score": key, "value": value + 1e-4 * split, "fit_seconds": 0.0,
+         "n_calibration": 100, "n_test": 300, "note": ""}
+        for name, nll in (("identity", 0.5), ("a", 0.1))
+        for split in range(20)
+        for key, value in (("NLL", nll), ("accuracy", 1 - n_wrong / 400 - 0.00095))
+    ]  # fmt: skip
+    for row in rows:
+        if row["score"] == "NLL" and row["method"] == "a":
+            row["value"] += 0.001 * (row["split"] % 3)
+    summary = summarise_splits(pd.DataFrame(rows))
+    row = summary[(summary["method"] == "a") & (summary["score"] == "NLL")].iloc[0]
+    assert (row["beyond_chance"] == "better") == claims
+    assert (best_methods(summary, "NLL") == {"a"}) == claims
+    assert ("cannot rank methods" in verdict(summary)) != claims
 
 
 def test_a_confidence_alone_has_no_proper_score_and_says_so(table):
