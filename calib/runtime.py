@@ -245,6 +245,7 @@ def from_record(text: str, arrays: bytes) -> ExportedCalibrator:
         if not name.endswith("_") or name.startswith("_"):
             raise CalibrationError(f"The calibrator's record holds {name!r}, which is nothing that a method learns.")
         setattr(made, name, value)
+    _check_class_count(state.get("n_classes_"), record["class_names"])
     kind, floor = cast(Kind, record["kind"]), record["floor"]
     return ExportedCalibrator(
         made, kind, floor, tuple(record["class_names"]), record["metadata"], unpacked.get(_MEAN), unpacked.get(_SCALE)
@@ -281,6 +282,16 @@ def _read(path: Path) -> bytes:
     if not path.is_file():
         raise CalibrationError(f"{path.name} was not found in {path.parent}; an .npz and its .json belong together.")
     return path.read_bytes()
+
+
+def _check_class_count(n_classes: Any, class_names: Any) -> None:
+    # Names would be made up for a number without any, and anybody can write 10^12 into a json.
+    if type(n_classes) is not int or not isinstance(class_names, list) or len(class_names) != n_classes:
+        named = f"{len(class_names):,}" if isinstance(class_names, list) else "no"
+        raise CalibrationError(
+            f"The calibrator's record says {n_classes!r:.40} classes and names {named}; an export names each one, so "
+            "it was damaged or changed: export the calibrator again."
+        )
 
 
 def _read_arrays(arrays: bytes) -> dict[str, np.ndarray]:

@@ -257,6 +257,18 @@ def test_a_record_cannot_replace_methods(fitted):
         runtime.from_record(json.dumps(record), arrays)
 
 
+@pytest.mark.parametrize("count", [10**12, 2.0, True, None, "2", -1])
+@pytest.mark.parametrize("names", [[], ["a", "b"], None], ids=str)
+def test_a_record_names_each_of_its_classes(fitted, count, names):
+    text, arrays = runtime.to_record(ExportedCalibrator(fitted))
+    record = json.loads(text)
+    record["state"]["n_classes_"], record["class_names"] = count, names
+    record.pop("sha256")
+    record["sha256"] = runtime._digest(record, arrays)
+    with pytest.raises(CalibrationError, match="export the calibrator again"):
+        runtime.from_record(json.dumps(record), arrays)
+
+
 def test_wrong_files_say_what_was_expected(tmp_path):
     (tmp_path / "c.txt").write_text("x")
     (tmp_path / "c.pkl").write_bytes(pickle.dumps([1]))
