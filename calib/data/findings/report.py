@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -11,13 +12,16 @@ from calib.data.predictions import Finding
 
 _ORDER = {"error": 0, "warning": 1, "info": 2}
 
+_UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+"""Unicode's categories of control and format characters, lone surrogates, and ends of lines and paragraphs."""
+
 
 class Rejected(Exception):
     """A rung that the upload cannot pass; carries the one finding that says why."""
 
     def __init__(self, code: str, message: str, action: str = "", **fix: Any):
-        super().__init__(message)
-        self.finding = Finding("error", code, message, action, fix)
+        self.finding = Finding("error", code, one_line(message), action, fix)
+        super().__init__(self.finding.message)
 
 
 class Report:
@@ -34,7 +38,7 @@ class Report:
 
     def add(self, finding: Finding) -> None:
         """Keep one finding."""
-        self._findings.append(finding)
+        self._findings.append(replace(finding, message=one_line(finding.message)))
 
     def warn(self, code: str, message: str, action: str = "", **fix: Any) -> None:
         """Write down something that is worth a look."""
@@ -72,6 +76,14 @@ def shortened(value: Any, length: int = 40) -> str:
     """One value of an upload, short enough for a sentence."""
     text = str(value)
     return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def one_line(text: str) -> str:
+    """The text, with a mark for whatever would break its line, turn its direction or drive a terminal.
+
+    Names of files and arrays stand in sentences, and so do the reasons that libraries give, with bytes of the file.
+    """
+    return "".join("\ufffd" if unicodedata.category(c) in _UNSEEN else c for c in text)
 
 
 def rounded(value: float) -> str:

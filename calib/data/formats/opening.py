@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 from contextlib import ExitStack
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import BinaryIO
 
 from calib.data.choices import Choices
-from calib.data.findings.report import Rejected, Report
+from calib.data.findings.report import Rejected, Report, one_line, shortened
 from calib.data.formats.contents import Contents
 from calib.data.formats.npy import NpyContents
 from calib.data.formats.npz import NpzContents
@@ -17,6 +17,9 @@ from calib.data.limits import Allowance, check_upload
 
 Source = str | Path | tuple[str, bytes] | tuple[str, BinaryIO]
 """A path, or what an upload gives: its file name with its bytes or an open binary file."""
+
+LONGEST_NAME = 120
+"""Characters of a file's name in a sentence; an upload may have any name."""
 
 
 def open_source(source: Source, allowance: Allowance, report: Report, stack: ExitStack) -> Contents:
@@ -40,16 +43,23 @@ def open_file(source: Source, stack: ExitStack) -> tuple[str, BinaryIO]:
     """The name for people and an open binary file."""
     if isinstance(source, tuple):
         name, content = source
-        return Path(name).name, io.BytesIO(content) if isinstance(content, (bytes, bytearray, memoryview)) else content
+        return shown_name(name), io.BytesIO(content) if isinstance(content, (bytes, bytearray, memoryview)) else content
     path = Path(source)
     try:
-        return path.name, stack.enter_context(path.open("rb"))
+        return shown_name(path), stack.enter_context(path.open("rb"))
     except OSError as error:
         raise Rejected(
             "missing",
-            f"{path.name or path} cannot be opened ({error.strerror or error}).",
+            f"{shown_name(path)} cannot be opened ({error.strerror or error}).",
             "Check the path; to name an array inside a file, give its name as the outputs or the labels.",
         ) from error
+
+
+def shown_name(path: str | Path) -> str:
+    """A file's name for sentences: one line that stays short, with the ending that says what it should hold."""
+    name = one_line(Path(path).name) or "The file"
+    ending = PurePath(name).suffix[-12:]
+    return name if len(name) <= LONGEST_NAME else shortened(name, LONGEST_NAME - len(ending)) + ending
 
 
 def contents_of(found: str, name: str, file: BinaryIO, size: int, allowance: Allowance, choices: Choices) -> Contents:
