@@ -21,6 +21,7 @@ from calib.cli_choices import parse_choice
 from calib.cli_stream import fit_streamed, is_streamed, stream_option
 from calib.cli_studies import study, study_options
 from calib.cli_types import assignment, method_with_parameters, part, target
+from calib.csv_cells import safe_table
 from calib.data import Choices, DataError, Predictions, inspect, load
 from calib.data.findings.feature_quality import leak
 from calib.extras import missing_package
@@ -100,7 +101,7 @@ def _compare(given: argparse.Namespace) -> int:
     print(f"\n{verdict(table)}")
     _warn_of_leak(data)
     if given.csv:
-        table.to_csv(given.csv, index=False)
+        safe_table(table).to_csv(given.csv, index=False)
         print(f"All scores, intervals and differences are in {given.csv}.")
     if given.report:
         from calib.cli_report import write_report

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from calib import cli_text
 from calib.base import Calibrator, Callback
+from calib.csv_cells import safe_table
 from calib.evaluation import SCORES
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def sizes_table(table: pd.DataFrame) -> str:
 def _write(csv: Path | None, what: str, table: pd.DataFrame) -> None:
     if csv:
         path = csv.with_name(f"{csv.stem}-{what}{csv.suffix}")
-        table.to_csv(path, index=False)
+        safe_table(table).to_csv(path, index=False)
         print(f"The numbers are in {path}.")
 
 

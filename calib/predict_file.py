@@ -22,6 +22,7 @@ import numpy as np
 
 from calib import runtime
 from calib.base import CalibrationError, argmax_with_ties
+from calib.csv_cells import safe_cell
 from calib.numerics import Floats
 
 FEATURES = "features"
@@ -114,11 +115,11 @@ def write_predictions(
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             if main.ndim == 2:
-                writer.writerow(calibrator.class_names)
+                writer.writerow(map(safe_cell, calibrator.class_names))
                 np.savetxt(file, main, delimiter=",", fmt="%.17g")
             else:
                 writer.writerow(["predicted", "confidence"])
-                names = (calibrator.class_names[k] for k in arrays["predicted"])
+                names = (safe_cell(calibrator.class_names[k]) for k in arrays["predicted"])
                 writer.writerows(zip(names, main.tolist(), strict=True))
     else:
         raise CalibrationError(f"{path.name}: write to .npz, .npy or .csv.")

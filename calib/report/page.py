@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 
+from calib.csv_cells import safe_table
 from calib.evaluation import SCORES
 from calib.formats import plural
 from calib.report import facts, pictures, scores
@@ -97,7 +98,7 @@ def _header(report: Report, links: list[tuple[str, str]]) -> Markup:
 
 def _download(report: Report) -> Markup:
     """All numbers in full, inside the file."""
-    packed = base64.b64encode(report.table.to_csv(index=False).encode()).decode()
+    packed = base64.b64encode(safe_table(report.table).to_csv(index=False).encode()).decode()
     link = element("a", "All scores, intervals and differences in full, as CSV", download="comparison.csv",
                    href=f"data:text/csv;base64,{packed}")  # fmt: skip
     return element("p", link, class_="screen")

@@ -7,6 +7,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
+from calib.csv_cells import safe_table
 from calib.evaluation import SCORES
 from calib.plots.entries import entry_lines
 from calib.plots.style import Style, method_style
@@ -104,8 +105,8 @@ def _view(kept: dict[str, Entry]) -> None:
                 "over the test rows of each. Test rows may differ from one to the next, so neighbours are not paired.",
             )  # fmt: skip
     st.download_button(
-        "All kept scores as CSV", data=lambda: table.to_csv(index=False), file_name="kept.csv", mime="text/csv",
-        key="entries/csv", on_click="ignore", icon=":material/table:",
+        "All kept scores as CSV", data=lambda: safe_table(table).to_csv(index=False), file_name="kept.csv",
+        mime="text/csv", key="entries/csv", on_click="ignore", icon=":material/table:",
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
+from calib.csv_cells import safe_table
 from calib.plots import alt_text, figure_data
 from calib.plots.reliability_frame import common_limits, prefers_logit_scale
 from calib.plots.scales import Scale
@@ -44,7 +45,7 @@ def small_multiples(everything: list[ShownFit]) -> None:
         st.write(HOW_TO_READ)
         st.download_button(
             "Data as CSV",
-            data=lambda: pd.concat([figure_data(fig) for fig in figures]).to_csv(index=False),
+            data=lambda: safe_table(pd.concat([figure_data(fig) for fig in figures])).to_csv(index=False),
             file_name="reliability.csv",
             mime="text/csv",
             key="compare-small/csv",

@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from calib.compare import verdict
+from calib.csv_cells import safe_table
 from calib.evaluation import SCORES
 from calib.plots.compare import score_dots
 from calib.plots.size_curves import size_curves
@@ -170,6 +171,6 @@ def _start(
 
 def _csv(table: pd.DataFrame, name: str) -> None:
     st.download_button(
-        "All numbers as CSV", data=lambda: table.to_csv(index=False), file_name=f"{name}.csv", mime="text/csv",
-        key=f"study/{name}/csv", on_click="ignore", icon=":material/table:",
+        "All numbers as CSV", data=lambda: safe_table(table).to_csv(index=False), file_name=f"{name}.csv",
+        mime="text/csv", key=f"study/{name}/csv", on_click="ignore", icon=":material/table:",
     )  # fmt: skip

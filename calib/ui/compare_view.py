@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from calib.compare import compare_evaluations
+from calib.csv_cells import safe_table
 from calib.evaluation import SCORES
 from calib.evaluation.corp import CORP
 from calib.plots.compare import score_dots
@@ -67,7 +68,7 @@ def score_table(table: pd.DataFrame, everything: list[ShownFit]) -> None:
         st.caption(f"The NLL counts probabilities below 1e-15 as 1e-15, as the papers do: {', '.join(clipped)}.")
     st.download_button(
         "All scores as CSV",
-        data=lambda: table.to_csv(index=False),
+        data=lambda: safe_table(table).to_csv(index=False),
         file_name="comparison.csv",
         mime="text/csv",
         on_click="ignore",

@@ -12,6 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from calib import export
+from calib.csv_cells import safe_table
 from calib.data import read_features, read_outputs
 from calib.numerics import Floats, Ints
 from calib.ui.data_view import KINDS
@@ -159,7 +160,7 @@ def _csv(fit: ShownFit, rows: Rows, names: tuple[str, ...]) -> str:
         table = pd.DataFrame({"predicted": np.array(names)[answer["predicted"]], "confidence": answer["confidence"]})
     if rows.labels is not None:
         table["label"] = rows.labels
-    return table.to_csv(index=False)
+    return safe_table(table).to_csv(index=False)
 
 
 def _answer(fit: ShownFit, rows: Rows) -> dict[str, Any]:

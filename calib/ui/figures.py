@@ -9,6 +9,7 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
+from calib.csv_cells import safe_table
 from calib.plots import alt_text, figure_data
 from calib.plots.style import Style
 
@@ -62,7 +63,7 @@ def show(fig: go.Figure, key: str, how_to_read: str, *, on_select: Callable[[], 
         )
         st.download_button(
             "Data as CSV",
-            data=lambda: figure_data(fig).to_csv(index=False),
+            data=lambda: safe_table(figure_data(fig)).to_csv(index=False),
             file_name=f"{key}.csv",
             mime="text/csv",
             key=f"{key}/csv",
