@@ -10,7 +10,15 @@ import numpy as np
 from calib.base import CalibrationError
 from calib.metrics.binning import bins_of
 from calib.metrics.calibration_error import norm_of_gaps
-from calib.metrics.intervals import Interval, Resamples, interval_of_draws, reflect, wilson_interval
+from calib.metrics.intervals import (
+    Interval,
+    Resamples,
+    folded,
+    interval_of_draws,
+    not_below,
+    reflect,
+    wilson_interval,
+)
 from calib.metrics.top_label import target_pair
 from calib.numerics import Floats, Ints
 
@@ -111,6 +119,8 @@ def ece_interval(
 ) -> Interval:
     """Bootstrap interval of a curve's ECE in the curve's own bins; see :func:`calib.metrics.reflect`.
 
+    No ECE is below the distance of mean confidence from accuracy, and so is neither end of its interval.
+
     Parameters
     ----------
     curve : made from the next two with ``norm=1``.
@@ -126,8 +136,12 @@ def ece_interval(
         resamples.resample(resamples.groups.sums_by(curve.bin_of_row, n_bins, values))
         for values in (confidence - correct, None)
     )
-    drawn = np.abs(excess).sum(axis=1) / rows.sum(axis=1)
-    return interval_of_draws(curve.ece, reflect(curve.ece, drawn, squared=True), level, 0.0, 1.0)
+    n_drawn = rows.sum(axis=1)
+    drawn = np.abs(excess).sum(axis=1) / n_drawn
+    found = interval_of_draws(curve.ece, reflect(curve.ece, drawn, squared=True), level, 0.0, 1.0)
+    signed = curve.mean_confidence - curve.mean_accuracy
+    gap = interval_of_draws(signed, reflect(signed, excess.sum(axis=1) / n_drawn), level, -1.0, 1.0)
+    return not_below(found, folded(abs(signed), gap))
 
 
 def default_bins(n: int) -> int:

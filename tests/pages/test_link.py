@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from calib.data import inspect
@@ -53,7 +52,6 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     for queue, keeper in made.started:
         queue.shutdown()
         keeper.close()
-    st.cache_resource.clear()
 
 
 def uploaded(name: str = "mine.npz", seed: int = 1, rows: int = 300) -> Session:

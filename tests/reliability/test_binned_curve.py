@@ -94,6 +94,19 @@ def test_ece_interval_is_that_of_the_shared_scores_in_the_same_bins() -> None:
     np.testing.assert_allclose(ece_interval(curve, *evaluation.pair), expected, rtol=1e-9)
 
 
+def test_ece_interval_of_an_overconfident_model_stays_above_zero(rng: np.random.Generator) -> None:
+    """Its mean confidence is well above its accuracy, which no binning can hide."""
+    confidence = rng.uniform(0.6, 1.0, 400)
+    correct = rng.uniform(size=400) < confidence - 0.1
+    curve = reliability_curve(confidence, correct, n_bins=50)
+    gap = confidence.mean() - correct.mean()
+    noise = 1.96 * (confidence - correct).std() / 20
+    value, low, high = ece_interval(curve, confidence, correct)
+    assert value >= gap
+    assert low >= gap - 1.2 * noise > 0
+    assert high >= gap + 0.8 * noise
+
+
 def test_ece_interval_of_calibrated_confidences_reaches_zero(rng: np.random.Generator) -> None:
     confidence = rng.uniform(0.3, 1.0, 5000)
     correct = rng.uniform(size=5000) < confidence
