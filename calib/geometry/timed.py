@@ -17,7 +17,7 @@ FIRST = {"l2": 64}
 """Inputs of the first block; BLAS wants some company. Other kinds take them one by one and begin with ``FEW``."""
 FEW = 8
 GROWTH = 4
-"""Beyond ``LEAST`` inputs a block is at most so many times as large as all before it, and never larger than ``MOST``."""
+"""Beyond ``LEAST`` inputs a block is at most so many times as large as all before it, never larger than ``MOST``."""
 MOST = 1024
 LEAST = 60
 """Inputs that are looked at whatever the time: rates and correlations of fewer say nothing."""
