@@ -41,6 +41,7 @@ def apply(given: argparse.Namespace) -> int:
     from calib import predict_file
     from calib.streaming.writing import ENDINGS
 
+    _check_nothing_is_lost(given)
     exported = runtime.load(given.calibrator)
     streamed = can_stream(given.file) and not exported.needs_features
     if streamed and given.out.suffix.lower() in ENDINGS:
@@ -56,6 +57,13 @@ def apply(given: argparse.Namespace) -> int:
         n = _apply_at_once(given, exported)
     print(predict_file.written(given.out, exported, n))
     return 0
+
+
+def _check_nothing_is_lost(given: argparse.Namespace) -> None:
+    out = given.out.resolve()
+    for read in (given.file, given.calibrator, given.features):
+        if read is not None and read.resolve() == out:
+            raise CalibrationError(f"{given.out.name} is read too and would be overwritten; give --out another name.")
 
 
 def _apply_streaming(given: argparse.Namespace, exported: ExportedCalibrator) -> int:

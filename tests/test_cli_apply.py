@@ -76,3 +76,12 @@ def test_apply_of_the_wrong_file_is_one(saved, tmp_path, capsys):
     assert run("apply", saved, outputs, "--out", tmp_path / "x.npz") == 1
     assert "9" in capsys.readouterr().err
     assert run("apply", tmp_path / "absent.pkl", outputs) == 1
+
+
+def test_apply_never_writes_over_what_it_reads(saved, tmp_path, overconfident, capsys):
+    outputs = tmp_path / "new.npy"
+    np.save(outputs, overconfident[0][:7])
+    before = outputs.read_bytes()
+    assert run("apply", saved, outputs, "--out", tmp_path / "." / "new.npy") == 1
+    assert "would be overwritten" in capsys.readouterr().err
+    assert outputs.read_bytes() == before
