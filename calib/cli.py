@@ -126,6 +126,8 @@ def _check(given: argparse.Namespace) -> int:
     before, n_before = recheck.recorded_scores(exported.metadata)
     found = recheck.recheck(now, raw, before, n_before=n_before)
     print(text.recheck_lines(found, METHODS[exported.method].title, fresh.notes))
+    if exported.metadata.get("data_sha256") == fresh.data.sha256:
+        print(f"warning: {recheck.NOT_FRESH}")
     return 0
 
 

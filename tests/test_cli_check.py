@@ -44,6 +44,15 @@ def test_it_says_what_the_page_says(outputs, tmp_path, capsys, ending: str) -> N
     assert said.count("->") == len(before)
 
 
+def test_the_rows_it_was_fitted_on_are_not_fresh(outputs, tmp_path, capsys) -> None:
+    saved = tmp_path / "calibrator.pkl"
+    assert run("fit", outputs[0], "--method", "temperature", "--out", saved) == 0
+    for path, same in zip(outputs, (True, False), strict=True):
+        capsys.readouterr()
+        assert run("check", saved, path) == 0
+        assert ("These are the data that the calibrator was fitted on" in capsys.readouterr().out) == same
+
+
 def test_without_recorded_scores_there_is_no_before(outputs, tmp_path, capsys) -> None:
     fitted = calib.calibrator("temperature").fit(*simulate())
     calib.export.save(fitted, tmp_path / "bare.npz")

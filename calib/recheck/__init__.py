@@ -3,9 +3,10 @@
 from calib.recheck.change import Recheck, ScoreChange, recheck, recorded_scores
 from calib.recheck.fresh import Fresh, fitted_to, judge, read_fresh
 from calib.recheck.untrusted import read_uploaded
-from calib.recheck.words import verdict
+from calib.recheck.words import NOT_FRESH, verdict
 
 __all__ = [
+    "NOT_FRESH",
     "Fresh",
     "Recheck",
     "ScoreChange",

@@ -11,6 +11,12 @@ FEW = 10
 _CHANGES = {"NLL": "NLL", "accuracy": "accuracy", "ECE": "ECE", "signed gap": "confidence minus accuracy"}
 _IN_POINTS = ("accuracy", "signed gap")
 
+NOT_FRESH = (
+    "These are the data that the calibrator was fitted on, so its scores are better than on rows it has not seen; "
+    "give rows collected since then."
+)
+"""Said where the hashes of the data are equal."""
+
 
 def verdict(found: Recheck, subject: str) -> list[str]:
     """Sentences, most important first: is it right now, what changed, does it still help, did its confidences move.

@@ -13,7 +13,7 @@ from calib.metrics.intervals import Interval
 from calib.plots.drift import confidence_drift
 from calib.plots.reliability import reliability_diagram
 from calib.plots.reliability_frame import common_limits
-from calib.recheck import Fresh, Recheck, judge, recheck, verdict
+from calib.recheck import NOT_FRESH, Fresh, Recheck, judge, recheck, verdict
 from calib.recheck.words import off
 from calib.reliability import confidence_histogram, default_bins, reliability_curve
 from calib.ui import figures
@@ -62,10 +62,7 @@ def words(subject: Subject, answer: Checked) -> None:
     """The verdict, and what to do about it."""
     st.markdown(" ".join(verdict(answer.found, subject.title)))
     if answer.same_data:
-        st.warning(
-            "These are the data that the calibrator was fitted on, so its scores are better than on rows it has not "
-            "seen; upload rows collected since then."
-        )
+        st.warning(NOT_FRESH)
     elif off(answer.found):
         st.caption("To mend it, open the fresh rows on the Data page and fit a calibrator to them.")
     if subject.before is None:
