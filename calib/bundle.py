@@ -55,8 +55,9 @@ def bundle_bytes(exported: ExportedCalibrator, pickled: bytes) -> bytes:
 
 
 def needed_modules(method: str) -> list[str]:
-    """Modules below calib that predicting with a method loads, found by following module-level imports."""
-    pending = ["calib.runtime", f"calib.calibrators.{METHODS[method].where.partition(':')[0]}"]
+    """Modules below calib that the script and predicting with a method load, by following module-level imports."""
+    script = _imports("calib.predict_file")
+    pending = ["calib.runtime", *script, f"calib.calibrators.{METHODS[method].where.partition(':')[0]}"]
     found: set[str] = set()
     while pending:
         module = pending.pop()
