@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from calib.calibrators.scaling import loss_and_residual
 from calib.numerics import Floats, Ints
 
 _BLOCK = 2_000_000  # numbers of the scores that exist at once; large, for the matrix products
@@ -28,16 +29,10 @@ class MatrixCrossEntropy:
         step = max(1, _BLOCK // n_classes)
         for start in range(0, n, step):
             logits, labels = self._logits[start : start + step], self._labels[start : start + step]
-            rows = np.arange(len(labels))
             scores = logits @ matrix.T
             scores += bias
-            scores -= scores.max(axis=1, keepdims=True)
-            loss -= float(scores[rows, labels].sum())
-            residual = np.exp(scores, out=scores)
-            total = residual.sum(axis=1)
-            loss += float(np.log(total).sum())
-            residual /= total[:, None]
-            residual[rows, labels] -= 1.0
+            in_block, residual = loss_and_residual(scores, labels)
+            loss += in_block
             by_matrix += residual.T @ logits
             by_bias += residual.sum(axis=0)
         return loss / n, by_matrix / n, by_bias / n

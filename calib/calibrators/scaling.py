@@ -22,6 +22,19 @@ class ScaledCrossEntropy(Protocol):
         ...
 
 
+def loss_and_residual(scores: Floats, labels: Ints) -> tuple[float, Floats]:
+    """Cross-entropy summed over the rows, and softmax minus the one-hot labels, which takes the place of the scores."""
+    rows = np.arange(len(labels))
+    scores -= scores.max(axis=1, keepdims=True)
+    loss = -float(scores[rows, labels].sum())
+    residual = np.exp(scores, out=scores)
+    total = residual.sum(axis=1)
+    loss += float(np.log(total).sum())
+    residual /= total[:, None]
+    residual[rows, labels] -= 1.0
+    return loss, residual
+
+
 class NumPyCrossEntropy:
     """The loss in NumPy, on blocks of rows, so that it takes no memory beside the logits.
 
@@ -41,16 +54,10 @@ class NumPyCrossEntropy:
         step = max(1, _BLOCK // n_classes)
         for start in range(0, n, step):
             logits, labels = self._logits[start : start + step], self._labels[start : start + step]
-            rows = np.arange(len(labels))
             scores = logits * scale
             scores += bias
-            scores -= scores.max(axis=1, keepdims=True)
-            loss -= float(scores[rows, labels].sum())
-            residual = np.exp(scores, out=scores)
-            total = residual.sum(axis=1)
-            loss += float(np.log(total).sum())
-            residual /= total[:, None]
-            residual[rows, labels] -= 1.0
+            in_block, residual = loss_and_residual(scores, labels)
+            loss += in_block
             by_scale += np.einsum("nk,nk->k", residual, logits)
             by_bias += residual.sum(axis=0)
         return loss / n, by_scale / n, by_bias / n
