@@ -1,7 +1,7 @@
-"""The command line: inspect, fit, compare, apply and check.
+"""The command line: inspect, fit, compare, apply, check and settings.
 
 Exit status: 0 for success, 1 where the data or a fit are at fault (one sentence each on standard error), 2 where
-the command is.
+the command or a setting is.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from calib import cli_text as text
-from calib import runtime
+from calib import runtime, settings
 from calib.base import CalibrationError, Calibrator
 from calib.cli_apply import apply_command
 from calib.cli_choices import parse_choice
+from calib.cli_settings import settings_command
 from calib.cli_stream import fit_streamed, is_streamed, stream_option
 from calib.cli_studies import study, study_options
 from calib.cli_types import assignment, method_with_parameters, part, target
@@ -34,6 +35,11 @@ FORMATS = "npz, npy, csv, tsv, parquet or hdf5"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status, or exits with 2 where the command is not understood."""
     given = _parser().parse_args(arguments)
+    try:
+        settings.check()
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
     try:
         return given.run(given)
     except DataError as error:
@@ -231,6 +237,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--labels", type=Path, help="the labels, where they have their own file")
     command.add_argument("--features", type=Path, help="the rows' features, where they have their own file")
     _read_option(command)
+    settings_command(commands)
     return parser
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -40,6 +41,19 @@ def cpu_description() -> str:
     """The processor in words, with the cores that this process may use: "CPU (2 cores)"."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return f"CPU ({cores} core{'s' if cores > 1 else ''})"
+
+
+def memory_bytes(root: Path = Path("/")) -> float:
+    """Bytes of memory that this process may use: the machine's, or those that its container is limited to."""
+    try:
+        machine = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):  # Windows
+        machine = 8e9
+    limits = [machine]
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):  # control groups of version 2 and 1
+        with suppress(OSError, ValueError):  # not there, or "max"
+            limits.append(float((root / "sys/fs/cgroup" / name).read_text()))
+    return min(limits)
 
 
 def device_of(fitted: object) -> str:

@@ -1,32 +1,166 @@
-"""The one place where a server is configured: environment variables, and a file of them beside the app."""
+"""The one place where a server is configured: what can be set, and the environment or file that sets it."""
 
 from __future__ import annotations
 
+import difflib
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
+from calib.hardware import memory_bytes
+
 FILE = "calib.toml"
+PREFIX = "CALIB_"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Something that whoever runs the app can choose.
+
+    Attributes
+    ----------
+    name : of its environment variable; without the prefix and in small letters, its entry in the file.
+    meaning : in a few words, for the documentation; it names the unit of a number.
+    default : what holds where nothing is set: text, a number, or what finds the number out on this machine.
+    otherwise : the default in words, where the value itself would not tell.
+    whole : whether a number counts things.
+    """
+
+    name: str
+    meaning: str
+    default: str | float | Callable[[], float]
+    otherwise: str = ""
+    whole: bool = False
+
+    @property
+    def default_text(self) -> str:
+        """The default for people."""
+        return self.otherwise or (self.default if isinstance(self.default, str) else f"{self.default:,}")
+
+
+def half_of_the_memory() -> float:
+    """GB of half of the memory that this process may use."""
+    return memory_bytes() / 2e9
+
+
+DECLARED = (
+    Setting("CALIB_CONFIG", "a file that sets any of the others, as `workspace_gb = 20`", FILE),
+    Setting(
+        "CALIB_WORKSPACE",
+        "folder for data and fits, readable by its owner alone; `off` keeps nothing",
+        "",
+        "`calib` below `XDG_CACHE_HOME`, or `~/.cache/calib`",
+    ),
+    Setting("CALIB_WORKSPACE_GB", "GB that it holds; what was unused for longest goes first", 10),
+    Setting("CALIB_WORKSPACE_DAYS", "days without use after which anything in it goes", 30),
+    Setting(
+        "CALIB_MEMORY_GB",
+        "GB of memory for the data of all open sessions; an upload beyond it is asked to wait",
+        half_of_the_memory,
+        "half of the machine's, or of the container's",
+    ),
+    Setting("CALIB_SCHEDULER", "address of a Dask scheduler on whose workers fits run", "", "worker processes here"),
+    Setting(
+        "CALIB_UPLOAD_MB",
+        "size of one uploaded file in MB of 2^20 bytes, as Streamlit counts; no more than its "
+        "`STREAMLIT_SERVER_MAX_UPLOAD_SIZE`",
+        1024,
+    ),
+    Setting("CALIB_DATA_MB", "MB of all arrays read from one upload; reading needs as much again for a moment", 500),
+    Setting("CALIB_TEXT_MB", "MB of a text table, unpacked; reading takes several times as much for a moment", 225),
+    Setting("CALIB_ROWS", "rows of one upload", 10_000_000, whole=True),
+    Setting("CALIB_CLASSES", "classes of one upload", 100_000, whole=True),
+    Setting("CALIB_ARRAYS", "arrays or columns in one file", 10_000, whole=True),
+)
+SETTINGS = {setting.name: setting for setting in DECLARED}
+
+
+def text(name: str, variables: Mapping[str, str] | None = None) -> str:
+    """What is set, without spaces around it, or the default.
+
+    Parameters
+    ----------
+    name : of a declared setting.
+    variables : in place of :func:`environment`.
+
+    Raises
+    ------
+    ValueError
+        If the configuration file cannot be read.
+    """
+    declared = SETTINGS[name]
+    given = (environment() if variables is None else variables).get(name, "").strip()
+    return given or (declared.default if isinstance(declared.default, str) else "")
+
+
+def number(name: str, variables: Mapping[str, str] | None = None) -> float:
+    """The positive number that is set, or the default; parameters as in :func:`text`.
+
+    Raises
+    ------
+    ValueError
+        If something else is set, or the configuration file cannot be read; the text is one sentence.
+    """
+    declared = SETTINGS[name]
+    given = text(name, variables)
+    if not given:
+        return _default(declared)
+    try:
+        value = float(given)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf") or (declared.whole and value != int(value)):
+        kind = "whole number above 0" if declared.whole else "positive number"
+        raise ValueError(f"{name}={given!r} must be a {kind}; unset it for {declared.default_text}.")
+    return value
+
+
+def limit(name: str) -> float:
+    """A number that is needed while modules load; where something wrong is set, the default: :func:`check` says so."""
+    try:
+        return number(name)
+    except ValueError:
+        return _default(SETTINGS[name])
+
+
+def check() -> None:
+    """Raise ValueError with one sentence if anything that is set is wrong; called where the app or a command starts."""
+    variables = environment()
+    for declared in DECLARED:
+        if not isinstance(declared.default, str):
+            number(declared.name, variables)
 
 
 def environment() -> Mapping[str, str]:
     """The environment, with what the configuration file sets and the environment does not.
 
-    The file is ``calib.toml`` in the current folder, or the one that ``CALIB_CONFIG`` names; it need not exist. Its
+    The file is ``calib.toml`` in the current folder, which need not exist, or the one that ``CALIB_CONFIG`` names. Its
     entry ``scheduler`` stands for ``CALIB_SCHEDULER``, and so on.
 
     Raises
     ------
     ValueError
-        If the file is there and cannot be read; the text is one sentence.
+        If the file cannot be read or sets what is no setting; the text is one sentence.
     """
-    path = Path(os.environ.get("CALIB_CONFIG") or FILE)
-    if not path.is_file():
+    named = os.environ.get("CALIB_CONFIG", "").strip()
+    path = Path(named or FILE)
+    if not named and not path.is_file():
         return os.environ
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:  # errors of TOML and of UTF-8 are ValueErrors
         why = str(error).splitlines()[0]
         raise ValueError(f"{path.name} cannot be read: {why}. Correct or remove it.") from error
-    return {**{f"CALIB_{name.upper()}": str(value) for name, value in entries.items()}, **os.environ}
+    known = [name.removeprefix(PREFIX).lower() for name in SETTINGS if name != "CALIB_CONFIG"]
+    for entry in entries:
+        if entry not in known:
+            near = difflib.get_close_matches(entry, known, n=1) or known
+            raise ValueError(f"{path.name} sets {entry!r}, which is no setting; did you mean {' or '.join(near)}?")
+    return {**{f"{PREFIX}{name.upper()}": str(value) for name, value in entries.items()}, **os.environ}
+
+
+def _default(declared: Setting) -> float:
+    assert not isinstance(declared.default, str)
+    return float(declared.default() if callable(declared.default) else declared.default)

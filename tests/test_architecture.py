@@ -33,8 +33,8 @@ LAYERS = (
     ("bundle",),
     ("export",),
     ("compare", "jobs", "plots", "cli_choices"),
-    ("studies", "report", "workspace"),
-    ("ui", "cli_text", "cli_studies", "cli_types", "cli_apply", "cli_stream", "cli_report"),
+    ("studies", "active", "report", "workspace"),
+    ("ui", "cli_text", "cli_studies", "cli_types", "cli_apply", "cli_stream", "cli_report", "cli_settings"),
     ("cli",),
     ("__main__",),
 )

@@ -71,3 +71,16 @@ def test_asking_starts_nothing():
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize(("name", "text"), [("memory.max", "2000000\n"), ("memory/memory.limit_in_bytes", "2000000\n")])
+def test_a_container_has_the_memory_that_it_is_limited_to(name, text, tmp_path):
+    machine = hardware.memory_bytes(tmp_path)
+    assert machine > 1e8
+    limit = tmp_path / "sys/fs/cgroup" / name
+    limit.parent.mkdir(parents=True)
+    limit.write_text(text)
+    assert hardware.memory_bytes(tmp_path) == 2_000_000
+    for unlimited in ("max\n", "9223372036854771712\n"):
+        limit.write_text(unlimited)
+        assert hardware.memory_bytes(tmp_path) == machine

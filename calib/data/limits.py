@@ -1,34 +1,35 @@
-"""How large an upload may be; every reader asks here before it allocates."""
+"""How large an upload may be, as configured; every reader asks here before it allocates."""
 
 from __future__ import annotations
 
 from math import prod
 
 from calib.data.findings.report import Rejected
+from calib.settings import limit
 
-MAX_UPLOAD = 2**30
+MAX_UPLOAD = int(limit("CALIB_UPLOAD_MB") * 2**20)
 """Bytes of a file as it lies on disk (1 GiB)."""
 
-MAX_BYTES = 2**29
-"""Bytes of all arrays read from an upload together (512 MiB).
+MAX_BYTES = int(limit("CALIB_DATA_MB") * 1e6)
+"""Bytes of all arrays read from an upload together (500 MB).
 
 50,000 x 1000 float64 logits take 400 MB. Reading needs up to one copy more, which keeps the process near 1 GB.
 """
 
-MAX_TEXT = 225_000_000
+MAX_TEXT = int(limit("CALIB_TEXT_MB") * 1e6)
 """Characters of a text table once unpacked, and bytes of its cells as numbers (225 MB).
 
 Arrow holds the text, the cells and the columns at the same time while it finds out their types.
 """
 
-MAX_CLASSES = 100_000
-"""Columns of the outputs; a class costs a name and a counter, whatever the array costs."""
+MAX_CLASSES = int(limit("CALIB_CLASSES"))
+"""Columns of the outputs (100,000); a class costs a name and a counter, whatever the array costs."""
 
-MAX_ROWS = 10_000_000
-"""Rows of the outputs; a row costs a label and several masks, however narrow it is."""
+MAX_ROWS = int(limit("CALIB_ROWS"))
+"""Rows of the outputs (10 million); a row costs a label and several masks, however narrow it is."""
 
-MAX_ARRAYS = 10_000
-"""Arrays or columns in one file (1000 classes of a table are 1000 columns); each costs a line in the list."""
+MAX_ARRAYS = int(limit("CALIB_ARRAYS"))
+"""Arrays or columns in one file (10,000; 1000 classes of a table are 1000 columns); each costs a line in the list."""
 
 
 class Allowance:
@@ -71,7 +72,8 @@ def check_upload(size: int, name: str) -> None:
     if size > MAX_UPLOAD:
         raise Rejected(
             "too_large",
-            f"{name} has {megabytes(size)}; at most {megabytes(MAX_UPLOAD)} are read.",
+            # In the unit in which Streamlit writes its own limit beside the upload.
+            f"{name} has {size / 2**20:,.0f} MB; at most {MAX_UPLOAD / 2**20:,.0f} MB are read.",
             "Save float32 instead of float64, or fewer rows: 20,000 are plenty to calibrate.",
         )
 

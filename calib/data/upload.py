@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +12,7 @@ from calib.data.findings.report import Rejected, Report, listed, verb
 from calib.data.formats.contents import Array, Contents
 from calib.data.guess_arrays import class_names_array, guess_arrays, named
 from calib.data.guess_columns import guess_columns, left_out
+from calib.data.limits import MAX_CLASSES
 from calib.data.names import LABELS, output_column
 from calib.data.shape import as_floats, rows_by_classes
 from calib.numerics import Floats
@@ -65,12 +67,8 @@ def read_upload(contents: Contents, labels: Contents | None, report: Report) -> 
             read_aside(upload.train, contents, role, getattr(choices, role), report)
     names = class_names_array(contents) if not contents.tabular else None
     if names is not None and choices.class_names is None:
-        upload.class_names = tuple(str(name) for name in read_any(contents, names).reshape(-1)[:MAX_NAMES].tolist())
+        upload.class_names = tuple(str(name) for name in read_any(contents, names).reshape(-1)[:MAX_CLASSES].tolist())
     return upload
-
-
-MAX_NAMES = 100_000
-"""Class names that are looked at; more than there may be columns are of no use."""
 
 
 def read_part(contents: Contents, labels: Contents | None, outputs: Any, label: Any, report: Report) -> Upload:
@@ -161,8 +159,8 @@ def check_names(contents: Contents, choices: Choices, labels: Contents | None) -
             check_there(labels, choices.labels)
         else:
             chosen += check_there(contents, getattr(choices, role))
-    for name in chosen:
-        if chosen.count(name) > 1:
+    for name, times in Counter(chosen).items():
+        if times > 1:
             raise Rejected("chosen_twice", f"{name!r} was chosen for two things.", "Choose another array or column.")
 
 
@@ -170,7 +168,7 @@ def check_there(contents: Contents, chosen: Any) -> list[str]:
     """The names in a choice, each of which the file must hold."""
     names = [name for name in ((chosen,) if isinstance(chosen, str) else chosen or ()) if name]
     for name in names:
-        if name not in contents.names:
+        if name not in contents:
             raise Rejected(
                 "no_such_array",
                 f"{contents.name} has no array or column {name!r}; it holds {listed(contents.names)}.",

@@ -5,15 +5,13 @@ from __future__ import annotations
 from calib.jobs.dask_executor import DaskExecutor
 from calib.jobs.executor import Executor, LocalExecutor
 from calib.jobs.place import Place
-from calib.settings import environment
-
-SCHEDULER = "CALIB_SCHEDULER"
+from calib.settings import text
 
 
 def chosen_executor() -> Executor:
     """A Dask cluster if ``CALIB_SCHEDULER`` is the address of its scheduler, else worker processes on this machine."""
     try:
-        address = environment().get(SCHEDULER, "").strip()
+        address = text("CALIB_SCHEDULER")
     except ValueError as error:
         return LocalExecutor(place=Place(trouble=f"{error} Fits run on this machine."))
     return DaskExecutor(address) if address else LocalExecutor()

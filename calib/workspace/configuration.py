@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from calib.settings import environment
+from calib import settings
 
-FOLDER, GIGABYTES, DAYS = "CALIB_WORKSPACE", "CALIB_WORKSPACE_GB", "CALIB_WORKSPACE_DAYS"
 OFF = "off"
 
 
@@ -36,23 +35,12 @@ def configured(variables: Mapping[str, str] | None = None) -> Configuration | No
     ValueError
         If a cap is not a positive number, or the configuration file cannot be read.
     """
-    env = environment() if variables is None else variables
-    folder = env.get(FOLDER, "").strip()
+    variables = settings.environment() if variables is None else variables
+    folder = settings.text("CALIB_WORKSPACE", variables)
     if folder.lower() == OFF:
         return None
     if not folder:
-        folder = str(Path(env.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "calib")
-    return Configuration(
-        Path(folder).expanduser().resolve(), int(_positive(env, GIGABYTES, 10.0) * 1e9), _positive(env, DAYS, 30.0)
-    )
-
-
-def _positive(env: Mapping[str, str], name: str, default: float) -> float:
-    text = env.get(name, "").strip()
-    try:
-        value = float(text) if text else default
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise ValueError(f"{name}={text!r} must be a positive number; unset it for {default:g}.")
-    return value
+        folder = str(Path(variables.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "calib")
+    gigabytes = settings.number("CALIB_WORKSPACE_GB", variables)
+    days = settings.number("CALIB_WORKSPACE_DAYS", variables)
+    return Configuration(Path(folder).expanduser().resolve(), int(gigabytes * 1e9), days)
