@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.ui import fits
+from calib.ui.choosing import choose
 from calib.ui.reliability_curves import curves_of
 from calib.ui.reliability_options import controls, with_class_view
 from calib.ui.reliability_rows import bin_rows
@@ -19,7 +20,7 @@ def body() -> None:
         return
     everything = fits.shown()
     st.markdown(confidence_sentence(everything[0].evaluation, "The raw model"))
-    chosen = fits.choose(everything, "reliability/methods", most=4)
+    chosen = choose(everything, "reliability/methods", most=4)
     picture = st.container()
     options = controls(everything[0])
     chosen = with_class_view(chosen, options)

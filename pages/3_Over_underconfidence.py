@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.ui import fits
+from calib.ui.choosing import choose
 from calib.ui.confidence_view import change, densities, finding, rows_of
 from calib.ui.gap_view import bands, classes, one_of
 from calib.ui.shell import need_data, need_fit, page
@@ -17,7 +18,7 @@ def body() -> None:
         return
     everything = fits.shown()
     finding(rows_of(everything, everything))
-    chosen = fits.choose(everything, "confidence/methods")
+    chosen = choose(everything, "confidence/methods")
     rows, keys = rows_of(everything, chosen), tuple(fit.key for fit in chosen)
     change(rows, keys)
     st.subheader("What the calibration error must be at least")

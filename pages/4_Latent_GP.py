@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.ui import fits
+from calib.ui.choosing import choose
 from calib.ui.latent_fits import latent_fits, prepared
 from calib.ui.latent_view import effects, functions, progress, readable_scale, say
 from calib.ui.shell import need_data, need_fit, page
@@ -20,7 +21,7 @@ def body() -> None:
         need_fit(what="The latent function belongs to GPcalib, and no GPcalib fit is finished yet. Fit it to see it.")
         return
     words = st.container()
-    chosen = prepared(fits.choose(latent, "latent/fits", "Fits", most=3), everything)
+    chosen = prepared(choose(latent, "latent/fits", "Fits", most=3), everything)
     scale = readable_scale(everything[0])
     with words:
         say(chosen, scale)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.ui import fits
+from calib.ui.choosing import one
 from calib.ui.export_view import calibrate_upload, downloads, usage
 from calib.ui.report_view import report_button
 from calib.ui.shell import need_data, need_fit, page
@@ -27,7 +28,7 @@ def body() -> None:
         (f"Lowest NLL on the test rows: **{best.title}**. " if judged else "")
         + "An exported calibrator predicts with NumPy alone, exactly as in this app."
     )
-    key = st.selectbox("Calibrator", list(titles), list(titles).index(best.key), format_func=titles.__getitem__)
+    key = one(titles, "export/calibrator", "Calibrator", begin=best.key, style="list")
     fit = next(fit for fit in fitted if fit.key == key)
     downloads(fit, everything[0])
     usage(fit)

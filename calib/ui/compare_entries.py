@@ -13,6 +13,7 @@ from calib.plots.entries import entry_lines
 from calib.plots.style import Style, method_style
 from calib.studies.entries import Entry, entry_of, natural_order, together
 from calib.ui import figures
+from calib.ui.choosing import several
 from calib.ui.fits import ShownFit
 from calib.ui.markdown import literal
 from calib.ui.session import session
@@ -90,10 +91,7 @@ def _view(kept: dict[str, Entry]) -> None:
     names = natural_order(kept) if order == "by name" else list(kept)
     table = together(kept.values(), names)
     styles = _styles(table)
-    chosen = st.pills(
-        "Methods", list(styles), selection_mode="multi", default=list(styles)[:FIRST],
-        key="/".join(["compare/entry-methods", *styles]), persist_state="session",
-    )  # fmt: skip
+    chosen = several({title: title for title in styles}, "compare/entry-methods", most=FIRST)
     drawn = table[table["title"].isin(chosen or list(styles)[:1])]
     columns = st.columns(len(DRAWN), gap="medium")
     for place, score in enumerate(DRAWN):

@@ -17,7 +17,8 @@ from calib.plots.size_curves import size_curves
 from calib.studies import halved_sizes, labels_needed, summarise_splits
 from calib.studies.size_curve import SIZE_SCORES
 from calib.studies.tasks import repeat_task, size_task
-from calib.ui import figures, fits, studies
+from calib.ui import figures, studies
+from calib.ui.choosing import several
 from calib.ui.fits import ShownFit
 from calib.ui.score_table import show_scores, styled_scores
 from calib.ui.session import keep, session
@@ -90,10 +91,7 @@ def _study(kind: str, everything: list[ShownFit], result: Result) -> None:
 def _chosen(everything: list[ShownFit], kind: str) -> list[ShownFit]:
     """Fits to study, the raw model aside: it is always there."""
     titles = {fit.key: fit.title for fit in everything[1:]}
-    chosen = st.pills(
-        "Methods", list(titles), selection_mode="multi", default=list(titles), format_func=titles.__getitem__,
-        key=fits.key_for(everything, f"compare/{kind}/methods"), persist_state="session",
-    )  # fmt: skip
+    chosen = several(titles, f"compare/{kind}/methods")
     return [fit for fit in everything[1:] if fit.key in chosen]
 
 

@@ -185,30 +185,6 @@ def _variant(key: str, method: str) -> int:
     return now.variants[key]
 
 
-def key_for(fits: list[ShownFit], key: str) -> str:
-    """Key of a widget that offers these fits: with others it begins anew, lest a new fit be left out unseen."""
-    return "/".join([key, *(fit.key[:8] for fit in fits)])
-
-
-def choose(fits: list[ShownFit], key: str, label: str = "Methods", most: int | None = None) -> list[ShownFit]:
-    """Let the visitor pick which fits a page shows; the first ``most`` are picked to begin with."""
-    if len(fits) == 1:
-        return fits
-    titles = {fit.key: fit.title for fit in fits}
-    chosen = st.pills(
-        label,
-        list(titles),
-        selection_mode="multi",
-        default=list(titles)[:most],
-        format_func=titles.__getitem__,
-        key=key_for(fits, key),
-        persist_state="session",
-    )
-    if not chosen:
-        st.caption(f"Nothing is chosen, so {fits[0].title} is shown.")
-    return [fit for fit in fits if fit.key in chosen] or fits[:1]
-
-
 def _judge(key: str, fitted: Calibrator) -> Evaluated:
     now = session()
     if key not in now.evaluated:

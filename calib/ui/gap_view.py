@@ -14,9 +14,9 @@ from calib.over_under import BAND_EDGES, GroupGaps, by_band, by_class
 from calib.plots.bands import band_chart, band_name
 from calib.plots.per_class import per_class_chart
 from calib.plots.style import Style
-from calib.ui import figures
+from calib.ui import choosing, figures
 from calib.ui.balance_words import points
-from calib.ui.fits import ShownFit, key_for
+from calib.ui.fits import ShownFit
 from calib.ui.session import keep, session
 from calib.ui.theorem_view import HALF, BinChoice, any_bins
 from calib.ui.wording import plural
@@ -33,11 +33,8 @@ def one_of(everything: list[ShownFit]) -> ShownFit:
     if len(everything) == 1:
         return everything[0]
     titles = {fit.key: fit.title for fit in everything}
-    chosen = st.segmented_control(
-        "Method", list(titles), default=everything[1].key, required=True, format_func=titles.__getitem__,
-        key=key_for(everything, "confidence/closer"), persist_state="session",
-    )  # fmt: skip
-    return next((fit for fit in everything if fit.key == chosen), everything[0])
+    chosen = choosing.one(titles, "confidence/closer", "Method", begin=everything[1].key)
+    return next(fit for fit in everything if fit.key == chosen)
 
 
 def bands(everything: list[ShownFit], fit: ShownFit, bins: BinChoice) -> None:

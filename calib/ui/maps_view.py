@@ -16,7 +16,7 @@ from calib.plots.maps_ends import EndRow, end_rows
 from calib.plots.maps_posterior import BAND, BOUNDS, SAMPLES
 from calib.plots.scales import Scale
 from calib.registry import METHODS
-from calib.ui import figures, fits, maps_words
+from calib.ui import choosing, figures, fits, maps_words
 from calib.ui.fits import ShownFit
 from calib.ui.maps_fits import END, ClassMaps, has_map, map_names
 from calib.ui.session import keep
@@ -90,7 +90,7 @@ def choose(everything: list[ShownFit]) -> list[ShownFit]:
     with_map = [fit for fit in everything if has_map(fit)]
     twins = {corrected.key for _, corrected in corrected_pairs(with_map)}
     offered = sorted(with_map, key=lambda fit: fit.key in twins)
-    return fits.choose(offered, "maps/methods", "Maps", most=len(offered) - len(twins))
+    return choosing.choose(offered, "maps/methods", "Maps", aside=twins)
 
 
 def overlay(chosen: list[ShownFit], maps: ClassMaps, choice: MapChoice, calibration: Predictions) -> None:

@@ -10,7 +10,8 @@ import streamlit as st
 from calib.plots.risk import answerable_chart, risk_diagram
 from calib.risk_coverage import Answerable, OrderQuality, RiskCoverage, answerable, order_qualities, risk_coverage
 from calib.ui import figures
-from calib.ui.fits import ShownFit, key_for
+from calib.ui.choosing import several
+from calib.ui.fits import ShownFit
 from calib.ui.risk_words import finding, how_orders_differ
 from calib.ui.session import keep
 
@@ -91,11 +92,8 @@ def _drawn(everything: list[ShownFit], closer: ShownFit) -> list[ShownFit]:
     rest = [fit for fit in everything[1:] if fit.key != closer.key]
     if rest:
         titles = {fit.key: fit.title for fit in rest}
-        chosen = st.pills(
-            "Beside it", list(titles), selection_mode="multi", default=list(titles)[: MOST_DRAWN - 2],
-            format_func=titles.__getitem__, key=key_for([closer, *rest], "risk/beside"), persist_state="session",
-        )  # fmt: skip
-        rest = [fit for fit in rest if fit.key in (chosen or [])]
+        chosen = several(titles, "risk/beside", "Beside it", most=MOST_DRAWN - 2)
+        rest = [fit for fit in rest if fit.key in chosen]
     return [*([everything[0]] if closer.key != everything[0].key else []), *rest, closer]
 
 

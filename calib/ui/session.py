@@ -64,6 +64,7 @@ class Session:
     visitor : tells this visitor from others who may want the same fit.
     evaluated : verdicts by fit key.
     kept : what pages computed from the above, by key; see :func:`keep`.
+    picked : what pages show by the visitor's choice, by widget; see :mod:`calib.ui.choosing`.
     variants : number of each fit among the fits of its method, by key: it sets marker and dash apart.
     seen_done : how many fits were finished when the page was last drawn.
     """
@@ -84,6 +85,7 @@ class Session:
     visitor: str = field(default_factory=lambda: uuid4().hex)
     evaluated: dict[str, Evaluated] = field(default_factory=dict)
     kept: dict[Hashable, Any] = field(default_factory=dict)
+    picked: dict[str, Any] = field(default_factory=dict)
     variants: dict[str, int] = field(default_factory=dict)
     seen_done: int = 0
 

@@ -16,7 +16,7 @@ from calib.recheck import Fresh, read_fresh, read_uploaded
 from calib.recheck.change import recorded_scores
 from calib.registry import METHODS
 from calib.runtime import ExportedCalibrator
-from calib.ui import fits
+from calib.ui import choosing, fits
 from calib.ui.data_view import ICON, KINDS, SHOW
 from calib.ui.opening import FORMATS
 from calib.ui.session import session
@@ -52,10 +52,8 @@ def choose_calibrator() -> Subject | None:
     titles = {fit.key: fit.title for fit in shown}
     chosen = UPLOADED
     if shown:
-        chosen = st.selectbox(
-            "Calibrator", [*titles, UPLOADED], format_func=lambda key: titles.get(key, key),
-            key=fits.key_for(shown, "still/calibrator"),
-        )  # fmt: skip
+        offered = {**titles, UPLOADED: UPLOADED}
+        chosen = choosing.one(offered, "still/calibrator", "Calibrator", begin=shown[0].key, style="list")
     if chosen == UPLOADED:
         return _uploaded()
     fit = next(fit for fit in shown if fit.key == chosen)
