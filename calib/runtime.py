@@ -225,7 +225,7 @@ def from_record(text: str, arrays: bytes) -> ExportedCalibrator:
     try:
         record = json.loads(text)
         newest = int(record["format"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         raise CalibrationError(
             "This is not a calibrator's record: its JSON is damaged or is of another program."
         ) from None
@@ -238,18 +238,15 @@ def from_record(text: str, arrays: bytes) -> ExportedCalibrator:
             "The calibrator's checksum does not match: the file is damaged, or the npz and the json are of "
             "different exports. Export it again."
         )
-    made = make_calibrator(record["method"], **record["params"])
-    unpacked = _read_arrays(arrays)
-    state = unflatten(record["state"], unpacked)
-    for name, value in state.items():
-        if not name.endswith("_") or name.startswith("_"):
-            raise CalibrationError(f"The calibrator's record holds {name!r}, which is nothing that a method learns.")
-        setattr(made, name, value)
-    _check_class_count(state.get("n_classes_"), record["class_names"])
-    kind, floor = cast(Kind, record["kind"]), record["floor"]
-    return ExportedCalibrator(
-        made, kind, floor, tuple(record["class_names"]), record["metadata"], unpacked.get(_MEAN), unpacked.get(_SCALE)
-    )
+    try:
+        return _made(record, arrays)
+    except CalibrationError:
+        raise
+    except Exception as error:  # zipfile, NumPy and the methods raise many types on what they have not written
+        raise CalibrationError(
+            f"The calibrator's record does not hold what it should ({type(error).__name__}); it was damaged or "
+            "changed, so export the calibrator again."
+        ) from error
 
 
 def load(path: str | Path) -> ExportedCalibrator:
@@ -270,6 +267,21 @@ def load(path: str | Path) -> ExportedCalibrator:
             raise CalibrationError(f"{path.name} holds a {type(loaded).__name__}, not an exported calibrator.")
         return loaded
     raise CalibrationError(f"{path.name} is not an exported calibrator; expected .pkl, .npz with .json, or .zip.")
+
+
+def _made(record: dict[str, Any], arrays: bytes) -> ExportedCalibrator:
+    made = make_calibrator(record["method"], **record["params"])
+    unpacked = _read_arrays(arrays)
+    state = unflatten(record["state"], unpacked)
+    for name, value in state.items():
+        if not name.endswith("_") or name.startswith("_"):
+            raise CalibrationError(f"The calibrator's record holds {name!r}, which is nothing that a method learns.")
+        setattr(made, name, value)
+    _check_class_count(state.get("n_classes_"), record["class_names"])
+    kind, floor = cast(Kind, record["kind"]), record["floor"]
+    return ExportedCalibrator(
+        made, kind, floor, tuple(record["class_names"]), record["metadata"], unpacked.get(_MEAN), unpacked.get(_SCALE)
+    )
 
 
 def _from_pickle(state: dict[str, Any]) -> ExportedCalibrator:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import pickle
 
@@ -251,10 +252,8 @@ def test_a_record_cannot_replace_methods(fitted):
     text, arrays = runtime.to_record(ExportedCalibrator(fitted))
     record = json.loads(text)
     record["state"]["__class__"] = 1
-    record.pop("sha256")
-    record["sha256"] = runtime._digest(record, arrays)
     with pytest.raises(CalibrationError, match="__class__"):
-        runtime.from_record(json.dumps(record), arrays)
+        runtime.from_record(sealed(record, arrays), arrays)
 
 
 @pytest.mark.parametrize("count", [10**12, 2.0, True, None, "2", -1])
@@ -263,10 +262,53 @@ def test_a_record_names_each_of_its_classes(fitted, count, names):
     text, arrays = runtime.to_record(ExportedCalibrator(fitted))
     record = json.loads(text)
     record["state"]["n_classes_"], record["class_names"] = count, names
+    with pytest.raises(CalibrationError, match="export the calibrator again"):
+        runtime.from_record(sealed(record, arrays), arrays)
+
+
+RECORDS = {
+    "deep": "[" * 100_000,
+    "endless format": {"format": float("inf")},
+    "no method": {"method": None},
+    "a list as method": {"method": ["isotonic"]},
+    "no params": {"params": None},
+    "params that are none": {"params": {"nope": 1}},
+    "a list as state": {"state": []},
+    "no state": {"state": None},
+    "an array that is not there": {"state": {"maps_": {"$array": "nope"}}},
+    "an array without a name": {"state": {"maps_": {"$array": []}}},
+    "a property as state": {"state": {"fitted_": 1, "__dict__": {}}},
+}
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_a_record_of_anything_is_refused_in_a_sentence(fitted, name):
+    text, arrays = runtime.to_record(ExportedCalibrator(fitted))
+    changes = RECORDS[name]
+    with pytest.raises(CalibrationError, match=r"[a-z]{3}.*[.]$"):
+        runtime.from_record(changes if isinstance(changes, str) else sealed(json.loads(text) | changes, arrays), arrays)
+
+
+def objects() -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, **{"maps_/0/values": np.array([{}, []], dtype=object)})
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    "arrays", [b"", b"PK", b"PK\x05\x06" + bytes(18), objects()], ids=["none", "cut", "empty", "objects"]
+)
+def test_arrays_of_anything_are_refused_in_a_sentence(arrays, overconfident):
+    text, _ = runtime.to_record(ExportedCalibrator(calib.calibrator("isotonic").fit(*overconfident)))
+    with pytest.raises(CalibrationError, match="export the calibrator again"):
+        runtime.from_record(sealed(json.loads(text), arrays), arrays)
+
+
+def sealed(record: dict, arrays: bytes) -> str:
+    """A record with the checksum that belongs to it, as whoever changes one would write it."""
     record.pop("sha256")
     record["sha256"] = runtime._digest(record, arrays)
-    with pytest.raises(CalibrationError, match="export the calibrator again"):
-        runtime.from_record(json.dumps(record), arrays)
+    return json.dumps(record)
 
 
 def test_wrong_files_say_what_was_expected(tmp_path):

@@ -57,7 +57,7 @@ def set_aside(files: Files, main: Contents, report: Report) -> Choices:
 
 def in_file(contents: Contents, chosen: Any) -> bool:
     """Whether every name in a choice is one of this file."""
-    return all(name in contents.names for name in ([chosen] if isinstance(chosen, str) else chosen))
+    return all(name in contents for name in ([chosen] if isinstance(chosen, str) else chosen))
 
 
 def read_files(upload: Upload, files: Files, made: Choices, report: Report) -> None:

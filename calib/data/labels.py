@@ -66,7 +66,7 @@ def one_per_row(raw: Array, n_classes: int, name: str, report: Report) -> Array:
         if raw.ndim > 1:
             report.info("labels_squeezed", f"{name} has the shape {raw.shape}; read as one label per row.")
         return squeezed[:, 0]
-    if raw.ndim == 2 and raw.dtype.kind in "biuf":
+    if raw.ndim == 2 and raw.size and raw.dtype.kind in "biuf":
         low, high = raw.min(), raw.max()
         total = raw.sum(axis=1, dtype=np.float64)
         if (low, high) == (0, 1) and (total == 1).all() and np.count_nonzero(raw) == len(raw):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 Part = Literal["calibration", "test", "train"]
@@ -69,6 +70,20 @@ SUMMARIES = ("ypred", "yhat", "prediction", "predictions", "pred", "preds", "con
 """Names of outputs that, as one column beside the scores of the classes, hold the predicted class or its confidence."""
 
 
+LONGEST_BASE, LONGEST_COLUMN, STEM_PIECES = 64, 200, 8
+"""Characters of a name, and of one with the class in it, and pieces of its stem, that are looked at.
+
+The words above have fewer; 10,000 columns may have names of any length, and each is looked at some twenty times, which
+is also why what was found is remembered.
+"""
+
+BOUNDARY = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
+SEPARATOR = re.compile(r"[_.\-:\[\(/= ]")
+NUMBERED = re.compile(
+    r"(?P<stem>[^\W\d][\w .\-]{0,63}?)[ _.\-:\[\(/=]{0,4}(?P<suffix>\d{1,18}+)[\]\)]?"  # bounded: no name takes long
+)
+
+
 class Name(NamedTuple):
     """A name without its part: ``cal_logits`` is ("calibration", "logits")."""
 
@@ -78,15 +93,19 @@ class Name(NamedTuple):
 
 def words(name: str) -> list[str]:
     """The words of a name: separated by anything that is no letter or digit, or by a capital inside."""
-    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
-    return [word.lower() for word in re.split(r"[\W_]+", spaced) if word]
+    return [word.lower() for word in BOUNDARY.split(name) if word]
 
 
 def canonical(name: str) -> Name:
     """Part and base of a name; ``val/logits``, ``logits_val`` and ``valLogits`` are the same."""
-    parts = [PARTS[word] for word in words(name) if word in PARTS]
-    rest = [word for word in words(name) if word not in PARTS]
-    return Name(parts[0] if parts else None, "".join(rest))
+    return _canonical(name[:LONGEST_BASE])
+
+
+@lru_cache(maxsize=2**14)
+def _canonical(name: str) -> Name:
+    found = words(name)
+    part = next((PARTS[word] for word in found if word in PARTS), None)
+    return Name(part, "".join(word for word in found if word not in PARTS))
 
 
 class Column(NamedTuple):
@@ -109,13 +128,16 @@ def feature_column(name: str) -> Column | None:
 
 def numbered_column(name: str, vocabulary: tuple[str, ...]) -> Column | None:
     """A column whose stem is in a vocabulary, with what follows the stem."""
-    spelled = re.fullmatch(r"(?P<stem>[^\W\d][\w .\-]*?)[ _.\-:\[\(/=]*(?P<suffix>\d+)[\]\)]?", name.strip())
+    name = name.strip()
+    if len(name) > LONGEST_COLUMN:
+        return None
+    spelled = NUMBERED.fullmatch(name)
     if spelled and canonical(spelled["stem"]).base in vocabulary:
         return Column(canonical(spelled["stem"]).base, spelled["suffix"])
-    separated = re.split(r"[_.\-:\[\(/= ]", name.strip())
-    for cut in range(len(separated) - 1, 0, -1):
-        stem = canonical(" ".join(separated[:cut])).base
+    found, stem, start = None, "", 0
+    for piece in SEPARATOR.split(name, maxsplit=STEM_PIECES)[:-1]:
+        stem += canonical(piece).base
+        start += len(piece) + 1
         if stem in vocabulary:
-            start = len("_".join(separated[:cut])) + 1
-            return Column(stem, name.strip()[start:].rstrip("])"))
-    return None
+            found = Column(stem, name[start:].rstrip("])"))
+    return found

@@ -71,14 +71,14 @@ def name_files(upload: Upload, contents: Contents) -> None:
     """Call arrays by their file too, since both parts may use the same names."""
     if upload.outputs_name != contents.name:
         upload.outputs_name += f" of {contents.name}"
-    if upload.labels_name in contents.names:
+    if upload.labels_name in contents:
         upload.labels_name += f" of {contents.name}"
 
 
 def same_name(contents: Contents, name: Any) -> Any:
     """A choice made for the first file, where the second holds the same name; else left to guessing."""
     names = [name] if isinstance(name, str) else list(name or ())
-    return name if all(n in contents.names for n in names if n) else None
+    return name if all(n in contents for n in names if n) else None
 
 
 def counterpart(contents: Contents, name: Any) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -82,11 +83,12 @@ class TableContents(Contents):
 
 def check_names(names: list[str], file: str) -> None:
     """Refuse columns that cannot be told apart."""
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+    counts = Counter(names)
+    if len(counts) < len(names):
+        twice, times = counts.most_common(1)[0]
         raise Rejected(
             "duplicate_columns",
-            f"{file} has {names.count(twice)} columns called {shortened(twice)!r}; a join usually causes it.",
+            f"{file} has {times} columns called {shortened(twice)!r}; a join usually causes it.",
             "Rename or delete all but one of them.",
         )
 

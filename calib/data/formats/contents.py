@@ -25,6 +25,7 @@ class Contents(ABC):
     ----------
     name : file name, for sentences.
     arrays : what the file holds.
+    names : of all arrays, in the order of the file.
     allowance : bytes that may still be read.
     tabular : whether the arrays are columns of one table.
     format_choices : how a text table was read, as fields of Choices.
@@ -35,17 +36,18 @@ class Contents(ABC):
     def __init__(self, name: str, arrays: tuple[ArrayInfo, ...], allowance: Allowance):
         self.name = name
         self.arrays = arrays
+        self.names = [array.name for array in arrays]
         self.allowance = allowance
         self.format_choices: dict[str, Any] = {}
+        self._infos = {array.name: array for array in reversed(arrays)}  # of two of one name, the first
 
-    @property
-    def names(self) -> list[str]:
-        """Names of all arrays, in the order of the file."""
-        return [array.name for array in self.arrays]
+    def __contains__(self, name: object) -> bool:
+        """Whether the file holds an array of this name."""
+        return name in self._infos
 
     def info(self, name: str) -> ArrayInfo:
         """Shape and dtype of one array."""
-        return next(array for array in self.arrays if array.name == name)
+        return self._infos[name]
 
     @abstractmethod
     def read(self, name: str) -> Array:

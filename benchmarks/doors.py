@@ -1,0 +1,221 @@
+"""The doors through which bytes from others come in, each held to its rules: what a fuzzer opens with anything.
+
+One input is the content of a file and, in its last bytes, the door, the file's name and up to six choices made by hand.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import time
+import traceback
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import calib
+from benchmarks.hostile_uploads import wrong_data, wrong_words
+from benchmarks.mutations import NAMES
+from benchmarks.originals import ENDINGS, originals
+from calib import runtime
+from calib.base import CalibrationError
+from calib.data import Choices, DataError, inspect, load, read_features, read_outputs
+from calib.recheck.untrusted import read_uploaded
+from calib.workspace.entry import Entry, KeptSpec, from_json, to_json
+from calib.workspace.items import Damaged
+from calib.workspace.token import entry_id
+
+SECONDS, BYTES = 5.0, 2**30
+"""Processor time that one input may take, and memory it may hold above an idle process."""
+
+TAIL = 8
+"""Bytes at the end of an input: the door, the name, six choices."""
+
+TABLE = ("p_a", "p_b", "p_c", "p_d")
+CHOSEN: dict[str, tuple[Any, ...]] = {
+    "outputs": ("logits", "labels", "p_a", "nope", "", TABLE, TABLE[::-1], TABLE[:1], ()),
+    "labels": ("labels", "label", "logits", "p_b", ""),
+    "test_outputs": ("logits", ""),
+    "test_labels": ("labels", ""),
+    "split": ("labels", "label", "feature_0", ""),
+    "groups": ("labels", "label", "logits", ""),
+    "features": ("features", "logits", "class_names", ("feature_0", "feature_1"), ""),
+    "train_features": ("train_features", "logits", "class_names", ""),
+    "train_labels": ("train_labels", "labels", "logits", ""),
+    "kind": ("logits", "probabilities", "log_probabilities", "binary_log_odds", "binary_probability"),
+    "class_names": (("a",), tuple("abcd"), tuple("aaaa"), ("=1+1", "<b>", "\x1b[2J", "x" * 10_000)),
+    "label_values": ((0, 1, 2, 3), tuple("abcd"), (5,), (), (10**30, -1, 0, 1)),
+    "transposed": (True, False),
+    "one_based": (True, False),
+    "label_shift": (0, 1, -1, 10**20),
+    "row_shift": (1, -3, 500, -(10**20)),
+    "drop_bad_rows": (True, False),
+    "percent": (True, False),
+    "renormalise": (True, False),
+    "standardise": (True, False),
+    "floor": (0.1, 1e-300, -1.0, float("nan")),
+    "delimiter": (";", "\t", " ", "::", "\n", '"', ""),
+    "encoding": ("utf-8", "latin-1", "utf-16", "utf-7", "idna", "zip", "nope"),
+    "decimal": (".", ",", "xx"),
+    "header": (True, False),
+}
+PICKS = [None, *((field, value) for field, values in CHOSEN.items() for value in values)]
+"""What a byte of the tail can choose; mostly nothing."""
+
+SHOWN_NAMES = [*(f"upload{ending}" for ending in ENDINGS), *(name.format("upload.npz") for name in NAMES)]
+
+
+class Broken(Exception):
+    """A rule that an input broke, in one line; ``place`` tells findings apart."""
+
+    def __init__(self, place: str, what: str):
+        super().__init__(what)
+        self.place = place
+
+
+def packed(content: bytes, door: str, name: str = "upload", choices: tuple[int, ...] = ()) -> bytes:
+    """An input of the fuzzer."""
+    at = SHOWN_NAMES.index(name) if name in SHOWN_NAMES else len(ENDINGS) - 1
+    return content + bytes([list(DOORS).index(door), at, *choices, *[0] * (TAIL - 2 - len(choices))])
+
+
+def unpacked(data: bytes) -> tuple[str, str, bytes, Choices]:
+    """Door, file name, content and choices of an input."""
+    tail = data[-TAIL:].rjust(TAIL, b"\0")
+    picked = dict(filter(None, (PICKS[byte] if byte < len(PICKS) else None for byte in tail[2:])))
+    door = list(DOORS)[tail[0] % len(DOORS)]
+    return door, SHOWN_NAMES[tail[1] % len(SHOWN_NAMES)], data[:-TAIL], Choices(**picked)
+
+
+def open_one(data: bytes, idle_bytes: int) -> None:
+    """Open one input and hold it to the rules.
+
+    Raises
+    ------
+    Broken
+        If anything but the declared errors came out, or it took too long or too much memory.
+    """
+    door, name, content, choices = unpacked(data)
+    started = time.process_time()
+    try:
+        DOORS[door](name, content, choices)
+    except Broken:
+        raise
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{type(error).__name__} at {Path(last.filename).name}:{last.lineno}"
+        raise Broken(f"{door}: {place}", f"{place}: {str(error)[:200]!r}") from error
+    seconds = time.process_time() - started
+    if seconds > SECONDS:
+        raise Broken(f"{door}: time", f"{seconds:.1f} s")
+    if (held := peak_bytes() - idle_bytes) > BYTES:
+        raise Broken(f"{door}: memory", f"{held / 1e6:,.0f} MB above idle")
+
+
+def peak_bytes() -> int:
+    """The most memory this process has held (Linux)."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) * 1024
+
+
+def read(role: str) -> Callable[[str, bytes, Choices], None]:
+    """The Data page's door, with the file in one role and whole files in the others."""
+
+    def door(name: str, content: bytes, choices: Choices) -> None:
+        files = {role: (name, content)} if role == "source" else {"source": WHOLE, role: (name, content)}
+        found = inspect(**files, choices=choices)
+        problem = wrong_words(found.findings) or (wrong_data(found.predictions) if found.predictions else "")
+        if not found.predictions and not any(finding.level == "error" for finding in found.findings):
+            problem = "neither data nor an error"
+        if problem:
+            raise Broken(f"{role}: {problem[:40]}", problem)
+        if found.predictions is not None and len(found.predictions) > 4:
+            in_words(lambda: found.predictions.split(0.5))
+
+    return door
+
+
+def in_words(opened: Callable[[], Any]) -> None:
+    """Let the declared error pass, if it says something."""
+    try:
+        opened()
+    except (DataError, CalibrationError, Damaged) as error:
+        if not str(error).strip():
+            raise Broken("silent", f"{type(error).__name__} without words") from None
+
+
+def record(name: str, content: bytes, choices: Choices) -> None:
+    """A calibrator's json, sealed anew as whoever wrote it would, beside the arrays of a whole one."""
+    _, arrays = exported()
+    text = sealed(content, arrays)
+    in_words(lambda: runtime.from_record(text.decode("utf-8", "replace"), arrays))
+    in_words(lambda: read_uploaded([("c.json", io.BytesIO(text)), ("c.npz", io.BytesIO(arrays))]))
+
+
+def arrays(name: str, content: bytes, choices: Choices) -> None:
+    """A calibrator's npz beside its json, which is sealed anew."""
+    text = sealed(exported()[0].encode(), content)
+    in_words(lambda: runtime.from_record(text.decode(), content))
+    in_words(lambda: read_uploaded([("c.json", io.BytesIO(text)), ("c.npz", io.BytesIO(content))]))
+
+
+def link(name: str, content: bytes, choices: Choices) -> None:
+    """What a link says, and the entry that it leads to."""
+    token = content.decode("utf-8", "replace")
+    if (found := entry_id(token)) is not None and len(found) != 64:
+        raise Broken("link: id", repr(found))
+    in_words(lambda: from_json(content))
+
+
+def sealed(text: bytes, arrays: bytes) -> bytes:
+    """A record with the checksum that belongs to it, if it can have one."""
+    try:
+        found = json.loads(text)
+        found.pop("sha256", None)
+        found["sha256"] = runtime._digest(found, arrays)
+        return json.dumps(found).encode()
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return text
+
+
+@cache
+def exported() -> tuple[str, bytes]:
+    """The record of a fitted calibrator with arrays in its state."""
+    data = load(*originals()["npz"].values())
+    made = calib.calibrator("isotonic").fit(data.logits, data.labels)
+    return runtime.to_record(runtime.ExportedCalibrator(made))
+
+
+WHOLE = originals()["npz, packed"]["source"]
+ROLES = ("source", "labels", "test", "features", "train_features", "train_labels")
+DOORS: dict[str, Callable[[str, bytes, Choices], None]] = {
+    **{role: read(role) for role in ROLES},
+    "load": lambda name, content, choices: in_words(lambda: load((name, content), choices=choices)),
+    "outputs alone": lambda name, content, choices: in_words(lambda: read_outputs((name, content), choices)),
+    "features alone": lambda name, content, choices: in_words(lambda: read_features((name, content), choices)),
+    "record": record,
+    "record's arrays": arrays,
+    "link": link,
+}
+
+
+def seeds() -> dict[str, bytes]:
+    """One input for each file of the originals in each role that it can have, and for each of the other doors."""
+    found: dict[str, bytes] = {}
+    for form, files in originals().items():
+        for role, (name, content) in files.items():
+            roles = ("source", "load", "outputs alone", "labels", "test") if role == "source" else (role,)
+            for door in {*roles, "features alone"} if "features" in form else roles:
+                shown = f"upload{''.join(Path(name).suffixes)}"
+                found[f"{form} as {door} {role}"] = packed(content, door, shown)
+    text, content = exported()
+    spec = KeptSpec("k", "isotonic", {"normalize": True}, "d", "Isotonic")
+    entry = to_json(Entry("v", "d" * 64, None, "n", (("info", "c", "t", "a"),), {"kind": "logits"}, 0.5, specs=(spec,)))
+    return found | {
+        "record": packed(text.encode(), "record"),
+        "record's arrays": packed(content, "record's arrays"),
+        "link": packed(hashlib.sha256(b"").hexdigest()[:43].encode(), "link"),
+        "entry": packed(entry, "link"),
+    }
