@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 import sys
 import time
-import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
@@ -13,6 +12,7 @@ from typing import Any
 
 from calib.base import CalibrationError, FitCancelled
 from calib.jobs.messages import Failure, Progress, Result
+from calib.logs import trace
 
 PROGRESS_INTERVAL = 0.05
 """Seconds between two progress messages; pages look once or twice a second."""
@@ -49,7 +49,7 @@ class Run:
         except BaseException as error:  # the worker must live on whatever one method does
             first_line = (str(error).strip().splitlines() or [""])[0]
             text = f"{type(error).__name__}: {first_line}"
-            return Failure("unexpected", text, traceback.format_exc(), self._cpu_seconds())
+            return Failure("unexpected", text, trace(error), self._cpu_seconds())
 
     def _cpu_seconds(self) -> float:
         return time.process_time() - self._cpu_start

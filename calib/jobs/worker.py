@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 from calib.jobs.messages import Cancel, Data, Failure, Progress, Result, Task, receive, send
 from calib.jobs.run import Run
+from calib.logs import without_data
 from calib.quiet_start import quiet_start
 
 NICE = 10
@@ -73,6 +74,7 @@ def main() -> None:
         os.dup2(nothing.fileno(), 0)
     os.dup2(2, 1)  # a print, in Python or in C, goes to the log and not into the pipe
     quiet_start()
+    without_data()
     if hasattr(os, "nice"):
         os.nice(NICE)
     Worker(requests, replies).serve()

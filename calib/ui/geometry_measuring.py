@@ -9,6 +9,7 @@ from threading import Thread
 
 from calib.base import CalibrationError
 from calib.data import Predictions
+from calib.logs import trace
 from calib.reduction_tradeoff import Tradeoff, measure_reduction, subsets
 from calib.ui.session import session
 
@@ -75,7 +76,7 @@ class Measuring:
         except Cancelled:
             pass
         except Exception as error:
-            logging.getLogger("calib").exception("reductions could not be measured")
+            logging.getLogger("calib").error("reductions could not be measured\n%s", trace(error))
             told = isinstance(error, CalibrationError)
             self.trouble = str(error) if told else f"{type(error).__name__}; the log of the app has the details."
             mine.clear()

@@ -12,6 +12,7 @@ from calib.base import CalibrationError
 from calib.data import DataError, Predictions
 from calib.flat_state import flatten
 from calib.jobs import FitSpec, Job
+from calib.logs import trace
 from calib.ui import fits
 from calib.ui.reopening import reopen
 from calib.ui.session import SESSION, Session
@@ -63,8 +64,8 @@ def arrive() -> None:
         trouble, leads_on = str(error), True
     except (Damaged, CalibrationError) as error:
         trouble = f"{error} Upload your files again."
-    except Exception:  # nothing that lies on the disk may keep a page from opening
-        logging.getLogger("calib").exception("a link could not be followed")
+    except Exception as error:  # nothing that lies on the disk may keep a page from opening
+        logging.getLogger("calib").error("a link could not be followed\n%s", trace(error))
         trouble, leads_on = "What is kept under this link could not be brought back. Upload your files again.", True
     if trouble:
         for key in (SESSION, LINK):

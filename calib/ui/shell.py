@@ -10,7 +10,9 @@ import streamlit as st
 
 from calib.base import CalibrationError
 from calib.data import DataError
+from calib.logs import trace, without_data
 from calib.ui import fits, link
+from calib.ui.configured import stop_unless_configured
 from calib.ui.link_view import notice
 from calib.ui.markdown import literal
 from calib.ui.session import session
@@ -46,7 +48,9 @@ def page(title: str) -> Iterator[None]:
 
     Use as the only statement of a page: ``with page("Reliability"): ...``.
     """
+    without_data()
     st.set_page_config(page_title=f"{title} · calib", page_icon=":material/target:", layout="wide")
+    stop_unless_configured()
     link.arrive()
     link.remember()
     _menu()
@@ -65,7 +69,7 @@ def page(title: str) -> Iterator[None]:
         st.error(str(error), icon=":material/error:")
     except Exception as error:
         # Streamlit's own control flow (rerun, stop) does not derive from Exception and passes through.
-        logging.getLogger("calib").exception("page %s failed", title)
+        logging.getLogger("calib").error("page %s failed\n%s", title, trace(error))
         st.error(
             f"This page could not be drawn ({type(error).__name__}). Your data and fits are kept. "
             "Go to another page and come back; if it happens again, the log of the app has the details.",

@@ -9,6 +9,7 @@ from functools import cache
 
 from calib.data import Predictions
 from calib.jobs import FitSpec, Job
+from calib.logs import trace
 from calib.workspace.configuration import Configuration, configured
 from calib.workspace.entries import Entries
 from calib.workspace.entry import Entry
@@ -65,8 +66,8 @@ class Keeper:
             return
         try:
             put_fit(self._items, job, wanted=lambda: self._wants(job.key))
-        except Exception:
-            log.exception("a fit of %s could not be stored", job.spec.method)
+        except Exception as error:
+            log.error("a fit of %s could not be stored\n%s", job.spec.method, trace(error))
 
     def keep_fit_later(self, job: Job) -> None:
         """Store a fit that was done before a link wanted it."""
@@ -127,8 +128,8 @@ class Keeper:
     def _sweep(self) -> None:
         try:
             self._entries.sweep(self.configuration.max_bytes, self.configuration.max_days)
-        except OSError:
-            log.exception("the workspace could not be tidied")
+        except OSError as error:
+            log.error("the workspace could not be tidied\n%s", trace(error))
 
     def _wants(self, key: str) -> bool:
         with self._lock:

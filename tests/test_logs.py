@@ -1,0 +1,113 @@
+"""What went wrong and where is in the log, and nothing that belongs to anybody."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from calib.jobs.messages import Failure
+from calib.jobs.run import Run
+from calib.logs import trace
+from tests.conftest import ROOT
+
+CANARY = "canary-7391"
+
+
+def fails(word: str) -> None:
+    try:
+        {}[word]
+    except KeyError as error:
+        raise ValueError(f"no class is called {word}") from error
+
+
+def test_a_trace_has_types_and_places_and_no_messages() -> None:
+    with pytest.raises(ValueError, match=CANARY) as found:
+        fails(CANARY)
+    said = trace(found.value)
+    assert CANARY not in said
+    first, second = said.split("which led to")
+    assert first.rstrip().endswith("KeyError") and second.endswith("ValueError")
+    assert all("test_logs.py" in part and "in fails" in part for part in (first, second))
+
+
+def test_a_circle_of_causes_ends() -> None:
+    one, two = ValueError("1"), KeyError("2")
+    one.__cause__, two.__cause__ = two, one
+    assert trace(one).count("Traceback") == 2
+
+
+def task(word: str, *, data: object, callback: object) -> None:
+    fails(word)
+
+
+def test_what_a_worker_tells_for_the_log_has_no_messages() -> None:
+    import pickle
+
+    reply = Run(lambda progress: None, lambda: False)(pickle.dumps((task, (CANARY,))), {})
+    assert isinstance(reply, Failure)
+    assert CANARY in reply.text  # for the page of whom it belongs to
+    assert CANARY not in reply.trace
+    assert "KeyError" in reply.trace and "in fails" in reply.trace
+
+
+SHOUTS = f"""
+import asyncio, logging, sys, threading, warnings
+logging.basicConfig(level="INFO")
+from calib.logs import without_data
+without_data(); without_data()
+word = "{CANARY}"
+def fail():
+    raise ValueError(word)
+other = logging.getLogger("streamlit.upload")
+other.info("uploaded %s of %d rows", word, 7)
+try:
+    fail()
+except ValueError as error:
+    other.exception("Uncaught app execution")
+    other.warning("Not a table: %s", error, exc_info=error)
+    logging.getLogger("calib").error("our own %s", "word")
+warnings.warn(word, RuntimeWarning)
+thread = threading.Thread(target=fail); thread.start(); thread.join()
+class Falling:
+    def __del__(self):
+        fail()
+Falling()
+async def forgotten():
+    task = asyncio.create_task(asyncio.to_thread(fail))
+    await asyncio.sleep(0.2)
+asyncio.run(forgotten())
+fail()
+"""
+
+
+def test_nothing_that_a_process_logs_has_names_or_values() -> None:
+    done = subprocess.run([sys.executable, "-c", SHOUTS], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert CANARY not in done.stdout + done.stderr
+    for kept in (
+        "uploaded %s of %d rows (streamlit.upload, line",
+        "Uncaught app execution",
+        "Not a table: %s",
+        "our own word",
+        "RuntimeWarning",
+        "a thread was ended by what nobody caught",
+        "an error that could not be raised",
+        "Task exception was never retrieved",
+        "ended by what nobody caught",
+    ):
+        assert kept in done.stderr, kept
+    assert done.stderr.count("in fail\n") >= 6  # each says where
+
+
+def test_hooks_of_others_stay() -> None:
+    code = """
+import sys, threading
+hooks = sys.excepthook, threading.excepthook = lambda *a: None, lambda a: None
+from calib.logs import without_data
+without_data()
+print(hooks == (sys.excepthook, threading.excepthook))
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "True", done.stderr
