@@ -1,0 +1,116 @@
+"""Pages of other sites can neither connect to a running server nor upload to it, and only its own names lead there."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import tomllib
+from collections.abc import Iterator
+from contextlib import closing
+from email.message import Message
+from typing import NamedTuple
+
+import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+
+from calib.settings import SETTINGS
+from tests.conftest import ROOT
+from tests.server.conftest import Served, serve
+
+OUTSIDE = "http://elsewhere.example"
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: Message
+    text: str
+
+
+@pytest.fixture(scope="module")
+def as_delivered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serve(tmp_path_factory.mktemp("server") / "log") as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def for_a_team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Behind a proxy, under a name and a path of its own."""
+    environment = {
+        "STREAMLIT_SERVER_ALLOWED_HOSTS": "localhost calib.example.org",
+        "STREAMLIT_SERVER_BASE_URL_PATH": "calib",
+    }
+    with serve(tmp_path_factory.mktemp("server") / "log", "/calib", **environment) as served:
+        yield served
+
+
+def handshake(served: Served, host: str, origin: str | None, path: str = "") -> int:
+    """Status of a websocket handshake with the server under this name, from a page of this origin."""
+    uri = f"ws://{host}:{served.port}{path}/_stcore/stream"
+    try:
+        with (
+            socket.create_connection(("127.0.0.1", served.port)) as line,
+            connect(uri, sock=line, origin=origin, subprotocols=["streamlit"]),
+        ):
+            return 101
+    except InvalidStatus as refused:
+        return refused.response.status_code
+
+
+def ask(served: Served, method: str, path: str, headers: dict[str, str] | None = None, body: bytes = b"") -> Answer:
+    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)
+    with closing(connection):
+        connection.request(method, path, body, headers or {})
+        answer = connection.getresponse()
+        return Answer(answer.status, answer.headers, answer.read().decode())
+
+
+def put(served: Served, headers: dict[str, str]) -> Answer:
+    """Upload a file as a session that does not exist."""
+    body = b'--x\r\nContent-Disposition: form-data; name="f"; filename="a.csv"\r\n\r\n1\r\n--x--\r\n'
+    headers = {"Content-Type": "multipart/form-data; boundary=x", **headers}
+    return ask(served, "PUT", "/_stcore/upload_file/nobody/1", headers, body)
+
+
+@pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "[::1]"])
+def test_the_app_itself_connects(as_delivered: Served, name: str) -> None:
+    assert handshake(as_delivered, name, f"http://{name}:{as_delivered.port}") == 101
+
+
+def test_a_page_of_another_site_cannot_connect(as_delivered: Served) -> None:
+    assert handshake(as_delivered, "localhost", OUTSIDE) == 403
+
+
+def test_another_name_that_was_made_to_lead_here_is_refused(as_delivered: Served) -> None:
+    rebound = "elsewhere.example"
+    assert handshake(as_delivered, rebound, f"http://{rebound}:{as_delivered.port}") == 403
+
+
+def test_uploads_need_the_token_of_a_cookie(as_delivered: Served) -> None:
+    cookie = ask(as_delivered, "GET", "/_stcore/health").headers["Set-Cookie"].partition(";")[0]
+    token = cookie.partition("=")[2]
+    for headers in ({}, {"Cookie": cookie}, {"X-Xsrftoken": token}, {"Cookie": cookie, "X-Xsrftoken": "2|a|b|1"}):
+        refused = put(as_delivered, headers)
+        assert (refused.status, "XSRF" in refused.text) == (403, True), headers
+    passed = put(as_delivered, {"Cookie": cookie, "X-Xsrftoken": token})
+    assert (passed.status, "Invalid session_id" in passed.text) == (400, True)  # refused by the next check
+
+
+def test_an_origin_outside_is_told_nothing(as_delivered: Served) -> None:
+    for method, path in (("GET", "/_stcore/health"), ("OPTIONS", "/_stcore/upload_file/nobody/1")):
+        headers = ask(as_delivered, method, path, {"Origin": OUTSIDE}).headers
+        assert headers.get("Access-Control-Allow-Origin") not in (OUTSIDE, "*")
+
+
+def test_a_team_reaches_it_under_the_name_and_path_that_were_set(for_a_team: Served) -> None:
+    name = "calib.example.org"
+    assert handshake(for_a_team, name, f"http://{name}:{for_a_team.port}", "/calib") == 101
+    assert handshake(for_a_team, name, OUTSIDE, "/calib") == 403
+    assert handshake(for_a_team, "other.example.org", None, "/calib") == 403
+    assert handshake(for_a_team, "127.0.0.1", None, "/calib") == 403  # no longer listed
+
+
+def test_streamlit_takes_the_files_that_we_take() -> None:
+    delivered = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["server"]
+    assert delivered["maxUploadSize"] == SETTINGS["CALIB_UPLOAD_MB"].default
+    assert delivered["enableCORS"] is delivered["enableXsrfProtection"] is True
