@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import pickle
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,13 +13,17 @@ from typing import Any
 from calib.base import CalibrationError
 from calib.jobs.cluster import Cluster
 from calib.jobs.connection import Connection
-from calib.jobs.executor import Executor, Lane, LocalExecutor
+from calib.jobs.executor import NOBODY, Executor, Lane, LocalExecutor
 from calib.jobs.local_worker import WorkerDied, exception_of
 from calib.jobs.messages import Data, Failure, Progress, Result
 from calib.jobs.place import Place
+from calib.jobs.rounds import Rounds
 
-PRIORITY: dict[Lane, int] = {"fast": 10, "slow": 0, "study": -10}
-"""The workers of a cluster are all alike: a fast task has no lane of its own, but it is the next to start."""
+PRIORITY: dict[Lane, int] = {"fast": 10**9, "slow": 0, "study": -(10**9)}
+"""The workers of a cluster are all alike: a fast task has no lane of its own, but it is the next to start.
+
+From it the round of a task is taken, which never comes near the distance of two lanes.
+"""
 
 MAX_LOSSES = 3
 """How often a task is handed over anew after a loss that was no fault of its own."""
@@ -43,8 +47,17 @@ class _Work:
     data: Data
     lane: Lane
     on_progress: Callable[[Progress], None]
+    owners: Collection[str]
+    round: int
+    started: bool = False
+    local: Future[Any] | None = None
     future: Future[Any] = field(default_factory=Future)
     cancelled: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def priority(self) -> int:
+        """Of the tasks that wait, the scheduler starts the one with the highest first."""
+        return PRIORITY[self.lane] - self.round
 
     def ended(self, future: Future[Any]) -> None:
         """Remember a cancellation, for which the thread that follows the task can wait."""
@@ -62,6 +75,9 @@ class _Work:
 class DaskExecutor:
     """Hands tasks to the workers of a Dask cluster; none of its methods waits for the cluster.
 
+    Owners take turns by the priority that the scheduler is given with each task. It stays: whoever else wants the task
+    later does not bring it forward.
+
     A task whose worker dies is run once more, on another; if that dies too, it fails with WorkerDied. A cancelled task
     counts as cancelled at once; one that runs leaves its worker at its next callback, for a worker that may serve
     others is not killed.
@@ -78,6 +94,7 @@ class DaskExecutor:
         self._works: dict[int, _Work] = {}
         self._lock = threading.Lock()
         self._numbers = iter(range(2**62))
+        self._rounds: dict[Lane, Rounds] = {lane: Rounds() for lane in PRIORITY}
         self._closed = False
         self._connection = Connection(address, self._progress)
         atexit.register(self.shutdown)
@@ -90,20 +107,47 @@ class DaskExecutor:
         data: Data,
         lane: Lane,
         on_progress: Callable[[Progress], None],
+        owners: Collection[str] = NOBODY,
     ) -> Future[Any]:
         """Send a task on its way; see :meth:`Executor.submit`."""
         with self._lock:
             if self._closed:
                 raise RuntimeError("The workers have been shut down.")
-            work = _Work(next(self._numbers), function, args, data, lane, on_progress)
+            turn = self._rounds[lane].join(owners)
+            work = _Work(next(self._numbers), function, args, data, lane, on_progress, owners, turn)
             self._works[work.number] = work
         work.future.add_done_callback(work.ended)
         threading.Thread(target=self._follow, args=(work,), name="calib-fit", daemon=True).start()
         return work.future
 
+    def set_owners(self, future: Future[Any], owners: Collection[str]) -> None:
+        """Say anew whose a task is; it keeps its place on a cluster."""
+        for work in self._all():
+            if work.future is future:
+                work.owners = owners
+                if self._local is not None and work.local is not None:
+                    self._local.set_owners(work.local, owners)
+
+    def before(self, future: Future[Any]) -> list[Future[Any]]:
+        """The tasks of this app that wait and have a higher priority; what others ask of the cluster is not known."""
+        works = self._all()
+        this = next((work for work in works if work.future is future and not work.started), None)
+        if this is None:
+            return []
+        if self._local is not None and this.local is not None:
+            first = self._local.before(this.local)
+            return [work.future for work in works if work.local in first]
+        place = (-this.priority, this.number)
+        return [work.future for work in works if not work.started and (-work.priority, work.number) < place]
+
     def cancel(self, future: Future[Any]) -> None:
         """Cancel a task; the thread that follows it tells its worker."""
         future.cancel()
+
+    def rest(self) -> None:
+        """Leave the cluster as it is, and let workers of this machine rest."""
+        if self._local is not None:
+            self._local.rest()
 
     def shutdown(self) -> None:
         """Cancel what waits or runs, and leave the cluster as it was."""
@@ -126,7 +170,14 @@ class DaskExecutor:
     def _progress(self, number: int, progress: Progress) -> None:
         work = self._works.get(number)
         if work is not None:
+            if not work.started:
+                work.started = True
+                self._rounds[work.lane].started(work.round)
             work.on_progress(progress)
+
+    def _all(self) -> list[_Work]:
+        with self._lock:
+            return [work for work in self._works.values() if not work.future.done()]
 
     def _follow(self, work: _Work) -> None:
         result: Any = None
@@ -164,8 +215,13 @@ class DaskExecutor:
                 return None
             if self._local is None:
                 self._local = self._make_local()
-        inner = self._local.submit(
-            work.function, *work.args, data=work.data, lane=work.lane, on_progress=work.on_progress
+        inner = work.local = self._local.submit(
+            work.function,
+            *work.args,
+            data=work.data,
+            lane=work.lane,
+            on_progress=work.on_progress,
+            owners=work.owners,
         )
         if work.wait_for(inner):
             return inner.result()
@@ -179,7 +235,7 @@ class DaskExecutor:
             while not cluster.n_workers():
                 if work.cancelled.wait(NO_WORKER_SECONDS):
                     return CANCELLED
-            handed = cluster.start(work.number, call, work.data, PRIORITY[work.lane])
+            handed = cluster.start(work.number, call, work.data, work.priority)
             if work.wait_for(handed):
                 return cluster.ending(work.number, handed, work.data)
             cluster.stop(work.number, handed)

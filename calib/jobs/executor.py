@@ -5,15 +5,15 @@ from __future__ import annotations
 import atexit
 import os
 import pickle
-import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
 from typing import Any, Literal, Protocol
 
 from calib.jobs.local_worker import LocalWorker, Work
 from calib.jobs.messages import Data, Progress
 from calib.jobs.place import HERE, Place
+from calib.jobs.turns import Turns
 
 Lane = Literal["fast", "slow", "study"]
 """Fast tasks never wait behind a slow one; slow tasks run one at a time, and of fits only theirs load TensorFlow.
@@ -21,6 +21,10 @@ Lane = Literal["fast", "slow", "study"]
 So a fit that goes to a GPU is a slow task, however fast it is there. A study is many fits, of any method, that take
 minutes: it has a worker of its own, so that no single fit waits for it.
 """
+
+
+NOBODY = ("",)
+"""Owner of what is done for nobody in particular."""
 
 
 class Executor(Protocol):
@@ -34,16 +38,26 @@ class Executor(Protocol):
         data: Data,
         lane: Lane,
         on_progress: Callable[[Progress], None],
+        owners: Collection[str] = NOBODY,
     ) -> Future[Any]:
         """Run ``function(*args, data=data.arrays, callback=...)`` elsewhere.
 
         ``function`` is found by its module and name. ``on_progress`` is called from another thread, the first
         time when the task starts. The future fails with CalibrationError, FitCancelled, WorkerDied or
-        UnexpectedError.
+        UnexpectedError. Owners take turns: a task starts on the earliest turn of one of its own.
         """
+
+    def set_owners(self, future: Future[Any], owners: Collection[str]) -> None:
+        """Say anew whose a task is, as far as that can still change when it starts."""
+
+    def before(self, future: Future[Any]) -> list[Future[Any]]:
+        """The tasks that wait now and would start before this one, if nothing else came."""
 
     def cancel(self, future: Future[Any]) -> None:
         """Stop a task within 2 s; returns at once."""
+
+    def rest(self) -> None:
+        """Give back what is held while nothing runs."""
 
     def shutdown(self) -> None:
         """End everything that still runs."""
@@ -75,11 +89,7 @@ class LocalExecutor:
     ):
         if n_fast is None:
             n_fast = max(1, min(3, (os.cpu_count() or 2) - 1))
-        self._lanes: dict[Lane, queue.SimpleQueue[Work | None]] = {
-            "fast": queue.SimpleQueue(),
-            "slow": queue.SimpleQueue(),
-            "study": queue.SimpleQueue(),
-        }
+        self._lanes: dict[Lane, Turns[Future[Any], Work]] = {"fast": Turns(), "slow": Turns(), "study": Turns()}
         lanes: list[Lane] = ["slow", "study"]
         lanes.extend("fast" for _ in range(n_fast))
         self._workers = [LocalWorker(self._lanes[lane], grace, idle_seconds, python_path) for lane in lanes]
@@ -97,20 +107,42 @@ class LocalExecutor:
         data: Data,
         lane: Lane,
         on_progress: Callable[[Progress], None],
+        owners: Collection[str] = NOBODY,
     ) -> Future[Any]:
         """Queue a task on its lane; see :meth:`Executor.submit`."""
         with self._lock:
             if self._closed:
                 raise RuntimeError("The workers have been shut down.")
             work = Work(next(self._numbers), pickle.dumps((function, args), protocol=5), data, on_progress)
-            self._lanes[lane].put(work)
+            self._lanes[lane].put(work.future, work, owners)
         return work.future
+
+    def set_owners(self, future: Future[Any], owners: Collection[str]) -> None:
+        """Say anew on whose turns a task waits."""
+        for lane in self._lanes.values():
+            lane.set_owners(future, owners)
+
+    def before(self, future: Future[Any]) -> list[Future[Any]]:
+        """The tasks that wait on the same lane and come first."""
+        for lane in self._lanes.values():
+            order = lane.order()
+            if future in order:
+                return order[: order.index(future)]
+        return []
 
     def cancel(self, future: Future[Any]) -> None:
         """Stop a task: at its next callback, or by ending its process after ``grace`` seconds."""
-        if not future.cancel():
+        if future.cancel():
+            for lane in self._lanes.values():
+                lane.discard(future)
+        else:
             for worker in self._workers:
                 worker.cancel(future)
+
+    def rest(self) -> None:
+        """End the processes that have nothing to do; the next task starts another."""
+        for worker in self._workers:
+            worker.rest()
 
     def shutdown(self) -> None:
         """End the worker processes now; tasks that wait or run are cancelled."""
@@ -120,7 +152,8 @@ class LocalExecutor:
             self._closed = True
         atexit.unregister(self.shutdown)
         for lane in self._lanes.values():
-            _drain(lane)
+            for future in lane.close():
+                future.cancel()
         for worker in self._workers:
             worker.stop()
         for worker in self._workers:
@@ -129,13 +162,3 @@ class LocalExecutor:
     def place(self) -> Place:
         """This machine."""
         return self._place
-
-
-def _drain(lane: queue.SimpleQueue[Work | None]) -> None:
-    try:
-        while True:
-            work = lane.get_nowait()
-            if work is not None:
-                work.future.cancel()
-    except queue.Empty:
-        return

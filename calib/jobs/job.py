@@ -10,6 +10,9 @@ from calib.jobs.spec import FitSpec, TaskSpec
 
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 
+WAITING = "Waiting for a free worker."
+"""Said of a job that waits until its place in line is known."""
+
 
 @dataclass(frozen=True)
 class Job:
@@ -36,7 +39,7 @@ class Job:
     step: int = 0
     total: int = 0
     value: float = float("nan")
-    message: str = "Waiting for a free worker."
+    message: str = WAITING
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     result: Any = None

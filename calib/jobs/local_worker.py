@@ -13,6 +13,7 @@ from typing import Any
 from calib.base import CalibrationError, FitCancelled
 from calib.jobs.messages import Cancel, Data, Failure, Progress, Result, Task
 from calib.jobs.process import WorkerProcess
+from calib.jobs.turns import Turns
 
 
 class WorkerDied(Exception):
@@ -40,14 +41,12 @@ class Work:
 
 
 class LocalWorker:
-    """A thread that takes work from a lane and has it done by a process of its own.
+    """A thread that takes work from a lane, by turns, and has it done by a process of its own.
 
     The process starts with the first task, is replaced when it dies or has to be killed, and ends when idle.
     """
 
-    def __init__(
-        self, lane: queue.SimpleQueue[Work | None], grace: float, idle_seconds: float, python_path: Sequence[str]
-    ):
+    def __init__(self, lane: Turns[Future[Any], Work], grace: float, idle_seconds: float, python_path: Sequence[str]):
         self._lane = lane
         self._grace = grace
         self._idle_seconds = idle_seconds
@@ -82,10 +81,18 @@ class LocalWorker:
             finally:
                 self._send_lock.release()
 
+    def rest(self) -> None:
+        """End the process unless it has something to do."""
+        with self._state_lock:
+            if self._current is not None:
+                return
+            process, self._process = self._process, None
+        if process is not None:
+            process.close()
+
     def stop(self) -> None:
-        """End the process and the thread."""
+        """End the process, and the thread once its lane is closed."""
         self._stopping = True
-        self._lane.put(None)
         with self._state_lock:
             if self._current is not None:
                 self._current.cancel_requested = True
@@ -103,12 +110,13 @@ class LocalWorker:
             except queue.Empty:
                 self._end_process()
                 continue
-            if work is not None:
-                # First, so that a future that runs can always be found here and cancelled.
-                self._set_current(work)
-                if work.future.set_running_or_notify_cancel():
-                    self._do(work)
-                self._set_current(None)
+            if work is None:
+                break
+            # First, so that a future that runs can always be found here and cancelled.
+            self._set_current(work)
+            if work.future.set_running_or_notify_cancel():
+                self._do(work)
+            self._set_current(None)
             del work  # it holds the data
         self._end_process()
 

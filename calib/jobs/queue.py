@@ -2,46 +2,36 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass, field, replace
+from concurrent.futures import Future
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-
-from calib.base import CalibrationError, FitCancelled
+from calib.jobs.ending import ending
 from calib.jobs.executor import Executor, Lane, LocalExecutor
-from calib.jobs.job import Job
-from calib.jobs.local_worker import UnexpectedError, WorkerDied
+from calib.jobs.job import WAITING, Job
+from calib.jobs.line import Room, place_in_line
 from calib.jobs.messages import Data, Progress
 from calib.jobs.place import Place
+from calib.jobs.record import NOTHING, Record, data_of, lane_of
 from calib.jobs.spec import FitSpec, TaskSpec
-from calib.jobs.tasks import fit_calibrator, fit_small
-from calib.registry import METHODS
+from calib.jobs.tasks import fit_calibrator
+from calib.jobs.warming import Warming
 
-log = logging.getLogger("calib.jobs")
-
-
-@dataclass(eq=False)
-class _Record:
-    """A job with what its next attempt needs."""
-
-    job: Job
-    data: Data
-    lane: Lane
-    future: Future[Any] = field(default_factory=Future)
-    started: float = 0.0
+NAMES: dict[bool, tuple[str, str]] = {True: ("fit", "fits"), False: ("study", "studies")}
+"""What waits in one lane, one and many, by whether it is a fit."""
 
 
 class FitQueue:
     """Fits in worker processes, keyed by content. Safe to call from many threads; no call waits for a fit.
 
-    A :class:`TaskSpec` takes the place of a :class:`FitSpec` for what is no fit; its job has a ``result``.
+    A :class:`TaskSpec` takes the place of a :class:`FitSpec` for what is no fit; its job has a ``result``. Owners, such
+    as the visitors of a server, take turns; a fit that several of them want is paid once, and none of them ends it for
+    the others.
 
     Parameters
     ----------
@@ -49,6 +39,7 @@ class FitQueue:
     max_finished : how many finished fits are kept; the one looked at least recently goes first.
     fit : the task itself, ``fit(method, params, data=..., callback=...)``, found by module and name.
     on_done : called with each job that is done, before anybody sees that it is, so that it can be stored first.
+    room : how much may wait.
     """
 
     def __init__(
@@ -58,41 +49,56 @@ class FitQueue:
         max_finished: int = 256,
         fit: Callable[..., Any] = fit_calibrator,
         on_done: Callable[[Job], None] | None = None,
+        room: Room | None = None,
     ):
         self._executor = executor or LocalExecutor()
         self._max_finished = max_finished
         self._fit = fit
         self._on_done = on_done
-        self._records: OrderedDict[str, _Record] = OrderedDict()
+        self._room = room or Room()
+        self._records: OrderedDict[str, Record] = OrderedDict()
         self._lock = threading.RLock()
-        self._warming: Future[Any] | None = None
+        self._warming = Warming(self._executor)
 
     def submit(
-        self, spec: FitSpec | TaskSpec, logits: Any, labels: Any, extras: Mapping[str, Any] | None = None
+        self,
+        spec: FitSpec | TaskSpec,
+        logits: Any,
+        labels: Any,
+        extras: Mapping[str, Any] | None = None,
+        owner: str = "",
     ) -> str:
-        """Queue a fit and return its key; one that waits, runs or is done is not queued again.
+        """Queue a fit for an owner and return its key; one that waits, runs or is done is not queued again.
 
         A failed or cancelled fit is queued again. ``extras`` holds the arrays the method ``needs``, or what else a task
         is given. The arrays are not copied and must not change until the fit is finished.
+
+        Raises
+        ------
+        LineFull
+            If too much waits already.
         """
         arrays = {"logits": logits, "labels": labels, **(extras or {})}
         with self._lock:
             record = self._records.get(spec.key)
             if record is None or record.job.state in ("failed", "cancelled"):
-                self._start(spec, _data(spec, arrays))
+                self._start(spec, data_of(spec, arrays), owner)
+            else:
+                record.owners.add(owner)
+                self._executor.set_owners(record.future, record.owners)
         return spec.key
 
-    def snapshot(self, keys: Iterable[str] | None = None) -> list[Job]:
-        """The jobs of these keys in this order (all if None); unknown keys are left out."""
+    def snapshot(self, keys: Iterable[str] | None = None, owner: str = "") -> list[Job]:
+        """The jobs of these keys in this order (all if None) as an owner is told of them; unknown keys are left out."""
         with self._lock:
             wanted = list(self._records) if keys is None else [key for key in keys if key in self._records]
             if keys is not None:
                 for key in wanted:
                     self._records.move_to_end(key)
-            return [self._now(self._records[key]) for key in wanted]
+            return [self._now(self._records[key], owner) for key in wanted]
 
     def cancel(self, key: str) -> None:
-        """Ask a fit to stop; within 2 s its state is ``cancelled``. Returns at once."""
+        """Ask a fit to stop, whoever wants it; within 2 s its state is ``cancelled``. Returns at once."""
         with self._lock:
             record = self._records.get(key)
             if record is None or not record.job.active:
@@ -100,38 +106,56 @@ class FitQueue:
             record.job = replace(record.job, message="Cancelling.")
         self._executor.cancel(record.future)
 
-    def retry(self, key: str) -> None:
-        """Queue a failed or cancelled fit again, on the data it was given."""
+    def leave(self, key: str, owner: str) -> bool:
+        """Whether others want a fit that this owner wants no more; if not, and it waits or runs, it is cancelled."""
+        with self._lock:
+            record = self._records.get(key)
+            if record is None:
+                return False
+            record.owners.discard(owner)
+            if record.owners:
+                self._executor.set_owners(record.future, record.owners)
+                return True
+            self.cancel(key)
+            return False
+
+    def retry(self, key: str, owner: str = "") -> None:
+        """Queue a failed or cancelled fit again, on the data it was given; raises as :meth:`submit` does."""
         with self._lock:
             record = self._records.get(key)
             if record is not None and record.job.state in ("failed", "cancelled"):
-                self._start(record.job.spec, record.data)
+                self._start(record.job.spec, record.data, owner)
 
-    def adopt(self, job: Job, logits: Any = (), labels: Any = (), extras: Mapping[str, Any] | None = None) -> None:
-        """Take in a job as it stood when an earlier process ended, unless one of its key is here.
+    def adopt(
+        self, job: Job, logits: Any = (), labels: Any = (), extras: Mapping[str, Any] | None = None, owner: str = ""
+    ) -> None:
+        """Take in a job for an owner as it stood when an earlier process ended, unless one of its key is here.
 
         One that is not done can be tried again on the arrays given.
         """
         with self._lock:
-            if job.key not in self._records:
-                arrays = {"logits": logits, "labels": labels, **(extras or {})}
-                data = Data("", {}) if job.state == "done" else _data(job.spec, arrays)
-                self._records[job.key] = _Record(job, data, "fast")
-                self._drop_oldest()
+            if job.key in self._records:
+                self._records[job.key].owners.add(owner)
+                return
+            arrays = {"logits": logits, "labels": labels, **(extras or {})}
+            data = NOTHING if job.state == "done" else data_of(job.spec, arrays)
+            self._records[job.key] = Record(job, data, "fast", {owner})
+            self._drop_oldest()
 
-    def forget(self, key: str) -> None:
-        """Drop a fit and its result; cancels it first if it waits or runs."""
-        self.cancel(key)
+    def forget(self, key: str, owner: str = "") -> None:
+        """Drop a fit and its result, unless others want it; cancels it first if it waits or runs."""
         with self._lock:
-            self._records.pop(key, None)
+            if not self.leave(key, owner):
+                self._records.pop(key, None)
 
     def warm_up(self) -> None:
         """Start the workers and TensorFlow in the background, so that the first fits do not wait for them."""
         with self._lock:
-            if self._warming is not None:
-                return
-            self._warming = self._warm("slow")
-            self._warm("fast")
+            self._warming.begin()
+
+    def rest(self) -> None:
+        """End workers that have nothing to do, which frees what they hold; the next fit starts them again."""
+        self._executor.rest()
 
     def place(self) -> Place:
         """Where fits run now; returns at once."""
@@ -141,32 +165,29 @@ class FitQueue:
         """End all workers; runs by itself when the interpreter exits."""
         self._executor.shutdown()
 
-    def _warm(self, lane: Lane) -> Future[Any]:
-        def ignore(progress: Progress) -> None: ...
-
-        methods = tuple(name for name, method in METHODS.items() if not method.needs and _lane(method.fast) == lane)
-        return self._executor.submit(fit_small, methods, data=Data("", {}), lane=lane, on_progress=ignore)
-
-    def _start(self, spec: FitSpec | TaskSpec, data: Data) -> None:
-        if isinstance(spec, TaskSpec):
-            lane: Lane = "study"
-            function, arguments = spec.function, spec.arguments
-        else:
-            lane = _lane(spec.fast(data.arrays["logits"].size))
-            function, arguments = self._fit, (spec.method, dict(spec.params))
-        record = _Record(Job(spec.key, spec), data, lane)
+    def _start(self, spec: FitSpec | TaskSpec, data: Data, owner: str) -> None:
+        self._room.check((each.owners for each in self._records.values() if each.job.state == "queued"), owner)
+        before = self._records.get(spec.key)
+        owners = {owner} if before is None else {owner, *before.owners}
+        function, arguments = (
+            (spec.function, spec.arguments)
+            if isinstance(spec, TaskSpec)
+            else (self._fit, (spec.method, dict(spec.params)))
+        )
+        record = Record(Job(spec.key, spec), data, lane_of(spec, data), owners)
         record.future = self._executor.submit(
             function,
             *arguments,
             data=data,
             lane=record.lane,
             on_progress=partial(self._progress, record),
+            owners=owners,
         )
         self._records[spec.key] = record
         self._records.move_to_end(spec.key)
         record.future.add_done_callback(partial(self._finish, record))
 
-    def _progress(self, record: _Record, progress: Progress) -> None:
+    def _progress(self, record: Record, progress: Progress) -> None:
         with self._lock:
             job = record.job
             if not job.active:
@@ -186,68 +207,39 @@ class FitQueue:
                 cpu_seconds=max(job.cpu_seconds, progress.cpu_seconds),
             )
 
-    def _finish(self, record: _Record, future: Future[Any]) -> None:
+    def _finish(self, record: Record, future: Future[Any]) -> None:
         with self._lock:
             job = self._now(record)
-        changes = _ending(job, future)
+        changes = ending(job, future)
         if changes["state"] == "done" and self._on_done is not None:
             self._on_done(replace(job, **changes))
         with self._lock:
             record.job = replace(self._now(record), **changes)
             if record.job.state == "done":
-                record.data = Data("", {})
+                record.data = NOTHING
             self._drop_oldest()
-            if record.job.state != "done" and self._warming is not None and record.lane == "slow":
-                self._rewarm()
-
-    def _rewarm(self) -> None:
-        """Start TensorFlow again, for the case that the worker had to be killed; costs nothing if it lives on."""
-        try:
-            self._warming = self._warm("slow")
-        except RuntimeError:
-            return  # shut down
+            if record.job.state != "done" and record.lane == "slow":
+                self._warming.begin_again()
 
     def _drop_oldest(self) -> None:
         finished = [key for key, record in self._records.items() if not record.job.active]
         for key in finished[: max(0, len(finished) - self._max_finished)]:
             del self._records[key]
 
-    def _now(self, record: _Record) -> Job:
+    def _now(self, record: Record, owner: str = "") -> Job:
         job = record.job
         if job.state == "running":
             return replace(job, seconds=time.monotonic() - record.started)
-        if job.state == "queued" and record.lane == "slow" and self._warming is not None and not self._warming.done():
+        if job.state != "queued" or job.message != WAITING:
+            return job
+        if record.lane == "slow" and self._warming.under_way and not self._runs("slow"):
             return replace(job, message="Waiting: TensorFlow is starting.")
-        return job
+        return replace(job, message=self._place_in_line(record, owner))
 
+    def _runs(self, lane: Lane) -> bool:
+        return any(each.lane == lane and each.job.state == "running" for each in self._records.values())
 
-def _data(spec: FitSpec | TaskSpec, arrays: Mapping[str, Any]) -> Data:
-    # Methods that need the same arrays share one transfer of them.
-    return Data(f"{spec.data_key} {sorted(arrays)}", {k: np.asarray(v) for k, v in arrays.items()})
-
-
-def _lane(fast: bool) -> Lane:
-    return "fast" if fast else "slow"
-
-
-def _ending(job: Job, future: Future[Any]) -> dict[str, Any]:
-    """What the end of a fit changes in its job."""
-    is_fit = isinstance(job.spec, FitSpec)
-    others = "; the other methods are not affected" if is_fit else ""
-    try:
-        result = future.result()
-    except (CancelledError, FitCancelled):
-        return {"state": "cancelled", "message": "Cancelled."}
-    except CalibrationError as error:
-        return {"state": "failed", "message": str(error)}
-    except WorkerDied as error:
-        message = f"{job.spec.title} was stopped: {error}{others}. Try fewer rows, then retry."
-        log.error("%s", message)
-        return {"state": "failed", "message": message}
-    except Exception as error:
-        text = str(error) if isinstance(error, UnexpectedError) else f"{type(error).__name__}: {error}"
-        log.error("%s failed\n%s", job.spec.title, getattr(error, "trace", text))
-        message = f"{job.spec.title} failed unexpectedly: {text}{others}."
-        return {"state": "failed", "message": message}
-    message = f"{'Fitted' if is_fit else 'Done'} in {job.seconds:.1f} s."
-    return {"state": "done", "fraction": 1.0, "message": message, "result": result}
+    def _place_in_line(self, record: Record, owner: str) -> str:
+        first = set(self._executor.before(record.future))
+        owners = [each.owners for each in self._records.values() if each.future in first]
+        return place_in_line(owners, owner, NAMES[isinstance(record.job.spec, FitSpec)])

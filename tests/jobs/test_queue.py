@@ -192,7 +192,7 @@ def test_a_fit_for_the_gpu_waits_for_the_worker_with_tensorflow(data, monkeypatc
         def __init__(self):
             self.lanes = []
 
-        def submit(self, function, /, *args, data, lane, on_progress):
+        def submit(self, function, /, *args, data, lane, on_progress, owners):
             self.lanes.append(lane)
             return Future()
 

@@ -1,0 +1,37 @@
+"""How a task ended, in words."""
+
+from __future__ import annotations
+
+import logging
+from concurrent.futures import CancelledError, Future
+from typing import Any
+
+from calib.base import CalibrationError, FitCancelled
+from calib.jobs.job import Job
+from calib.jobs.local_worker import UnexpectedError, WorkerDied
+from calib.jobs.spec import FitSpec
+
+log = logging.getLogger("calib.jobs")
+
+
+def ending(job: Job, future: Future[Any]) -> dict[str, Any]:
+    """What the end of a task changes in its job."""
+    is_fit = isinstance(job.spec, FitSpec)
+    others = "; the other methods are not affected" if is_fit else ""
+    try:
+        result = future.result()
+    except (CancelledError, FitCancelled):
+        return {"state": "cancelled", "message": "Cancelled."}
+    except CalibrationError as error:
+        return {"state": "failed", "message": str(error)}
+    except WorkerDied as error:
+        message = f"{job.spec.title} was stopped: {error}{others}. Try fewer rows, then retry."
+        log.error("%s", message)
+        return {"state": "failed", "message": message}
+    except Exception as error:
+        text = str(error) if isinstance(error, UnexpectedError) else f"{type(error).__name__}: {error}"
+        log.error("%s failed\n%s", job.spec.title, getattr(error, "trace", text))
+        message = f"{job.spec.title} failed unexpectedly: {text}{others}."
+        return {"state": "failed", "message": message}
+    message = f"{'Fitted' if is_fit else 'Done'} in {job.seconds:.1f} s."
+    return {"state": "done", "fraction": 1.0, "message": message, "result": result}
