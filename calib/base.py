@@ -212,8 +212,7 @@ class Calibrator:
 
     def check_params(self) -> None:
         """Raise :class:`CalibrationError` for a parameter outside its declared range."""
-        for f in fields(self):
-            _check_param(f.name, getattr(self, f.name), f.default, f.metadata)
+        check_declared(self)
 
     def _check_fitted_input(self, logits: Any) -> Floats:
         if not self.fitted:
@@ -232,6 +231,12 @@ class Calibrator:
 def parameter_names(cls: type[Calibrator]) -> list[str]:
     """Names of the declared parameters, in order."""
     return [f.name for f in fields(cls)]
+
+
+def check_declared(instance: Any) -> None:
+    """Raise :class:`CalibrationError` for a field of a dataclass outside the range that :func:`param` gave it."""
+    for f in fields(instance):
+        _check_param(f.name, getattr(instance, f.name), f.default, f.metadata)
 
 
 def _unknown_parameter(cls: type[Calibrator], name: str) -> str:

@@ -83,7 +83,7 @@ def confidence_effect(
     return ConfidenceEffect(
         before=before[order],
         after=probs[index, top][order],
-        draws=_under_each_draw(gp, logits, top)[order],
+        draws=under_each_draw(gp, logits, top)[order],
         right=(labels[rows] == top)[order],
         temperature=scaled,
         truth=None if true is None else true[index, top][order],
@@ -92,8 +92,8 @@ def confidence_effect(
     )
 
 
-def _under_each_draw(gp: GPCalib, logits: Floats, classes: Ints) -> Floats:
-    """Probability of one class of each row under each drawn function, shape (n, n_draws).
+def under_each_draw(gp: GPCalib, logits: Floats, classes: Ints) -> Floats:
+    """Probability of one class of each row under each drawn function, shape (n, n_draws), float32.
 
     The numerator and the normaliser of the softmax both come from ``exp(a)`` on the grid, as in
     :func:`calib.gp.prediction.predict_draws`, whose average over the draws this is.

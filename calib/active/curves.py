@@ -1,0 +1,110 @@
+"""Gaussian-process regression through the rounds of all shuffles, as figure 5 of Wenger et al. (2020) draws it."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calib.numerics import Floats
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+N_POINTS = 100
+MOST_ROUNDS = 500
+"""Rounds that the kernel is chosen from; with all of many shuffles it would take a minute and change little."""
+
+
+@dataclass(frozen=True, eq=False)
+class LearningCurve:
+    """One measure of one arm against the labels asked for.
+
+    Attributes
+    ----------
+    labels : (n,) numbers of labels, up to the average that a shuffle ended with.
+    mean : (n,) mean over shuffles of their regressions.
+    low, high : (n,) the t interval of that mean over shuffles; NaN with one shuffle.
+    shuffles : labels and values of each shuffle's rounds, as measured.
+    """
+
+    labels: Floats
+    mean: Floats
+    low: Floats
+    high: Floats
+    shuffles: tuple[tuple[Floats, Floats], ...]
+
+
+def learning_curve(table: pd.DataFrame, arm: str, measure: str, level: float = 0.95) -> LearningCurve:
+    """Smooth and average one arm's rounds over shuffles.
+
+    The kernel, a squared exponential with white noise, is chosen by the likelihood of the rounds of all shuffles
+    together. With it a regression goes through each shuffle, reverting to the mean of all; the curve is their mean. The
+    paper regresses once through all rounds, as if they were independent: rounds of one shuffle are not, and its band
+    would be too narrow. A shuffle that has ended keeps its last value, as no further labels change it.
+
+    Parameters
+    ----------
+    table : from :func:`calib.active.table.table_of`.
+    arm : one of its arms.
+    measure : a column, such as "error".
+    level : coverage of the band.
+    """
+    from scipy.stats import t
+
+    rounds = table[(table["arm"] == arm) & table[measure].notna()]
+    shuffles = tuple(
+        (one["n_labels"].to_numpy(float), one[measure].to_numpy(float)) for _, one in rounds.groupby("shuffle")
+    )
+    if not shuffles:
+        nothing = np.empty(0)
+        return LearningCurve(nothing, nothing, nothing, nothing, ())
+    first = min(labels[0] for labels, _ in shuffles)
+    last = float(np.mean([labels[-1] for labels, _ in shuffles]))
+    grid = np.linspace(first, last, N_POINTS) if last > first else np.array([first])
+    regressions = _regressions(shuffles, grid)
+    mean, n = regressions.mean(axis=0), len(shuffles)
+    half = np.full(len(grid), math.nan)
+    if n > 1:
+        half = t.ppf(0.5 + level / 2, n - 1) * regressions.std(axis=0, ddof=1) / math.sqrt(n)
+    return LearningCurve(grid, mean, mean - half, mean + half, shuffles)
+
+
+def _regressions(shuffles: tuple[tuple[Floats, Floats], ...], grid: Floats) -> Floats:
+    """(n_shuffles, n) values of each shuffle's regression on the grid."""
+    labels = np.concatenate([labels for labels, _ in shuffles])
+    values = np.concatenate([values for _, values in shuffles])
+    width, centre, scale = float(np.ptp(labels)), float(values.mean()), float(values.std())
+    if not width or not scale:
+        return np.array([np.interp(grid, *shuffle) for shuffle in shuffles])
+    kernel = _kernel((labels / width)[:, None], (values - centre) / scale)
+    found = []
+    for own_labels, own_values in shuffles:
+        regression = _regression(kernel, optimizer=None)
+        regression.fit((own_labels / width)[:, None], (own_values - centre) / scale)
+        places = np.minimum(grid, own_labels[-1]) / width
+        found.append(centre + scale * regression.predict(places[:, None]))
+    return np.array(found)
+
+
+def _kernel(labels: Floats, values: Floats) -> Any:
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+
+    every = slice(None, None, -(-len(values) // MOST_ROUNDS))
+    regression = _regression(
+        ConstantKernel(1.0, (1e-2, 1e2)) * RBF(0.3, (0.05, 5.0)) + WhiteKernel(0.1, (1e-4, 1.0)), "fmin_l_bfgs_b"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a parameter at its bound is a fine smoother
+        regression.fit(labels[every], values[every])
+    return regression.kernel_
+
+
+def _regression(kernel: Any, optimizer: str | None) -> Any:
+    from sklearn.gaussian_process import GaussianProcessRegressor
+
+    return GaussianProcessRegressor(kernel, optimizer=optimizer, random_state=0)
