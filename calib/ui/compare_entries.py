@@ -7,12 +7,11 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from calib.csv_cells import safe_table
 from calib.evaluation import SCORES
 from calib.plots.entries import entry_lines
 from calib.plots.style import Style, method_style
 from calib.studies.entries import Entry, entry_of, natural_order, together
-from calib.ui import figures
+from calib.ui import downloads, figures
 from calib.ui.choosing import several
 from calib.ui.fits import ShownFit
 from calib.ui.markdown import literal
@@ -102,10 +101,7 @@ def _view(kept: dict[str, Entry]) -> None:
                 f"{SCORES[score].meaning} One line per method through the kept results, with 95 % bootstrap intervals "
                 "over the test rows of each. Test rows may differ from one to the next, so neighbours are not paired.",
             )  # fmt: skip
-    st.download_button(
-        "All kept scores as CSV", data=lambda: safe_table(table).to_csv(index=False), file_name="kept.csv",
-        mime="text/csv", key="entries/csv", on_click="ignore", icon=":material/table:",
-    )  # fmt: skip
+    downloads.csv("All kept scores as CSV", "entries/csv", "kept.csv", lambda: table, of=(table,))
 
 
 def _styles(table: pd.DataFrame) -> dict[str, Style]:

@@ -7,12 +7,12 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from calib.csv_cells import safe_table
 from calib.plots import alt_text, figure_data
 from calib.plots.reliability_frame import common_limits, prefers_logit_scale
 from calib.plots.scales import Scale
 from calib.plots.small_reliability import PIXELS, small_reliability
 from calib.reliability import ReliabilityCurve, default_bins, reliability_curve
+from calib.ui import downloads
 from calib.ui.fits import ShownFit
 from calib.ui.session import keep
 
@@ -43,15 +43,10 @@ def small_multiples(everything: list[ShownFit]) -> None:
             )  # fmt: skip
     with st.popover("How to read this", icon=":material/help:", type="tertiary"):
         st.write(HOW_TO_READ)
-        st.download_button(
-            "Data as CSV",
-            data=lambda: safe_table(pd.concat([figure_data(fig) for fig in figures])).to_csv(index=False),
-            file_name="reliability.csv",
-            mime="text/csv",
-            key="compare-small/csv",
-            on_click="ignore",
-            icon=":material/table:",
-        )
+        downloads.csv(
+            "Data as CSV", "compare-small/csv", "reliability.csv",
+            lambda: pd.concat([figure_data(fig) for fig in figures]), of=tuple(figures),
+        )  # fmt: skip
 
 
 def _curve(fit: ShownFit) -> ReliabilityCurve:

@@ -10,14 +10,13 @@ import pandas as pd
 import streamlit as st
 
 from calib.compare import verdict
-from calib.csv_cells import safe_table
 from calib.evaluation import SCORES
 from calib.plots.compare import score_dots
 from calib.plots.size_curves import size_curves
 from calib.studies import halved_sizes, labels_needed, summarise_splits
 from calib.studies.size_curve import SIZE_SCORES
 from calib.studies.tasks import repeat_task, size_task
-from calib.ui import figures, studies
+from calib.ui import downloads, figures, studies
 from calib.ui.choosing import several
 from calib.ui.fits import ShownFit
 from calib.ui.score_table import show_scores, styled_scores
@@ -124,7 +123,7 @@ def _repeated_result(splits: pd.DataFrame, key: str, everything: list[ShownFit])
                 f"{SCORES[score].meaning} One dot per method: its mean over the splits, with the 95 % interval of what "
                 "it would be over all splits of such data; the vertical line is the raw model.",
             )  # fmt: skip
-    _csv(table, "splits")
+    downloads.csv("All numbers as CSV", "study/splits/csv", "splits.csv", lambda: table, of=(table,))
 
 
 def _sizes_result(table: pd.DataFrame, key: str, everything: list[ShownFit]) -> None:
@@ -150,7 +149,7 @@ def _sizes_result(table: pd.DataFrame, key: str, everything: list[ShownFit]) -> 
     notes = table[(table["note"] != "") & (table["score"] == "NLL")]
     for title, size, note in zip(notes["title"], notes["size"], notes["note"], strict=True):
         st.caption(f"{title} on {size:,} rows: {note}")
-    _csv(table, "sizes")
+    downloads.csv("All numbers as CSV", "study/sizes/csv", "sizes.csv", lambda: table, of=(table,))
 
 
 def _start(
@@ -165,10 +164,3 @@ def _start(
         if chosen:
             seconds = n_fits * sum(fit.fit_seconds + fit.predict_seconds for fit in chosen)
             st.caption(f"Takes {studies.about(seconds)} in the background; you can go on meanwhile.")
-
-
-def _csv(table: pd.DataFrame, name: str) -> None:
-    st.download_button(
-        "All numbers as CSV", data=lambda: safe_table(table).to_csv(index=False), file_name=f"{name}.csv",
-        mime="text/csv", key=f"study/{name}/csv", on_click="ignore", icon=":material/table:",
-    )  # fmt: skip

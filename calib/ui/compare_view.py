@@ -9,12 +9,11 @@ import pandas as pd
 import streamlit as st
 
 from calib.compare import compare_evaluations
-from calib.csv_cells import safe_table
 from calib.evaluation import SCORES
 from calib.evaluation.corp import CORP
 from calib.plots.compare import score_dots
 from calib.report import verdict_paragraphs
-from calib.ui import figures
+from calib.ui import downloads, figures
 from calib.ui.fits import ShownFit, device_of
 from calib.ui.score_table import show_scores, styled_scores
 from calib.ui.session import keep
@@ -66,14 +65,7 @@ def score_table(table: pd.DataFrame, everything: list[ShownFit]) -> None:
     ]
     if clipped:
         st.caption(f"The NLL counts probabilities below 1e-15 as 1e-15, as the papers do: {', '.join(clipped)}.")
-    st.download_button(
-        "All scores as CSV",
-        data=lambda: safe_table(table).to_csv(index=False),
-        file_name="comparison.csv",
-        mime="text/csv",
-        on_click="ignore",
-        icon=":material/table:",
-    )
+    downloads.csv("All scores as CSV", "compare/csv", "comparison.csv", lambda: table, of=(table,))
 
 
 def dots(table: pd.DataFrame, everything: list[ShownFit]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,15 @@ from calib.csv_cells import safe_table
 from calib.data import read_features, read_outputs
 from calib.numerics import Floats, Ints
 from calib.ui.data_view import KINDS
+from calib.ui.downloads import at_once, on_request, size_in_words
 from calib.ui.fits import ShownFit, intervals_of
 from calib.ui.session import keep, session
 from calib.ui.wording import plural
+
+SMALL = 4 << 20
+"""Bytes up to which a calibrator is packed with the page; the 1.2 MB of a GPcalib take about 0.3 s, once."""
+FEW_CELLS = 50_000
+"""Cells up to which calibrated probabilities are written with the page, which takes about 0.1 s, once."""
 
 USAGE = """import pickle
 with open("calibrator.pkl", "rb") as file:    # needs numpy and calib; only unpickle files you trust
@@ -35,26 +42,27 @@ CONFIDENCE = """confidence = calibrator.confidence(outputs, features)
 
 
 def downloads(fit: ShownFit, raw: ShownFit) -> None:
-    """The three files; each is built when it is clicked."""
+    """The three files."""
     metadata = metadata_of(fit, raw)
     columns = st.columns(4)
+    pair = cache(lambda: export.to_npz_json(fit.calibrator, metadata))
     choices: list[tuple[str, str, Callable[[], str | bytes], str]] = [
         ("Pickle", "calibrator.pkl", lambda: export.to_pickle(fit.calibrator, metadata), ":material/deployed_code:"),
         ("Bundle with model card", "calibrator.zip", lambda: export.to_bundle(fit.calibrator, metadata),
          ":material/folder_zip:"),
-        ("Arrays (npz)", "calibrator.npz", lambda: export.to_npz_json(fit.calibrator, metadata)[0],
-         ":material/data_array:"),
-        ("Record (json)", "calibrator.json", lambda: export.to_npz_json(fit.calibrator, metadata)[1],
-         ":material/data_object:"),
+        ("Arrays (npz)", "calibrator.npz", lambda: pair()[0], ":material/data_array:"),
+        ("Record (json)", "calibrator.json", lambda: pair()[1], ":material/data_object:"),
     ]  # fmt: skip
-    for column, (label, name, build, icon) in zip(columns, choices, strict=True):
-        column.download_button(
-            label, data=build, file_name=name, on_click="ignore", icon=icon, key=f"export/{name}", width="stretch",
-            type="primary" if name.endswith(".pkl") else "secondary",
-        )  # fmt: skip
     size = keep(("export size", fit.key), lambda: len(export.to_pickle(fit.calibrator, metadata)))
+    offer = at_once if size <= SMALL else on_request
+    for column, (label, name, build, icon) in zip(columns, choices, strict=True):
+        kind = "primary" if name.endswith(".pkl") else "secondary"
+        with column:
+            offer(label, f"export/{name}", name, build, of=fit.key, icon=icon, width="stretch", type=kind)
     carried = ", training rows included" if "train_features" in fit.calibrator.needs else ""
-    st.caption(f"The pickle is {_bytes(size)}{carried}. The npz and the json belong together and hold no code at all.")
+    st.caption(
+        f"The pickle is {size_in_words(size)}{carried}. The npz and the json belong together and hold no code at all."
+    )
     for note in fit.calibrator.notes():
         st.caption(f":material/info: {note}")
 
@@ -95,22 +103,20 @@ def calibrate_upload(fit: ShownFit) -> None:
     chosen = st.segmented_control("Of", [*parts, "an upload"], default="test rows", required=True, key="export/of")
     if chosen in parts:
         part = parts[chosen]
-        rows = Rows(part.logits, part.labels, part.features)
+        rows, of = Rows(part.logits, part.labels, part.features), chosen
     else:
         uploaded = _upload(fit)
         if uploaded is None:
             return
-        rows = uploaded
-    names = now.data.class_names  # a download is built outside the page's run, where there is no session
+        rows, of = uploaded
+    names = now.data.class_names
+    offer = at_once if rows.logits.size <= FEW_CELLS else on_request
     with st.container(horizontal=True):
-        st.download_button(
-            "Download npz", data=lambda: _npz(fit, rows), file_name="calibrated.npz", on_click="ignore",
-            icon=":material/download:", key=f"export/npz/{chosen}",
-        )  # fmt: skip
-        st.download_button(
-            "Download csv", data=lambda: _csv(fit, rows, names), file_name="calibrated.csv", mime="text/csv",
-            on_click="ignore", icon=":material/download:", key=f"export/csv/{chosen}",
-        )  # fmt: skip
+        for form, build in (("npz", lambda: _npz(fit, rows)), ("csv", lambda: _csv(fit, rows, names))):
+            offer(
+                f"Download {form}", f"export/{form}", f"calibrated.{form}", build, of=(fit.key, of),
+                icon=":material/download:",
+            )  # fmt: skip
     st.caption(f"{plural(len(rows.logits), 'row')}, {plural(now.data.n_classes, 'class', 'classes')}.")
 
 
@@ -123,8 +129,8 @@ class Rows:
     features: Any = None
 
 
-def _upload(fit: ShownFit) -> Rows | None:
-    """Canonical logits and features of an upload, made by the exported calibrator itself; labels are not needed."""
+def _upload(fit: ShownFit) -> tuple[Rows, str] | None:
+    """Canonical logits and features of an upload, made by the exported calibrator itself; and which upload."""
     now = session()
     assert now.data is not None
     asks = "features" in fit.calibrator.needs
@@ -138,9 +144,9 @@ def _upload(fit: ShownFit) -> Rows | None:
     made = export.exported(fit.calibrator, export.describe(now.data))
     logits = made.to_logits(read_outputs((file.name, file)))
     if not asks:
-        return Rows(logits)
+        return Rows(logits), file.file_id
     file.seek(0)
-    return Rows(logits, features=made.to_features(read_features((file.name, file))))
+    return Rows(logits, features=made.to_features(read_features((file.name, file)))), file.file_id
 
 
 def _npz(fit: ShownFit, rows: Rows) -> bytes:
@@ -169,7 +175,3 @@ def _answer(fit: ShownFit, rows: Rows) -> dict[str, Any]:
     if made.gives_probabilities:
         return {"probabilities": made.predict_proba(rows.logits)}
     return {"predicted": made.predict(rows.logits), "confidence": made.predict_confidence(rows.logits, rows.features)}
-
-
-def _bytes(size: int) -> str:
-    return f"{size / 1024:,.1f} kB" if size < 2**20 else f"{size / 2**20:,.1f} MB"

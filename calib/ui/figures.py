@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from html import escape
 from typing import Any
 
 import plotly.graph_objects as go
 import streamlit as st
 
-from calib.csv_cells import safe_table
 from calib.plots import alt_text, figure_data
 from calib.plots.style import Style
+from calib.ui import downloads
 
 LAST_CLICKED = "figures/last-clicked"
 
@@ -61,15 +62,7 @@ def show(fig: go.Figure, key: str, how_to_read: str, *, on_select: Callable[[], 
             key=f"{key}/format",
             format_func=str.upper,
         )
-        st.download_button(
-            "Data as CSV",
-            data=lambda: safe_table(figure_data(fig)).to_csv(index=False),
-            file_name=f"{key}.csv",
-            mime="text/csv",
-            key=f"{key}/csv",
-            on_click="ignore",
-            icon=":material/table:",
-        )
+        downloads.csv("Data as CSV", f"{key}/csv", f"{key}.csv", partial(figure_data, fig), of=(fig,))
     return event
 
 

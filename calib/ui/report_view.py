@@ -5,16 +5,16 @@ from __future__ import annotations
 from functools import partial
 
 import pandas as pd
-import streamlit as st
 
 from calib.compare import compare_evaluations
 from calib.report import Report, ReportedMethod, Source, html
+from calib.ui import downloads
 from calib.ui.fits import ShownFit
 from calib.ui.session import Session, session
 
 
 def report_button(everything: list[ShownFit], key: str, table: pd.DataFrame | None = None) -> None:
-    """Offer the report of all shown fits; it is built when it is clicked.
+    """Offer the report of all shown fits; it takes seconds, so it is built on request.
 
     Parameters
     ----------
@@ -23,15 +23,13 @@ def report_button(everything: list[ShownFit], key: str, table: pd.DataFrame | No
     table : the comparison where the page has it, so that no interval is computed twice.
     """
     now = session()
-    st.download_button(
+    downloads.on_request(
         "Report (HTML)",
-        # Built outside the page's run, where there is no session: everything it needs goes with it.
-        data=partial(page_report, everything, now, table),
-        file_name="report.html",
-        mime="text/html",
-        on_click="ignore",
+        key,
+        "report.html",
+        partial(page_report, everything, now, table),
+        of=tuple((fit.key, fit.title) for fit in everything),
         icon=":material/summarize:",
-        key=key,
         help="One file to hand over: the verdict, all tables and figures, the data's hash, every setting, and how to "
         "make it again from a shell. It opens without a network.",
     )  # fmt: skip

@@ -64,6 +64,7 @@ class Session:
     visitor : tells this visitor from others who may want the same fit.
     evaluated : verdicts by fit key.
     kept : what pages computed from the above, by key; see :func:`keep`.
+    built : files that are offered, each with what it was built of, by button; see :mod:`calib.ui.downloads`.
     picked : what pages show by the visitor's choice, by widget; see :mod:`calib.ui.choosing`.
     variants : number of each fit among the fits of its method, by key: it sets marker and dash apart.
     seen_done : how many fits were finished when the page was last drawn.
@@ -85,6 +86,7 @@ class Session:
     visitor: str = field(default_factory=lambda: uuid4().hex)
     evaluated: dict[str, Evaluated] = field(default_factory=dict)
     kept: dict[Hashable, Any] = field(default_factory=dict)
+    built: dict[str, tuple[Any, str | bytes]] = field(default_factory=dict)
     picked: dict[str, Any] = field(default_factory=dict)
     variants: dict[str, int] = field(default_factory=dict)
     seen_done: int = 0
@@ -110,7 +112,7 @@ class Session:
         self.part, self.seed = part, seed
         self.calibration, self.test = self.data.split(part, random_state=seed)
         self.specs = self.specs_of_splits.setdefault(self.split_key, {})
-        self.evaluated, self.kept, self.variants, self.studies = {}, {}, {}, {}
+        self.evaluated, self.kept, self.built, self.variants, self.studies = {}, {}, {}, {}, {}
 
 
 SESSION = "calib_session"
