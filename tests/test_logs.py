@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
+from concurrent.futures import Future
+from typing import Any
 
 import pytest
 
+from calib.base import CalibrationError
+from calib.jobs import FitSpec, Job
+from calib.jobs.ending import ending
+from calib.jobs.local_worker import UnexpectedError, WorkerDied
 from calib.jobs.messages import Failure
 from calib.jobs.run import Run
 from calib.logs import trace
@@ -43,13 +50,29 @@ def task(word: str, *, data: object, callback: object) -> None:
 
 
 def test_what_a_worker_tells_for_the_log_has_no_messages() -> None:
-    import pickle
-
     reply = Run(lambda progress: None, lambda: False)(pickle.dumps((task, (CANARY,))), {})
     assert isinstance(reply, Failure)
     assert CANARY in reply.text  # for the page of whom it belongs to
     assert CANARY not in reply.trace
     assert "KeyError" in reply.trace and "in fails" in reply.trace
+
+
+@pytest.mark.parametrize(
+    ("error", "kept"),
+    [
+        (UnexpectedError(f"KeyError: {CANARY}", "Traceback of the worker"), "Traceback of the worker"),
+        (ValueError(CANARY), "ValueError"),
+        (WorkerDied("its process ended with exit code 3"), "was stopped: its process ended with exit code 3"),
+        (CalibrationError(CANARY), ""),  # meant for people: no fault of the server
+    ],
+)
+def test_a_fit_that_fails_says_why_to_its_owner_and_where_to_the_log(error, kept, caplog) -> None:
+    job = Job("key", FitSpec("temperature", {}, label=f"Temperature for {CANARY}"))
+    future: Future[Any] = Future()
+    future.set_exception(error)
+    assert CANARY in ending(job, future)["message"]
+    assert CANARY not in caplog.text
+    assert kept in caplog.text and ("temperature" in caplog.text) is bool(kept)
 
 
 SHOUTS = f"""
