@@ -27,8 +27,8 @@ class Job:
     step, total : iterations done and the most there can be; 0 before the first.
     value : the objective or loss at ``step``; NaN before the first.
     message : one sentence for people: what it waits for, does, or why it failed.
-    seconds : wall time since it began to run.
-    cpu_seconds : CPU time of the worker on it.
+    seconds : wall time since it began to run, for a fit without what its worker imports the first time.
+    cpu_seconds : CPU time of the worker on it, likewise.
     result : what a job that is done gave, else None.
     """
 

@@ -38,13 +38,17 @@ class Cancel:
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a running task stands; ``total`` is 0 while it has no number of steps."""
+    """Where a running task stands; ``total`` is 0 while it has no number of steps.
+
+    ``ready`` says that only now the task itself begins: what the worker needed to start is behind it.
+    """
 
     step: int = 0
     total: int = 0
     value: float = float("nan")
     message: str = ""
     cpu_seconds: float = 0.0
+    ready: bool = False
 
 
 @dataclass(frozen=True)

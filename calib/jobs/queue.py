@@ -192,7 +192,7 @@ class FitQueue:
             job = record.job
             if not job.active:
                 return  # sent before a cancellation and come after it
-            if job.state == "queued":
+            if job.state == "queued" or progress.ready:
                 record.started = time.monotonic()
             known = progress.total > 0
             record.job = replace(

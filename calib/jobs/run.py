@@ -21,7 +21,7 @@ Report = Callable[[Progress], None]
 
 
 class Run:
-    """A task that is running.
+    """A task that is running. It is given a callback; ``callback(0, 0, nan)`` starts its time anew.
 
     Parameters
     ----------
@@ -57,6 +57,10 @@ class Run:
     def _callback(self, step: int, total: int, value: float) -> None:
         if self._cancelled():
             raise FitCancelled
+        if step == total == 0:
+            self._cpu_start = time.process_time()
+            self._report(Progress(ready=True))
+            return
         now = time.monotonic()
         if now - self._last_progress >= PROGRESS_INTERVAL:
             self._last_progress = now

@@ -24,6 +24,15 @@ def steps(*, data, callback, n=100, seconds=0.01, **_):
         callback(step, n, 1.0 / step)
 
 
+def starts_slowly(*, callback, **_):
+    """Like a first fit, whose worker has much to import."""
+    until = time.process_time() + 0.6
+    while time.process_time() < until:
+        pass
+    callback(0, 0, float("nan"))
+    time.sleep(0.05)
+
+
 def deaf(*, callback, seconds=60, **_):
     """Like a long call into C: it never looks whether it was cancelled."""
     callback(1, 10, 0.0)
@@ -94,6 +103,7 @@ BAD = {
     function.__name__: function
     for function in (
         steps,
+        starts_slowly,
         deaf,
         refuses,
         breaks,

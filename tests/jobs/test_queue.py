@@ -26,6 +26,13 @@ def test_a_fit_gives_what_the_library_gives(queue, wait, overconfident):
     assert job.message.startswith("Fitted in ")
 
 
+def test_a_fit_is_not_charged_with_the_start_of_its_worker(submit, wait):
+    job = wait(submit("starts_slowly"))
+    assert job.state == "done"
+    assert job.cpu_seconds < 0.3  # after 0.6 s before it was ready
+    assert 0.05 <= job.seconds < 0.6
+
+
 def test_progress_never_goes_back_and_moves(queue, submit, wait):
     key = submit("steps")
     seen = []

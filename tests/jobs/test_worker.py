@@ -114,3 +114,27 @@ def test_the_app_side_loads_no_tensorflow_and_no_streamlit():
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize("method", ["temperature", "geometric"])
+def test_what_a_method_imports_is_there_before_its_time_counts(method):
+    code = f"""
+        import sys
+        import numpy as np
+        from calib.jobs.tasks import fit_calibrator
+        from calib.registry import METHODS
+        rng = np.random.default_rng(0)
+        x, y = rng.normal(size=(50, 3)), np.arange(50) % 3
+        data, more = dict(logits=x, labels=y), dict(features=x, train_features=x, train_labels=y)
+        data |= {{name: more[name] for name in METHODS[{method!r}].needs}}
+        def callback(step, total, value):
+            if step == total == 0:
+                callback.before = set(sys.modules)
+        fit_calibrator({method!r}, {{}}, data=data, callback=callback)
+        print(sorted(set(sys.modules) - callback.before), "scipy" in sys.modules)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    assert done.stdout.strip() == "[] True"
