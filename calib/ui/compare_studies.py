@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -61,7 +61,7 @@ def sizes(everything: list[ShownFit]) -> None:
     tried = halved_sizes(len(now.calibration))
     arguments = (studies.methods_of(chosen), now.part, now.seed, N_DRAWS, now.seed)
     label = f"Try {plural(len(tried), 'size')} up to {len(now.calibration):,}"
-    _start(SIZES, size_task, arguments, label, chosen, N_DRAWS * len(tried))
+    _start(SIZES, size_task, arguments, label, chosen, fits_on_all_rows(tried))
     _follow(SIZES, everything, _sizes_result)
 
 
@@ -152,10 +152,19 @@ def _sizes_result(table: pd.DataFrame, key: str, everything: list[ShownFit]) -> 
     downloads.csv("All numbers as CSV", "study/sizes/csv", "sizes.csv", lambda: table, of=(table,))
 
 
+def fits_on_all_rows(tried: Sequence[int]) -> float:
+    """How many fits on the last of these sizes take as long as all draws of all sizes.
+
+    A fit on fewer rows costs something between as much and in proportion; it is counted as the middle of the two.
+    """
+    drawn = [size for size in tried for _ in range(1 if size == tried[-1] else N_DRAWS)]
+    return (len(drawn) + sum(drawn) / tried[-1]) / 2
+
+
 def _start(
-    kind: str, task: Callable[..., Any], arguments: tuple[Any, ...], label: str, chosen: list[ShownFit], n_fits: int
+    kind: str, task: Callable[..., Any], arguments: tuple[Any, ...], label: str, chosen: list[ShownFit], n_fits: float
 ) -> None:
-    """The button, and what it will take; ``n_fits`` is how often each method is fitted."""
+    """The button, and what it will take; ``n_fits`` is how many fits on all rows it equals."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
             label, key=f"study/{kind}/start", icon=":material/play_arrow:", on_click=studies.start,

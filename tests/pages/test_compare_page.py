@@ -17,6 +17,7 @@ from calib.jobs import FitQueue
 from calib.registry import METHODS, calibrator
 from calib.studies import labels_needed, repeated_splits, size_curve, summarise_splits
 from calib.ui.compare_entries import ENTRIES, MOST_ENTRIES
+from calib.ui.compare_studies import fits_on_all_rows
 from calib.ui.session import SESSION, Session
 from calib.verdict import verdict
 from tests.pages.conftest import FITTED, open_page
@@ -68,6 +69,11 @@ def test_every_method_has_a_small_diagram(with_fits: Session) -> None:
     for diagram, ece in zip(small, app.dataframe[0].value["ECE"], strict=True):
         said = json.loads(diagram.spec)["layout"]["annotations"]
         assert f"ECE {number(ece)}" in " ".join(each["text"] for each in said)  # that of the table
+
+
+def test_draws_of_fewer_rows_cost_less_and_of_all_rows_there_is_one() -> None:
+    assert fits_on_all_rows([100]) == 1
+    assert fits_on_all_rows([25, 50, 100]) == (11 + 4.75) / 2
 
 
 def test_repeated_splits_on_demand(queue: FitQueue, with_fits: Session) -> None:
