@@ -61,6 +61,9 @@ DECLARED = (
         half_of_the_memory,
         "half of the machine's, or of the container's",
     ),
+    Setting("CALIB_SESSION_GB", "GB of that for one visitor's data, fits and figures", 2),
+    Setting("CALIB_WAITING", "fits and studies of one visitor that may wait for a worker", 60, whole=True),
+    Setting("CALIB_WAITING_IN_ALL", "fits and studies of all visitors that may wait", 500, whole=True),
     Setting("CALIB_SCHEDULER", "address of a Dask scheduler on whose workers fits run", "", "worker processes here"),
     Setting(
         "CALIB_UPLOAD_MB",

@@ -9,6 +9,7 @@ import streamlit as st
 from calib.base import CalibrationError
 from calib.data import Predictions
 from calib.data.findings.feature_quality import leak
+from calib.jobs.line import LineFull
 from calib.registry import METHODS, missing_arrays, presets
 from calib.ui import fits
 from calib.ui.parameters import device_choice, parameter_widgets
@@ -30,9 +31,13 @@ def choose(methods: list[str]) -> None:
 def start(params: dict[str, dict[str, Any]]) -> None:
     """Ask for a fit of each chosen method; parameters that do not go together are said on the page."""
     trouble = st.session_state[TROUBLE] = []
-    for name, chosen in params.items():
+    for place, (name, chosen) in enumerate(params.items()):
         try:
             fits.submit(name, chosen)
+        except LineFull as error:
+            rest = [METHODS[later].title for later in list(params)[place:]]
+            trouble.append(f"{listed(rest)} {'was' if len(rest) == 1 else 'were'} not started: {error}")
+            break
         except CalibrationError as error:
             trouble.append(f"{METHODS[name].title} was not started: {error}")
 

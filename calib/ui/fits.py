@@ -13,6 +13,7 @@ from calib.evaluation import Evaluation, score_intervals
 from calib.hardware import cpu_description, device_of, gpu_present
 from calib.jobs import FitQueue, FitSpec, Job, TaskSpec
 from calib.jobs.chosen import chosen_executor
+from calib.jobs.line import LineFull, Room
 from calib.metrics.intervals import Interval
 from calib.numerics import Floats
 from calib.plots.style import Style, method_style
@@ -21,6 +22,8 @@ from calib.ui.session import SESSION, Evaluated, Session, keep, session
 from calib.workspace import keep_fit
 
 RAW = "raw"
+REFUSED = "fits/refused"
+"""Why something asked for does not wait, in Streamlit's session state until it is said."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +43,7 @@ class ShownFit:
 @st.cache_resource
 def queue() -> FitQueue:
     """The one queue of this server; all visitors share its workers and its store of finished fits."""
-    return FitQueue(chosen_executor(), on_done=keep_fit)
-
-
-@st.cache_resource
-def _wanted() -> dict[str, set[str]]:
-    """Which visitors asked for each fit: one visitor's change of mind must not end another's fit."""
-    return {}
+    return FitQueue(chosen_executor(), on_done=keep_fit, room=Room.configured())
 
 
 def submit(method: str, params: dict[str, Any]) -> None:
@@ -69,26 +66,23 @@ def submit(method: str, params: dict[str, Any]) -> None:
 
 
 def ask(spec: FitSpec | TaskSpec, logits: Any, labels: Any, extras: dict[str, Any]) -> None:
-    """Queue a fit or a study, and remember who wants it."""
-    queue().submit(spec, logits, labels, extras)
-    _wanted().setdefault(spec.key, set()).add(session().visitor)
+    """Queue a fit or a study for this visitor; raises LineFull where too much waits."""
+    queue().submit(spec, logits, labels, extras, owner=session().visitor)
 
 
 def cancel(key: str) -> None:
     """Stop a fit; where another visitor waits for it too it goes on, off this visitor's pages."""
     now = session()
-    wanted = _wanted().get(key, set())
-    wanted.discard(now.visitor)
-    if wanted:
+    if queue().leave(key, now.visitor):
         now.specs.pop(key, None)
-    else:
-        queue().cancel(key)
 
 
 def retry(key: str) -> None:
-    """Start a failed or cancelled fit again."""
-    _wanted().setdefault(key, set()).add(session().visitor)
-    queue().retry(key)
+    """Start a failed or cancelled fit again; where too much waits the page says so."""
+    try:
+        queue().retry(key, owner=session().visitor)
+    except LineFull as error:
+        st.session_state[REFUSED] = str(error)
 
 
 def bring_back(job: Job) -> None:
@@ -98,10 +92,9 @@ def bring_back(job: Job) -> None:
     assert isinstance(job.spec, FitSpec)
     if job.state != "done":
         extras = extras_for(calibrator(job.spec.method, **job.spec.params), now.calibration)
-        queue().adopt(job, now.calibration.logits, now.calibration.labels, extras)
+        queue().adopt(job, now.calibration.logits, now.calibration.labels, extras, owner=now.visitor)
     else:
-        queue().adopt(job)
-    _wanted().setdefault(job.key, set()).add(now.visitor)
+        queue().adopt(job, owner=now.visitor)
 
 
 def forget_all() -> None:
@@ -109,10 +102,7 @@ def forget_all() -> None:
     now = session()
     _abandon()
     for key in [key for specs in now.specs_of_splits.values() for key in specs]:
-        wanted = _wanted().get(key, set())
-        wanted.discard(now.visitor)
-        if not wanted:
-            queue().forget(key)
+        queue().forget(key, owner=now.visitor)
 
 
 def change_split(part: float | None, seed: int) -> None:
@@ -150,7 +140,7 @@ def remove(key: str) -> None:
 
 def jobs() -> list[Job]:
     """The visitor's fits as they stand, in the order asked for."""
-    return queue().snapshot(session().specs)
+    return queue().snapshot(session().specs, owner=session().visitor)
 
 
 def running() -> bool:
@@ -214,27 +204,3 @@ def device_description() -> str:
     if done:
         return " and ".join(dict.fromkeys(map(device_of, done)))
     return cpu_description() + (", NVIDIA GPU present" if gpu_present() else "")
-
-
-def sidebar_status() -> None:
-    """At the menu's foot: how many fits run, refreshed only while one does."""
-    now = session()
-    if not now.specs:
-        return
-    now.seen_done = sum(job.calibrator is not None for job in jobs())
-    st.fragment(_status, run_every=1.0 if running() else None)()
-
-
-def _status() -> None:
-    # The page itself is not rerun when a fit ends: that would race with a click on the menu, and lose it.
-    now = session()
-    current = jobs()
-    active = [job for job in current if job.active]
-    done = sum(job.calibrator is not None for job in current)
-    if active:
-        share = sum(job.fraction for job in active) / len(active)
-        st.progress(share, text=f"{len(active)} fitting · {share:.0%}")
-    elif done:
-        st.caption(f":material/check: {done} fitted")
-    if done > now.seen_done and st.button("Show new results", icon=":material/refresh:", key="fits/refresh"):
-        st.rerun()

@@ -1,18 +1,15 @@
-"""How much memory all open sessions take together, so that one upload too many is refused and not everybody ended."""
+"""How much memory each visitor and all together take, so that one upload too many is refused and nobody is ended."""
 
 from __future__ import annotations
 
-import os
 import threading
 from weakref import WeakValueDictionary
 
-import numpy as np
-
-from calib.data import DataError, Finding, Predictions
-from calib.settings import environment
-from calib.ui.session import Session
-
-GIGABYTES = "CALIB_MEMORY_GB"
+from calib.data import DataError, Finding
+from calib.data.limits import megabytes
+from calib.settings import limit
+from calib.ui.session import MOST_OF_ONE, Session
+from calib.ui.sizes import nbytes
 
 _open: WeakValueDictionary[int, Session] = WeakValueDictionary()
 _lock = threading.Lock()
@@ -29,38 +26,37 @@ def admit(opened: Session, leaving: Session | None = None) -> None:
     Raises
     ------
     DataError
-        If all together would take more memory than the server allows.
+        If it would take more memory than one visitor may, or all together more than the server allows.
     """
-    most = _most_bytes()
+    most = int(limit("CALIB_MEMORY_GB") * 1e9)
+    asked = held(opened)
+    if asked > MOST_OF_ONE:
+        raise _refused(
+            f"These data with their split need {megabytes(asked)} of memory, and one visitor may take "
+            f"{megabytes(MOST_OF_ONE)} of this server's.",
+            "Upload fewer rows: 20,000 are plenty to calibrate.",
+        )
     with _lock:
-        others = sum(_nbytes(other) for other in _open.values() if other is not leaving and other is not opened)
-        asked = _nbytes(opened)
+        others = sum(held(other) for other in _open.values() if other is not leaving and other is not opened)
         if others and others + asked > most:
-            message = (
-                f"These data need {asked / 1e6:,.0f} MB, and other visitors' data take {others / 1e6:,.0f} MB of the "
-                f"{most / 1e6:,.0f} MB that this server sets aside."
-            )
-            raise DataError(
-                [Finding("error", "server_full", message, "Try again in some minutes, or with fewer rows.")]
+            raise _refused(
+                f"These data need {megabytes(asked)}, and other visitors' data take {megabytes(others)} of the "
+                f"{megabytes(most)} that this server sets aside.",
+                "Try again in some minutes, or with fewer rows.",
             )
         _open[id(opened)] = opened
 
 
-def _most_bytes() -> float:
-    """What the configuration allows, or half of the machine's memory."""
-    try:
-        if text := environment().get(GIGABYTES, "").strip():
-            return float(text) * 1e9
-    except ValueError:
-        pass  # said where the configuration is read first; the default is safe
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2
-    except (AttributeError, ValueError, OSError):  # Windows
-        return 4e9
+def held(of: Session) -> int:
+    """Bytes of a session's data, verdicts and figures; those mapped from disk take none."""
+    return nbytes(of.data, of.calibration, of.test, of.raw, of.evaluated, of.built) + sum(of.kept_bytes.values())
 
 
-def _nbytes(of: Session) -> int:
-    """Bytes of a session's arrays, each counted once; those mapped from disk take none."""
-    parts: list[Predictions] = [part for part in (of.data, of.calibration, of.test) if part is not None]
-    arrays = {id(a): a for part in parts for a in vars(part).values() if isinstance(a, np.ndarray)}
-    return sum(array.nbytes for array in arrays.values() if not isinstance(array.base, np.memmap))
+def open_sessions() -> list[Session]:
+    """All sessions that hold data now."""
+    with _lock:
+        return list(_open.values())
+
+
+def _refused(message: str, action: str) -> DataError:
+    return DataError([Finding("error", "server_full", message, action)])

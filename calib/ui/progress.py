@@ -31,6 +31,7 @@ def job_list() -> None:
 
 def _job_list() -> None:
     jobs = fits.jobs()
+    refusal()
     with st.container(border=True):
         for job in jobs:
             _row(job)
@@ -38,12 +39,49 @@ def _job_list() -> None:
             st.page_link("pages/2_Reliability.py", label="See what changed", icon=":material/show_chart:")
 
 
+def waits(job: Job) -> bool:
+    """Whether a job has not started: how far it is says nothing then, but its place in line does."""
+    return job.state == "queued"
+
+
+def refusal() -> None:
+    """Say once why something that was asked for does not wait for a worker."""
+    if text := st.session_state.pop(fits.REFUSED, None):
+        st.warning(text, icon=":material/hourglass_disabled:")
+
+
+def fits_at_the_foot() -> None:
+    """At the menu's foot: how many fits run and wait, refreshed only while any does."""
+    now = session()
+    if not now.specs:
+        return
+    now.seen_done = sum(job.calibrator is not None for job in fits.jobs())
+    st.fragment(_status, run_every=1.0 if fits.running() else None)()
+
+
+def _status() -> None:
+    # The page itself is not rerun when a fit ends: that would race with a click on the menu, and lose it.
+    now = session()
+    current = fits.jobs()
+    active = [job for job in current if job.active]
+    waiting = sum(map(waits, active))
+    done = sum(job.calibrator is not None for job in current)
+    if active:
+        share = sum(job.fraction for job in active) / len(active)
+        counts = f"{len(active) - waiting} fitting · {waiting} waiting" if waiting else f"{len(active)} fitting"
+        st.progress(share, text=f"{counts} · {share:.0%}")
+    elif done:
+        st.caption(f":material/check: {done} fitted")
+    if done > now.seen_done and st.button("Show new results", icon=":material/refresh:", key="fits/refresh"):
+        st.rerun()
+
+
 def _row(job: Job) -> None:
     name, state, action = st.columns([3, 6, 1.4], vertical_alignment="center")
     name.markdown(f"{ICONS[job.state]} **{job.spec.title}**")
     with state:
         if job.active:
-            st.progress(job.fraction, text=f"{job.fraction:.0%} · {job.message}")
+            st.progress(job.fraction, text=job.message if waits(job) else f"{job.fraction:.0%} · {job.message}")
         elif job.calibrator is not None:
             st.caption(
                 f"fitted in {number(job.seconds)} s on {fits.device_of(job.calibrator)} · "

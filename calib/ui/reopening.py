@@ -95,4 +95,4 @@ def _bring_back_others(made: Keeper, entry: Entry, specs: dict[str, FitSpec]) ->
         if job is None:
             specs.pop(key)
         else:
-            fits.queue().adopt(job)
+            fits.queue().adopt(job, owner=entry.visitor)

@@ -14,6 +14,8 @@ import streamlit as st
 from calib.data import Choices, Inspection, Predictions
 from calib.evaluation import Evaluation
 from calib.jobs import FitSpec, TaskSpec
+from calib.settings import limit
+from calib.ui.sizes import nbytes
 
 T = TypeVar("T")
 
@@ -64,6 +66,7 @@ class Session:
     visitor : tells this visitor from others who may want the same fit.
     evaluated : verdicts by fit key.
     kept : what pages computed from the above, by key; see :func:`keep`.
+    kept_bytes : memory that it takes, by key.
     built : files that are offered, each with what it was built of, by button; see :mod:`calib.ui.downloads`.
     picked : what pages show by the visitor's choice, by widget; see :mod:`calib.ui.choosing`.
     variants : number of each fit among the fits of its method, by key: it sets marker and dash apart.
@@ -86,6 +89,7 @@ class Session:
     visitor: str = field(default_factory=lambda: uuid4().hex)
     evaluated: dict[str, Evaluated] = field(default_factory=dict)
     kept: dict[Hashable, Any] = field(default_factory=dict)
+    kept_bytes: dict[Hashable, int] = field(default_factory=dict)
     built: dict[str, tuple[Any, str | bytes]] = field(default_factory=dict)
     picked: dict[str, Any] = field(default_factory=dict)
     variants: dict[str, int] = field(default_factory=dict)
@@ -113,11 +117,16 @@ class Session:
         self.calibration, self.test = self.data.split(part, random_state=seed)
         self.specs = self.specs_of_splits.setdefault(self.split_key, {})
         self.evaluated, self.kept, self.built, self.variants, self.studies = {}, {}, {}, {}, {}
+        self.kept_bytes = {}
 
 
 SESSION = "calib_session"
 MOST_KEPT = 100
 """Figures, curves and tables kept for a visitor; the one unused for longest goes first."""
+MOST_OF_ONE = int(limit("CALIB_SESSION_GB") * 1e9)
+"""Bytes that one visitor may hold."""
+KEPT_SHARE = 0.1
+"""Of them for what is kept, which can be made again."""
 
 
 def session() -> Session:
@@ -131,11 +140,16 @@ def keep(key: Hashable, build: Callable[[], T]) -> T:
     A rerun draws a whole page, and building one plotly figure takes some 40 ms. The key names everything the result
     depends on besides the data and the split, which empty the store when they change: fits by their key.
     """
-    kept = session().kept
-    if key not in kept:
-        kept[key] = build()
-        if len(kept) > MOST_KEPT:
-            kept.pop(next(iter(kept)))
-    else:
+    kept, sizes = session().kept, session().kept_bytes
+    if key in kept:
         kept[key] = kept.pop(key)  # to the end: used last
-    return kept[key]
+        return kept[key]
+    made = kept[key] = build()
+    sizes[key] = nbytes(made)
+    for gone in sizes.keys() - kept.keys():
+        del sizes[gone]
+    while len(kept) > 1 and (len(kept) > MOST_KEPT or sum(sizes.values()) > MOST_OF_ONE * KEPT_SHARE):
+        oldest = next(iter(kept))
+        del kept[oldest]
+        sizes.pop(oldest, None)
+    return made

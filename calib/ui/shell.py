@@ -11,10 +11,11 @@ import streamlit as st
 from calib.base import CalibrationError
 from calib.data import DataError
 from calib.logs import trace, without_data
-from calib.ui import fits, link
+from calib.ui import link
 from calib.ui.configured import stop_unless_configured
 from calib.ui.link_view import notice
 from calib.ui.markdown import literal
+from calib.ui.progress import fits_at_the_foot, refusal
 from calib.ui.session import session
 from calib.ui.where import where_fits_run
 from calib.ui.wording import plural
@@ -62,6 +63,7 @@ def page(title: str) -> Iterator[None]:
         )
     st.title(title)
     notice()
+    refusal()
     try:
         yield
         _onward(title)
@@ -89,7 +91,7 @@ def _menu() -> None:
         if now.data is not None:
             st.caption(f":material/dataset: {literal(now.data.name)}")
         where_fits_run()
-        fits.sidebar_status()
+        fits_at_the_foot()
 
 
 def _onward(title: str) -> None:

@@ -8,9 +8,11 @@ from typing import Any
 import streamlit as st
 
 from calib.jobs import Job, TaskSpec
+from calib.jobs.line import LineFull
 from calib.studies.tasks import arrays_of
 from calib.ui import fits
 from calib.ui.fits import ShownFit
+from calib.ui.progress import waits
 from calib.ui.session import session
 from calib.ui.wording import number, plural
 
@@ -28,8 +30,12 @@ def start(kind: str, function: Callable[..., Any], arguments: tuple[Any, ...], t
     spec = TaskSpec(function, arguments, now.data.sha256, title)
     if kind in now.studies and now.studies[kind].key != spec.key:
         stop(kind)
-    fits.ask(spec, now.data.logits, now.data.labels, arrays_of(now.data))
-    now.studies[kind] = spec
+    try:
+        fits.ask(spec, now.data.logits, now.data.labels, arrays_of(now.data))
+    except LineFull as error:
+        st.session_state[fits.REFUSED] = str(error)
+    else:
+        now.studies[kind] = spec
 
 
 def stop(kind: str) -> None:
@@ -42,7 +48,7 @@ def stop(kind: str) -> None:
 def job_of(kind: str) -> Job | None:
     """Where the study of this kind stands, if one was asked for."""
     spec = session().studies.get(kind)
-    return next(iter(fits.queue().snapshot([spec.key])), None) if spec is not None else None
+    return next(iter(fits.queue().snapshot([spec.key], owner=session().visitor)), None) if spec is not None else None
 
 
 def progress(kind: str, job: Job) -> None:
@@ -50,7 +56,7 @@ def progress(kind: str, job: Job) -> None:
     if job.active:
         left, right = st.columns([6, 1.4], vertical_alignment="center")
         done = f"{job.step:,} of {plural(job.total, 'fit')}" if job.total else job.message
-        left.progress(job.fraction, text=f"{job.fraction:.0%} · {done}")
+        left.progress(job.fraction, text=done if waits(job) else f"{job.fraction:.0%} · {done}")
         right.button("Cancel", key=f"study/{kind}/cancel", on_click=stop, args=(kind,))
     elif job.state != "done":
         st.warning(job.message)

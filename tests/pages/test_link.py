@@ -32,9 +32,7 @@ class Server:
         keeper = Keeper(Configuration(self._root))
         queue = FitQueue(on_done=keeper.keep_fit)
         self.started.append((queue, keeper))
-        wanted: dict[str, set[str]] = {}
         self._monkeypatch.setattr(fits, "queue", lambda: queue)
-        self._monkeypatch.setattr(fits, "_wanted", lambda: wanted)
         self._monkeypatch.setattr(link, "keeper", lambda: keeper)
         self._monkeypatch.setattr("calib.ui.link_view.keeper", lambda: keeper)
 
@@ -68,7 +66,7 @@ def uploaded(name: str = "mine.npz", seed: int = 1, rows: int = 300) -> Session:
 def submit(session: Session, method: str, **params: object) -> str:
     assert session.calibration is not None
     spec = FitSpec(method, params, data_key=session.split_key)
-    fits.queue().submit(spec, session.calibration.logits, session.calibration.labels)
+    fits.queue().submit(spec, session.calibration.logits, session.calibration.labels, owner=session.visitor)
     session.specs[spec.key] = spec
     return spec.key
 

@@ -15,24 +15,27 @@ class Queue:
     def __init__(self) -> None:
         self.state: dict[str, str] = {}
         self.specs: dict[str, FitSpec] = {}
+        self.owners: dict[str, set[str]] = {}
 
-    def submit(self, spec: FitSpec, logits: object, labels: object, extras: object) -> str:
+    def submit(self, spec: FitSpec, logits: object, labels: object, extras: object, owner: str) -> str:
         self.state[spec.key], self.specs[spec.key] = "running", spec
+        self.owners.setdefault(spec.key, set()).add(owner)
         return spec.key
 
-    def cancel(self, key: str) -> None:
-        self.state[key] = "cancelled"
+    def leave(self, key: str, owner: str) -> bool:
+        self.owners[key].discard(owner)
+        if not self.owners[key]:
+            self.state[key] = "cancelled"
+        return bool(self.owners[key])
 
-    def snapshot(self, keys: object) -> list[Job]:
+    def snapshot(self, keys: object, owner: str) -> list[Job]:
         return [Job(key, self.specs[key], state=self.state[key]) for key in keys if key in self.state]
 
 
 @pytest.fixture
 def stand_in(monkeypatch: pytest.MonkeyPatch) -> Queue:
     made = Queue()
-    wanted: dict[str, set[str]] = {}
     monkeypatch.setattr(fits, "queue", lambda: made)
-    monkeypatch.setattr(fits, "_wanted", lambda: wanted)
     return made
 
 

@@ -1,0 +1,45 @@
+"""How much memory things take, as far as it comes to arrays and texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+_DEEPEST = 8
+
+
+def nbytes(*things: Any) -> int:
+    """Bytes of the arrays and texts in these things and whatever they consist of, each counted once.
+
+    What is mapped from disk takes none, and of a view counts what it keeps alive.
+    """
+    found: dict[int, int] = {}
+    seen: set[int] = set()
+    todo = [(thing, 0) for thing in things]
+    while todo:
+        thing, depth = todo.pop()
+        if isinstance(thing, np.ndarray):
+            while isinstance(thing.base, np.ndarray):
+                thing = thing.base
+            if not isinstance(thing, np.memmap):
+                found[id(thing)] = thing.nbytes
+        elif isinstance(thing, (str, bytes, bytearray)):
+            found[id(thing)] = len(thing)
+        elif hasattr(thing, "memory_usage") and hasattr(thing, "to_numpy"):  # a column or a table of pandas
+            found[id(thing)] = int(np.sum(thing.memory_usage(deep=True)))
+        elif id(thing) not in seen and depth < _DEEPEST:
+            seen.add(id(thing))
+            todo.extend((part, depth + 1) for part in _parts(thing))
+    return sum(found.values())
+
+
+def _parts(thing: Any) -> Any:
+    if isinstance(thing, Mapping):
+        return thing.values()
+    if isinstance(thing, (list, tuple, set, frozenset)):
+        return thing
+    if isinstance(thing, type) or callable(thing):
+        return ()
+    return vars(thing).values() if hasattr(thing, "__dict__") else ()
