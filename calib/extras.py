@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-GP = frozenset(
-    {
-        "gpflow",
-        "keras",
-        "pkg_resources",
-        "setuptools",
-        "tensorflow",
-        "tensorflow_probability",
-        "tf_keras",
-        "check_shapes",
-    }
-)
-"""Modules that come with the extra ``gp``."""
-
-CLUSTER = frozenset({"dask", "distributed"})
-"""Modules that come with the extra ``cluster``; all others come with ``fit``."""
+EXTRAS = {
+    **dict.fromkeys(
+        (
+            "gpflow",
+            "keras",
+            "pkg_resources",
+            "setuptools",
+            "tensorflow",
+            "tensorflow_probability",
+            "tf_keras",
+            "check_shapes",
+        ),
+        "gp",
+    ),
+    **dict.fromkeys(("dask", "distributed"), "cluster"),
+    "river": "active",
+}
+"""The extra that each module comes with; all others come with ``fit``."""
 
 DISTRIBUTIONS = {"sklearn": "scikit-learn", "pkg_resources": "setuptools"}
 
@@ -33,5 +35,5 @@ def missing_package(error: ModuleNotFoundError) -> str:
     module = (error.name or "").partition(".")[0]
     if module in ("", "calib"):
         raise error
-    extra = "gp" if module in GP else "cluster" if module in CLUSTER else "fit"
+    extra = EXTRAS.get(module, "fit")
     return f'This needs {DISTRIBUTIONS.get(module, module)}, which is not installed: pip install "calib[{extra}]".'

@@ -49,6 +49,7 @@ ONLY_IN = {
     "tensorflow_probability": ("gp",),
     "dask": ("jobs",),
     "distributed": ("jobs",),
+    "river": ("active",),
 }
 
 FILES = sorted(PACKAGE.rglob("*.py"))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from calib.base import CalibrationError
+from calib.extras import missing_package
 
 
 @dataclass(frozen=True)
@@ -91,9 +92,12 @@ def classifier(name: str, seed: int) -> tuple[Any, bool]:
     Raises
     ------
     CalibrationError
-        If there is none of this name.
+        If there is none of this name, or its package is not installed.
     """
     if name not in CLASSIFIERS:
         raise CalibrationError(f"There is no classifier {name!r}; choose from {', '.join(CLASSIFIERS)}.")
     chosen = CLASSIFIERS[name]
-    return chosen.make(seed), chosen.online
+    try:
+        return chosen.make(seed), chosen.online
+    except ModuleNotFoundError as error:
+        raise CalibrationError(missing_package(error)) from error

@@ -58,7 +58,8 @@ class Learner:
         if self._only is not None:
             probs[:, self._only] = 1.0
         elif len(features):
-            probs[:, self._classifier.classes_] = self._classifier.predict_proba(features)
+            with np.errstate(divide="ignore"):  # naive Bayes takes the logarithm of how often a class was seen
+                probs[:, self._classifier.classes_] = self._classifier.predict_proba(features)
         return probs
 
 

@@ -75,10 +75,10 @@ def simulate(plan: Plan, arm: str, pool: Pool, *, seed: int = 0, callback: Callb
     """Run one arm of a comparison on one shuffle (Wenger et al. 2020, section 5 and figure 5).
 
     The first ``plan.pretraining`` rows of the shuffled pool are labelled and trained on. Then, batch by batch, labels
-    are asked of rows that the calibrated classifier is unsure about, until the budget is spent or no such row is left.
-    The classifier learns after each training batch; the calibrator is then fitted anew to the outputs that the
-    classifier *now* has for all calibration rows, as those of earlier classifiers say nothing about it. A last batch
-    takes what is left.
+    are asked of rows that the calibrated classifier is unsure about, until the budget is spent or such rows do not fill
+    a batch, which then is the last. The classifier learns after each training batch; the calibrator is then fitted anew
+    to the outputs that the classifier *now* has for all calibration rows, as those of earlier classifiers say nothing
+    about it.
 
     Zeros of the classifier become half of its smallest positive output for waiting and calibration rows.
 
@@ -116,6 +116,7 @@ def _rounds(plan: Plan, arm: str, pool: Pool, seed: int, callback: Callback) -> 
     learner = Learner(model, pool.n_classes, online)
     most, n_batches, spent = _most_labels(plan, pool), 0, "pretraining"
     new = rows.move(np.arange(min(plan.pretraining, len(pool))), calibrates=False)
+    last = False
     while True:
         if spent != "calibration":  # otherwise the classifier, and all it says, is what it was
             learner.learn(pool.features[new], pool.labels[new])
@@ -125,7 +126,7 @@ def _rounds(plan: Plan, arm: str, pool: Pool, seed: int, callback: Callback) -> 
         yield _judged(rows, spent, len(unsure), fitted, test, pool.test_labels, note)
         n_next = min(plan.batch, most - rows.n_labels)
         places = unsure[:n_next]
-        if not len(places):
+        if last or not len(places):
             return
         decides = ARMS[arm].calibrates
         calibrates = decides is not None and decides(
@@ -136,6 +137,7 @@ def _rounds(plan: Plan, arm: str, pool: Pool, seed: int, callback: Callback) -> 
         spent = "calibration" if calibrates else "training"
         new = rows.move(places, calibrates)
         n_batches += 1
+        last = len(places) < plan.batch
 
 
 def _most_labels(plan: Plan, pool: Pool) -> int:

@@ -56,7 +56,7 @@ def compare_arms(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
             rows.append(
                 {
                     "arm": arm,
-                    "title": ARMS[arm].title,
+                    "title": ARMS[arm].title if arm in ARMS else arm,
                     "quantity": quantity,
                     "n_shuffles": len(values),
                     "value": own.value,
