@@ -15,6 +15,7 @@ import numpy as np
 from calib.base import CalibrationError
 from calib.data.findings.report import Rejected
 from calib.data.formats.npz import NpzContents
+from calib.data.formats.zipped import open_zip
 from calib.data.limits import MAX_CLASSES, Allowance, check_upload, megabytes
 from calib.metrics.top_label import ROUNDING
 from calib.registry import METHODS
@@ -88,7 +89,7 @@ def _content(name: str, file: BinaryIO) -> bytes:
 
 def _of_archive(content: bytes) -> dict[str, bytes]:
     """An npz is itself; of a bundle, its two parts that are data."""
-    with _in_one_sentence("The bundle cannot be read"), zipfile.ZipFile(io.BytesIO(content)) as archive:
+    with _in_one_sentence("The bundle cannot be read"), open_zip(io.BytesIO(content)) as archive:
         if not set(_BUNDLED) <= set(archive.namelist()):
             return {"npz": content}
         allowance = Allowance()
@@ -101,7 +102,7 @@ def _of_archive(content: bytes) -> dict[str, bytes]:
 def _check_arrays(content: bytes) -> None:
     """Refuse arrays that are larger than they say, too large, or no plain numbers and text, before any is read."""
     with _in_one_sentence("The calibrator's npz cannot be read"):
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        with open_zip(io.BytesIO(content)) as archive:
             others = [name for name in archive.namelist() if not name.endswith(".npy")]
         if others:
             raise CalibrationError(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import h5py
 
 MAX_DEPTH = 8
-"""Groups may contain each other in a circle."""
+"""Groups inside each other that are looked into."""
 
 DEFLATE, SHUFFLE, FLETCHER32, LZF = 1, 2, 3, 32000
 HARMLESS = {DEFLATE, SHUFFLE, FLETCHER32, LZF}
@@ -34,6 +34,8 @@ class Hdf5Contents(Contents):
 
         self._datasets: dict[str, Any] = {}
         self._links: list[str] = []
+        self._walked: set[int] = set()
+        self._n_entries = 0
         self._size = size
         with reading(name):
             self._file = h5py.File(file, "r")
@@ -48,9 +50,13 @@ class Hdf5Contents(Contents):
     def _walk(self, group: Any, prefix: str, depth: int, name: str) -> None:
         import h5py
 
-        if depth > MAX_DEPTH:
+        # Each group once: they may contain each other in a circle, or one may lie in many, which has no end either.
+        address = h5py.h5o.get_info(group.id).addr
+        if depth > MAX_DEPTH or address in self._walked:
             return
-        check_count(len(group), "entries", name)
+        self._walked.add(address)
+        self._n_entries += len(group)
+        check_count(self._n_entries, "entries", name)
         for key in group:
             path = f"{prefix}{key}"
             if not isinstance(group.get(key, getlink=True), h5py.HardLink):
@@ -61,7 +67,6 @@ class Hdf5Contents(Contents):
                 self._datasets[path] = item
             elif isinstance(item, h5py.Group):
                 self._walk(item, f"{path}/", depth + 1, name)
-            check_count(len(self._datasets), "arrays", name)
 
     def read(self, name: str) -> Array:
         """See the base class."""

@@ -8,6 +8,7 @@ from typing import BinaryIO
 from calib.data.findings.report import Rejected
 from calib.data.formats import npy
 from calib.data.formats.contents import Array, Contents, reading
+from calib.data.formats.zipped import open_zip
 from calib.data.limits import Allowance, check_count
 
 COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -19,7 +20,7 @@ class NpzContents(Contents):
 
     def __init__(self, name: str, file: BinaryIO, allowance: Allowance):
         with reading(name):
-            self._archive = zipfile.ZipFile(file)
+            self._archive = open_zip(file)
         members = [m for m in self._archive.infolist() if m.filename.endswith(".npy")]
         check_count(len(members), "arrays", name)
         self._members = {member.filename.removesuffix(".npy"): member for member in members}

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from calib.data.findings.report import Rejected
 from calib.data.formats.columns import TableContents
 from calib.data.formats.contents import reading
-from calib.data.limits import Allowance, check_count
+from calib.data.limits import MAX_ARRAYS, Allowance, check_count, megabytes
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 FOUR_BYTES = ("FLOAT", "INT32")
+
+MAX_FOOTER = 2**26
+"""Bytes of the metadata (64 MiB); those of 10,000 columns have some five."""
+
+MAX_STRUCTURES = 10**6
+"""Structures in the metadata, each of which ends in a zero byte: three bytes may become 680 in memory."""
 
 
 def open_parquet(name: str, file: BinaryIO, allowance: Allowance, drop_bad_cells: bool) -> TableContents:
@@ -19,8 +27,10 @@ def open_parquet(name: str, file: BinaryIO, allowance: Allowance, drop_bad_cells
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    check_footer(file, name)
     with reading(name):
-        metadata = pq.read_metadata(file)
+        # A list that only says that it is long would already be given its room.
+        metadata = pq.ParquetFile(file, thrift_container_size_limit=MAX_ARRAYS + 1).metadata
         schema = metadata.schema.to_arrow_schema()
         check_count(metadata.num_columns, "columns", name)
         # Strings stay dictionaries: one long string would otherwise be copied into every row.
@@ -35,6 +45,21 @@ def open_parquet(name: str, file: BinaryIO, allowance: Allowance, drop_bad_cells
         return [table.column(column) for column in names]
 
     return TableContents(name, schema, metadata.num_rows, fetch, allowance, drop_bad_cells)
+
+
+def check_footer(file: BinaryIO, name: str) -> None:
+    """Refuse metadata that would take far more memory than their bytes; counted before they are parsed."""
+    size = file.seek(0, io.SEEK_END)
+    file.seek(max(0, size - 8))
+    length = min(int.from_bytes(file.read(4), "little"), size)
+    file.seek(max(0, size - 8 - length))
+    if length > MAX_FOOTER or file.read(length).count(0) > MAX_STRUCTURES:
+        raise Rejected(
+            "too_large",
+            f"The metadata of {name} have {megabytes(length)}, for more row groups and columns than are read.",
+            "Save it again with fewer row groups: pandas' to_parquet does.",
+        )
+    file.seek(0)
 
 
 def unpacked_size(metadata: Any, names: set[str]) -> int:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import codecs
-import gzip
 import json
-import zipfile
 from pathlib import PurePath
 from typing import BinaryIO, Literal
 
 from calib.data.findings.report import Rejected
 from calib.data.formats.contents import reading
 from calib.data.formats.dialect import guess_encoding
+from calib.data.formats.gzipped import unpacked
+from calib.data.formats.zipped import open_zip
 
 Format = Literal["npz", "npy", "hdf5", "parquet", "text", "gzipped text"]
 
@@ -137,7 +137,7 @@ def refuse_others(name: str, head: bytes) -> None:
 def sniff_zip(name: str, file: BinaryIO) -> Format:
     """Recognise an npz; PyTorch's files and spreadsheets are zip archives too."""
     file.seek(0)
-    with reading(name), zipfile.ZipFile(file) as archive:
+    with reading(name), open_zip(file) as archive:
         members = archive.namelist()
     if any(member.endswith(".npy") for member in members):
         return "npz"
@@ -154,9 +154,8 @@ def sniff_zip(name: str, file: BinaryIO) -> Format:
 
 def sniff_gzip(name: str, file: BinaryIO) -> Format:
     """Look at the first bytes inside; only text tables are read from gzip."""
-    file.seek(0)
     with reading(name):
-        head = gzip.GzipFile(fileobj=file).read(HEAD)
+        head = unpacked(file).read(HEAD)
     inner = PurePath(name).stem
     if not head:
         raise Rejected("empty", f"{name} unpacks to 0 bytes.", "Check that saving it ended, and upload it again.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import gzip
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from calib.data.choices import Choices
@@ -11,6 +10,7 @@ from calib.data.findings.report import Rejected, count, verb
 from calib.data.formats.columns import TableContents, check_names
 from calib.data.formats.contents import reading
 from calib.data.formats.dialect import Dialect, guess_dialect, guess_encoding
+from calib.data.formats.gzipped import unpacked
 from calib.data.limits import MAX_TEXT, Allowance, check_count, megabytes
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def open_text(name: str, file: BinaryIO, gzipped: bool, allowance: Allowance, ch
 
     def stream() -> BinaryIO:
         file.seek(0)
-        return gzip.GzipFile(fileobj=file) if gzipped else file  # type: ignore[return-value]
+        return unpacked(file) if gzipped else file
 
     with reading(name):
         source = stream()
