@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -88,7 +88,8 @@ def simulate(plan: Plan, arm: str, pool: Pool, *, seed: int = 0, callback: Callb
     arm : a name in :data:`ARMS`.
     pool : rows to ask about, and test rows.
     seed : of the shuffle, the classifier and the calibrator; with the same seed every arm meets the same rows.
-    callback : called after each round as ``callback(labels, most labels, error)``; may raise to cancel.
+    callback : called as ``callback(labels, most labels, error)`` after each round, and again at each step of a
+        calibrator's fit; may raise to cancel.
 
     Returns
     -------
@@ -103,14 +104,20 @@ def simulate(plan: Plan, arm: str, pool: Pool, *, seed: int = 0, callback: Callb
     if arm not in ARMS:
         raise CalibrationError(f"There is no arm {arm!r}; choose from {', '.join(ARMS)}.")
     tell = callback or no_callback
-    found, most = [], _most_labels(plan, pool)
-    for now in _rounds(plan, arm, pool, seed, tell):
+    found: list[Round] = []
+    most = _most_labels(plan, pool)
+
+    def tell_last() -> None:
+        if found:
+            tell(found[-1].n_labels, most, found[-1].error)
+
+    for now in _rounds(plan, arm, pool, seed, tell_last):
         found.append(now)
-        tell(now.n_labels, most, now.error)
+        tell_last()
     return found
 
 
-def _rounds(plan: Plan, arm: str, pool: Pool, seed: int, callback: Callback) -> Iterator[Round]:
+def _rounds(plan: Plan, arm: str, pool: Pool, seed: int, tell_last: Callable[[], None]) -> Iterator[Round]:
     rows = _Rows(shuffled(pool, seed))
     model, online = classifier(plan.classifier, seed)
     learner = Learner(model, pool.n_classes, online)
@@ -121,7 +128,7 @@ def _rounds(plan: Plan, arm: str, pool: Pool, seed: int, callback: Callback) -> 
         if spent != "calibration":  # otherwise the classifier, and all it says, is what it was
             learner.learn(pool.features[new], pool.labels[new])
             known, test = _outputs(learner, pool, rows)
-        fitted, note = _calibrated(plan, known, pool.labels, rows.calibration, seed, callback)
+        fitted, note = _calibrated(plan, known, pool.labels, rows.calibration, seed, tell_last)
         unsure = _unsure(plan, arm, fitted, known[rows.waiting])
         yield _judged(rows, spent, len(unsure), fitted, test, pool.test_labels, note)
         n_next = min(plan.batch, most - rows.n_labels)
@@ -158,14 +165,14 @@ def _outputs(learner: Learner, pool: Pool, rows: _Rows) -> tuple[Floats, Floats]
 
 
 def _calibrated(
-    plan: Plan, known: Floats, labels: Ints, rows: Ints, seed: int, callback: Callback
+    plan: Plan, known: Floats, labels: Ints, rows: Ints, seed: int, tell_last: Callable[[], None]
 ) -> tuple[Calibrator | None, str]:
     """The calibrator for the classifier as it is now, or None and why."""
     if not len(rows):
         return None, ""
 
     def within(step: int, total: int, value: float) -> None:
-        callback(0, 0, float("nan"))  # a fit can be cancelled; its progress is none of the simulation's
+        tell_last()  # a fit can be cancelled; its progress is none of the simulation's
 
     try:
         made = calibrator(plan.calibrator, **{"random_state": seed, **plan.params})
