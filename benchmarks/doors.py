@@ -207,7 +207,7 @@ def seeds() -> dict[str, bytes]:
     for form, files in originals().items():
         for role, (name, content) in files.items():
             roles = ("source", "load", "outputs alone", "labels", "test") if role == "source" else (role,)
-            for door in {*roles, "features alone"} if "features" in form else roles:
+            for door in (*roles, "features alone") if "features" in form else roles:
                 shown = f"upload{''.join(Path(name).suffixes)}"
                 found[f"{form} as {door} {role}"] = packed(content, door, shown)
     text, content = exported()
