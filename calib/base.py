@@ -257,9 +257,10 @@ def _check_param(name: str, value: Any, default: Any, meta: Any) -> None:
     if default is not MISSING and isinstance(default, (int, float)):
         whole = isinstance(default, int)
         number = (int, np.integer) if whole else (int, float, np.integer, np.floating)
-        if isinstance(value, bool) or not isinstance(value, number) or not np.isfinite(value):
-            raise CalibrationError(f"{name}={value!r} must be a {'whole ' if whole else ''}number.")
         low, high = meta.get("low"), meta.get("high")
+        if isinstance(value, bool) or not isinstance(value, number) or not np.isfinite(value):
+            allowed = f" between {low} and {high}" if low is not None and high is not None else ""
+            raise CalibrationError(f"{name}={value!r} must be a {'whole ' if whole else ''}number{allowed}.")
         if (low is not None and value < low) or (high is not None and value > high):
             raise CalibrationError(f"{name}={value!r} must lie between {low} and {high}.")
 

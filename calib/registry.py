@@ -111,9 +111,10 @@ def calibrator(name: str, **params: Any) -> Calibrator:
     if name not in METHODS:
         raise CalibrationError(f"There is no calibrator {name!r}; choose from {', '.join(METHODS)}.")
     cls = METHODS[name].cls
-    for key in params:
+    for key, value in params.items():
         if key not in parameter_names(cls):
-            raise CalibrationError(f"{name} has no parameter {key!r}; it takes {', '.join(parameter_names(cls))}.")
+            taken = ", ".join(parameter_names(cls))
+            raise CalibrationError(f"{name} has no parameter {key!r} that could be {value!r}; it takes {taken}.")
     made = cls(**params)
     made.check_params()
     return made

@@ -257,7 +257,8 @@ def load(path: str | Path) -> ExportedCalibrator:
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix in (".npz", ".json"):
-        return from_record(_read(path.with_suffix(".json")).decode(), _read(path.with_suffix(".npz")))
+        arrays = _read(path.with_suffix(".npz"))
+        return from_record(_read(path.with_suffix(".json"), arrays).decode(), arrays)
     if suffix == ".zip":
         with zipfile.ZipFile(io.BytesIO(_read(path))) as bundle:
             return from_record(bundle.read("calibrator.json").decode(), bundle.read("calibrator.npz"))
@@ -290,10 +291,24 @@ def _from_pickle(state: dict[str, Any]) -> ExportedCalibrator:
     return from_record(state["record"], state["arrays"])
 
 
-def _read(path: Path) -> bytes:
-    if not path.is_file():
-        raise CalibrationError(f"{path.name} was not found in {path.parent}; an .npz and its .json belong together.")
-    return path.read_bytes()
+def _read(path: Path, arrays: bytes | None = None) -> bytes:
+    """The content of a file; where it is the record that belongs to ``arrays`` and is missing, these may say why."""
+    if path.is_file():
+        return path.read_bytes()
+    if arrays is not None and not _holds_arrays(arrays):
+        raise CalibrationError(
+            f"{path.with_suffix('.npz').name} holds no arrays ({len(arrays):,} bytes) and has no {path.name} beside "
+            "it, so it is no exported calibrator; export one again, and keep its .npz and .json together."
+        )
+    raise CalibrationError(f"{path.name} was not found in {path.parent}; an .npz and its .json belong together.")
+
+
+def _holds_arrays(content: bytes) -> bool:
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as members:
+            return bool(members.namelist())
+    except zipfile.BadZipFile:
+        return False
 
 
 def _check_class_count(n_classes: Any, class_names: Any) -> None:

@@ -34,7 +34,9 @@ LAYERS = (
     ("export",),
     ("compare", "jobs", "plots", "cli_choices"),
     ("studies", "active", "report", "workspace"),
-    ("ui", "cli_text", "cli_studies", "cli_types", "cli_apply", "cli_stream", "cli_report", "cli_settings"),
+    ("ui", "cli_text", "cli_studies", "cli_types", "cli_parser", "cli_apply", "cli_stream", "cli_report", "cli_settings"),
+    ("cli_data",),
+    ("cli_fit", "cli_compare"),
     ("cli",),
     ("__main__",),
 )

@@ -122,7 +122,11 @@ def test_set_reaches_the_method(file, tmp_path):
     ("arguments", "said"),
     [
         ([], "required"),
-        (["fit", "FILE", "--method", "nothing", "--out", "x.pkl"], "invalid choice"),
+        (["fit", "FILE", "--method", "nothing", "--out", "x.pkl"], "no calibrator 'nothing'; choose from identity, "),
+        (["fit", "FILE", "--method", "imax:bins=abc", "--out", "x.pkl"], "no parameter 'bins' that could be 'abc'; it"),
+        (["fit", "FILE", "--method", "imax:n_bins=abc", "--out", "x.pkl"], "n_bins='abc' must be a whole number betw"),
+        (["fit", "FILE", "--method", "imax", "--out", "x.pkl", "--set", "n_bins=0"], "n_bins=0 must lie between"),
+        (["nothing"], "invalid choice: 'nothing'"),
         (["fit", "FILE", "--method", "temperature"], "--out"),
         (["fit", "FILE", "--method", "temperature", "--out", "x.pkl", "--set", "no_such=1"], "no_such"),
         (["fit", "FILE", "--method", "temperature", "--out", "x.pkl", "--set", "nothing"], "NAME=VALUE"),
@@ -142,7 +146,20 @@ def test_a_wrong_command_is_two(file, arguments, said, capsys):
     with pytest.raises(SystemExit) as exit:
         run(*(file if argument == "FILE" else argument for argument in arguments))
     assert exit.value.code == 2
-    assert said in capsys.readouterr().err
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line
+    command = f" {arguments[0]}" if arguments and arguments[0] != "nothing" else ""
+    assert line.startswith("error: ")
+    assert line.endswith(f"; see python -m calib{command} --help.")
+
+
+def test_a_method_takes_its_parameters_with_its_name(file, tmp_path):
+    out = tmp_path / "calibrator.pkl"
+    assert (
+        run("fit", file, "--method", "histogram:n_bins=7,share_classes=False", "--set", "n_bins=8", "--out", out) == 0
+    )
+    assert runtime.load(out).params["n_bins"] == 8
+    assert runtime.load(out).params["share_classes"] is False
 
 
 def test_compare_prints_a_table_and_a_verdict(file, tmp_path, capsys):
@@ -185,7 +202,7 @@ def test_the_files_to_write_are_looked_at_before_the_fit(file, capsys, monkeypat
     def fail(*arguments, **options):
         raise AssertionError("the file was read")
 
-    monkeypatch.setattr("calib.cli.load", fail)
+    monkeypatch.setattr("calib.cli_data.load", fail)
     with pytest.raises(SystemExit):
         run("fit", file, "--method", "temperature", "--out", file.parent)
     assert "does not end in" in capsys.readouterr().err

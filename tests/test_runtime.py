@@ -311,6 +311,15 @@ def sealed(record: dict, arrays: bytes) -> str:
     return json.dumps(record)
 
 
+@pytest.mark.parametrize(("content", "count"), [(b"", "0"), (b"PK\x05\x06" + 18 * b"\0", "22"), (b"oops", "4")])
+def test_an_npz_of_nothing_is_not_said_to_lack_its_json_alone(content, count, tmp_path):
+    (tmp_path / "empty.npz").write_bytes(content)
+    with pytest.raises(
+        CalibrationError, match=rf"^empty\.npz holds no arrays \({count} bytes\) and has no empty\.json"
+    ):
+        runtime.load(tmp_path / "empty.npz")
+
+
 def test_wrong_files_say_what_was_expected(tmp_path):
     (tmp_path / "c.txt").write_text("x")
     (tmp_path / "c.pkl").write_bytes(pickle.dumps([1]))
