@@ -11,6 +11,8 @@ import streamlit as st
 from calib.data import Choices, inspect
 from calib.data.samples import SAMPLES, load_sample
 from calib.ui import fits, memory
+from calib.ui.earlier import open_data
+from calib.ui.limits_view import LARGEST, show_limits
 from calib.ui.session import Session, Upload, session
 
 FORMATS = "npz, npy, csv or tsv (also .gz), parquet, hdf5"
@@ -45,18 +47,19 @@ def sample_cards() -> None:
 def open_sample(name: str) -> None:
     """Make a sample the open data set."""
     data = load_sample(name)
-    fits.open_session(Session.opened(data, sample=name))
+    open_data(Session.opened(data, sample=name))
     fits.queue().warm_up()
 
 
 def uploaders() -> None:
     """The uploader, with places for labels, a test set and features in files of their own."""
     st.subheader("Upload outputs")
-    main = st.file_uploader(f"Model outputs and labels: {FORMATS}", key="upload/main")
+    main = st.file_uploader(f"Model outputs and labels: {FORMATS}", key="upload/main", max_upload_size=LARGEST)
+    show_limits()
     others: dict[str, Any] = {}
     with st.expander("Labels or a test set in separate files"):
         for role, label in ROLES.items():
-            others[role] = st.file_uploader(label, key=f"upload/{role}")
+            others[role] = st.file_uploader(label, key=f"upload/{role}", max_upload_size=LARGEST)
     with st.expander("Features (optional)"):
         st.caption(
             "For methods that look at the inputs too: rows of numbers, or images of shape (rows, height, width) with "
@@ -64,7 +67,7 @@ def uploaders() -> None:
             "the file with the outputs; columns of a table are called feature_0, feature_1, ... or x_0, x_1, ..."
         )
         for role, label in FEATURE_ROLES.items():
-            others[role] = st.file_uploader(label, key=f"upload/{role}")
+            others[role] = st.file_uploader(label, key=f"upload/{role}", max_upload_size=LARGEST)
     st.caption(
         "Arrays of shape (rows, classes) with labels, from any framework: logits, probabilities or log-probabilities; "
         "for binary data one column will do. Files stay on this server and nothing in them is ever executed."
@@ -92,7 +95,7 @@ def read(upload: Upload, choices: Choices) -> None:
         return
     opened = Session.opened(inspection.predictions, inspection=inspection, upload=upload, made=choices)
     memory.admit(opened, leaving=session())
-    fits.open_session(opened)
+    open_data(opened)
     fits.queue().warm_up()
 
 

@@ -18,6 +18,7 @@ from calib.registry import METHODS
 from calib.runtime import ExportedCalibrator
 from calib.ui import choosing, fits
 from calib.ui.data_view import ICON, KINDS, SHOW
+from calib.ui.limits_view import LARGEST, show_limits
 from calib.ui.opening import FORMATS
 from calib.ui.session import session
 
@@ -65,6 +66,7 @@ def choose_calibrator() -> Subject | None:
 def _uploaded() -> Subject | None:
     files = st.file_uploader(
         "Exported calibrator: its npz and json, or the bundle", accept_multiple_files=True, key="still/files",
+        max_upload_size=LARGEST,
         help="From the Export page. They are read as data and nothing in them is executed; pickles are not read.",
     )  # fmt: skip
     if not files:
@@ -106,13 +108,14 @@ class Given:
 def choose_fresh(subject: Subject) -> Given | None:
     """Let the visitor give fresh labelled rows; None until they are there. The rows stay in the uploads."""
     kind = KINDS[subject.exported.kind]
-    main = st.file_uploader(f"Fresh outputs of the same model ({kind}) with labels: {FORMATS}", key="still/fresh")
+    main = _uploader(f"Fresh outputs of the same model ({kind}) with labels: {FORMATS}", "fresh")
+    show_limits()
     others: dict[str, Any] = {}
     made = Choices()
     with st.expander("Labels or features in separate files, and how to read them"):
-        others["labels"] = st.file_uploader("Labels, if they are in a file of their own", key="still/labels")
+        others["labels"] = _uploader("Labels, if they are in a file of their own", "labels")
         if subject.exported.needs_features:
-            others["features"] = st.file_uploader("Features, if they are in a file of their own", key="still/features")
+            others["features"] = _uploader("Features, if they are in a file of their own", "features")
         if st.toggle(f"Read the outputs as {kind}, whatever they look like", key="still/kind"):
             made = Choices(kind=subject.exported.kind)
     if main is None:
@@ -121,6 +124,10 @@ def choose_fresh(subject: Subject) -> Given | None:
     mark = tuple(file.file_id for file in files.values())
     made = replace(made, **_fixes(mark))
     return Given((subject.key, mark, made), mark, {role: (file.name, file) for role, file in files.items()}, made)
+
+
+def _uploader(label: str, role: str) -> Any:
+    return st.file_uploader(label, key=f"still/{role}", max_upload_size=LARGEST)
 
 
 def show_noticed(noticed: list[Finding], notes: tuple[str, ...], given: Given) -> None:
