@@ -1,11 +1,12 @@
 """Section 5 and figure 5 of Wenger et al. (2020): labels asked for and final error, with and without calibration.
 
     python -m benchmarks.active_learning [--data ../shared/data/kitti_data.zip] [--classifiers forest mondrian]
-        [--shuffles 10] [--test-rows 4000] [--keep rounds.csv]
+        [--shuffles 10] [--pool-rows 5000] [--test-rows 2000] [--keep folder]
 
-With ``--data``, the archive ``kitti_data.zip`` of the authors' public repository (JonathanWenger/pycalib): its
-training file is the pool, random rows of its test file are the test rows. Without, scikit-learn's digits, of which 1297
-are the pool. ``--keep`` names a folder to write each run to as it ends; a later call goes on from there.
+With ``--data``, the archive ``kitti_data.zip`` of the authors' public repository (JonathanWenger/pycalib): its training
+file is the pool, its test file the test rows; of either, random rows where a number is given. Without, scikit-learn's
+digits, of which 1297 rows are the pool. ``--keep`` names a folder to write each run to as it ends; a later call with
+the same pool goes on from there.
 """
 
 from __future__ import annotations
@@ -45,11 +46,13 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
 """Arm and changed settings of each line, by its name; the first is what the others are compared with."""
 
 
-def kitti(path: Path, n_test: int) -> Pool:
-    """The training file as pool, and seeded random rows of the test file."""
+def kitti(path: Path, n_pool: int | None, n_test: int | None) -> Pool:
+    """Seeded random rows of the training file as pool, and of the test file to judge by; all where None."""
     features, labels, test, test_labels = read(path)
-    rows = np.random.default_rng(0).permutation(len(test))[:n_test]
-    return Pool(features, labels, test[rows], test_labels[rows], N_CLASSES)
+    generator = np.random.default_rng(0)
+    test_rows = generator.permutation(len(test))[:n_test]
+    rows = generator.permutation(len(labels))[:n_pool]
+    return Pool(features[rows], labels[rows], test[test_rows], test_labels[test_rows], N_CLASSES)
 
 
 def digits() -> Pool:
@@ -124,14 +127,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--classifiers", nargs="+", default=["forest"], choices=list(CLASSIFIERS))
     parser.add_argument("--variants", nargs="+", default=["plain", "set_points", "active"], choices=list(VARIANTS))
     parser.add_argument("--shuffles", type=int, default=10)
-    parser.add_argument("--test-rows", type=int, default=4000)
-    parser.add_argument("--keep", type=Path, help="folder for the rounds of each classifier")
+    parser.add_argument("--pool-rows", type=int, help="of KITTI; all without")
+    parser.add_argument("--test-rows", type=int, help="of KITTI; all without")
+    parser.add_argument("--keep", type=Path, help="folder for the rounds of each classifier, one for each pool")
     options = parser.parse_args(arguments)
-    pool = kitti(options.data, options.test_rows) if options.data else digits()
+    pool = kitti(options.data, options.pool_rows, options.test_rows) if options.data else digits()
     name, settings = ("KITTI", KITTI) if options.data else ("digits", DIGITS)
     print(f"{machine()}\n\nThe paper: {CLAIM}.")
     for chosen in options.classifiers:
-        kept = options.keep / f"{name}-{chosen}.csv" if options.keep else None
+        kept = options.keep / f"{name}-{len(pool)}-{chosen}.csv" if options.keep else None
         table = run(pool, {**settings, "classifier": chosen}, options.variants, options.shuffles, kept)
         table = table[table["arm"].isin(options.variants) & (table["shuffle"] < options.shuffles)]
         n_shuffles = table["shuffle"].nunique()
