@@ -36,9 +36,19 @@ def draw():
     warnings.warn(f"a page with {name}")
     raise KeyError(name)
 
+def break_all(module):
+    arrive = module.arrive
+    def fall():
+        if "fall" in module.st.query_params:
+            raise KeyError(module.st.query_params["fall"])
+        arrive()
+    module.arrive = fall
+
 def break_method(module): module.IsotonicCalibration.fit = fit
 def break_page(module): module.accepted_error = draw
-BROKEN = {"calib.calibrators.isotonic": break_method, "calib.ui.risk_view": break_page}
+BROKEN = {
+    "calib.calibrators.isotonic": break_method, "calib.ui.risk_view": break_page, "calib.ui.link": break_all,
+}
 
 class Breaking:
     def find_spec(self, name, path=None, target=None):
@@ -50,7 +60,7 @@ class Breaking:
 
 sys.meta_path.insert(0, Breaking())
 """
-"""As ``sitecustomize``, makes a method and a page fail with what they were given, in the server and its workers."""
+"""As ``sitecustomize``, makes a method, a page and what is around pages fail with what they were given."""
 
 
 @pytest.fixture
@@ -110,10 +120,13 @@ def test_the_log_holds_nothing_of_what_was_uploaded(breaking: Served, browser: B
     page.goto(f"{breaking.url}/Reliability?w={link}")
     expect(page.get_by_role("heading", name="Reliability", exact=True)).to_be_visible(timeout=60_000)
     settle(page)
+    page.goto(f"{breaking.url}/?fall={CANARY}")  # what no page catches
+    expect(page.get_by_test_id("stException")).to_be_visible(timeout=60_000)
     page.context.close()
 
     log = breaking.log.read_text()
     assert "page Risk and groups failed" in log and "UserWarning" in log  # it was written
     assert "isotonic failed" in log and "in fit" in log
+    assert "Uncaught app execution" in log and "in fall" in log
     for secret in (CANARY, link, str(VALUE), "73.9"):
         assert secret not in log, [line for line in log.splitlines() if secret in line]

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,18 +31,15 @@ class Served:
         return f"http://127.0.0.1:{self.port}"
 
 
-Serve = Callable[..., "Iterator[Served]"]
-
-
 @contextmanager
-def serve(log: Path, path: str = "", cwd: Path = ROOT, **environment: str) -> Iterator[Served]:
+def serve(log: Path, path: str = "", **environment: str) -> Iterator[Served]:
     """Run the app until the block ends; ``path`` is the base path it is configured with."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), f"--server.port={port}"]
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}"]
     with open(log, "wb") as file:
-        process = subprocess.Popen(command, cwd=cwd, stdout=file, stderr=file, env=os.environ | environment)
+        process = subprocess.Popen(command, cwd=ROOT, stdout=file, stderr=file, env=os.environ | environment)
         try:
             wait_until_healthy(f"http://127.0.0.1:{port}{path}", process)
             yield Served(port, process.pid, log)
