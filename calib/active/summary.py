@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 LABELS = "n_labels"
 AT_EQUAL = "error_at_equal_labels"
-QUANTITIES = (LABELS, *MEASURES, AT_EQUAL)
+FOR_CALIBRATION = "n_calibration"
+QUANTITIES = (LABELS, FOR_CALIBRATION, *MEASURES, AT_EQUAL)
 
 
 def compare_arms(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:

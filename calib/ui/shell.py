@@ -38,6 +38,7 @@ MENU = {
         ("pages/5_Compare.py", "Compare", ":material/leaderboard:"),
         ("pages/6_Export.py", "Export", ":material/download:"),
         ("pages/11_Still_calibrated.py", "Still calibrated?", ":material/update:"),
+        ("pages/12_Active_learning.py", "Active learning", ":material/school:"),
     ],
 }
 """The journey, in order. A new page is one line here and one file in ``pages``."""

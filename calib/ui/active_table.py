@@ -1,0 +1,82 @@
+"""Where each arm ended, as a table of numbers with their intervals."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+from pandas.io.formats.style import Styler
+
+from calib.active import MEASURES
+from calib.active.summary import AT_EQUAL, FOR_CALIBRATION, LABELS
+from calib.ui.wording import number, signed
+
+COLUMNS = {
+    LABELS: "Labels asked",
+    FOR_CALIBRATION: "For calibration",
+    **{name: measure.title for name, measure in MEASURES.items()},
+    AT_EQUAL: "Error at equal labels",
+}
+COUNTS = (LABELS, FOR_CALIBRATION)
+PERCENT = {name for name, measure in MEASURES.items() if measure.percent} | {AT_EQUAL}
+
+
+def styled_arms(summary: pd.DataFrame, differences: bool) -> Styler:
+    """One row per arm, one column per quantity; cells hold numbers and show text.
+
+    Parameters
+    ----------
+    summary : from :func:`calib.active.compare_arms`.
+    differences : whether to show what each arm differs by from the first, instead of its own values.
+    """
+    arms = list(summary["arm"].unique())
+    cells = {(row["arm"], row["quantity"]): row for row in summary.to_dict("records")}
+    key = "difference" if differences else "value"
+    values = [[cells[arm, quantity][key] for quantity in COLUMNS] for arm in arms]
+    frame = pd.DataFrame(values, columns=list(COLUMNS.values()), dtype=float)
+    frame.insert(0, "Arm", [cells[arm, LABELS]["title"] for arm in arms])
+    styler = frame.style
+    for quantity, column in COLUMNS.items():
+        for place, arm in enumerate(arms):
+            text = _difference(cells[arm, quantity], arm == arms[0]) if differences else _value(cells[arm, quantity])
+            styler.format(partial(_said, text), subset=pd.IndexSlice[[place], [column]], na_rep="–")
+    return styler
+
+
+def show_arms(styler: Styler) -> None:
+    """Draw the table with the arms held at the left."""
+    pinned = {"Arm": st.column_config.TextColumn(pinned=True)}
+    st.dataframe(styler, hide_index=True, width="stretch", height="content", column_config=pinned, placeholder="–")
+
+
+def _said(text: str, value: object) -> str:
+    return text
+
+
+def _value(row: dict[Any, Any]) -> str:
+    return _interval(row["quantity"], row["value"], row["low"], row["high"], number)
+
+
+def _difference(row: dict[Any, Any], first: bool) -> str:
+    if first:
+        return "–"
+    low, high = row["difference_low"], row["difference_high"]
+    beyond = "  *" if low > 0 or high < 0 else ""
+    return _interval(row["quantity"], row["difference"], low, high, signed) + beyond
+
+
+def _interval(quantity: str, value: float, low: float, high: float, write: Any) -> str:
+    scale, unit = (100, " %") if quantity in PERCENT else (1, "")
+    if quantity in COUNTS:
+        write = partial(_count, write is signed)
+    text = write(scale * value) + (unit if not math.isnan(value) else "")
+    if not math.isfinite(low) or low == high:
+        return text
+    return f"{text}  [{write(scale * low)}, {write(scale * high)}]"
+
+
+def _count(sign: bool, value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:+,.0f}" if sign else f"{value:,.0f}"

@@ -1,0 +1,98 @@
+"""What the Active learning page says: the finding, how it was made, and the paper's claim beside it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import Any
+
+import pandas as pd
+
+from calib.active import ARMS, CLASSIFIERS, verdicts
+from calib.active.summary import LABELS
+from calib.registry import METHODS
+from calib.ui.active_pool import Rows
+from calib.ui.wording import listed, percent, plural
+
+BEFORE = (
+    "**Which labels are worth their price?** A classifier asks labels only of rows it is unsure about, and what it is "
+    "unsure about depends on its calibration. Here one learns from your rows again and again, with and without "
+    "spending some of the labels on calibration."
+)
+HONEST = (
+    "A simulation: all labels of the pool are known, and each is shown to the classifier only when it asks. Intervals "
+    "are over shuffles of this one pool, judged on the same test rows; another pool could differ by more."
+)
+
+
+def finding(summary: pd.DataFrame) -> str:
+    """The verdict on each arm, as a list; what is missing where there is none yet."""
+    if summary.empty:
+        return "No shuffle was done by all arms."
+    said = verdicts(summary)
+    if not said:
+        return f"Only the arm **{summary['title'].iloc[0]}** is here; choose another to compare it with."
+    return "\n".join(f"- {sentence}" for sentence in said) if len(said) > 1 else said[0]
+
+
+def so_far(summary: pd.DataFrame, arms: Collection[str]) -> str:
+    """The finding while simulations run, once two shuffles are done by all arms that were asked for."""
+    if len(arms) > 1 and (set(summary["arm"]) != set(arms) or summary["n_shuffles"].iloc[0] < 2):
+        return "What sets the arms apart is said once two shuffles are done by all of them."
+    return f"So far, over {plural(int(summary['n_shuffles'].iloc[0]), 'shuffle')}:\n\n{finding(summary)}"
+
+
+def claim(summary: pd.DataFrame) -> str:
+    """What the paper reports, beside what came out here."""
+    paper = (
+        "Wenger et al. (2020, figure 5) report about 10 % fewer labels at comparable accuracy, for Mondrian forests on "
+        "KITTI images calibrated with GPcalib at set points."
+    )
+    rows = summary[(summary["arm"] == "set_points") & (summary["quantity"] == LABELS)]
+    if rows.empty or not {"plain", "set_points"} <= set(summary["arm"]):
+        return paper
+    labels = rows.iloc[0]
+    error = summary[(summary["arm"] == "set_points") & (summary["quantity"] == "error")].iloc[0]
+    share, change = float(labels["share"]), 100 * float(error["difference"])
+    if math.isnan(share):
+        return paper
+    counted = "as many labels" if share == 0 else f"{percent(abs(share))} {'fewer' if share < 0 else 'more'} labels"
+    return f"{paper} Here it was {counted}, and an error {abs(change):.2f} percentage points {_side(change)}."
+
+
+def _side(change: float) -> str:
+    return "higher" if change >= 0 else "lower"
+
+
+def made_with(settings: dict[str, Any], n_compared: int) -> str:
+    """How the results that are shown were made, in one line."""
+    parts = [CLASSIFIERS[settings["classifier"]].title]
+    if "calibrator" in settings:
+        parts.append(f"calibrated with {METHODS[settings['calibrator']].title}")
+    parts.append(f"{settings['pretraining']:,} rows to begin with, then batches of {settings['batch']:,}")
+    if "threshold" in settings:
+        parts.append(f"{settings['uncertainty'].replace('_', ' ')} above {settings['threshold']:g}")
+    if settings["budget"] is not None:
+        parts.append(f"a budget of {plural(settings['budget'], 'label')}")
+    parts.append(f"means over {plural(n_compared, 'shuffle')} with 95 % t intervals")
+    return ", ".join(parts) + "."
+
+
+def notes(table: pd.DataFrame, rows: Rows) -> list[str]:
+    """What else a person should know: pools that ran dry, and rounds without a calibrator."""
+    found = []
+    ends = table.groupby(["arm", "shuffle"])["n_labels"].max()
+    dry = [arm for arm in table["arm"].unique() if (ends[arm] == rows.n_pool).all() and not ARMS[arm].asks_any]
+    if dry:
+        found.append(
+            f"{listed([ARMS[arm].title for arm in dry])} asked for every label of the pool and never became sure "
+            "enough to stop. A higher threshold or a larger pool shows more."
+        )
+    for arm in table["arm"].unique():
+        noted = table[(table["arm"] == arm) & (table["note"] != "")]["note"]
+        if len(noted):
+            found.append(
+                f"{ARMS[arm].title} had no calibrator in {plural(len(noted), 'round')}, mostly because: "
+                f"{noted.mode().iloc[0]}"
+            )
+    return found
