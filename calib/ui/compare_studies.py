@@ -21,7 +21,7 @@ from calib.ui.choosing import several
 from calib.ui.fits import ShownFit
 from calib.ui.score_table import show_scores, styled_scores
 from calib.ui.session import keep, session
-from calib.ui.wording import plural
+from calib.ui.wording import listed, plural
 from calib.verdict import CONFIDENCE_ONLY
 
 SPLITS, SIZES = "splits", "sizes"
@@ -168,7 +168,7 @@ def _start(
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
             label, key=f"study/{kind}/start", icon=":material/play_arrow:", on_click=studies.start,
-            args=(kind, task, arguments, label), disabled=not chosen,
+            args=(kind, task, arguments, f"{label}: {listed([fit.title for fit in chosen])}"), disabled=not chosen,
         )  # fmt: skip
         if chosen:
             seconds = n_fits * sum(fit.fit_seconds + fit.predict_seconds for fit in chosen)

@@ -18,7 +18,9 @@ from calib.metrics.intervals import Interval
 from calib.numerics import Floats
 from calib.plots.style import Style, method_style
 from calib.registry import METHODS, calibrator, extras_for, title_of
-from calib.ui.session import SESSION, Evaluated, Session, keep, session
+from calib.ui.notices import tell
+from calib.ui.session import Evaluated, keep, session
+from calib.ui.wording import listed
 from calib.workspace import keep_fit
 
 RAW = "raw"
@@ -100,7 +102,7 @@ def bring_back(job: Job) -> None:
 def forget_all() -> None:
     """Drop the visitor's fits on all splits; the queue forgets those that nobody else asked for."""
     now = session()
-    _abandon()
+    stop()
     for key in [key for specs in now.specs_of_splits.values() for key in specs]:
         queue().forget(key, owner=now.visitor)
 
@@ -109,25 +111,23 @@ def change_split(part: float | None, seed: int) -> None:
     """Split anew; fits that still run on the old split are cancelled, finished ones are found again on it."""
     now = session()
     if (part, seed) != (now.part, now.seed):
-        _abandon()
+        stop("the split was changed")
         now.split(part, seed)
 
 
-def open_session(opened: Session) -> None:
-    """Replace what the visitor has open; fits and studies that still run for it are cancelled."""
-    _abandon()
-    st.session_state[SESSION] = opened
+def stop(because: str = "") -> None:
+    """Cancel the fits and studies that still run for the visitor, and say so where there is a reason to be given.
 
-
-def _abandon() -> None:
-    # There is one slow worker: a fit that nobody looks at would keep the next one waiting.
-    if session().specs:
-        for job in jobs():
-            if job.active:
-                cancel(job.key)
-                session().specs.pop(job.key, None)
-    for spec in session().studies.values():
-        cancel(spec.key)
+    There is one slow worker: a fit that nobody looks at would keep the next one waiting.
+    """
+    now = session()
+    studies = [spec.key for spec in now.studies.values()]
+    running = [job for job in queue().snapshot([*now.specs, *studies], owner=now.visitor) if job.active]
+    for job in running:
+        cancel(job.key)
+        now.specs.pop(job.key, None)
+    if running and because:
+        tell(f"Stopped, because {because}: {listed([job.spec.title for job in running])}.")
 
 
 def remove(key: str) -> None:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import streamlit as st
 
 from calib.base import CalibrationError
 from calib.data import DataError, Predictions
-from calib.flat_state import flatten
-from calib.jobs import FitSpec, Job
 from calib.logs import trace
-from calib.ui import fits
+from calib.ui import earlier, fits
+from calib.ui.notices import tell
 from calib.ui.reopening import reopen
 from calib.ui.session import SESSION, Session
-from calib.workspace import Damaged, Entry, KeptSpec, entry_id, keeper, new_token
+from calib.ui.standing import entry_of, specs_of
+from calib.workspace import Damaged, Entry, Keeper, entry_id, keeper, new_token
 
-LINK, PRIVATE, NOTICE = "calib_link", "calib_private", "calib_link_notice"
+LINK, PRIVATE = "calib_link", "calib_private"
 PARAMETER = "w"
 SETTINGS = ("fit/methods",)
 """Widgets whose choices come back too."""
@@ -70,7 +72,7 @@ def arrive() -> None:
     if trouble:
         for key in (SESSION, LINK):
             st.session_state.pop(key, None)
-        st.session_state[NOTICE] = trouble
+        tell(trouble)
         if not leads_on:
             del st.query_params[PARAMETER]
 
@@ -87,8 +89,9 @@ def remember() -> None:
         link = st.session_state[LINK] = _link(new_token(), now, before)
     if st.query_params.get(PARAMETER) != link.token:  # the menu's links carry it; others lose it
         st.query_params[PARAMETER] = link.token
-    jobs = {job.key: job for job in fits.queue().snapshot(_all_specs(now))}
-    entry = _entry(now, link, jobs)
+    jobs = {job.key: job for job in fits.queue().snapshot(specs_of(now))}
+    settings = {key: st.session_state[key] for key in SETTINGS if key in st.session_state}
+    entry = entry_of(now, jobs, settings, link.earlier)
     if entry != link.entry:
         link.entry, link.writing = entry, made.keep(link.name, entry)
     if entry.data and link.saving is None:
@@ -138,7 +141,7 @@ def delete() -> None:
         # Uploaders keep what they show; without their marks they would be read again at once.
         if not str(key).startswith("upload/") and key != PRIVATE:
             del st.session_state[key]
-    st.session_state[NOTICE] = "Your data and fits were deleted."
+    tell("Your data and fits were deleted.")
 
 
 def _drop() -> None:
@@ -161,26 +164,11 @@ def _done() -> Future[Predictions | None]:
     return future
 
 
-def _entry(now: Session, link: Link, jobs: dict[str, Job]) -> Entry:
-    assert now.data is not None
-    return Entry(
-        visitor=now.visitor,
-        data="" if now.sample else now.data.sha256,
-        sample=now.sample,
-        name=now.data.name,
-        findings=tuple((f.level, f.code, f.message, f.action) for f in now.data.findings),
-        choices=flatten(now.made.made())[0],
-        part=now.part,
-        seed=now.seed,
-        split_key=now.split_key,
-        specs=tuple(KeptSpec.of(spec, jobs.get(key)) for key, spec in _all_specs(now).items()),
-        settings={key: st.session_state[key] for key in SETTINGS if key in st.session_state},
-        earlier=link.earlier,
-    )
-
-
-def _all_specs(now: Session) -> dict[str, FitSpec]:
-    return {key: spec for specs in now.specs_of_splits.values() for key, spec in specs.items()}
+def _recalled(made: Keeper, names: tuple[str, ...]) -> Iterator[Entry]:
+    for name in names:
+        with suppress(Damaged):
+            if (entry := made.recall(name)) is not None:
+                yield entry
 
 
 def _bring_back(token: str) -> str | None:
@@ -203,5 +191,6 @@ def _bring_back(token: str) -> str | None:
     for key in SETTINGS:
         if key in entry.settings:
             st.session_state[key] = entry.settings[key]
-    st.session_state[NOTICE] = said
+    earlier.remember(_recalled(made, entry.earlier))
+    tell(said)
     return None

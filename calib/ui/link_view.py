@@ -11,12 +11,6 @@ from calib.workspace import keeper
 SWITCH = "link/private"
 
 
-def notice() -> None:
-    """Say once what became of a link that was followed, or of data that were deleted."""
-    if text := st.session_state.pop(link.NOTICE, None):
-        st.info(text, icon=":material/history:")
-
-
 def where_data_are_kept() -> None:
     """A folded part at the foot of the Data page."""
     made = keeper()

@@ -33,10 +33,7 @@ def reopen(made: Keeper, entry: Entry) -> tuple[Session | None, str]:
     now = _session(entry, data)
     memory.admit(now)
     st.session_state[SESSION] = now
-    interrupted = [spec.title for spec in now.specs.values() if not _bring_back_fit(made, entry, spec)]
-    for specs in now.specs_of_splits.values():
-        if specs is not now.specs:
-            _bring_back_others(made, entry, specs)
+    interrupted = bring_back_fits(made, entry, now)
     fits.queue().warm_up()
     fits_too = f" with {plural(len(now.specs), 'fit')}" if now.specs else ""
     unfinished = f" Not finished: {listed(interrupted)}; try again on the page Fit." if interrupted else ""
@@ -53,11 +50,26 @@ def _session(entry: Entry, data: Predictions) -> Session:
         choices = Choices()
     now = Session.opened(data, sample=entry.sample, made=choices, visitor=entry.visitor)
     now.split(entry.part, entry.seed)
+    take_in(now, entry)
+    return now
+
+
+def take_in(now: Session, entry: Entry) -> None:
+    """Count the fits of an entry among those of a session with the same data open."""
+    assert now.data is not None
     for kept in entry.specs:
         spec = kept.spec()
-        if spec.key == kept.key and _possible(spec, data):  # else its method has other parameters in this version
+        if spec.key == kept.key and _possible(spec, now.data):  # else its method has other parameters in this version
             now.specs_of_splits.setdefault(spec.data_key, {})[spec.key] = spec
-    return now
+
+
+def bring_back_fits(made: Keeper | None, entry: Entry, now: Session) -> list[str]:
+    """Bring back the fits of the open session as far as they are kept; titles of those that were never finished."""
+    interrupted = [spec.title for spec in now.specs.values() if not _bring_back_fit(made, entry, spec)]
+    for specs in now.specs_of_splits.values():
+        if specs is not now.specs:
+            _bring_back_others(made, entry, specs)
+    return interrupted
 
 
 def _possible(spec: FitSpec, data: Predictions) -> bool:
@@ -68,7 +80,7 @@ def _possible(spec: FitSpec, data: Predictions) -> bool:
     return True
 
 
-def _bring_back_fit(made: Keeper, entry: Entry, spec: FitSpec) -> bool:
+def _bring_back_fit(made: Keeper | None, entry: Entry, spec: FitSpec) -> bool:
     """Whether a fit of the open split is finished, runs on, or had ended otherwise; if not it is offered anew."""
     if here := fits.queue().snapshot([spec.key]):
         fits.bring_back(here[0])
@@ -78,18 +90,23 @@ def _bring_back_fit(made: Keeper, entry: Entry, spec: FitSpec) -> bool:
         fits.bring_back(Job(spec.key, spec, state="failed", message=kept.message))
         return True
     try:
-        job, message = made.fit(entry, spec), GONE if kept.state == "done" else INTERRUPTED
+        job, message = _stored(made, entry, spec), GONE if kept.state == "done" else INTERRUPTED
     except Damaged:
         job, message = None, DAMAGED
     fits.bring_back(job or Job(spec.key, spec, state="failed", message=message))
     return job is not None
 
 
-def _bring_back_others(made: Keeper, entry: Entry, specs: dict[str, FitSpec]) -> None:
+def _stored(made: Keeper | None, entry: Entry, spec: FitSpec) -> Job | None:
+    return made.fit(entry, spec) if made is not None else None
+
+
+def _bring_back_others(made: Keeper | None, entry: Entry, specs: dict[str, FitSpec]) -> None:
     """Finished fits of a split that is not open; leaving it cancelled all others."""
     for key, spec in list(specs.items()):
+        here = fits.queue().snapshot([key])
         try:
-            job = made.fit(entry, spec)
+            job = here[0] if here else _stored(made, entry, spec)
         except Damaged:
             job = None
         if job is None:

@@ -11,9 +11,8 @@ import streamlit as st
 from calib.base import CalibrationError
 from calib.data import DataError
 from calib.logs import trace, without_data
-from calib.ui import link
+from calib.ui import link, notices
 from calib.ui.configured import stop_unless_configured
-from calib.ui.link_view import notice
 from calib.ui.markdown import literal
 from calib.ui.progress import fits_at_the_foot, refusal
 from calib.ui.session import session
@@ -44,6 +43,11 @@ MENU = {
 """The journey, in order. A new page is one line here and one file in ``pages``."""
 
 
+ICON = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none" stroke="#0072B2" stroke-width="2.4">
+<circle cx="12" cy="12" r="10"/><circle cx="12" cy="12" r="5.6"/><circle cx="12" cy="12" r="1.2"/></svg>"""
+"""Drawn here: Streamlit would have every visitor's browser fetch a symbol's picture from a service outside."""
+
+
 @contextmanager
 def page(title: str) -> Iterator[None]:
     """Draw the shell, then the page's body; anything that goes wrong in the body becomes a sentence.
@@ -51,7 +55,7 @@ def page(title: str) -> Iterator[None]:
     Use as the only statement of a page: ``with page("Reliability"): ...``.
     """
     without_data()
-    st.set_page_config(page_title=f"{title} · calib", page_icon=":material/target:", layout="wide")
+    st.set_page_config(page_title=f"{title} · calib", page_icon=ICON, layout="wide")
     stop_unless_configured()
     link.arrive()
     link.remember()
@@ -63,7 +67,7 @@ def page(title: str) -> Iterator[None]:
             f"{plural(now.data.n_classes, 'class', 'classes')}"
         )
     st.title(title)
-    notice()
+    notices.say()
     refusal()
     try:
         yield

@@ -58,6 +58,7 @@ def progress(kind: str, job: Job) -> None:
         done = f"{job.step:,} of {plural(job.total, 'fit')}" if job.total else job.message
         left.progress(job.fraction, text=done if waits(job) else f"{job.fraction:.0%} · {done}")
         right.button("Cancel", key=f"study/{kind}/cancel", on_click=stop, args=(kind,))
+        st.caption(job.spec.title)
     elif job.state != "done":
         st.warning(job.message)
 

@@ -35,6 +35,7 @@ class Server:
         self._monkeypatch.setattr(fits, "queue", lambda: queue)
         self._monkeypatch.setattr(link, "keeper", lambda: keeper)
         self._monkeypatch.setattr("calib.ui.link_view.keeper", lambda: keeper)
+        self._monkeypatch.setattr("calib.ui.earlier.keeper", lambda: keeper)
 
     def written(self) -> None:
         """Wait until everything handed over is on disk."""

@@ -1,0 +1,42 @@
+"""How things stand with a session: what an entry of the workspace records of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calib.flat_state import flatten
+from calib.jobs import FitSpec, Job
+from calib.ui.session import Session
+from calib.workspace import Entry, KeptSpec
+
+
+def entry_of(
+    now: Session, jobs: dict[str, Job], settings: dict[str, Any] | None = None, earlier: tuple[str, ...] = ()
+) -> Entry:
+    """The entry of a session with data.
+
+    Parameters
+    ----------
+    jobs : where its fits stand, by key.
+    settings, earlier : as in :class:`Entry`.
+    """
+    assert now.data is not None
+    return Entry(
+        visitor=now.visitor,
+        data="" if now.sample else now.data.sha256,
+        sample=now.sample,
+        name=now.data.name,
+        findings=tuple((f.level, f.code, f.message, f.action) for f in now.data.findings),
+        choices=flatten(now.made.made())[0],
+        part=now.part,
+        seed=now.seed,
+        split_key=now.split_key,
+        specs=tuple(KeptSpec.of(spec, jobs.get(key)) for key, spec in specs_of(now).items()),
+        settings=settings or {},
+        earlier=earlier,
+    )
+
+
+def specs_of(now: Session) -> dict[str, FitSpec]:
+    """The fits of a session on all splits, by key."""
+    return {key: spec for specs in now.specs_of_splits.values() for key, spec in specs.items()}
