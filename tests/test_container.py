@@ -1,0 +1,212 @@
+"""The Dockerfile and the compose file name what is there, lock what can be locked, and agree with the app."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import tomllib
+from fnmatch import fnmatch
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from streamlit import config
+from streamlit.web.server.starlette.starlette_routes import ROUTE_HEALTH
+
+from calib.settings import SETTINGS
+from tests.conftest import ROOT
+
+INSTRUCTIONS = [
+    tuple(line.split(maxsplit=1))
+    for line in re.sub(
+        r"\\\n", "", re.sub(r"^#.*\n", "", (ROOT / "Dockerfile").read_text(), flags=re.MULTILINE)
+    ).splitlines()
+    if line.strip()
+]
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+
+
+def given(instruction: str) -> list[str]:
+    return [rest for name, rest in INSTRUCTIONS if name == instruction]
+
+
+def environment() -> dict[str, str]:
+    """What the last stage sets."""
+    return dict(pair.split("=", 1) for pair in given("ENV")[-1].split())
+
+
+def command(instruction: str) -> list[str]:
+    return json.loads(given(instruction)[-1].partition("[")[1] + given(instruction)[-1].partition("[")[2])
+
+
+def copied() -> list[str]:
+    """Paths of this repository that are copied into an image."""
+    return [source for rest in given("COPY") if not rest.startswith("--from") for source in rest.split()[:-1]]
+
+
+def left_in(path: str) -> bool:
+    """Whether .dockerignore leaves a file: the last line that fits it, or a folder above it, decides."""
+    left = True
+    for line in (ROOT / ".dockerignore").read_text().splitlines():
+        pattern = line.removeprefix("!").removeprefix("**/")
+        parts = Path(path).parts
+        above = ["/".join(parts[:n]) for n in range(1, len(parts) + 1)]
+        fits = pattern in parts if line.startswith("**/") else any(fnmatch(one, pattern) for one in above)
+        if line and not line.startswith("#") and fits:
+            left = line.startswith("!")
+    return left
+
+
+def test_all_that_is_copied_is_there_and_nothing_else_is_sent():
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True).stdout.split()
+    if not tracked:
+        pytest.skip("no repository")
+    wanted = {path for path in tracked if any(Path(path).is_relative_to(source) for source in copied())}
+    assert {path for path in tracked if left_in(path)} == wanted
+    for source in copied():
+        assert any(Path(path).is_relative_to(source) for path in wanted), f"nothing of {source} is there"
+    for stray in (
+        ".git/config",
+        ".venv/bin/python",
+        ".streamlit/secrets.toml",
+        "calib/__pycache__/a.pyc",
+        "calib.toml",
+    ):
+        assert not left_in(stray)
+
+
+def test_the_app_runs_as_nobody_in_particular():
+    user, group = given("USER")[-1].split(":")
+    assert int(user) == int(group) > 0
+    assert f"--uid {user}" in given("RUN")[-2] and f"--owner {user} --group {group}" in given("RUN")[-2]
+    names = [name for name, _ in INSTRUCTIONS]
+    after = names[names.index("USER") :]
+    assert not {"RUN", "COPY"} & set(after)
+
+
+def test_images_are_built_from_pinned_versions():
+    for base in given("FROM"):
+        image = base.split()[0]
+        assert image == "${DEVICE}" or re.search(r":[\d.]+-", image), f"{image} has no version"
+    for file in [rest.partition("=")[2] for rest in given("ENV")[:-1]]:
+        assert (ROOT / file).is_file()
+        assert file in given("COPY")[0]
+
+
+def test_extras_and_requirements_name_the_same_versions():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    for extra, file in (
+        ("fit", "requirements.txt"),
+        ("gp", "requirements.txt"),
+        ("cluster", "requirements-cluster.txt"),
+    ):
+        lines = [line.partition("#")[0].strip() for line in (ROOT / file).read_text().splitlines()]
+        assert set(extras[extra]) <= set(lines), extra
+
+
+@pytest.mark.parametrize("base", ["", "/team/calib/"])
+def test_the_health_check_asks_where_the_app_answers(base):
+    asked: list[str] = []
+    health = "/".join(["", *filter(None, [base.strip("/")]), ROUTE_HEALTH])
+
+    class Answering(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(200 if self.path == health else 503)
+            self.end_headers()
+
+        def log_message(self, *args: Any) -> None: ...
+
+    with HTTPServer(("127.0.0.1", 0), Answering) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        check = [sys.executable, *command("HEALTHCHECK")[1:]]
+        answers = {}
+        for path in (base, "/elsewhere"):
+            set_to = {"STREAMLIT_SERVER_PORT": str(server.server_port), "STREAMLIT_SERVER_BASE_URL_PATH": path}
+            answers[path] = subprocess.run(check, env=os.environ | set_to, timeout=30).returncode
+        server.shutdown()
+    assert asked[0] == health
+    assert answers == {base: 0, "/elsewhere": 1}
+
+
+@pytest.mark.parametrize(("rows", "starts"), [("", True), ("many", False)])
+def test_a_wrong_setting_ends_the_container_with_a_sentence(rows, starts, tmp_path):
+    for name, does in (("streamlit", 'echo "$@"'), ("python", f'exec "{sys.executable}" "$@"')):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
+        (tmp_path / name).chmod(0o755)
+    found = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "CALIB_ROWS": rows}
+    done = subprocess.run(command("CMD"), cwd=ROOT, env=os.environ | found, capture_output=True, text=True, timeout=60)
+    assert (done.stdout == "run app.py\n") is (done.returncode == 0) is starts
+    assert ("CALIB_ROWS='many' must be" in done.stderr) is not starts
+    assert "Traceback" not in done.stderr
+
+
+def test_every_variable_is_read_by_somebody():
+    options = config.get_config_options().values()
+    known = set(SETTINGS) | {option.env_var for option in options}
+    for file in ("Dockerfile", "compose.yaml", "docs/running.md"):
+        named = set(re.findall(r"\b(?:CALIB|STREAMLIT)_[A-Z_]+\b", (ROOT / file).read_text()))
+        assert named <= known, file
+    for service in SERVICES.values():
+        for name, value in service.get("environment", {}).items():
+            assert name == "TMPDIR" or name in known
+            assert not value.startswith("${") or value.startswith(f"${{{name}:-"), f"{name} is set from another name"
+
+
+def test_port_and_workspace_agree():
+    port = given("EXPOSE")[-1]
+    assert environment()["STREAMLIT_SERVER_PORT"] == port
+    assert environment()["CALIB_WORKSPACE"] == environment()["TMPDIR"] == given("VOLUME")[-1]
+    for name in ("app", "app-gpu"):
+        (published,) = SERVICES[name]["ports"]
+        assert published.startswith("127.0.0.1:") and published.endswith(f":{port}")
+        assert SERVICES[name]["volumes"] == [f"workspace:{given('VOLUME')[-1]}"]
+    assert "workspace" in COMPOSE["volumes"]
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_container_is_locked_up(name):
+    service = SERVICES[name]
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert service["restart"] and service["mem_limit"] and service["pids_limit"]
+    assert service["tmpfs"].startswith("/tmp:")
+    assert "privileged" not in service and "cap_add" not in service
+
+
+def test_the_cluster_is_reached_by_the_app_alone():
+    assert COMPOSE["networks"]["cluster"] == {"internal": True}
+    for name in ("scheduler", "worker"):
+        assert SERVICES[name]["profiles"] == ["cluster"]
+        assert SERVICES[name]["networks"] == ["cluster"]
+        assert "ports" not in SERVICES[name]
+    assert "cluster" in SERVICES["app"]["networks"] and "profiles" not in SERVICES["app"]
+    assert SERVICES["worker"]["deploy"]["replicas"] == 2
+
+
+@pytest.mark.parametrize("name", ["scheduler", "worker"])
+def test_dask_understands_its_commands(name):
+    module = pytest.importorskip(f"distributed.cli.dask_{name}")
+    program, kind, *arguments = SERVICES[name]["command"]
+    assert (program, kind) == ("dask", name)
+    understood = module.main.make_context(kind, list(arguments)).params
+    if name == "worker":
+        assert understood["scheduler"] == "tcp://scheduler:8786"
+    else:
+        assert understood["port"] == "8786"
+
+
+def test_there_is_an_image_for_a_gpu():
+    args = SERVICES["app-gpu"]["build"]["args"]
+    assert any(base.endswith(f" AS {args['DEVICE']}") and base.startswith("nvidia/cuda:") for base in given("FROM"))
+    assert given("ARG") == ["DEVICE=cpu"]
+    assert SERVICES["app-gpu"]["profiles"] == ["gpu"]
+    assert SERVICES["app-gpu"]["deploy"]["resources"]["reservations"]["devices"][0]["capabilities"] == ["gpu"]
