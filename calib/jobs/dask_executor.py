@@ -6,30 +6,23 @@ import atexit
 import pickle
 import threading
 from collections.abc import Callable, Collection
-from concurrent.futures import Future
-from dataclasses import dataclass, field
+from concurrent.futures import FIRST_EXCEPTION, Future, wait
+from functools import partial
 from typing import Any
 
 from calib.base import CalibrationError
 from calib.jobs.cluster import Cluster
+from calib.jobs.cluster_work import LOOK_SECONDS, PRIORITY, ClusterWork
 from calib.jobs.connection import Connection
 from calib.jobs.executor import NOBODY, Executor, Lane, LocalExecutor
 from calib.jobs.local_worker import WorkerDied, exception_of
 from calib.jobs.messages import Data, Failure, Progress, Result
+from calib.jobs.parts import JointProgress, Parts, divided
 from calib.jobs.place import Place
 from calib.jobs.rounds import Rounds
 
-PRIORITY: dict[Lane, int] = {"fast": 10**9, "slow": 0, "study": -(10**9)}
-"""The workers of a cluster are all alike: a fast task has no lane of its own, but it is the next to start.
-
-From it the round of a task is taken, which never comes near the distance of two lanes.
-"""
-
 MAX_LOSSES = 3
 """How often a task is handed over anew after a loss that was no fault of its own."""
-
-LOOK_SECONDS = 0.1
-"""Between two looks whether a task has ended."""
 
 NO_WORKER_SECONDS = 1.0
 """Between two looks whether a cluster without workers has one."""
@@ -37,46 +30,13 @@ NO_WORKER_SECONDS = 1.0
 CANCELLED = Failure("cancelled")
 
 
-@dataclass(eq=False)
-class _Work:
-    """A task on its way."""
-
-    number: int
-    function: Callable[..., Any]
-    args: tuple[Any, ...]
-    data: Data
-    lane: Lane
-    on_progress: Callable[[Progress], None]
-    owners: Collection[str]
-    round: int
-    started: bool = False
-    local: Future[Any] | None = None
-    future: Future[Any] = field(default_factory=Future)
-    cancelled: threading.Event = field(default_factory=threading.Event)
-
-    @property
-    def priority(self) -> int:
-        """Of the tasks that wait, the scheduler starts the one with the highest first."""
-        return PRIORITY[self.lane] - self.round
-
-    def ended(self, future: Future[Any]) -> None:
-        """Remember a cancellation, for which the thread that follows the task can wait."""
-        if future.cancelled():
-            self.cancelled.set()
-
-    def wait_for(self, inner: Any) -> bool:
-        """Wait until a future, of whatever kind, has ended; False if the task was cancelled before."""
-        # Looked at, not called back: Dask's callbacks need a thread that ends before the app does.
-        while not (inner.done() or self.cancelled.is_set()):
-            self.cancelled.wait(LOOK_SECONDS)
-        return not self.cancelled.is_set()
-
-
 class DaskExecutor:
     """Hands tasks to the workers of a Dask cluster; none of its methods waits for the cluster.
 
     Owners take turns by the priority that the scheduler is given with each task. It stays: whoever else wants the task
     later does not bring it forward.
+
+    A task that can be divided is done in its parts, wherever workers are free, and what follows holds for each of them.
 
     A task whose worker dies is run once more, on another; if that dies too, it fails with WorkerDied. A cancelled task
     counts as cancelled at once; one that runs leaves its worker at its next callback, for a worker that may serve
@@ -91,7 +51,7 @@ class DaskExecutor:
     def __init__(self, address: str, local: Callable[[], Executor] = LocalExecutor):
         self._make_local = local
         self._local: Executor | None = None
-        self._works: dict[int, _Work] = {}
+        self._works: dict[int, ClusterWork] = {}
         self._lock = threading.Lock()
         self._numbers = iter(range(2**62))
         self._rounds: dict[Lane, Rounds] = {lane: Rounds() for lane in PRIORITY}
@@ -114,7 +74,7 @@ class DaskExecutor:
             if self._closed:
                 raise RuntimeError("The workers have been shut down.")
             turn = self._rounds[lane].join(owners)
-            work = _Work(next(self._numbers), function, args, data, lane, on_progress, owners, turn)
+            work = ClusterWork(next(self._numbers), function, args, data, lane, on_progress, owners, turn)
             self._works[work.number] = work
         work.future.add_done_callback(work.ended)
         threading.Thread(target=self._follow, args=(work,), name="calib-fit", daemon=True).start()
@@ -175,11 +135,11 @@ class DaskExecutor:
                 self._rounds[work.lane].started(work.round)
             work.on_progress(progress)
 
-    def _all(self) -> list[_Work]:
+    def _all(self) -> list[ClusterWork]:
         with self._lock:
             return [work for work in self._works.values() if not work.future.done()]
 
-    def _follow(self, work: _Work) -> None:
+    def _follow(self, work: ClusterWork) -> None:
         result: Any = None
         error: Exception | None = None
         try:
@@ -194,7 +154,39 @@ class DaskExecutor:
             else:
                 work.future.set_exception(error)
 
-    def _have_done(self, work: _Work) -> Any:
+    def _have_done(self, work: ClusterWork) -> Any:
+        parts = divided(work.function, work.args, work.data.arrays)
+        if parts is not None and self._connection.cluster() is not None:
+            return self._have_done_in_parts(work, parts)
+        return self._have_done_as_one(work)
+
+    def _have_done_in_parts(self, work: ClusterWork, parts: Parts) -> Any:
+        """Each part is a task of its own, on its own turn; what ends one before its time ends all."""
+        progress = JointProgress(parts.steps, partial(self._progress, work.number))
+        inner = [
+            self.submit(
+                parts.function,
+                *arguments,
+                data=work.data,
+                lane=work.lane,
+                on_progress=progress.of(number),
+                owners=work.owners,
+            )
+            for number, arguments in enumerate(parts.arguments)
+        ]
+        try:
+            left: set[Future[Any]] = set(inner)
+            while left and not work.cancelled.is_set():
+                done, left = wait(left, LOOK_SECONDS, return_when=FIRST_EXCEPTION)
+                for part in done:
+                    part.result()
+                    progress.ended(inner.index(part))
+            return None if left else parts.join([part.result() for part in inner])
+        finally:
+            for part in inner:
+                part.cancel()
+
+    def _have_done_as_one(self, work: ClusterWork) -> Any:
         for _ in range(1 + MAX_LOSSES):
             cluster = self._connection.cluster()
             if work.cancelled.is_set():
@@ -209,7 +201,7 @@ class DaskExecutor:
                 raise exception_of(reply)
         raise WorkerDied(f"the cluster lost it {1 + MAX_LOSSES} times")
 
-    def _have_done_here(self, work: _Work) -> Any:
+    def _have_done_here(self, work: ClusterWork) -> Any:
         with self._lock:
             if self._closed:
                 return None
@@ -228,7 +220,7 @@ class DaskExecutor:
         self._local.cancel(inner)
         return None
 
-    def _have_done_there(self, work: _Work, cluster: Cluster) -> Result | Failure | None:
+    def _have_done_there(self, work: ClusterWork, cluster: Cluster) -> Result | Failure | None:
         """How the task ended; None if it was lost and may be tried again."""
         call = pickle.dumps((work.function, work.args), protocol=5)
         try:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from calib.base import Calibrator, Callback
+from calib.hardware import cpu_description
 from calib.registry import calibrator
 
 
@@ -20,7 +21,10 @@ def fit_calibrator(
     """Fit a registered method on ``data``: ``logits``, ``labels`` and the arrays the method needs."""
     _fit_small(method)
     callback(0, 0, math.nan)  # the time counts from here: the next fit of this method will not wait for imports
-    return calibrator(method, **params).fit(**data, callback=callback)
+    fitted = calibrator(method, **params).fit(**data, callback=callback)
+    if not hasattr(fitted, "device_"):
+        setattr(fitted, "device_", cpu_description())  # noqa: B010 - of this worker: the app may be on another machine
+    return fitted
 
 
 def fit_small(methods: tuple[str, ...], *, data: Mapping[str, Any], callback: Callback) -> None:

@@ -52,21 +52,39 @@ def repeated_splits(
     DataError
         If the part cannot be taken from the data.
     """
-    import pandas as pd
+    steps = Steps(n_repeats * len(with_baseline(calibrators)), callback or no_callback)
+    seeds = split_seeds(n_repeats, random_state)
+    return join_splits([one_split(calibrators, data, part, split, seed, steps) for split, seed in enumerate(seeds)])
 
+
+def split_seeds(n_repeats: int, random_state: int) -> range:
+    """The seed of each split; refuses fewer than two."""
     if n_repeats < 2:
         raise CalibrationError(f"{n_repeats} split shows no spread; repeat at least twice.")
-    methods = with_baseline(calibrators)
-    steps = Steps(n_repeats * len(methods), callback or no_callback)
+    return range(random_state, random_state + n_repeats)
+
+
+def one_split(
+    calibrators: Mapping[str, Calibrator], data: Predictions, part: float | int, split: int, seed: int, steps: Steps
+) -> pd.DataFrame:
+    """The rows of one split, of all scores there could be; what it takes of the others is nothing."""
+    import pandas as pd
+
+    calibration, test = data.split(part, random_state=seed)
+    sizes = {"n_calibration": len(calibration), "n_test": len(test)}
     rows: list[dict[str, Any]] = []
-    for split in range(n_repeats):
-        calibration, test = data.split(part, random_state=random_state + split)
-        sizes = {"n_calibration": len(calibration), "n_test": len(test)}
-        for name, method in methods.items():
-            here = {"method": name, "title": title_of(name), "split": split, **sizes}
-            rows += [here | values for values in _scored(attempt(method, calibration, test, steps))]
-            steps.next()
-    table = pd.DataFrame(rows)
+    for name, method in with_baseline(calibrators).items():
+        here = {"method": name, "title": title_of(name), "split": split, **sizes}
+        rows += [here | values for values in _scored(attempt(method, calibration, test, steps))]
+        steps.next()
+    return pd.DataFrame(rows)
+
+
+def join_splits(tables: list[pd.DataFrame]) -> pd.DataFrame:
+    """One table of all splits, without scores that no method has on any."""
+    import pandas as pd
+
+    table = pd.concat(tables, ignore_index=True)
     known = set(table.loc[table["value"].notna(), "score"])
     return table[table["score"].isin(known)].reset_index(drop=True)
 

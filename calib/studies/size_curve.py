@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calib.base import CalibrationError, Calibrator, Callback, no_callback
-from calib.evaluation import Evaluation
-from calib.evaluation.uncertainty import N_RESAMPLES, ResampledScores, resample_sums
-from calib.metrics.intervals import Interval, Resamples, interval_of_draws
-from calib.numerics import Floats
-from calib.studies.attempt import BASELINE, Steps, attempt, title_of, with_baseline
+from calib.evaluation.uncertainty import N_RESAMPLES, resample_sums
+from calib.metrics.intervals import Resamples
+from calib.studies.attempt import BASELINE, Steps, attempt, with_baseline
+from calib.studies.size_table import Drawn, join_draws
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from calib.data.predictions import Predictions
 
-SIZE_SCORES = ("NLL", "ECE")
 SMALLEST = 20
 
 
@@ -78,113 +75,55 @@ def size_curve(
     CalibrationError
         If a size is not between 2 and the calibration rows, or there are fewer than two draws.
     """
-    import pandas as pd
-
     n = len(calibration)
-    sizes = sorted(set(sizes or halved_sizes(n)))
-    if sizes[0] < 2 or sizes[-1] > n:
-        raise CalibrationError(f"Sizes run from {sizes[0]:,} to {sizes[-1]:,}; they must lie between 2 and {n:,}.")
+    tried = checked_sizes(sizes or halved_sizes(n), n, n_draws)
+    steps = Steps(sum(count_fits(calibrators, tried, n, draw) for draw in range(n_draws)), callback or no_callback)
+    drawn = [one_draw(calibrators, calibration, test, tried, draw, random_state, steps) for draw in range(n_draws)]
+    return join_draws(with_baseline(calibrators), tried, drawn, n, level)
+
+
+def checked_sizes(sizes: Sequence[int], n: int, n_draws: int) -> list[int]:
+    """The sizes in ascending order; refuses those beyond n rows, and fewer than two draws."""
+    ascending = sorted(set(sizes))
+    if ascending[0] < 2 or ascending[-1] > n:
+        raise CalibrationError(
+            f"Sizes run from {ascending[0]:,} to {ascending[-1]:,}; they must lie between 2 and {n:,}."
+        )
     if n_draws < 2:
         raise CalibrationError(f"{n_draws} draw shows no spread; draw at least twice.")
+    return ascending
+
+
+def count_fits(calibrators: Collection[str], sizes: Sequence[int], n: int, draw: int) -> int:
+    """Fits of one draw: of all methods on all sizes; that on all rows, and the raw model, belong to the first."""
+    return len(set(calibrators) - {BASELINE}) * len(_sizes_of(sizes, n, draw)) + (draw == 0)
+
+
+def _sizes_of(sizes: Sequence[int], n: int, draw: int) -> list[int]:
+    return [size for size in reversed(sizes) if draw == 0 or size < n]
+
+
+def one_draw(
+    calibrators: Mapping[str, Calibrator],
+    calibration: Predictions,
+    test: Predictions,
+    sizes: Sequence[int],
+    draw: int,
+    random_state: int,
+    steps: Steps,
+) -> list[Drawn]:
+    """All fits of one draw; what it takes of the others is their random numbers."""
+    n = len(calibration)
     generator = np.random.default_rng(random_state)
+    order = [generator.permutation(n) for _ in range(draw + 1)][draw]
     resamples = Resamples(len(test), N_RESAMPLES, random_state)
-    orders = [generator.permutation(n) for _ in range(n_draws)]
-    rows_of = {size: [orders[0]] if size == n else [order[:size] for order in orders] for size in sizes}
-    methods = with_baseline(calibrators)
-    steps = Steps(1 + (len(methods) - 1) * sum(map(len, rows_of.values())), callback or no_callback)
-    rows: list[dict[str, Any]] = []
-    for name, method in methods.items():
-        drawn = {size: _Draws(resamples) for size in sizes}
-        for size in reversed(sizes):
-            # The raw model does not depend on the rows: one fit stands for all of them.
-            for order in [orders[0][:2]] if name == BASELINE else rows_of[size]:
-                made = attempt(method, calibration.take(order), test, steps)
-                drawn[size].add(made.evaluation, made.note)
-                steps.next()
-            if name == BASELINE:
-                drawn = dict.fromkeys(sizes, drawn[size])
-                break
-        for size, draws in drawn.items():
-            here = {"method": name, "title": title_of(name), "size": size, "n_draws": draws.count}
-            certain = name == BASELINE or size == n
-            rows += [
-                here | values | {"note": draws.note} for values in _summaries(draws, drawn[sizes[-1]], certain, level)
-            ]
-    return pd.DataFrame(rows)
-
-
-class _Draws:
-    """What the draws of one size gave for one method."""
-
-    def __init__(self, resamples: Resamples):
-        self.made: list[ResampledScores] = []
-        self.note = ""
-        self._resamples = resamples
-
-    @property
-    def count(self) -> int:
-        return len(self.made)
-
-    def add(self, evaluation: Evaluation | None, note: str) -> None:
-        if evaluation is None:
-            self.note = note
-        else:
-            self.made.append(resample_sums(evaluation, self._resamples))
-
-    def values(self, key: str) -> Floats:
-        """(count,) score of each draw; empty where the method does not have it."""
-        return np.array([one.value[key] for one in self.made if key in one.value])
-
-    def of_rows(self, key: str, level: float) -> Interval:
-        """Interval of one draw's score from its test rows, averaged over draws."""
-        return _mean([one.intervals(level)[key] for one in self.made])
-
-    def of_rows_to(self, last: _Draws, key: str, level: float) -> Interval:
-        """The same of one draw's score minus the mean of the largest size's."""
-        baseline = np.mean([one.draws[key] for one in last.made], axis=0)
-        value = float(last.values(key).mean())
-        return _mean([interval_of_draws(one.value[key] - value, one.draws[key] - baseline, level) for one in self.made])
-
-
-def _mean(intervals: list[Interval]) -> Interval:
-    return Interval(*(float(side) for side in np.mean(intervals, axis=0)))
-
-
-def _summaries(draws: _Draws, last: _Draws, certain: bool, level: float) -> list[dict[str, Any]]:
-    nothing = float("nan")
-    found = []
-    for key in SIZE_SCORES:
-        values = draws.values(key)
-        row: dict[str, Any] = dict.fromkeys(
-            ("value", "low", "high", "sd", "to_last", "to_last_low", "to_last_high"), nothing
-        )
-        row["score"] = key
-        if len(values):
-            of_draws = 0.0 if certain else _half_width(values, level)
-            value, low, high = _widened(draws.of_rows(key, level), of_draws)
-            # Neither score can be negative.
-            row |= {"value": value, "low": max(low, 0.0), "high": high}
-            row["sd"] = float(values.std(ddof=1)) if len(values) > 1 else 0.0 if certain else nothing
-            if len(last.values(key)):
-                change = (
-                    Interval(0.0, 0.0, 0.0) if draws is last else _widened(draws.of_rows_to(last, key, level), of_draws)
-                )
-                row |= dict(zip(("to_last", "to_last_low", "to_last_high"), change, strict=True))
-        found.append(row)
-    return found
-
-
-def _widened(of_rows: Interval, of_draws: float) -> Interval:
-    """An interval whose sides have another, independent error added in squares."""
-    value, low, high = of_rows
-    return Interval(value, value - math.hypot(value - low, of_draws), value + math.hypot(high - value, of_draws))
-
-
-def _half_width(values: Floats, level: float) -> float:
-    """Half the width of the t interval of a further draw."""
-    from scipy.stats import t
-
-    n = len(values)
-    if n < 2:
-        return math.inf
-    return float(t.ppf(0.5 + level / 2, n - 1)) * float(values.std(ddof=1)) * math.sqrt(1 + 1 / n)
+    drawn = []
+    for name, method in with_baseline(calibrators).items():
+        # The raw model does not depend on the rows: one fit stands for all of them.
+        here = _sizes_of(sizes, n, draw) if name != BASELINE else [2] if draw == 0 else []
+        for size in here:
+            made = attempt(method, calibration.take(order[:size]), test, steps)
+            scores = None if made.evaluation is None else resample_sums(made.evaluation, resamples)
+            drawn.append(Drawn(name, size, scores, made.note))
+            steps.next()
+    return drawn

@@ -1,15 +1,20 @@
-"""The studies as workers run them: from plain settings and arrays, by registry name."""
+"""The studies as workers run them: from plain settings and arrays, by registry name, whole or in parts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from calib.base import Calibrator, Callback
 from calib.data.predictions import Predictions
+from calib.data.split import split_rows
+from calib.jobs.parts import Parts, in_parts
 from calib.registry import calibrator
-from calib.studies.repeated import repeated_splits
-from calib.studies.size_curve import size_curve
+from calib.studies.attempt import Steps, with_baseline
+from calib.studies.repeated import join_splits, one_split, repeated_splits, split_seeds
+from calib.studies.size_curve import checked_sizes, count_fits, halved_sizes, one_draw, size_curve
+from calib.studies.size_table import Drawn, join_draws
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,12 +25,23 @@ Methods = Sequence[tuple[str, str, Mapping[str, Any]]]
 ARRAYS = ("given_split", "features", "train_features", "train_labels")
 """What of a data set a study is given beside logits and labels, where it holds them."""
 
+LEVEL = 0.95
+"""Coverage of the bands."""
+
 
 def arrays_of(data: Predictions) -> dict[str, Any]:
     """The arrays beyond logits and labels that go to a worker."""
     return {name: array for name in ARRAYS if (array := getattr(data, name)) is not None}
 
 
+def _splits(methods: Methods, part: int, n_repeats: int, random_state: int, *, data: Mapping[str, Any]) -> Parts:
+    seeds = split_seeds(n_repeats, random_state)
+    n_fits = len(with_baseline(_made(methods)))
+    arguments = [(methods, part, split, seed) for split, seed in enumerate(seeds)]
+    return Parts(split_task, arguments, [n_fits] * n_repeats, join_splits)
+
+
+@in_parts(_splits)
 def repeat_task(
     methods: Methods, part: int, n_repeats: int, random_state: int, *, data: Mapping[str, Any], callback: Callback
 ) -> pd.DataFrame:
@@ -35,6 +51,31 @@ def repeat_task(
     )
 
 
+def split_task(
+    methods: Methods, part: int, split: int, seed: int, *, data: Mapping[str, Any], callback: Callback
+) -> pd.DataFrame:
+    """One split of :func:`repeat_task`."""
+    made = _made(methods)
+    return one_split(made, _predictions(data), part, split, seed, Steps(len(with_baseline(made)), callback))
+
+
+def _draws(
+    methods: Methods,
+    part: float | None,
+    split_seed: int,
+    n_draws: int,
+    random_state: int,
+    *,
+    data: Mapping[str, Any],
+) -> Parts:
+    n = len(split_rows(data["labels"], part, data.get("given_split"), split_seed)[0])
+    made, sizes = _made(methods), checked_sizes(halved_sizes(n), n, n_draws)
+    arguments = [(methods, part, split_seed, draw, random_state) for draw in range(n_draws)]
+    join = partial(join_draws, with_baseline(made), sizes, n=n, level=LEVEL)
+    return Parts(draw_task, arguments, [count_fits(made, sizes, n, draw) for draw in range(n_draws)], join)
+
+
+@in_parts(_draws)
 def size_task(
     methods: Methods,
     part: float | None,
@@ -47,7 +88,34 @@ def size_task(
 ) -> pd.DataFrame:
     """:func:`size_curve` on the split of ``data`` that ``Predictions.split(part, split_seed)`` gives."""
     calibration, test = _predictions(data).split(part, random_state=split_seed)
-    return size_curve(_made(methods), calibration, test, n_draws=n_draws, random_state=random_state, callback=callback)
+    return size_curve(
+        _made(methods),
+        calibration,
+        test,
+        n_draws=n_draws,
+        level=LEVEL,
+        random_state=random_state,
+        callback=callback,
+    )
+
+
+def draw_task(
+    methods: Methods,
+    part: float | None,
+    split_seed: int,
+    draw: int,
+    random_state: int,
+    *,
+    data: Mapping[str, Any],
+    callback: Callback,
+) -> list[Drawn]:
+    """One draw of :func:`size_task`."""
+    calibration, test = _predictions(data).split(part, random_state=split_seed)
+    n, made = len(calibration), _made(methods)
+    sizes = halved_sizes(n)
+    return one_draw(
+        made, calibration, test, sizes, draw, random_state, Steps(count_fits(made, sizes, n, draw), callback)
+    )
 
 
 def _made(methods: Methods) -> dict[str, Calibrator]:

@@ -14,7 +14,7 @@ from calib.evaluation import SCORES
 from calib.plots.compare import score_dots
 from calib.plots.size_curves import size_curves
 from calib.studies import halved_sizes, labels_needed, summarise_splits
-from calib.studies.size_curve import SIZE_SCORES
+from calib.studies.size_table import SIZE_SCORES
 from calib.studies.tasks import repeat_task, size_task
 from calib.ui import downloads, figures, studies
 from calib.ui.choosing import several

@@ -99,6 +99,67 @@ def test_a_study_gives_the_same_table_as_here(queue, wait, overconfident, name):
     pd.testing.assert_frame_equal(*tables, check_exact=True)
 
 
+def test_parts_of_a_study_run_on_both_workers(queue, wait, data, tmp_path):
+    file = tmp_path / "parts"
+    key = queue.submit(TaskSpec(slow_methods.study, (str(file), 40), "study of parts"), *data)
+    seen = []
+    done = wait(key, lambda job: seen.append(job) or not job.active)
+    assert done.result == [(part, data[1].sum()) for part in range(4)]
+    started = [line.split(":") for line in file.read_text().split()]
+    assert sorted(part for part, _ in started) == list("0123")
+    assert len({pid for _, pid in started}) == 2
+    fractions = [job.fraction for job in seen]
+    assert fractions == sorted(fractions) and len(set(fractions)) > 5
+    halfway = next(job for job in seen if job.step)
+    assert (halfway.total, halfway.message) == (160, f"Step {halfway.step} of 160.")
+
+
+def test_cancel_of_a_study_ends_all_of_its_parts(queue, submit, wait, data, tmp_path):
+    file = tmp_path / "parts"
+    key = queue.submit(TaskSpec(slow_methods.study, (str(file), 3000), "study that is cancelled"), *data)
+    wait(key, running)
+    start = time.monotonic()
+    queue.cancel(key)
+    assert queue.snapshot([key])[0].state == "cancelled"
+    assert time.monotonic() - start < 0.1
+    # Two tasks that need a worker each are done long before the parts would be, of which the last two never start.
+    assert [wait(submit("steps", n=4 + n), seconds=20.0).state for n in range(2)] == ["done", "done"]
+    assert len(file.read_text().split()) <= 2
+
+
+def test_a_study_survives_a_worker_that_dies(queue, wait, data, tmp_path):
+    file = tmp_path / "parts"
+    key = queue.submit(TaskSpec(slow_methods.study, (str(file), 150), "study with a loss"), *data)
+    wait(key, running)
+    os.kill(int(file.read_text().split()[0].split(":")[1]), signal.SIGKILL)
+    job = wait(key)
+    assert (job.state, job.result) == ("done", [(part, data[1].sum()) for part in range(4)])
+    started = [line.split(":")[0] for line in file.read_text().split()]
+    assert sorted(set(started)) == list("0123")
+    assert len(started) == 5  # the part that was lost, and no other, started again
+
+
+def test_a_real_study_with_a_worker_killed_gives_the_same_table(executor, queue, wait, overconfident):
+    logits, labels = overconfident
+    arguments = ([("isotonic", "isotonic", {}), ("bbq", "bbq", {})], 0.5, 6, 4)
+    pids = list(executor._connection.cluster()._client.run(os.getpid).values())
+    key = queue.submit(TaskSpec(repeat_task, arguments, "study", "with a loss"), logits, labels)
+    wait(key, running)
+    os.kill(pids[0], signal.SIGKILL)
+    job = wait(key)
+    assert job.state == "done", job.message
+    assert (job.step, job.total) == (18, 18)
+    data = {"logits": logits, "labels": labels}
+    here = repeat_task(*arguments, data=data, callback=lambda step, total, value: None)
+    tables = [table.drop(columns="fit_seconds") for table in (job.result, here)]
+    pd.testing.assert_frame_equal(*tables, check_exact=True)
+
+
+def test_what_a_study_refuses_is_a_sentence(queue, wait, data):
+    job = wait(queue.submit(TaskSpec(repeat_task, ([], 0.5, 1, 0), "study", "refused"), *data))
+    assert (job.state, job.message) == ("failed", "1 split shows no spread; repeat at least twice.")
+
+
 def test_progress_arrives_and_never_goes_back(submit, wait):
     key = submit("steps", n=60)
     seen = []
