@@ -64,6 +64,7 @@ def several(
         key=key,
         on_change=remember,
         persist_state="session",
+        wrap=True,
     )
     return [option for option in options if option in chosen]
 
@@ -91,7 +92,7 @@ def one(
     }
     if style == "list":
         return str(st.selectbox(label, list(options), **same))
-    return str(st.segmented_control(label, list(options), required=True, **same))
+    return str(st.segmented_control(label, list(options), required=True, wrap=True, **same))
 
 
 def _show(key: str, value: str | list[str]) -> None:

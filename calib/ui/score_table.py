@@ -12,6 +12,7 @@ from pandas.io.formats.style import Styler
 
 from calib.compare import best_methods
 from calib.evaluation import SCORES
+from calib.ui.narrow import sideways
 from calib.ui.wording import number
 
 
@@ -46,6 +47,7 @@ def show_scores(styler: Styler) -> None:
     """Draw the table with the methods held at the left."""
     pinned = {"method": st.column_config.TextColumn(pinned=True)}
     st.dataframe(styler, hide_index=True, width="stretch", height="content", column_config=pinned, placeholder="–")
+    sideways()
 
 
 def _said(text: str, value: object) -> str:

@@ -14,7 +14,7 @@ from calib.ui import fits
 from calib.ui.fits import ShownFit
 from calib.ui.progress import waits
 from calib.ui.session import session
-from calib.ui.wording import number, plural
+from calib.ui.wording import plural
 
 
 def methods_of(chosen: list[ShownFit]) -> list[tuple[str, str, dict[str, Any]]]:
@@ -67,4 +67,4 @@ def about(seconds: float) -> str:
     """A duration in words: 40 seconds, 3 minutes."""
     if seconds < 90:
         return f"about {plural(max(1, round(seconds)), 'second')}"
-    return f"about {number(round(seconds / 60), 2)} minutes"
+    return f"about {plural(round(seconds / 60), 'minute')}"
