@@ -32,6 +32,27 @@ MAX_ARRAYS = int(limit("CALIB_ARRAYS"))
 """Arrays or columns in one file (10,000; 1000 classes of a table are 1000 columns); each costs a line in the list."""
 
 
+# What no honest file comes near, and a hostile one would use; nobody needs to set them.
+
+MAX_MEMBERS = 100_000
+"""Files packed one after the other into one gzip, each of which costs time however little it holds."""
+
+MAX_DIRECTORY = 2**22
+"""Bytes of a zip's directory (4 MiB): 10,000 arrays with names of some 300 letters."""
+
+MAX_FOOTER = 2**26
+"""Bytes of a Parquet file's metadata (64 MiB); those of 10,000 columns have some five."""
+
+MAX_STRUCTURES = 10**6
+"""Structures in that metadata, each of which ends in a zero byte: three bytes may become 680 in memory."""
+
+MAX_DEPTH = 8
+"""Groups of an HDF5 file inside each other that are looked into."""
+
+MAX_RECORD = 2**25
+"""Bytes of a calibrator's JSON (32 MiB); that of 10,000 classes has about one."""
+
+
 class Allowance:
     """Bytes that may still be read from one upload and the files that belong to it."""
 

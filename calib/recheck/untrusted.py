@@ -16,13 +16,10 @@ from calib.base import CalibrationError
 from calib.data.findings.report import Rejected
 from calib.data.formats.npz import NpzContents
 from calib.data.formats.zipped import open_zip
-from calib.data.limits import MAX_CLASSES, Allowance, check_upload, megabytes
+from calib.data.limits import MAX_CLASSES, MAX_RECORD, Allowance, check_upload, megabytes
 from calib.metrics.top_label import ROUNDING
 from calib.registry import METHODS
 from calib.runtime import ExportedCalibrator, from_record
-
-MAX_RECORD = 2**25
-"""Bytes of the JSON (32 MiB); that of 10,000 classes has about one."""
 
 _PLAIN = "biufUS"
 _PICKLE = b"\x80"

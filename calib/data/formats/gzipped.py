@@ -6,11 +6,10 @@ import io
 import zlib
 from typing import TYPE_CHECKING, BinaryIO
 
+from calib.data.limits import MAX_MEMBERS
+
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
-
-MAX_MEMBERS = 100_000
-"""Files packed one after the other into one, each of which costs time however little it holds."""
 
 PACKED = 2**14
 BUFFER = 2**20

@@ -10,13 +10,10 @@ import numpy as np
 from calib.data.choices import ArrayInfo
 from calib.data.findings.report import Rejected
 from calib.data.formats.contents import Array, Contents, reading, text_array
-from calib.data.limits import RESAVE, Allowance, check_count, nbytes_of
+from calib.data.limits import MAX_DEPTH, RESAVE, Allowance, check_count, nbytes_of
 
 if TYPE_CHECKING:
     import h5py
-
-MAX_DEPTH = 8
-"""Groups inside each other that are looked into."""
 
 DEFLATE, SHUFFLE, FLETCHER32, LZF = 1, 2, 3, 32000
 HARMLESS = {DEFLATE, SHUFFLE, FLETCHER32, LZF}

@@ -8,18 +8,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from calib.data.findings.report import Rejected
 from calib.data.formats.columns import TableContents
 from calib.data.formats.contents import reading
-from calib.data.limits import MAX_ARRAYS, Allowance, check_count, megabytes
+from calib.data.limits import MAX_ARRAYS, MAX_FOOTER, MAX_STRUCTURES, Allowance, check_count, megabytes
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 FOUR_BYTES = ("FLOAT", "INT32")
-
-MAX_FOOTER = 2**26
-"""Bytes of the metadata (64 MiB); those of 10,000 columns have some five."""
-
-MAX_STRUCTURES = 10**6
-"""Structures in the metadata, each of which ends in a zero byte: three bytes may become 680 in memory."""
 
 
 def open_parquet(name: str, file: BinaryIO, allowance: Allowance, drop_bad_cells: bool) -> TableContents:

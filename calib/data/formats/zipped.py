@@ -5,8 +5,7 @@ from __future__ import annotations
 import zipfile
 from typing import BinaryIO
 
-MAX_DIRECTORY = 2**22
-"""Bytes of a zip's directory (4 MiB): 10,000 arrays with names of some 300 letters."""
+from calib.data.limits import MAX_DIRECTORY
 
 
 class _Directory:
