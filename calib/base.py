@@ -21,7 +21,10 @@ EQUIVARIANT = "equivariant to relabelling"
 GIVES_UNCERTAINTY = "gives uncertainty"
 
 BLOCK_ELEMENTS = 2_000_000
-"""Prediction works on blocks of about this many numbers (16 MB), so memory does not grow with n."""
+"""What goes by rows is read and judged in blocks of about this many numbers (16 MB): memory does not grow with n."""
+
+PREDICTED_ELEMENTS = 250_000
+"""Prediction works on blocks of about this many numbers (2 MB), which stay in the processor's cache."""
 
 
 class CalibrationError(ValueError):
@@ -163,7 +166,7 @@ class Calibrator:
                 f"classes; call predict_confidence(logits{given})."
             )
         probs = np.empty(logits.shape)
-        step = max(1, BLOCK_ELEMENTS // logits.shape[1])
+        step = predicted_rows(logits.shape[1])
         for start in range(0, len(logits), step):
             block = check_logits(logits[start : start + step])
             probs[start : start + step] = self._predict_proba(block)
@@ -291,6 +294,11 @@ def check_labels(labels: Any, shape: tuple[int, ...]) -> Ints:
             f"Labels must lie in 0..{shape[1] - 1}, the columns of the logits; found {array.min()}..{array.max()}."
         )
     return array.astype(np.int64, copy=False)
+
+
+def predicted_rows(n_classes: int) -> int:
+    """Rows that are predicted at a time; whoever hands over rows in multiples of it gets the numbers of one call."""
+    return max(1, PREDICTED_ELEMENTS // n_classes)
 
 
 def argmax_with_ties(probs: Floats, ranking: Floats) -> Ints:

@@ -33,7 +33,8 @@ def log_softmax(logits: Floats) -> Floats:
 
 def softmax(logits: Floats) -> Floats:
     """Probabilities of each row, shape (n, n_classes); rows sum to one."""
-    probs = np.exp(logits - np.max(logits, axis=1, keepdims=True))
+    probs = logits - np.max(logits, axis=1, keepdims=True)
+    np.exp(probs, out=probs)
     probs /= np.sum(probs, axis=1, keepdims=True)
     return probs
 

@@ -14,16 +14,25 @@ from calib.streaming.rows import Block, Rows
 from calib.streaming.writing import ENDINGS, probabilities_file
 
 
-def apply_streaming(exported: ExportedCalibrator, outputs: Rows, out: Path, *, progress: Progress = no_progress) -> int:
+def apply_streaming(
+    exported: ExportedCalibrator,
+    outputs: Rows,
+    out: Path,
+    *,
+    dtype: str = "float64",
+    progress: Progress = no_progress,
+) -> int:
     """Write the calibrated probabilities of stored outputs; returns how many rows.
 
     Reading, predicting on several threads and writing go on side by side. The numbers are those that
-    ``exported.calibrate`` gives for all rows at once, to the last bit: both cut the rows at the same places.
+    ``exported.calibrate`` gives for all rows at once, to the last bit unless ``dtype`` rounds them: both cut the rows
+    at the same places.
 
     Parameters
     ----------
     outputs : as the model wrote them, from :func:`~calib.streaming.opening.open_rows`.
     out : .npy or .parquet; it appears when it is complete, and not at all if anything fails.
+    dtype : what is written, one of :data:`~calib.streaming.writing.DTYPES`.
 
     Raises
     ------
@@ -40,9 +49,10 @@ def apply_streaming(exported: ExportedCalibrator, outputs: Rows, out: Path, *, p
     calibrator, n = exported.calibrator, len(outputs)
 
     def calibrated(block: Block) -> Floats:
-        return calibrator.predict_proba(logits.checked(*block))
+        # Rounded here, on its thread, so that the one that writes does nothing else.
+        return calibrator.predict_proba(logits.checked(*block)).astype(dtype, copy=False)
 
-    with probabilities_file(out, n, exported.class_names) as write:
+    with probabilities_file(out, n, exported.class_names, dtype) as write:
         done = 0
         for probs in in_order(calibrated, outputs.blocks()):
             write(probs)

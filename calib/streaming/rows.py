@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from calib.base import BLOCK_ELEMENTS
+from calib.base import BLOCK_ELEMENTS, predicted_rows
 from calib.data.findings.report import Rejected
 from calib.data.formats.contents import Array, reading
 from calib.data.formats.npy import check_dtype, check_length, read_header
@@ -34,7 +34,7 @@ class Rows(ABC):
     name : for sentences.
     shape : as an array's; a single column is (n,) or (n, 1).
     dtype : of the blocks, float32 or float64.
-    block_rows : rows read at a time: as many as prediction works on, so that both cut at the same rows.
+    block_rows : rows read at a time: a multiple of those predicted at a time, so that both cut at the same rows.
     """
 
     def __init__(self, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]):
@@ -47,7 +47,8 @@ class Rows(ABC):
                 "Save the outputs as (rows, classes).",
             )
         self.name, self.shape, self.dtype = name, shape, dtype
-        self.block_rows = max(1, BLOCK_ELEMENTS // max(self.width, 1))
+        together = predicted_rows(max(self.width, 1))
+        self.block_rows = together * max(1, BLOCK_ELEMENTS // (together * max(self.width, 1)))
 
     def __len__(self) -> int:
         return self.shape[0]

@@ -46,6 +46,31 @@ def test_the_numbers_are_those_of_one_call(tmp_path, overconfident, few_rows, na
     np.testing.assert_array_equal(written(tmp_path / out), made.calibrate(logits))
 
 
+@pytest.mark.parametrize("out", ["out.npy", "out.parquet"])
+def test_float32_is_right_to_6e_8_in_half_the_room(tmp_path, overconfident, few_rows, out):
+    logits, labels = overconfident
+    made, source = exported("temperature", logits, labels), write(tmp_path / "plain.npy", logits)
+    apply(made, source, tmp_path / out, dtype="float32")
+    apply(made, source, tmp_path / f"double_{out}")
+    found = written(tmp_path / out)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, made.calibrate(logits), rtol=2.0**-24, atol=0)
+    size, double = (path.stat().st_size for path in (tmp_path / out, tmp_path / f"double_{out}"))
+    assert size < 0.6 * double or out.endswith(".parquet")
+
+
+def test_dtype_on_the_command_line(tmp_path, overconfident, capsys):
+    logits, labels = overconfident
+    calib.export.save(calib.calibrator("temperature").fit(logits, labels), tmp_path / "c.npz")
+    source = write(tmp_path / "plain.npy", logits)
+    arguments = ["apply", str(tmp_path / "c.npz"), str(source), "--dtype", "float32", "--out"]
+    assert main([*arguments, str(tmp_path / "out.npy")]) == 0
+    assert np.load(tmp_path / "out.npy").dtype == np.float32
+    assert main([*arguments, str(tmp_path / "out.csv")]) == 1
+    assert "--dtype float32 is for what is written block by block" in capsys.readouterr().err
+    assert not (tmp_path / "out.csv").exists()
+
+
 @pytest.mark.parametrize("method", ["temperature", "beta", "histogram"])
 def test_blocks_are_cut_where_prediction_cuts_them(tmp_path, overconfident, method):
     logits, labels = overconfident
