@@ -8,6 +8,7 @@ ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 TF_CPP_MIN_LOG_LEVEL=2
 .PHONY: app test venv check browser clean
 
 app: venv ## open the app
+	@$(BIN)/python -m calib settings > /dev/null
 	$(BIN)/streamlit run app.py --server.port $(PORT)
 
 test: $(BIN)/.dev browser check ## everything a change must pass
