@@ -63,7 +63,9 @@ def learning_curves(
     for arm in arms:
         _band(fig, arm, span)
         _rounds(fig, arm, name, value)
+    reach = _reach(arms)
     for arm in arms:
+        _leader(fig, arm, reach[1])
         _line(fig, arm, name, value)
     said = "; ".join(f"{arm.title} {_said(arm, percent)}" for arm in arms)
     longest = max((len(arm.short) for arm in arms), default=0)
@@ -73,7 +75,7 @@ def learning_curves(
     room = (height - FRAME) * (1 - floor)
     label_line_ends(fig, [(arm.short, float(arm.mean[-1]), arm.style.color) for arm in arms], span, room)
     fig.update_xaxes(
-        title_text="labels asked for", range=_reach(arms), tickformat=",d", nticks=7, anchor="free", position=0
+        title_text="labels asked for", range=reach, tickformat=",d", **_ticks(reach), anchor="free", position=0
     )
     fig.layout.yaxis.update(
         range=list(span), domain=[floor, 1], nticks=6, tickformat=".3~p" if percent else "~g",
@@ -125,6 +127,14 @@ def _line(fig: go.Figure, arm: ArmLine, name: str, value: str) -> None:
     )  # fmt: skip
 
 
+def _leader(fig: go.Figure, arm: ArmLine, right: float) -> None:
+    """A faint line from where an arm ends towards its name at the right."""
+    fig.add_scatter(
+        x=[arm.labels[-1], right], y=[arm.mean[-1]] * 2, mode="lines", hoverinfo="skip",
+        line={"color": fade(arm.style.color, 0.45), "dash": "dot", "width": 1},
+    )  # fmt: skip
+
+
 def _rug(fig: go.Figure, arms: Sequence[ArmLine]) -> float:
     """Strokes beneath the curves on an axis of their own; the share of the height that they take."""
     floor = _RUG * (len(arms) + 0.5) if arms else 0.0
@@ -162,6 +172,11 @@ def _reach(arms: Sequence[ArmLine]) -> list[float]:
     low, high = float(labels.min()), float(labels.max())
     pad = 0.03 * (high - low) or 1.0
     return [low - pad, high + pad]
+
+
+def _ticks(reach: list[float]) -> dict[str, int]:
+    """Whole numbers of labels, also where there are few."""
+    return {"dtick": 1} if reach[1] - reach[0] < 7 else {"nticks": 7}
 
 
 def _said(arm: ArmLine, percent: bool) -> str:

@@ -46,10 +46,12 @@ def styled_arms(summary: pd.DataFrame, differences: bool) -> Styler:
     return styler
 
 
-def show_arms(styler: Styler) -> None:
-    """Draw the table with the arms held at the left."""
+def show_arms(styler: Styler, key: str) -> None:
+    """Draw the table with the arms held at the left; with another key its columns find their widths anew."""
     pinned = {"Arm": st.column_config.TextColumn(pinned=True)}
-    st.dataframe(styler, hide_index=True, width="stretch", height="content", column_config=pinned, placeholder="–")
+    st.dataframe(
+        styler, hide_index=True, width="stretch", height="content", column_config=pinned, placeholder="–", key=key
+    )  # fmt: skip
 
 
 def _said(text: str, value: object) -> str:
@@ -69,7 +71,7 @@ def _difference(row: dict[Any, Any], first: bool) -> str:
 
 
 def _interval(quantity: str, value: float, low: float, high: float, write: Any) -> str:
-    scale, unit = (100, " %") if quantity in PERCENT else (1, "")
+    scale, unit = (100, " pp" if write is signed else " %") if quantity in PERCENT else (1, "")
     if quantity in COUNTS:
         write = partial(_count, write is signed)
     text = write(scale * value) + (unit if not math.isnan(value) else "")

@@ -29,7 +29,7 @@ def headline(rows: Rows, shown: list[Run]) -> None:
     results = Results.of(shown)
     if results.runs and not any(run.job.active for run in shown):
         st.markdown(active_words.finding(results.summary))
-        st.caption(active_words.claim(results.summary))
+        st.caption(active_words.claim(results.summary, active_runs.settings_shown()))
     else:
         st.markdown(active_words.BEFORE)
     st.caption(rows.sentence)
@@ -128,12 +128,12 @@ def _pictures(results: Results) -> None:
 def _numbers(results: Results, rows: Rows) -> None:
     differences = st.toggle(
         "Differences to the first arm", key="active/differences", persist_state="session",
-        help="Shuffle by shuffle, so that what arms share cancels; * is beyond what chance explains, each by itself.",
+        help="Shuffle by shuffle, so that what arms share cancels; pp are percentage points, and * is beyond what "
+        "chance explains, each difference by itself.",
     )  # fmt: skip
     if not results.summary.empty:
-        show_arms(
-            keep(("active table", differences, results.keys()), lambda: styled_arms(results.summary, differences))
-        )
+        styler = keep(("active table", differences, results.keys()), lambda: styled_arms(results.summary, differences))
+        show_arms(styler, f"active/table/{differences}/{len(results.runs)}")
         st.caption(active_words.made_with(active_runs.settings_shown(), results.n_compared))
     for note in active_words.notes(results.table, rows):
         st.caption(f":material/info: {note}")

@@ -42,7 +42,7 @@ def so_far(summary: pd.DataFrame, arms: Collection[str]) -> str:
     return f"So far, over {plural(int(summary['n_shuffles'].iloc[0]), 'shuffle')}:\n\n{finding(summary)}"
 
 
-def claim(summary: pd.DataFrame) -> str:
+def claim(summary: pd.DataFrame, settings: dict[str, Any]) -> str:
     """What the paper reports, beside what came out here."""
     paper = (
         "Wenger et al. (2020, figure 5) report about 10 % fewer labels at comparable accuracy, for Mondrian forests on "
@@ -57,7 +57,8 @@ def claim(summary: pd.DataFrame) -> str:
     if math.isnan(share):
         return paper
     counted = "as many labels" if share == 0 else f"{percent(abs(share))} {'fewer' if share < 0 else 'more'} labels"
-    return f"{paper} Here it was {counted}, and an error {abs(change):.2f} percentage points {_side(change)}."
+    here = f"{CLASSIFIERS[settings['classifier']].title}, {METHODS[settings['calibrator']].title}"
+    return f"{paper} Here ({here}) it was {counted}, and an error {abs(change):.2f} percentage points {_side(change)}."
 
 
 def _side(change: float) -> str:

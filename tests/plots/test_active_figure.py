@@ -102,3 +102,10 @@ def test_names_are_text_and_no_markup() -> None:
     fig = learning_curves([replace(arm(), title="<b>x", short="<i>y")], "Error")
     assert fig.layout.annotations[0].text == "&lt;i&gt;y"
     assert all("<b>x" not in (trace.hovertemplate or "") for trace in fig.data)
+
+
+def test_few_labels_have_whole_ticks() -> None:
+    few = np.array([40.0, 41.0, 42.0]), np.array([0.3, 0.2, 0.1])
+    short = replace(arm(), labels=few[0], mean=few[1], low=few[1], high=few[1], shuffles=(few,))
+    assert learning_curves([short], "Error").layout.xaxis.dtick == 1
+    assert learning_curves([arm()], "Error").layout.xaxis.dtick is None
