@@ -7,6 +7,7 @@ import pickle
 import platform
 import sys
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,7 +83,7 @@ def exported(
 ) -> ExportedCalibrator:
     """The calibrator as its file will hold it; predicting with it is predicting with the file.
 
-    Notes of the fit and the versions in use are recorded, unless the metadata name them.
+    Notes of the fit, the versions in use and the day are recorded, unless the metadata name them.
     """
     if isinstance(calibrator, ExportedCalibrator):
         if metadata:
@@ -94,7 +95,8 @@ def exported(
         raise CalibrationError(f"This {type(calibrator).__name__} is not fitted yet; fit it, then export it.")
     if "features" not in calibrator.needs:
         special = {key: value for key, value in special.items() if key not in _OF_FEATURES}
-    recorded = {"notes": calibrator.notes(), "versions": versions(), **known}
+    today = datetime.now(UTC).date().isoformat()
+    recorded = {"notes": calibrator.notes(), "versions": versions(), "exported_on": today, **known}
     return ExportedCalibrator(calibrator, metadata=recorded, **special)
 
 

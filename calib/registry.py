@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -151,7 +152,11 @@ def extras_for(made: Calibrator, data: Any) -> dict[str, Any]:
     if absent:
         lacking = f"{type(made).__name__} needs {', '.join(absent)}, which these data do not hold"
         why = next((f for f in getattr(data, "findings", ()) if _says_left_out(f.level, f.message)), None)
-        raise CalibrationError(f"{lacking}: {why.message} {why.action}".rstrip() if why else f"{lacking}.")
+        if why is None:
+            raise CalibrationError(f"{lacking}.")
+        # That it is left out needs no saying to who asks for it.
+        reason = re.sub(r"[;.] methods that need .* are left out\.", ".", why.message, flags=re.IGNORECASE)
+        raise CalibrationError(f"{lacking}: {reason} {why.action}".rstrip())
     return arrays
 
 

@@ -20,6 +20,8 @@ def body() -> None:
     if subject is None:
         answer.write("Choose a calibrator and give rows that were collected since: does it still say what is true?")
         return
+    if subject.record:
+        answer.caption(subject.record)
     given = choose_fresh(subject)
     if given is None:
         answer.write(f"Does **{subject.title}** still say what is true? Upload rows collected and labelled since.")

@@ -11,6 +11,7 @@ import streamlit as st
 
 from calib.compare import verdict
 from calib.evaluation import SCORES
+from calib.hardware import device_of
 from calib.plots.compare import score_dots
 from calib.plots.size_curves import size_curves
 from calib.studies import halved_sizes, labels_needed, summarise_splits
@@ -161,6 +162,11 @@ def fits_on_all_rows(tried: Sequence[int]) -> float:
     return (len(drawn) + sum(drawn) / tried[-1]) / 2
 
 
+def seconds_of(fit: ShownFit) -> float:
+    """What one more such fit costs: processor time, which does not count what else ran then, or time on the GPU."""
+    return fit.cpu_seconds if device_of(fit.calibrator).startswith("CPU") else fit.fit_seconds
+
+
 def _start(
     kind: str, task: Callable[..., Any], arguments: tuple[Any, ...], label: str, chosen: list[ShownFit], n_fits: float
 ) -> None:
@@ -171,5 +177,8 @@ def _start(
             args=(kind, task, arguments, f"{label}: {listed([fit.title for fit in chosen])}"), disabled=not chosen,
         )  # fmt: skip
         if chosen:
-            seconds = n_fits * sum(fit.fit_seconds + fit.predict_seconds for fit in chosen)
-            st.caption(f"Takes {studies.about(seconds)} in the background; you can go on meanwhile.")
+            seconds = n_fits * sum(seconds_of(fit) + fit.predict_seconds for fit in chosen)
+            st.caption(
+                f"Takes {studies.about(seconds)} of processor time in the background, longer while others fit; you can "
+                "go on meanwhile."
+            )

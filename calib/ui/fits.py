@@ -40,6 +40,7 @@ class ShownFit:
     evaluation: Evaluation
     fit_seconds: float
     predict_seconds: float
+    cpu_seconds: float = 0.0
 
 
 @st.cache_resource
@@ -154,15 +155,20 @@ def shown() -> list[ShownFit]:
     assert now.data is not None
     raw = calibrator("identity").fit(now.data.logits[:2], now.data.labels[:2])
     finished = [(now.specs[job.key], job) for job in jobs() if job.calibrator]
-    done = [(job.key, spec.method, spec.title, job.calibrator, job.seconds) for spec, job in finished]
+    done = [(job.key, spec.method, spec.title, job.calibrator, job.seconds, job.cpu_seconds) for spec, job in finished]
     order = list(METHODS)
     done.sort(key=lambda item: order.index(item[1]))
     fits = []
-    for key, method, title, fitted, seconds in [(RAW, "identity", METHODS["identity"].title, raw, 0.0), *done]:
+    for key, method, title, fitted, seconds, cpu in [
+        (RAW, "identity", METHODS["identity"].title, raw, 0.0, 0.0),
+        *done,
+    ]:
         assert fitted is not None
         verdict = _judge(key, fitted)
         style = method_style(method, _variant(key, method))
-        fits.append(ShownFit(key, method, title, style, fitted, verdict.evaluation, seconds, verdict.predict_seconds))
+        fits.append(
+            ShownFit(key, method, title, style, fitted, verdict.evaluation, seconds, verdict.predict_seconds, cpu)
+        )
     return fits
 
 

@@ -19,11 +19,15 @@ from calib.runtime import ExportedCalibrator
 from calib.ui import choosing, fits
 from calib.ui.data_view import ICON, KINDS, SHOW
 from calib.ui.limits_view import LARGEST, show_limits
+from calib.ui.markdown import literal
 from calib.ui.opening import FORMATS
 from calib.ui.session import session
+from calib.ui.wording import listed, plural
 
 UPLOADED = "an exported calibrator"
 FIXES = "still/fixes"
+MOST_NAMES = 5
+"""Classes that are named; of more, the first ones and the last."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +39,7 @@ class Subject:
     key : tells it from every other.
     before : its verdict on the test rows, or recorded scores with their intervals, or None.
     data_sha256 : of the data it was fitted on, where that is known.
+    record : what an uploaded file says of itself, in a sentence.
     """
 
     key: str
@@ -44,6 +49,7 @@ class Subject:
     before: Evaluation | dict[str, Interval] | None
     n_before: int | None
     data_sha256: str
+    record: str = ""
 
 
 def choose_calibrator() -> Subject | None:
@@ -78,7 +84,20 @@ def _uploaded() -> Subject | None:
     made: ExportedCalibrator = kept[1]
     before, n_before = recorded_scores(made.metadata)
     title, sha256 = METHODS[made.method].title, made.metadata.get("data_sha256")
-    return Subject(key, title, made, method_style(made.method), before or None, n_before, str(sha256 or ""))
+    look, known = method_style(made.method), str(sha256 or "")
+    return Subject(key, title, made, look, before or None, n_before, known, record_sentence(made))
+
+
+def record_sentence(made: ExportedCalibrator) -> str:
+    """Which calibrator a file holds: its method, its classes, its data and its day, as far as they are recorded."""
+    names = [literal(str(name), 20) for name in made.class_names]
+    few = listed(names) if len(names) <= MOST_NAMES else f"{', '.join(names[: MOST_NAMES - 1])}, …, {names[-1]}"
+    text = f"The file holds **{METHODS[made.method].title}** for {plural(made.n_classes, 'class', 'classes')} ({few})"
+    if data := made.metadata.get("data_name"):
+        text += f", fitted on {literal(str(data))}"
+    if day := made.metadata.get("exported_on"):
+        text += f", exported on {literal(str(day), 10)}"
+    return f"{text}."
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,10 +14,12 @@ from streamlit.testing.v1 import AppTest
 from calib.data.samples import load_sample
 from calib.formats import number
 from calib.jobs import FitQueue
+from calib.plots.style import method_style
 from calib.registry import METHODS, calibrator
 from calib.studies import labels_needed, repeated_splits, size_curve, summarise_splits
 from calib.ui.compare_entries import ENTRIES, MOST_ENTRIES
-from calib.ui.compare_studies import fits_on_all_rows
+from calib.ui.compare_studies import fits_on_all_rows, seconds_of
+from calib.ui.fits import ShownFit
 from calib.ui.session import SESSION, Session
 from calib.verdict import verdict
 from tests.pages.conftest import FITTED, open_page
@@ -69,6 +71,14 @@ def test_every_method_has_a_small_diagram(with_fits: Session) -> None:
     for diagram, ece in zip(small, app.dataframe[0].value["ECE"], strict=True):
         said = json.loads(diagram.spec)["layout"]["annotations"]
         assert f"ECE {number(ece)}" in " ".join(each["text"] for each in said)  # that of the table
+
+
+def test_a_study_is_foretold_by_processor_time_and_on_a_gpu_by_the_clock() -> None:
+    made = calibrator("temperature").fit(np.eye(3), np.arange(3))
+    fit = ShownFit("k", "temperature", "T", method_style("temperature"), made, None, 10.5, 0.0, 0.6)
+    assert seconds_of(fit) == 0.6
+    made.device_ = "GPU (H200)"
+    assert seconds_of(fit) == 10.5
 
 
 def test_draws_of_fewer_rows_cost_less_and_of_all_rows_there_is_one() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 import calib
 from calib import export
+from calib.formats import listed
 from calib.numerics import softmax
 from calib.ui.session import Session
 from tests.conftest import simulate
@@ -79,8 +81,12 @@ def test_without_data_an_exported_calibrator_can_still_be_checked(exported, rows
     app = give(app, exported)
     assert clean(app)
     assert "Does **Temperature** still say what is true?" in said(app)
+    today = datetime.now(UTC).date().isoformat().replace("-", r"\-")
+    record = f"The file holds **Temperature** for 4 classes ({listed(NAMES)}), exported on {today}."
+    assert record in said(app)
     app = give_rows(app, "fresh.npz", rows)
     assert clean(app)
+    assert record in said(app)
     assert "Nothing shows that Temperature is off" in app.markdown[0].value
     assert "No column is named" in said(app)
     assert charts(app) == 1

@@ -86,9 +86,11 @@ def check_saturation(outputs: Floats, kind: Kind, predicted: Ints, labels: Ints,
         )
     elif n and kind != "log_probabilities":
         note = report.warn if n > 0.01 * len(full) else report.info
+        # Every CSV is read as float64, and so is what somebody widened: that type has not rounded anything here.
+        where = f"to {outputs.dtype}" if outputs.dtype.itemsize < 8 else "before or while they were saved"
         note(
             "saturated",
-            f"{count(n, 'row')} of {len(full):,} in {name} {verb(n, 'holds', 'hold')} exactly 1.0, rounded to "
-            f"{outputs.dtype}; such rows can no longer be told apart, and {wrong:,} {verb(wrong, 'is', 'are')} wrong.",
+            f"{count(n, 'row')} of {len(full):,} in {name} {verb(n, 'holds', 'hold')} exactly 1.0, rounded {where}; "
+            f"such rows can no longer be told apart, and {wrong:,} {verb(wrong, 'is', 'are')} wrong.",
             "Save logits instead of probabilities where you can.",
         )
