@@ -59,7 +59,8 @@ def _said(text: str, value: object) -> str:
 
 
 def _value(row: dict[Any, Any]) -> str:
-    return _interval(row["quantity"], row["value"], row["low"], row["high"], number)
+    low = max(row["low"], 0.0) if math.isfinite(row["low"]) else row["low"]  # none of them can be negative
+    return _interval(row["quantity"], row["value"], low, row["high"], number)
 
 
 def _difference(row: dict[Any, Any], first: bool) -> str:

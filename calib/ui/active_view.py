@@ -135,7 +135,7 @@ def _numbers(results: Results, rows: Rows) -> None:
         styler = keep(("active table", differences, results.keys()), lambda: styled_arms(results.summary, differences))
         show_arms(styler, f"active/table/{differences}/{len(results.runs)}")
         st.caption(active_words.made_with(active_runs.settings_shown(), results.n_compared))
-    for note in active_words.notes(results.table, rows):
+    for note in active_words.notes(results.table, rows, active_runs.settings_shown()):
         st.caption(f":material/info: {note}")
     st.caption(active_words.HONEST)
     downloads.csv("All rounds as CSV", "active/csv", "active-learning.csv", lambda: results.table, of=(results.table,))

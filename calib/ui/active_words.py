@@ -79,10 +79,17 @@ def made_with(settings: dict[str, Any], n_compared: int) -> str:
     return ", ".join(parts) + "."
 
 
-def notes(table: pd.DataFrame, rows: Rows) -> list[str]:
-    """What else a person should know: pools that ran dry, and rounds without a calibrator."""
+def notes(table: pd.DataFrame, rows: Rows, settings: dict[str, Any]) -> list[str]:
+    """What else a person should know: arms that hardly asked, pools that ran dry, and rounds without a calibrator."""
     found = []
     ends = table.groupby(["arm", "shuffle"])["n_labels"].max()
+    first_batch = min(rows.n_pool, settings["pretraining"] + min(settings["batch"], settings["budget"] or math.inf))
+    silent = [arm for arm in table["arm"].unique() if (ends[arm] < first_batch).all()]
+    if silent and settings["budget"] != 0:
+        found.append(
+            f"{listed([ARMS[arm].title for arm in silent])} never filled a batch: nearly every row was sure enough "
+            "from the start, rightly or not. A lower threshold asks for more."
+        )
     dry = [arm for arm in table["arm"].unique() if (ends[arm] == rows.n_pool).all() and not ARMS[arm].asks_any]
     if dry:
         found.append(
