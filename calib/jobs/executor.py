@@ -115,6 +115,8 @@ class LocalExecutor:
                 raise RuntimeError("The workers have been shut down.")
             work = Work(next(self._numbers), pickle.dumps((function, args), protocol=5), data, on_progress)
             self._lanes[lane].put(work.future, work, owners)
+        for worker in self._workers:
+            worker.wake()
         return work.future
 
     def set_owners(self, future: Future[Any], owners: Collection[str]) -> None:
@@ -140,7 +142,7 @@ class LocalExecutor:
                 worker.cancel(future)
 
     def rest(self) -> None:
-        """End the processes that have nothing to do; the next task starts another."""
+        """End the processes that have nothing to do, and the others once they are through; the next task wakes all."""
         for worker in self._workers:
             worker.rest()
 

@@ -56,6 +56,7 @@ class LocalWorker:
         self._state_lock = threading.Lock()  # guards _current and _process
         self._send_lock = threading.Lock()
         self._stopping = False
+        self._resting = False
         self._thread = threading.Thread(target=self._serve, name="calib-fit", daemon=True)
         self._thread.start()
 
@@ -82,13 +83,18 @@ class LocalWorker:
                 self._send_lock.release()
 
     def rest(self) -> None:
-        """End the process unless it has something to do."""
+        """End the process as soon as it has nothing to do, unless :meth:`wake` comes first."""
         with self._state_lock:
+            self._resting = True
             if self._current is not None:
                 return
             process, self._process = self._process, None
         if process is not None:
             process.close()
+
+    def wake(self) -> None:
+        """Keep the process, for somebody is there."""
+        self._resting = False
 
     def stop(self) -> None:
         """End the process, and the thread once its lane is closed."""
@@ -116,6 +122,8 @@ class LocalWorker:
             self._set_current(work)
             if work.future.set_running_or_notify_cancel():
                 self._do(work)
+            if self._resting and not self._lane.order():
+                self._end_process()
             self._set_current(None)
             del work  # it holds the data
         self._end_process()

@@ -52,6 +52,13 @@ def held(of: Session) -> int:
     return nbytes(of.data, of.calibration, of.test, of.raw, of.evaluated, of.built) + sum(of.kept_bytes.values())
 
 
+def release(left: Session) -> None:
+    """Take all from a session that is over: Streamlit may hold the last one that it served for long."""
+    with _lock:
+        _open.pop(id(left), None)
+    vars(left).update(vars(Session(visitor=left.visitor)))
+
+
 def open_sessions() -> list[Session]:
     """All sessions that hold data now."""
     with _lock:

@@ -14,6 +14,7 @@ from calib.logs import trace, without_data
 from calib.ui import link, notices
 from calib.ui.configured import stop_unless_configured
 from calib.ui.markdown import literal
+from calib.ui.presence import be_present
 from calib.ui.progress import fits_at_the_foot, refusal
 from calib.ui.session import session
 from calib.ui.where import where_fits_run
@@ -59,6 +60,7 @@ def page(title: str) -> Iterator[None]:
     stop_unless_configured()
     link.arrive()
     link.remember()
+    be_present()
     _menu()
     now = session()
     if now.data is not None:

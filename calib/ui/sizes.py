@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 _DEEPEST = 8
+_NOTHING = (int, float, complex, bool, type(None), type)
 
 
 def nbytes(*things: Any) -> int:
@@ -27,19 +27,18 @@ def nbytes(*things: Any) -> int:
                 found[id(thing)] = thing.nbytes
         elif isinstance(thing, (str, bytes, bytearray)):
             found[id(thing)] = len(thing)
-        elif hasattr(thing, "memory_usage") and hasattr(thing, "to_numpy"):  # a column or a table of pandas
-            found[id(thing)] = int(np.sum(thing.memory_usage(deep=True)))
         elif id(thing) not in seen and depth < _DEEPEST:
             seen.add(id(thing))
-            todo.extend((part, depth + 1) for part in _parts(thing))
+            if hasattr(thing, "memory_usage") and hasattr(thing, "to_numpy"):  # a column or a table of pandas
+                found[id(thing)] = int(np.sum(thing.memory_usage(deep=True)))
+            else:
+                todo.extend((part, depth + 1) for part in _parts(thing) if not isinstance(part, _NOTHING))
     return sum(found.values())
 
 
 def _parts(thing: Any) -> Any:
-    if isinstance(thing, Mapping):
+    if isinstance(thing, dict):
         return thing.values()
     if isinstance(thing, (list, tuple, set, frozenset)):
         return thing
-    if isinstance(thing, type) or callable(thing):
-        return ()
-    return vars(thing).values() if hasattr(thing, "__dict__") else ()
+    return () if callable(thing) else getattr(thing, "__dict__", {}).values()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from calib.jobs import FitQueue, FitSpec, Job
@@ -155,6 +157,10 @@ def test_workers_that_rest_are_started_again(queue, ask, wait, executor):
     wait(key, started)
     executor.rest()
     assert wait(key).state == "done", "what runs goes on"
+    until = time.monotonic() + 10
+    while any(worker._process for worker in executor._workers):
+        assert time.monotonic() < until, "and then it rests"
+        time.sleep(0.01)
 
 
 def test_rounds_give_one_task_of_each_owner_to_a_round():
