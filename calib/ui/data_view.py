@@ -12,7 +12,7 @@ from calib.data import Finding, Inspection
 from calib.data.samples import SAMPLES
 from calib.evaluation import Evaluation
 from calib.registry import calibrator
-from calib.ui import fits, opening
+from calib.ui import fits, notices, opening
 from calib.ui.markdown import literal
 from calib.ui.session import session
 from calib.ui.wording import confidence_sentence, percent, plural
@@ -120,6 +120,7 @@ def split_controls() -> None:
         )  # fmt: skip
         seed = middle.number_input("Seed", 0, 10_000, now.seed, key=f"split/seed/{mark}")
         fits.change_split(share / 100, int(seed))
+    notices.say()  # what another split stops is known from here on
     present = len(np.unique(now.calibration.labels))
     right.caption(
         f"{plural(len(now.calibration), 'calibration row')}, {plural(len(now.test), 'test row')}; "
