@@ -29,6 +29,7 @@ from calib.imax.updates import centres_of, information_bound
 from calib.numerics import Floats, Ints, log_softmax, one_vs_rest_log_odds
 from calib.registry import calibrator
 from calib.streaming import apply_streaming, fit_streaming, open_rows
+from calib.streaming.writing import DTYPES
 
 METHODS = ("temperature", "imax", "gpcalib")
 BLOCK = 2_000
@@ -96,13 +97,13 @@ def fit(method: str, path: Path, labels: Path, saved: Path) -> Timed:
     return Timed(cost, time.perf_counter() - started)
 
 
-def apply(saved: Path, path: Path, out: Path) -> Timed:
-    """Calibrate the whole file."""
+def apply(saved: Path, path: Path, out: Path, dtype: str) -> Timed:
+    """Calibrate the whole file, and have the result on the disk."""
     exported = runtime.load(saved)
 
     def work() -> int:
         with open_rows(path) as rows:
-            return apply_streaming(exported, rows, out)
+            return apply_streaming(exported, rows, out, dtype=dtype)
 
     forget(path)
     started = time.perf_counter()
@@ -161,10 +162,12 @@ def measured(rows: int, n_classes: int, folder: Path) -> tuple[list, list, list,
         timed = in_fresh_process(fit, method, path, labels_path, saved)
         fits.append([method, *_cells(timed), f"{size / timed.seconds / 1e6:,.0f} MB/s"])
         agreements.append([method, *in_fresh_process(agreement, method, path, labels, saved)])
-        timed = in_fresh_process(apply, saved, path, out)
-        share = reading / timed.seconds
-        predictions.append([method, *_cells(timed), f"{size / timed.seconds / 1e6:,.0f} MB/s", f"{share:.0%}"])
-        out.unlink()
+        for dtype in DTYPES:
+            timed = in_fresh_process(apply, saved, path, out, dtype)
+            share = reading / timed.seconds
+            speed = f"{size / timed.seconds / 1e6:,.0f} MB/s"
+            predictions.append([f"{method}, {dtype}", *_cells(timed), speed, f"{share:.0%}"])
+            out.unlink()
     return fits, agreements, predictions, reading
 
 

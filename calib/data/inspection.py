@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
+import numpy as np
+
 from calib.data.check_choices import check_choices
 from calib.data.choices import ArrayInfo, Choices, Inspection
 from calib.data.feature_files import open_files, read_files, set_aside
@@ -46,7 +48,8 @@ def inspect(
     predictions = None
     try:
         check_choices(report.choices)
-        with missing_packages(), ExitStack() as stack:
+        # What overflows or is no number is found and said; NumPy's warnings about it would only fill the log.
+        with missing_packages(), np.errstate(all="ignore"), ExitStack() as stack:
             allowance = Allowance()
             files: list[Contents | None] = []
             for given in (source, labels, test, test_labels):

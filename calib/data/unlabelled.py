@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
+import numpy as np
+
 from calib.data.check_choices import check_choices
 from calib.data.choices import Choices
 from calib.data.features import Features, as_features
@@ -89,7 +91,7 @@ def _opened(source: Source, choices: Choices | None) -> Iterator[tuple[Contents,
     report = Report(choices or Choices())
     try:
         check_choices(report.choices)
-        with missing_packages(), ExitStack() as stack:
+        with missing_packages(), np.errstate(all="ignore"), ExitStack() as stack:
             contents = open_source(source, Allowance(), report, stack)
             report.decide(**contents.format_choices)
             yield contents, report
