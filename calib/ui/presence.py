@@ -24,6 +24,9 @@ RECONNECT = "server.disconnectedSessionTTL"
 uploads and all, until the next visitor leaves."""
 EARLIER = 10.0
 """So many seconds before, while it can still be named, a session is closed here."""
+REFRESH_SHARE = 0.1
+"""Seconds between two refreshes of a part of a page, for each visitor: each costs 10 ms, so that those of all visitors
+together leave the processor to pages, however many they are."""
 LOOK_AGAIN = 30.0
 """Seconds between two looks at the fits that still run for somebody who has left."""
 
@@ -46,6 +49,8 @@ class Visit:
     queue: FitQueue
 
 
+_here: set[str] = set()
+"""Names of the sessions that are connected."""
 _left: dict[str, Visit] = {}
 """The last visit of each session that may still be taken up again."""
 
@@ -58,8 +63,14 @@ def be_present() -> None:
         visit.of, visit.can_return = session(), bool(link.parameters())
 
 
+def every(seconds: float) -> float:
+    """Seconds between refreshes of a part of a page, given those for a visitor who is alone."""
+    return max(seconds, REFRESH_SHARE * len(_here))
+
+
 def _on_release(visit: Visit) -> None:
     """The connection has ended; called by Streamlit, on the event loop of the server."""
+    _here.discard(visit.session_id)
     with suppress(RuntimeError):  # no loop: the server ends, and everything with it
         wait = max(0.0, float(st.get_option(RECONNECT)) - EARLIER)
         _left[visit.session_id] = visit
@@ -68,6 +79,7 @@ def _on_release(visit: Visit) -> None:
 
 @st.cache_resource(scope="session", show_spinner=False, on_release=_on_release)
 def _visit(session_id: str) -> Visit:
+    _here.add(session_id)
     return Visit(session_id, session(), False, fits.queue())
 
 

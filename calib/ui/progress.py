@@ -6,6 +6,7 @@ import streamlit as st
 
 from calib.jobs import Job
 from calib.ui import fits
+from calib.ui.presence import every
 from calib.ui.session import session
 from calib.ui.wording import number
 
@@ -19,14 +20,14 @@ ICONS = {
 
 
 def job_list() -> None:
-    """Draw the visitor's fits; the list refreshes itself twice a second while one runs or may be tried again.
+    """Draw the visitor's fits; the list refreshes itself, up to twice a second, while one runs or may be tried again.
 
     Buttons rerun the list alone: a rerun of the whole page from here would race with the timer, and what stands below
     the list could be lost.
     """
     if session().specs:
         waiting = any(job.calibrator is None for job in fits.jobs())
-        st.fragment(_job_list, run_every=0.5 if waiting else None)()
+        st.fragment(_job_list, run_every=every(0.5) if waiting else None)()
 
 
 def _job_list() -> None:
@@ -56,7 +57,7 @@ def fits_at_the_foot() -> None:
     if not now.specs:
         return
     now.seen_done = sum(job.calibrator is not None for job in fits.jobs())
-    st.fragment(_status, run_every=1.0 if fits.running() else None)()
+    st.fragment(_status, run_every=every(1.0) if fits.running() else None)()
 
 
 def _status() -> None:
