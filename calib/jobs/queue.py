@@ -18,6 +18,7 @@ from calib.jobs.line import Room, place_in_line
 from calib.jobs.messages import Data, Progress
 from calib.jobs.place import Place
 from calib.jobs.record import NOTHING, Record, data_of, lane_of
+from calib.jobs.sharing import share_arrays
 from calib.jobs.spec import FitSpec, TaskSpec
 from calib.jobs.tasks import fit_calibrator
 from calib.jobs.warming import Warming
@@ -211,6 +212,7 @@ class FitQueue:
         with self._lock:
             job = self._now(record)
         changes = ending(job, future)
+        share_arrays(changes.get("result"), record.data.arrays)
         if changes["state"] == "done" and self._on_done is not None:
             self._on_done(replace(job, **changes))
         with self._lock:
