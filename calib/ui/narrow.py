@@ -1,17 +1,21 @@
-"""What is said on narrow screens alone, where a table shows only its first columns."""
+"""What is said where a screen is too narrow for a table, which then shows its first columns only."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-SAID = "Swipe the table sideways for its other columns."
-WIDEST = 640
+SAID = "The table goes on to the right: swipe or scroll it sideways."
+PHONE = 640
 """Pixels of the widest screen that counts as narrow; Streamlit, too, lays out anew from there."""
+MANY, DESK = 7, 1800
+"""So many columns of scores with their intervals fit into a window of so many pixels, beside the menu."""
 
 
-def sideways() -> None:
-    """Say that the table above goes on to the right; its own scroll bar is hidden on phones."""
+def sideways(n_columns: int) -> None:
+    """Say below a table that it goes on, where it does: its own scroll bar shows only while it is touched."""
+    widest = DESK if n_columns > MANY else PHONE
+    name = f"calib-narrow-{widest}"
     st.html(
-        f"<style>.calib-narrow {{display: none; margin: 0; font-size: .875rem; opacity: .7}} @media (max-width: "
-        f"{WIDEST}px) {{.calib-narrow {{display: block}}}}</style><p class='calib-narrow'>↔ {SAID}</p>"
+        f"<style>.{name} {{display: none; margin: 0; font-size: .875rem; opacity: .7}} @media (max-width: {widest}px) "
+        f"{{.{name} {{display: block}}}}</style><p class='{name}'>↔ {SAID}</p>"
     )

@@ -47,7 +47,7 @@ def show_scores(styler: Styler) -> None:
     """Draw the table with the methods held at the left."""
     pinned = {"method": st.column_config.TextColumn(pinned=True)}
     st.dataframe(styler, hide_index=True, width="stretch", height="content", column_config=pinned, placeholder="–")
-    sideways()
+    sideways(len(styler.columns))
 
 
 def _said(text: str, value: object) -> str:
