@@ -38,6 +38,7 @@ def for_a_team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Behind a proxy, under a name and a path of its own."""
     environment = {
         "STREAMLIT_SERVER_ALLOWED_HOSTS": "localhost calib.example.org",
+        "STREAMLIT_SERVER_CORS_ALLOWED_ORIGINS": "https://portal.example.org https://other.example.org",
         "STREAMLIT_SERVER_BASE_URL_PATH": "calib",
     }
     with serve(tmp_path_factory.mktemp("server") / "log", "/calib", **environment) as served:
@@ -105,6 +106,7 @@ def test_an_origin_outside_is_told_nothing(as_delivered: Served) -> None:
 def test_a_team_reaches_it_under_the_name_and_path_that_were_set(for_a_team: Served) -> None:
     name = "calib.example.org"
     assert handshake(for_a_team, name, f"http://{name}:{for_a_team.port}", "/calib") == 101
+    assert handshake(for_a_team, name, "https://portal.example.org", "/calib") == 101
     assert handshake(for_a_team, name, OUTSIDE, "/calib") == 403
     assert handshake(for_a_team, "other.example.org", None, "/calib") == 403
     assert handshake(for_a_team, "127.0.0.1", None, "/calib") == 403  # no longer listed
