@@ -69,8 +69,8 @@ def _status() -> None:
     done = sum(job.calibrator is not None for job in current)
     if active:
         share = sum(job.fraction for job in active) / len(active)
-        counts = f"{len(active) - waiting} fitting · {waiting} waiting" if waiting else f"{len(active)} fitting"
-        st.progress(share, text=f"{counts} · {share:.0%}")
+        counts = {f"{len(active) - waiting} fitting": len(active) - waiting, f"{waiting} waiting": waiting}
+        st.progress(share, text=" · ".join([*(words for words, n in counts.items() if n), f"{share:.0%}"]))
     elif done:
         st.caption(f":material/check: {done} fitted")
     if done > now.seen_done and st.button("Show new results", icon=":material/refresh:", key="fits/refresh"):
