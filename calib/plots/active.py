@@ -123,7 +123,8 @@ def _line(fig: go.Figure, arm: ArmLine, name: str, value: str) -> None:
     )  # fmt: skip
     fig.add_scatter(
         x=arm.labels[-1:], y=arm.mean[-1:], mode="markers", name=f"{arm.title}, end", hoverinfo="skip",
-        marker={"color": style.color, "symbol": style.symbol, "size": 11}, cliponaxis=False,
+        marker={"color": style.color, "symbol": style.symbol, "size": 11, "line": {"color": style.color, "width": 2}},
+        cliponaxis=False,
     )  # fmt: skip
 
 

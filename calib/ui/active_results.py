@@ -15,11 +15,12 @@ from calib.plots.style import NEUTRAL, Style
 from calib.ui.active_runs import Run
 from calib.ui.session import keep
 
+# Open symbols and broken lines are drawn over full ones: arms that do the same are both seen.
 STYLES = {
     "plain": Style(NEUTRAL, "circle", "solid"),
-    "set_points": Style("#0072B2", "square", "dash"),
+    "set_points": Style("#0072B2", "square-open", "dash"),
     "active": Style("#D55E00", "triangle-up", "solid"),
-    "random": Style("#B57F00", "diamond", "dot"),
+    "random": Style("#B57F00", "diamond-open", "dot"),
 }
 SHORT = {"plain": "uncalibrated", "set_points": "set points", "active": "active", "random": "as they come"}
 
@@ -72,7 +73,8 @@ class Results:
 
         def build() -> go.Figure:
             about = MEASURES[measure]
-            lines = [self._line(arm, measure) for arm in self.arms]
+            arms = sorted(self.arms, key=lambda arm: STYLES[arm].dash != "solid")
+            lines = [self._line(arm, measure) for arm in arms]
             return learning_curves(
                 lines, about.title, percent=about.percent, title=f"{about.title} by labels asked for"
             )  # fmt: skip

@@ -20,6 +20,8 @@ COLUMNS = {
     **{name: measure.title for name, measure in MEASURES.items()},
     AT_EQUAL: "Error at equal labels",
 }
+ARM_WIDTH = 185
+"""Pixels for the longest name; by itself Streamlit cuts it."""
 COUNTS = (LABELS, FOR_CALIBRATION)
 PERCENT = {name for name, measure in MEASURES.items() if measure.percent} | {AT_EQUAL}
 
@@ -48,7 +50,7 @@ def styled_arms(summary: pd.DataFrame, differences: bool) -> Styler:
 
 def show_arms(styler: Styler, key: str) -> None:
     """Draw the table with the arms held at the left; with another key its columns find their widths anew."""
-    pinned = {"Arm": st.column_config.TextColumn(pinned=True)}
+    pinned = {"Arm": st.column_config.TextColumn(pinned=True, width=ARM_WIDTH)}
     st.dataframe(
         styler, hide_index=True, width="stretch", height="content", column_config=pinned, placeholder="–", key=key
     )  # fmt: skip
