@@ -10,6 +10,7 @@ from calib.numerics import Floats, sigmoid
 from calib.plots.maps_axes import probability_text
 from calib.ui.fits import ShownFit
 from calib.ui.maps_fits import Judged
+from calib.ui.markdown import literal
 from calib.ui.wording import listed, percent, plural
 
 MOST_NAMED = 4
@@ -22,20 +23,20 @@ Named = list[tuple[str, Judged]]
 
 def finding(raw: Judged, others: Named, seen: ClassFrequencies, class_name: str) -> str:
     """How the raw model's map fares on the test rows, and how the fitted ones do."""
-    n_bins, outside = len(seen.count), seen.outside(raw.means)
+    name, n_bins, outside = literal(class_name), len(seen.count), seen.outside(raw.means)
     off, allowed = int(outside.sum()), most_by_chance(len(seen.count))
     if off > allowed:
         where = int(np.argmax(np.maximum(seen.low - raw.means, raw.means - seen.high)))
         first = (
-            f"**The raw model's probability of {class_name} is off in {off} of {n_bins} bins of test rows**, most where"
+            f"**The raw model's probability of {name} is off in {off} of {n_bins} bins of test rows**, most where"
             f" it says {probability_text(float(raw.means[where]))}: there {percent(float(seen.frequency[where]))} of"
-            f" {plural(int(seen.count[where]), 'row')} are {class_name} (95 %: {percent(float(seen.low[where]))} to"
+            f" {plural(int(seen.count[where]), 'row')} are {name} (95 %: {percent(float(seen.low[where]))} to"
             f" {percent(float(seen.high[where]))})."
         )
     else:
         explained = ", which chance explains" if off else ""
         first = (
-            f"**The raw model's probability of {class_name} agrees with the test rows** as far as"
+            f"**The raw model's probability of {name} agrees with the test rows** as far as"
             f" {plural(int(seen.count.sum()), 'row')} in {plural(n_bins, 'bin')} can tell: {_outside(off)}{explained}."
         )
     return " ".join(filter(None, [first, _fitted(others, seen, allowed)]))
@@ -67,12 +68,12 @@ def _outside(off: int) -> str:
 
 def whose(seen: ClassFrequencies, class_name: str, n_classes: int, n_calibration: int) -> str:
     """Whose map is shown and on what it is judged, in one line."""
-    total, hits = int(seen.count.sum()), int(seen.positives.sum())
+    name, total, hits = literal(class_name), int(seen.count.sum()), int(seen.positives.sum())
     against = "the other class" if n_classes == 2 else "the rest"
     after = "" if n_classes == 2 else " Maps are shown before the probabilities of a row are made to sum to one."
     return (
-        f"{class_name} against {against}: maps learned from {plural(n_calibration, 'calibration row')}, judged on"
-        f" {plural(total, 'test row')}, of which {hits:,} ({percent(hits / total, 2)}) are {class_name}."
+        f"{name} against {against}: maps learned from {plural(n_calibration, 'calibration row')}, judged on"
+        f" {plural(total, 'test row')}, of which {hits:,} ({percent(hits / total, 2)}) are {name}."
         f" A map is off in a bin if its mean there lies outside the 95 % Wilson interval of the frequency.{after}"
     )
 
