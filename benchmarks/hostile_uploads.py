@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
-import time
 import traceback
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -23,15 +22,15 @@ from benchmarks.mutations import Mutant, mutant
 from calib.data import Choices, DataError, Predictions, inspect, load, read_features, read_outputs
 
 SECONDS, BYTES = 5.0, 2**30
-"""What one upload may take, and hold above an idle process."""
+"""Processor time that one upload may take, and memory it may hold above an idle process."""
 
 PATIENCE = 60.0
-"""Seconds after which a process is given up."""
+"""Seconds by the clock after which a process is given up."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """How one mutant was met; ``problem`` is empty where it was read or refused in words."""
+    """How one mutant was met, in processor seconds; ``problem`` is empty where it was read or refused in words."""
 
     number: int
     form: str
@@ -83,9 +82,8 @@ def fresh() -> ProcessPoolExecutor:
 def open_one(number: int, seed: int) -> Answer:
     """Open one mutant through every door that takes it."""
     made = mutant(number, seed)
-    started = time.perf_counter()
     (outcome, problem), cost = cost_of(lambda: met(made), idle_bytes())
-    return Answer(number, made.form, made.damage, outcome, problem, time.perf_counter() - started, cost.peak_bytes)
+    return Answer(number, made.form, made.damage, outcome, problem, cost.cpu_seconds, cost.peak_bytes)
 
 
 @cache
@@ -148,7 +146,7 @@ def table(answers: list[Answer]) -> str:
         rows.append([form, len(here), *counts, broken, f"{np.median(seconds):.3f}", f"{max(seconds):.2f}",
                      f"{max(a.peak_bytes for a in here) / 1e6:,.0f}"])  # fmt: skip
     outcomes = ("read", "refused", "raised", "died", "other")
-    return markdown(["damaged", "mutants", *outcomes, "median s", "most s", "most MB"], rows)
+    return markdown(["damaged", "mutants", *outcomes, "median CPU s", "most CPU s", "most MB"], rows)
 
 
 if __name__ == "__main__":
