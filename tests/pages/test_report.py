@@ -71,7 +71,7 @@ def test_its_numbers_are_the_pages_and_its_command_gives_them_again(shown, tmp_p
 def test_the_pages_offer_it(page, with_fits):
     app = open_page(page, with_fits)
     assert not app.exception
-    assert any("Report" in button.label for button in app.get("download_button"))
+    assert any("Report" in button.label for button in app.button)
 
 
 def test_a_report_without_the_table_computes_the_same_one(shown):
