@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import gc
 import logging
 import threading
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from calib.jobs import FitQueue, FitSpec
-from calib.ui import fits, link
+from calib.ui import fits, heap, link
 from calib.ui.memory import open_sessions, release
 from calib.ui.session import Session, session
 
@@ -27,6 +27,7 @@ EARLIER = 10.0
 REFRESH_SHARE = 0.1
 """Seconds between two refreshes of a part of a page, for each visitor: each costs 10 ms, so that those of all visitors
 together leave the processor to pages, however many they are."""
+SETTLED = 5.0
 LOOK_AGAIN = 30.0
 """Seconds between two looks at the fits that still run for somebody who has left."""
 
@@ -57,6 +58,7 @@ _left: dict[str, Visit] = {}
 
 def be_present() -> None:
     """Note on every run who is there, so that their leaving is noticed."""
+    heap.prepare()
     context = get_script_run_ctx()
     if context is not None and runtime.exists():
         visit = _visit(context.session_id)
@@ -105,7 +107,10 @@ def _let_go(visit: Visit) -> None:
         gc.collect()  # figures and their data refer to each other, so that only the collector finds them
         if not open_sessions():
             visit.queue.rest()
-        give_back()
+        heap.give_back()
+        time.sleep(SETTLED)  # until the server has dropped its part
+        gc.collect()
+        heap.give_back()
     except Exception as error:
         logging.getLogger("calib").error("what a visitor held could not be let go: %s", type(error).__name__)
 
@@ -128,9 +133,3 @@ def forget_fits(queue: FitQueue, of: Session, can_return: bool) -> dict[str, Fit
         if key not in active:
             queue.forget(key, owner=of.visitor)
     return {key: spec for key, spec in specs.items() if key in active}
-
-
-def give_back() -> None:
-    """Return free memory to the machine; the C library keeps it for itself in the arena of each thread otherwise."""
-    with suppress(AttributeError, OSError):  # another C library
-        ctypes.CDLL(None).malloc_trim(0)

@@ -30,8 +30,9 @@ class Queue:
 
 
 @pytest.fixture(autouse=True)
-def nobody_else() -> None:
+def nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
     memory._open.clear()
+    monkeypatch.setattr(presence, "SETTLED", 0.0)
 
 
 @pytest.fixture

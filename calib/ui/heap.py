@@ -1,0 +1,31 @@
+"""What the C library does with memory that Python has freed (glibc; others are left alone)."""
+
+from __future__ import annotations
+
+import ctypes
+from contextlib import suppress
+from functools import cache
+
+M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
+"""As in glibc's malloc.h."""
+LARGE = 1 << 20
+ARENAS = 2
+
+
+@cache
+def prepare() -> None:
+    """Have large arrays mapped each by itself, so that they go back when freed, and small things in few arenas.
+
+    Otherwise the size from which arrays are mapped rises to that of the largest one freed, up to 32 MB, and smaller
+    ones leave holes in an arena of each of many threads, which stay with the process.
+    """
+    with suppress(AttributeError, OSError):
+        library = ctypes.CDLL(None)
+        library.mallopt(M_MMAP_THRESHOLD, LARGE)
+        library.mallopt(M_ARENA_MAX, ARENAS)
+
+
+def give_back() -> None:
+    """Return free memory to the machine."""
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).malloc_trim(0)

@@ -1,0 +1,50 @@
+"""Large arrays leave the process when they are freed, whatever was allocated between them."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import ROOT
+
+SCRIPT = """
+import sys
+from pathlib import Path
+import numpy as np
+from calib.ui import heap
+
+def megabytes():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6
+
+if sys.argv[1] == "prepared":
+    heap.prepare()
+np.ones(3_900_000)  # 31 MB, freed at once: from now on only what is larger would be mapped by itself
+before = megabytes()
+large, small = [], []
+for _ in range(40):
+    large.append(np.ones(500_000))
+    small.append(np.ones(2_000))
+del large
+after = megabytes()
+heap.give_back()
+print(after - before, megabytes() - before)
+"""
+
+
+def held(how: str) -> list[float]:
+    command = [sys.executable, "-c", SCRIPT, how]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=120)
+    return [float(part) for part in done.stdout.split()]
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="another C library")
+def test_freed_arrays_go_back() -> None:
+    at_once, returned = held("prepared")
+    assert at_once < 10
+    assert returned < 10
+    holes, returned = held("as it is")
+    assert holes > 100, "else there is nothing to prepare for"
+    assert returned < 10
