@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -41,8 +40,8 @@ class LearningCurve:
 def learning_curve(table: pd.DataFrame, arm: str, measure: str, level: float = 0.95) -> LearningCurve:
     """Smooth and average one arm's rounds over shuffles.
 
-    The kernel, a squared exponential with white noise, is chosen by the likelihood of the rounds of all shuffles
-    together. With it a regression goes through each shuffle, reverting to the mean of all; the curve is their mean. The
+    The kernel, a squared exponential with white noise, is that under which the shuffles, each by itself, are most
+    likely. With it a regression goes through each, reverting to the mean of all; the curve is their mean. The
     paper regresses once through all rounds, as if they were independent: rounds of one shuffle are not, and its band
     would be too narrow. A shuffle that has ended keeps its last value, as no further labels change it.
 
@@ -80,31 +79,38 @@ def _regressions(shuffles: tuple[tuple[Floats, Floats], ...], grid: Floats) -> F
     width, centre, scale = float(np.ptp(labels)), float(values.mean()), float(values.std())
     if not width or not scale:
         return np.array([np.interp(grid, *shuffle) for shuffle in shuffles])
-    kernel = _kernel((labels / width)[:, None], (values - centre) / scale)
+    scaled = [((own / width)[:, None], (found - centre) / scale) for own, found in shuffles]
+    kernel = _kernel(scaled)
     found = []
-    for own_labels, own_values in shuffles:
-        regression = _regression(kernel, optimizer=None)
-        regression.fit((own_labels / width)[:, None], (own_values - centre) / scale)
-        places = np.minimum(grid, own_labels[-1]) / width
+    for own_labels, own_values in scaled:
+        regression = _regression(kernel)
+        regression.fit(own_labels, own_values)
+        places = np.minimum(grid / width, own_labels[-1])
         found.append(centre + scale * regression.predict(places[:, None]))
     return np.array(found)
 
 
-def _kernel(labels: Floats, values: Floats) -> Any:
-    from sklearn.exceptions import ConvergenceWarning
+def _kernel(shuffles: list[tuple[Floats, Floats]]) -> Any:
+    """The kernel under which the shuffles, each a function of its own, are most likely.
+
+    As one function, what sets shuffles apart would count as noise, and their ends be smoothed away with it.
+    """
+    from scipy.optimize import minimize
     from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
-    every = slice(None, None, -(-len(values) // MOST_ROUNDS))
-    regression = _regression(
-        ConstantKernel(1.0, (1e-2, 1e2)) * RBF(0.3, (0.05, 5.0)) + WhiteKernel(0.1, (1e-4, 1.0)), "fmin_l_bfgs_b"
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # a parameter at its bound is a fine smoother
-        regression.fit(labels[every], values[every])
-    return regression.kernel_
+    kernel = ConstantKernel(1.0, (1e-2, 1e2)) * RBF(0.3, (0.05, 5.0)) + WhiteKernel(0.1, (1e-4, 1.0))
+    every = slice(None, None, -(-sum(len(values) for _, values in shuffles) // MOST_ROUNDS))
+    regressions = [_regression(kernel).fit(labels[every], values[every]) for labels, values in shuffles]
+
+    def loss(theta: Floats) -> tuple[float, Floats]:
+        parts = [regression.log_marginal_likelihood(theta, eval_gradient=True) for regression in regressions]
+        return -sum(value for value, _ in parts), -np.sum([gradient for _, gradient in parts], axis=0)
+
+    best = minimize(loss, kernel.theta, jac=True, bounds=kernel.bounds, method="L-BFGS-B")
+    return kernel.clone_with_theta(best.x)
 
 
-def _regression(kernel: Any, optimizer: str | None) -> Any:
+def _regression(kernel: Any) -> Any:
     from sklearn.gaussian_process import GaussianProcessRegressor
 
-    return GaussianProcessRegressor(kernel, optimizer=optimizer, random_state=0)
+    return GaussianProcessRegressor(kernel, optimizer=None, random_state=0)

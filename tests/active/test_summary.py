@@ -126,6 +126,14 @@ def test_a_curve_finds_the_mean_of_noisy_shuffles():
     assert len(curve.shuffles) == 10
 
 
+def test_shuffles_that_lie_apart_are_no_noise_to_be_smoothed_away():
+    labels = np.arange(40, 241, 40)
+    falling = 0.05 + 0.4 * np.exp(-labels / 60)
+    found = {("plain", s): rounds(labels, falling + apart) for s, apart in enumerate((-0.04, 0.0, 0.04))}
+    curve = learning_curve(table_of(found), "plain", "error")
+    assert curve.mean[[0, -1]] == pytest.approx(falling[[0, -1]], abs=0.004)
+
+
 def test_a_curve_ends_at_the_average_number_of_labels_and_keeps_last_values():
     flat = table_of(
         {("plain", 0): rounds([100, 200], [0.4, 0.2]), ("plain", 1): rounds([100, 200, 400], [0.4, 0.2, 0.2])}
