@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -20,13 +21,21 @@ COLUMNS = {
     **{name: measure.title for name, measure in MEASURES.items()},
     AT_EQUAL: "Error at equal labels",
 }
-ARM_WIDTH = 185
-"""Pixels for the longest name; by itself Streamlit cuts it."""
+DIGIT, MARGIN = 7, 20
+"""Pixels of a character and around a text; Streamlit measures the numbers, and cuts texts that are longer."""
 COUNTS = (LABELS, FOR_CALIBRATION)
 PERCENT = {name for name, measure in MEASURES.items() if measure.percent} | {AT_EQUAL}
 
 
-def styled_arms(summary: pd.DataFrame, differences: bool) -> Styler:
+@dataclass(frozen=True, eq=False)
+class ArmTable:
+    """A table that is ready to be drawn: its numbers with their texts, and the pixels that each column needs."""
+
+    styler: Styler
+    widths: dict[str, int]
+
+
+def styled_arms(summary: pd.DataFrame, differences: bool) -> ArmTable:
     """One row per arm, one column per quantity; cells hold numbers and show text.
 
     Parameters
@@ -40,19 +49,22 @@ def styled_arms(summary: pd.DataFrame, differences: bool) -> Styler:
     values = [[cells[arm, quantity][key] for quantity in COLUMNS] for arm in arms]
     frame = pd.DataFrame(values, columns=list(COLUMNS.values()), dtype=float)
     frame.insert(0, "Arm", [cells[arm, LABELS]["title"] for arm in arms])
-    styler = frame.style
+    styler, longest = frame.style, {"Arm": max(map(len, frame["Arm"]))}
     for quantity, column in COLUMNS.items():
+        longest[column] = len(column)
         for place, arm in enumerate(arms):
             text = _difference(cells[arm, quantity], arm == arms[0]) if differences else _value(cells[arm, quantity])
+            longest[column] = max(longest[column], len(text))
             styler.format(partial(_said, text), subset=pd.IndexSlice[[place], [column]], na_rep="–")
-    return styler
+    return ArmTable(styler, {column: MARGIN + DIGIT * n for column, n in longest.items()})
 
 
-def show_arms(styler: Styler, key: str) -> None:
-    """Draw the table with the arms held at the left; with another key its columns find their widths anew."""
-    pinned = {"Arm": st.column_config.TextColumn(pinned=True, width=ARM_WIDTH)}
+def show_arms(table: ArmTable, key: str) -> None:
+    """Draw the table with the arms held at the left; ``key`` changes with what it shows."""
+    columns = {name: st.column_config.Column(width=width, pinned=name == "Arm") for name, width in table.widths.items()}
     st.dataframe(
-        styler, hide_index=True, width="stretch", height="content", column_config=pinned, placeholder="–", key=key
+        table.styler, hide_index=True, width="stretch", height="content", column_config=columns, placeholder="–",
+        key=key,
     )  # fmt: skip
 
 

@@ -132,8 +132,8 @@ def _numbers(results: Results, rows: Rows) -> None:
         "chance explains, each difference by itself.",
     )  # fmt: skip
     if not results.summary.empty:
-        styler = keep(("active table", differences, results.keys()), lambda: styled_arms(results.summary, differences))
-        show_arms(styler, f"active/table/{differences}/{len(results.runs)}")
+        table = keep(("active table", differences, results.keys()), lambda: styled_arms(results.summary, differences))
+        show_arms(table, f"active/table/{differences}/{len(results.runs)}")
         st.caption(active_words.made_with(active_runs.settings_shown(), results.n_compared))
     for note in active_words.notes(results.table, rows, active_runs.settings_shown()):
         st.caption(f":material/info: {note}")

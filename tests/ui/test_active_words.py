@@ -86,7 +86,7 @@ def test_a_dry_pool_a_silent_arm_and_a_missing_calibrator_are_said() -> None:
 
 def shown(summary: pd.DataFrame, differences: bool) -> pd.DataFrame:
     """The text in each cell of the table."""
-    styler = styled_arms(summary, differences)
+    styler = styled_arms(summary, differences).styler
     styler._compute()._translate(False, False)
     texts = [
         [styler._display_funcs[row, column](styler.data.iloc[row, column]) for column in range(1, styler.data.shape[1])]
@@ -107,5 +107,7 @@ def test_cells_show_values_with_intervals_and_differences_with_marks() -> None:
     assert differences.loc[calibrated, "Labels asked"].endswith("*")
     assert set(differences.loc[plain]) == {"–"}
     assert values.loc[plain, "For calibration"] == "20"
-    frame = styled_arms(summary, False).data
+    frame = styled_arms(summary, False).styler.data
+    widths = styled_arms(summary, True).widths
+    assert all(widths[column] > 6 * max(len(column), *map(len, differences[column])) for column in COLUMNS.values())
     assert all(pd.api.types.is_float_dtype(frame[column]) for column in COLUMNS.values())
