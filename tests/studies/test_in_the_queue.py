@@ -36,7 +36,7 @@ def submit(queue: FitQueue, data: Predictions, function, *arguments) -> str:
     return queue.submit(spec, data.logits, data.labels, arrays_of(data))
 
 
-def wait(queue: FitQueue, key: str, until=lambda job: not job.active, seconds=60.0) -> Job:
+def wait(queue: FitQueue, key: str, until=lambda job: not job.active, seconds=180.0) -> Job:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         (job,) = queue.snapshot([key])
