@@ -36,7 +36,7 @@ async def visit(url: str, name: str, seed: int) -> AsyncIterator[Visitor]:
     await visitor.go("Fit")
     await visitor.choose("fit/methods", ["Temperature"])
     await visitor.click("fit/start")
-    until = time.monotonic() + 120
+    until = time.monotonic() + 300
     while not fitted(visitor):
         assert time.monotonic() < until, list(visitor.texts())
         await visitor.stay(0.5)
@@ -77,7 +77,7 @@ def test_when_all_have_left_their_workers_end(running: tuple[str, int]) -> None:
     url, pid = running
     asyncio.run(come_and_leave(url))
     assert len(family(pid)) > 1
-    until = time.monotonic() + 120
+    until = time.monotonic() + 300
     while len(family(pid)) > 1:
         assert time.monotonic() < until, "the workers stay"
         time.sleep(0.5)
