@@ -48,6 +48,7 @@ class Size:
     n_classes: int = 100
     think: float = 5.0
     after: float = 300.0
+    methods: tuple[str, ...] = METHODS
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Outcome:
     ----------
     runs : all reruns of all visitors.
     troubles : all that was shown as an error.
-    fitted : number of fits that were seen to be done.
+    n_fitted : number of fits that were seen to be done.
     minutes : from the first arrival to the last departure.
     idle, peak, after : bytes of the server with its workers before, at most, and when all had left for a while.
     fresh : bytes when nobody had ever come.
@@ -69,7 +70,7 @@ class Outcome:
 
     runs: list[Run]
     troubles: list[str]
-    fitted: int
+    n_fitted: int
     minutes: float
     fresh: int
     idle: int
@@ -108,13 +109,13 @@ def measure(size: Size, folder: Path) -> Outcome:
         idle, alone = resident_bytes(pid), resident_bytes(pid, workers=False)
         started, cpu = time.monotonic(), cpu_seconds(pid)
         with Watch(pid) as watch:
-            visitors, fitted = asyncio.run(_crowd(url, size))
+            visitors, n_fitted = asyncio.run(_crowd(url, size))
         minutes, used, load = (time.monotonic() - started) / 60, cpu_seconds(pid) - cpu, os.getloadavg()[2]
         time.sleep(size.after)
         return Outcome(
             [run for visitor in visitors for run in visitor.runs],
             [trouble for visitor in visitors for trouble in visitor.troubles],
-            fitted, minutes, fresh, idle, watch.peak_bytes, resident_bytes(pid),
+            n_fitted, minutes, fresh, idle, watch.peak_bytes, resident_bytes(pid),
             (alone, resident_bytes(pid, workers=False)), used, load,
         )  # fmt: skip
 
@@ -151,12 +152,12 @@ async def _visit(visitor: Visitor, number: int, size: Size) -> int:
         await think()
         await visitor.go("Fit")
         await think()
-        await visitor.choose("fit/methods", list(METHODS))
+        await visitor.choose("fit/methods", list(size.methods))
         await visitor.click("fit/start")
         until = time.monotonic() + MOST_MINUTES * 60
-        while (done := _fitted(visitor)) < len(METHODS) and time.monotonic() < until:
+        while (done := fitted(visitor)) < len(size.methods) and time.monotonic() < until:
             await think()
-            if _fitted(visitor) < len(METHODS):
+            if fitted(visitor) < len(size.methods):
                 await visitor.go(pauses.choice(MEANWHILE))
                 await think()
                 await visitor.go("Fit")
@@ -169,7 +170,8 @@ async def _visit(visitor: Visitor, number: int, size: Size) -> int:
     return done
 
 
-def _fitted(visitor: Visitor) -> int:
+def fitted(visitor: Visitor) -> int:
+    """How many fits the Fit page says are done."""
     return sum(text.startswith(FITTED) for text in visitor.texts())
 
 
@@ -188,7 +190,7 @@ def table(size: Size, found: Outcome) -> str:
     rows = [
         ["visitors, each with their own data", f"{size.people} of {size.rows:,} x {size.n_classes}"],
         ["errors shown to anybody", str(len(found.troubles))],
-        ["fits done", f"{found.fitted} of {size.people * len(METHODS)}"],
+        ["fits done", f"{found.n_fitted} of {size.people * len(size.methods)}"],
         ["page reruns", _spread(pages)],
         *[[f"- {what}", _spread(seconds)] for what, seconds in _by_page(found.runs).items()],
         ["refreshes of a part", _spread(parts)],

@@ -122,6 +122,11 @@ class Visitor:
         self._widgets[state.id] = state
         await self.run("upload")
 
+    @property
+    def address(self) -> str:
+        """The query of the page's address, in which the link to the visitor's data stands."""
+        return self._query
+
     async def run(self, what: str, state: WidgetState | None = None, fragment: str = "") -> None:
         """Ask for a run and wait for its end; a widget's new value stays, a click does not."""
         if state is not None and state.WhichOneof("value") != "trigger_value":
