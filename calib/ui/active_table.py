@@ -21,7 +21,7 @@ COLUMNS = {
     **{name: measure.title for name, measure in MEASURES.items()},
     AT_EQUAL: "Error at equal labels",
 }
-DIGIT, MARGIN = 7, 20
+DIGIT, MARGIN = 6.5, 20
 """Pixels of a character and around a text; Streamlit measures the numbers, and cuts texts that are longer."""
 COUNTS = (LABELS, FOR_CALIBRATION)
 PERCENT = {name for name, measure in MEASURES.items() if measure.percent} | {AT_EQUAL}
@@ -56,7 +56,7 @@ def styled_arms(summary: pd.DataFrame, differences: bool) -> ArmTable:
             text = _difference(cells[arm, quantity], arm == arms[0]) if differences else _value(cells[arm, quantity])
             longest[column] = max(longest[column], len(text))
             styler.format(partial(_said, text), subset=pd.IndexSlice[[place], [column]], na_rep="–")
-    return ArmTable(styler, {column: MARGIN + DIGIT * n for column, n in longest.items()})
+    return ArmTable(styler, {column: round(MARGIN + DIGIT * n) for column, n in longest.items()})
 
 
 def show_arms(table: ArmTable, key: str) -> None:
