@@ -42,7 +42,8 @@ class GridLikelihood:
         total, weighted = tf.unstack(self._sums @ tf.stack([growth, growth * variance], axis=1), axis=1)
         total = tf.maximum(total, SMALLEST_SUM)
         squared = tf.linalg.matvec(self._squares, growth * growth * variance)
-        return self._log_likelihood(shift, total) + 0.5 * tf.reduce_sum((squared / total - weighted) / total)
+        second = tf.reduce_sum((squared / total - weighted) / total)
+        return self._log_likelihood(shift, total) + _at_most_zero(0.5 * second)
 
     def full(
         self, shift: tf.Tensor, variance: tf.Tensor, noise: tf.Tensor, features: tf.Tensor, gram: tf.Tensor
@@ -64,7 +65,8 @@ class GridLikelihood:
         variances, means = expected[:, 0], expected[:, 1:]
         quadratic = tf.reduce_sum((means @ gram) * means)
         white = noise * tf.reduce_sum(tf.linalg.matvec(self._squares, growth * growth) / total**2)
-        return self._log_likelihood(shift, total) + 0.5 * (quadratic + white - tf.reduce_sum(variances))
+        second = quadratic + white - tf.reduce_sum(variances)
+        return self._log_likelihood(shift, total) + _at_most_zero(0.5 * second)
 
     def curvature(self, shift: tf.Tensor, features: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """How the log-likelihood bends in the shift, and with it how it falls with the variance.
@@ -91,7 +93,13 @@ class GridLikelihood:
 
     def _log_likelihood(self, shift: tf.Tensor, total: tf.Tensor) -> tf.Tensor:
         at_labels = self._label_prior + tf.tensordot(self._label_weights, shift, 1)
-        return at_labels - tf.reduce_sum(tf.math.log(total))
+        return _at_most_zero(at_labels - tf.reduce_sum(tf.math.log(total)))
+
+
+def _at_most_zero(value: tf.Tensor) -> tf.Tensor:
+    # So it is exactly, for a log-likelihood and for its second-order term. Interpolated between nodes, wild functions
+    # can exceed it without end, until the optimiser climbs to infinity; bounded, they are found out afterwards.
+    return tf.minimum(value, tf.zeros_like(value))
 
 
 def _bounded(shift: tf.Tensor) -> tf.Tensor:

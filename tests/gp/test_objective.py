@@ -146,3 +146,23 @@ def test_absurd_shifts_give_a_finite_value():
     model = model_at(posterior, logits, labels, "logits", "diagonal", "diagonal")
     model.q_mu.assign(1e4 * np.ones((6, 1)))
     assert np.isfinite(float(model.maximum_log_likelihood_objective()))
+
+
+@pytest.mark.parametrize("covariance", ["diagonal", "full"])
+def test_no_wild_function_has_a_likelihood_above_one(covariance):
+    """What is log-likelihood and its second-order term cannot be positive, however interpolation errs."""
+    generator = np.random.default_rng(0)
+    logits = np.log(np.maximum(generator.multinomial(50, np.ones(8) / 8, size=300) / 50, 0.01))
+    likelihood = GridLikelihood(
+        grid_statistics(logits, logits.argmax(axis=1), "logits", training_grid(logits, "logits"))
+    )
+    n, noise = likelihood.grid.size, tf.constant(1e-6, tf.float64)
+    for _ in range(200):
+        shift = tf.constant(generator.choice([-1.0, 1.0], n) * generator.uniform(0, 12))
+        spread = tf.constant(generator.choice([-1.0, 1.0], (n, 3)) * 10.0 ** generator.uniform(0, 6, (n, 1)))
+        variance = tf.reduce_sum(spread**2, axis=1) + noise
+        if covariance == "diagonal":
+            value = likelihood.diagonal(shift, variance)
+        else:
+            value = likelihood.full(shift, variance, noise, spread, tf.eye(3, dtype=tf.float64))
+        assert not float(value) > 0.0  # where it is no number the optimiser stops

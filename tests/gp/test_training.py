@@ -69,6 +69,28 @@ def test_an_optimiser_that_stops_on_a_slope_starts_afresh(monkeypatch, overconfi
     assert len(result.objective_trace) == sum(runs) + 1
 
 
+def test_an_objective_that_overflows_ends_the_fit_where_it_still_was_a_number(monkeypatch, overconfident):
+    minimize, runs = gpflow.optimizers.Scipy.minimize, []
+
+    def overflow(self, closure, variables, *args, options, **kwargs):
+        result = minimize(self, closure, variables, *args, options=options | {"maxiter": 5}, **kwargs)
+        runs.append(result.nit)
+        for variable in variables:
+            variable.assign(np.full(variable.shape, np.nan))
+        result.fun, result.success = -np.inf, True
+        return result
+
+    monkeypatch.setattr(gpflow.optimizers.Scipy, "minimize", overflow)
+    result = fit(*overconfident)
+    assert runs == [5]
+    assert not result.converged
+    assert result.message == "stopped where the objective overflows, after 5 iterations"
+    monkeypatch.undo()
+    stopped = fit(*overconfident, max_iter=5)
+    np.testing.assert_allclose(result.posterior.q_mean, stopped.posterior.q_mean)
+    np.testing.assert_allclose(result.objective_trace, stopped.objective_trace)
+
+
 def test_too_few_iterations_are_reported(overconfident):
     result = fit(*overconfident, max_iter=5)
     assert not result.converged
