@@ -47,7 +47,9 @@ def test_the_readme_library_example_runs(tmp_path: Path, monkeypatch: pytest.Mon
     np.testing.assert_array_equal(used["probs"], calibrator.predict_proba(data.logits))
 
 
-@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "sample_data/README.md", "docs/running.md"])
+@pytest.mark.parametrize(
+    "document", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "sample_data/README.md", "docs/running.md"]
+)
 def test_links_and_pictures_lead_somewhere(document: str) -> None:
     targets = re.findall(r"\]\(([^)#:]+)\)", (ROOT / document).read_text(encoding="utf-8"))
     missing = [target for target in targets if not ((ROOT / document).parent / target).exists()]

@@ -62,7 +62,10 @@ def test_a_comparison_in_a_shell(without, tmp_path, overconfident, capsys):
     assert capsys.readouterr().err == 'error: This needs pandas, which is not installed: pip install "calib[fit]".\n'
 
 
-@pytest.mark.parametrize(("module", "extra"), [("tensorflow.python", "gp"), ("gpflow", "gp"), ("river.forest", "active"), ("scipy.special", "fit")])
+@pytest.mark.parametrize(
+    ("module", "extra"),
+    [("tensorflow.python", "gp"), ("gpflow", "gp"), ("river.forest", "active"), ("scipy.special", "fit")],
+)
 def test_the_extra_that_brings_it(module, extra):
     assert f'"calib[{extra}]"' in missing_package(ModuleNotFoundError("No module", name=module))
 

@@ -46,7 +46,7 @@ def claim(summary: pd.DataFrame, settings: dict[str, Any]) -> str:
     """What the paper reports, beside what came out here."""
     paper = (
         "Wenger et al. (2020, figure 5) report about 10 % fewer labels at comparable accuracy, for Mondrian forests on "
-        "KITTI images calibrated with GPcalib at set points."
+        "the KITTI data, calibrated with GPcalib at set points."
     )
     rows = summary[(summary["arm"] == "set_points") & (summary["quantity"] == LABELS)]
     if rows.empty or not {"plain", "set_points"} <= set(summary["arm"]):

@@ -24,6 +24,7 @@ from calib.ui.wording import listed
 from calib.workspace import keep_fit
 
 RAW = "raw"
+MOST_NAMED = 5
 REFUSED = "fits/refused"
 """Why something asked for does not wait, in Streamlit's session state until it is said."""
 
@@ -128,7 +129,9 @@ def stop(because: str = "") -> None:
         cancel(job.key)
         now.specs.pop(job.key, None)
     if running and because:
-        tell(f"Stopped, because {because}: {listed([job.spec.title for job in running])}.")
+        titles = [job.spec.title for job in running]
+        shown = titles[:MOST_NAMED] + [f"{len(titles) - MOST_NAMED} more"] * (len(titles) > MOST_NAMED)
+        tell(f"Stopped, because {because}: {listed(shown)}.")
 
 
 def remove(key: str) -> None:
