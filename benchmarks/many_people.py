@@ -93,7 +93,9 @@ def main() -> None:
     given = parser.parse_args()
     size = Size(given.people, given.rows, given.classes, given.think, given.after)
     with tempfile.TemporaryDirectory() as folder:
-        outcome = measure(size, Path(given.keep or folder))
+        kept = Path(given.keep or folder)
+        kept.mkdir(parents=True, exist_ok=True)
+        outcome = measure(size, kept)
     print(machine("streamlit"), f"Load {outcome.load:.1f}.", end="\n\n")
     print(table(size, outcome))
     for trouble in sorted(set(outcome.troubles))[:20]:
