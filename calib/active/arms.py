@@ -91,11 +91,13 @@ def when_unsure(plan: Plan, standing: Standing) -> bool:
     This is what Wenger et al. (2020, section 6 (c)) name active calibration and leave open: a switch between labels for
     training and for calibration "based on the uncertainty of the latent Gaussian process". In units of probability
     it needs no scale of its own: 0.05 says that calibrated confidences are known to 5 percentage points. Calibration
-    rows that do not suffice for a fit are added to at set points, so that training goes on.
+    rows that do not suffice for a fit are added to at set points, so that training goes on; and so where the latent
+    function has collapsed to the prior mean, which says that they taught it nothing, and not that it is sure.
     """
-    if standing.calibrator is None:
+    fitted = standing.calibrator
+    if fitted is None or (isinstance(fitted, GPCalib) and fitted.collapsed_):
         return standing.n_calibration == 0 or at_set_points(plan, standing)
-    return confidence_sd(standing.calibrator, standing.logits) > plan.tolerance
+    return confidence_sd(fitted, standing.logits) > plan.tolerance
 
 
 ARMS = {

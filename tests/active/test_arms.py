@@ -56,6 +56,13 @@ def test_without_a_calibrator():
     assert [when_unsure(plan, Standing(n, 10, None, logits)) for n in range(1, 5)] == [False, False, False, True]
 
 
+def test_a_function_that_has_collapsed_is_not_sure(gps, monkeypatch):
+    logits, _ = simulate(50, 4, seed=1)
+    monkeypatch.setattr(gps[2000], "collapsed_", True)
+    plan = Plan(every=4, tolerance=0.5)
+    assert [when_unsure(plan, Standing(n, 10, gps[2000], logits)) for n in range(1, 5)] == [False, False, False, True]
+
+
 def test_set_points():
     decided = [at_set_points(Plan(every=3), Standing(n, 0, None, np.zeros((2, 3)))) for n in range(7)]
     assert decided == [True, False, False, True, False, False, True]
