@@ -110,11 +110,12 @@ def calibrate_upload(fit: ShownFit) -> None:
             return
         rows, of = uploaded
     names = now.data.class_names
-    offer = at_once if rows.logits.size <= FEW_CELLS else on_request
+    few = rows.logits.size <= FEW_CELLS
+    offer, verb = (at_once, "Download") if few else (on_request, "Build")
     with st.container(horizontal=True):
         for form, build in (("npz", lambda: _npz(fit, rows)), ("csv", lambda: _csv(fit, rows, names))):
             offer(
-                f"Download {form}", f"export/{form}", f"calibrated.{form}", build, of=(fit.key, of),
+                f"{verb} {form}", f"export/{form}", f"calibrated.{form}", build, of=(fit.key, of),
                 icon=":material/download:",
             )  # fmt: skip
     st.caption(f"{plural(len(rows.logits), 'row')}, {plural(now.data.n_classes, 'class', 'classes')}.")
