@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from calib.base import CalibrationError, Calibrator
 from calib.evaluation import SCORES, Evaluation
 from calib.evaluation.evidence import too_few_of_all
-from calib.evaluation.uncertainty import N_RESAMPLES, check_same_rows, resample_scores
+from calib.evaluation.uncertainty import N_RESAMPLES, ResampledScores, check_same_rows, resample_scores
 from calib.metrics.intervals import Interval, Resamples
 from calib.registry import METHODS, calibrator, extras_for
 from calib.verdict import CONFIDENCE_ONLY, NOTHING, best_methods, verdict
@@ -127,6 +127,7 @@ def compare_evaluations(
     random_state: int = 0,
     seconds: Mapping[str, tuple[float, float]] | None = None,
     notes: Mapping[str, str] | None = None,
+    resampled: Mapping[str, ResampledScores] | None = None,
 ) -> pd.DataFrame:
     """Tidy table of finished evaluations of the same test set.
 
@@ -137,6 +138,8 @@ def compare_evaluations(
     level, n_resamples, random_state : of the bootstrap.
     seconds : name -> (fit, predict) seconds, where known.
     notes : name -> why a method has no evaluation; such methods get rows of NaN.
+    resampled : name -> scores of each evaluation on the same resamples, where they are there already; they are made
+        here otherwise, as ``n_resamples`` and ``random_state`` say.
 
     Returns
     -------
@@ -159,9 +162,11 @@ def compare_evaluations(
         raise CalibrationError(f"There is no evaluation of the baseline {baseline!r} among {', '.join(evaluations)}.")
     for evaluation in evaluations.values():
         check_same_rows(evaluation, evaluations[baseline])
-    resamples = Resamples(len(evaluations[baseline]), n_resamples, random_state)
+    if resampled is None:
+        resamples = Resamples(len(evaluations[baseline]), n_resamples, random_state)
+        resampled = {name: resample_scores(evaluation, resamples) for name, evaluation in evaluations.items()}
     order = [baseline, *(name for name in evaluations if name != baseline)]
-    scored = {name: resample_scores(evaluations[name], resamples) for name in order}
+    scored = {name: resampled[name] for name in order}
 
     keys = [key for key in SCORES if any(key in one.value for one in scored.values())]
     # The best is chosen by looking, so that any pair might have been the one to be claimed.
@@ -170,7 +175,7 @@ def compare_evaluations(
 
     def cautious(difference: Interval, key: str, *names: str) -> Interval:
         """The difference with an interval that claims nothing where nothing can be claimed."""
-        if resamples.n < FEW_ROWS or any(unseen.get(key, unseen[""])[name] for name in names):
+        if scored[baseline].n < FEW_ROWS or any(unseen.get(key, unseen[""])[name] for name in names):
             return difference._replace(low=float("-inf"), high=float("inf"))
         return not_rounding(difference)
 

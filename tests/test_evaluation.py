@@ -131,9 +131,8 @@ def test_resampled_scores_are_scores_of_resampled_rows(sample):
     evaluation = evaluate(softmax(logits), labels)
     resamples = Resamples(len(labels), 5, random_state=1)
     resampled = resample_scores(evaluation, resamples)
-    for r in range(5):
-        times = resamples.counts[r][resamples.groups.group].astype(int)
-        rows = np.repeat(np.arange(len(labels)), times)
+    for r, counts in enumerate(resamples.resample(np.eye(resamples.groups.n_groups))):
+        rows = np.repeat(np.arange(len(labels)), counts.astype(int)[resamples.groups.group])
         again = scores(evaluate(softmax(logits[rows]), labels[rows]))
         for key in ("NLL", "Brier", "overconfidence", "underconfidence", "sharpness", "signed gap"):
             assert 2 * resampled.value[key] - resampled.draws[key][r] == pytest.approx(again[key], abs=1e-9)
@@ -143,7 +142,7 @@ def test_resampled_scores_are_scores_of_resampled_rows(sample):
 
 
 def resampled_pairs(evaluation, resamples):
-    for times in resamples.counts:
+    for times in resamples.resample(np.eye(resamples.groups.n_groups)):
         rows = np.repeat(np.arange(len(evaluation)), times.astype(int)[resamples.groups.group])
         yield evaluation.confidence[rows], evaluation.correct[rows]
 

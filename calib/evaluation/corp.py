@@ -6,7 +6,7 @@ import numpy as np
 
 from calib.evaluation.evaluation import Evaluation
 from calib.metrics.consistency import calibrated_outcomes
-from calib.metrics.corp import RULES, corp, entropy, isotonic, ordered_cells, row_scores
+from calib.metrics.corp import RULES, corp, entropy, isotonic_of_samples, ordered_cells, row_scores
 from calib.metrics.intervals import Resamples
 from calib.numerics import Floats, Ints
 
@@ -37,20 +37,41 @@ def resampled_corp_values(evaluation: Evaluation, resamples: Resamples) -> dict[
     confidence, correct = evaluation.pair
     cell = ordered_cells(confidence, MAX_CELLS)
     n_cells = int(cell.max()) + 1
-    right, count = (resamples.resample(resamples.groups.sums_by(cell, n_cells, v)) for v in (correct, None))
-    rows = count.sum(axis=1)
-    frequency = recalibrated_cells(right, count)
+    groups = resamples.groups
+    drawn = resamples.each(
+        _terms,
+        groups.sums_by(cell, n_cells, correct),
+        groups.sums_by(cell, n_cells, None),
+        np.stack([groups.sums(row_scores(confidence, correct, rule)) for rule in RULES], axis=-1),
+    )
     noise = fitted_noise(confidence, cell, resamples.random_state)
     values: dict[str, Floats] = {}
-    for rule in RULES:
+    for i, rule in enumerate(RULES):
         exact = corp(confidence, correct, rule)
-        score = resamples.resample(resamples.groups.sums(row_scores(confidence, correct, rule))) / rows
-        recalibrated = (count * entropy(frequency, rule)).sum(axis=1) / rows
-        uncertainty = entropy(right.sum(axis=1) / rows, rule)
-        values[f"{rule} miscalibration"] = _centred(score - recalibrated, exact.miscalibration + noise[rule])
-        values[f"{rule} discrimination"] = _centred(uncertainty - recalibrated, exact.discrimination + noise[rule])
+        miscalibration, discrimination, uncertainty = drawn[:, i].T
+        values[f"{rule} miscalibration"] = _centred(miscalibration, exact.miscalibration + noise[rule])
+        values[f"{rule} discrimination"] = _centred(discrimination, exact.discrimination + noise[rule])
         values[f"{rule} uncertainty"] = uncertainty
     return values
+
+
+def _terms(right: Floats, count: Floats, score: Floats) -> Floats:
+    """The terms of m samples, shape (m, rules, terms).
+
+    Parameters
+    ----------
+    right, count : (m, n_cells) right predictions and rows in cells of neighbouring confidences.
+    score : (m, rules) sums of each rule's scores.
+    """
+    rows = count.sum(axis=1)
+    frequency = isotonic_of_samples(right, count)
+    accuracy = right.sum(axis=1) / rows
+    found = np.empty((len(rows), len(RULES), len(TERMS)))
+    for i, rule in enumerate(RULES):
+        recalibrated = (count * entropy(frequency, rule)).sum(axis=1) / rows
+        uncertainty = entropy(accuracy, rule)
+        found[:, i] = np.stack([score[:, i] / rows - recalibrated, uncertainty - recalibrated, uncertainty], axis=1)
+    return found
 
 
 def _centred(values: Floats, mean: float) -> Floats:
@@ -68,19 +89,10 @@ def fitted_noise(confidence: Floats, cell: Ints, random_state: int) -> dict[str,
     """
     count, mean, right = calibrated_outcomes(confidence, cell, N_CALIBRATED, random_state)
     rows = np.broadcast_to(count, right.shape)
-    frequency = recalibrated_cells(right, rows)
+    frequency = isotonic_of_samples(right, rows)
     saved = {}
     for rule in RULES:
         said = right * row_scores(mean, np.ones(len(mean), bool), rule)
         said = said + (count - right) * row_scores(mean, np.zeros(len(mean), bool), rule)
         saved[rule] = float((said - rows * entropy(frequency, rule)).sum(axis=1).mean() / len(cell))
     return saved
-
-
-def recalibrated_cells(right: Floats | Ints, count: Floats | Ints) -> Floats:
-    """Isotonic frequencies of each of m samples, shape (m, n_cells), 0 in cells that a sample leaves empty."""
-    frequency = np.zeros(right.shape)
-    for sample, row in enumerate(count):
-        held = row > 0
-        frequency[sample, held] = isotonic(right[sample, held], row[held])
-    return frequency

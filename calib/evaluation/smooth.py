@@ -22,6 +22,9 @@ def resampled_smooth_ece(confidence: Floats, correct: Bools, resamples: Resample
     resamples : of the n rows.
     """
     cell = cell_of(confidence, N_CELLS)
-    residual = resamples.resample(resamples.groups.sums_by(cell, N_CELLS, correct - confidence))
-    rows = resamples.resample(resamples.groups.sums(None))
-    return smooth_errors(residual / rows[:, None])
+    groups = resamples.groups
+    return resamples.each(
+        lambda residual, rows: smooth_errors(residual / rows[:, None]),
+        groups.sums_by(cell, N_CELLS, correct - confidence),
+        groups.sums(None),
+    )

@@ -110,11 +110,15 @@ def _resampled(
             f"The evaluations have {len(evaluation)} and {resamples.n} rows; compare them on the same test set."
         )
     grouped = statistics_of(evaluation, resamples.groups, errors)
-    drawn = Statistics(
-        {name: resamples.resample(sums) for name, sums in grouped.plain.items()},
-        {name: resamples.resample(sums) for name, sums in grouped.binned.items()},
-    )
-    return score_values(drawn)
+
+    def values(plain: Floats, *binned: Floats) -> Floats:
+        drawn = Statistics(
+            dict(zip(grouped.plain, plain.T, strict=True)), dict(zip(grouped.binned, binned, strict=True))
+        )
+        return np.stack(list(score_values(drawn).values()), axis=1)
+
+    again = resamples.each(values, np.stack(list(grouped.plain.values()), axis=1), *grouped.binned.values())
+    return dict(zip(score_values(grouped.total), again.T, strict=True))
 
 
 def _draws(key: str, value: dict[str, float], again: dict[str, Floats]) -> Floats:

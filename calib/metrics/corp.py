@@ -14,6 +14,8 @@ from calib.metrics.top_label import Bools, target_pair
 from calib.numerics import Floats, Ints
 
 RULES = ("Brier", "log")
+SAMPLES_AT_ONCE = 64
+"""In one isotonic regression; what they are lifted by costs them digits."""
 
 
 @dataclass(frozen=True)
@@ -95,12 +97,35 @@ def recalibrate(confidence: Floats, outcome: Bools) -> Recalibration:
 def isotonic(right: Floats | Ints, count: Floats | Ints) -> Floats:
     """Non-decreasing frequencies (m,) closest to ``right / count``, in an order given; counts must be positive.
 
-    Least squares; the same map minimises every proper score (Brümmer and du Preez 2013). This is the routine that
-    scikit-learn calls, without its checks, which cost ten times as much as the regression of a bootstrap resample.
+    Least squares; the same map minimises every proper score (Brümmer and du Preez 2013).
+    """
+    return np.clip(isotonic_means(right / count, count), 0.0, 1.0)
+
+
+def isotonic_means(values: Floats, weights: Floats | Ints) -> Floats:
+    """Non-decreasing values (m,) closest to those given, by weighted least squares.
+
+    This is the routine that scikit-learn calls, without its checks, which cost ten times as much as the regression of
+    a bootstrap resample.
     """
     from scipy.optimize import isotonic_regression
 
-    return np.clip(isotonic_regression(right / count, weights=count).x, 0.0, 1.0)
+    return isotonic_regression(values, weights=weights).x
+
+
+def isotonic_of_samples(right: Floats | Ints, count: Floats | Ints) -> Floats:
+    """Isotonic frequencies of each of m samples, shape (m, n_cells), 0 in cells that a sample leaves empty.
+
+    One regression does many samples one after the other: each is lifted above the one before it, so that no two pool.
+    """
+    frequency = np.zeros(right.shape)
+    for first in range(0, len(count), SAMPLES_AT_ONCE):
+        samples = slice(first, first + SAMPLES_AT_ONCE)
+        held = count[samples] > 0
+        lifted = np.where(held, 2.0 * np.arange(len(held))[:, None], 0.0)[held]
+        rows = count[samples][held]
+        frequency[samples][held] = isotonic_means(right[samples][held] / rows + lifted, rows) - lifted
+    return np.clip(frequency, 0.0, 1.0, out=frequency)
 
 
 def row_scores(confidence: Floats, outcome: Bools, rule: str) -> Floats:

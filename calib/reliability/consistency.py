@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.metrics.consistency import calibrated_outcomes
-from calib.metrics.corp import isotonic, ordered_cells
+from calib.metrics.corp import isotonic_of_samples, ordered_cells
 from calib.metrics.smooth import cell_of
 from calib.numerics import Floats
 from calib.reliability.binned import ReliabilityCurve
@@ -58,7 +58,7 @@ def smooth_consistency(curve: SmoothCurve, confidence: Floats, level: float = 0.
 def corp_consistency(confidence: Floats, level: float = 0.95) -> ConsistencyBand:
     """Band of the isotonic regression, on at most 500 groups of neighbours (Dimitriadis et al. 2021, section 3)."""
     count, mean, right = calibrated_outcomes(confidence, ordered_cells(confidence, MAX_CELLS), N_SAMPLES)
-    drawn = np.stack([isotonic(sample, count) for sample in right])
+    drawn = isotonic_of_samples(right, np.broadcast_to(count, right.shape))
     kept = np.unique(np.linspace(0, len(count) - 1, min(MAX_POINTS, len(count))).astype(np.int64))
     return _band(mean[kept], drawn[:, kept], level)
 

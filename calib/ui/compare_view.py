@@ -14,7 +14,7 @@ from calib.evaluation.corp import CORP
 from calib.plots.compare import score_dots
 from calib.report import verdict_paragraphs
 from calib.ui import downloads, figures
-from calib.ui.fits import ShownFit, device_of
+from calib.ui.fits import ShownFit, device_of, resampled
 from calib.ui.score_table import show_scores, styled_scores
 from calib.ui.session import keep
 from calib.ui.wording import number, plural
@@ -35,7 +35,11 @@ def table_of(everything: list[ShownFit]) -> pd.DataFrame:
 
     def compare() -> pd.DataFrame:
         with st.spinner("Computing intervals…"):
-            return compare_evaluations({fit.title: fit.evaluation for fit in everything}, baseline=everything[0].title)
+            return compare_evaluations(
+                {fit.title: fit.evaluation for fit in everything},
+                baseline=everything[0].title,
+                resampled=resampled(everything),
+            )
 
     return keep(("comparison", *(fit.key for fit in everything)), compare)
 

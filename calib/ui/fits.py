@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 import streamlit as st
 
 from calib.base import Calibrator
-from calib.evaluation import Evaluation, score_intervals
+from calib.evaluation import Evaluation
+from calib.evaluation.uncertainty import ResampledScores, resample_scores
 from calib.hardware import cpu_description, device_of, gpu_present
 from calib.jobs import FitQueue, FitSpec, Job, TaskSpec
 from calib.jobs.chosen import chosen_executor
 from calib.jobs.line import LineFull, Room
-from calib.metrics.intervals import Interval
+from calib.metrics.intervals import Interval, Resamples
 from calib.numerics import Floats
 from calib.plots.style import Style, method_style
 from calib.registry import METHODS, calibrator, extras_for, title_of
@@ -197,7 +200,17 @@ def _judge(key: str, fitted: Calibrator) -> Evaluated:
 
 def intervals_of(fit: ShownFit) -> dict[str, Interval]:
     """Bootstrap intervals of a fit's scores, computed once."""
-    return keep(("intervals", fit.key), lambda: score_intervals(fit.evaluation))
+    return keep(("intervals", fit.key), lambda: resampled([fit])[fit.title].intervals())
+
+
+def resampled(fits: Sequence[ShownFit]) -> dict[str, ResampledScores]:
+    """Scores of fits on shared resamples of the test rows, by title; those of a fit are computed once for all pages."""
+    resamples = cache(lambda: Resamples(len(fits[0].evaluation)))
+
+    def draw(evaluation: Evaluation) -> ResampledScores:
+        return resample_scores(evaluation, resamples())
+
+    return {fit.title: keep(("resampled", fit.key), partial(draw, fit.evaluation)) for fit in fits}
 
 
 def class_probability(fit: ShownFit, target: int) -> Floats:

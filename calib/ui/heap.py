@@ -6,9 +6,10 @@ import ctypes
 from contextlib import suppress
 from functools import cache
 
-M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
 """As in glibc's malloc.h."""
 LARGE = 1 << 20
+SPARE = 16 << 20
 ARENAS = 2
 
 
@@ -17,11 +18,13 @@ def prepare() -> None:
     """Have large arrays mapped each by itself, so that they go back when freed, and small things in few arenas.
 
     Otherwise the size from which arrays are mapped rises to that of the largest one freed, up to 32 MB, and smaller
-    ones leave holes in an arena of each of many threads, which stay with the process.
+    ones leave holes in an arena of each of many threads, which stay with the process. What is free at the end of an
+    arena is kept: to get it anew from the machine takes as long as to compute what goes into it.
     """
     with suppress(AttributeError, OSError):
         library = ctypes.CDLL(None)
         library.mallopt(M_MMAP_THRESHOLD, LARGE)
+        library.mallopt(M_TRIM_THRESHOLD, SPARE)
         library.mallopt(M_ARENA_MAX, ARENAS)
 
 

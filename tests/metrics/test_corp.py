@@ -8,7 +8,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from calib import metrics
 from calib.base import CalibrationError
-from calib.metrics.corp import recalibrate
+from calib.metrics.corp import isotonic_of_samples, recalibrate
 from calib.numerics import softmax
 
 rows = st.lists(
@@ -105,6 +105,18 @@ def test_a_hand_made_case():
     log = metrics.corp(confidence, correct, "log")
     assert log.uncertainty == pytest.approx(np.log(2))
     assert log.discrimination == pytest.approx(np.log(2) / 2)
+
+
+def test_samples_one_after_the_other_are_regressed_each_by_itself(rng):
+    count = rng.integers(0, 4, size=(150, 30))
+    right = rng.binomial(count, rng.random(30))
+    found = isotonic_of_samples(right, count)
+    for sample in range(150):
+        held = np.flatnonzero(count[sample])
+        rows = count[sample, held]
+        alone = IsotonicRegression().fit_transform(held, right[sample, held] / rows, sample_weight=rows)
+        np.testing.assert_allclose(found[sample, held], alone, atol=1e-12)
+    np.testing.assert_array_equal(found[count == 0], 0.0)
 
 
 def test_sure_mistakes_cost_the_floor_and_pure_ends_cost_nothing():

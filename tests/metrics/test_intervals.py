@@ -26,18 +26,35 @@ def test_wilson_of_no_rows_is_everything_and_arrays_keep_their_shape():
     assert 0.4 < low[1] < 0.5 and high[1] == 1.0
 
 
-def test_resampled_sums_are_sums_over_drawn_rows(rng):
+def how_often(resamples):
+    """How often each resample holds each group, shape (n_resamples, n_groups)."""
+    return resamples.resample(np.eye(resamples.groups.n_groups))
+
+
+@pytest.mark.parametrize("n_index", [3, 40])  # with 40, most sums are 0
+def test_resampled_sums_are_sums_over_drawn_rows(rng, n_index):
     values = rng.normal(size=50)
-    index = rng.integers(0, 3, 50)
-    resamples = Resamples(50, 20, random_state=3)
-    np.testing.assert_array_equal(resamples.counts.sum(axis=1), 50)
+    index = rng.integers(0, n_index, 50)
+    resamples = Resamples(50, 100, random_state=3)
+    counts = how_often(resamples)
+    assert counts.shape == (100, 50)
+    np.testing.assert_array_equal(counts.sum(axis=1), 50)
     drawn = resamples.resample(resamples.groups.sums(values))
-    by_index = resamples.resample(resamples.groups.sums_by(index, 3, values))
-    for r in range(20):
-        times = resamples.counts[r][resamples.groups.group]  # how often each row was drawn
+    by_index = resamples.resample(resamples.groups.sums_by(index, n_index, values))
+    for r in range(100):
+        times = counts[r][resamples.groups.group]  # how often each row was drawn
         assert drawn[r] == pytest.approx((times * values).sum())
-        for i in range(3):
-            assert by_index[r, i] == pytest.approx((times * values)[index == i].sum())
+        expected = np.bincount(index, times * values, minlength=n_index)
+        np.testing.assert_allclose(by_index[r], expected, atol=1e-12)
+
+
+def test_a_statistic_of_some_resamples_at_a_time_is_that_of_all(rng):
+    resamples = Resamples(30, 150, random_state=1)
+    sums, cells = rng.normal(size=30), rng.normal(size=(30, 2, 3))
+    found = resamples.each(lambda one, many: one[:, None] * many.sum(axis=1), sums, cells)
+    expected = resamples.resample(sums)[:, None] * resamples.resample(cells).sum(axis=1)
+    assert found.shape == (150, 3)
+    np.testing.assert_allclose(found, expected)
 
 
 def test_groups_of_many_rows_give_the_standard_error_of_the_mean():
@@ -51,8 +68,8 @@ def test_groups_of_many_rows_give_the_standard_error_of_the_mean():
 
 
 def test_resamples_are_reproducible():
-    np.testing.assert_array_equal(Resamples(30, 5, 7).counts, Resamples(30, 5, 7).counts)
-    assert not np.array_equal(Resamples(30, 5, 7).counts, Resamples(30, 5, 8).counts)
+    np.testing.assert_array_equal(how_often(Resamples(30, 5, 7)), how_often(Resamples(30, 5, 7)))
+    assert not np.array_equal(how_often(Resamples(30, 5, 7)), how_often(Resamples(30, 5, 8)))
 
 
 def test_reflection_moves_values_to_the_other_side_of_the_estimate():
