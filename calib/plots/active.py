@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from calib.numerics import Floats
 from calib.plots.data import carry
 from calib.plots.labels import label_line_ends
+from calib.plots.layout import set_layout, set_x
 from calib.plots.style import FRAME, Style, fade, plain, quiet, three_digits
 
 _RUG = 0.03
@@ -74,9 +75,7 @@ def learning_curves(
     floor = _rug(fig, calibrating)
     room = (height - FRAME) * (1 - floor)
     label_line_ends(fig, [(arm.short, float(arm.mean[-1]), arm.style.color) for arm in arms], span, room)
-    fig.update_xaxes(
-        title_text="labels asked for", range=reach, tickformat=",d", **_ticks(reach), anchor="free", position=0
-    )
+    set_x(fig, title_text="labels asked for", range=reach, tickformat=",d", **_ticks(reach), anchor="free", position=0)
     fig.layout.yaxis.update(
         range=list(span), domain=[floor, 1], nticks=6, tickformat=".3~p" if percent else "~g",
         title_text=name if name.isupper() else name.lower(),
@@ -147,8 +146,8 @@ def _rug(fig: go.Figure, arms: Sequence[ArmLine]) -> float:
             hovertemplate=f"{plain(arm.title)}<br>a batch for calibration, then %{{x:,d}} labels<extra></extra>",
         )  # fmt: skip
     if arms:
-        fig.update_layout(
-            yaxis2={"domain": [0, _RUG * len(arms)], "range": [0.5 - len(arms), 0.5], "visible": False,
+        set_layout(
+            fig, yaxis2={"domain": [0, _RUG * len(arms)], "range": [0.5 - len(arms), 0.5], "visible": False,
                     "fixedrange": True, "anchor": "x"}
         )  # fmt: skip
     return floor

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 
 from calib.plots.data import carry
 from calib.plots.labelled_rows import RowLabel, frame_labelled_rows, line_through_rows, name_colors
+from calib.plots.layout import set_x
 from calib.plots.style import GUIDE, Style, fade, plain, three_digits
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def band_chart(edges: tuple[float, ...], methods: list[tuple[str, GroupGaps, Sty
     said = "; ".join(f"{bands[k]} {three_digits(gaps.contribution[k])}" for k in shown)
     frame_labelled_rows(fig, labels, alt=f"What each band of confidence adds to the gap of {name}: {said}.",
                         title=title, pixels=PIXELS, drop=_MIDDLE)  # fmt: skip
-    fig.update_xaxes(title_text="← underconfident     adds to the gap     overconfident →", nticks=6)
+    set_x(fig, title_text="← underconfident     adds to the gap     overconfident →", nticks=6)
     name_colors(fig, [(name, style) for name, _, style in methods])
     return fig
 

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 
 from calib.plots.data import carry
 from calib.plots.labelled_rows import DROP, RowLabel, frame_labelled_rows, line_through_rows
+from calib.plots.layout import set_x
 from calib.plots.log_axis import log_axis
 from calib.plots.style import GUIDE, Style, fade, plain, three_digits
 
@@ -52,7 +53,8 @@ def before_after(rows: Sequence[Row], quantity: str, title: str = "") -> go.Figu
     labels = [RowLabel(row[0], note, row[2].color) for row, note in zip(rows, notes, strict=True)]
     said = "; ".join(f"{label.name} {label.note}" for label in labels)
     frame_labelled_rows(fig, labels, alt=f"{word.capitalize()} of each method. {said}.", title=title)
-    fig.update_xaxes(
+    set_x(
+        fig,
         nticks=6,
         range=None if any(np.isfinite(value.value) for value in values) else [0, 1],
         title_text="confidence where wrong, o" if quantity == "over" else "doubt where right, u",
@@ -127,9 +129,7 @@ def _log_axis(fig: go.Figure, rows: Sequence[Row]) -> None:
     shown = shown[np.isfinite(shown) & (shown > 0)]
     low, high = (shown.min(), shown.max()) if shown.size else (1.0, 10.0)
     pad = 0.03 * np.log10(high / low) + 0.2
-    fig.update_xaxes(
-        **log_axis(np.log10(low) - pad, np.log10(high) + pad), title_text="o / u   ( | odds of the accuracy)"
-    )
+    set_x(fig, **log_axis(np.log10(low) - pad, np.log10(high) + pad), title_text="o / u   ( | odds of the accuracy)")
 
 
 def _changed(change: Interval | None) -> dict[str, list[float]]:

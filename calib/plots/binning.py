@@ -23,6 +23,7 @@ from calib.plots.binning_rails import (
     write_key,
 )
 from calib.plots.data import carry
+from calib.plots.layout import set_layout, set_x, set_y
 from calib.plots.style import FRAME, Limits, fade, quiet, three_digits
 
 Shape = Literal["kernel", "histogram"]
@@ -61,7 +62,8 @@ def bins_over_densities(
     )
     alt = f"Densities of one-vs-rest log-odds for y = 0 and y = 1, and beneath them the edges of bins: {said}."
     quiet(fig, FRAME + plot, alt=alt, title=title, left=58, right=14)
-    fig.update_layout(
+    set_layout(
+        fig,
         xaxis={"anchor": "y2", "range": span, "title_text": LOG_ODDS_TITLE},
         yaxis={"domain": [1 - _PLOT / plot, 1], "range": [0, 1.08 * top], "title_text": "density", "nticks": 5},
         yaxis2=rail_axis(len(rails), (0, below / plot)),
@@ -77,8 +79,8 @@ def densities(density: LogOddsDensity, span: Limits, title: str = "", height: in
     positives, others = int(density.count_label.sum()), int(density.count_other.sum())
     alt = f"Densities of one-vs-rest log-odds: {others:,} pairs with y = 0 and {positives:,} with y = 1."
     quiet(fig, height, alt=alt, title=title, left=58, right=14)
-    fig.update_xaxes(range=span, title_text=LOG_ODDS_TITLE)
-    fig.update_yaxes(range=[0, 1.05 * top], nticks=5, title_text="density")
+    set_x(fig, range=span, title_text=LOG_ODDS_TITLE)
+    set_y(fig, range=[0, 1.05 * top], nticks=5, title_text="density")
     write_key(fig, _key(density))
     return fig
 

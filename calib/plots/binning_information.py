@@ -12,6 +12,7 @@ from calib.imax.information import NATS_PER_BIT
 from calib.plots.binning_rails import SCHEME_NAMES, SCHEME_STYLES, Rail, key_of, write_key
 from calib.plots.data import carry
 from calib.plots.labelled_rows import DROP, RowLabel, frame_labelled_rows, line_through_rows
+from calib.plots.layout import set_layout, set_x, set_y
 from calib.plots.style import GRID, GUIDE, fade, plain, quiet, three_digits
 
 _NAMED = (2, 4, 8, 16, 64)
@@ -61,8 +62,8 @@ def information_rows(rails: Sequence[Rail], information: float, label_entropy: f
     ends = f"line: the log-odds carry {three_digits(information)}" + (
         f", the label has {three_digits(label_entropy)}" + ("" if label_entropy < end else " (beyond the picture)")
     )
-    fig.update_xaxes(range=[0, end], title_text=f"information about the label (nats)<br>{ends}", nticks=6)
-    fig.update_layout(height=fig.layout.height + 16, margin_b=fig.layout.margin.b + 16)
+    set_x(fig, range=[0, end], title_text=f"information about the label (nats)<br>{ends}", nticks=6)
+    set_layout(fig, height=fig.layout.height + 16, margin_b=fig.layout.margin.b + 16)
     return fig
 
 
@@ -100,8 +101,8 @@ def information_plane_chart(plane: InformationPlane, title: str = "", height: in
     )
     alt = f"Label information of {plane.n_bins[-1]} bins, of {three_digits(plane.information)} nats: {said}."
     quiet(fig, height, alt=alt, title=title, left=62, right=14)
-    fig.update_xaxes(range=[0, 1.04 * last], title_text="compression rate I(bin; log-odds), nats")
-    fig.update_yaxes(range=[0, top], title_text="label information I(bin; y), nats", nticks=6)
+    set_x(fig, range=[0, 1.04 * last], title_text="compression rate I(bin; log-odds), nats")
+    set_y(fig, range=[0, top], title_text="label information I(bin; y), nats", nticks=6)
     names = [(SCHEME_NAMES[scheme], SCHEME_STYLES[scheme].color) for scheme in SCHEME_NAMES]
     write_key(fig, key_of(names, "●") + key_of([("limit", GUIDE)], "━"))
     return fig

@@ -12,6 +12,7 @@ from calib.numerics import Floats, Ints
 from calib.plots.binning import LOG_ODDS_TITLE
 from calib.plots.binning_rails import SCHEME_NAMES, SCHEME_STYLES, key_of, write_key
 from calib.plots.data import carry
+from calib.plots.layout import set_x, set_y
 from calib.plots.style import GUIDE, Limits, fade, quiet, three_digits
 
 START_NAMES = {"kmeans": "k-means++", **{name: SCHEME_NAMES[name] for name in ("equal_mass", "equal_size")}}
@@ -65,10 +66,14 @@ def gain(
     )
     quiet(fig, height, alt=alt, title=title, left=62, right=14)
     ticks = [tick for tick in (0, 1, 3, 10, 30, 100, 300, 1000) if tick < max(len(trace.edges) for trace in traces)]
-    fig.update_xaxes(
-        tickvals=np.log10(np.array(ticks) + 1), ticktext=[str(tick) for tick in ticks], title_text="step", tickangle=0
+    set_x(
+        fig,
+        tickvals=np.log10(np.array(ticks) + 1),
+        ticktext=[str(tick) for tick in ticks],
+        title_text="step",
+        tickangle=0,
     )
-    fig.update_yaxes(title_text="information (nats)", nticks=6)
+    set_y(fig, title_text="information (nats)", nticks=6)
     starts = {trace.start for trace in traces}
     write_key(
         fig, key_of([(name, _START_COLORS[start]) for start, name in START_NAMES.items() if start in starts], "━")
@@ -101,9 +106,9 @@ def edge_paths(trace: EdgeTrace, step: int, span: Limits, title: str = "", heigh
     alt = f"Paths of {most} edges over {len(trace.edges) - 1:,} steps from {START_NAMES[trace.start]}."
     quiet(fig, height, alt=alt, title=title, left=58, right=14)
     ticks = [tick for tick in (0, 1, 3, 10, 30, 100, 300, 1000) if tick < len(trace.edges)]
-    fig.update_xaxes(range=span, title_text=LOG_ODDS_TITLE)
-    fig.update_yaxes(
-        range=[float(depth[-1]) + 0.05, -0.05], tickvals=np.log10(np.array(ticks) + 1),
+    set_x(fig, range=span, title_text=LOG_ODDS_TITLE)
+    set_y(
+        fig, range=[float(depth[-1]) + 0.05, -0.05], tickvals=np.log10(np.array(ticks) + 1),
         ticktext=[str(tick) for tick in ticks], title_text="step",
     )  # fmt: skip
     write_key(fig, key_of([(f"{len(edges)} edges at the chosen step", color)], "●"))

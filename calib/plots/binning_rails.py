@@ -12,6 +12,7 @@ from calib.imax.bins import BinnedPairs
 from calib.imax.density import LogOddsDensity
 from calib.numerics import Floats, Ints
 from calib.plots.data import carry
+from calib.plots.layout import set_layout
 from calib.plots.style import COLORS, NEUTRAL, Limits, Style, fade, method_style, plain
 
 Rail = tuple[str, BinnedPairs, Style]
@@ -132,7 +133,7 @@ def write_key(fig: go.Figure, entries: Sequence[KeyEntry]) -> None:
         lines[-1].append(f'<span style="color:{color}">{mark} {plain(name)}</span>')
     text = "<br>".join("   ".join(line) for line in lines)
     room = _LINE_PIXELS * (len(lines) - (0 if fig.layout.title.text else 1))
-    fig.update_layout(height=fig.layout.height + room, margin_t=fig.layout.margin.t + room)
+    set_layout(fig, height=fig.layout.height + room, margin_t=fig.layout.margin.t + room)
     fig.add_annotation(
         text=text, x=0, xref="paper", xanchor="left", y=1, yref="paper", yanchor="bottom", yshift=4, showarrow=False,
         font={"size": 12}, align="left",

@@ -12,6 +12,7 @@ from calib.imax.ranks import RankHistogram
 from calib.plots.binning import LOG_ODDS_TITLE
 from calib.plots.binning_rails import LABEL_COLORS, Rail, draw_rails, grouped, span_of
 from calib.plots.data import carry
+from calib.plots.layout import set_layout
 from calib.plots.style import FRAME, fade, plain, quiet
 
 _ROW = 62
@@ -67,8 +68,8 @@ def ranks_over_bins(ranks: RankHistogram, density: LogOddsDensity, rails: Sequen
         f"{', '.join(name for name, _, _ in rails)}."
     )
     quiet(fig, FRAME + plot, alt=alt, title=title, left=88, right=14)
-    fig.update_layout(
-        xaxis={"anchor": "y2", "range": span, "title_text": LOG_ODDS_TITLE},
+    set_layout(
+        fig, xaxis={"anchor": "y2", "range": span, "title_text": LOG_ODDS_TITLE},
         yaxis={
             "domain": [1 - above / plot, 1], "range": [n - 0.5, -0.5], "showgrid": False,
             "tickvals": list(range(n)),

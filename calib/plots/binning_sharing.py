@@ -11,6 +11,7 @@ from calib.imax.divergence import SharingDivergence
 from calib.numerics import Floats
 from calib.plots.binning_rails import key_of, write_key
 from calib.plots.data import carry
+from calib.plots.layout import set_x, set_y
 from calib.plots.style import COLORS, fade, plain, quiet, three_digits
 
 KINDS = (("class-wise (CW)", COLORS[0], "dash"), ("pooled (sCW)", COLORS[10], "solid"))
@@ -44,10 +45,14 @@ def sharing_chart(
     alt = f"Distance from the truth over {sharing.n_rows[0]:,} to {sharing.n_rows[-1]:,} rows: {'; '.join(said)}."
     quiet(fig, height, alt=alt, title=title, left=52, right=14)
     ticks = [size for size in _SIZES if sharing.n_rows[0] <= size <= sharing.n_rows[-1]]
-    fig.update_xaxes(
-        tickvals=np.log10(ticks), ticktext=[f"{tick:,}" for tick in ticks], title_text="calibration rows", tickangle=0
+    set_x(
+        fig,
+        tickvals=np.log10(ticks),
+        ticktext=[f"{tick:,}" for tick in ticks],
+        title_text="calibration rows",
+        tickangle=0,
     )
-    fig.update_yaxes(rangemode="tozero", title_text="√ Jensen-Shannon divergence", nticks=6)
+    set_y(fig, rangemode="tozero", title_text="√ Jensen-Shannon divergence", nticks=6)
     write_key(fig, key_of([(kind, color) for kind, color, _ in KINDS], "━"))
     return fig
 

@@ -12,6 +12,7 @@ from calib.numerics import sigmoid
 from calib.plots.binning import LOG_ODDS_TITLE, N_POINTS
 from calib.plots.binning_rails import LABEL_COLORS, Rail, key_of, span_of, write_key
 from calib.plots.data import carry
+from calib.plots.layout import set_x, set_y
 from calib.plots.scales import Scale, on_scale
 from calib.plots.style import GUIDE, Limits, plain, quiet, three_digits
 
@@ -67,8 +68,8 @@ def representatives(
         for name, bins, _ in rails
     )
     quiet(fig, height, alt=f"{alt}.", title=title, left=62, right=14)
-    fig.update_xaxes(range=span, title_text=LOG_ODDS_TITLE)
-    fig.update_yaxes(title_text="probability that y = 1", **_axis(scale, limits))
+    set_x(fig, range=span, title_text=LOG_ODDS_TITLE)
+    set_y(fig, title_text="probability that y = 1", **_axis(scale, limits))
     lines = [(name, style.color) for name, _, style in rails]
     write_key(fig, key_of(lines, "━") + key_of([("sigmoid", GUIDE), ("densities", LABEL_COLORS[1])], "┅"))
     return fig

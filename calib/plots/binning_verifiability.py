@@ -11,6 +11,7 @@ from calib.numerics import Floats, Ints
 from calib.plots.binning_rails import short
 from calib.plots.data import carry
 from calib.plots.labels import label_line_ends
+from calib.plots.layout import set_x, set_y
 from calib.plots.overlay import label_margin
 from calib.plots.style import FRAME, Style, fade, plain, quiet, three_digits
 from calib.verifiability import ErrorByBins, ErrorByRows
@@ -35,7 +36,7 @@ def error_by_bins_chart(found: ErrorByBins, styles: Mapping[str, Style], title: 
         f"{name} from {three_digits(error[0])} to {three_digits(error[-1])}" for name, error in found.ece.items()
     )
     _frame(fig, found.ece, styles, f"ECE with {x[0]} to {x[-1]} evaluation bins: {said}.", title)
-    fig.update_xaxes(title_text="evaluation bins", range=[0, float(x[-1]) * 1.01])
+    set_x(fig, title_text="evaluation bins", range=[0, float(x[-1]) * 1.01])
     return fig
 
 
@@ -58,8 +59,12 @@ def error_by_rows_chart(found: ErrorByRows, styles: Mapping[str, Style], title: 
     alt = f"ECE of samples of {found.n_rows[0]:,} to {found.n_rows[-1]:,} rows: {said}."
     _frame(fig, found.ece, styles, alt, title)
     ticks = [size for size in _SIZES if found.n_rows[0] <= size <= found.n_rows[-1]]
-    fig.update_xaxes(
-        tickvals=np.log10(ticks), ticktext=[f"{tick:,}" for tick in ticks], tickangle=0, title_text="evaluation rows"
+    set_x(
+        fig,
+        tickvals=np.log10(ticks),
+        ticktext=[f"{tick:,}" for tick in ticks],
+        tickangle=0,
+        title_text="evaluation rows",
     )
     return fig
 
@@ -76,7 +81,7 @@ def _frame(fig: go.Figure, errors: Mapping[str, Floats], styles: Mapping[str, St
     names = [short(name, _LONGEST_NAME) for name in errors]
     quiet(fig, HEIGHT, alt=alt, title=title, left=56, right=label_margin(names))
     top = 1.06 * max((float(error.max()) for error in errors.values()), default=1.0) or 1.0
-    fig.update_yaxes(range=[0, top], title_text="ECE (top label)", nticks=6)
+    set_y(fig, range=[0, top], title_text="ECE (top label)", nticks=6)
     ends = [
         (short, float(error[-1]), styles[name].color)
         for short, (name, error) in zip(names, errors.items(), strict=True)

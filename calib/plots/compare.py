@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.plots.data import carry
+from calib.plots.layout import set_layout, set_x
 from calib.plots.rows import frame_rows
 from calib.plots.style import Style, fade, method_style, plain, three_digits
 
@@ -61,7 +62,7 @@ def score_dots(
             )  # fmt: skip
     said = "; ".join(f"{name} {three_digits(value)}" for name, value in zip(names, values, strict=True))
     frame_rows(fig, names, alt=f"{score} of each method: {said}.", title=title)
-    fig.update_layout(margin_r=40)
+    set_layout(fig, margin_r=40)
     arrow = {"lower": "← better", "higher": "better →"}.get(better, "")
-    fig.update_xaxes(title_text=f"{plain(score)}   {arrow}".strip(), nticks=5)
+    set_x(fig, title_text=f"{plain(score)}   {arrow}".strip(), nticks=5)
     return fig

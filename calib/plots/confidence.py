@@ -8,6 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.plots.data import carry
+from calib.plots.layout import set_x, set_y
 from calib.plots.scales import LOGIT_TICKS, from_scale, logit
 from calib.plots.style import GRID, NEUTRAL, Style, fade, quiet
 
@@ -49,9 +50,9 @@ def confidence_densities(histogram: ConfidenceHistogram, style: Style, title: st
         )  # fmt: skip
     alt = f"Confidence of {int(histogram.right.sum()):,} right and {int(histogram.wrong.sum()):,} wrong predictions."
     quiet(fig, height, alt=alt, title=title, left=12)
-    fig.update_yaxes(showticklabels=False, showgrid=False, range=[-1.3, 1.3], zeroline=True, zerolinecolor=GRID)
-    fig.update_xaxes(title_text="confidence", range=[edges[0], edges[-1]])
+    set_y(fig, showticklabels=False, showgrid=False, range=[-1.3, 1.3], zeroline=True, zerolinecolor=GRID)
+    set_x(fig, title_text="confidence", range=[edges[0], edges[-1]])
     if logit_scaled:
         ticks = [tick for tick in LOGIT_TICKS if edges[0] <= logit(tick) <= edges[-1]]
-        fig.update_xaxes(tickvals=[logit(tick) for tick in ticks], ticktext=[f"{tick:g}" for tick in ticks])
+        set_x(fig, tickvals=[logit(tick) for tick in ticks], ticktext=[f"{tick:g}" for tick in ticks])
     return fig

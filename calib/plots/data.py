@@ -36,15 +36,13 @@ def figure_data(fig: go.Figure) -> pd.DataFrame:
     """
     import pandas as pd
 
-    tables = [
-        pd.DataFrame(list(trace.customdata), columns=trace.meta["columns"]).assign(trace=trace.name)
+    rows = [
+        {"trace": trace.name, **dict(zip(trace.meta["columns"], row, strict=True))}
         for trace in fig.data
-        if trace.meta is not None and trace.customdata is not None and len(trace.customdata)
+        if trace.meta is not None and trace.customdata is not None
+        for row in trace.customdata
     ]
-    if not tables:
-        return pd.DataFrame({"trace": []})
-    table = pd.concat(tables, ignore_index=True)
-    return table[["trace", *(column for column in table.columns if column != "trace")]]
+    return pd.DataFrame(rows) if rows else pd.DataFrame({"trace": []})
 
 
 def _short(values: Any) -> list[Any]:

@@ -8,6 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.plots.data import carry
+from calib.plots.layout import set_x, set_y
 from calib.plots.scales import LOGIT_TICKS, from_scale, logit
 from calib.plots.style import GRID, NEUTRAL, Style, fade, quiet
 
@@ -50,10 +51,10 @@ def confidence_drift(
     middles = [float(h.count @ ((edges[:-1] + edges[1:]) / 2)) / max(1, h.count.sum()) for h in (before, now)]
     moved = "up" if middles[1] > middles[0] else "down"
     quiet(fig, height, alt=f"Confidences before and now; their mean log-odds moved {moved}.", title=title, left=12)
-    fig.update_yaxes(showticklabels=False, showgrid=False, range=[-1.15, 1.15], zeroline=True, zerolinecolor=GRID)
+    set_y(fig, showticklabels=False, showgrid=False, range=[-1.15, 1.15], zeroline=True, zerolinecolor=GRID)
     ticks = [tick for tick in LOGIT_TICKS if ends[0] <= logit(tick) <= ends[1]]
-    fig.update_xaxes(
-        title_text="confidence", range=list(ends), tickvals=[logit(tick) for tick in ticks],
+    set_x(
+        fig, title_text="confidence", range=list(ends), tickvals=[logit(tick) for tick in ticks],
         ticktext=[f"{tick:g}" for tick in ticks],
     )  # fmt: skip
     return fig

@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from calib.numerics import Floats
 from calib.plots.data import carry
 from calib.plots.labels import label_line_ends
+from calib.plots.layout import set_x, set_y
 from calib.plots.overlay import draw_bands, label_margin, reference_look
 from calib.plots.scales import logit_ends, on_scale, probability_axis
 from calib.plots.style import FRAME, GUIDE, NEUTRAL, Limits, Style, fade, plain, quiet, three_digits
@@ -88,9 +89,9 @@ def effect_chart(
         )  # fmt: skip
         ends.append((name, float(up(seen.after)[-1]), style.color))
     quiet(fig, height, alt=_describe(lines), title=title, right=label_margin([text for text, _, _ in ends]))
-    fig.update_xaxes(title_text="confidence of the raw model", **_padded(curve, x_limits))
+    set_x(fig, title_text="confidence of the raw model", **_padded(curve, x_limits))
     y_axis = _padded(curve, y_limits)
-    fig.update_yaxes(title_text="calibrated confidence", **y_axis)
+    set_y(fig, title_text="calibrated confidence", **y_axis)
     label_line_ends(fig, ends, tuple(y_axis["range"]), height - FRAME)
     return fig
 

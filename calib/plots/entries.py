@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import plotly.graph_objects as go
 
 from calib.plots.data import carry
+from calib.plots.layout import set_layout, set_x, set_y
 from calib.plots.style import Style, method_style, plain, quiet, three_digits
 
 if TYPE_CHECKING:
@@ -53,11 +54,11 @@ def entry_lines(
         said.append(f"{name} {three_digits(first)} to {three_digits(last)}")
     quiet(fig, height, alt=f"{score} from the first entry to the last: {'; '.join(said)}.", title=title, right=14)
     short = [name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…" for name in entries]
-    fig.update_xaxes(
-        tickvals=list(range(len(entries))), ticktext=[plain(name) for name in short],
+    set_x(
+        fig, tickvals=list(range(len(entries))), ticktext=[plain(name) for name in short],
         range=[-0.5, max(len(entries), 1) - 0.5], showgrid=False, tickangle=0 if len(entries) <= 4 else -35,
     )  # fmt: skip
     if len(entries) > 4:
-        fig.update_layout(height=height + 40, margin_b=fig.layout.margin.b + 40)
-    fig.update_yaxes(nticks=6)
+        set_layout(fig, height=height + 40, margin_b=fig.layout.margin.b + 40)
+    set_y(fig, nticks=6)
     return fig

@@ -13,6 +13,7 @@ from calib.numerics import Floats, Ints
 from calib.plots.data import carry
 from calib.plots.geometry_success import RIGHT
 from calib.plots.labels import label_line_ends
+from calib.plots.layout import set_layout, set_x, set_y
 from calib.plots.log_axis import log_axis
 from calib.plots.overlay import label_margin
 from calib.plots.style import COLORS, DASHES, FRAME, GUIDE, NEUTRAL, SYMBOLS, fade, quiet, three_digits
@@ -52,9 +53,9 @@ def fast_against_exact(
         )  # fmt: skip
     quiet(fig, height, alt=f"Exact over fast separation of {len(fast):,} test rows.", right=16)
     key = f'<span style="color:{RIGHT}">● right</span>   <span style="color:{NEUTRAL}">✕ wrong</span>'
-    fig.update_layout(margin_b=fig.layout.margin.b + 16, height=height + 16)
-    fig.update_xaxes(title_text=f"fast separation<br>{key}", showgrid=True, nticks=7)
-    fig.update_yaxes(title_text="exact separation", nticks=7)
+    set_layout(fig, margin_b=fig.layout.margin.b + 16, height=height + 16)
+    set_x(fig, title_text=f"fast separation<br>{key}", showgrid=True, nticks=7)
+    set_y(fig, title_text="exact separation", nticks=7)
     return fig
 
 
@@ -77,7 +78,7 @@ def tradeoff_speed(measured: Sequence[Tradeoff], height: int = 380) -> go.Figure
         )  # fmt: skip
         ends.append((name, y[-1], color))
     _frame(fig, measured, ends, span, height, "Predictions per second of processor time", _said_speed(measured))
-    fig.update_yaxes(**log_axis(*span, typed=False), title_text="per second")
+    set_y(fig, **log_axis(*span, typed=False), title_text="per second")
     return fig
 
 
@@ -103,7 +104,7 @@ def tradeoff_ece(measured: Sequence[Tradeoff], height: int = 380) -> go.Figure:
         ends.append((name, float(value[-1]), color))
     said = "; ".join(f"{NAMES[one.reduction]} t={one.factor} {three_digits(one.ece.value)}" for one in measured)
     _frame(fig, measured, ends, (0.0, top), height, "Calibration error", f"ECE by reduction: {said}.")
-    fig.update_yaxes(range=[0, top], title_text="ECE", nticks=6)
+    set_y(fig, range=[0, top], title_text="ECE", nticks=6)
     return fig
 
 
@@ -130,7 +131,7 @@ def _frame(
     factors = sorted({one.factor for one in measured})
     quiet(fig, height, alt=alt, title=title, right=label_margin([name for name, _, _ in ends]), left=60)
     label_line_ends(fig, ends, span, height - FRAME)
-    fig.update_xaxes(
-        tickvals=factors, range=[factors[0] - 0.35, factors[-1] + 0.35],
+    set_x(
+        fig, tickvals=factors, range=[factors[0] - 0.35, factors[-1] + 0.35],
         title_text="t (numbers, or rows, fall by t²)",
     )  # fmt: skip

@@ -11,6 +11,7 @@ from calib.geometry.planes import DecidingPlane
 from calib.numerics import Floats, Ints
 from calib.plots.data import carry
 from calib.plots.geometry_success import DANGER, RIGHT
+from calib.plots.layout import set_layout, set_x, set_y
 from calib.plots.style import GUIDE, NEUTRAL, fade, plain, quiet
 
 SAFE = "#009E73"
@@ -99,7 +100,7 @@ def deciding_picture(plane: DecidingPlane, zone: Zone, same: Neighbour, other: N
     )
     quiet(fig, HEIGHT, alt=alt, right=14)
     _equal_axes(fig, (left, right), (low, high))
-    fig.update_xaxes(title_text="distance along the line between the two<br>" + _zone_key(zone))
+    set_x(fig, title_text="distance along the line between the two<br>" + _zone_key(zone))
     return fig
 
 
@@ -147,8 +148,8 @@ def principal_picture(crowd: Crowd, place: Floats, zone: Zone, deciding: list[tu
         f'<span style="color:{RIGHT}">● predicted class</span>  <span style="color:{NEUTRAL}">■ others</span>  '
         f'<span style="color:{INPUT}">★ input, ○ decide</span>'
     )
-    fig.update_xaxes(title_text=f"first component<br>{key}")
-    fig.update_yaxes(title_text="second component", title_standoff=8)
+    set_x(fig, title_text=f"first component<br>{key}")
+    set_y(fig, title_text="second component", title_standoff=8)
     return fig
 
 
@@ -193,6 +194,6 @@ def _equal_axes(fig: go.Figure, across: tuple[float, float], up: tuple[float, fl
     """Ranges with room around, one unit as long across as up: circles stay circles."""
     span = max(across[1] - across[0], up[1] - up[0]) or 1.0
     margin = 0.14 * span
-    fig.update_layout(margin_b=fig.layout.margin.b + 16, height=HEIGHT + 16)
-    fig.update_xaxes(range=[across[0] - margin, across[1] + margin], nticks=7, showgrid=True)
-    fig.update_yaxes(range=[up[0] - margin, up[1] + margin], scaleanchor="x", scaleratio=1, nticks=7)
+    set_layout(fig, margin_b=fig.layout.margin.b + 16, height=HEIGHT + 16)
+    set_x(fig, range=[across[0] - margin, across[1] + margin], nticks=7, showgrid=True)
+    set_y(fig, range=[up[0] - margin, up[1] + margin], scaleanchor="x", scaleratio=1, nticks=7)

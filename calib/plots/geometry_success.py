@@ -12,6 +12,7 @@ from calib.geometry.success import SeparationHistogram, SuccessRates
 from calib.numerics import Floats
 from calib.plots.data import carry
 from calib.plots.labels import label_line_ends
+from calib.plots.layout import set_x, set_y
 from calib.plots.overlay import label_margin
 from calib.plots.style import FRAME, GUIDE, NEUTRAL, Limits, Style, fade, quiet
 
@@ -69,8 +70,8 @@ def success_curve(
     quiet(fig, height, alt=alt, right=label_margin([line.name for line in maps]))
     ends = [(line.name, float(line.rate[-1]), line.style.color) for line in maps]
     label_line_ends(fig, ends, (bottom, 1.02), height - FRAME)
-    fig.update_xaxes(title_text=kind, range=[float(separation[0]), float(separation[-1])], nticks=7)
-    fig.update_yaxes(title_text="share of right predictions", range=[bottom, 1.02], tickformat=".3~g", nticks=7)
+    set_x(fig, title_text=kind, range=[float(separation[0]), float(separation[-1])], nticks=7)
+    set_y(fig, title_text="share of right predictions", range=[bottom, 1.02], tickformat=".3~g", nticks=7)
     return fig
 
 
@@ -95,8 +96,8 @@ def separation_densities(histogram: SeparationHistogram, kind: str, height: int 
         )  # fmt: skip
     alt = f"Separations of {int(histogram.right.sum()):,} right and {int(histogram.wrong.sum()):,} wrong predictions."
     quiet(fig, height, alt=alt, left=14)
-    fig.update_yaxes(showticklabels=False, showgrid=False, range=[-1.3, 1.3], zeroline=True, zerolinecolor=GUIDE)
-    fig.update_xaxes(title_text=kind, range=[float(edges[0]), float(edges[-1])], nticks=7)
+    set_y(fig, showticklabels=False, showgrid=False, range=[-1.3, 1.3], zeroline=True, zerolinecolor=GUIDE)
+    set_x(fig, title_text=kind, range=[float(edges[0]), float(edges[-1])], nticks=7)
     return fig
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
+from calib.plots.layout import set_layout, set_x, set_y
 from calib.plots.style import FRAME, GRID, Style, plain, quiet
 
 LABELLED_PIXELS = 40
@@ -69,9 +70,9 @@ def frame_labelled_rows(
     # All at once: plotly checks every one again with each that is added.
     fig.layout.annotations = [*fig.layout.annotations, *texts]
     fig.layout.shapes = [*fig.layout.shapes, *lines]
-    fig.update_yaxes(visible=False, range=[len(labels) - 0.5, -0.5], fixedrange=True)
+    set_y(fig, visible=False, range=[len(labels) - 0.5, -0.5], fixedrange=True)
     # Ticks in place of a grid, which would strike the text through.
-    fig.update_xaxes(tickangle=0, ticks="outside", ticklen=5, tickcolor=GRID)
+    set_x(fig, tickangle=0, ticks="outside", ticklen=5, tickcolor=GRID)
 
 
 def line_through_rows(fig: go.Figure, x: float, n_rows: int, color: str, drop: float = DROP) -> None:
@@ -86,5 +87,5 @@ def line_through_rows(fig: go.Figure, x: float, n_rows: int, color: str, drop: f
 def name_colors(fig: go.Figure, methods: Sequence[tuple[str, Style]]) -> None:
     """Say beneath the axis title which colour is which method, for figures that show two in every row."""
     names = "   ".join(f'<span style="color:{style.color}">● {plain(name)}</span>' for name, style in methods)
-    fig.update_xaxes(title_text=f"{fig.layout.xaxis.title.text}<br>{names}")
-    fig.update_layout(height=fig.layout.height + _KEY_PIXELS, margin_b=fig.layout.margin.b + _KEY_PIXELS)
+    set_x(fig, title_text=f"{fig.layout.xaxis.title.text}<br>{names}")
+    set_layout(fig, height=fig.layout.height + _KEY_PIXELS, margin_b=fig.layout.margin.b + _KEY_PIXELS)

@@ -11,6 +11,7 @@ from calib.numerics import Floats
 from calib.plots.data import carry
 from calib.plots.labels import label_line_ends
 from calib.plots.latent_view import LatentView
+from calib.plots.layout import set_layout
 from calib.plots.overlay import draw_bands, label_margin, reference_look
 from calib.plots.style import FRAME, NEUTRAL, Style, fade, plain, quiet, three_digits
 
@@ -52,7 +53,8 @@ def latent_function(lines: Sequence[Line], temperature_style: Style, title: str 
         span = min(span[0], other.span()[0]), max(span[1], other.span()[1])
     quiet(fig, height, alt=describe_latent(lines), title=title, right=label_margin([text for text, _, _ in ends]))
     y_axis = {**view.x_axis(), "range": span} if view.scale is not None else {"range": span}
-    fig.update_layout(
+    set_layout(
+        fig,
         xaxis={"anchor": "y2", "title_text": view.x_title, **view.x_axis()},
         yaxis={"domain": [_TOP, 1], "title_text": view.y_title, **y_axis},
         yaxis2={"domain": [0, 0.17], "range": [0, 1.05], "visible": False, "fixedrange": True},

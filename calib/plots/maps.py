@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 from calib.numerics import Floats, sigmoid
 from calib.plots.data import carry
 from calib.plots.labels import label_line_ends
+from calib.plots.layout import set_layout
 from calib.plots.maps_axes import ScoreAxis, logit_limits, probability_ticks
 from calib.plots.maps_posterior import POSTERIOR, draw_posterior
 from calib.plots.overlay import label_margin
@@ -99,7 +100,8 @@ def calibration_maps(
     quiet(fig, height, alt=_alt(picture, lines), title=title, right=label_margin([name for name, _, _ in ends]))
     span = on_scale(np.array(limits), scale, limits)
     label_line_ends(fig, ends, (float(span[0]), float(span[1])), (height - FRAME) * (_MAPS[1] - _MAPS[0]))
-    fig.update_layout(
+    set_layout(
+        fig,
         xaxis={**picture.axis.ticks(), "anchor": "y2", "title_text": picture.axis.title},
         yaxis={**probability_ticks(scale, limits), "domain": _MAPS, "title_text": f"probability of {_short(picture)}"},
         yaxis2={"domain": _DENSITY, "anchor": "x", "range": [0, 1.1], "visible": False, "fixedrange": True},

@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 
 from calib.plots.data import carry
 from calib.plots.labelled_rows import DROP, RowLabel, frame_labelled_rows, line_through_rows
+from calib.plots.layout import set_x
 from calib.plots.maps_axes import probability_text
 from calib.plots.style import NEUTRAL, Style, fade, plain, three_digits
 
@@ -65,6 +66,6 @@ def end_rows(rows: Sequence[EndRow], share: Interval, n_rows: int, title: str = 
     ))  # fmt: skip
     values = np.array([share.low, share.high, *(row.mean for row in rows)])
     pad = 0.06 * max(float(np.ptp(values)), 1e-6)
-    fig.update_xaxes(range=[values.min() - pad, values.max() + pad], nticks=5,
+    set_x(fig, range=[values.min() - pad, values.max() + pad], nticks=5,
                      title_text="mean probability   (| share of the class, band 95 %)")  # fmt: skip
     return fig

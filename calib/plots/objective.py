@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from calib.numerics import Floats
 from calib.plots.data import carry
 from calib.plots.labels import label_line_ends
+from calib.plots.layout import set_x, set_y
 from calib.plots.overlay import label_margin
 from calib.plots.style import FRAME, Style, plain, quiet
 
@@ -64,12 +65,12 @@ def objective_traces(traces: Sequence[ObjectiveTrace], title: str = "", height: 
         spans.append((float(np.quantile(values[finite], 0.1)), float(values[finite].max())))
     alt = f"Objective over the iterations: {'; '.join(said) or 'nothing to show'}."
     quiet(fig, height, alt=alt, title=title, right=label_margin([text for text, _, _ in ends]), left=64)
-    fig.update_xaxes(title_text="iteration")
-    fig.update_yaxes(title_text="objective (nats)")
+    set_x(fig, title_text="iteration")
+    set_y(fig, title_text="objective (nats)")
     if spans:
         low, high = min(low for low, _ in spans), max(high for _, high in spans)
         pad = 0.1 * (high - low) + 0.1
         span = (low - pad, high + pad)
-        fig.update_yaxes(range=span, nticks=6)
+        set_y(fig, range=span, nticks=6)
         label_line_ends(fig, ends, span, height - FRAME)
     return fig

@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from calib.numerics import Ints
 from calib.plots.data import carry
 from calib.plots.labelled_rows import name_colors
+from calib.plots.layout import set_layout, set_x
 from calib.plots.rows import frame_rows
 from calib.plots.style import GUIDE, Style, fade, plain, three_digits
 
@@ -68,7 +69,7 @@ def per_class_chart(
         alt = f"Confidence minus accuracy of {len(order)} classes, {name}, the worst first: {said}."
     frame_rows(fig, names, alt=alt, title=title, pixels=PIXELS)
     # In two short lines: beside long names of classes a narrow window leaves the axis 170 pixels.
-    fig.update_xaxes(title_text="confidence − accuracy<br>← too unsure     too sure →", nticks=7)
-    fig.update_layout(height=fig.layout.height + _LINE_PIXELS, margin_b=fig.layout.margin.b + _LINE_PIXELS)
+    set_x(fig, title_text="confidence − accuracy<br>← too unsure     too sure →", nticks=7)
+    set_layout(fig, height=fig.layout.height + _LINE_PIXELS, margin_b=fig.layout.margin.b + _LINE_PIXELS)
     name_colors(fig, [(name, style) for name, _, style in methods])
     return fig

@@ -11,6 +11,7 @@ from calib.numerics import Floats
 from calib.plots.before_after import Row
 from calib.plots.data import carry
 from calib.plots.labels import spread
+from calib.plots.layout import set_x, set_y
 from calib.plots.style import GUIDE, NEUTRAL, fade, plain, quiet, three_digits
 
 HEIGHT = 400
@@ -66,8 +67,8 @@ def balance_plane(rows: Sequence[Row], title: str = "") -> go.Figure:
     longest = max((len(name) for name, _, _ in rows), default=0)
     quiet(fig, HEIGHT, alt=alt, title=title, left=64, right=26 + 7 * min(longest, 20))
     _name_points(fig, rows, over, end)
-    fig.update_xaxes(range=[0, end], nticks=5, showgrid=True, title_text="doubt where right, u·P(right)")
-    fig.update_yaxes(range=[0, end], nticks=5, title_text="confidence where wrong, o·P(wrong)", title_standoff=12)
+    set_x(fig, range=[0, end], nticks=5, showgrid=True, title_text="doubt where right, u·P(right)")
+    set_y(fig, range=[0, end], nticks=5, title_text="confidence where wrong, o·P(wrong)", title_standoff=12)
     return fig
 
 

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 
 from calib.plots.data import carry
 from calib.plots.labels import label_line_ends
+from calib.plots.layout import set_x, set_y
 from calib.plots.reliability_frame import (
     common_limits,
     describe_curve,
@@ -99,8 +100,8 @@ def gap_diagram(curves: Sequence[tuple[str, ReliabilityCurve, Style]], title: st
     quiet(fig, height, alt=f"Accuracy minus confidence over confidence ranks. Calibration errors: {summary}.",
           title=title, right=20 + 7 * min(longest, 24))  # fmt: skip
     label_line_ends(fig, ends, span, height - FRAME)
-    fig.update_xaxes(range=[0, 1], title_text="rows by rising confidence", tickformat=".0%")
-    fig.update_yaxes(range=span, title_text="accuracy − confidence", nticks=7)
+    set_x(fig, range=[0, 1], title_text="rows by rising confidence", tickformat=".0%")
+    set_y(fig, range=span, title_text="accuracy − confidence", nticks=7)
     return fig
 
 

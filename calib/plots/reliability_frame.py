@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 
 from calib.numerics import Floats
 from calib.plots.data import carry
+from calib.plots.layout import set_layout
 from calib.plots.scales import (
     PROBABILITY_ENDS,
     Scale,
@@ -75,8 +76,8 @@ def frame_diagram(
     quiet(fig, height, alt=alt, title=title, left=46)
     axis = probability_axis(scale, limits)
     across, up = ("confidence", "accuracy") if curve.target is None else ("probability", "frequency")
-    fig.update_layout(
-        xaxis={**axis, "anchor": "y2", "title_text": across, "constrain": "domain"},
+    set_layout(
+        fig, xaxis={**axis, "anchor": "y2", "title_text": across, "constrain": "domain"},
         yaxis={**axis, "domain": [0.3, 1], "title_text": up, "scaleanchor": "x", "constrain": "domain",
                "constraintoward": "bottom"},
         yaxis2={"domain": [0, 0.2], "anchor": "x", "range": [0, 1.1], "visible": False, "fixedrange": True},

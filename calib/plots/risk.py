@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from calib.numerics import Ints
 from calib.plots.data import carry
 from calib.plots.labels import label_line_ends
+from calib.plots.layout import set_layout, set_x, set_y
 from calib.plots.overlay import label_margin
 from calib.plots.rows import frame_rows
 from calib.plots.style import FRAME, GUIDE, Style, fade, plain, quiet, three_digits
@@ -85,8 +86,8 @@ def risk_diagram(
         text=f"accepted: {100 * accepted:.3g} %", x=0, xref="paper", y=accepted, xanchor="left", yanchor="bottom",
         showarrow=False, font={"size": 12, "color": GUIDE},
     )  # fmt: skip
-    fig.update_xaxes(range=[0, 1.005], title_text="share of inputs answered, the surest first", tickformat=".0%")
-    fig.update_yaxes(range=span, title_text="error among them", tickformat=".3~p", nticks=7)
+    set_x(fig, range=[0, 1.005], title_text="share of inputs answered, the surest first", tickformat=".0%")
+    set_y(fig, range=span, title_text="error among them", tickformat=".3~p", nticks=7)
     return fig
 
 
@@ -114,10 +115,10 @@ def answerable_chart(rows: Sequence[tuple[str, Answerable, Style]], accepted: fl
     said = "; ".join(f"{name} {100 * found.coverage.value:.1f} %" for name, found, _ in rows)
     alt = f"Share of inputs answered if an error of {100 * accepted:.3g} % is accepted: {said}."
     frame_rows(fig, [name for name, _, _ in rows], alt=alt, title=title)
-    fig.update_layout(margin_r=24)
+    set_layout(fig, margin_r=24)
     low = min(found.coverage.low for _, found, _ in rows)
-    fig.update_xaxes(
-        range=[max(0.0, low - 0.05 * (1.01 - low)), 1.005], nticks=5, tickformat=".0%",
+    set_x(
+        fig, range=[max(0.0, low - 0.05 * (1.01 - low)), 1.005], nticks=5, tickformat=".0%",
         title_text=f"answered at {100 * accepted:.3g} % error   better →",
     )  # fmt: skip
     return fig

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 
 from calib.plots.data import carry
 from calib.plots.labels import label_line_ends
+from calib.plots.layout import set_x, set_y
 from calib.plots.log_axis import log_axis
 from calib.plots.style import FRAME, Style, fade, method_style, plain, quiet, three_digits
 
@@ -68,9 +69,9 @@ def size_curves(
     axis = log_axis(float(decades.min()) - 0.04, float(decades.max()) + 0.04)
     sizes = sorted(rows["size"].unique())
     # Every size is a tick: they are few, and halves of each other.
-    fig.update_xaxes(**axis | {"tickvals": sizes, "ticktext": [f"{size:,}" for size in sizes]}, tickangle=0)
-    fig.update_xaxes(title_text="calibration rows")
-    fig.update_yaxes(range=list(span), nticks=6)
+    set_x(fig, **axis | {"tickvals": sizes, "ticktext": [f"{size:,}" for size in sizes]}, tickangle=0)
+    set_x(fig, title_text="calibration rows")
+    set_y(fig, range=list(span), nticks=6)
     return fig
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import plotly.graph_objects as go
 
 from calib.plots.data import carry
+from calib.plots.layout import set_layout
 from calib.plots.reliability_frame import describe_curve, draw_diagonal, shade_between
 from calib.plots.scales import Scale, on_scale, probability_axis
 from calib.plots.style import FRAME, Limits, Style, fade, plain, quiet, three_digits
@@ -51,7 +52,7 @@ def small_reliability(
     axis = probability_axis(scale, limits)
     if scale == "linear":
         axis["dtick"] = 0.5
-    fig.update_layout(xaxis={**axis, "title_text": "confidence", "tickangle": 0, "tickfont_size": 10},
+    set_layout(fig, xaxis={**axis, "title_text": "confidence", "tickangle": 0, "tickfont_size": 10},
                       yaxis={**axis, "tickfont_size": 10})  # fmt: skip
     name = title if len(title) <= _LONGEST_NAME else title[: _LONGEST_NAME - 1] + "…"
     fig.add_annotation(

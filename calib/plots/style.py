@@ -10,6 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.formats import number
+from calib.plots.layout import set_layout, set_x, set_y
 from calib.registry import METHODS
 
 # Okabe and Ito's colour-blind-safe palette after a grey for the raw model. Their orange and sky blue are darkened
@@ -96,8 +97,8 @@ def quiet(fig: go.Figure, height: int, *, alt: str, title: str = "", right: int 
     title : short heading, escaped here.
     right, left : margins in pixels; the right one holds direct labels.
     """
-    fig.update_layout(
-        height=height,
+    set_layout(
+        fig, height=height,
         margin={"l": left, "r": right, "t": _TOP, "b": _BOTTOM},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
@@ -112,8 +113,8 @@ def quiet(fig: go.Figure, height: int, *, alt: str, title: str = "", right: int 
                "pad": {"t": 6}, "font": {"size": 14}},
     )  # fmt: skip
     axis = {"showline": False, "zeroline": False, "gridcolor": GRID, "gridwidth": 1, "automargin": False}
-    fig.update_xaxes(showgrid=False, title_standoff=10, title_font_size=12, **axis)
-    fig.update_yaxes(title_standoff=4, title_font_size=12, **axis)
+    set_x(fig, showgrid=False, title_standoff=10, title_font_size=12, **axis)
+    set_y(fig, title_standoff=4, title_font_size=12, **axis)
     return fig
 
 

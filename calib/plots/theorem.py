@@ -12,6 +12,7 @@ from calib.numerics import Floats
 from calib.plots.data import carry
 from calib.plots.labelled_rows import DROP, RowLabel, frame_labelled_rows
 from calib.plots.labels import label_line_ends
+from calib.plots.layout import set_x, set_y
 from calib.plots.log_axis import log_axis
 from calib.plots.style import FRAME, GUIDE, Style, fade, plain, quiet, three_digits
 
@@ -60,7 +61,7 @@ def theorem_chain(chains: Sequence[tuple[str, TheoremOne, Style]], title: str = 
     said = "; ".join(f"{name} {' ≤ '.join(map(three_digits, theorem.chain))}" for name, theorem, _ in chains)
     labels = [RowLabel(name, _side(theorem), style.color) for name, theorem, style in chains]
     frame_labelled_rows(fig, labels, alt=f"{' ≤ '.join(LINKS)}. {said}.", title=title, pixels=50)
-    fig.update_xaxes(**log_axis(low, high), title_text=" ≤ ".join(LINKS))
+    set_x(fig, **log_axis(low, high), title_text=" ≤ ".join(LINKS))
     return fig
 
 
@@ -101,11 +102,11 @@ def theorem_lines(chains: Mapping[int, TheoremOne], style: Style, n_bins: int, t
         fig, [(name, y[-1, i], style.color) for i, name in enumerate(LINKS)], (low, high), SWEEP_HEIGHT - FRAME
     )
     ticks = [number for number in (1, 3, 10, 30, 100) if number in chains]
-    fig.update_xaxes(
-        range=[-0.05, x[-1] + 0.02], tickvals=np.log10(ticks), ticktext=[str(tick) for tick in ticks],
+    set_x(
+        fig, range=[-0.05, x[-1] + 0.02], tickvals=np.log10(ticks), ticktext=[str(tick) for tick in ticks],
         title_text="number of bins",
     )  # fmt: skip
-    fig.update_yaxes(**log_axis(low, high, typed=False))
+    set_y(fig, **log_axis(low, high, typed=False))
     return fig
 
 
