@@ -3,13 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from calib.checked_arrays import check_labels, check_logits
+from calib.errors import CalibrationError, FitCancelled
 from calib.extras import missing_package
 from calib.numerics import Floats, Ints
+from calib.parameters import check_declared, param, parameter_names, unknown_parameter
+
+# With the names of the modules below that whoever writes or calls a calibrator needs beside the contract.
+__all__ = [
+    "BLOCK_ELEMENTS",
+    "EQUIVARIANT",
+    "GIVES_UNCERTAINTY",
+    "KEEPS_ACCURACY",
+    "KEEPS_RANKING",
+    "PREDICTED_ELEMENTS",
+    "ROWS_SUM_TO_ONE",
+    "CalibrationError",
+    "Calibrator",
+    "Callback",
+    "FitCancelled",
+    "argmax_with_ties",
+    "check_declared",
+    "check_labels",
+    "check_logits",
+    "no_callback",
+    "param",
+    "parameter_names",
+    "predicted_rows",
+]
 
 Callback = Callable[[int, int, float], None]
 """``callback(step, total, value)`` during a long fit; it may raise to cancel."""
@@ -25,37 +51,6 @@ BLOCK_ELEMENTS = 2_000_000
 
 PREDICTED_ELEMENTS = 250_000
 """Prediction works on blocks of about this many numbers (2 MB), which stay in the processor's cache."""
-
-
-class CalibrationError(ValueError):
-    """A fit or a prediction that cannot be done, said in one sentence a person can act on."""
-
-
-class FitCancelled(Exception):
-    """Raised by a callback to stop a fit."""
-
-
-def param(
-    default: Any,
-    *,
-    help: str,
-    low: float | None = None,
-    high: float | None = None,
-    choices: tuple[Any, ...] | None = None,
-    optional: bool = False,
-) -> Any:
-    """Declare a hyper-parameter: one line from which validation, documentation and widgets all come.
-
-    Parameters
-    ----------
-    default : the value when none is given; its type is the parameter's type.
-    help : one sentence, shown beside the widget.
-    low, high : inclusive bounds of a number.
-    choices : the allowed values of an option.
-    optional : whether None is allowed too.
-    """
-    metadata = {"help": help, "low": low, "high": high, "choices": choices, "optional": optional}
-    return field(default=default, metadata=metadata)
 
 
 def no_callback(step: int, total: int, value: float) -> None:
@@ -209,7 +204,7 @@ class Calibrator:
         known = self.get_params()
         for name, value in params.items():
             if name not in known:
-                raise CalibrationError(_unknown_parameter(type(self), name))
+                raise CalibrationError(unknown_parameter(type(self), name))
             setattr(self, name, value)
         return self
 
@@ -229,71 +224,6 @@ class Calibrator:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.variant()})"
-
-
-def parameter_names(cls: type[Calibrator]) -> list[str]:
-    """Names of the declared parameters, in order."""
-    return [f.name for f in fields(cls)]
-
-
-def check_declared(instance: Any) -> None:
-    """Raise :class:`CalibrationError` for a field of a dataclass outside the range that :func:`param` gave it."""
-    for f in fields(instance):
-        _check_param(f.name, getattr(instance, f.name), f.default, f.metadata)
-
-
-def _unknown_parameter(cls: type[Calibrator], name: str) -> str:
-    return f"{cls.__name__} has no parameter {name!r}; it takes {', '.join(parameter_names(cls))}."
-
-
-def _check_param(name: str, value: Any, default: Any, meta: Any) -> None:
-    if value is None and meta.get("optional"):
-        return
-    if meta.get("choices") is not None:
-        if value not in meta["choices"]:
-            raise CalibrationError(f"{name}={value!r} is not one of {', '.join(map(str, meta['choices']))}.")
-        return
-    if isinstance(default, bool):
-        if not isinstance(value, (bool, np.bool_)):
-            raise CalibrationError(f"{name}={value!r} must be True or False.")
-        return
-    if default is not MISSING and isinstance(default, (int, float)):
-        whole = isinstance(default, int)
-        number = (int, np.integer) if whole else (int, float, np.integer, np.floating)
-        low, high = meta.get("low"), meta.get("high")
-        if isinstance(value, bool) or not isinstance(value, number) or not np.isfinite(value):
-            allowed = f" between {low} and {high}" if low is not None and high is not None else ""
-            raise CalibrationError(f"{name}={value!r} must be a {'whole ' if whole else ''}number{allowed}.")
-        if (low is not None and value < low) or (high is not None and value > high):
-            raise CalibrationError(f"{name}={value!r} must lie between {low} and {high}.")
-
-
-def check_logits(logits: Any) -> Floats:
-    """Logits as a finite float64 array of shape (n, n_classes), copied only where the dtype differs."""
-    array = np.asarray(logits)
-    if array.ndim != 2 or array.shape[1] < 2:
-        raise CalibrationError(f"Logits must have shape (n, n_classes) with at least 2 classes; got {array.shape}.")
-    if array.dtype.kind not in "fiu":
-        raise CalibrationError(f"Logits must be numbers; got dtype {array.dtype}.")
-    array = array.astype(np.float64, copy=False)
-    if not np.isfinite(array).all():
-        bad = int((~np.isfinite(array)).any(axis=1).sum())
-        raise CalibrationError(f"{bad} of {len(array)} rows of logits hold NaN or infinite values.")
-    return array
-
-
-def check_labels(labels: Any, shape: tuple[int, ...]) -> Ints:
-    """Labels as int64 of shape (n,), each in [0, n_classes)."""
-    array = np.asarray(labels)
-    if array.ndim != 1 or len(array) != shape[0]:
-        raise CalibrationError(f"Labels must have shape ({shape[0]},), one for each row of logits; got {array.shape}.")
-    if array.dtype.kind not in "iub":
-        raise CalibrationError(f"Labels must be integers; got dtype {array.dtype}.")
-    if array.size and (array.min() < 0 or array.max() >= shape[1]):
-        raise CalibrationError(
-            f"Labels must lie in 0..{shape[1] - 1}, the columns of the logits; found {array.min()}..{array.max()}."
-        )
-    return array.astype(np.int64, copy=False)
 
 
 def predicted_rows(n_classes: int) -> int:

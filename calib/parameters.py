@@ -1,0 +1,76 @@
+"""Hyper-parameters as they are declared: one line each, and the checks, names and sentences that come of it."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, field, fields
+from typing import Any
+
+import numpy as np
+
+from calib.errors import CalibrationError
+
+
+def param(
+    default: Any,
+    *,
+    help: str,
+    low: float | None = None,
+    high: float | None = None,
+    choices: tuple[Any, ...] | None = None,
+    optional: bool = False,
+) -> Any:
+    """Declare a hyper-parameter: one line from which validation, documentation and widgets all come.
+
+    Parameters
+    ----------
+    default : the value when none is given; its type is the parameter's type.
+    help : one sentence, shown beside the widget.
+    low, high : inclusive bounds of a number.
+    choices : the allowed values of an option.
+    optional : whether None is allowed too.
+    """
+    metadata = {"help": help, "low": low, "high": high, "choices": choices, "optional": optional}
+    return field(default=default, metadata=metadata)
+
+
+def parameter_names(cls: type[Any]) -> list[str]:
+    """Names of the declared parameters, in order."""
+    return [f.name for f in fields(cls)]
+
+
+def check_declared(instance: Any) -> None:
+    """Raise :class:`CalibrationError` for a field of a dataclass outside the range that :func:`param` gave it."""
+    for f in fields(instance):
+        _check_param(f.name, getattr(instance, f.name), f.default, f.metadata)
+
+
+def unknown_parameter(cls: type[Any], name: str) -> str:
+    """One sentence for a name that is not declared."""
+    return f"{cls.__name__} has no parameter {name!r}; it takes {', '.join(parameter_names(cls))}."
+
+
+def _check_param(name: str, value: Any, default: Any, meta: Any) -> None:
+    if value is None and meta.get("optional"):
+        return
+    if meta.get("choices") is not None:
+        if value not in meta["choices"]:
+            raise CalibrationError(f"{name}={value!r} is not one of {', '.join(map(str, meta['choices']))}.")
+        return
+    if isinstance(default, bool):
+        if not isinstance(value, (bool, np.bool_)):
+            raise CalibrationError(f"{name}={value!r} must be True or False.")
+        return
+    if default is not MISSING and isinstance(default, (int, float)):
+        whole = isinstance(default, int)
+        number = (int, np.integer) if whole else (int, float, np.integer, np.floating)
+        low, high = meta.get("low"), meta.get("high")
+        if isinstance(value, bool) or not isinstance(value, number) or not np.isfinite(value):
+            raise CalibrationError(f"{name}={value!r} must be a {'whole ' if whole else ''}number{_within(low, high)}.")
+        if (low is not None and value < low) or (high is not None and value > high):
+            raise CalibrationError(f"{name}={value!r} must lie{_within(low, high)}.")
+
+
+def _within(low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        return f" at or above {low}" if low is not None else f" at or below {high}" if high is not None else ""
+    return f" between {low} and {high}"
