@@ -37,9 +37,6 @@ MAX_ARRAYS = int(limit("CALIB_ARRAYS"))
 MAX_MEMBERS = 100_000
 """Files packed one after the other into one gzip, each of which costs time however little it holds."""
 
-MAX_DIRECTORY = 2**22
-"""Bytes of a zip's directory (4 MiB): 10,000 arrays with names of some 300 letters."""
-
 MAX_FOOTER = 2**26
 """Bytes of a Parquet file's metadata (64 MiB); those of 10,000 columns have some five."""
 

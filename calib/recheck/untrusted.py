@@ -15,11 +15,11 @@ import numpy as np
 from calib.base import CalibrationError
 from calib.data.findings.report import Rejected
 from calib.data.formats.npz import NpzContents
-from calib.data.formats.zipped import open_zip
 from calib.data.limits import MAX_CLASSES, MAX_RECORD, Allowance, check_upload, megabytes
 from calib.metrics.top_label import ROUNDING
 from calib.registry import METHODS
 from calib.runtime import ExportedCalibrator, from_record
+from calib.zipped import open_zip, read_member
 
 _PLAIN = "biufUS"
 _PICKLE = b"\x80"
@@ -90,9 +90,10 @@ def _of_archive(content: bytes) -> dict[str, bytes]:
         if not set(_BUNDLED) <= set(archive.namelist()):
             return {"npz": content}
         allowance = Allowance()
-        for part in _BUNDLED:
-            allowance.take(archive.getinfo(part).file_size, f"{part} in the bundle")
-        record, arrays = (archive.read(part) for part in _BUNDLED)
+        members = [archive.getinfo(part) for part in _BUNDLED]
+        for member in members:
+            allowance.take(member.file_size, f"{member.filename} in the bundle")
+        record, arrays = (read_member(archive, member) for member in members)
         return {"json": record, "npz": arrays}
 
 

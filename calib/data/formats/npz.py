@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import zipfile
 from typing import BinaryIO
 
 from calib.data.findings.report import Rejected
 from calib.data.formats import npy
 from calib.data.formats.contents import Array, Contents, reading
-from calib.data.formats.zipped import open_zip
 from calib.data.limits import Allowance, check_count
-
-COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""What NumPy writes. LZMA would let the file choose the size of its dictionary, up to 4 GB."""
+from calib.zipped import COMPRESSIONS, open_zip
 
 
 class NpzContents(Contents):

@@ -11,7 +11,7 @@ from calib.data.findings.report import Rejected
 from calib.data.formats.contents import reading
 from calib.data.formats.dialect import guess_encoding
 from calib.data.formats.gzipped import unpacked
-from calib.data.formats.zipped import open_zip
+from calib.zipped import open_zip
 
 Format = Literal["npz", "npy", "hdf5", "parquet", "text", "gzipped text"]
 
