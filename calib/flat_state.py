@@ -64,6 +64,12 @@ def unflatten(outline: Any, arrays: Mapping[str, np.ndarray]) -> Any:
     return outline
 
 
+def without_arrays(value: Any) -> Any:
+    """The value with every array as a nested list and every tuple as a list: what JSON can hold by itself."""
+    outline, arrays = flatten(value)
+    return unflatten(outline, {name: array.tolist() for name, array in arrays.items()})
+
+
 def plain_scalar(value: Any, path: str = "") -> Any:
     """A Python scalar for a Python or NumPy one; :class:`CalibrationError` for anything else."""
     if isinstance(value, np.generic):

@@ -7,10 +7,16 @@ from typing import Any, Self
 
 import numpy as np
 
+from calib.errors import CalibrationError
+from calib.numerics import Floats
+
 LEAST_ROWS = 5
 """Fewer inputs are never called a mistake of units: they may be odd ones."""
 TIMES = 10
 """How many times beyond the sizes known the usual input must lie; 255 tells bytes from pixels in 0..1."""
+
+FARTHER = 20
+"""How many times a mean must lie beyond the usual input; means of skewed columns lie far beyond it too."""
 
 
 @dataclass(frozen=True)
@@ -59,4 +65,24 @@ class Scale:
             f"A usual row of features runs from {self.low:.3g} to {self.high:.3g}, but one of {whose} from "
             f"{other.low:.3g} to {other.high:.3g}; one was probably divided by 255 or standardised (pixels in 0..255 "
             "against 0..1) and the other was not"
+        )
+
+
+def check_against_mean(features: Any, mean: Floats) -> None:
+    """Refuse inputs far nearer to 0 than the mean that they are standardised with.
+
+    They would become almost one input, which can lie among the others. Inputs far too large stay so, and the
+    calibrator itself refuses them.
+
+    Raises
+    ------
+    CalibrationError
+        With both sizes and what probably happened.
+    """
+    scale, largest = Scale.of(features), float(np.abs(mean).max())
+    if scale and FARTHER * scale.middle < largest:
+        raise CalibrationError(
+            f"A usual row of features runs from {scale.low:.3g} to {scale.high:.3g}, but a column of the training "
+            f"set has a mean of {largest:.3g} in size; these were probably divided by 255 or standardised "
+            "already, so give them as they were in the calibration data."
         )

@@ -6,11 +6,8 @@ from anywhere; a ``.pkl`` is one convenient file, but unpickling can run code, s
 
 from __future__ import annotations
 
-import hashlib
-import io
 import json
 import pickle
-import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -19,18 +16,14 @@ import numpy as np
 
 from calib.base import CalibrationError, Calibrator
 from calib.canonical import KINDS, Kind, check_values, standardise, to_canonical
-from calib.flat_state import flatten, unflatten
-from calib.input_scale import Scale
+from calib.flat_state import flatten, unflatten, without_arrays
+from calib.input_scale import check_against_mean
 from calib.numerics import Floats, Ints
+from calib.record import FORMAT, damage_in_words, pack, unpack
+from calib.record import digest as _digest  # noqa: F401 - benchmarks.doors seals records by this name
+from calib.record_files import read_bundle, read_file, read_pair
 from calib.registry import calibrator as make_calibrator
 from calib.registry import registry_name
-
-FORMAT = 1
-"""Version of the record; raised when an older calib could not read a newer file."""
-
-_LARGEST = 2**30  # bytes of unpacked arrays; a fitted calibrator has megabytes, with a training set a hundred
-
-_FARTHER = 20  # times that a mean must lie beyond the usual input; means of skewed columns lie far beyond it too
 
 _MEAN, _SCALE = "feature_mean", "feature_scale"  # arrays beside those of the state, whose names end in "_"
 
@@ -63,7 +56,7 @@ class ExportedCalibrator:
             raise CalibrationError(f"This {type(self.calibrator).__name__} is not fitted yet; fit it, then export it.")
         if self.kind not in KINDS:
             raise CalibrationError(f"Unknown kind of outputs {self.kind!r}; it is one of {', '.join(KINDS)}.")
-        self.metadata = _without_arrays(self.metadata)
+        self.metadata = without_arrays(self.metadata)
         self.class_names = tuple(map(str, self.class_names)) or tuple(str(k) for k in range(self.n_classes))
         if len(self.class_names) != self.n_classes:
             raise CalibrationError(f"{len(self.class_names)} class names were given for {self.n_classes} classes.")
@@ -131,7 +124,7 @@ class ExportedCalibrator:
         if features is None or self.feature_mean is None or self.feature_scale is None:
             return features
         standardised = standardise(features, self.feature_mean, self.feature_scale)
-        self._check_scale(features, self.feature_mean)
+        check_against_mean(features, self.feature_mean)
         return standardised
 
     def to_logits(self, outputs: Any) -> Floats:
@@ -158,18 +151,6 @@ class ExportedCalibrator:
                 f"of all classes; call confidence({given})."
             )
 
-    @staticmethod
-    def _check_scale(features: Any, mean: Floats) -> None:
-        # Inputs far nearer to 0 than the mean become almost one input when they are standardised, which can lie among
-        # the others; inputs far too large stay so, and the calibrator itself refuses them.
-        scale, largest = Scale.of(features), float(np.abs(mean).max())
-        if scale and _FARTHER * scale.middle < largest:
-            raise CalibrationError(
-                f"A usual row of features runs from {scale.low:.3g} to {scale.high:.3g}, but a column of the training "
-                f"set has a mean of {largest:.3g} in size; these were probably divided by 255 or standardised "
-                "already, so give them as they were in the calibration data."
-            )
-
     def _canonical(self, logits: Any) -> Any:
         # Logarithms of probabilities are never positive, so positive values up to 1 were meant for calibrate().
         array = np.asarray(logits)
@@ -190,18 +171,9 @@ class ExportedCalibrator:
 def to_record(exported: ExportedCalibrator) -> tuple[str, bytes]:
     """The JSON text and the npz bytes that together hold an exported calibrator; equal content, equal bytes."""
     outline, arrays = flatten(exported.calibrator.get_state())
-    size = sum(array.nbytes for array in arrays.values())
-    if size > _LARGEST:
-        raise CalibrationError(
-            f"The calibrator carries {size / 1e9:.1f} GB, and an export holds up to {_LARGEST / 1e9:.1f} GB; fit it "
-            "with a smaller training set, or with a reduction of it."
-        )
     if exported.feature_mean is not None and exported.feature_scale is not None:
         arrays |= {_MEAN: exported.feature_mean, _SCALE: exported.feature_scale}
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, allow_pickle=False, **arrays)
-    record = {
-        "format": FORMAT,
+    fields = {
         "method": exported.method,
         "params": flatten(exported.params)[0],
         "kind": exported.kind,
@@ -210,8 +182,7 @@ def to_record(exported: ExportedCalibrator) -> tuple[str, bytes]:
         "state": outline,
         "metadata": exported.metadata,
     }
-    record["sha256"] = _digest(record, buffer.getvalue())
-    return json.dumps(record, indent=1, ensure_ascii=False), buffer.getvalue()
+    return pack(fields, arrays)
 
 
 def from_record(text: str, arrays: bytes) -> ExportedCalibrator:
@@ -222,31 +193,9 @@ def from_record(text: str, arrays: bytes) -> ExportedCalibrator:
     CalibrationError
         If the record was made by a newer calib, is damaged, or does not fit this version.
     """
-    try:
-        record = json.loads(text)
-        newest = int(record["format"])
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-        raise CalibrationError(
-            "This is not a calibrator's record: its JSON is damaged or is of another program."
-        ) from None
-    if newest > FORMAT:
-        raise CalibrationError(
-            f"The calibrator was exported in format {newest}; this version of calib reads up to {FORMAT}. Update calib."
-        )
-    if record.pop("sha256", None) != _digest(record, arrays):
-        raise CalibrationError(
-            "The calibrator's checksum does not match: the file is damaged, or the npz and the json are of "
-            "different exports. Export it again."
-        )
-    try:
-        return _made(record, arrays)
-    except CalibrationError:
-        raise
-    except Exception as error:  # zipfile, NumPy and the methods raise many types on what they have not written
-        raise CalibrationError(
-            f"The calibrator's record does not hold what it should ({type(error).__name__}); it was damaged or "
-            "changed, so export the calibrator again."
-        ) from error
+    record, unpacked = unpack(text, arrays)
+    with damage_in_words():
+        return _made(record, unpacked)
 
 
 def load(path: str | Path) -> ExportedCalibrator:
@@ -257,23 +206,20 @@ def load(path: str | Path) -> ExportedCalibrator:
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix in (".npz", ".json"):
-        arrays = _read(path.with_suffix(".npz"))
-        return from_record(_read(path.with_suffix(".json"), arrays).decode(), arrays)
+        return from_record(*read_pair(path))
     if suffix == ".zip":
-        with zipfile.ZipFile(io.BytesIO(_read(path))) as bundle:
-            return from_record(bundle.read("calibrator.json").decode(), bundle.read("calibrator.npz"))
+        return from_record(*read_bundle(path))
     if suffix == ".pkl":
-        loaded = pickle.loads(_read(path))
+        loaded = pickle.loads(read_file(path))
         if not isinstance(loaded, ExportedCalibrator):
             raise CalibrationError(f"{path.name} holds a {type(loaded).__name__}, not an exported calibrator.")
         return loaded
     raise CalibrationError(f"{path.name} is not an exported calibrator; expected .pkl, .npz with .json, or .zip.")
 
 
-def _made(record: dict[str, Any], arrays: bytes) -> ExportedCalibrator:
+def _made(record: dict[str, Any], arrays: dict[str, np.ndarray]) -> ExportedCalibrator:
     made = make_calibrator(record["method"], **record["params"])
-    unpacked = _read_arrays(arrays)
-    state = unflatten(record["state"], unpacked)
+    state = unflatten(record["state"], arrays)
     for name, value in state.items():
         if not name.endswith("_") or name.startswith("_"):
             raise CalibrationError(f"The calibrator's record holds {name!r}, which is nothing that a method learns.")
@@ -281,7 +227,7 @@ def _made(record: dict[str, Any], arrays: bytes) -> ExportedCalibrator:
     _check_class_count(state.get("n_classes_"), record["class_names"])
     kind, floor = cast(Kind, record["kind"]), record["floor"]
     return ExportedCalibrator(
-        made, kind, floor, tuple(record["class_names"]), record["metadata"], unpacked.get(_MEAN), unpacked.get(_SCALE)
+        made, kind, floor, tuple(record["class_names"]), record["metadata"], arrays.get(_MEAN), arrays.get(_SCALE)
     )
 
 
@@ -289,26 +235,6 @@ def _from_pickle(state: dict[str, Any]) -> ExportedCalibrator:
     if state["format"] > FORMAT:
         return from_record(json.dumps({"format": state["format"]}), b"")  # says that calib is too old
     return from_record(state["record"], state["arrays"])
-
-
-def _read(path: Path, arrays: bytes | None = None) -> bytes:
-    """The content of a file; where it is the record that belongs to ``arrays`` and is missing, these may say why."""
-    if path.is_file():
-        return path.read_bytes()
-    if arrays is not None and not _holds_arrays(arrays):
-        raise CalibrationError(
-            f"{path.with_suffix('.npz').name} holds no arrays ({len(arrays):,} bytes) and has no {path.name} beside "
-            "it, so it is no exported calibrator; export one again, and keep its .npz and .json together."
-        )
-    raise CalibrationError(f"{path.name} was not found in {path.parent}; an .npz and its .json belong together.")
-
-
-def _holds_arrays(content: bytes) -> bool:
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as members:
-            return bool(members.namelist())
-    except zipfile.BadZipFile:
-        return False
 
 
 def _check_class_count(n_classes: Any, class_names: Any) -> None:
@@ -319,21 +245,3 @@ def _check_class_count(n_classes: Any, class_names: Any) -> None:
             f"The calibrator's record says {n_classes!r:.40} classes and names {named}; an export names each one, so "
             "it was damaged or changed: export the calibrator again."
         )
-
-
-def _read_arrays(arrays: bytes) -> dict[str, np.ndarray]:
-    with zipfile.ZipFile(io.BytesIO(arrays)) as members:
-        if sum(member.file_size for member in members.infolist()) > _LARGEST:
-            raise CalibrationError("The calibrator's arrays unpack to more than 1 GB, which no calibrator does.")
-    with np.load(io.BytesIO(arrays), allow_pickle=False) as file:
-        return {name: file[name] for name in file.files}
-
-
-def _digest(record: dict[str, Any], arrays: bytes) -> str:
-    canonical = json.dumps(record, sort_keys=True, separators=(",", ":")).encode()
-    return hashlib.sha256(canonical + b"\0" + arrays).hexdigest()
-
-
-def _without_arrays(metadata: dict[str, Any]) -> Any:
-    outline, arrays = flatten(metadata)
-    return unflatten(outline, {name: array.tolist() for name, array in arrays.items()})

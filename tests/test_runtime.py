@@ -14,6 +14,7 @@ from calib import export, runtime
 from calib.base import CalibrationError
 from calib.canonical import KINDS, standardise, to_canonical
 from calib.numerics import sigmoid, softmax
+from calib.record import digest
 from calib.runtime import ExportedCalibrator
 
 
@@ -307,7 +308,7 @@ def test_arrays_of_anything_are_refused_in_a_sentence(arrays, overconfident):
 def sealed(record: dict, arrays: bytes) -> str:
     """A record with the checksum that belongs to it, as whoever changes one would write it."""
     record.pop("sha256")
-    record["sha256"] = runtime._digest(record, arrays)
+    record["sha256"] = digest(record, arrays)
     return json.dumps(record)
 
 

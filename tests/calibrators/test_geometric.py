@@ -408,7 +408,7 @@ def test_standardised_features_are_standardised_by_the_export(digits, tmp_path):
 
 
 def test_an_export_that_could_not_be_read_again_is_refused(digits, monkeypatch):
-    monkeypatch.setattr(runtime, "_LARGEST", 10_000)
+    monkeypatch.setattr("calib.record.LARGEST", 10_000)
     with pytest.raises(CalibrationError, match=r"carries 0\.0 GB.*smaller training set"):
         export.to_pickle(fitted(digits[0]))
 

@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calib
-from calib import export, runtime
+from calib import export
 from calib.base import CalibrationError
 from calib.recheck import read_uploaded
+from calib.record import digest, pack, unpack
 from tests.conftest import simulate
 
 
@@ -30,7 +31,7 @@ def files(arrays: bytes, text: str | bytes, bundle: bytes | None = None) -> list
 def signed(record: dict, arrays: bytes) -> str:
     """The record with a checksum that fits, as anybody can compute it."""
     record = {key: value for key, value in record.items() if key != "sha256"}
-    return json.dumps({**record, "sha256": runtime._digest(record, arrays)})
+    return json.dumps({**record, "sha256": digest(record, arrays)})
 
 
 def refused(given: list[tuple[str, io.BytesIO]]) -> str:
@@ -84,6 +85,18 @@ def test_the_pickle_in_a_bundle_is_left_alone(made) -> None:
         archive.writestr("calibrator.pkl", pickle.dumps(Bomb()))
         archive.writestr("calibrator.json", made.json)
         archive.writestr("calibrator.npz", made.npz)
+    assert read_uploaded(files(b"", "", bundle.getvalue())).method == "temperature"
+
+
+def test_a_bundle_with_large_arrays_is_read(made) -> None:
+    fields, arrays = unpack(made.json, made.npz)
+    del fields["format"]
+    # Random bytes do not get smaller, and a zip's directory may not be as large as these are.
+    text, npz = pack(fields, arrays | {"more_": np.frombuffer(np.random.default_rng(0).bytes(5 * 10**6), np.uint8)})
+    bundle = io.BytesIO()
+    with zipfile.ZipFile(bundle, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("calibrator.json", text)
+        archive.writestr("calibrator.npz", npz)
     assert read_uploaded(files(b"", "", bundle.getvalue())).method == "temperature"
 
 
