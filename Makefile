@@ -4,12 +4,15 @@ PORT ?= 8501
 BIN = .venv/bin
 # One BLAS thread for each process: on these matrix sizes two are slower, and tests run side by side.
 ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 TF_CPP_MIN_LOG_LEVEL=2
+# Small things go to the C library too, in two arenas: it returns every free page when visitors have left, and Python's own
+# allocator only runs of 1 MB in which nothing is left.
+RETURNS_MEMORY = PYTHONMALLOC=malloc MALLOC_ARENA_MAX=2
 
 .PHONY: app test venv check browser clean
 
 app: venv ## open the app
 	@$(BIN)/python -m calib settings > /dev/null
-	$(BIN)/streamlit run app.py --server.port $(PORT)
+	$(RETURNS_MEMORY) $(BIN)/streamlit run app.py --server.port $(PORT)
 
 test: $(BIN)/.dev browser check ## everything a change must pass
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not browser"

@@ -23,6 +23,7 @@ from calib import runtime
 from calib.base import CalibrationError
 from calib.data import Choices, DataError, inspect, load, read_features, read_outputs
 from calib.recheck.untrusted import read_uploaded
+from calib.record import digest
 from calib.workspace.entry import Entry, KeptSpec, from_json, to_json
 from calib.workspace.items import Damaged
 from calib.workspace.token import entry_id
@@ -174,7 +175,7 @@ def sealed(text: bytes, arrays: bytes) -> bytes:
     try:
         found = json.loads(text)
         found.pop("sha256", None)
-        found["sha256"] = runtime._digest(found, arrays)
+        found["sha256"] = digest(found, arrays)
         return json.dumps(found).encode()
     except (ValueError, TypeError, AttributeError, RecursionError):
         return text

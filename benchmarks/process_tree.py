@@ -17,6 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
+RETURNS_MEMORY = {"PYTHONMALLOC": "malloc", "MALLOC_ARENA_MAX": "2"}
+"""As ``make app`` sets it."""
 
 
 @contextmanager
@@ -26,7 +28,7 @@ def server(folder: Path, **environment: str) -> Iterator[tuple[str, int]]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless=true", f"--server.port={port}"]
-    given = {"CALIB_WORKSPACE": str(folder / "workspace"), **environment}
+    given = {"CALIB_WORKSPACE": str(folder / "workspace"), **RETURNS_MEMORY, **environment}
     with open(folder / "log", "wb") as log:
         process = subprocess.Popen(command, cwd=ROOT, env=os.environ | given, stdout=log, stderr=log)
         try:

@@ -20,7 +20,6 @@ from calib.flat_state import flatten, unflatten, without_arrays
 from calib.input_scale import check_against_mean
 from calib.numerics import Floats, Ints
 from calib.record import FORMAT, damage_in_words, pack, unpack
-from calib.record import digest as _digest  # noqa: F401 - benchmarks.doors seals records by this name
 from calib.record_files import read_bundle, read_file, read_pair
 from calib.registry import calibrator as make_calibrator
 from calib.registry import registry_name

@@ -171,6 +171,15 @@ def test_port_and_workspace_agree():
     assert "workspace" in COMPOSE["volumes"]
 
 
+def test_memory_is_allocated_alike_wherever_the_app_starts():
+    from benchmarks.process_tree import RETURNS_MEMORY
+
+    assert RETURNS_MEMORY.items() <= environment().items()
+    in_words = " ".join(f"{name}={value}" for name, value in RETURNS_MEMORY.items())
+    assert f"RETURNS_MEMORY = {in_words}\n" in (ROOT / "Makefile").read_text()
+    assert f"`{in_words}`" in (ROOT / "docs" / "running.md").read_text()
+
+
 @pytest.mark.parametrize("name", SERVICES)
 def test_every_container_is_locked_up(name):
     service = SERVICES[name]

@@ -21,6 +21,7 @@ from calib.metrics.intervals import Interval, Resamples
 from calib.numerics import Floats
 from calib.plots.style import Style, method_style
 from calib.registry import METHODS, calibrator, extras_for, title_of
+from calib.ui.computing import my_turn
 from calib.ui.notices import tell
 from calib.ui.session import Evaluated, keep, session
 from calib.ui.wording import listed
@@ -191,10 +192,11 @@ def _judge(key: str, fitted: Calibrator) -> Evaluated:
     now = session()
     if key not in now.evaluated:
         assert now.test is not None
-        start = time.perf_counter()
         features = now.test.features if "features" in fitted.needs else None
-        evaluation = Evaluation.from_calibrator(fitted, now.test.logits, now.test.labels, features)
-        now.evaluated[key] = Evaluated(evaluation, time.perf_counter() - start)
+        with my_turn():
+            start = time.perf_counter()
+            evaluation = Evaluation.from_calibrator(fitted, now.test.logits, now.test.labels, features)
+            now.evaluated[key] = Evaluated(evaluation, time.perf_counter() - start)
     return now.evaluated[key]
 
 

@@ -1,8 +1,9 @@
-"""What the C library does with memory that Python has freed (glibc; others are left alone)."""
+"""What becomes of memory that is free: in Python's collector, and in the C library (glibc; others are left alone)."""
 
 from __future__ import annotations
 
 import ctypes
+import gc
 from contextlib import suppress
 from functools import cache
 
@@ -15,7 +16,9 @@ ARENAS = 2
 
 @cache
 def prepare() -> None:
-    """Have large arrays mapped each by itself, so that they go back when freed, and small things in few arenas.
+    """Once, before anybody has data: set the C library and the collector up for a server of many visitors.
+
+    Have large arrays mapped each by itself, so that they go back when freed, and small things in few arenas.
 
     Otherwise the size from which arrays are mapped rises to that of the largest one freed, up to 32 MB, and smaller
     ones leave holes in an arena of each of many threads, which stay with the process. What is free at the end of an
@@ -26,6 +29,21 @@ def prepare() -> None:
         library.mallopt(M_MMAP_THRESHOLD, LARGE)
         library.mallopt(M_TRIM_THRESHOLD, SPARE)
         library.mallopt(M_ARENA_MAX, ARENAS)
+    gc.freeze()
+
+
+def collect(nobody_there: bool) -> None:
+    """Drop what nothing refers to: figures and their data refer to each other, so that only the collector finds them.
+
+    Parameters
+    ----------
+    nobody_there : then what is left is the program itself, which need not be looked through again. Python collects
+        when there is a quarter more than last time, so that the less counts as there, the sooner figures go.
+    """
+    gc.unfreeze()
+    gc.collect()
+    if nobody_there:
+        gc.freeze()
 
 
 def give_back() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import threading
 import time
@@ -104,12 +103,12 @@ def _let_go(visit: Visit) -> None:
             timer.daemon = True
             timer.start()
         release(visit.of)
-        gc.collect()  # figures and their data refer to each other, so that only the collector finds them
+        heap.collect(not open_sessions())
         if not open_sessions():
             visit.queue.rest()
         heap.give_back()
         time.sleep(SETTLED)  # until the server has dropped its part
-        gc.collect()
+        heap.collect(not open_sessions())
         heap.give_back()
     except Exception as error:
         logging.getLogger("calib").error("what a visitor held could not be let go: %s", type(error).__name__)

@@ -1,13 +1,16 @@
-"""Large arrays leave the process when they are freed, whatever was allocated between them."""
+"""Large arrays leave the process when they are freed, and the collector finds what it was told not to look at."""
 
 from __future__ import annotations
 
 import ctypes
+import gc
 import subprocess
 import sys
+import weakref
 
 import pytest
 
+from calib.ui import heap
 from tests.conftest import ROOT
 
 SCRIPT = """
@@ -48,3 +51,27 @@ def test_freed_arrays_go_back() -> None:
     holes, returned = held("as it is")
     assert holes > 100, "else there is nothing to prepare for"
     assert returned < 10
+
+
+class Circle:
+    """Refers to itself, so that only the collector finds it."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def test_what_was_left_out_of_the_collectors_sight_is_found_when_nothing_refers_to_it() -> None:
+    try:
+        kept = Circle()
+        seen = weakref.ref(kept)
+        heap.collect(nobody_there=True)
+        assert gc.get_freeze_count() > 0
+        assert seen() is kept
+        del kept
+        gc.collect()
+        assert seen() is not None
+        heap.collect(nobody_there=False)
+        assert seen() is None
+        assert gc.get_freeze_count() == 0
+    finally:
+        gc.unfreeze()
