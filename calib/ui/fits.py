@@ -21,7 +21,6 @@ from calib.metrics.intervals import Interval, Resamples
 from calib.numerics import Floats
 from calib.plots.style import Style, method_style
 from calib.registry import METHODS, calibrator, extras_for, title_of
-from calib.ui.computing import my_turn
 from calib.ui.notices import tell
 from calib.ui.session import Evaluated, keep, session
 from calib.ui.wording import listed
@@ -106,10 +105,11 @@ def bring_back(job: Job) -> None:
 
 
 def forget_all() -> None:
-    """Drop the visitor's fits on all splits; the queue forgets those that nobody else asked for."""
+    """Drop the visitor's fits on all splits and studies; the queue forgets those that nobody else asked for."""
     now = session()
+    studies = [spec.key for spec in now.studies.values()]
     stop()
-    for key in [key for specs in now.specs_of_splits.values() for key in specs]:
+    for key in [*(key for specs in now.specs_of_splits.values() for key in specs), *studies]:
         queue().forget(key, owner=now.visitor)
 
 
@@ -132,6 +132,8 @@ def stop(because: str = "") -> None:
     for job in running:
         cancel(job.key)
         now.specs.pop(job.key, None)
+    ended = {job.key for job in running}
+    now.studies = {kind: spec for kind, spec in now.studies.items() if spec.key not in ended}
     if running and because:
         titles = [job.spec.title for job in running]
         shown = titles[:MOST_NAMED] + [f"{len(titles) - MOST_NAMED} more"] * (len(titles) > MOST_NAMED)
@@ -192,11 +194,10 @@ def _judge(key: str, fitted: Calibrator) -> Evaluated:
     now = session()
     if key not in now.evaluated:
         assert now.test is not None
+        start = time.perf_counter()
         features = now.test.features if "features" in fitted.needs else None
-        with my_turn():
-            start = time.perf_counter()
-            evaluation = Evaluation.from_calibrator(fitted, now.test.logits, now.test.labels, features)
-            now.evaluated[key] = Evaluated(evaluation, time.perf_counter() - start)
+        evaluation = Evaluation.from_calibrator(fitted, now.test.logits, now.test.labels, features)
+        now.evaluated[key] = Evaluated(evaluation, time.perf_counter() - start)
     return now.evaluated[key]
 
 

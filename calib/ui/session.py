@@ -15,7 +15,6 @@ from calib.data import Choices, Inspection, Predictions
 from calib.evaluation import Evaluation
 from calib.jobs import FitSpec, TaskSpec
 from calib.settings import limit
-from calib.ui.computing import my_turn
 from calib.ui.sizes import nbytes
 
 T = TypeVar("T")
@@ -145,8 +144,7 @@ def keep(key: Hashable, build: Callable[[], T]) -> T:
     if key in kept:
         kept[key] = kept.pop(key)  # to the end: used last
         return kept[key]
-    with my_turn():
-        made = kept[key] = build()
+    made = kept[key] = build()
     sizes[key] = nbytes(made)
     for gone in sizes.keys() - kept.keys():
         del sizes[gone]
