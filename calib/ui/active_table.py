@@ -13,6 +13,7 @@ from pandas.io.formats.style import Styler
 
 from calib.active import MEASURES
 from calib.active.summary import AT_EQUAL, FOR_CALIBRATION, LABELS
+from calib.ui.narrow import sideways
 from calib.ui.wording import number, signed
 
 COLUMNS = {
@@ -66,6 +67,7 @@ def show_arms(table: ArmTable, key: str) -> None:
         table.styler, hide_index=True, width="stretch", height="content", column_config=columns, placeholder="–",
         key=key,
     )  # fmt: skip
+    sideways(len(columns))
 
 
 def _said(text: str, value: object) -> str:

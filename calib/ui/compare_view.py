@@ -15,6 +15,7 @@ from calib.plots.compare import score_dots
 from calib.report import verdict_paragraphs
 from calib.ui import downloads, figures
 from calib.ui.fits import ShownFit, device_of, resampled
+from calib.ui.narrow import sideways
 from calib.ui.score_table import show_scores, styled_scores
 from calib.ui.session import keep
 from calib.ui.wording import number, plural
@@ -91,22 +92,20 @@ def dots(table: pd.DataFrame, everything: list[ShownFit]) -> None:
 def costs(everything: list[ShownFit]) -> None:
     """What each method took to fit and to predict the test set."""
     st.subheader("What it costs")
-    st.dataframe(
-        pd.DataFrame(
-            [
-                {
-                    "method": fit.title,
-                    "fit, seconds": fit.fit_seconds or None,
-                    "fitted on": device_of(fit.calibrator) if fit.fit_seconds else "–",
-                    "predict the test rows, seconds": fit.predict_seconds,
-                }
-                for fit in everything
-            ]
-        ).style.format(_seconds, subset=["fit, seconds", "predict the test rows, seconds"]),
-        hide_index=True,
-        height="content",
-        placeholder="–",
+    table = pd.DataFrame(
+        [
+            {
+                "method": fit.title,
+                "fit, seconds": fit.fit_seconds or None,
+                "fitted on": device_of(fit.calibrator) if fit.fit_seconds else "–",
+                "predict the test rows, seconds": fit.predict_seconds,
+            }
+            for fit in everything
+        ]
     )
+    numbers = table.style.format(_seconds, subset=["fit, seconds", "predict the test rows, seconds"])
+    st.dataframe(numbers, hide_index=True, height="content", placeholder="–")
+    sideways(len(table.columns))
 
 
 def _seconds(value: Any) -> str:

@@ -16,6 +16,7 @@ from calib.reliability import confidence_histogram
 from calib.ui import balance_words, figures
 from calib.ui.balance_words import points
 from calib.ui.fits import ShownFit
+from calib.ui.narrow import sideways
 from calib.ui.session import keep
 from calib.ui.wording import number
 
@@ -62,11 +63,10 @@ def change(rows: list[Row], keys: tuple[str, ...]) -> None:
             with st.container(width=THIRD):
                 figures.show(keep(("before-after", name, *keys), draw), f"{name}-before-after", how_to_read)
     with st.expander("The numbers, with intervals and changes"):
-        st.dataframe(
-            keep(("balance table", *keys), lambda: _table(rows)),
-            hide_index=True,
-            column_config={"method": st.column_config.TextColumn(pinned=True)},
-        )
+        table = keep(("balance table", *keys), lambda: _table(rows))
+        pinned = {"method": st.column_config.TextColumn(pinned=True)}
+        st.dataframe(table, hide_index=True, column_config=pinned)
+        sideways(len(table.columns))
         st.caption(
             "95 % intervals in brackets: bootstrap over test rows, Wilson's for the odds. Changes are against the raw "
             "model on the same rows (paired): differences of o, u and the gap, factors of the ratio. The gap is "

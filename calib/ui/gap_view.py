@@ -17,6 +17,7 @@ from calib.plots.style import Style
 from calib.ui import choosing, figures
 from calib.ui.balance_words import points
 from calib.ui.fits import ShownFit
+from calib.ui.narrow import sideways
 from calib.ui.session import keep, session
 from calib.ui.theorem_view import HALF, BinChoice, any_bins
 from calib.ui.wording import plural
@@ -59,11 +60,10 @@ def bands(everything: list[ShownFit], fit: ShownFit, bins: BinChoice) -> None:
             any_bins(fit, bins)
     with st.expander("Bands of every method"):
         names = [band_name(low, high) for low, high in pairwise(BAND_EDGES)]
-        st.dataframe(
-            pd.DataFrame([_band_cells(names, *_bands(one)[:2]) for one in everything]),
-            hide_index=True,
-            column_config={"method": st.column_config.TextColumn(pinned=True)},
-        )
+        table = pd.DataFrame([_band_cells(names, *_bands(one)[:2]) for one in everything])
+        pinned = {"method": st.column_config.TextColumn(pinned=True)}
+        st.dataframe(table, hide_index=True, column_config=pinned)
+        sideways(len(table.columns))
         st.caption(
             "What each band adds to the gap, in points, and in brackets its share of the rows; a line adds up to its "
             "last column."
@@ -108,7 +108,9 @@ def classes(everything: list[ShownFit], fit: ShownFit) -> None:
             ),
         )
     with st.expander(f"All {plural(len(names), 'class', 'classes')}"):
-        st.dataframe(keep(("class table", fit.key, by), partial(_class_table, names, methods)), hide_index=True)
+        table = keep(("class table", fit.key, by), partial(_class_table, names, methods))
+        st.dataframe(table, hide_index=True)
+        sideways(len(table.columns))
 
 
 def _beside_raw(everything: list[ShownFit], fit: ShownFit) -> list[ShownFit]:

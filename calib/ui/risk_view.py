@@ -12,6 +12,7 @@ from calib.risk_coverage import Answerable, OrderQuality, RiskCoverage, answerab
 from calib.ui import figures
 from calib.ui.choosing import several
 from calib.ui.fits import ShownFit
+from calib.ui.narrow import sideways
 from calib.ui.risk_words import finding, how_orders_differ
 from calib.ui.session import keep
 
@@ -65,7 +66,9 @@ def answers(everything: list[ShownFit], closer: ShownFit, accepted: float) -> No
                     "interval; the dotted line is the raw model.",
                 )
     with st.expander("Numbers of every method"):
-        st.dataframe(_table(everything, found), hide_index=True)
+        table = _table(everything, found)
+        st.dataframe(table, hide_index=True)
+        sideways(len(table.columns))
         st.caption(
             "AURC is the mean error over all shares answered, E-AURC what of it a perfect order of the same "
             "predictions would save; lower is better. Thresholds are what the method itself says, so each has its own."

@@ -17,6 +17,7 @@ from calib.recheck import NOT_FRESH, Fresh, Recheck, judge, recheck, verdict
 from calib.recheck.words import off
 from calib.reliability import confidence_histogram, default_bins, reliability_curve
 from calib.ui import figures
+from calib.ui.narrow import sideways
 from calib.ui.still_upload import Given, Subject, show_noticed
 from calib.ui.wording import number, plural, signed
 
@@ -90,6 +91,8 @@ def scores(subject: Subject, answer: Checked) -> None:
         hide_index=True,
         column_config={"score": st.column_config.TextColumn(pinned=True)},
     )
+    if known:
+        sideways(len(table.columns))
     before = f" Before: {plural(found.n_before, 'test row')}." if known and found.n_before else ""
     st.caption(
         f"In brackets 95 % intervals. Now: {plural(found.n, 'fresh row')}.{before}"

@@ -14,6 +14,7 @@ from calib.plots.per_class import per_class_chart
 from calib.subgroups import LEAST_ROWS, Subgroups, folded, subgroups
 from calib.ui import figures
 from calib.ui.fits import ShownFit
+from calib.ui.narrow import sideways
 from calib.ui.session import keep, session
 from calib.ui.subgroup_words import groups_sentence
 from calib.ui.wording import plural
@@ -67,7 +68,9 @@ def groups(everything: list[ShownFit], closer: ShownFit) -> None:
             ),
         )
     with st.expander(f"All {plural(len(last.names), 'group')}"):
-        st.dataframe(_table(last, found[0] if len(found) > 1 else None), hide_index=True)
+        table = _table(last, found[0] if len(found) > 1 else None)
+        st.dataframe(table, hide_index=True)
+        sideways(len(table.columns))
         st.caption(
             "Beside the rest: the gap less that of all other rows. ECE in 15 bins of equal width, of few rows always "
             "too large; debiased, in bins of equal counts less what noise alone would give."
