@@ -15,6 +15,7 @@ from calib.hardware import device_of
 from calib.plots.compare import score_dots
 from calib.plots.size_curves import size_curves
 from calib.studies import halved_sizes, labels_needed, summarise_splits
+from calib.studies.kinds import SIZES, SPLITS
 from calib.studies.size_table import SIZE_SCORES
 from calib.studies.tasks import repeat_task, size_task
 from calib.ui import downloads, figures, studies
@@ -25,7 +26,6 @@ from calib.ui.session import keep, session
 from calib.ui.wording import listed, plural
 from calib.verdict import CONFIDENCE_ONLY
 
-SPLITS, SIZES = "splits", "sizes"
 TABLE = ("NLL", "Brier", "accuracy", "ECE", "smooth ECE")
 N_DRAWS = 5
 TOLERANCES = (0.002, 0.005, 0.01, 0.02, 0.05)
@@ -70,13 +70,13 @@ Result = Callable[[pd.DataFrame, str, list[ShownFit]], None]
 
 
 def _follow(kind: str, everything: list[ShownFit], result: Result) -> None:
-    """Show how far a study is, then its result; while it runs, this part refreshes itself.
+    """Show how far a study is, then its result; while it runs or may be tried again, this part refreshes itself.
 
     What starts a study stays outside: a part that begins to refresh itself must be drawn with the whole page.
     """
     job = studies.job_of(kind)
     if job is not None:
-        st.fragment(_study, run_every=1.0 if job.active else None)(kind, everything, result)
+        st.fragment(_study, run_every=1.0 if job.result is None else None)(kind, everything, result)
 
 
 def _study(kind: str, everything: list[ShownFit], result: Result) -> None:

@@ -8,10 +8,10 @@ import streamlit as st
 
 from calib.ui import fits
 from calib.ui.notices import tell
-from calib.ui.reopening import bring_back_fits, take_in
+from calib.ui.reopening import bring_back_fits, bring_back_studies, counted, take_in
 from calib.ui.session import SESSION, Session, session
-from calib.ui.standing import entry_of, specs_of
-from calib.ui.wording import plural
+from calib.ui.standing import entry_of, keys_of
+from calib.ui.wording import listed
 from calib.workspace import Entry, keeper
 
 EARLIER = "calib_earlier"
@@ -35,7 +35,7 @@ def open_data(opened: Session) -> None:
         return
     fits.stop("other data were opened")
     if before.data is not None:
-        jobs = fits.queue().snapshot(specs_of(before), owner=before.visitor)
+        jobs = fits.queue().snapshot(keys_of(before), owner=before.visitor)
         remember([entry_of(before, {job.key: job for job in jobs})])
     st.session_state[SESSION] = opened
     _bring_back(opened)
@@ -54,13 +54,14 @@ def _go_on(before: Session, opened: Session) -> None:
 def _bring_back(opened: Session) -> None:
     assert opened.data is not None
     entry = st.session_state.get(EARLIER, {}).get(opened.sample or opened.data.sha256)
-    if entry is None or not entry.specs:
+    if entry is None or not (entry.specs or entry.studies):
         return
     _split(opened, entry.part, entry.seed)
     take_in(opened, entry)
     bring_back_fits(keeper(), entry, opened)
-    if opened.specs:
-        tell(f"These data were open before: {plural(len(opened.specs), 'fit')} and their split are back.")
+    bring_back_studies(keeper(), entry, opened)
+    if back := counted(opened):
+        tell(f"These data were open before: {listed([*back, 'their split'])} are back.")
 
 
 def _split(opened: Session, part: float | None, seed: int) -> None:

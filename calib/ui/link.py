@@ -17,7 +17,7 @@ from calib.ui import earlier, fits
 from calib.ui.notices import tell
 from calib.ui.reopening import reopen
 from calib.ui.session import SESSION, Session
-from calib.ui.standing import entry_of, specs_of
+from calib.ui.standing import entry_of, keys_of
 from calib.workspace import Damaged, Entry, Keeper, entry_id, keeper, new_token
 
 LINK, PRIVATE = "calib_link", "calib_private"
@@ -38,7 +38,7 @@ class Link:
     entry : what it leads to, as last written.
     writing, saving : the entry and the data on their way to the disk.
     swapped : whether the session reads its data from there by now.
-    kept : keys of the fits that were handed over to be stored.
+    kept : keys of the fits and studies that were handed over to be stored.
     earlier : names of the links of data that were open before.
     """
 
@@ -89,7 +89,7 @@ def remember() -> None:
         link = st.session_state[LINK] = _link(new_token(), now, before)
     if st.query_params.get(PARAMETER) != link.token:  # the menu's links carry it; others lose it
         st.query_params[PARAMETER] = link.token
-    jobs = {job.key: job for job in fits.queue().snapshot(specs_of(now))}
+    jobs = {job.key: job for job in fits.queue().snapshot(keys_of(now))}
     settings = {key: st.session_state[key] for key in SETTINGS if key in st.session_state}
     entry = entry_of(now, jobs, settings, link.earlier)
     if entry != link.entry:
@@ -98,7 +98,7 @@ def remember() -> None:
         link.saving = made.keep_data(link.name, now.data)
     _let_go_of_memory(now, link)
     for key, job in jobs.items():
-        if job.calibrator is not None and key not in link.kept:
+        if job.state == "done" and key not in link.kept:
             link.kept.add(key)
             made.keep_fit_later(job)
 
@@ -141,7 +141,7 @@ def delete() -> None:
         # Uploaders keep what they show; without their marks they would be read again at once.
         if not str(key).startswith("upload/") and key != PRIVATE:
             del st.session_state[key]
-    tell("Your data and fits were deleted.")
+    tell("Your data, fits and studies were deleted.")
 
 
 def _drop() -> None:

@@ -30,11 +30,14 @@ def where_data_are_kept() -> None:
                 value=link.private(),
                 key=SWITCH,
                 on_change=_switched,
-                help="Removes what was kept. Closing or refreshing the page then loses the data and fits.",
+                help="Removes what was kept. Closing or refreshing the page then loses the data, fits and studies.",
             )
             if session().data is not None:
                 with st.popover("Delete my data", icon=":material/delete:"):
-                    st.write("The open data, their fits and what was open before in this tab. This cannot be undone.")
+                    st.write(
+                        "The open data, their fits and studies, and what was open before in this tab. This cannot be "
+                        "undone."
+                    )
                     st.button("Delete now", key="link/delete", type="primary", on_click=link.delete)
         st.fragment(_state, run_every=1.0 if _saving() else None)()
 

@@ -13,10 +13,11 @@ import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from calib.jobs import FitQueue, FitSpec
+from calib.jobs import FitQueue
 from calib.ui import fits, heap, link
 from calib.ui.memory import open_sessions, release
 from calib.ui.session import Session, session
+from calib.ui.standing import keys_of, specs_of
 
 RECONNECT = "server.disconnectedSessionTTL"
 """Seconds for which Streamlit keeps a session whose connection broke. Then it hands it out no more, and yet holds it,
@@ -98,7 +99,8 @@ def _let_go(visit: Visit) -> None:
     try:
         if going_on := forget_fits(visit.queue, visit.of, visit.can_return):
             later = Visit(visit.session_id, Session(visitor=visit.of.visitor), visit.can_return, visit.queue)
-            later.of.specs_of_splits[""] = going_on
+            later.of.specs_of_splits[""] = {key: spec for key, spec in specs_of(visit.of).items() if key in going_on}
+            later.of.studies = {kind: spec for kind, spec in visit.of.studies.items() if spec.key in going_on}
             timer = threading.Timer(LOOK_AGAIN, _let_go, (later,))
             timer.daemon = True
             timer.start()
@@ -114,21 +116,21 @@ def _let_go(visit: Visit) -> None:
         logging.getLogger("calib").error("what a visitor held could not be let go: %s", type(error).__name__)
 
 
-def forget_fits(queue: FitQueue, of: Session, can_return: bool) -> dict[str, FitSpec]:
-    """Forget the fits of a visitor who has left, as far as nobody else wants them.
+def forget_fits(queue: FitQueue, of: Session, can_return: bool) -> set[str]:
+    """Forget the fits and studies of a visitor who has left, as far as nobody else wants them.
 
     What waits or runs goes on where a link leads back to its result, and is cancelled where none does.
 
     Returns
     -------
-    dict
-        Those that go on, by key.
+    set
+        The keys of those that go on.
     """
     if any(other is not of and other.visitor == of.visitor for other in open_sessions()):
-        return {}  # the same link is open in another tab
-    specs = {key: spec for specs in of.specs_of_splits.values() for key, spec in specs.items()}
-    active = {job.key for job in queue.snapshot(specs) if job.active} if can_return else set()
-    for key in [*specs, *(study.key for study in of.studies.values())]:
+        return set()  # the same link is open in another tab
+    keys = keys_of(of)
+    active = {job.key for job in queue.snapshot(keys) if job.active} if can_return else set()
+    for key in dict.fromkeys([*keys, *(study.key for study in of.studies.values())]):
         if key not in active:
             queue.forget(key, owner=of.visitor)
-    return {key: spec for key, spec in specs.items() if key in active}
+    return active

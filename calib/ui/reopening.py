@@ -1,4 +1,4 @@
-"""What a link leads to, opened again: the data, their split and the fits as they stood."""
+"""What a link leads to, opened again: the data, their split, the fits and the studies as they stood."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ import streamlit as st
 from calib.base import CalibrationError
 from calib.data import Choices, Finding, Predictions
 from calib.data.samples import load_sample
-from calib.jobs import FitSpec, Job
+from calib.jobs import FitSpec, Job, TaskSpec
 from calib.registry import calibrator, extras_for
+from calib.studies.tasks import arrays_of
 from calib.ui import fits, memory
 from calib.ui.markdown import literal
 from calib.ui.session import SESSION, Session
+from calib.ui.standing import studies_of
 from calib.ui.wording import listed, plural
-from calib.workspace import Damaged, Entry, Keeper
+from calib.workspace import Damaged, Entry, Keeper, KeptSpec, KeptStudy
 
-INTERRUPTED = "Interrupted: the app stopped before this fit was finished."
-GONE = "Fitted before, but its result was removed to make room."
-DAMAGED = "Fitted before, but its stored result was damaged on disk."
+INTERRUPTED = "Interrupted: the app stopped before this was finished."
+GONE = "Done before, but its result was removed to make room."
+DAMAGED = "Done before, but its stored result was damaged on disk."
 
 
 def reopen(made: Keeper, entry: Entry) -> tuple[Session | None, str]:
@@ -33,11 +35,20 @@ def reopen(made: Keeper, entry: Entry) -> tuple[Session | None, str]:
     now = _session(entry, data)
     memory.admit(now)
     st.session_state[SESSION] = now
-    interrupted = bring_back_fits(made, entry, now)
+    interrupted = {"Fit": bring_back_fits(made, entry, now), "Compare": bring_back_studies(made, entry, now)}
     fits.queue().warm_up()
-    fits_too = f" with {plural(len(now.specs), 'fit')}" if now.specs else ""
-    unfinished = f" Not finished: {listed(interrupted)}; try again on the page Fit." if interrupted else ""
-    return now, f"Brought back from your link: {literal(entry.name)}{fits_too}.{unfinished}"
+    too = f" with {listed(counted(now))}" if counted(now) else ""
+    said = [f"Brought back from your link: {literal(entry.name)}{too}."]
+    for page, titles in interrupted.items():
+        if titles:
+            said.append(f"Not finished: {listed(titles)}; try again on the page {page}.")
+    return now, " ".join(said)
+
+
+def counted(now: Session) -> list[str]:
+    """How many fits and studies of the open split are there, in words."""
+    counts = [("fit", "fits", len(now.specs)), ("study", "studies", len(studies_of(now)))]
+    return [plural(count, one, many) for one, many, count in counts if count]
 
 
 def _session(entry: Entry, data: Predictions) -> Session:
@@ -81,24 +92,47 @@ def _possible(spec: FitSpec, data: Predictions) -> bool:
 
 
 def _bring_back_fit(made: Keeper | None, entry: Entry, spec: FitSpec) -> bool:
-    """Whether a fit of the open split is finished, runs on, or had ended otherwise; if not it is offered anew."""
-    if here := fits.queue().snapshot([spec.key]):
-        fits.bring_back(here[0])
-        return True
     kept = next(kept for kept in entry.specs if kept.key == spec.key)
+    job, ended = _as_it_stood(made, entry, kept, spec)
+    fits.bring_back(job)
+    return ended
+
+
+def bring_back_studies(made: Keeper | None, entry: Entry, now: Session) -> list[str]:
+    """Bring back the studies of the open split as far as they are kept; titles of those that were never finished."""
+    assert now.data is not None
+    interrupted = []
+    for kept in entry.studies:
+        spec = kept.spec()
+        if spec is None or spec.data_key != now.data.sha256:
+            continue
+        job, ended = _as_it_stood(made, entry, kept, spec)
+        fits.queue().adopt(job, now.data.logits, now.data.labels, arrays_of(now.data), owner=now.visitor)
+        now.studies[kept.kind] = spec
+        if not ended:
+            interrupted.append(spec.title)
+    return interrupted
+
+
+def _as_it_stood(
+    made: Keeper | None, entry: Entry, kept: KeptSpec | KeptStudy, spec: FitSpec | TaskSpec
+) -> tuple[Job, bool]:
+    """A job that is finished, runs on, or had ended otherwise, and True; or, and False, one that is offered anew."""
+    if here := fits.queue().snapshot([spec.key]):
+        return here[0], True
     if kept.state in ("failed", "cancelled"):
-        fits.bring_back(Job(spec.key, spec, state="failed", message=kept.message))
-        return True
+        return Job(spec.key, spec, state="failed", message=kept.message), True
     try:
         job, message = _stored(made, entry, spec), GONE if kept.state == "done" else INTERRUPTED
     except Damaged:
         job, message = None, DAMAGED
-    fits.bring_back(job or Job(spec.key, spec, state="failed", message=message))
-    return job is not None
+    return (job, True) if job is not None else (Job(spec.key, spec, state="failed", message=message), False)
 
 
-def _stored(made: Keeper | None, entry: Entry, spec: FitSpec) -> Job | None:
-    return made.fit(entry, spec) if made is not None else None
+def _stored(made: Keeper | None, entry: Entry, spec: FitSpec | TaskSpec) -> Job | None:
+    if made is None:
+        return None
+    return made.fit(entry, spec) if isinstance(spec, FitSpec) else made.study(entry, spec)
 
 
 def _bring_back_others(made: Keeper | None, entry: Entry, specs: dict[str, FitSpec]) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from calib.flat_state import flatten
-from calib.jobs import FitSpec, Job
+from calib.jobs import FitSpec, Job, TaskSpec
+from calib.studies.kinds import STUDIES
 from calib.ui.session import Session
-from calib.workspace import Entry, KeptSpec
+from calib.workspace import Entry, KeptSpec, KeptStudy
 
 
 def entry_of(
@@ -17,7 +18,7 @@ def entry_of(
 
     Parameters
     ----------
-    jobs : where its fits stand, by key.
+    jobs : where its fits and studies stand, by key.
     settings, earlier : as in :class:`Entry`.
     """
     assert now.data is not None
@@ -34,9 +35,20 @@ def entry_of(
         specs=tuple(KeptSpec.of(spec, jobs.get(key)) for key, spec in specs_of(now).items()),
         settings=settings or {},
         earlier=earlier,
+        studies=tuple(KeptStudy.of(kind, spec, jobs.get(spec.key)) for kind, spec in studies_of(now).items()),
     )
 
 
 def specs_of(now: Session) -> dict[str, FitSpec]:
     """The fits of a session on all splits, by key."""
     return {key: spec for specs in now.specs_of_splits.values() for key, spec in specs.items()}
+
+
+def studies_of(now: Session) -> dict[str, TaskSpec]:
+    """The studies of a session that are kept, by kind: those that give a table."""
+    return {kind: spec for kind, spec in now.studies.items() if kind in STUDIES}
+
+
+def keys_of(now: Session) -> list[str]:
+    """The keys of all fits and studies that are kept."""
+    return [*specs_of(now), *(spec.key for spec in studies_of(now).values())]

@@ -52,7 +52,7 @@ def job_of(kind: str) -> Job | None:
 
 
 def progress(kind: str, job: Job) -> None:
-    """How far a study is, with the button that stops it; or why it has no result."""
+    """How far a study is, with the button that stops it; or why it has no result, with the one that tries again."""
     if job.active:
         left, right = st.columns([6, 1.4], vertical_alignment="center")
         done = f"{job.step:,} of {plural(job.total, 'fit')}" if job.total else job.message
@@ -61,6 +61,11 @@ def progress(kind: str, job: Job) -> None:
         st.caption(job.spec.title)
     elif job.state != "done":
         st.warning(job.message)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.button(
+                "Try again", key=f"study/{kind}/retry", icon=":material/refresh:", on_click=fits.retry, args=(job.key,)
+            )
+            st.caption(job.spec.title)
 
 
 def about(seconds: float) -> str:

@@ -1,7 +1,7 @@
-"""What outlives the server: data and fits on disk by content, and the links that lead to them."""
+"""What outlives the server: data, fits and studies on disk by content, and the links that lead to them."""
 
 from calib.workspace.configuration import Configuration, configured
-from calib.workspace.entry import Entry, KeptSpec
+from calib.workspace.entry import Entry, KeptSpec, KeptStudy
 from calib.workspace.items import Damaged, Items
 from calib.workspace.keeping import Keeper, keep_fit, keeper
 from calib.workspace.token import entry_id, new_token
@@ -13,6 +13,7 @@ __all__ = [
     "Items",
     "Keeper",
     "KeptSpec",
+    "KeptStudy",
     "configured",
     "entry_id",
     "keep_fit",

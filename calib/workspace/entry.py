@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from calib.flat_state import flatten
-from calib.jobs import FitSpec, Job
+from calib.jobs import FitSpec, Job, TaskSpec
+from calib.studies.kinds import STUDIES
 from calib.workspace.items import Damaged, Kind
 
 FORMAT = 1
@@ -29,13 +30,42 @@ class KeptSpec:
     @classmethod
     def of(cls, spec: FitSpec, job: Job | None = None) -> KeptSpec:
         """The record of a spec and its job; progress is left out, lest every step be written."""
-        ended = job is not None and not job.active
-        state, message = (job.state, job.message) if job is not None and ended else ("running", "")
-        return cls(spec.key, spec.method, flatten(dict(spec.params))[0], spec.data_key, spec.label, state, message)
+        params, _ = flatten(dict(spec.params))
+        return cls(spec.key, spec.method, params, spec.data_key, spec.label, *_ending(job))
 
     def spec(self) -> FitSpec:
         """The spec again."""
         return FitSpec(self.method, dict(self.params), self.data_key, self.label)
+
+
+@dataclass(frozen=True)
+class KeptStudy:
+    """A study asked for and where it stood, likewise; ``kind`` is one of :data:`calib.studies.kinds.STUDIES`."""
+
+    kind: str
+    key: str
+    arguments: tuple[Any, ...]
+    data_key: str
+    title: str
+    state: str = "running"
+    message: str = ""
+
+    @classmethod
+    def of(cls, kind: str, spec: TaskSpec, job: Job | None = None) -> KeptStudy:
+        """The record of a spec and its job."""
+        arguments, _ = flatten(spec.arguments)
+        return cls(kind, spec.key, tuple(arguments), spec.data_key, spec.title, *_ending(job))
+
+    def spec(self) -> TaskSpec | None:
+        """The spec again, or None where this version would compute something else under its key."""
+        if self.kind not in STUDIES:
+            return None
+        spec = TaskSpec(STUDIES[self.kind].function, self.arguments, self.data_key, self.title)
+        return spec if spec.key == self.key else None
+
+
+def _ending(job: Job | None) -> tuple[str, str]:
+    return ("running", "") if job is None or job.active else (job.state, job.message)
 
 
 @dataclass(frozen=True)
@@ -55,6 +85,7 @@ class Entry:
     specs : fits asked for, on this split and others.
     settings : what was chosen on the pages, by widget.
     earlier : entries of data that were open before in the same tab; they are deleted together.
+    studies : studies asked for on the split.
     """
 
     visitor: str
@@ -69,10 +100,12 @@ class Entry:
     specs: tuple[KeptSpec, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     earlier: tuple[str, ...] = ()
+    studies: tuple[KeptStudy, ...] = ()
 
     def contents(self) -> set[tuple[Kind, str]]:
         """The stored content that this entry may read."""
         found: set[tuple[Kind, str]] = {("fits", spec.key) for spec in self.specs}
+        found |= {("studies", study.key) for study in self.studies}
         return found | ({("data", self.data)} if self.data else set())
 
 
@@ -90,6 +123,14 @@ def from_json(content: bytes) -> Entry:
         fields["specs"] = tuple(KeptSpec(**spec) for spec in fields["specs"])
         fields["findings"] = tuple((level, code, text, action) for level, code, text, action in fields["findings"])
         fields["earlier"] = tuple(map(str, fields["earlier"]))
+        # Entries of before there were any have none.
+        fields["studies"] = tuple(_study(**study) for study in fields.get("studies", ()))
         return Entry(**fields)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise Damaged("What is kept under this link was damaged on disk.") from error
+
+
+def _study(arguments: list[Any], **others: str) -> KeptStudy:
+    if not all(isinstance(other, str) for other in others.values()):
+        raise TypeError("A study of a link has another type than it can have.")
+    return KeptStudy(arguments=tuple(arguments), **others)

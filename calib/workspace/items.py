@@ -19,8 +19,8 @@ try:
 except ImportError:  # Windows: several threads are kept apart, several servers are not
     fcntl = None  # type: ignore[assignment]
 
-Kind = Literal["data", "fits"]
-KINDS: tuple[Kind, ...] = ("data", "fits")
+Kind = Literal["data", "fits", "studies"]
+KINDS: tuple[Kind, ...] = ("data", "fits", "studies")
 ABANDONED = 3600.0
 """Seconds without a change after which a folder being made is a dead process's; the largest takes a minute."""
 

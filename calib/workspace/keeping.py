@@ -8,13 +8,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 
 from calib.data import Predictions
-from calib.jobs import FitSpec, Job
+from calib.jobs import FitSpec, Job, TaskSpec
 from calib.logs import trace
 from calib.workspace.configuration import Configuration, configured
 from calib.workspace.entries import Entries
 from calib.workspace.entry import Entry
 from calib.workspace.items import Damaged, Items
-from calib.workspace.stored import get_data, get_fit, put_data, put_fit
+from calib.workspace.stored import get_data, get_fit, get_study, put_data, put_fit, put_study
 
 log = logging.getLogger("calib.workspace")
 
@@ -36,7 +36,7 @@ class Keeper:
         self._small = ThreadPoolExecutor(1, "calib-keep")
         self._large = ThreadPoolExecutor(1, "calib-keep-data")
         self._lock = threading.Lock()
-        self._wanted: dict[str, set[str]] = {}  # fit key -> links that want it kept
+        self._wanted: dict[str, set[str]] = {}  # key of a fit or study -> links that want it kept
         self._forgotten: set[str] = set()
         self._large.submit(self._sweep)
 
@@ -45,8 +45,8 @@ class Keeper:
     def keep(self, link: str, entry: Entry) -> Future[None]:
         """Write what a link leads to, in the background; what it says may be stored from now on."""
         with self._lock:
-            for spec in entry.specs:
-                self._wanted.setdefault(spec.key, set()).add(link)
+            for key in [*(spec.key for spec in entry.specs), *(study.key for study in entry.studies)]:
+                self._wanted.setdefault(key, set()).add(link)
         return self._small.submit(self._write_entry, link, entry)
 
     def keep_data(self, link: str, data: Predictions) -> Future[Predictions | None]:
@@ -58,19 +58,21 @@ class Keeper:
         return self._large.submit(self._write_data, link, data)
 
     def keep_fit(self, job: Job) -> None:
-        """Store a fit that is done, if a link wants it; called before anybody is told that it is done.
+        """Store a fit or study that is done, if a link wants it; called before anybody is told that it is done.
 
         A disk that fails costs the copy, not the fit.
         """
-        if not isinstance(job.spec, FitSpec) or not self._wants(job.key):
+        if not self._wants(job.key):
             return
+        put = put_fit if isinstance(job.spec, FitSpec) else put_study
         try:
-            put_fit(self._items, job, wanted=lambda: self._wants(job.key))
+            put(self._items, job, wanted=lambda: self._wants(job.key))
         except Exception as error:
-            log.error("a fit of %s could not be stored\n%s", job.spec.method, trace(error))
+            what = f"a fit of {job.spec.method}" if isinstance(job.spec, FitSpec) else job.spec.function.__name__
+            log.error("%s could not be stored\n%s", what, trace(error))
 
     def keep_fit_later(self, job: Job) -> None:
-        """Store a fit that was done before a link wanted it."""
+        """Store a fit or study that was done before a link wanted it."""
         self._small.submit(self.keep_fit, job)
 
     def forget(self, link: str) -> None:
@@ -96,6 +98,11 @@ class Keeper:
         if ("fits", spec.key) not in entry.contents():
             return None
         return get_fit(self._items, spec)
+
+    def study(self, entry: Entry, spec: TaskSpec) -> Job | None:
+        """A finished study of an entry, likewise."""
+        kind = next((study.kind for study in entry.studies if study.key == spec.key), None)
+        return None if kind is None else get_study(self._items, kind, spec)
 
     def close(self) -> None:
         """Wait until everything is written."""

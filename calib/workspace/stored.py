@@ -1,4 +1,4 @@
-"""A data set and a finished fit as folders, and back."""
+"""A data set, a finished fit and a finished study as folders, and back."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import Any
 from calib.base import CalibrationError
 from calib.data import Predictions
 from calib.flat_state import flatten, unflatten
-from calib.jobs import FitSpec, Job
+from calib.jobs import FitSpec, Job, TaskSpec
 from calib.registry import calibrator
+from calib.studies.kinds import STUDIES
 from calib.workspace.arrays import read_folder, write_folder
 from calib.workspace.items import Damaged, Items
+from calib.workspace.tables import put_together, taken_apart
 
 ARRAYS = (
     "logits",
@@ -25,6 +27,8 @@ ARRAYS = (
     "feature_scale",
 )
 PLAIN = ("class_names", "kind", "floor")
+COSTS = ("seconds", "cpu_seconds", "message")
+"""What a finished job says of itself beside its result."""
 
 
 def put_data(items: Items, data: Predictions, **options: Any) -> None:
@@ -64,14 +68,7 @@ def put_fit(items: Items, job: Job, **options: Any) -> None:
     assert job.calibrator is not None
     outline, arrays = flatten(job.calibrator.get_state())
     params, _ = flatten(dict(job.spec.params))
-    record = {
-        "method": job.spec.method,
-        "params": params,
-        "state": outline,
-        "seconds": job.seconds,
-        "cpu_seconds": job.cpu_seconds,
-        "message": job.message,
-    }
+    record = {"method": job.spec.method, "params": params, "state": outline, **_costs(job)}
     items.put("fits", job.key, lambda folder: write_folder(folder, record, arrays), **options)
 
 
@@ -90,5 +87,36 @@ def get_fit(items: Items, spec: FitSpec) -> Job | None:
     except (Damaged, CalibrationError, KeyError, TypeError, AttributeError) as error:
         items.remove("fits", spec.key)
         raise Damaged(str(error)) from error
-    done = Job(spec.key, spec, state="done", fraction=1.0, result=made)
-    return replace(done, **{name: record[name] for name in ("seconds", "cpu_seconds", "message")})
+    return _done(spec, record, made)
+
+
+def put_study(items: Items, job: Job, **options: Any) -> None:
+    """Store the table of a study that is done under the study's key."""
+    columns, arrays = taken_apart(job.result)
+    record = {"columns": columns, **_costs(job)}
+    items.put("studies", job.key, lambda folder: write_folder(folder, record, arrays), **options)
+
+
+def get_study(items: Items, kind: str, spec: TaskSpec) -> Job | None:
+    """The job of a stored study of this kind, done, or None if there is none; raises as :func:`get_data` does."""
+    folder = items.find("studies", spec.key)
+    if folder is None:
+        return None
+    try:
+        record, arrays = read_folder(folder)
+        table = put_together(record["columns"], arrays)
+        if tuple(table.columns) != STUDIES[kind].columns:
+            raise Damaged("The stored study has other columns than this version gives it.")
+        return _done(spec, record, table)
+    except (Damaged, ValueError, KeyError, TypeError, AttributeError) as error:
+        items.remove("studies", spec.key)
+        raise Damaged(str(error)) from error
+
+
+def _costs(job: Job) -> dict[str, Any]:
+    return {name: getattr(job, name) for name in COSTS}
+
+
+def _done(spec: FitSpec | TaskSpec, record: dict[str, Any], result: Any) -> Job:
+    done = Job(spec.key, spec, state="done", fraction=1.0, result=result)
+    return replace(done, **{name: record[name] for name in COSTS})

@@ -1,4 +1,4 @@
-"""A visitor's link brings back data, fits and settings; private mode and deletion leave nothing."""
+"""A visitor's link brings back data, fits, studies and settings; private mode and deletion leave nothing."""
 
 from __future__ import annotations
 

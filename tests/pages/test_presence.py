@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from calib.data import Predictions
-from calib.jobs import FitSpec, Job
+from calib.jobs import FitSpec, Job, TaskSpec
+from calib.studies.kinds import SPLITS, STUDIES
 from calib.ui import memory, presence
 from calib.ui.session import Session
 
@@ -47,7 +48,18 @@ def test_fits_go_on_where_a_link_leads_back_to_them(left: Session) -> None:
     queue = Queue(done="done", runs="running")
     going_on = presence.forget_fits(queue, left, can_return=True)
     assert queue.forgotten == [("done", left.visitor)]
-    assert list(going_on) == ["runs"]
+    assert going_on == {"runs"}
+
+
+def test_a_study_goes_on_where_its_result_is_kept_and_any_other_ends(left: Session) -> None:
+    kept = left.studies[SPLITS] = TaskSpec(STUDIES[SPLITS].function, (), "x")
+    other = left.studies["active/1"] = TaskSpec(max, (), "x")
+    queue = Queue(**dict.fromkeys((kept.key, other.key), "running"))
+    assert presence.forget_fits(queue, left, can_return=True) == {kept.key}
+    assert (other.key, left.visitor) in queue.forgotten
+    assert (kept.key, left.visitor) not in queue.forgotten
+    assert not presence.forget_fits(queue, left, can_return=False)
+    assert (kept.key, left.visitor) in queue.forgotten
 
 
 def test_without_a_link_nobody_will_see_them(left: Session) -> None:

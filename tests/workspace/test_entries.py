@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from calib.calibrators.temperature import TemperatureScaling
 from calib.data import Predictions
-from calib.jobs import FitSpec, Job
-from calib.workspace import Configuration, Damaged, Entry, Items, Keeper, KeptSpec, configured, entry_id, new_token
+from calib.jobs import FitSpec, Job, TaskSpec
+from calib.studies.kinds import SIZES, SPLITS, STUDIES
+from calib.workspace import (
+    Configuration,
+    Damaged,
+    Entry,
+    Items,
+    Keeper,
+    KeptSpec,
+    KeptStudy,
+    configured,
+    entry_id,
+    new_token,
+)
 from calib.workspace.arrays import write_folder
 from calib.workspace.entries import Entries
 from calib.workspace.entry import from_json, to_json
@@ -86,6 +100,51 @@ def test_an_entry_comes_back_as_it_was_written(entries: Entries) -> None:
     assert back == entry
     assert back.specs[0].spec().key == spec.key
     assert entries.read(name(5)) is None
+
+
+def study(kind: str = SPLITS, n_splits: object = 10) -> TaskSpec:
+    arguments = ([("I-Max (5)", "imax", {"n_bins": np.int64(5), "tol": 1e-9})], 0.3, n_splits, np.int64(7))
+    return TaskSpec(STUDIES[kind].function, arguments, "d" * 64, "Repeat on 10 splits: I-Max (5)")
+
+
+@pytest.mark.parametrize("kind", STUDIES)
+def test_a_study_comes_back_as_the_same_study(entries: Entries, kind: str) -> None:
+    spec = study(kind)
+    kept = KeptStudy.of(kind, spec, Job(spec.key, spec, state="failed", message="No."))
+    entries.write(name(9), Entry("v", studies=(kept,)))
+    (back,) = entries.read(name(9)).studies
+    assert back == kept
+    assert (back.state, back.message) == ("failed", "No.")
+    again = back.spec()
+    assert (again.key, again.function, again.data_key, again.title) == (
+        spec.key, STUDIES[kind].function, spec.data_key, spec.title
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"kind": SIZES}, {"kind": "os.system"}, {"arguments": ([], 0.3, 10, 7)}, {"data_key": "e" * 64}, {"key": name(3)}],
+    ids=["another kind", "no kind", "arguments", "data", "key"],
+)
+def test_a_study_whose_key_says_something_else_is_no_study(changes: dict[str, object]) -> None:
+    kept = KeptStudy.of(SPLITS, study())
+    assert kept.spec() is not None
+    assert replace(kept, **changes).spec() is None
+
+
+def test_an_entry_of_before_studies_were_kept_still_leads_to_its_own() -> None:
+    fields = json.loads(to_json(Entry("v", name(1), specs=(KeptSpec.of(FitSpec("temperature", {}, "d")),))))
+    del fields["studies"]
+    back = from_json(json.dumps(fields).encode())
+    assert back.studies == ()
+    assert (back.data, len(back.specs)) == (name(1), 1)
+
+
+@pytest.mark.parametrize("wrong", [[{}], [7], 7, [{**vars(KeptStudy.of(SPLITS, study())), "kind": []}], None])
+def test_an_entry_with_damaged_studies_is_one_sentence(wrong: object) -> None:
+    fields = json.loads(to_json(Entry("v")))
+    with pytest.raises(Damaged, match=r"^[^\n]+\.$"):
+        from_json(json.dumps({**fields, "studies": wrong}, default=int).encode())
 
 
 @given(st.binary(max_size=60))
@@ -194,6 +253,46 @@ def test_a_fit_that_ends_after_the_page_was_closed_is_kept_where_a_link_asked_fo
     keeper.forget(name(1))
     keeper.keep_fit(Job(wanted.key, wanted, state="done", result=made))
     assert keeper.fit(entry, wanted) is None
+
+
+def test_a_study_is_kept_where_a_link_asked_for_it_counted_and_deleted_with_it(keeper: Keeper, caplog) -> None:
+    spec, private = study(), study(n_splits=20)
+    entry = Entry("v", studies=(KeptStudy.of(SPLITS, spec),))
+    keeper.keep(name(1), entry).result()
+    table = pd.DataFrame([dict.fromkeys(STUDIES[SPLITS].columns, 1.5)])
+    for each in (spec, private):
+        keeper.keep_fit(Job(each.key, each, state="done", result=table))
+    back = keeper.study(entry, spec)
+    assert back is not None
+    pd.testing.assert_frame_equal(back.result, table)
+    assert keeper.study(Entry("v"), spec) is None
+    items = Items(keeper.configuration.root)
+    assert [(item.kind, item.name) for item in items.all()] == [("studies", spec.key)]
+    Entries(items).sweep(10**9, 30)
+    assert keeper.study(entry, spec) is not None
+    keeper.forget(name(1))
+    assert not items.all()
+    keeper.keep_fit(Job(spec.key, spec, state="done", result=table))
+    assert not items.all()
+    assert not caplog.records
+
+
+def test_a_study_that_cannot_be_stored_costs_nothing_else(keeper: Keeper, caplog) -> None:
+    spec = study()
+    entry = Entry("v", studies=(KeptStudy.of(SPLITS, spec),))
+    keeper.keep(name(1), entry).result()
+    keeper.keep_fit(Job(spec.key, spec, state="done", result=["no table"]))
+    assert keeper.study(entry, spec) is None
+    assert "repeat_task could not be stored" in caplog.text
+
+
+def test_old_studies_go_as_all_else_does(items: Items, entries: Entries) -> None:
+    for number in (1, 2):
+        items.put("studies", name(number), lambda folder: write_folder(folder, {}, {"value": np.zeros(9)}))
+        age(items.root / "studies" / name(number), 31)
+    entries.write(name(10), Entry("v", studies=(KeptStudy(SPLITS, name(2), (), "d", "t"),)))
+    entries.sweep(10**9, 30)
+    assert stored(items) == {2}
 
 
 def test_a_fit_is_read_through_the_entry_that_names_it_alone(keeper: Keeper) -> None:

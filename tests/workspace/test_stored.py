@@ -1,26 +1,29 @@
-"""Data and fits come back as they were, and anything that was changed on disk is refused in one sentence."""
+"""Data, fits and studies come back as they were, and anything that was changed on disk is refused in one sentence."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import pickle
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calib
+from calib.base import no_callback
 from calib.data import Predictions
 from calib.data.samples import load_sample
-from calib.jobs import FitSpec, Job
+from calib.jobs import FitSpec, Job, TaskSpec
 from calib.registry import METHODS, extras_for
+from calib.studies.kinds import SIZES, SPLITS, STUDIES
 from calib.workspace import Damaged, Items
 from calib.workspace.arrays import read_folder, write_folder
-from calib.workspace.stored import ARRAYS, PLAIN, get_data, get_fit, put_data, put_fit
+from calib.workspace.stored import ARRAYS, PLAIN, get_data, get_fit, get_study, put_data, put_fit, put_study
 
 WITHOUT_TENSORFLOW = [name for name, method in METHODS.items() if name not in ("identity", "gpcalib")]
 
@@ -71,6 +74,54 @@ def test_a_fit_comes_back_with_the_same_predictions_and_notes(items: Items, samp
     )
     assert now.notes() == then.notes()
     assert now.get_params() == then.get_params()
+
+
+def study(kind: str, data: Predictions) -> Job:
+    """A study that is done; one method fails without features, which gives NaN and notes."""
+    methods = [("Temperature", "temperature", {}), ("Geometric", "geometric", {})]
+    arguments = {SPLITS: (methods, 100, 2, 0), SIZES: (methods, 0.5, 0, 2, 0)}[kind]
+    function = STUDIES[kind].function
+    table = function(*arguments, data={"logits": data.logits, "labels": data.labels}, callback=no_callback)
+    assert table["value"].isna().any()
+    spec = TaskSpec(function, arguments, data.sha256, "A study")
+    return Job(spec.key, spec, state="done", seconds=1.5, cpu_seconds=1.25, message="Done.", result=table)
+
+
+@pytest.fixture(scope="module", params=STUDIES)
+def studied(request: pytest.FixtureRequest, sample: Predictions) -> tuple[str, Job]:
+    return request.param, study(request.param, sample.take(np.arange(200)))
+
+
+def test_a_study_comes_back_exactly(items: Items, studied: tuple[str, Job]) -> None:
+    kind, job = studied
+    put_study(items, job)
+    back = get_study(items, kind, job.spec)
+    assert back is not None
+    assert (back.key, back.state, back.seconds, back.cpu_seconds, back.message) == (job.key, "done", 1.5, 1.25, "Done.")
+    pd.testing.assert_frame_equal(back.result, job.result, check_exact=True)
+
+
+def test_a_study_without_its_columns_is_refused_and_removed(items: Items, studied: tuple[str, Job]) -> None:
+    kind, job = studied
+    put_study(items, replace(job, result=job.result.drop(columns="note")))
+    with pytest.raises(Damaged, match=r"^[^\n]+\.$"):
+        get_study(items, kind, job.spec)
+    assert get_study(items, kind, job.spec) is None
+
+
+@pytest.mark.parametrize("file", ["record.json", "0.npy"])
+def test_a_study_that_was_changed_on_disk_is_refused_and_removed(
+    items: Items, studied: tuple[str, Job], file: str
+) -> None:
+    kind, job = studied
+    put_study(items, job)
+    path = items.root / "studies" / job.key / file
+    path.write_bytes(path.read_bytes()[:-1] + b"\x07")
+    with pytest.raises(Damaged, match=r"^[^\n]+\.$"):
+        get_study(items, kind, job.spec)
+    assert get_study(items, kind, job.spec) is None
+    put_study(items, job)
+    assert get_study(items, kind, job.spec) is not None
 
 
 @pytest.mark.parametrize(
