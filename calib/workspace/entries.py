@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from calib.workspace.entry import Entry, from_json, to_json
@@ -22,8 +23,11 @@ class Entries:
         self._folder.mkdir(mode=0o700, exist_ok=True)
 
     def write(self, name: str, entry: Entry) -> None:
-        """Write or replace an entry."""
-        write_file(self._path(name), to_json(entry))
+        """Write or replace an entry, which remembers what the one in its place led to, to delete that too."""
+        path, before = self._path(name), set()
+        with suppress(OSError, Damaged):
+            before = from_json(path.read_bytes()).ever()
+        write_file(path, to_json(replace(entry, former=tuple(sorted(before - entry.contents())))))
 
     def read(self, name: str) -> Entry | None:
         """An entry, which counts as used now, or None if there is none; raises :class:`Damaged`."""
@@ -42,10 +46,10 @@ class Entries:
             going = {name}
             if name in everyone:
                 going |= set(everyone[name].earlier)
-            staying = [entry.contents() for other, entry in everyone.items() if other not in going]
+            staying = [entry.ever() for other, entry in everyone.items() if other not in going]
             for other in going:
                 self._path(other).unlink(missing_ok=True)
-            theirs = [everyone[other].contents() for other in going if other in everyone]
+            theirs = [everyone[other].ever() for other in going if other in everyone]
             for kind, content in set().union(*theirs) - set().union(*staying):
                 self._items.remove(kind, content)
 

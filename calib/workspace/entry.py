@@ -10,7 +10,7 @@ from typing import Any
 from calib.flat_state import flatten
 from calib.jobs import FitSpec, Job, TaskSpec
 from calib.studies.kinds import STUDIES
-from calib.workspace.items import Damaged, Kind
+from calib.workspace.items import KINDS, Damaged, Kind
 
 FORMAT = 1
 
@@ -86,6 +86,7 @@ class Entry:
     settings : what was chosen on the pages, by widget.
     earlier : entries of data that were open before in the same tab; they are deleted together.
     studies : studies asked for on the split.
+    former : content that it led to before, such as a study that another took the place of; deleted with it.
     """
 
     visitor: str
@@ -101,12 +102,17 @@ class Entry:
     settings: Mapping[str, Any] = field(default_factory=dict)
     earlier: tuple[str, ...] = ()
     studies: tuple[KeptStudy, ...] = ()
+    former: tuple[tuple[Kind, str], ...] = ()
 
     def contents(self) -> set[tuple[Kind, str]]:
         """The stored content that this entry may read."""
         found: set[tuple[Kind, str]] = {("fits", spec.key) for spec in self.specs}
         found |= {("studies", study.key) for study in self.studies}
         return found | ({("data", self.data)} if self.data else set())
+
+    def ever(self) -> set[tuple[Kind, str]]:
+        """The stored content that this entry leads to or led to."""
+        return self.contents() | set(self.former)
 
 
 def to_json(entry: Entry) -> bytes:
@@ -125,6 +131,7 @@ def from_json(content: bytes) -> Entry:
         fields["earlier"] = tuple(map(str, fields["earlier"]))
         # Entries of before there were any have none.
         fields["studies"] = tuple(_study(**study) for study in fields.get("studies", ()))
+        fields["former"] = tuple(_content(*content) for content in fields.get("former", ()))
         return Entry(**fields)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise Damaged("What is kept under this link was damaged on disk.") from error
@@ -134,3 +141,9 @@ def _study(arguments: list[Any], **others: str) -> KeptStudy:
     if not all(isinstance(other, str) for other in others.values()):
         raise TypeError("A study of a link has another type than it can have.")
     return KeptStudy(arguments=tuple(arguments), **others)
+
+
+def _content(kind: Kind, name: str) -> tuple[Kind, str]:
+    if kind not in KINDS:
+        raise ValueError(f"{kind!r} is no kind of stored content.")
+    return kind, str(name)

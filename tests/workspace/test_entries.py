@@ -134,9 +134,9 @@ def test_a_study_whose_key_says_something_else_is_no_study(changes: dict[str, ob
 
 def test_an_entry_of_before_studies_were_kept_still_leads_to_its_own() -> None:
     fields = json.loads(to_json(Entry("v", name(1), specs=(KeptSpec.of(FitSpec("temperature", {}, "d")),))))
-    del fields["studies"]
+    del fields["studies"], fields["former"]
     back = from_json(json.dumps(fields).encode())
-    assert back.studies == ()
+    assert back.studies == back.former == ()
     assert (back.data, len(back.specs)) == (name(1), 1)
 
 
@@ -145,6 +145,13 @@ def test_an_entry_with_damaged_studies_is_one_sentence(wrong: object) -> None:
     fields = json.loads(to_json(Entry("v")))
     with pytest.raises(Damaged, match=r"^[^\n]+\.$"):
         from_json(json.dumps({**fields, "studies": wrong}, default=int).encode())
+
+
+@pytest.mark.parametrize("wrong", [[["os", name(1)]], [[[], name(1)]], [name(1)], [["fits"]], 7])
+def test_an_entry_that_led_to_what_cannot_be_stored_is_one_sentence(wrong: object) -> None:
+    fields = json.loads(to_json(Entry("v")))
+    with pytest.raises(Damaged, match=r"^[^\n]+\.$"):
+        from_json(json.dumps({**fields, "former": wrong}).encode())
 
 
 @given(st.binary(max_size=60))
@@ -204,6 +211,30 @@ def test_deleting_takes_what_no_other_link_leads_to(items: Items, entries: Entri
     entries.delete(name(11))
     assert stored(items) == {2, 3}  # 2 is another's, 3 was nobody's before and is left to its age
     assert [entries.read(name(number)) is None for number in (10, 11, 12)] == [True, True, False]
+
+
+def test_deleting_takes_what_the_link_led_to_before_unless_another_does(items: Items, entries: Entries) -> None:
+    for number in (1, 2, 3):
+        items.put("studies", name(number), lambda folder: write_folder(folder, {}, {"value": np.zeros(9)}))
+    studies = {number: KeptStudy(SPLITS, name(number), (), "d", "t") for number in (1, 2, 3)}
+    entries.write(name(10), Entry("v", studies=(studies[1], studies[2])))
+    entries.write(name(10), Entry("v", studies=(studies[2],)))
+    entries.write(name(10), Entry("v", studies=(studies[3],)))
+    assert stored(items) == {1, 2, 3}  # another tab with the same link may show them still
+    entries.write(name(11), Entry("w", studies=(studies[2],)))
+    entries.write(name(11), Entry("w"))
+    entries.delete(name(10))
+    assert stored(items) == {2}
+    entries.delete(name(11))
+    assert not stored(items)
+
+
+def test_what_a_link_led_to_before_is_not_kept_for_it(items: Items, entries: Entries) -> None:
+    store(items, 1, days_ago=31)
+    entries.write(name(10), Entry("v", name(1)))
+    entries.write(name(10), Entry("v"))
+    entries.sweep(10**9, 30)
+    assert not stored(items)
 
 
 def predictions(n: int = 50) -> Predictions:
