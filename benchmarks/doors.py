@@ -24,7 +24,7 @@ from calib.base import CalibrationError
 from calib.data import Choices, DataError, inspect, load, read_features, read_outputs
 from calib.recheck.untrusted import read_uploaded
 from calib.record import digest
-from calib.workspace.entry import Entry, KeptSpec, from_json, to_json
+from calib.workspace.entry import Entry, KeptSpec, KeptStudy, from_json, to_json
 from calib.workspace.items import Damaged
 from calib.workspace.token import entry_id
 
@@ -167,7 +167,7 @@ def link(name: str, content: bytes, choices: Choices) -> None:
     token = content.decode("utf-8", "replace")
     if (found := entry_id(token)) is not None and len(found) != 64:
         raise Broken("link: id", repr(found))
-    in_words(lambda: from_json(content))
+    in_words(lambda: [study.spec() for study in from_json(content).studies])
 
 
 def sealed(text: bytes, arrays: bytes) -> bytes:
@@ -213,7 +213,9 @@ def seeds() -> dict[str, bytes]:
                 found[f"{form} as {door} {role}"] = packed(content, door, shown)
     text, content = exported()
     spec = KeptSpec("k", "isotonic", {"normalize": True}, "d", "Isotonic")
-    entry = to_json(Entry("v", "d" * 64, None, "n", (("info", "c", "t", "a"),), {"kind": "logits"}, 0.5, specs=(spec,)))
+    study = KeptStudy("splits", "k", ([["Isotonic", "isotonic", {}]], 100, 10, 0), "d", "Repeat on 10 splits")
+    found_by_link = ("v", "d" * 64, None, "n", (("info", "c", "t", "a"),), {"kind": "logits"}, 0.5)
+    entry = to_json(Entry(*found_by_link, specs=(spec,), studies=(study,), former=(("fits", "e" * 64),)))
     return found | {
         "record": packed(text.encode(), "record"),
         "record's arrays": packed(content, "record's arrays"),

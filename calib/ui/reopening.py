@@ -35,13 +35,14 @@ def reopen(made: Keeper, entry: Entry) -> tuple[Session | None, str]:
     now = _session(entry, data)
     memory.admit(now)
     st.session_state[SESSION] = now
-    interrupted = {"Fit": bring_back_fits(made, entry, now), "Compare": bring_back_studies(made, entry, now)}
+    interrupted, cut_short = bring_back_fits(made, entry, now), bring_back_studies(made, entry, now)
     fits.queue().warm_up()
     too = f" with {listed(counted(now))}" if counted(now) else ""
     said = [f"Brought back from your link: {literal(entry.name)}{too}."]
-    for page, titles in interrupted.items():
-        if titles:
-            said.append(f"Not finished: {listed(titles)}; try again on the page {page}.")
+    if interrupted:
+        said.append(f"Not finished: {listed(interrupted)}; try again on the page Fit.")
+    if cut_short:
+        said.append(f"Not finished: {plural(cut_short, 'study', 'studies')}; try again on the page Compare.")
     return now, " ".join(said)
 
 
@@ -98,10 +99,10 @@ def _bring_back_fit(made: Keeper | None, entry: Entry, spec: FitSpec) -> bool:
     return ended
 
 
-def bring_back_studies(made: Keeper | None, entry: Entry, now: Session) -> list[str]:
-    """Bring back the studies of the open split as far as they are kept; titles of those that were never finished."""
+def bring_back_studies(made: Keeper | None, entry: Entry, now: Session) -> int:
+    """Bring back the studies of the open split as far as they are kept; how many were never finished."""
     assert now.data is not None
-    interrupted = []
+    unfinished = 0
     for kept in entry.studies:
         spec = kept.spec()
         if spec is None or spec.data_key != now.data.sha256:
@@ -109,9 +110,8 @@ def bring_back_studies(made: Keeper | None, entry: Entry, now: Session) -> list[
         job, ended = _as_it_stood(made, entry, kept, spec)
         fits.queue().adopt(job, now.data.logits, now.data.labels, arrays_of(now.data), owner=now.visitor)
         now.studies[kept.kind] = spec
-        if not ended:
-            interrupted.append(spec.title)
-    return interrupted
+        unfinished += not ended
+    return unfinished
 
 
 def _as_it_stood(

@@ -111,10 +111,11 @@ def test_a_study_that_was_cut_short_says_so_and_can_be_run_again(server: Server,
     server.written()
     restart(server)
     token = app.query_params["w"]
-    assert "Not finished: Repeat on 5 splits: Temperature; try again on the page Compare." in said(follow(token))
+    assert "Not finished: 1 study; try again on the page Compare." in said(follow(token))
     again = follow(token, PAGE)
     assert not again.exception
     assert reopening.INTERRUPTED in said(again)
+    assert spec.title in [caption.value for caption in again.caption]
     again.button("study/splits/retry").click().run()
     assert not again.exception
     job = ended(spec.key)
