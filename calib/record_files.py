@@ -20,8 +20,8 @@ def read_pair(path: Path) -> tuple[str, bytes]:
     CalibrationError
         If either is missing.
     """
-    npz = read_file(path.with_suffix(".npz"))
-    return _decoded(read_file(path.with_suffix(".json"), npz)), npz
+    npz = read_file(_part(path, ".npz"))
+    return _decoded(read_file(_part(path, ".json"), npz)), npz
 
 
 def read_bundle(path: Path) -> tuple[str, bytes]:
@@ -55,9 +55,15 @@ def read_file(path: Path, npz: bytes | None = None) -> bytes:
     if npz is not None and not holds_arrays(npz):
         raise CalibrationError(
             f"{path.with_suffix('.npz').name} holds no arrays ({len(npz):,} bytes) and has no {path.name} beside "
-            "it, so it is no exported calibrator; export one again, and keep its .npz and .json together."
+            "it, which says what it is; keep the .npz and the .json of an export together, or export them again."
         )
-    raise CalibrationError(f"{path.name} was not found in {path.parent}; an .npz and its .json belong together.")
+    paired = "; an .npz and its .json belong together" if path.suffix.lower() in (".npz", ".json") else ""
+    raise CalibrationError(f"{path.name} was not found in {path.parent}{paired}.")
+
+
+def _part(path: Path, suffix: str) -> Path:
+    # The file that was named is read as it is named: on most disks c.NPZ is not c.npz.
+    return path if path.suffix.lower() == suffix else path.with_suffix(suffix)
 
 
 def _decoded(content: bytes) -> str:

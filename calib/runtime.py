@@ -209,7 +209,8 @@ def load(path: str | Path) -> ExportedCalibrator:
     if suffix == ".zip":
         return from_record(*read_bundle(path))
     if suffix == ".pkl":
-        loaded = pickle.loads(read_file(path))
+        with damage_in_words():
+            loaded = pickle.loads(read_file(path))
         if not isinstance(loaded, ExportedCalibrator):
             raise CalibrationError(f"{path.name} holds a {type(loaded).__name__}, not an exported calibrator.")
         return loaded

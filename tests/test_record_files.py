@@ -6,6 +6,7 @@ import zipfile
 
 import pytest
 
+import calib
 from calib import record_files
 from calib.base import CalibrationError
 from calib.record_files import read_bundle, read_pair
@@ -30,6 +31,25 @@ def test_either_file_of_a_pair_finds_the_other(tmp_path, given):
     (tmp_path / "c.json").write_bytes(PARTS["calibrator.json"])
     (tmp_path / "c.npz").write_bytes(PARTS["calibrator.npz"])
     assert read_pair(tmp_path / given) == READ
+
+
+def test_the_file_that_was_named_is_read_as_it_is_named(tmp_path):
+    (tmp_path / "c.json").write_bytes(PARTS["calibrator.json"])
+    (tmp_path / "c.NPZ").write_bytes(PARTS["calibrator.npz"])
+    assert read_pair(tmp_path / "c.NPZ") == READ
+
+
+def test_a_file_of_another_kind_that_is_missing_is_not_said_to_be_half_a_pair(tmp_path):
+    with pytest.raises(CalibrationError, match=r"^c\.zip was not found in .*[^.]\.$") as caught:
+        read_bundle(tmp_path / "c.zip")
+    assert "belong together" not in str(caught.value)
+
+
+def test_arrays_of_a_calibrator_that_has_none_are_not_said_to_be_of_no_calibrator(tmp_path, overconfident):
+    calib.export.save(calib.calibrator("temperature").fit(*overconfident), tmp_path / "c.npz")
+    (tmp_path / "c.json").unlink()
+    with pytest.raises(CalibrationError, match=r"has no c\.json beside it, which says what it is; keep"):
+        read_pair(tmp_path / "c.npz")
 
 
 def test_a_pair_that_is_not_whole_says_what_is_missing(tmp_path):

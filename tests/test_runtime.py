@@ -321,6 +321,14 @@ def test_an_npz_of_nothing_is_not_said_to_lack_its_json_alone(content, count, tm
         runtime.load(tmp_path / "empty.npz")
 
 
+@pytest.mark.parametrize("change", [lambda p: b"", lambda p: p[:-30], lambda p: p[::-1], lambda p: b"cno_such\nA\n."])
+def test_damaged_pickles_are_refused_in_a_sentence(change, overconfident, tmp_path):
+    pickled = calib.export.to_pickle(calib.calibrator("isotonic").fit(*overconfident))
+    (tmp_path / "c.pkl").write_bytes(change(pickled))
+    with pytest.raises(CalibrationError, match="export the calibrator again"):
+        runtime.load(tmp_path / "c.pkl")
+
+
 def test_wrong_files_say_what_was_expected(tmp_path):
     (tmp_path / "c.txt").write_text("x")
     (tmp_path / "c.pkl").write_bytes(pickle.dumps([1]))
