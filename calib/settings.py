@@ -49,7 +49,7 @@ DECLARED = (
     Setting("CALIB_CONFIG", "a file that sets any of the others, as `workspace_gb = 20`", FILE),
     Setting(
         "CALIB_WORKSPACE",
-        "folder for data and fits, readable by its owner alone; `off` keeps nothing",
+        "folder for data, fits and studies, readable by its owner alone; `off` keeps nothing",
         "",
         "`calib` below `XDG_CACHE_HOME`, or `~/.cache/calib`",
     ),
