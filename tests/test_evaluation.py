@@ -10,7 +10,7 @@ from calib.evaluation import SCORES, Evaluation, evaluate, paired_differences, s
 from calib.evaluation import evaluation as module
 from calib.evaluation.corp import fitted_noise
 from calib.evaluation.smooth import resampled_smooth_ece
-from calib.evaluation.uncertainty import resample_scores
+from calib.evaluation.uncertainty import resample_scores, resample_sums
 from calib.metrics import Resamples
 from calib.metrics.corp import ordered_cells
 from calib.numerics import softmax
@@ -230,6 +230,44 @@ def test_all_right_gives_wilsons_interval_of_the_accuracy_and_no_overconfidence(
     intervals = score_intervals(evaluation, n_resamples=50)
     assert intervals["accuracy"].high == 1.0 and 0.8 < intervals["accuracy"].low < 0.9
     assert np.isnan(intervals["overconfidence"]).all()
+
+
+@pytest.mark.parametrize("says", [0.99, 0.9])
+def test_terms_of_rows_that_are_hardly_ever_wrong_hold_what_may_be(says):
+    """Resampling draws no mistake that was not seen: of rows that are all right it gave uncertainty 0 for sure."""
+    generator = np.random.default_rng(0)
+    accuracy = np.array([0.98, 0.997])  # of two kinds of rows, half of all, which the model tells apart
+    confidence = np.array([says, 0.999])
+    frequency = accuracy.mean()
+    truth = {}
+    for rule in ("Brier", "log"):
+        worst = accuracy * score_of(confidence, rule) + (1 - accuracy) * score_of(1 - confidence, rule)
+        best = accuracy * score_of(accuracy, rule) + (1 - accuracy) * score_of(1 - accuracy, rule)
+        flat = frequency * score_of(frequency, rule)
+        flat += (1 - frequency) * score_of(1 - frequency, rule)
+        truth[f"{rule} miscalibration"] = worst.mean() - best.mean()
+        truth[f"{rule} discrimination"] = flat - best.mean()
+        truth[f"{rule} uncertainty"] = flat
+    held = dict.fromkeys(truth, 0)
+    for seed in range(40):
+        kind = generator.integers(2, size=100)
+        labels = (generator.random(100) > accuracy[kind]).astype(int)
+        probs = np.stack([confidence[kind], 1 - confidence[kind]], axis=1)
+        intervals = score_intervals(evaluate(probs, labels), n_resamples=100, random_state=seed)
+        for key, value in truth.items():
+            held[key] += intervals[key].low <= value <= intervals[key].high
+    assert min(held.values()) >= 0.75 * 40, held
+
+
+def test_quick_scores_of_rows_that_are_all_right_have_intervals_without_such_terms():
+    evaluation = evaluate(np.tile([0.9, 0.1], (20, 1)), np.zeros(20, int))
+    quick = resample_sums(evaluation, Resamples(20, 50)).intervals()
+    assert quick["accuracy"] == score_intervals(evaluation, n_resamples=50)["accuracy"]
+    assert "Brier uncertainty" not in quick
+
+
+def score_of(probability, rule):
+    return (1 - probability) ** 2 if rule == "Brier" else -np.log(probability)
 
 
 @pytest.mark.parametrize("scale", [1.0, 1.5])

@@ -9,12 +9,13 @@ import numpy as np
 
 from calib.base import CalibrationError
 from calib.evaluation.classwise import CLASSWISE, CLASSWISE_ABOVE, classwise_values
-from calib.evaluation.corp import resampled_corp_values
+from calib.evaluation.corp import TERMS, resampled_corp_values
 from calib.evaluation.evaluation import Evaluation
 from calib.evaluation.evidence import FEW
 from calib.evaluation.scores import SCORES, scores
 from calib.evaluation.smooth import SMOOTH, resampled_smooth_ece
 from calib.evaluation.statistics import ERRORS, Statistics, score_values, statistics_of
+from calib.metrics.corp import RULES, entropy, row_scores
 from calib.metrics.intervals import (
     Interval,
     Resamples,
@@ -68,6 +69,9 @@ class ResampledScores:
             if few:
                 result[key] = result[key]._replace(low=min(result[key].low, result["gap"].low))
             result[key] = not_below(result[key], result["gap"])
+        if few:
+            for rule in (rule for rule in RULES if f"{rule} uncertainty" in result):
+                result |= _terms_unseen(rule, result)
         return result
 
     def _gap_unseen(self, gap: Interval, accuracy: Interval) -> Interval:
@@ -82,6 +86,28 @@ class ResampledScores:
     def differences(self, baseline: ResampledScores, level: float = 0.95) -> dict[str, Interval]:
         """Interval of every score that both have, minus the baseline's."""
         return {key: self.difference(baseline, key, level) for key in self.value if key in baseline.value}
+
+
+def _terms_unseen(rule: str, found: dict[str, Interval]) -> dict[str, Interval]:
+    """Terms of the CORP decomposition that resampling hardly moves, from the intervals of the accuracy and the gap.
+
+    Uncertainty is a function of the accuracy, and discrimination is at most the uncertainty. Miscalibration is at least
+    that of saying the mean confidence to every row, because divergences are convex.
+    """
+    accuracy, gap = found["accuracy"], found["signed gap"]
+    possible = entropy(np.array([accuracy.low, accuracy.high, np.clip(0.5, accuracy.low, accuracy.high)]), rule)
+    said = gap.value + accuracy.value
+    frequency = np.clip(said - np.array([gap.low, gap.high, np.clip(0.0, gap.low, gap.high)]), 0.0, 1.0)
+    of_right, of_wrong = row_scores(np.full(2, said), np.array([True, False]), rule)
+    least = np.maximum(frequency * of_right + (1.0 - frequency) * of_wrong - entropy(frequency, rule), 0.0)
+    values = dict(zip(TERMS, (least, possible.max(), possible), strict=True))
+    return {f"{rule} {term}": _stretched(found[f"{rule} {term}"], values[term]) for term in TERMS}
+
+
+def _stretched(interval: Interval, values: Floats) -> Interval:
+    """The interval, stretched to hold values."""
+    low, high = float(np.min(values)), float(np.max(values))
+    return interval._replace(low=min(interval.low, low), high=max(interval.high, high))
 
 
 def resample_scores(evaluation: Evaluation, resamples: Resamples) -> ResampledScores:
