@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from calib.base import CalibrationError
 from calib.numerics import Floats, Ints
 
 
@@ -53,13 +54,26 @@ class Learner:
                 self._classifier.fit(np.concatenate(self._features), all_labels)
 
     def probabilities(self, features: Any) -> Floats:
-        """(n, n_classes) probabilities; zero for classes of which no label has been seen."""
+        """(n, n_classes) probabilities; zero for classes of which no label has been seen.
+
+        Raises
+        ------
+        CalibrationError
+            If the classifier gives none for some rows.
+        """
         probs = np.zeros((len(features), self._n_classes))
         if self._only is not None:
             probs[:, self._only] = 1.0
         elif len(features):
-            with np.errstate(divide="ignore"):  # naive Bayes takes the logarithm of how often a class was seen
+            # Naive Bayes takes the logarithm of how often a class was seen, and divides by the spread of features.
+            with np.errstate(divide="ignore", invalid="ignore"):
                 probs[:, self._classifier.classes_] = self._classifier.predict_proba(features)
+        lacking = int(np.isnan(probs).any(axis=1).sum())
+        if lacking:
+            raise CalibrationError(
+                f"The classifier gave no probabilities for {lacking:,} of {len(probs):,} rows, as naive Bayes does "
+                "where no feature varies. Choose another classifier, or features that differ between rows."
+            )
         return probs
 
 

@@ -82,3 +82,15 @@ def test_a_package_that_is_not_there(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "river.compat", None)
     with pytest.raises(CalibrationError, match=r"calib\[active\]"):
         classifier("mondrian", 0)
+
+
+@pytest.mark.parametrize("name", ["naive_bayes", "logistic", "forest", "network"])
+def test_features_that_never_vary_give_probabilities_or_a_reason(name):
+    features, labels = np.ones((40, 3)), np.arange(40) % 2
+    learner = Learner(classifier(name, seed=0)[0], 2, CLASSIFIERS[name].online)
+    learner.learn(features, labels)
+    if name == "naive_bayes":
+        with pytest.raises(CalibrationError, match="no probabilities for 40 of 40 rows"):
+            learner.probabilities(features)
+    else:
+        np.testing.assert_allclose(learner.probabilities(features), 0.5, atol=0.1)
