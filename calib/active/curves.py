@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 N_POINTS = 100
 MOST_ROUNDS = 500
-"""Rounds that the kernel is chosen from; with all of many shuffles it would take a minute and change little."""
+"""Rounds of a shuffle that are regressed on, and rounds of all that the kernel is chosen from.
+
+A regression through n rounds holds n x n numbers: batches of one label from a pool of 16,000 would take gigabytes.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +30,7 @@ class LearningCurve:
     labels : (n,) numbers of labels, up to the average that a shuffle ended with.
     mean : (n,) mean over shuffles of their regressions.
     low, high : (n,) the t interval of that mean over shuffles; NaN with one shuffle.
-    shuffles : labels and values of each shuffle's rounds, as measured.
+    shuffles : labels and values of each shuffle's rounds, as measured; of more than 500 as many, evenly spread.
     """
 
     labels: Floats
@@ -56,7 +59,7 @@ def learning_curve(table: pd.DataFrame, arm: str, measure: str, level: float = 0
 
     rounds = table[(table["arm"] == arm) & table[measure].notna()]
     shuffles = tuple(
-        (one["n_labels"].to_numpy(float), one[measure].to_numpy(float)) for _, one in rounds.groupby("shuffle")
+        _spread(one["n_labels"].to_numpy(float), one[measure].to_numpy(float)) for _, one in rounds.groupby("shuffle")
     )
     if not shuffles:
         nothing = np.empty(0)
@@ -70,6 +73,14 @@ def learning_curve(table: pd.DataFrame, arm: str, measure: str, level: float = 0
     if n > 1:
         half = t.ppf(0.5 + level / 2, n - 1) * regressions.std(axis=0, ddof=1) / math.sqrt(n)
     return LearningCurve(grid, mean, mean - half, mean + half, shuffles)
+
+
+def _spread(labels: Floats, values: Floats) -> tuple[Floats, Floats]:
+    """At most so many rounds of a shuffle as are regressed on, the first and the last among them."""
+    if len(labels) <= MOST_ROUNDS:
+        return labels, values
+    chosen = np.linspace(0, len(labels) - 1, MOST_ROUNDS).round().astype(int)
+    return labels[chosen], values[chosen]
 
 
 def _regressions(shuffles: tuple[tuple[Floats, Floats], ...], grid: Floats) -> Floats:

@@ -24,7 +24,7 @@ def verdicts(summary: pd.DataFrame) -> list[str]:
         return []
     arms = list(summary["arm"].unique())
     reference = str(summary["title"].iloc[0])
-    if summary["n_shuffles"].iloc[0] < 2:
+    if len(arms) > 1 and summary["n_shuffles"].iloc[0] < 2:
         return ["One shuffle shows no spread; run more to tell the arms apart."]
     found = []
     for arm in arms[1:]:
@@ -42,7 +42,7 @@ def _labels(row: dict[str, Any]) -> str:
         return f"asked for as many labels within chance ({row['difference']:+,.0f}, {interval});"
     more = "more" if low > 0 else "fewer"
     return (
-        f"asked for {abs(row['difference']):,.0f} labels {more} ({row['share']:+.1%} of {_reference(row):,.0f}, "
+        f"asked for {abs(row['difference']):,.0f} labels {more} ({row['share']:+,.1%} of {_reference(row):,.0f}, "
         f"{interval});"
     )
 
@@ -52,7 +52,9 @@ def _error(rows: dict[str, dict[str, Any]], reference: str) -> str:
     fewer, more = labels["difference_high"] < 0, labels["difference_low"] > 0
     lower, higher = error["difference_high"] < 0, error["difference_low"] > 0
     interval = f"{100 * error['difference_low']:+.2f} to {100 * error['difference_high']:+.2f} percentage points"
-    if lower:
+    if error["difference_low"] == error["difference_high"] == 0:
+        said = f"its final error of {error['value']:.2%} is that of {reference} in every shuffle"
+    elif lower:
         said = f"its final error of {error['value']:.2%} is lower ({interval})"
     elif higher:
         said = f"its final error of {error['value']:.2%} is higher ({interval})"

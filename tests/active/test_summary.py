@@ -6,6 +6,7 @@ import pytest
 from scipy import stats
 
 from calib.active import Round, compare_arms, learning_curve, table_of, verdicts
+from calib.active.curves import MOST_ROUNDS
 from calib.active.summary import AT_EQUAL, mean_interval
 
 
@@ -150,3 +151,26 @@ def test_curves_of_little():
     np.testing.assert_array_equal(level.mean, 0.4)
     nowhere = table_of({("plain", 0): rounds([100], [0.4])}).assign(over=np.nan)
     assert learning_curve(nowhere, "plain", "over").shuffles == ()
+
+
+def test_a_curve_through_thousands_of_rounds_is_that_through_some_of_them():
+    labels = np.arange(1, 4001)
+    curve = learning_curve(
+        table_of({("plain", 0): rounds(labels, 0.1 + 0.3 * np.exp(-labels / 800))}), "plain", "error"
+    )
+    ((own, values),) = curve.shuffles
+    assert len(own) == MOST_ROUNDS and (own[0], own[-1]) == (1, 4000)
+    np.testing.assert_allclose(values, 0.1 + 0.3 * np.exp(-own / 800))
+    np.testing.assert_allclose(curve.mean, 0.1 + 0.3 * np.exp(-curve.labels / 800), atol=0.005)
+
+
+def test_an_arm_that_changed_nothing_has_the_same_error():
+    same = rounds([100, 200], [0.3, 0.1])
+    table = table_of({(arm, shuffle): same for arm in ("plain", "set_points") for shuffle in range(3)})
+    (text,) = verdicts(compare_arms(table))
+    assert "final error of 10.00% is that of Without calibration in every shuffle" in text
+    assert "+0.00" not in text
+
+
+def test_a_single_arm_is_compared_with_nothing_however_few_its_shuffles():
+    assert verdicts(compare_arms(runs({"plain": (500, 0.1)}, 1))) == []
