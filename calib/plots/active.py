@@ -17,6 +17,7 @@ from calib.plots.style import FRAME, Style, fade, plain, quiet, three_digits
 _RUG = 0.03
 """Share of the plot's height that the calibration batches of one arm take, beneath the curves."""
 _PAD = 0.05
+_NOTHING = "Not defined in any round"
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +69,11 @@ def learning_curves(
     for arm in arms:
         _leader(fig, arm, reach[1])
         _line(fig, arm, name, value)
-    said = "; ".join(f"{arm.title} {_said(arm, percent)}" for arm in arms)
+    said = "; ".join(f"{arm.title} {_said(arm, percent)}" for arm in arms) or _NOTHING
     longest = max((len(arm.short) for arm in arms), default=0)
     quiet(fig, height, alt=f"{name} against labels asked for. {said}.", title=title, right=20 + 7 * longest)
+    if not arms:
+        fig.add_annotation(text=_NOTHING, x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
     calibrating = [arm for arm in arms if len(arm.calibrated)]
     floor = _rug(fig, calibrating)
     room = (height - FRAME) * (1 - floor)
@@ -159,7 +162,7 @@ def _span(arms: Sequence[ArmLine]) -> tuple[float, float]:
     shown = np.concatenate(values) if values else np.array([0.0, 1.0])
     low, high = float(shown.min()), float(shown.max())
     pad = _PAD * (high - low) or 0.05
-    return low - pad, high + pad
+    return max(low - pad, -_PAD * (high + pad)), high + pad  # no measure is negative
 
 
 def _far(span: tuple[float, float]) -> tuple[float, float]:

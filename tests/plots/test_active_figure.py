@@ -109,3 +109,19 @@ def test_few_labels_have_whole_ticks() -> None:
     short = replace(arm(), labels=few[0], mean=few[1], low=few[1], high=few[1], shuffles=(few,))
     assert learning_curves([short], "Error").layout.xaxis.dtick == 1
     assert learning_curves([arm()], "Error").layout.xaxis.dtick is None
+
+
+def test_what_is_always_zero_is_drawn_on_the_floor_and_not_among_negative_shares() -> None:
+    zero = np.array([20.0, 40.0]), np.zeros(2)
+    flat = replace(arm(), labels=zero[0], mean=zero[1], low=zero[1], high=zero[1], shuffles=(zero,))
+    low, high = learning_curves([flat], "Error").layout.yaxis.range
+    assert -0.01 < low <= 0 < high
+
+
+def test_a_measure_without_a_value_says_so() -> None:
+    nothing = np.empty(0)
+    fig = learning_curves(
+        [replace(arm(), labels=nothing, mean=nothing, low=nothing, high=nothing, shuffles=())], "Overconfidence"
+    )
+    assert [note.text for note in fig.layout.annotations] == ["Not defined in any round"]
+    assert "Not defined in any round" in alt_text(fig)
