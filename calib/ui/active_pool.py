@@ -8,6 +8,7 @@ import streamlit as st
 
 from calib.data import Predictions
 from calib.data.samples import SAMPLES
+from calib.data.usable_rows import LEFT_OUT
 from calib.ui.opening import open_sample
 from calib.ui.session import session
 from calib.ui.wording import plural
@@ -58,11 +59,18 @@ def need_features(data: Predictions) -> bool:
     """Whether there is something to train on; otherwise say what is missing, with the buttons that get it."""
     if data.features is not None:
         return True
-    st.info(
-        "Active learning trains a classifier while it asks for labels, and these data hold no features to train on. "
-        "Upload features beside the outputs, one entry per row; with train_features and train_labels too, the training "
-        "set is the pool that labels are asked from."
-    )
+    left_out = next((found for found in data.findings if LEFT_OUT in found.message), None)
+    if left_out is not None:
+        st.warning(
+            "Active learning trains a classifier while it asks for labels, and the features that came with these data "
+            f"cannot be used: {left_out.message} {left_out.action}"
+        )
+    else:
+        st.info(
+            "Active learning trains a classifier while it asks for labels, and these data hold no features to train "
+            "on. Upload features beside the outputs, one entry per row; with train_features and train_labels too, the "
+            "training set is the pool that labels are asked from."
+        )
     with st.container(horizontal=True, vertical_alignment="center"):
         st.page_link("app.py", label="Open data with features", icon=":material/upload_file:")
         st.button(

@@ -58,6 +58,16 @@ class Results:
             lambda: table_of({(run.arm, run.seed): run.job.result for run in self.runs}),
         )
 
+    @property
+    def export(self) -> pd.DataFrame:
+        """All rounds, shuffles counted from 1 as on the page, with the settings of their arm; empty what it lacks."""
+        settings = {run.arm: run.settings for run in self.runs}
+        names = dict.fromkeys(name for of_arm in settings.values() for name in of_arm)
+        columns = {
+            name: pd.Series([settings[arm].get(name) for arm in self.table["arm"]], dtype=object) for name in names
+        }
+        return self.table.assign(shuffle=self.table["shuffle"] + 1, **columns)
+
     @cached_property
     def summary(self) -> pd.DataFrame:
         """Where each arm ended, over the shuffles that all arms have done."""

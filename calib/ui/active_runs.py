@@ -34,6 +34,12 @@ class Run:
         """The arm and the number of the shuffle."""
         return self.job.spec.title
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Those of the plan that the arm uses."""
+        assert isinstance(self.job.spec, TaskSpec)
+        return dict(self.job.spec.arguments[0])
+
 
 def specs_of(wanted: Wanted, rows: Rows) -> list[TaskSpec]:
     """What is to be simulated; what a setting that an arm does not use was, makes no other simulation."""

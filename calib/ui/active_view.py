@@ -138,4 +138,4 @@ def _numbers(results: Results, rows: Rows) -> None:
     for note in active_words.notes(results.table, rows, active_runs.settings_shown()):
         st.caption(f":material/info: {note}")
     st.caption(active_words.HONEST)
-    downloads.csv("All rounds as CSV", "active/csv", "active-learning.csv", lambda: results.table, of=(results.table,))
+    downloads.csv("All rounds as CSV", "active/csv", "active-learning.csv", lambda: results.export, of=(results.table,))

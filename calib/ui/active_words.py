@@ -51,18 +51,29 @@ def claim(summary: pd.DataFrame, settings: dict[str, Any]) -> str:
     rows = summary[(summary["arm"] == "set_points") & (summary["quantity"] == LABELS)]
     if rows.empty or not {"plain", "set_points"} <= set(summary["arm"]):
         return paper
-    labels = rows.iloc[0]
     error = summary[(summary["arm"] == "set_points") & (summary["quantity"] == "error")].iloc[0]
-    share, change = float(labels["share"]), 100 * float(error["difference"])
-    if math.isnan(share):
+    if math.isnan(float(rows.iloc[0]["share"])):
         return paper
-    counted = "as many labels" if share == 0 else f"{percent(abs(share))} {'fewer' if share < 0 else 'more'} labels"
     here = f"{CLASSIFIERS[settings['classifier']].title}, {METHODS[settings['calibrator']].title}"
-    return f"{paper} Here ({here}) it was {counted}, and an error {abs(change):.2f} percentage points {_side(change)}."
+    return f"{paper} Here ({here}) it was {_labels(rows.iloc[0])}, and {_error(error)}."
 
 
-def _side(change: float) -> str:
-    return "higher" if change >= 0 else "lower"
+def _labels(row: pd.Series) -> str:
+    share = float(row["share"])
+    if share == 0:
+        return "as many labels"
+    return f"{percent(abs(share))} {'fewer' if share < 0 else 'more'} labels{_doubt(row)}"
+
+
+def _error(row: pd.Series) -> str:
+    change = 100 * float(row["difference"])
+    if abs(change) < 0.005:
+        return "the same error"
+    return f"an error {abs(change):.2f} percentage points {'higher' if change > 0 else 'lower'}{_doubt(row)}"
+
+
+def _doubt(row: pd.Series) -> str:
+    return " (not told from chance)" if row["difference_low"] <= 0 <= row["difference_high"] else ""
 
 
 def made_with(settings: dict[str, Any], n_compared: int) -> str:
@@ -70,12 +81,13 @@ def made_with(settings: dict[str, Any], n_compared: int) -> str:
     parts = [CLASSIFIERS[settings["classifier"]].title]
     if "calibrator" in settings:
         parts.append(f"calibrated with {METHODS[settings['calibrator']].title}")
-    parts.append(f"{settings['pretraining']:,} rows to begin with, then batches of {settings['batch']:,}")
+    parts.append(f"{plural(settings['pretraining'], 'row')} to begin with, then batches of {settings['batch']:,}")
     if "threshold" in settings:
         parts.append(f"{settings['uncertainty'].replace('_', ' ')} above {settings['threshold']:g}")
     if settings["budget"] is not None:
         parts.append(f"a budget of {plural(settings['budget'], 'label')}")
-    parts.append(f"means over {plural(n_compared, 'shuffle')} with 95 % t intervals")
+    spread = f"means over {plural(n_compared, 'shuffle')} with 95 % t intervals"
+    parts.append(spread if n_compared > 1 else "one shuffle, which has no interval")
     return ", ".join(parts) + "."
 
 
@@ -84,6 +96,8 @@ def notes(table: pd.DataFrame, rows: Rows, settings: dict[str, Any]) -> list[str
     found = []
     ends = table.groupby(["arm", "shuffle"])["n_labels"].max()
     first_batch = min(rows.n_pool, settings["pretraining"] + min(settings["batch"], settings["budget"] or math.inf))
+    if settings["pretraining"] >= rows.n_pool:
+        return [f"Pretraining takes all {plural(rows.n_pool, 'row')} of the pool, which leaves none to ask about."]
     silent = [arm for arm in table["arm"].unique() if (ends[arm] < first_batch).all()]
     if silent and settings["budget"] != 0:
         found.append(

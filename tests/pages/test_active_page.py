@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from io import StringIO
 
 import numpy as np
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from calib.active import ARMS, Plan, Pool, compare_arms, pool_of, simulate, table_of, verdicts
+from calib.active import ARMS, Plan, Pool, Round, compare_arms, pool_of, simulate, table_of, verdicts
 from calib.active.summary import LABELS
-from calib.data import Predictions
+from calib.data import Finding, Predictions
 from calib.data.samples import load_sample
+from calib.data.usable_rows import LEFT_OUT
 from calib.jobs import FitQueue, Job, TaskSpec
 from calib.jobs.line import Room
-from calib.ui import active_runs, active_settings
+from calib.ui import active_runs, active_settings, active_words
 from calib.ui.active_pool import Rows
 from calib.ui.active_runs import Run, seconds_left
 from calib.ui.active_settings import Wanted, fitting_sizes, round_down
@@ -306,3 +309,57 @@ def test_round_numbers() -> None:
         50,
         250,
     ]
+
+
+def test_features_that_were_left_out_are_not_called_missing(queue: FitQueue) -> None:
+    left_out = Finding("warning", "features_not_finite", f"1 row of 300 holds NaN; {LEFT_OUT}.", "Leave it out.")
+    data = replace(features_of(), features=None, train_features=None, train_labels=None, findings=(left_out,))
+    app = open_page(PAGE, Session.opened(data))
+    assert "1 row of 300 holds NaN" in app.warning[0].value and "Leave it out." in app.warning[0].value
+    assert "these data hold no features" not in said(app)
+
+
+def test_the_table_to_take_counts_shuffles_as_the_page_does_and_names_the_settings(queue: FitQueue) -> None:
+    app = quick(open_page(PAGE, Session.opened(features_of(name="taken"))))
+    number(app, "budget").set_value(40).run()
+    finish(start(app))
+    table = pd.read_csv(StringIO(app.session_state[SESSION].built["active/csv"][1]))
+    assert set(table["shuffle"]) == {1, 2}
+    assert set(table["classifier"]) == {"naive_bayes"} and set(table["budget"]) == {40}
+    calibrators = table.groupby("arm")["calibrator"].first()
+    assert calibrators["set_points"] == "temperature" and pd.isna(calibrators["plain"])
+
+
+def test_a_single_shuffle_claims_no_interval_and_a_single_row_is_one() -> None:
+    settings = {"classifier": "forest", "pretraining": 1, "batch": 1, "budget": None}
+    said_of_one = active_words.made_with(settings, 1)
+    assert "1 row to begin with" in said_of_one
+    assert "intervals" not in said_of_one and "one shuffle, which has no interval" in said_of_one
+    assert "means over 2 shuffles with 95 % t intervals" in active_words.made_with(settings, 2)
+
+
+@pytest.mark.parametrize(
+    ("ends", "words"),
+    [
+        ([(200, 0.1), (200, 0.1)], "it was as many labels, and the same error."),
+        ([(201, 0.1), (99, 0.1)], "25.0 % fewer labels (not told from chance), and the same error."),
+        ([(101, 0.12), (99, 0.12)], "50.0 % fewer labels, and an error 2.00 percentage points higher."),
+    ],
+)
+def test_the_claim_says_what_chance_explains(ends: list[tuple[int, float]], words: str) -> None:
+    def run(end: int, error: float) -> list[Round]:
+        return [Round(end, 0, "training", 0, error, 0.1, 0.5, 0.1, 1.0)]
+
+    found = {("plain", shuffle): run(200, 0.1) for shuffle in range(2)}
+    found |= {("set_points", shuffle): run(*end) for shuffle, end in enumerate(ends)}
+    settings = {"classifier": "forest", "calibrator": "gpcalib"}
+    text = active_words.claim(compare_arms(table_of(found)), settings).replace("\u2009", " ").replace("\u202f", " ")
+    assert text.endswith(words)
+
+
+def test_pretraining_on_the_whole_pool_is_not_called_unsure() -> None:
+    table = table_of({("plain", 0): [Round(120, 0, "pretraining", 0, 0.1, 0.1, 0.5, 0.1, 1.0)]})
+    (note,) = active_words.notes(
+        table, Rows(120, 300, 3, True, "data"), {"pretraining": 120, "batch": 10, "budget": None}
+    )
+    assert note == "Pretraining takes all 120 rows of the pool, which leaves none to ask about."
