@@ -49,7 +49,7 @@ def verdict(table: pd.DataFrame, score: str = "NLL", judged: str = "on this test
     Returns
     -------
     str
-        One to four sentences.
+        One to five sentences.
     """
     rows = table[(table["score"] == score) & table["value"].notna()].fillna({"too_few": ""})
     name = SCORES[score].title
@@ -83,6 +83,12 @@ def _verdict(records: list[dict[str, Any]], baseline: str, score: str, name: str
         sentences.append(f"{_list(near)} cannot be told from it {judged}.")
     if behind:
         sentences.append(f"{_list(behind)} {'is' if len(behind) == 1 else 'are'} behind by more than chance explains.")
+    if raw is not None and raw is not best and _could_be_chance(raw):
+        # The best may owe it to a few rows that others do without.
+        shown = [row["title"] for row in others if row.get("beyond_chance") == "better"]
+        if shown:
+            verb = "is" if len(shown) == 1 else "are"
+            sentences.append(f"{_list(shown)} {verb} better than {raw['title']} by more than chance explains.")
     return " ".join(sentences)
 
 

@@ -331,6 +331,23 @@ def test_the_verdict_writes_numbers_as_tables_do():
     assert verdict(pd.DataFrame(rows)).startswith("A has the lowest NLL, 0, better")
 
 
+def test_the_verdict_names_who_beats_the_raw_model_where_the_best_may_not():
+    row = {"score": "NLL", "better": "lower", "note": "", "too_few": "", "to_best_high": 0.2}
+    rows = [
+        row | {"method": "identity", "title": "Raw", "value": 0.31, "to_best": 0.1, "to_best_low": -1e-4},
+        row | {"method": "a", "title": "A", "value": 0.21, "to_best": 0.0, "to_best_low": 0.0, "to_best_high": 0.0},
+        row | {"method": "b", "title": "B", "value": 0.22, "to_best": 0.01, "to_best_low": -0.01},
+        row | {"method": "c", "title": "C", "value": 0.23, "to_best": 0.02, "to_best_low": -0.01},
+    ]
+    marks = {"identity": "", "a": "", "b": "better", "c": ""}
+    table = pd.DataFrame([one | {"beyond_chance": marks[one["method"]]} for one in rows])
+    assert verdict(table) == (
+        "A has the lowest NLL, 0.210, but its distance from Raw (0.310) could be chance. "
+        "B and C cannot be told from it on this test set. B is better than Raw by more than chance explains."
+    )
+    assert "by more than chance" not in verdict(pd.DataFrame(rows))  # of tables that mark nothing
+
+
 def test_equal_best_values_are_all_best():
     logits, labels = simulate(n=300)
     made = {"identity": logits, "a": 0.5 * logits, "b": 0.5 * logits * (1 + 1e-14)}
