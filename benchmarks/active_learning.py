@@ -21,6 +21,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
@@ -120,18 +121,27 @@ def _range(row: Any, form: str) -> str:
     return f"{form.format(row['difference_low'])} to {form.format(row['difference_high'])}"
 
 
+def _at_least_one(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return int(text)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run, and print Markdown."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, help="kitti_data.zip; digits without")
     parser.add_argument("--classifiers", nargs="+", default=["forest"], choices=list(CLASSIFIERS))
     parser.add_argument("--variants", nargs="+", default=["plain", "set_points", "active"], choices=list(VARIANTS))
-    parser.add_argument("--shuffles", type=int, default=10)
-    parser.add_argument("--pool-rows", type=int, help="of KITTI; all without")
-    parser.add_argument("--test-rows", type=int, help="of KITTI; all without")
+    parser.add_argument("--shuffles", type=_at_least_one, default=10)
+    parser.add_argument("--pool-rows", type=_at_least_one, help="of KITTI; all without")
+    parser.add_argument("--test-rows", type=_at_least_one, help="of KITTI; all without")
     parser.add_argument("--keep", type=Path, help="folder for the rounds of each classifier, one for each pool")
     options = parser.parse_args(arguments)
-    pool = kitti(options.data, options.pool_rows, options.test_rows) if options.data else digits()
+    try:
+        pool = kitti(options.data, options.pool_rows, options.test_rows) if options.data else digits()
+    except (OSError, BadZipFile, KeyError) as error:
+        parser.error(f"--data {options.data} is not the archive kitti_data.zip: {error}")
     name, settings = ("KITTI", KITTI) if options.data else ("digits", DIGITS)
     print(f"{machine()}\n\nThe paper: {CLAIM}.")
     for chosen in options.classifiers:

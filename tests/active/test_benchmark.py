@@ -42,6 +42,21 @@ def test_digits_and_the_command(monkeypatch, capsys, pool):
     assert "about 10 % fewer labels" in said
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--shuffles", "0"], "'0' is not a whole number of at least 1"),
+        (["--pool-rows", "-5"], "'-5' is not a whole number of at least 1"),
+        (["--data", "nowhere.zip"], "nowhere.zip is not the archive kitti_data.zip"),
+        (["--data", "sample_data/digits-forest.npz"], "is not the archive kitti_data.zip"),
+    ],
+)
+def test_wrong_arguments_are_said_in_a_line(arguments, said, capsys):
+    with pytest.raises(SystemExit):
+        active_learning.main(arguments)
+    assert said in capsys.readouterr().err
+
+
 @pytest.mark.reference
 def test_kitti_is_read(shared_data):
     made = active_learning.kitti(shared_data / "kitti_data.zip", 300, 200)
