@@ -64,7 +64,8 @@ class Results:
         settings = {run.arm: run.settings for run in self.runs}
         names = dict.fromkeys(name for of_arm in settings.values() for name in of_arm)
         columns = {
-            name: pd.Series([settings[arm].get(name) for arm in self.table["arm"]], dtype=object) for name in names
+            name: pd.Series([settings[arm].get(name) for arm in self.table["arm"]], dtype=object).convert_dtypes()
+            for name in names
         }
         return self.table.assign(shuffle=self.table["shuffle"] + 1, **columns)
 

@@ -108,10 +108,10 @@ def _failures(shown: list[Run]) -> None:
     failed = [run for run in shown if run.job.state in ("failed", "cancelled")]
     if not failed:
         return
-    reasons: dict[str, list[str]] = {}
+    reasons: dict[str, dict[str, list[int]]] = {}
     for run in failed:
-        reasons.setdefault(run.job.message, []).append(run.title)
-    st.warning("\n".join(f"- **{'; '.join(titles)}**: {why}" for why, titles in reasons.items()))
+        reasons.setdefault(run.job.message, {}).setdefault(run.arm, []).append(run.seed + 1)
+    st.warning("\n".join(f"- **{active_words.which(arms)}**: {why}" for why, arms in reasons.items()))
     st.button("Try again", key="active/retry", icon=":material/refresh:", on_click=active_runs.retry)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -74,6 +74,16 @@ def _error(row: pd.Series) -> str:
 
 def _doubt(row: pd.Series) -> str:
     return " (not told from chance)" if row["difference_low"] <= 0 <= row["difference_high"] else ""
+
+
+def which(shuffles: Mapping[str, Sequence[int]]) -> str:
+    """Simulations by arm, whose shuffles are counted where there are more than a few."""
+    said = [
+        f"{ARMS[arm].title}, "
+        + (f"{len(of)} shuffles" if len(of) > 3 else f"shuffle{'s' if len(of) > 1 else ''} {listed([*map(str, of)])}")
+        for arm, of in shuffles.items()
+    ]
+    return "; ".join(said)
 
 
 def made_with(settings: dict[str, Any], n_compared: int) -> str:

@@ -244,7 +244,7 @@ def test_simulations_that_fail_are_named_with_the_reason_and_can_be_tried_again(
     app = finish(start(quick(open_page(PAGE, session))))
     assert not app.exception
     (warning,) = [warning.value for warning in app.warning]
-    assert "Without calibration, shuffle 1" in warning and "Calibrated at set points, shuffle 2" in warning
+    assert "Without calibration, shuffle" in warning and "Calibrated at set points, shuffle" in warning
     assert "contains NaN" in warning
     app.button(key="active/retry").click().run()
     finish(app)
@@ -328,6 +328,7 @@ def test_the_table_to_take_counts_shuffles_as_the_page_does_and_names_the_settin
     assert set(table["classifier"]) == {"naive_bayes"} and set(table["budget"]) == {40}
     calibrators = table.groupby("arm")["calibrator"].first()
     assert calibrators["set_points"] == "temperature" and pd.isna(calibrators["plain"])
+    assert ",4," in app.session_state[SESSION].built["active/csv"][1]  # every fourth batch, not every 4.0th
 
 
 def test_a_single_shuffle_claims_no_interval_and_a_single_row_is_one() -> None:
@@ -363,3 +364,10 @@ def test_pretraining_on_the_whole_pool_is_not_called_unsure() -> None:
         table, Rows(120, 300, 3, True, "data"), {"pretraining": 120, "batch": 10, "budget": None}
     )
     assert note == "Pretraining takes all 120 rows of the pool, which leaves none to ask about."
+
+
+def test_many_simulations_are_named_in_a_few_words() -> None:
+    assert active_words.which({"plain": [2]}) == "Without calibration, shuffle 2"
+    assert active_words.which({"plain": range(1, 21), "active": [1, 2, 3]}) == (
+        "Without calibration, 20 shuffles; Active calibration, shuffles 1, 2 and 3"
+    )
