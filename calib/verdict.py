@@ -28,9 +28,10 @@ def best_methods(table: pd.DataFrame, score: str) -> frozenset[str]:
     score : a key of ``calib.evaluation.SCORES``.
     """
     rows = table[(table["score"] == score) & table["value"].notna()]
-    if SCORES[score].better == "neither" or not len(rows):
+    better = rows["better"].iloc[0] if len(rows) else "neither"
+    if better == "neither":
         return frozenset()
-    best = rows["value"].min() if SCORES[score].better == "lower" else rows["value"].max()
+    best = rows["value"].min() if better == "lower" else rows["value"].max()
     shared = (rows["value"] - best).abs() < NOTHING
     if shared.all() or ("too_few" in rows and rows.loc[shared, "too_few"].fillna("").ne("").any()):
         return frozenset()

@@ -12,6 +12,7 @@ from calib.plots.data import carry
 from calib.plots.layout import set_layout, set_x
 from calib.plots.rows import frame_rows
 from calib.plots.style import Style, fade, method_style, plain, three_digits
+from calib.verdict import best_methods
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +22,8 @@ def score_dots(
     table: pd.DataFrame, score: str, styles: Mapping[str, Style] | None = None, title: str = ""
 ) -> go.Figure:
     """One row per method: its score, the interval, and the first method's score as a vertical line.
+
+    The best are those that tables mark, see :func:`calib.verdict.best_methods`.
 
     Parameters
     ----------
@@ -36,13 +39,13 @@ def score_dots(
     fig = go.Figure()
     better = str(rows["better"].iloc[0]) if len(rows) else "neither"
     values = rows["value"].to_numpy(dtype=float)
-    best = {"lower": values.min(initial=np.inf), "higher": values.max(initial=-np.inf)}.get(better)
+    best = best_methods(table, score)
     names = []
     for place, row in enumerate(rows.to_dict("records")):
         style = styles.get(row["method"]) or method_style(row["method"])
         if row["method"] == table["method"].iloc[0]:
             fig.add_vline(x=row["value"], line={"color": fade(style.color, 0.7), "width": 1, "dash": "dot"})
-        is_best = best is not None and row["value"] == best
+        is_best = row["method"] in best
         names.append(row["title"])
         fig.add_scatter(
             x=[row["value"]], y=[place], name=row["title"], mode="markers",

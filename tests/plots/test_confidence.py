@@ -250,6 +250,20 @@ def test_scores_have_one_row_per_method_the_first_as_a_line_and_the_best_marked(
     assert (best.text, best.y) == ("best", 2)
 
 
+def test_figures_mark_the_best_that_tables_mark() -> None:
+    table = table_of().assign(too_few="")
+    nll = table["score"] == "NLL"
+    table.loc[nll, "value"] = [0.3, 0.2, 0.2 - 1e-14]
+    fig = score_dots(table, "NLL")
+    assert [note.y for note in fig.layout.annotations] == [1, 2]
+    assert [trace.marker.size for trace in fig.data] == [10, 14, 14]
+    table.loc[nll, "value"] = 0.3
+    assert not score_dots(table, "NLL").layout.annotations
+    table.loc[nll, "value"] = [0.3, 0.2, 0.1]
+    assert score_dots(table, "NLL").layout.annotations
+    assert not score_dots(table.assign(too_few="no test row is wrong"), "NLL").layout.annotations
+
+
 def test_scores_that_are_not_better_or_worse_have_no_best() -> None:
     fig = score_dots(table_of().assign(better="neither"), "ECE")
     assert not fig.layout.annotations
