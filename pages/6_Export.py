@@ -10,6 +10,7 @@ from calib.ui.export_view import calibrate_upload, downloads, usage
 from calib.ui.report_view import report_button
 from calib.ui.shell import need_data, need_fit, page
 from calib.ui.wording import mean_nll
+from calib.verdict import NOTHING
 
 
 def body() -> None:
@@ -22,7 +23,8 @@ def body() -> None:
         return
     fitted = everything[1:]
     titles = {fit.key: fit.title for fit in fitted}
-    best = min(fitted, key=lambda fit: mean_nll(fit.evaluation))
+    lowest = min(mean_nll(fit.evaluation) for fit in fitted)
+    best = next((fit for fit in fitted if mean_nll(fit.evaluation) - lowest < NOTHING), fitted[0])
     judged = best.evaluation.row_nll is not None
     st.write(
         (f"Lowest NLL on the test rows: **{best.title}**. " if judged else "")
