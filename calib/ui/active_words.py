@@ -120,6 +120,12 @@ def notes(table: pd.DataFrame, rows: Rows, settings: dict[str, Any]) -> list[str
             f"{listed([ARMS[arm].title for arm in dry])} asked for every label of the pool and never became sure "
             "enough to stop. A higher threshold or a larger pool shows more."
         )
+    if _did_the_same(table, "active", "set_points"):
+        found.append(
+            f"{ARMS['active'].title} did what {ARMS['set_points'].title} did in every round, as where GPcalib learns "
+            "nothing from its few calibration rows: its uncertainty then says nothing. More labels or larger batches "
+            "tell them apart."
+        )
     for arm in table["arm"].unique():
         noted = table[(table["arm"] == arm) & (table["note"] != "")]["note"]
         if len(noted):
@@ -128,3 +134,12 @@ def notes(table: pd.DataFrame, rows: Rows, settings: dict[str, Any]) -> list[str
                 f"{noted.mode().iloc[0]}"
             )
     return found
+
+
+def _did_the_same(table: pd.DataFrame, *arms: str) -> bool:
+    """Whether both arms spent their labels alike on all shuffles they have in common."""
+    one, other = (
+        table[table["arm"] == arm].groupby("shuffle")[["n_labels", "n_calibration"]].agg(tuple) for arm in arms
+    )
+    both = one.index.intersection(other.index)
+    return len(both) > 0 and one.loc[both].equals(other.loc[both])

@@ -371,3 +371,16 @@ def test_many_simulations_are_named_in_a_few_words() -> None:
     assert active_words.which({"plain": range(1, 21), "active": [1, 2, 3]}) == (
         "Without calibration, 20 shuffles; Active calibration, shuffles 1, 2 and 3"
     )
+
+
+def test_active_calibration_that_fell_back_to_set_points_is_named() -> None:
+    def run(*calibration: int) -> list[Round]:
+        return [Round(20 * n, of, "training", 9, 0.1, 0.1, 0.5, 0.1, 1.0) for n, of in enumerate(calibration, 1)]
+
+    settings = {"pretraining": 20, "batch": 20, "budget": None}
+    rows = Rows(120, 300, 3, True, "data")
+    same = {(arm, shuffle): run(0, 20, 20) for arm in ("set_points", "active") for shuffle in range(2)}
+    (note,) = active_words.notes(table_of(same), rows, settings)
+    assert note.startswith("Active calibration did what Calibrated at set points did in every round")
+    assert not active_words.notes(table_of({**same, ("active", 1): run(0, 20, 40)}), rows, settings)
+    assert not active_words.notes(table_of({("set_points", 0): run(0, 20), ("plain", 0): run(0, 0)}), rows, settings)
