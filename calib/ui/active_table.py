@@ -24,6 +24,8 @@ COLUMNS = {
 }
 DIGIT, MARGIN = 6.5, 20
 """Pixels of a character and around a text; Streamlit measures the numbers, and cuts texts that are longer."""
+ROOM = 1150
+"""Pixels beside the menu in a window of 1500."""
 COUNTS = (LABELS, FOR_CALIBRATION)
 PERCENT = {name for name, measure in MEASURES.items() if measure.percent} | {AT_EQUAL}
 
@@ -67,7 +69,7 @@ def show_arms(table: ArmTable, key: str) -> None:
         table.styler, hide_index=True, width="stretch", height="content", column_config=columns, placeholder="–",
         key=key,
     )  # fmt: skip
-    sideways(len(columns))
+    sideways(len(columns) if sum(table.widths.values()) > ROOM else 0)
 
 
 def _said(text: str, value: object) -> str:

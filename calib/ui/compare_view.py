@@ -105,7 +105,7 @@ def costs(everything: list[ShownFit]) -> None:
     )
     numbers = table.style.format(_seconds, subset=["fit, seconds", "predict the test rows, seconds"])
     st.dataframe(numbers, hide_index=True, height="content", placeholder="–")
-    sideways(len(table.columns))
+    sideways()
 
 
 def _seconds(value: Any) -> str:

@@ -63,7 +63,7 @@ def bands(everything: list[ShownFit], fit: ShownFit, bins: BinChoice) -> None:
         table = pd.DataFrame([_band_cells(names, *_bands(one)[:2]) for one in everything])
         pinned = {"method": st.column_config.TextColumn(pinned=True)}
         st.dataframe(table, hide_index=True, column_config=pinned)
-        sideways(len(table.columns))
+        sideways()
         st.caption(
             "What each band adds to the gap, in points, and in brackets its share of the rows; a line adds up to its "
             "last column."
@@ -110,7 +110,7 @@ def classes(everything: list[ShownFit], fit: ShownFit) -> None:
     with st.expander(f"All {plural(len(names), 'class', 'classes')}"):
         table = keep(("class table", fit.key, by), partial(_class_table, names, methods))
         st.dataframe(table, hide_index=True)
-        sideways(len(table.columns))
+        sideways()
 
 
 def _beside_raw(everything: list[ShownFit], fit: ShownFit) -> list[ShownFit]:

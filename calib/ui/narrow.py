@@ -11,9 +11,14 @@ MANY, DESK = 7, 1800
 """So many columns of scores with their intervals fit into a window of so many pixels, beside the menu."""
 
 
-def sideways(n_columns: int) -> None:
-    """Say below a table that it goes on, where it does: its own scroll bar shows only while it is touched."""
-    widest = DESK if n_columns > MANY else PHONE
+def sideways(n_with_intervals: int = 0) -> None:
+    """Say below a table that it goes on, where it does: its own scroll bar shows only while it is touched.
+
+    Parameters
+    ----------
+    n_with_intervals : number of columns of scores with their intervals.
+    """
+    widest = DESK if n_with_intervals > MANY else PHONE
     name = f"calib-narrow-{widest}"
     st.html(
         f"<style>.{name} {{display: none; margin: 0; font-size: .875rem; opacity: .7}} @media (max-width: {widest}px) "

@@ -68,7 +68,7 @@ def answers(everything: list[ShownFit], closer: ShownFit, accepted: float) -> No
     with st.expander("Numbers of every method"):
         table = _table(everything, found)
         st.dataframe(table, hide_index=True)
-        sideways(len(table.columns))
+        sideways()
         st.caption(
             "AURC is the mean error over all shares answered, E-AURC what of it a perfect order of the same "
             "predictions would save; lower is better. Thresholds are what the method itself says, so each has its own."

@@ -92,7 +92,7 @@ def scores(subject: Subject, answer: Checked) -> None:
         column_config={"score": st.column_config.TextColumn(pinned=True)},
     )
     if known:
-        sideways(len(table.columns))
+        sideways()
     before = f" Before: {plural(found.n_before, 'test row')}." if known and found.n_before else ""
     st.caption(
         f"In brackets 95 % intervals. Now: {plural(found.n, 'fresh row')}.{before}"

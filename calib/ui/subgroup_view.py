@@ -70,7 +70,7 @@ def groups(everything: list[ShownFit], closer: ShownFit) -> None:
     with st.expander(f"All {plural(len(last.names), 'group')}"):
         table = _table(last, found[0] if len(found) > 1 else None)
         st.dataframe(table, hide_index=True)
-        sideways(len(table.columns))
+        sideways()
         st.caption(
             "Beside the rest: the gap less that of all other rows. ECE in 15 bins of equal width, of few rows always "
             "too large; debiased, in bins of equal counts less what noise alone would give."
