@@ -9,7 +9,7 @@ import pandas as pd
 from calib.compare import compare_evaluations
 from calib.report import Report, ReportedMethod, Source, html
 from calib.ui import downloads
-from calib.ui.fits import ShownFit
+from calib.ui.fits import ShownFit, resampled
 from calib.ui.session import Session, session
 
 
@@ -41,7 +41,8 @@ def page_report(everything: list[ShownFit], now: Session, table: pd.DataFrame | 
     assert now.calibration is not None
     assert now.test is not None
     if table is None:
-        table = compare_evaluations({fit.title: fit.evaluation for fit in everything}, baseline=everything[0].title)
+        evaluations = {fit.title: fit.evaluation for fit in everything}
+        table = compare_evaluations(evaluations, everything[0].title, resampled=resampled(everything))
     methods = [
         ReportedMethod(
             fit.title, fit.method, fit.title, fit.style, fit.calibrator, fit.evaluation, fit.fit_seconds,
