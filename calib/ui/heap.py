@@ -10,7 +10,9 @@ from functools import cache
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
 """As in glibc's malloc.h."""
 LARGE = 1 << 20
+"""Bytes from which an array is mapped by itself."""
 SPARE = 16 << 20
+"""Free bytes that the end of an arena keeps."""
 ARENAS = 2
 
 
