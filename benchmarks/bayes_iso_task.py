@@ -10,7 +10,7 @@ from scipy.stats import beta
 
 from calib.base import Calibrator
 from calib.data.simulated import bayes_iso_map, bayes_iso_scores
-from calib.maps import class_map
+from calib.diagnostics.calibration_maps import class_map
 from calib.numerics import Floats, Ints
 
 N_CELLS = 100_000

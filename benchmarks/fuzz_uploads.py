@@ -23,9 +23,9 @@ from pathlib import Path
 
 INSTRUMENTED = [
     "calib.data",
-    "calib.canonical",
+    "calib.data.canonical",
     "calib.runtime",
-    "calib.flat_state",
+    "calib.export.flat_state",
     "calib.recheck",
     "calib.workspace",
 ]

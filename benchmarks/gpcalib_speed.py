@@ -29,7 +29,7 @@ QUICK = ((500, 20),)
 MEMORY, LONG_MEMORY = 10, 40
 """Pairs that L-BFGS-B keeps: SciPy's default, and calib's."""
 
-NEEDED = ("sklearn.cluster", "calib.gp.training", "calib.gp.tabulate", "calib.gp.start")
+NEEDED = ("sklearn.cluster", "calib.calibrators.gpcalib.training", "calib.calibrators.gpcalib.tabulate", "calib.calibrators.gpcalib.start")
 """What the first fit would import."""
 
 
@@ -81,7 +81,7 @@ class CalibFit:
     second_seconds : CPU seconds of the same fit done again in the same process.
     n_iter : iterations of L-BFGS.
     at_start, at_end : the objective on the grid, in nats.
-    posterior : :class:`calib.gp.posterior.Posterior` at the end.
+    posterior : :class:`calib.calibrators.gpcalib.posterior.Posterior` at the end.
     """
 
     cost: Cost
@@ -115,7 +115,7 @@ def fit_calib(data: CalibrationSet) -> CalibFit:
     """Fit with calib, twice."""
     imported = bytes_after_imports(*NEEDED)
     from calib.calibrators.gpcalib import GPCalib
-    from calib.gp.posterior import Posterior
+    from calib.calibrators.gpcalib.posterior import Posterior
 
     logits, labels = data.load()
     fitted, cost = cost_of(lambda: GPCalib(device="cpu").fit(logits, labels), imported)
@@ -138,8 +138,8 @@ def fit_plain(data: CalibrationSet, way: Plain, posterior: Any) -> PlainFit:
     """Fit the plain model, then evaluate it where calib's fit ended."""
     imported = bytes_after_imports("benchmarks.plain_gpflow", *NEEDED)
     from benchmarks.plain_gpflow import PlainModel
-    from calib.gp.device import choose
-    from calib.gp.start import starting_inducing_inputs
+    from calib.calibrators._tensorflow import choose
+    from calib.calibrators.gpcalib.start import starting_inducing_inputs
 
     choose("cpu")
     logits, labels = data.load()

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from calib.base import CalibrationError, Calibrator, parameter_names
+from calib.base import Calibrator
+from calib.errors import CalibrationError
+from calib.parameters import parameter_names
 
 GPCALIB = "Wenger et al., Non-Parametric Calibration for Classification, AISTATS 2020"
 CHOURAQUI = "Chouraqui et al., Uncertainty Estimation based on Geometric Separation, 2023"

@@ -13,9 +13,9 @@ import pytest
 
 import calib
 from calib.csv_cells import safe_cell, safe_table
+from calib.export.predict_script import write_predictions
+from calib.export.runtime import ExportedCalibrator
 from calib.plots.data import figure_data
-from calib.predict_file import write_predictions
-from calib.runtime import ExportedCalibrator
 
 PACKAGE = Path(calib.__file__).parent
 FORMULAS = [

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from calib.base import CalibrationError
+from calib.errors import CalibrationError
 from calib.jobs import FitSpec, Job
 from calib.jobs.ending import ending
-from calib.jobs.local_worker import UnexpectedError, WorkerDied
-from calib.jobs.messages import Failure
+from calib.jobs.local import UnexpectedError, WorkerDied
+from calib.jobs.protocol import Failure
 from calib.jobs.run import Run
 from calib.logs import trace
 from tests.conftest import ROOT

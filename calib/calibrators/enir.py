@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from calib.bayes_iso.groups import Groups, group_ties
+from calib.calibrators.near_isotonic import near_isotonic_path
 from calib.calibrators.one_vs_rest import BinaryCalibrator, Map
-from calib.near_isotonic import near_isotonic_path
+from calib.calibrators.pooled_scores import Groups, group_ties
 from calib.numerics import Floats, Ints
 
 NEGLIGIBLE = 1e-20

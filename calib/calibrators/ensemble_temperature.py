@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Calibrator, Callback, param
+from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Calibrator, Callback
 from calib.calibrators.temperature import TemperatureScaling
 from calib.numerics import Floats, Ints, softmax
+from calib.parameters import param
 
 _BLOCK = 65_536  # numbers that stay in the processor's cache from one operation to the next
 _SAMPLE = 1_000_000  # numbers read at each temperature of the first, coarse search

@@ -7,9 +7,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from calib.base import Calibrator, Callback, param
+from calib.base import Calibrator, Callback
 from calib.hardware import DEVICES, cpu_description, no_gpu_note, worth_a_gpu
 from calib.numerics import Floats, Ints
+from calib.parameters import param
 
 _BLOCK = 65_536  # numbers that stay in the processor's cache while loss and gradient are summed
 
@@ -88,8 +89,8 @@ class ScalingCalibrator(Calibrator):
             self.device_ = cpu_description()
             self.device_note_ = no_gpu_note() if self.device == "gpu" else ""
             return
-        from calib.gp.cross_entropy import TensorFlowCrossEntropy
-        from calib.gp.device import Device, run
+        from calib.calibrators._tensorflow import Device, run
+        from calib.calibrators.cross_entropy import TensorFlowCrossEntropy
 
         def fit_on(device: Device) -> None:
             on_gpu = device.kind == "gpu"  # on a CPU NumPy is the quicker one

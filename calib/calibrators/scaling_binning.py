@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import EQUIVARIANT, param
+from calib.base import EQUIVARIANT
 from calib.calibrators.one_vs_rest import Map
 from calib.calibrators.platt import PlattScaling
 from calib.numerics import Floats
+from calib.parameters import param
 
 _BLOCK = 65_536  # numbers that stay in the processor's cache from one operation to the next
 

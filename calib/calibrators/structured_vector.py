@@ -7,12 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calib.base import CalibrationError, Callback, param
+from calib.base import Callback
 from calib.calibrators.matrix_cross_entropy import MatrixCrossEntropy
 from calib.calibrators.scaling import ScaledCrossEntropy, ScalingCalibrator
 from calib.calibrators.temperature import TemperatureScaling
+from calib.errors import CalibrationError
 from calib.hardware import cpu_description
 from calib.numerics import Floats, Ints, softmax
+from calib.parameters import param
 
 _BLOCK = 65_536  # numbers that stay in the processor's cache from one operation to the next
 _BYTES = 250  # memory that L-BFGS takes for each weight

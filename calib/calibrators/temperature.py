@@ -8,9 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Callback, param
+from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Callback
 from calib.calibrators.scaling import ScaledCrossEntropy, ScalingCalibrator
 from calib.numerics import Floats, Ints, softmax
+from calib.parameters import param
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

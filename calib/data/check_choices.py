@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from calib.canonical import KINDS
-from calib.data.choices import Choices
-from calib.data.findings.report import Rejected, shortened
+from calib.data.canonical import KINDS
+from calib.data.checks.report import Rejected, shortened
+from calib.data.options import Choices
 
 
 def check_choices(choices: Choices) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calib.canonical import Kind as Kind
+from calib.data.canonical import Kind
 from calib.numerics import Floats, Ints
 
 Level = Literal["error", "warning", "info"]
@@ -54,7 +54,7 @@ class Predictions:
     labels : (n,) integers in [0, n_classes).
     class_names : one name per column.
     kind : what the upload held.
-    floor : what exact zeros became before the logarithm (see :func:`calib.canonical.zero_floor`); None if
+    floor : what exact zeros became before the logarithm (see :func:`calib.data.canonical.zero_floor`); None if
         there was none.
     sha256 : hash of the canonical content, the key of every cache and fit.
     name : how pages call the data set.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from calib.data.inspection import load
+from calib.data.load import load
 from calib.data.predictions import DataError, Finding, Predictions
 from calib.data.simulated import bayes_iso_map, exaggerated_logits, undo_exaggeration
 from calib.numerics import Floats

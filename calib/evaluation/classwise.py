@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calib.metrics.binning import bin_edges, bin_index
-from calib.metrics.intervals import Resamples, random_groups
+from calib.metrics.bootstrap import Resamples, random_groups
 from calib.numerics import Floats, Ints
 
 CLASSWISE = "class-wise ECE"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from calib.evaluation.evaluation import Evaluation
+from calib.metrics.bootstrap import Resamples
 from calib.metrics.consistency import calibrated_outcomes
 from calib.metrics.corp import RULES, corp, entropy, isotonic_of_samples, ordered_cells, row_scores
-from calib.metrics.intervals import Resamples
 from calib.numerics import Floats, Ints
 
 TERMS = ("miscalibration", "discrimination", "uncertainty")

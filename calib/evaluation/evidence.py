@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from calib.evaluation.evaluation import Evaluation
-from calib.metrics.intervals import wilson_interval
+from calib.metrics.bootstrap import wilson_interval
 
 FEW = 5
 """Fewer wrong (or right) rows than this rank no methods.

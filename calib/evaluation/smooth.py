@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calib.metrics.intervals import Resamples
+from calib.metrics.bootstrap import Resamples
 from calib.metrics.smooth import cell_of, smooth_errors
 from calib.metrics.top_label import Bools
 from calib.numerics import Floats

@@ -9,8 +9,8 @@ import numpy as np
 
 from calib.evaluation.evaluation import Evaluation
 from calib.metrics.binning import bin_edges, bin_index
+from calib.metrics.bootstrap import Groups
 from calib.metrics.calibration_error import debiased_error
-from calib.metrics.intervals import Groups
 from calib.numerics import Floats
 
 ERRORS = {

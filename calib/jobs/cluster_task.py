@@ -13,9 +13,9 @@ from dataclasses import asdict
 from functools import cache
 from typing import Any, Literal
 
-from calib.jobs.local_worker import WorkerDied
-from calib.jobs.messages import Failure, Progress, Result
+from calib.jobs.local import WorkerDied
 from calib.jobs.process import ONE_THREAD, TENSORFLOW
+from calib.jobs.protocol import Failure, Progress, Result
 from calib.jobs.run import Run
 from calib.quiet_start import quiet_start
 

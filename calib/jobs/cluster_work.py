@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from calib.jobs.executor import Lane
-from calib.jobs.messages import Data, Progress
+from calib.jobs.protocol import Data, Progress
 
 PRIORITY: dict[Lane, int] = {"fast": 10**9, "slow": 0, "study": -(10**9)}
 """The workers of a cluster are all alike: a fast task has no lane of its own, but it is the next to start.

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from importlib import import_module
 
 from calib.extras import missing_package
-from calib.jobs.cluster import CONNECT_SECONDS, Cluster
-from calib.jobs.messages import Progress
+from calib.jobs.dask_task import CONNECT_SECONDS, Cluster
 from calib.jobs.place import Place
+from calib.jobs.protocol import Progress
 
 log = logging.getLogger("calib.jobs")
 

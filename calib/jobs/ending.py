@@ -6,9 +6,9 @@ import logging
 from concurrent.futures import CancelledError, Future
 from typing import Any
 
-from calib.base import CalibrationError, FitCancelled
+from calib.errors import CalibrationError, FitCancelled
 from calib.jobs.job import Job
-from calib.jobs.local_worker import UnexpectedError, WorkerDied
+from calib.jobs.local import UnexpectedError, WorkerDied
 from calib.jobs.spec import FitSpec
 from calib.logs import trace
 

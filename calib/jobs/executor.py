@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
 from typing import Any, Literal, Protocol
 
-from calib.jobs.local_worker import LocalWorker, Work
-from calib.jobs.messages import Data, Progress
+from calib.jobs.local import LocalWorker, Work
 from calib.jobs.place import HERE, Place
-from calib.jobs.turns import Turns
+from calib.jobs.protocol import Data, Progress
+from calib.jobs.scheduling import Turns
 
 Lane = Literal["fast", "slow", "study"]
 """Fast tasks never wait behind a slow one; slow tasks run one at a time, and of fits only theirs load TensorFlow.

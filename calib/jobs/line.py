@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from calib.base import CalibrationError
+from calib.errors import CalibrationError
 from calib.settings import limit
 
 Owners = Collection[str]

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from calib.jobs.messages import receive, send
+from calib.jobs.protocol import receive, send
 
 PROJECT = Path(__file__).resolve().parents[2]
 

@@ -15,8 +15,8 @@ from calib.jobs.ending import ending
 from calib.jobs.executor import Executor, Lane, LocalExecutor
 from calib.jobs.job import WAITING, Job
 from calib.jobs.line import Room, place_in_line
-from calib.jobs.messages import Data, Progress
 from calib.jobs.place import Place
+from calib.jobs.protocol import Data, Progress
 from calib.jobs.record import NOTHING, Record, data_of, lane_of
 from calib.jobs.sharing import share_arrays
 from calib.jobs.spec import FitSpec, TaskSpec

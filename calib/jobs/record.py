@@ -11,7 +11,7 @@ import numpy as np
 
 from calib.jobs.executor import Lane
 from calib.jobs.job import Job
-from calib.jobs.messages import Data
+from calib.jobs.protocol import Data
 from calib.jobs.spec import FitSpec, TaskSpec
 
 NOTHING = Data("", {})

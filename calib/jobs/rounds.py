@@ -10,7 +10,7 @@ class Rounds:
     """Gives each task the round it comes in: one task of each owner to a round. Safe to use from many threads.
 
     The tags of start-time fair queueing (Goyal, Vin and Cheng 1996) for tasks of equal length. A number is
-    given once: unlike in :class:`~calib.jobs.turns.Turns`, what is cancelled leaves its round empty.
+    given once: unlike in :class:`~calib.jobs.scheduling.Turns`, what is cancelled leaves its round empty.
     """
 
     def __init__(self) -> None:

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
 from typing import Any
 
-from calib.base import CalibrationError, FitCancelled
-from calib.jobs.messages import Failure, Progress, Result
+from calib.errors import CalibrationError, FitCancelled
+from calib.jobs.protocol import Failure, Progress, Result
 from calib.logs import trace
 
 PROGRESS_INTERVAL = 0.05

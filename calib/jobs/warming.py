@@ -6,7 +6,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from calib.jobs.executor import Executor, Lane
-from calib.jobs.messages import Data, Progress
+from calib.jobs.protocol import Data, Progress
 from calib.jobs.tasks import fit_small
 from calib.registry import METHODS
 

@@ -12,7 +12,7 @@ import signal
 import threading
 from typing import BinaryIO
 
-from calib.jobs.messages import Cancel, Data, Failure, Progress, Result, Task, receive, send
+from calib.jobs.protocol import Cancel, Data, Failure, Progress, Result, Task, receive, send
 from calib.jobs.run import Run
 from calib.logs import without_data
 from calib.quiet_start import quiet_start

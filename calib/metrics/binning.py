@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.base import CalibrationError
-from calib.imax.sums import SigmoidSums
-from calib.imax.trace import best_traces
+from calib.calibrators.imax.placement import best_traces
+from calib.calibrators.imax.sums import SigmoidSums
+from calib.errors import CalibrationError
 from calib.metrics.top_label import Bools
 from calib.numerics import Floats, Ints, sigmoid
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from calib.base import CalibrationError
+from calib.errors import CalibrationError
 from calib.metrics.binning import Bins, bin_index, bins_of
 from calib.metrics.top_label import Bools, top_label
 from calib.numerics import Floats

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from calib.base import CalibrationError, check_labels
+from calib.checked_arrays import check_labels
+from calib.errors import CalibrationError
 from calib.metrics.binning import bins_of
 from calib.metrics.calibration_error import norm_of_gaps
 from calib.metrics.top_label import check_probs

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from calib.base import CalibrationError
+from calib.errors import CalibrationError
 from calib.metrics.binning import bin_index, equal_mass_edges
-from calib.metrics.proper import PROBABILITY_FLOOR
+from calib.metrics.scoring_rules import PROBABILITY_FLOOR
 from calib.metrics.top_label import Bools, target_pair
 from calib.numerics import Floats, Ints
 

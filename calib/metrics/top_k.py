@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from calib.base import CalibrationError, check_labels
+from calib.checked_arrays import check_labels
+from calib.errors import CalibrationError
 from calib.metrics.top_label import Bools, check_probs, top_label
 from calib.numerics import Floats, Ints
 

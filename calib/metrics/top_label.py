@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import CalibrationError, argmax_with_ties, check_labels
+from calib.base import argmax_with_ties
+from calib.checked_arrays import check_labels
+from calib.errors import CalibrationError
 from calib.numerics import Floats
 
 ROUNDING = 1e-4

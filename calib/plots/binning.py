@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.imax.density import LogOddsDensity
+from calib.calibrators.imax.density import LogOddsDensity
 from calib.plots.binning_rails import (
     LABEL_COLORS,
     RAIL_PIXELS,

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.imax.bottleneck import InformationPlane
-from calib.imax.information import NATS_PER_BIT
+from calib.calibrators.imax.information import NATS_PER_BIT
+from calib.diagnostics.information_plane import InformationPlane
 from calib.plots.binning_rails import SCHEME_NAMES, SCHEME_STYLES, Rail, key_of, write_key
 from calib.plots.data import carry
 from calib.plots.labelled_rows import DROP, RowLabel, frame_labelled_rows, line_through_rows

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.imax.trace import EdgeTrace
+from calib.calibrators.imax.placement import EdgeTrace
 from calib.numerics import Floats, Ints
 from calib.plots.binning import LOG_ODDS_TITLE
 from calib.plots.binning_rails import SCHEME_NAMES, SCHEME_STYLES, key_of, write_key

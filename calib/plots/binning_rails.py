@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.imax.bins import BinnedPairs
-from calib.imax.density import LogOddsDensity
+from calib.calibrators.imax.bins import BinnedPairs
+from calib.calibrators.imax.density import LogOddsDensity
 from calib.numerics import Floats, Ints
 from calib.plots.data import carry
 from calib.plots.layout import set_layout

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.imax.density import LogOddsDensity
-from calib.imax.ranks import RankHistogram
+from calib.calibrators.imax.density import LogOddsDensity
+from calib.diagnostics.ranks import RankHistogram
 from calib.plots.binning import LOG_ODDS_TITLE
 from calib.plots.binning_rails import LABEL_COLORS, Rail, draw_rails, grouped, span_of
 from calib.plots.data import carry

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.imax.density import LogOddsDensity
+from calib.calibrators.imax.density import LogOddsDensity
 from calib.numerics import sigmoid
+from calib.plots.axes import Scale, on_scale
 from calib.plots.binning import LOG_ODDS_TITLE, N_POINTS
 from calib.plots.binning_rails import LABEL_COLORS, Rail, key_of, span_of, write_key
 from calib.plots.data import carry
 from calib.plots.layout import set_x, set_y
-from calib.plots.scales import Scale, on_scale
 from calib.plots.style import GUIDE, Limits, plain, quiet, three_digits
 
 _LEAST = 1e-6

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 import numpy as np
 import plotly.graph_objects as go
 
+from calib.diagnostics.verifiability import ErrorByBins, ErrorByRows
 from calib.numerics import Floats, Ints
+from calib.plots.annotations import label_line_ends
 from calib.plots.binning_rails import short
 from calib.plots.data import carry
-from calib.plots.labels import label_line_ends
 from calib.plots.layout import set_x, set_y
 from calib.plots.overlay import label_margin
 from calib.plots.style import FRAME, Style, fade, plain, quiet, three_digits
-from calib.verifiability import ErrorByBins, ErrorByRows
 
 HEIGHT = 380
 _LONGEST_NAME = 18

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import plotly.graph_objects as go
 
+from calib.evaluation.verdict import best_methods
 from calib.plots.data import carry
 from calib.plots.layout import set_layout, set_x
 from calib.plots.rows import frame_rows
 from calib.plots.style import Style, fade, method_style, plain, three_digits
-from calib.verdict import best_methods
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +23,7 @@ def score_dots(
 ) -> go.Figure:
     """One row per method: its score, the interval, and the first method's score as a vertical line.
 
-    The best are those that tables mark, see :func:`calib.verdict.best_methods`.
+    The best are those that tables mark, see :func:`calib.evaluation.verdict.best_methods`.
 
     Parameters
     ----------

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import plotly.graph_objects as go
 
+from calib.plots.axes import LOGIT_TICKS, from_scale, logit
 from calib.plots.data import carry
 from calib.plots.layout import set_x, set_y
-from calib.plots.scales import LOGIT_TICKS, from_scale, logit
 from calib.plots.style import GRID, NEUTRAL, Style, fade, quiet
 
 if TYPE_CHECKING:
-    from calib.reliability import ConfidenceHistogram
+    from calib.diagnostics.histogram import ConfidenceHistogram
 
 
 def confidence_densities(histogram: ConfidenceHistogram, style: Style, title: str = "", height: int = 260) -> go.Figure:

@@ -10,16 +10,16 @@ import numpy.typing as npt
 import plotly.graph_objects as go
 
 from calib.numerics import Floats, Ints
+from calib.plots.annotations import label_line_ends
 from calib.plots.data import carry
 from calib.plots.geometry_success import RIGHT
-from calib.plots.labels import label_line_ends
 from calib.plots.layout import set_layout, set_x, set_y
 from calib.plots.log_axis import log_axis
 from calib.plots.overlay import label_margin
 from calib.plots.style import COLORS, DASHES, FRAME, GUIDE, NEUTRAL, SYMBOLS, fade, quiet, three_digits
 
 if TYPE_CHECKING:
-    from calib.reduction_tradeoff import Tradeoff
+    from calib.diagnostics.reduction_cost import Tradeoff
 
 NAMES = {
     "none": "none", "mean_pool": "mean pool", "max_pool": "max pool", "pca": "PCA", "bilinear": "bilinear",

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.geometry.success import SeparationHistogram, SuccessRates
+from calib.diagnostics.separation import SeparationHistogram, SuccessRates
 from calib.numerics import Floats
+from calib.plots.annotations import label_line_ends
 from calib.plots.data import carry
-from calib.plots.labels import label_line_ends
 from calib.plots.layout import set_x, set_y
 from calib.plots.overlay import label_margin
 from calib.plots.style import FRAME, GUIDE, NEUTRAL, Limits, Style, fade, quiet

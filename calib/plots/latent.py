@@ -8,8 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.numerics import Floats
+from calib.plots.annotations import label_line_ends
 from calib.plots.data import carry
-from calib.plots.labels import label_line_ends
 from calib.plots.latent_view import LatentView
 from calib.plots.layout import set_layout
 from calib.plots.overlay import draw_bands, label_margin, reference_look

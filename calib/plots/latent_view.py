@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from calib.latent import InducingPoints, LatentCurve, RivalCurve
+from calib.diagnostics.inducing import InducingPoints
+from calib.diagnostics.latent import LatentCurve
+from calib.diagnostics.latent_baseline import RivalCurve
 from calib.numerics import Floats
-from calib.plots.scales import Scale, on_scale, probability_axis
+from calib.plots.axes import Scale, on_scale, probability_axis
 from calib.plots.style import Limits
 
 _MOST_POINTS = 140

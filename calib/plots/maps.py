@@ -10,18 +10,18 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.numerics import Floats, sigmoid
+from calib.plots.annotations import label_line_ends
+from calib.plots.axes import PROBABILITY_ENDS, Scale, on_scale
 from calib.plots.data import carry
-from calib.plots.labels import label_line_ends
 from calib.plots.layout import set_layout
 from calib.plots.maps_axes import ScoreAxis, logit_limits, probability_ticks
 from calib.plots.maps_posterior import POSTERIOR, draw_posterior
 from calib.plots.overlay import label_margin
-from calib.plots.scales import PROBABILITY_ENDS, Scale, on_scale
 from calib.plots.style import FRAME, GUIDE, NEUTRAL, Limits, Style, fade, plain, quiet
 
 if TYPE_CHECKING:
-    from calib.evaluation.class_frequencies import ClassFrequencies
-    from calib.maps import CalibrationMap
+    from calib.diagnostics.calibration_maps import CalibrationMap
+    from calib.diagnostics.class_frequencies import ClassFrequencies
 
 N_CELLS = 60
 TRUTH_COLOR = "rgba(128,132,150,.5)"

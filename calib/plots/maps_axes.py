@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calib.numerics import Floats, sigmoid
-from calib.plots.scales import Scale, on_scale
+from calib.plots.axes import Scale, on_scale
 from calib.plots.style import Limits, three_digits
 
 Place = Literal["rank", "log_odds", "probability"]

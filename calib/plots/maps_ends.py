@@ -16,7 +16,7 @@ from calib.plots.maps_axes import probability_text
 from calib.plots.style import NEUTRAL, Style, fade, plain, three_digits
 
 if TYPE_CHECKING:
-    from calib.metrics.intervals import Interval
+    from calib.metrics.bootstrap import Interval
 
 
 @dataclass(frozen=True)

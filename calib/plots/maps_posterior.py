@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import plotly.graph_objects as go
 
+from calib.plots.axes import Scale, on_scale
 from calib.plots.data import carry
 from calib.plots.maps_axes import ScoreAxis
-from calib.plots.scales import Scale, on_scale
 from calib.plots.style import Limits, Style, fade
 
 if TYPE_CHECKING:
-    from calib.maps import CalibrationMap
+    from calib.diagnostics.calibration_maps import CalibrationMap
 
 BAND, BOUNDS, SAMPLES = "band", "bounds", "samples"
 POSTERIOR = frozenset({BAND})

@@ -9,8 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.numerics import Floats
+from calib.plots.annotations import label_line_ends
 from calib.plots.data import carry
-from calib.plots.labels import label_line_ends
 from calib.plots.layout import set_x, set_y
 from calib.plots.overlay import label_margin
 from calib.plots.style import FRAME, Style, plain, quiet

@@ -16,7 +16,7 @@ from calib.plots.rows import frame_rows
 from calib.plots.style import GUIDE, Style, fade, plain, three_digits
 
 if TYPE_CHECKING:
-    from calib.over_under import GroupGaps
+    from calib.diagnostics.groups import GroupGaps
 
 PIXELS = 30
 _HALF = 0.17

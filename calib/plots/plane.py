@@ -8,10 +8,10 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.numerics import Floats
-from calib.plots.before_after import Row
+from calib.plots.annotations import spread
 from calib.plots.data import carry
-from calib.plots.labels import spread
 from calib.plots.layout import set_x, set_y
+from calib.plots.over_under import Row
 from calib.plots.style import GUIDE, NEUTRAL, fade, plain, quiet, three_digits
 
 HEIGHT = 400

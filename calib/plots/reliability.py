@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import plotly.graph_objects as go
 
+from calib.plots.annotations import label_line_ends
+from calib.plots.axes import Scale, on_scale
 from calib.plots.data import carry
-from calib.plots.labels import label_line_ends
 from calib.plots.layout import set_x, set_y
 from calib.plots.reliability_frame import (
     common_limits,
@@ -19,11 +20,12 @@ from calib.plots.reliability_frame import (
     frame_diagram,
     shade_between,
 )
-from calib.plots.scales import Scale, on_scale
 from calib.plots.style import FRAME, GUIDE, Limits, Style, fade, plain, quiet, three_digits
 
 if TYPE_CHECKING:
-    from calib.reliability import ConfidenceHistogram, ConsistencyBand, ReliabilityCurve
+    from calib.diagnostics.consistency import ConsistencyBand
+    from calib.diagnostics.histogram import ConfidenceHistogram
+    from calib.diagnostics.reliability import ReliabilityCurve
 
 _HOVER = (
     "%{customdata[1]:,d} rows<br>says %{customdata[2]:.3r}<br>right %{customdata[3]:.3r}"

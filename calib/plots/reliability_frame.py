@@ -9,9 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.numerics import Floats
-from calib.plots.data import carry
-from calib.plots.layout import set_layout
-from calib.plots.scales import (
+from calib.plots.axes import (
     PROBABILITY_ENDS,
     Scale,
     confidence_edges,
@@ -21,10 +19,14 @@ from calib.plots.scales import (
     probability_axis,
     regrid,
 )
+from calib.plots.data import carry
+from calib.plots.layout import set_layout
 from calib.plots.style import GUIDE, NEUTRAL, Limits, Style, fade, quiet, three_digits
 
 if TYPE_CHECKING:
-    from calib.reliability import ConfidenceHistogram, ConsistencyBand, ReliabilityCurve
+    from calib.diagnostics.consistency import ConsistencyBand
+    from calib.diagnostics.histogram import ConfidenceHistogram
+    from calib.diagnostics.reliability import ReliabilityCurve
 
 _HISTOGRAM_CELLS = 40
 

@@ -6,19 +6,17 @@ from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
+from calib.plots.axes import Scale, on_scale
 from calib.plots.data import carry
-from calib.plots.reliability_frame import (
-    common_limits,
-    draw_consistency,
-    draw_diagonal,
-    frame_diagram,
-    shade_between,
-)
-from calib.plots.scales import Scale, on_scale
+from calib.plots.reliability_frame import common_limits, draw_consistency, draw_diagonal, frame_diagram, shade_between
 from calib.plots.style import Limits, Style, fade, three_digits
 
 if TYPE_CHECKING:
-    from calib.reliability import ConfidenceHistogram, ConsistencyBand, CorpCurve, ReliabilityCurve, SmoothCurve
+    from calib.diagnostics.consistency import ConsistencyBand
+    from calib.diagnostics.corp import CorpCurve
+    from calib.diagnostics.histogram import ConfidenceHistogram
+    from calib.diagnostics.reliability import ReliabilityCurve
+    from calib.diagnostics.smooth_reliability import SmoothCurve
 
 
 def smooth_diagram(

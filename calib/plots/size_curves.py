@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import plotly.graph_objects as go
 
+from calib.plots.annotations import label_line_ends
 from calib.plots.data import carry
-from calib.plots.labels import label_line_ends
 from calib.plots.layout import set_x, set_y
 from calib.plots.log_axis import log_axis
 from calib.plots.style import FRAME, Style, fade, method_style, plain, quiet, three_digits

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
+from calib.plots.axes import Scale, on_scale, probability_axis
 from calib.plots.data import carry
 from calib.plots.layout import set_layout
 from calib.plots.reliability_frame import describe_curve, draw_diagonal, shade_between
-from calib.plots.scales import Scale, on_scale, probability_axis
 from calib.plots.style import FRAME, Limits, Style, fade, plain, quiet, three_digits
 
 if TYPE_CHECKING:
-    from calib.reliability import ReliabilityCurve
+    from calib.diagnostics.reliability import ReliabilityCurve
 
 PIXELS = 180
 _LEFT, _RIGHT = 38, 8

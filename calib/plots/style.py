@@ -9,7 +9,7 @@ from html import escape
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.formats import number
+from calib.formatting import number
 from calib.plots.layout import set_layout, set_x, set_y
 from calib.registry import METHODS
 

@@ -9,15 +9,15 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.numerics import Floats
+from calib.plots.annotations import label_line_ends
 from calib.plots.data import carry
 from calib.plots.labelled_rows import DROP, RowLabel, frame_labelled_rows
-from calib.plots.labels import label_line_ends
 from calib.plots.layout import set_x, set_y
 from calib.plots.log_axis import log_axis
 from calib.plots.style import FRAME, GUIDE, Style, fade, plain, quiet, three_digits
 
 if TYPE_CHECKING:
-    from calib.over_under import TheoremOne
+    from calib.diagnostics.theorem import TheoremOne
 
 _LEFT_END = 1e-4
 LINKS = ("gap", "ECE₁", "ECE₂", "ECE∞")

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 import streamlit as st
 
+from calib.formatting import listed
 from calib.ui import fits
 from calib.ui.notices import tell
-from calib.ui.reopening import bring_back_fits, bring_back_studies, counted, take_in
+from calib.ui.restore import bring_back_fits, bring_back_studies, counted, take_in
 from calib.ui.session import SESSION, Session, session
 from calib.ui.standing import entry_of, keys_of
-from calib.ui.wording import listed
 from calib.workspace import Entry, keeper
 
 EARLIER = "calib_earlier"

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 
 import streamlit as st
 
-from calib.base import CalibrationError
 from calib.data import DataError, Predictions
+from calib.errors import CalibrationError
 from calib.logs import trace
 from calib.ui import earlier, fits
 from calib.ui.notices import tell
-from calib.ui.reopening import reopen
+from calib.ui.restore import reopen
 from calib.ui.session import SESSION, Session
 from calib.ui.standing import entry_of, keys_of
 from calib.workspace import Damaged, Entry, Keeper, entry_id, keeper, new_token

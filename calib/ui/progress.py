@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
+from calib.formatting import number
 from calib.jobs import Job
 from calib.ui import fits
 from calib.ui.presence import every
 from calib.ui.session import session
-from calib.ui.wording import number
 
 ICONS = {
     "queued": ":material/hourglass_empty:",

@@ -68,7 +68,7 @@ class Session:
     kept : what pages computed from the above, by key; see :func:`keep`.
     kept_bytes : memory that it takes, by key.
     built : files that are offered, each with what it was built of, by button; see :mod:`calib.ui.downloads`.
-    picked : what pages show by the visitor's choice, by widget; see :mod:`calib.ui.choosing`.
+    picked : what pages show by the visitor's choice, by widget; see :mod:`calib.ui.widgets`.
     variants : number of each fit among the fits of its method, by key: it sets marker and dash apart.
     seen_done : how many fits were finished when the page was last drawn.
     """

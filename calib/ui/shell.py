@@ -8,8 +8,9 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from calib.base import CalibrationError
 from calib.data import DataError
+from calib.errors import CalibrationError
+from calib.formatting import plural
 from calib.logs import trace, without_data
 from calib.ui import link, notices
 from calib.ui.configured import stop_unless_configured
@@ -18,7 +19,6 @@ from calib.ui.presence import be_present
 from calib.ui.progress import fits_at_the_foot, refusal
 from calib.ui.session import session
 from calib.ui.where import where_fits_run
-from calib.ui.wording import plural
 
 MENU = {
     "Start": [

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from calib.flat_state import flatten
+from calib.evaluation.kinds import STUDIES
+from calib.export.flat_state import flatten
 from calib.jobs import FitSpec, Job, TaskSpec
-from calib.studies.kinds import STUDIES
 from calib.ui.session import Session
 from calib.workspace import Entry, KeptSpec, KeptStudy
 

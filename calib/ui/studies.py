@@ -7,14 +7,14 @@ from typing import Any
 
 import streamlit as st
 
+from calib.evaluation.studies import arrays_of
+from calib.formatting import plural
 from calib.jobs import Job, TaskSpec
 from calib.jobs.line import LineFull
-from calib.studies.tasks import arrays_of
 from calib.ui import fits
 from calib.ui.fits import ShownFit
 from calib.ui.progress import waits
 from calib.ui.session import session
-from calib.ui.wording import plural
 
 
 def methods_of(chosen: list[ShownFit]) -> list[tuple[str, str, dict[str, Any]]]:

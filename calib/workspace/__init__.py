@@ -2,8 +2,8 @@
 
 from calib.workspace.configuration import Configuration, configured
 from calib.workspace.entry import Entry, KeptSpec, KeptStudy
-from calib.workspace.items import Damaged, Items
-from calib.workspace.keeping import Keeper, keep_fit, keeper
+from calib.workspace.folders import Damaged, Items
+from calib.workspace.keeper import Keeper, keep_fit, keeper
 from calib.workspace.token import entry_id, new_token
 
 __all__ = [

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calib.workspace.items import Damaged, write_file
+from calib.workspace.folders import Damaged, write_file
 
 FORMAT = 1
 RECORD = "record.json"

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from calib.flat_state import flatten
+from calib.evaluation.kinds import STUDIES
+from calib.export.flat_state import flatten
 from calib.jobs import FitSpec, Job, TaskSpec
-from calib.studies.kinds import STUDIES
-from calib.workspace.items import KINDS, Damaged, Kind
+from calib.workspace.folders import KINDS, Damaged, Kind
 
 FORMAT = 1
 
@@ -40,7 +40,7 @@ class KeptSpec:
 
 @dataclass(frozen=True)
 class KeptStudy:
-    """A study asked for and where it stood, likewise; ``kind`` is one of :data:`calib.studies.kinds.STUDIES`."""
+    """A study asked for and where it stood, likewise; ``kind`` is one of :data:`calib.evaluation.kinds.STUDIES`."""
 
     kind: str
     key: str

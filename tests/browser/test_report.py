@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Browser
 
-from calib.report import html
-from tests.report.conftest import HOSTILE, make_report
+from calib.reporting import html
+from tests.reporting.conftest import HOSTILE, make_report
 
 pytestmark = pytest.mark.browser
 

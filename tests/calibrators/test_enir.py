@@ -9,7 +9,7 @@ from scipy.special import expit
 import calib
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING
 from calib.calibrators.enir import NearIsotonicEnsemble
-from calib.near_isotonic import near_isotonic_path
+from calib.calibrators.near_isotonic import near_isotonic_path
 
 
 def binary(n: int = 120, seed: int = 0, digits: int = 1) -> tuple[np.ndarray, np.ndarray]:

@@ -46,7 +46,7 @@ def test_the_value_is_the_mean_nll_and_the_gradient_its_derivative(n_classes, mo
 @pytest.mark.parametrize(("n", "n_classes"), [(40, 2), (500, 10), (30, 300)])
 @pytest.mark.parametrize("size", [1.0, 1e3])
 def test_tensorflow_computes_the_same(n, n_classes, size):
-    from calib.gp.cross_entropy import TensorFlowCrossEntropy
+    from calib.calibrators.cross_entropy import TensorFlowCrossEntropy
 
     logits, labels = simulate(n, n_classes)
     logits = size * logits
@@ -59,16 +59,16 @@ def test_tensorflow_computes_the_same(n, n_classes, size):
 @pytest.fixture
 def pretend_gpu(monkeypatch):
     """A machine that says it has a GPU; what is placed on it runs on the CPU, in TensorFlow."""
-    from calib.gp import device
+    from calib.calibrators import _tensorflow
 
     monkeypatch.setattr(hardware, "gpu_present", lambda: True)
-    monkeypatch.setattr(device, "_gpus", lambda: [device.Device("/CPU:0", "gpu", "Test GPU")])
+    monkeypatch.setattr(_tensorflow, "_gpus", lambda: [_tensorflow.Device("/CPU:0", "gpu", "Test GPU")])
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_fit_is_the_same_wherever_it_runs(name, pretend_gpu, overconfident):
     logits, labels = overconfident
-    here, there = (calib.calibrator(name, device=device).fit(logits, labels) for device in ("cpu", "gpu"))
+    here, there = (calib.calibrator(name, device=_tensorflow).fit(logits, labels) for _tensorflow in ("cpu", "gpu"))
     assert here.device_.startswith("CPU (")
     assert there.device_ == "Test GPU"
     assert here.notes() == there.notes() == []

@@ -10,11 +10,11 @@ from scipy.optimize import approx_fprime, minimize
 from scipy.special import log_softmax, softmax
 
 import calib
-from calib.base import CalibrationError
 from calib.calibrators import matrix_cross_entropy, structured_vector
 from calib.calibrators.matrix_cross_entropy import MatrixCrossEntropy
 from calib.calibrators.structured_vector import StructuredScaling
 from calib.calibrators.temperature import TemperatureScaling
+from calib.errors import CalibrationError
 from tests.conftest import SHARED, simulate
 
 both = pytest.mark.parametrize("structure", ["vector", "matrix"])

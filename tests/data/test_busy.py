@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from calib.data import inspect
-from calib.data.formats.gzipped import unpacked
+from calib.data.formats.archives import unpacked
 
 SECONDS = 5.0
 TEXT = b"label,p_0,p_1\n" + b"0,0.4,0.6\n1,0.7,0.3\n" * 200

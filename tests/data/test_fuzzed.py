@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.doors import Broken, open_one, packed, seeds, unpacked
 from calib.data import inspect, read_features, read_outputs
-from calib.data.names import Column, canonical, feature_column, output_column
+from calib.data.interpret.names import Column, canonical, feature_column, output_column
 
 SECONDS = 5.0
 

@@ -4,7 +4,7 @@ import pickle
 import numpy as np
 import pytest
 
-from calib.jobs.messages import Cancel, Data, receive, send
+from calib.jobs.protocol import Cancel, Data, receive, send
 
 
 def test_round_trip_of_arrays_in_any_layout():

@@ -5,10 +5,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-from calib.base import CalibrationError
-from calib.jobs.messages import Progress
-from calib.jobs.parts import JointProgress, Parts, divided, in_parts
-from calib.studies.tasks import repeat_task, size_task
+from calib.errors import CalibrationError
+from calib.evaluation.studies import repeat_task, size_task
+from calib.jobs.protocol import Progress
+from calib.jobs.subtasks import JointProgress, Parts, divided, in_parts
 from tests.conftest import simulate
 
 

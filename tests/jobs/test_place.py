@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from calib.jobs import FitQueue, FitSpec
-from calib.jobs.chosen import chosen_executor
+from calib.jobs.choose import chosen_executor
 from calib.jobs.connection import Connection
-from calib.jobs.dask_executor import DaskExecutor
+from calib.jobs.dask import DaskExecutor
 from calib.jobs.executor import LocalExecutor
 from calib.jobs.place import HERE, Place
 from calib.settings import environment
@@ -55,7 +55,7 @@ def test_without_an_address_nothing_of_dask_is_imported():
 import os, sys
 os.environ.pop("CALIB_SCHEDULER", None)
 from calib.jobs import FitQueue
-from calib.jobs.chosen import chosen_executor
+from calib.jobs.choose import chosen_executor
 queue = FitQueue(chosen_executor())
 print(queue.place(), {"dask", "distributed"} & set(sys.modules))
 queue.shutdown()

@@ -51,7 +51,7 @@ def test_progress_never_goes_back_and_moves(queue, submit, wait):
 def test_progress_messages_are_throttled(executor):
     import slow_methods
 
-    from calib.jobs.messages import Data
+    from calib.jobs.protocol import Data
 
     seen = []
     arguments = {"n": 2000, "seconds": 0.0005}

@@ -2,10 +2,10 @@
 
 import pickle
 
-from calib import runtime
+from calib.export import runtime
+from calib.export.runtime import ExportedCalibrator
 from calib.hardware import device_of
 from calib.jobs import tasks
-from calib.runtime import ExportedCalibrator
 from tests.conftest import simulate
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 import slow_methods
 
-from calib.base import CalibrationError
-from calib.jobs.messages import Data
+from calib.errors import CalibrationError
+from calib.jobs.protocol import Data
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from calib.jobs.executor import LocalExecutor
-from calib.jobs.messages import Data
+from calib.jobs.protocol import Data
 
 ROOT = Path(__file__).resolve().parents[2]
 

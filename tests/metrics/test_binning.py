@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from calib.base import CalibrationError
+from calib.errors import CalibrationError
 from calib.metrics.binning import BINNINGS, bin_edges, bin_index, bins_of
 
 # Some values are common, 0 and 1 among them, so that ties and saturation are met.

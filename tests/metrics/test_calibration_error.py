@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calib import metrics
-from calib.base import CalibrationError
+from calib.errors import CalibrationError
 from calib.metrics.binning import bins_of
 from calib.metrics.calibration_error import norm_of_gaps
 from calib.numerics import softmax

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calib import metrics
-from calib.base import CalibrationError
+from calib.errors import CalibrationError
 from calib.numerics import softmax
 
 

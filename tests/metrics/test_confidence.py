@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calib import metrics
-from calib.base import CalibrationError
+from calib.errors import CalibrationError
 from calib.numerics import softmax
 
 rows = st.lists(st.tuples(st.floats(0.0, 1.0), st.booleans()), min_size=1, max_size=60)

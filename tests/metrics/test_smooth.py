@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import norm
 
 from calib import metrics
-from calib.base import CalibrationError
+from calib.errors import CalibrationError
 
 
 def smooth_error_by_quadrature(confidence, correct, width):

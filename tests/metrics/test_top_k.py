@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from calib import metrics
-from calib.base import CalibrationError
+from calib.errors import CalibrationError
 
 
 def top_k_by_sorting(probs, labels, k, ranking):

@@ -8,9 +8,12 @@ import numpy as np
 import plotly.graph_objects as go
 from scipy.special import expit
 
-from calib.latent import EffectCurve, InducingPoints, LatentCurve, RivalCurve
-from calib.plots.effect import effect_chart
+from calib.diagnostics.effect_summary import EffectCurve
+from calib.diagnostics.inducing import InducingPoints
+from calib.diagnostics.latent import LatentCurve
+from calib.diagnostics.latent_baseline import RivalCurve
 from calib.plots.latent import latent_function
+from calib.plots.latent_effect import effect_chart
 from calib.plots.latent_view import latent_view, probability_view
 from calib.plots.objective import ObjectiveTrace, objective_traces
 from calib.plots.overlay import overlay_styles

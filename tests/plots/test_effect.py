@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calib.plots.data import figure_data
-from calib.plots.effect import effect_chart
+from calib.plots.latent_effect import effect_chart
 from calib.plots.style import alt_text
 from tests.plots.latent_figures import STYLES, TEMPERATURE, effect_of, without
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calib.plots.labels import spread
+from calib.plots.annotations import spread
 
 places = st.lists(st.floats(0, 1, allow_nan=False), min_size=1, max_size=12)
 

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from scipy.special import logit
 
+from calib.diagnostics.histogram import confidence_histogram
+from calib.diagnostics.reliability import reliability_curve
 from calib.numerics import softmax
 from calib.plots.data import figure_data
 from calib.plots.reliability import gap_diagram, reliability_diagram
 from calib.plots.reliability_frame import common_limits, prefers_logit_scale
 from calib.plots.style import alt_text, method_style
-from calib.reliability import confidence_histogram, reliability_curve
 
 STYLE = method_style("temperature")
 

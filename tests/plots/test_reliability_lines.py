@@ -6,20 +6,16 @@ import numpy as np
 import pytest
 from scipy.special import logit
 
+from calib.diagnostics.consistency import binned_consistency, corp_consistency, smooth_consistency
+from calib.diagnostics.corp import corp_curve
+from calib.diagnostics.histogram import confidence_histogram
+from calib.diagnostics.reliability import reliability_curve
+from calib.diagnostics.smooth_reliability import smooth_curve
 from calib.numerics import softmax
 from calib.plots.data import figure_data
 from calib.plots.reliability import reliability_diagram
 from calib.plots.reliability_lines import corp_diagram, smooth_diagram
 from calib.plots.style import alt_text, method_style
-from calib.reliability import (
-    binned_consistency,
-    confidence_histogram,
-    corp_consistency,
-    corp_curve,
-    reliability_curve,
-    smooth_consistency,
-    smooth_curve,
-)
 
 STYLE = method_style("temperature")
 DEGENERATE = [

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from calib.diagnostics.histogram import confidence_histogram
+from calib.diagnostics.risk_coverage import answerable, risk_coverage
 from calib.plots import alt_text, figure_data
-from calib.plots.drift import confidence_drift
 from calib.plots.risk import MAX_POINTS, answerable_chart, risk_diagram
+from calib.plots.shift import confidence_drift
 from calib.plots.style import method_style
-from calib.reliability import confidence_histogram
-from calib.risk_coverage import answerable, risk_coverage
 
 RAW, TEMPERATURE = method_style("identity"), method_style("temperature")
 

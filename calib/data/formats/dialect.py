@@ -8,9 +8,9 @@ import re
 from dataclasses import dataclass
 from statistics import mode
 
-from calib.data.choices import Choices
-from calib.data.findings.report import Rejected
-from calib.data.names import LABELS, canonical
+from calib.data.checks.report import Rejected
+from calib.data.interpret.names import LABELS, canonical
+from calib.data.options import Choices
 
 DELIMITERS = ("\t", ";", "|", ",", " ")
 """In the order they are tried: a comma may also be a decimal comma, a blank may also stand in a name."""

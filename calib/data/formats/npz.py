@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import BinaryIO
 
-from calib.data.findings.report import Rejected
-from calib.data.formats import npy
-from calib.data.formats.contents import Array, Contents, reading
+from calib.data.checks.report import Rejected
+from calib.data.formats import numpy
+from calib.data.formats.base import Array, Contents, reading
+from calib.data.formats.zipped import COMPRESSIONS, open_zip
 from calib.data.limits import Allowance, check_count
-from calib.zipped import COMPRESSIONS, open_zip
 
 
 class NpzContents(Contents):
@@ -30,14 +30,14 @@ class NpzContents(Contents):
                     "Save it with numpy.savez_compressed.",
                 )
             with reading(what), self._archive.open(member) as stream:
-                self._headers[key] = header = npy.read_header(stream, what)  # type: ignore[arg-type]
+                self._headers[key] = header = numpy.read_header(stream, what)  # type: ignore[arg-type]
                 # zipfile hands out file_size bytes at most, so the directory bounds what is unpacked.
-                npy.check_length(header, member.file_size - header.size, what)
-        super().__init__(name, tuple(npy.info(key, header) for key, header in self._headers.items()), allowance)
+                numpy.check_length(header, member.file_size - header.size, what)
+        super().__init__(name, tuple(numpy.info(key, header) for key, header in self._headers.items()), allowance)
 
     def read(self, name: str) -> Array:
         """See the base class."""
         member, header, what = self._members[name], self._headers[name], f"{name} in {self.name}"
         with reading(what), self._archive.open(member) as stream:
             stream.read(header.size)
-            return npy.read_body(stream, header, what, self.allowance)  # type: ignore[arg-type]
+            return numpy.read_body(stream, header, what, self.allowance)  # type: ignore[arg-type]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from calib.data.findings.report import Rejected
-from calib.data.formats.columns import TableContents
-from calib.data.formats.contents import reading
+from calib.data.checks.report import Rejected
+from calib.data.formats.base import reading
+from calib.data.formats.table import TableContents
 from calib.data.limits import MAX_ARRAYS, MAX_FOOTER, MAX_STRUCTURES, Allowance, check_count, megabytes
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ import json
 from pathlib import PurePath
 from typing import BinaryIO, Literal
 
-from calib.data.findings.report import Rejected
-from calib.data.formats.contents import reading
+from calib.data.checks.report import Rejected
+from calib.data.formats.archives import unpacked
+from calib.data.formats.base import reading
 from calib.data.formats.dialect import guess_encoding
-from calib.data.formats.gzipped import unpacked
-from calib.zipped import open_zip
+from calib.data.formats.zipped import open_zip
 
 Format = Literal["npz", "npy", "hdf5", "parquet", "text", "gzipped text"]
 

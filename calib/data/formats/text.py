@@ -5,13 +5,13 @@ from __future__ import annotations
 import codecs
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from calib.data.choices import Choices
-from calib.data.findings.report import Rejected, count, verb
-from calib.data.formats.columns import TableContents, check_names
-from calib.data.formats.contents import reading
+from calib.data.checks.report import Rejected, count, verb
+from calib.data.formats.archives import unpacked
+from calib.data.formats.base import reading
 from calib.data.formats.dialect import Dialect, guess_dialect, guess_encoding
-from calib.data.formats.gzipped import unpacked
+from calib.data.formats.table import TableContents, check_names
 from calib.data.limits import MAX_TEXT, Allowance, check_count, megabytes
+from calib.data.options import Choices
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,0 +1,122 @@
+"""From a calibration set to a fitted posterior: start, optimise, report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from calib.base import Callback
+from calib.calibrators._tensorflow import Device, run
+from calib.calibrators.gpcalib.interpolation import Grid
+from calib.calibrators.gpcalib.laplace_summary import Summary
+from calib.calibrators.gpcalib.likelihood import GridLikelihood
+from calib.calibrators.gpcalib.model import LatentGP
+from calib.calibrators.gpcalib.optimiser import maximise
+from calib.calibrators.gpcalib.posterior import Posterior
+from calib.calibrators.gpcalib.start import starting_inducing_inputs
+from calib.calibrators.gpcalib.statistics import grid_statistics, training_grid
+from calib.numerics import Floats, Ints
+
+MOST_ROWS = 50_000
+"""More calibration rows than this no longer move a function with ten inducing inputs; they are subsampled."""
+
+STEEPEST = 0.5
+"""Change of the shift between neighbouring nodes up to which interpolating its exponential is exact to 0.2 %."""
+
+REFINEMENT = 4
+"""How much finer the grid of the second attempt is, where the first was too coarse."""
+
+TOO_STEEP = "the latent function became steeper than its grid can follow"
+
+
+@dataclass(frozen=True, eq=False)
+class LatentFit:
+    """A fitted latent function and how the fit went.
+
+    Attributes
+    ----------
+    posterior : the fitted function.
+    summary : what the rows, and the earlier ones, say about it; its range is that of the kernel inputs.
+    objective_trace : (n_iter + 1,) the objective at the start and after each iteration, in nats.
+    resolved : whether the grid can follow the function.
+    converged, message : whether the optimiser finished on such a function, and why it stopped, in words.
+    n_rows : calibration rows used.
+    device, device_note : where it ran, in words, and a sentence where that is not what was asked for.
+    """
+
+    posterior: Posterior
+    summary: Summary
+    objective_trace: Floats
+    resolved: bool
+    converged: bool
+    message: str
+    n_rows: int
+    device: str = ""
+    device_note: str = ""
+
+
+def fit_latent_gp(
+    logits: Floats,
+    labels: Ints,
+    *,
+    space: str,
+    n_inducing: int,
+    covariance: str,
+    variational: str,
+    max_iter: int,
+    device: str,
+    seed: int,
+    callback: Callback,
+    past: Summary | None = None,
+) -> LatentFit:
+    """Fit the latent function by L-BFGS; see :class:`calib.calibrators.gpcalib.GPCalib` for the parameters.
+
+    ``past`` is the summary of earlier rows of the same model, which then count as if they were here.
+    """
+    start = starting_inducing_inputs(logits, space, n_inducing, seed, past)
+    grid = training_grid(logits, space, past)
+    past = past and past.onto(grid.low, grid.high)
+
+    def attempt(grid: Grid, most_rows: int) -> LatentFit:
+        rows = _sample(len(logits), most_rows, seed)
+        likelihood = GridLikelihood(grid_statistics(logits[rows], labels[rows], space, grid))
+        model = LatentGP(likelihood, start, space, covariance, variational, past)
+        optimum = maximise(model, max_iter, callback)
+        posterior = model.posterior()
+        resolved = _resolved(posterior, grid, optimum.trace)
+        if not resolved:
+            model.return_to_prior()  # a summary made there would be one of the grid's faults
+        return LatentFit(
+            posterior=posterior,
+            summary=model.summary(),
+            objective_trace=np.array(optimum.trace),
+            resolved=resolved,
+            converged=optimum.converged and resolved,
+            message=optimum.message if resolved else TOO_STEEP,
+            n_rows=likelihood.n_rows,
+        )
+
+    def optimise(_: Device) -> LatentFit:
+        fit = attempt(grid, MOST_ROWS)
+        if fit.resolved:
+            return fit
+        return attempt(replace(grid, size=REFINEMENT * grid.size), MOST_ROWS // REFINEMENT)
+
+    ran = run(optimise, device, (len(logits), logits.shape[1]))
+    return replace(ran.result, device=ran.device, device_note=ran.note)
+
+
+def _sample(n: int, most: int, seed: int) -> slice | Ints:
+    if n <= most:
+        return slice(None)
+    return np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
+
+
+def _resolved(posterior: Posterior, grid: Grid, trace: list[float]) -> bool:
+    """Whether the grid objective can be believed: the shift changes little from node to node.
+
+    Where it does not, the optimiser has found a fault of the interpolation, and its objective may even fall.
+    """
+    steepest = float(np.abs(np.diff(posterior.shift(grid.nodes))).max())
+    return steepest < STEEPEST and trace[-1] > max(trace) - 0.01

@@ -1,0 +1,88 @@
+"""The command line: inspect, fit, compare, apply, check and settings.
+
+Exit status: 0 for success, 1 where the data or a fit are at fault (one sentence each on standard error), 2 where
+the command or a setting is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from calib import settings
+from calib.cli import text
+from calib.cli.apply import apply_command
+from calib.cli.cli_parser import Parser
+from calib.cli.cli_settings import settings_command
+from calib.cli.compare import compare_command
+from calib.cli.data import FORMATS, data_command, files_of, read_option
+from calib.cli.fit import fit_command
+from calib.data import Choices, DataError, inspect
+from calib.errors import CalibrationError
+from calib.export import runtime
+from calib.extras import missing_package
+from calib.registry import METHODS
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit status, or exits with 2 where the command is not understood."""
+    given = _parser().parse_args(arguments)
+    try:
+        settings.check()
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    try:
+        return given.run(given)
+    except DataError as error:
+        print(text.findings(error.findings), file=sys.stderr)
+    except (CalibrationError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+    except ModuleNotFoundError as error:
+        print(f"error: {missing_package(error)}", file=sys.stderr)
+    return 1
+
+
+def _inspect(given: argparse.Namespace) -> int:
+    found = inspect(given.file, **files_of(given), choices=Choices(**dict(given.read)))
+    print(text.inspection(found))
+    return 0 if found.predictions is not None else 1
+
+
+def _check(given: argparse.Namespace) -> int:
+    from calib import recheck
+
+    exported = runtime.load(given.calibrator)
+    files = {role: getattr(given, role) for role in ("labels", "features") if getattr(given, role)}
+    fresh = recheck.read_fresh(exported, given.file, choices=Choices(**dict(given.read)), **files)
+    if fresh.data is None:
+        raise DataError(list(fresh.inspection.findings))
+    if fresh.noticed:
+        print(text.findings(fresh.noticed), file=sys.stderr)
+    raw, now = recheck.judge(exported, fresh.data)
+    before, n_before = recheck.recorded_scores(exported.metadata)
+    found = recheck.recheck(now, raw, before, n_before=n_before)
+    print(text.recheck_lines(found, METHODS[exported.method].title, fresh.notes))
+    if exported.metadata.get("data_sha256") == fresh.data.sha256:
+        print(f"warning: {recheck.NOT_FRESH}")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(prog="python -m calib", description="Check and mend a classifier's confidence.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    data_command(commands, "inspect", _inspect, "say what a file holds and what is odd about it")
+    fit_command(commands)
+    compare_command(commands)
+    read_option(apply_command(commands, FORMATS))
+    command = commands.add_parser("check", help="say whether a saved calibrator still holds on fresh labelled rows")
+    command.set_defaults(run=_check)
+    command.add_argument("calibrator", type=Path, help=".pkl (only one you trust), .npz or .zip")
+    command.add_argument("file", type=Path, help=f"fresh outputs of the same model with labels: {FORMATS}")
+    command.add_argument("--labels", type=Path, help="the labels, where they have their own file")
+    command.add_argument("--features", type=Path, help="the rows' features, where they have their own file")
+    read_option(command)
+    settings_command(commands)
+    return parser

@@ -1,0 +1,164 @@
+"""From what a model wrote out to the canonical logits every calibrator works on, for prediction.
+
+Loading does the same in place on whole uploads and tells what it found; a test holds the two to each other.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.base import BLOCK_ELEMENTS
+from calib.errors import CalibrationError
+from calib.numerics import Floats
+
+Kind = Literal["logits", "probabilities", "log_probabilities", "binary_log_odds", "binary_probability"]
+"""What an upload held. The last two are a single column for binary data."""
+
+KINDS: tuple[str, ...] = get_args(Kind)
+
+ROUNDING = 1e-6
+"""Probabilities this little below zero or above one come from sums in float32."""
+
+DEFAULT_FLOOR = float(np.finfo(np.float32).tiny)
+"""What an exact zero becomes where no floor is known (1.2e-38): about where float32 softmax outputs end."""
+
+
+SMALLEST = 5e-324
+"""Smallest positive double; half of it would be zero."""
+
+HARD_SHARE = 1e-3
+"""What the zeros of a row hold together where every other probability is one."""
+
+
+def zero_floor(smallest: float, n_classes: int) -> float:
+    """The probability that stands for an exact zero: half the smallest positive one of the upload.
+
+    A zero says "less often than I can tell", and the smallest positive value is what the model can tell. It is
+    capped in two cases that would otherwise turn a row around. At half of 1 / n_classes, for a coarse model of many
+    classes (few trees or neighbours): a zero never stands for more than half of what guessing gives, and a row's zeros
+    together for less than half of a one. And where every positive probability is one (hard predictions)
+    nothing tells how fine the model is; its rows then keep a confidence of about 0.999, close to what they say.
+
+    Parameters
+    ----------
+    smallest : smallest positive probability of the upload.
+    n_classes : number of classes.
+    """
+    if smallest >= 1:
+        return HARD_SHARE / n_classes
+    return max(min(smallest, 1 / n_classes) / 2, SMALLEST)
+
+
+def standardise(features: Any, mean: Floats, scale: Floats) -> Floats:
+    """``(features - mean) / scale`` of (n, ...) inputs, with the mean and scale of one row; float64 stays float64.
+
+    Raises
+    ------
+    CalibrationError
+        If the inputs are not of the shape of the mean.
+    """
+    array = np.asarray(features)
+    if array.dtype.kind not in "fiub" or array[:1].size != np.size(mean):
+        raise CalibrationError(
+            f"The features are {array.dtype} of shape {array.shape}; expected (n, {', '.join(map(str, mean.shape))}) "
+            "numbers, as in the calibration data."
+        )
+    result = np.empty((len(array), *mean.shape), np.float64 if array.dtype == np.float64 else np.float32)
+    step = max(1, BLOCK_ELEMENTS // np.size(mean))
+    for start in range(0, len(array), step):
+        rows = slice(start, start + step)
+        result[rows] = (array[rows].reshape(-1, *mean.shape) - mean) / scale
+    return result
+
+
+def to_canonical(outputs: Any, kind: Kind, floor: float | None = None) -> Floats:
+    """Logits of shape (n, n_classes) from a model's outputs; float32 stays float32.
+
+    Probabilities become their logarithms, and zeros (or values rounded below) ``log(floor)`` instead of -inf. A binary
+    column s of log-odds becomes (0, s), a binary column p of probabilities (log(1 - p), log p).
+
+    Parameters
+    ----------
+    outputs : (n, n_classes) numbers, or (n,) or (n, 1) for the two binary kinds.
+    kind : what the outputs are.
+    floor : the positive probability that stands for an exact zero; None means :data:`DEFAULT_FLOOR`.
+
+    Raises
+    ------
+    CalibrationError
+        For an unknown kind, a wrong shape, a dtype that is not a number or a floor that is not positive.
+        Values are not checked here: loading reports them as findings, prediction with its own sentences.
+    """
+    if kind not in KINDS:
+        raise CalibrationError(f"Unknown kind of outputs {kind!r}; it is one of {', '.join(KINDS)}.")
+    if floor is not None and not 0 < floor < 1:
+        raise CalibrationError(f"The floor for zero probabilities must lie between 0 and 1; got {floor}.")
+    array = np.asarray(outputs)
+    if array.dtype.kind not in "fiub":
+        raise CalibrationError(f"A model's outputs must be numbers; got dtype {array.dtype}.")
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float32 if array.dtype == np.float16 else np.float64)
+    if kind.startswith("binary"):
+        return _binary(_one_column(array), kind, floor)
+    if array.ndim != 2 or array.shape[1] < 2:
+        raise CalibrationError(f"Expected {kind} of shape (n, n_classes) with 2 or more classes; got {array.shape}.")
+    if kind == "logits":
+        return array
+    if kind == "probabilities":
+        return _log(array, floor)
+    return _raise_zeros(array, np.isneginf(array), floor)
+
+
+def check_values(outputs: Any, kind: Kind) -> None:
+    """Raise :class:`CalibrationError` where outputs cannot be of the kind they are said to be.
+
+    For predicting; loading a file says more about the same troubles, as findings.
+    """
+    array = np.asarray(outputs)
+    array = array.reshape(len(array), -1)
+    bad = np.isnan(array) | (np.isposinf(array) if kind == "log_probabilities" else np.isinf(array))
+    if bad.any():
+        raise CalibrationError(f"{int(bad.any(axis=1).sum()):,} of {len(array):,} rows hold NaN or infinite values.")
+    if not array.size:
+        return
+    low, high = float(array.min()), float(array.max())
+    if kind in ("probabilities", "binary_probability") and (low < -ROUNDING or high > 1 + ROUNDING):
+        raise CalibrationError(
+            f"Probabilities are expected, but the values run from {low:.4g} to {high:.4g}; apply the softmax the "
+            "calibration data had, or export a calibrator fitted on logits."
+        )
+    if kind == "log_probabilities" and high > 1e-3:
+        raise CalibrationError(f"Log-probabilities are never positive, but the largest value is {high:.4g}.")
+    if kind == "logits" and len(array) > 1 and low >= 0 and np.abs(array.sum(axis=1) - 1).max() < 1e-3:
+        raise CalibrationError(
+            "Logits are expected, but every row sums to one like probabilities; pass the values before the softmax."
+        )
+
+
+def _one_column(array: Floats) -> Floats:
+    if array.ndim == 1:
+        return array
+    if array.ndim == 2 and array.shape[1] == 1:
+        return array[:, 0]
+    raise CalibrationError(f"Expected one binary column, of shape (n,) or (n, 1); got {array.shape}.")
+
+
+def _binary(column: Floats, kind: str, floor: float | None) -> Floats:
+    if kind == "binary_log_odds":
+        return np.stack([np.zeros_like(column), column], axis=1)
+    return _log(np.stack([1 - column, column], axis=1), floor)
+
+
+def _log(probs: Floats, floor: float | None) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return _raise_zeros(np.log(probs), probs <= 0, floor)
+
+
+def _raise_zeros(log_probs: Floats, zero: npt.NDArray[np.bool_], floor: float | None) -> Floats:
+    # The logarithm of the floor is taken in float64: half the smallest float32 would itself be zero.
+    if not zero.any():
+        return log_probs
+    return np.where(zero, log_probs.dtype.type(np.log(floor or DEFAULT_FLOOR)), log_probs)

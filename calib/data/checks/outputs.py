@@ -1,0 +1,96 @@
+"""What is worth a look in data that can be used: few rows, absent classes, saturated or constant outputs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calib.blocks import row_blocks
+from calib.data.canonical import Kind
+from calib.data.checks.report import Report, count, listed, verb
+from calib.numerics import Floats, Ints
+
+FEW_ROWS = 200
+"""Below this the interval of a calibration error is about as wide as the error."""
+
+FEW_PER_CLASS = 10
+
+
+def check_row_count(n: int, report: Report) -> None:
+    """Few rows make every number here uncertain."""
+    if n < FEW_ROWS:
+        report.warn(
+            "few_rows",
+            f"There {verb(n, 'is', 'are')} only {count(n, 'row')}; calibration errors measured on fewer than "
+            f"{FEW_ROWS} are mostly chance.",
+            "Add more labelled rows if you can, and trust the intervals rather than the numbers.",
+        )
+
+
+def check_classes(labels: Ints, class_names: tuple[str, ...], report: Report) -> None:
+    """Classes that never occur, or hardly, cannot be calibrated on their own."""
+    counts = np.bincount(labels, minlength=len(class_names))
+    absent, few = np.flatnonzero(counts == 0), np.flatnonzero((counts > 0) & (counts < FEW_PER_CLASS))
+    if len(absent) == len(class_names) - 1:
+        only = class_names[int(counts.argmax())]
+        report.warn(
+            "one_class",
+            f"All {count(len(labels), 'row')} have the same label, {only}; nothing tells right from wrong then.",
+            "Add rows of the other classes; a sorted file that was cut off usually causes it.",
+        )
+        return
+    if absent.size:
+        report.warn(
+            "absent_classes",
+            f"{count(absent.size, 'class')} of {len(class_names):,} never {verb(absent.size, 'occurs', 'occur')} "
+            f"among the labels ({listed(class_names[k] for k in absent)}); "
+            f"{verb(absent.size, 'it stays as a column', 'they stay as columns')}.",
+            "Methods that share one map among classes are not affected.",
+        )
+    if few.size:
+        report.warn(
+            "few_per_class",
+            f"{count(few.size, 'class')} of {len(class_names):,} {verb(few.size, 'has', 'have')} fewer than "
+            f"{FEW_PER_CLASS} rows ({listed(f'{class_names[k]}: {counts[k]}' for k in few)}).",
+            "Prefer methods that share one map among classes.",
+        )
+
+
+def check_constant(outputs: Floats, name: str, report: Report) -> None:
+    """Outputs that do not depend on the row say nothing."""
+    if len(outputs) > 1 and all((outputs[rows] == outputs[0]).all() for rows in row_blocks(outputs.shape)):
+        report.warn(
+            "constant",
+            f"All {count(len(outputs), 'row')} of {name} are the same, so the model says nothing about a row.",
+            "Check that the model was loaded with its weights, and that the right array was saved.",
+        )
+
+
+def check_saturation(outputs: Floats, kind: Kind, predicted: Ints, labels: Ints, name: str, report: Report) -> None:
+    """Probabilities of exactly one have lost their order, and cost without bound where they are wrong.
+
+    Parameters
+    ----------
+    outputs : (n, k) values of a kind that is not logits.
+    """
+    zero, one = (-np.inf, 0.0) if kind == "log_probabilities" else (0.0, 1.0)
+    full = outputs.max(axis=1) == one
+    if kind == "binary_probability":
+        full |= outputs[:, 0] == zero
+    n, wrong = int(full.sum()), int((full & (predicted != labels)).sum())
+    if n == len(full) and np.count_nonzero(outputs != zero) <= len(full):
+        report.warn(
+            "hard_predictions",
+            f"Every probability of {name} is exactly 0 or 1: predicted classes, which carry no confidence; "
+            "all that can be learned from them is how often they are right.",
+            "Save the logits, or predict_proba instead of predict.",
+        )
+    elif n and kind != "log_probabilities":
+        note = report.warn if n > 0.01 * len(full) else report.info
+        # Every CSV is read as float64, and so is what somebody widened: that type has not rounded anything here.
+        where = f"to {outputs.dtype}" if outputs.dtype.itemsize < 8 else "before or while they were saved"
+        note(
+            "saturated",
+            f"{count(n, 'row')} of {len(full):,} in {name} {verb(n, 'holds', 'hold')} exactly 1.0, rounded {where}; "
+            f"such rows can no longer be told apart, and {wrong:,} {verb(wrong, 'is', 'are')} wrong.",
+            "Save logits instead of probabilities where you can.",
+        )

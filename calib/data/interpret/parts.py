@@ -1,0 +1,147 @@
+"""Calibration and test rows that come apart: under separate names, in separate files, or marked by a column."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.data.checks.report import Rejected, Report, count, listed
+from calib.data.formats.base import Array, Contents
+from calib.data.interpret.names import PARTS, canonical
+from calib.data.interpret.reading import Upload, check_there, read_part, read_rows, read_upload
+from calib.data.options import Choices
+
+
+def read_named_parts(contents: Contents, labels: Contents | None, report: Report) -> Upload:
+    """One file, with its test part where that lies under its own names."""
+    first = read_upload(contents, labels, report)
+    choices = report.choices
+    if not choices.test_outputs:
+        return first
+    if not choices.test_labels:
+        raise Rejected(
+            "no_labels",
+            f"{choices.test_outputs} of {contents.name} was chosen as the outputs of the test part, without labels.",
+            "Choose the labels of the test part too.",
+        )
+    check_there(contents, choices.test_outputs)
+    check_there(contents, choices.test_labels)
+    second = read_part(contents, None, choices.test_outputs, choices.test_labels, report)
+    for role in ("groups", "features"):
+        read_rows(second, contents, role, counterpart(contents, getattr(choices, role)), report)
+    return join(first, second, report)
+
+
+def read_given_parts(
+    first: Contents,
+    first_labels: Contents | None,
+    second: Contents,
+    second_labels: Contents | None,
+    report: Report,
+) -> Upload:
+    """Two files: calibration, then test; the second is guessed anew, since its names may differ."""
+    # Parts that the first file may bring itself are overruled by giving two files.
+    test_outputs, test_labels = report.choices.test_outputs, report.choices.test_labels
+    calibration = read_upload(first, first_labels, report)
+    chosen = report.choices
+    other = Report(
+        Choices(
+            outputs=test_outputs,
+            labels=test_labels,
+            transposed=chosen.transposed,
+            groups=same_name(second, chosen.groups),
+            features=same_name(second, chosen.features),
+            split="",
+        )
+    )
+    test = read_upload(second, second_labels, other)
+    for finding in other.findings:
+        report.add(finding)
+    report.decide(test_outputs=other.choices.outputs, test_labels=other.choices.labels)
+    outputs_name, labels_name = calibration.outputs_name, calibration.labels_name
+    name_files(calibration, first)
+    name_files(test, second)
+    return replace(join(calibration, test, report), outputs_name=outputs_name, labels_name=labels_name)
+
+
+def name_files(upload: Upload, contents: Contents) -> None:
+    """Call arrays by their file too, since both parts may use the same names."""
+    if upload.outputs_name != contents.name:
+        upload.outputs_name += f" of {contents.name}"
+    if upload.labels_name in contents:
+        upload.labels_name += f" of {contents.name}"
+
+
+def same_name(contents: Contents, name: Any) -> Any:
+    """A choice made for the first file, where the second holds the same name; else left to guessing."""
+    names = [name] if isinstance(name, str) else list(name or ())
+    return name if all(n in contents for n in names if n) else None
+
+
+def counterpart(contents: Contents, name: Any) -> str | None:
+    """The array of the test part that goes by the same name as one of the calibration part."""
+    if not isinstance(name, str) or not name:
+        return None
+    base = canonical(name).base
+    return next((n for n in contents.names if canonical(n) == ("test", base)), None)
+
+
+def join(first: Upload, second: Upload, report: Report) -> Upload:
+    """Calibration rows, then test rows, with the split marked."""
+    a, b = first.outputs.shape[1], second.outputs.shape[1]
+    if a != b:
+        raise Rejected(
+            "columns_differ",
+            f"{first.outputs_name} has {a:,} columns but {second.outputs_name} has {b:,}.",
+            "Use outputs of one model on both parts.",
+        )
+    rows: dict[str, Array] = {"split": np.arange(len(first.outputs) + len(second.outputs)) < len(first.outputs)}
+    for role in ("groups", "features"):
+        if role in first.rows and role in second.rows and first.rows[role].shape[1:] == second.rows[role].shape[1:]:
+            rows[role] = np.concatenate([first.rows[role], second.rows[role]])
+        elif role in first.rows or role in second.rows:
+            report.warn(
+                "one_part_only", f"Only one part has {role}, so they were left out.", f"Save {role} for both parts."
+            )
+    labels = [flat(first.labels), flat(second.labels)]
+    texts = [array.dtype.kind in "US" for array in labels]
+    if labels[0].shape[1:] != labels[1].shape[1:] or texts[0] != texts[1]:
+        raise Rejected(
+            "labels_differ",
+            f"{first.labels_name} holds {labels[0].dtype} of shape {labels[0].shape}, but "
+            f"{second.labels_name} holds {labels[1].dtype} of shape {labels[1].shape}.",
+            "Save both in the same way.",
+        )
+    outputs = np.concatenate([first.outputs, second.outputs])
+    first.outputs = second.outputs = outputs[:0]  # let the parts go before anything else is built
+    return replace(first, outputs=outputs, labels=np.concatenate(labels), rows=rows)
+
+
+def flat(labels: Array) -> Array:
+    """Labels of shape (n, 1) as (n,)."""
+    return labels.reshape(-1) if labels.ndim > 1 and labels.size == len(labels) else labels
+
+
+def calibration_rows(split: Array, name: str, report: Report) -> npt.NDArray[np.bool_] | None:
+    """Which rows are for calibration, from booleans, 0 and 1, or words such as val and test.
+
+    Returns None, with a warning, where the values do not say so.
+    """
+    values, positions = np.unique(split, return_inverse=True)
+    if split.ndim == 1 and len(values) == 2:
+        if split.dtype.kind in "bf" or (split.dtype.kind in "iu" and values.tolist() == [0, 1]):
+            return np.asarray(split == values[1])
+        parts = [PARTS.get(str(value).strip().lower()) for value in values.tolist()]
+        if "test" in parts and parts[0] != parts[1] and None not in parts:
+            return np.asarray([part != "test" for part in parts])[positions.reshape(-1)]
+    report.warn(
+        "split_unclear",
+        f"{name} holds {count(len(values), 'value')} ({listed(values.tolist())}), which do not say which rows are "
+        "for calibration; it was left out.",
+        'Save "calibration" and "test", or true for calibration rows.',
+    )
+    report.decide(split="")
+    return None

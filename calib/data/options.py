@@ -1,0 +1,110 @@
+"""What can be decided by hand about an upload, and what was found in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+from calib.data.canonical import Kind
+from calib.data.predictions import Finding
+
+if TYPE_CHECKING:
+    from calib.data.predictions import Predictions
+
+Columns = str | tuple[str, ...]
+"""One array of an npz or hdf5 file, or the columns of a table."""
+
+NOTHING = ""
+"""Given for an array or a column, it means "leave this out" where None means "guess"."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choices:
+    """How to read an upload. None means "guess"; an :class:`Inspection` holds every guess filled in.
+
+    Attributes
+    ----------
+    outputs, labels : the model's outputs and the true classes: an array's name, or the columns of a table.
+        Where the file holds two parts these are the calibration part.
+    test_outputs, test_labels : the same for the test part, where it lies under its own names.
+    split : array or column that says which rows are for calibration.
+    groups, features : subgroup of each row; inputs of each row. ``""`` leaves them out.
+    train_features, train_labels : the training set, for methods that need it. ``""`` leaves them out.
+    kind : logits, probabilities, log-probabilities, or a single column for binary data.
+    class_names : one name for each column of the outputs.
+    label_values : the label that belongs to each column, where labels are not column numbers.
+    transposed : whether the outputs are (n_classes, n).
+    one_based : whether labels count from one.
+    label_shift : number added to every label.
+    row_shift : row i of the outputs belongs to row i + row_shift of the labels; rows without partner are left out.
+    drop_bad_rows : whether rows with NaN, infinite values or no valid label are left out, of the training set too.
+    percent : whether probabilities sum to 100.
+    renormalise : whether each row of probabilities is divided by its sum.
+    standardise : whether features are standardised with the mean and standard deviation of the training set.
+    floor : what exact zeros become before the logarithm; guessed by :func:`calib.data.canonical.zero_floor`.
+    delimiter, encoding, decimal, header : how a text table is written; ``header`` says whether its first line
+        holds the names of the columns.
+    """
+
+    outputs: Columns | None = None
+    labels: Columns | None = None
+    test_outputs: Columns | None = None
+    test_labels: Columns | None = None
+    split: str | None = None
+    groups: str | None = None
+    features: Columns | None = None
+    train_features: Columns | None = None
+    train_labels: str | None = None
+    kind: Kind | None = None
+    class_names: tuple[str, ...] | None = None
+    label_values: tuple[str, ...] | tuple[int, ...] | None = None
+    transposed: bool | None = None
+    one_based: bool | None = None
+    label_shift: int | None = None
+    row_shift: int | None = None
+    drop_bad_rows: bool | None = None
+    percent: bool | None = None
+    renormalise: bool | None = None
+    standardise: bool | None = None
+    floor: float | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+    header: bool | None = None
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            if isinstance(value := getattr(self, f.name), list):
+                object.__setattr__(self, f.name, tuple(value))  # as good as a tuple, and people write them
+
+    def made(self) -> dict[str, object]:
+        """The choices that are not left to guessing."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) is not None}
+
+
+@dataclass(frozen=True)
+class ArrayInfo:
+    """One array of a file, or one column of a table."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    file: str = ""
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What an upload holds and how it was understood.
+
+    Attributes
+    ----------
+    arrays : what the file holds, whether used or not.
+    choices : the guesses, filled in as far as they were reached.
+    findings : what was noticed; the errors first.
+    predictions : the data set, or None if there is an error.
+    """
+
+    arrays: tuple[ArrayInfo, ...]
+    choices: Choices
+    findings: tuple[Finding, ...]
+    predictions: Predictions | None

@@ -1,0 +1,143 @@
+"""How often predictions are right, by how far their inputs lie inside the predicted class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.metrics.bootstrap import Interval, wilson_interval
+from calib.numerics import Floats, Ints
+
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class SuccessRates:
+    """Rows in bins of their separation, of about equally many each.
+
+    Attributes
+    ----------
+    separation : (n_bins,) mean, of infinite values the least or largest finite one.
+    least, largest : (n_bins,) ends of the values within each bin.
+    right, rows : (n_bins,) right predictions, and all.
+    low, high : (n_bins,) 95 % Wilson interval of the success rate.
+    """
+
+    separation: Floats
+    least: Floats
+    largest: Floats
+    right: Ints
+    rows: Ints
+    low: Floats
+    high: Floats
+
+    @property
+    def rate(self) -> Floats:
+        """Share of right predictions in each bin."""
+        return self.right / self.rows
+
+
+@dataclass(frozen=True)
+class RightShare:
+    """How many rows there are, how many are right, and the share with its 95 % Wilson interval (NaN for no rows)."""
+
+    rows: int
+    right: int
+    rate: Interval
+
+    @classmethod
+    def of(cls, right: Bools) -> RightShare:
+        """Count (m,) rows."""
+        rows, hits = len(right), int(right.sum())
+        if not rows:
+            return cls(0, 0, Interval(float("nan"), float("nan"), float("nan")))
+        low, high = wilson_interval(hits, rows)
+        return cls(rows, hits, Interval(hits / rows, float(low), float(high)))
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The rows as definition 1 of Chouraqui et al. (2023) divides them, and those that lie well inside their class.
+
+    Attributes
+    ----------
+    everyone : all rows.
+    safe : rows of positive separation; ``dangerous``, all others.
+    inside : rows whose separation is at least ``threshold``, the median of all.
+    """
+
+    everyone: RightShare
+    safe: RightShare
+    dangerous: RightShare
+    inside: RightShare
+    threshold: float
+
+    @classmethod
+    def of(cls, separation: Floats, right: Bools) -> Sides:
+        """Count (n,) separations, which may be infinite, with whether the predictions were right."""
+        threshold = float(np.sort(separation)[len(separation) // 2])  # a value that occurs: means of infinities do not
+        safe, inside = separation > 0, separation >= threshold
+        shares = (RightShare.of(right[group]) for group in (slice(None), safe, ~safe, inside))
+        everyone, of_safe, of_dangerous, of_inside = shares
+        return cls(everyone, of_safe, of_dangerous, of_inside, threshold)
+
+
+@dataclass(frozen=True, eq=False)
+class SeparationHistogram:
+    """Counts of separations; no bin holds safe and dangerous rows, since 0 is an edge wherever it is among them.
+
+    Attributes
+    ----------
+    edges : (n_bins + 1,) of equal width; the end bins also hold infinite values.
+    right, wrong : (n_bins,) rows.
+    """
+
+    edges: Floats
+    right: Ints
+    wrong: Ints
+
+
+def success_rates(separation: Floats, right: Bools, n_bins: int) -> SuccessRates:
+    """Success rates in bins of separation (Chouraqui et al. 2023, figure 5).
+
+    Parameters
+    ----------
+    separation : (n,) may be infinite.
+    right : (n,) whether each prediction was right.
+    n_bins : at most so many; equal values share a bin.
+    """
+    finite = within_finite(separation)
+    ordered = np.sort(finite)
+    cuts = np.unique(ordered[np.arange(1, n_bins) * len(ordered) // n_bins])
+    cuts = cuts[cuts > ordered[0]]
+    cell = np.searchsorted(cuts, finite, side="right")
+    rows = np.bincount(cell, minlength=len(cuts) + 1)
+    hits = np.bincount(cell[right], minlength=len(rows))
+    low, high = wilson_interval(hits, rows)
+    start = np.searchsorted(ordered, cuts, side="left")
+    least, largest = ordered[np.r_[0, start]], ordered[np.r_[start, len(ordered)] - 1]
+    mean = np.clip(np.bincount(cell, weights=finite) / rows, least, largest)  # rounding must not leave the bin
+    return SuccessRates(mean, least, largest, hits, rows, low, high)
+
+
+def separation_histogram(separation: Floats, right: Bools, n_bins: int = 40) -> SeparationHistogram:
+    """Histogram of (n,) separations, which may be infinite, of right and of wrong predictions."""
+    finite = within_finite(separation)
+    low, high = float(finite.min()), float(finite.max())
+    size = max(abs(low), abs(high))
+    size = size if size > 1e-300 else 1.0
+    # Values that differ by rounding alone have no histogram, and would have too fine a grid.
+    width = (high - low if high - low > 1e-9 * size else size) / n_bins
+    edges = width * np.arange(np.floor(low / width), np.floor(high / width) + 2)
+    cell = np.searchsorted(edges[1:-1], finite, side="right")
+    counts = [np.bincount(cell[rows], minlength=len(edges) - 1) for rows in (right, ~right)]
+    return SeparationHistogram(edges, *counts)
+
+
+def within_finite(separation: Floats) -> Floats:
+    """Separations with infinite ones moved to the least or largest finite one; to -1 and 1 where there is none."""
+    known = separation[np.isfinite(separation)]
+    low, high = (known.min(), known.max()) if len(known) else (-1.0, 1.0)
+    return np.clip(separation, low, high)

@@ -1,0 +1,146 @@
+"""A connection to a Dask scheduler: the one place where the app speaks to it."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+from contextlib import suppress
+from typing import Any
+
+from calib.errors import CalibrationError
+from calib.jobs.cluster_task import DIED_TWICE, MARKS, Mark, mark_name, run_on_worker
+from calib.jobs.local import WorkerDied
+from calib.jobs.protocol import Data, Failure, Progress, Result
+
+CONNECT_SECONDS = 3.0
+KEPT_DATA = 4
+"""So many sets of arrays stay on the cluster between fits."""
+
+
+class Cluster:
+    """What the app asks of a scheduler. Methods wait for it, so none is called by a page.
+
+    Parameters
+    ----------
+    address : of the scheduler, such as ``tcp://host:8786``.
+    on_progress : takes a task's number and its progress, from another thread.
+
+    Raises
+    ------
+    OSError, ValueError
+        If there is no scheduler at the address; mostly after ``CONNECT_SECONDS``.
+    ModuleNotFoundError
+        If Dask is not installed.
+    """
+
+    def __init__(self, address: str, on_progress: Callable[[int, Progress], None]):
+        from distributed import Client
+
+        self._client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False, name="calib")
+        self._on_progress = on_progress
+        self._topic = f"calib-{uuid.uuid4().hex}"
+        self._scattered: OrderedDict[str, Any] = OrderedDict()
+        self._scatter_lock = threading.Lock()
+        self._client.subscribe_topic(self._topic, self._receive)
+
+    @property
+    def connected(self) -> bool:
+        """Whether the scheduler is there; known without asking it."""
+        return self._client.status == "running"
+
+    def n_workers(self) -> int:
+        """Number of workers now."""
+        return len(self._client.nthreads())
+
+    def start(self, number: int, call: bytes, data: Data, priority: int) -> Any:
+        """Hand a task over and return its future.
+
+        Raises
+        ------
+        TimeoutError
+            If there is no worker that could take the data.
+        """
+        return self._client.submit(
+            run_on_worker,
+            call,
+            self._on_cluster(data),
+            self._topic,
+            number,
+            key=f"calib-{uuid.uuid4().hex}",
+            pure=False,
+            priority=priority,
+        )
+
+    def ending(self, number: int, future: Any, data: Data) -> Result | Failure | None:
+        """How a finished task ended; None if by no fault of its own, so that it may be handed over again.
+
+        Raises
+        ------
+        WorkerDied
+            If its worker died, and the one that tried again too.
+        CalibrationError
+            If the workers have no calib.
+        """
+        from distributed.scheduler import KilledWorker
+
+        try:
+            reply = future.result()
+        except (CancelledError, KilledWorker, OSError) as error:
+            # The scheduler went away, or workers died: with them the data, or too many for the scheduler's patience.
+            with self._scatter_lock:
+                self._scattered.pop(data.key, None)
+            if isinstance(error, KilledWorker) and self._event(number, "second start").is_set():
+                self._clear(number, *MARKS)
+                raise WorkerDied(DIED_TWICE) from error
+            return None
+        except ModuleNotFoundError as error:
+            raise CalibrationError(
+                f"The workers of the cluster have no {error.name}: install calib with all it needs there too."
+            ) from error
+        except WorkerDied:
+            self._clear(number, *MARKS)
+            raise
+        self._clear(number, *MARKS)
+        return reply
+
+    def stop(self, number: int, future: Any) -> None:
+        """Cancel a task: one that waits is taken away, one that runs stops at its next callback."""
+        self._event(number, "cancel").set()  # and stays, as nobody waits to see when it was seen
+        future.cancel()
+        self._clear(number, "first start", "second start")
+
+    def close(self) -> None:
+        """Leave the cluster; tasks of ours that wait there are dropped by the scheduler."""
+        with suppress(Exception):  # whatever is wrong with it, we are leaving
+            self._client.close(timeout=2)
+
+    def _on_cluster(self, data: Data) -> Any:
+        """The arrays on one of the workers, which gives them to the others: sent once for each content."""
+        if not data.arrays:
+            return {}
+        with self._scatter_lock:
+            future = self._scattered.get(data.key)
+            if future is None or future.status != "finished":
+                # In a list, because of a dict each value would be scattered by itself. No hash: the key is one.
+                (future,) = self._client.scatter([dict(data.arrays)], hash=False)
+                self._scattered[data.key] = future
+            self._scattered.move_to_end(data.key)
+            while len(self._scattered) > KEPT_DATA:
+                self._scattered.popitem(last=False)
+            return future
+
+    def _clear(self, number: int, *marks: Mark) -> None:
+        for mark in marks:
+            self._event(number, mark).clear()
+
+    def _event(self, number: int, mark: Mark) -> Any:
+        from distributed import Event
+
+        return Event(mark_name(self._topic, number, mark), client=self._client)
+
+    def _receive(self, event: tuple[float, dict[str, Any]]) -> None:
+        _, content = event
+        self._on_progress(content["number"], Progress(**content["progress"]))

@@ -1,0 +1,161 @@
+"""Rows of an array that stays where it is: read in blocks, or picked by number."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from math import prod
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from calib.base import BLOCK_ELEMENTS, predicted_rows
+from calib.data.checks.report import Rejected
+from calib.data.formats.base import Array, reading
+from calib.data.formats.numpy import check_dtype, check_length, read_header
+from calib.data.interpret.shape import float_dtype
+from calib.data.limits import MAX_CLASSES, nbytes_of
+from calib.numerics import Floats, Ints
+
+Block = tuple[int, Floats]
+"""The number of the first row, and the rows."""
+
+
+_SEEK_FOR_ONE_IN = 8
+"""Where more rows are wanted, reading all of them is quicker than looking for each."""
+
+
+class Rows(ABC):
+    """Numbers by rows, of which only a block is in memory at a time.
+
+    Attributes
+    ----------
+    name : for sentences.
+    shape : as an array's; a single column is (n,) or (n, 1).
+    dtype : of the blocks, float32 or float64.
+    block_rows : rows read at a time: a multiple of those predicted at a time, so that both cut at the same rows.
+    """
+
+    def __init__(self, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]):
+        if len(shape) == 0:
+            raise Rejected("shape_0d", f"{name} is a single value.", "Save one row per input.")
+        if prod(shape[1:]) > MAX_CLASSES:
+            raise Rejected(
+                "too_many_classes",
+                f"{name} has {prod(shape[1:]):,} values in a row; at most {MAX_CLASSES:,} are read.",
+                "Save the outputs as (rows, classes).",
+            )
+        self.name, self.shape, self.dtype = name, shape, dtype
+        together = predicted_rows(max(self.width, 1))
+        self.block_rows = together * max(1, BLOCK_ELEMENTS // (together * max(self.width, 1)))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @property
+    def width(self) -> int:
+        """Numbers in a row."""
+        return prod(self.shape[1:])
+
+    @abstractmethod
+    def blocks(self) -> Iterator[Block]:
+        """All rows in order, :attr:`block_rows` at a time; the last block may be shorter."""
+
+    def take(self, rows: Ints) -> Floats:
+        """The rows of these increasing numbers."""
+        taken = np.empty((len(rows), *self.shape[1:]), self.dtype)
+        for start, block in self.blocks():
+            first, last = np.searchsorted(rows, [start, start + len(block)])
+            taken[first:last] = block[rows[first:last] - start]
+        return taken
+
+
+class ArrayRows(Rows):
+    """Rows of an array in memory, or of a memory map, whose pages the system keeps as it sees fit."""
+
+    def __init__(self, array: Array, name: str = "The outputs"):
+        super().__init__(name, array.shape, float_dtype(array.dtype, name))
+        self._array = array
+
+    def blocks(self) -> Iterator[Block]:
+        """See the base class."""
+        for start in range(0, len(self), self.block_rows):
+            yield start, np.asarray(self._array[start : start + self.block_rows], dtype=self.dtype)
+
+    def take(self, rows: Ints) -> Floats:
+        """See the base class."""
+        return np.asarray(self._array[rows], dtype=self.dtype)
+
+
+class NpyRows(Rows):
+    """Rows of a .npy file, whose header is checked first.
+
+    They are read, not mapped: pages of a map would count as this process's memory until all of the file is
+    there, and a file that shrinks under a map ends the process without a word.
+    """
+
+    def __init__(self, path: Path, file: BinaryIO, size: int):
+        self._file = file
+        header = read_header(file, path.name)
+        check_length(header, size - header.size, path.name)
+        check_dtype(header.dtype, path.name)
+        nbytes_of(header.shape, header.dtype.itemsize, path.name)
+        self._header = header
+        super().__init__(path.name, header.shape, float_dtype(header.dtype, path.name))
+
+    def blocks(self) -> Iterator[Block]:
+        """See the base class."""
+        for start in range(0, len(self), self.block_rows):
+            yield start, self._read(start, min(start + self.block_rows, len(self)))
+
+    def take(self, rows: Ints) -> Floats:
+        """See the base class; where they are few, only they are read."""
+        if len(rows) * _SEEK_FOR_ONE_IN > len(self):
+            return super().take(rows)
+        taken = np.empty((len(rows), *self.shape[1:]), self.dtype)
+        for at, row in enumerate(rows.tolist()):
+            taken[at] = self._read(row, row + 1)[0]
+        return taken
+
+    def _read(self, start: int, stop: int) -> Floats:
+        with reading(self.name):
+            if self._header.fortran_order:
+                raw = np.empty((self.width, stop - start), self._header.dtype)
+                for column in range(self.width):
+                    self._fill(raw[column], column * len(self) + start)
+                raw = raw.reshape((*self.shape[:0:-1], stop - start)).T
+            else:
+                raw = np.empty((stop - start, *self.shape[1:]), self._header.dtype)
+                self._fill(raw, start * self.width)
+            return np.ascontiguousarray(raw, dtype=self.dtype)
+
+    def _fill(self, part: Array, first: int) -> None:
+        """Fill a contiguous array with the numbers from the ``first`` of the file on."""
+        self._file.seek(self._header.size + first * self._header.dtype.itemsize)
+        view = part.reshape(-1).view(np.uint8).data
+        done = 0
+        while done < len(view):
+            got = self._file.readinto(view[done:])  # type: ignore[attr-defined]
+            if not got:
+                raise EOFError("the file ended while it was read")
+            done += got
+
+
+class Subset(Rows):
+    """Some of the rows, by their increasing numbers."""
+
+    def __init__(self, rows: Rows, chosen: Ints):
+        super().__init__(rows.name, (len(chosen), *rows.shape[1:]), rows.dtype)
+        self._rows, self._chosen = rows, chosen
+
+    def blocks(self) -> Iterator[Block]:
+        """See the base class; blocks are cut where those of all rows are."""
+        for start, block in self._rows.blocks():
+            first, last = np.searchsorted(self._chosen, [start, start + len(block)])
+            if last > first:
+                yield int(first), block[self._chosen[first:last] - start]
+
+    def take(self, rows: Ints) -> Floats:
+        """See the base class."""
+        return self._rows.take(self._chosen[rows])

@@ -1,0 +1,125 @@
+"""The pass for the range: what must be known of all rows before any sum can be taken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.data.canonical import Kind, zero_floor
+from calib.numerics import Ints
+from calib.out_of_core.outputs import check_block
+from calib.out_of_core.parallel import in_order
+from calib.out_of_core.progress import Progress, no_progress
+from calib.out_of_core.rows import Block, Rows
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """What one pass over a model's outputs finds; every value was checked on the way.
+
+    Attributes
+    ----------
+    low, high : smallest and largest output; minus infinity of log-probabilities left out.
+    smallest : smallest positive probability; infinite where the outputs are no probabilities.
+    n_zero : how many are exactly zero (or, of log-probabilities, minus infinity), and so become the floor.
+    predicted : (n,) class of each row's largest output.
+    label_on_top : (n,) whether the label's output is as large as any of its row.
+    rows_differ : whether any row has two different outputs.
+    off_one : the most by which a row of probabilities misses one.
+    """
+
+    low: float
+    high: float
+    smallest: float
+    n_zero: int
+    predicted: Ints
+    label_on_top: npt.NDArray[np.bool_]
+    rows_differ: bool
+    off_one: float
+
+    def floor(self, n_classes: int) -> float | None:
+        """What exact zeros become, as at the door; None if there are none."""
+        return zero_floor(self.smallest, n_classes) if self.n_zero else None
+
+
+def survey(outputs: Rows, labels: Ints, kind: Kind, progress: Progress = no_progress) -> Survey:
+    """Read all rows once.
+
+    Parameters
+    ----------
+    outputs : as the model wrote them.
+    labels : (n,) integers in [0, n_classes).
+
+    Raises
+    ------
+    CalibrationError
+        For values that cannot be of the kind, with the number of the first such row.
+    """
+    n = len(outputs)
+    predicted, on_top = np.empty(n, dtype=np.int64), np.empty(n, dtype=bool)
+    found = _Found()
+    done = 0
+    for part in in_order(lambda block: _survey_block(block, labels, kind, n, outputs.name), outputs.blocks()):
+        rows = slice(done, done + len(part.predicted))
+        predicted[rows], on_top[rows] = part.predicted, part.on_top
+        found = found.joined(part.found)
+        done = rows.stop
+        progress("range", done, n)
+    return Survey(predicted=predicted, label_on_top=on_top, **vars(found))
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Numbers of some rows; the attributes are those of Survey."""
+
+    low: float = np.inf
+    high: float = -np.inf
+    smallest: float = np.inf
+    n_zero: int = 0
+    rows_differ: bool = False
+    off_one: float = 0.0
+
+    def joined(self, other: _Found) -> _Found:
+        return _Found(
+            min(self.low, other.low),
+            max(self.high, other.high),
+            min(self.smallest, other.smallest),
+            self.n_zero + other.n_zero,
+            self.rows_differ or other.rows_differ,
+            max(self.off_one, other.off_one),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    predicted: Ints
+    on_top: npt.NDArray[np.bool_]
+    found: _Found
+
+
+def _survey_block(block: Block, labels: Ints, kind: Kind, n: int, name: str) -> _Part:
+    start, outputs = block
+    check_block(outputs, kind, start, n, name)
+    wide = outputs.reshape(len(outputs), -1)
+    if kind.startswith("binary"):
+        middle = 0.5 if kind == "binary_probability" else 0.0
+        wide = np.concatenate([2 * middle - wide, wide], axis=1)  # so that the larger one is predicted
+    predicted = wide.argmax(axis=1)
+    rows = np.arange(len(wide))
+    top = wide[rows, predicted]
+    on_top = wide[rows, labels[start : start + len(wide)]] == top
+    ranged = outputs if kind == "binary_log_odds" else wide
+    low, high, smallest, n_zero, off_one = float(ranged.min()), float(ranged.max()), np.inf, 0, 0.0
+    if kind == "log_probabilities":
+        if low == -np.inf:
+            zero = np.isneginf(wide)
+            n_zero, low = int(zero.sum()), float(np.min(wide, where=~zero, initial=0.0))
+        smallest = float(np.exp(low))
+    if kind in ("probabilities", "binary_probability"):
+        smallest = low if low > 0 else float(np.min(wide, where=wide > 0, initial=np.inf))
+        n_zero = 0 if low > 0 else int(np.count_nonzero(wide <= 0))
+        off_one = float(np.abs(wide.sum(axis=1, dtype=np.float64) - 1).max())
+    differ = bool((wide.min(axis=1) < top).any())
+    return _Part(predicted, on_top, _Found(low, high, smallest, n_zero, differ, off_one))

@@ -1,0 +1,158 @@
+"""Over- and underconfidence and their ratio, before and after each method."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import plotly.graph_objects as go
+
+from calib.plots.data import carry
+from calib.plots.labelled_rows import DROP, RowLabel, frame_labelled_rows, line_through_rows
+from calib.plots.layout import set_x
+from calib.plots.log_axis import log_axis
+from calib.plots.style import GUIDE, Style, fade, plain, three_digits
+
+if TYPE_CHECKING:
+    from calib.diagnostics.over_under import Balance
+    from calib.metrics.bootstrap import Interval
+
+Row = tuple[str, "Balance", Style]
+"""Title, balance and style of a method; the first row, by custom the raw model, is what others are compared with."""
+
+_HOVER = " (%{customdata[1]:.3r} to %{customdata[2]:.3r})"
+
+
+def before_after(rows: Sequence[Row], quantity: str, title: str = "") -> go.Figure:
+    """Overconfidence or underconfidence of each method: a dot with its interval, and the way from the raw model to it.
+
+    Parameters
+    ----------
+    rows : methods.
+    quantity : "over" or "under".
+    title : heading.
+    """
+    word = {"over": "overconfidence", "under": "underconfidence"}[quantity]
+    values: list[Interval] = [getattr(balance, quantity) for _, balance, _ in rows]
+    fig = go.Figure()
+    _reference_line(fig, rows, values)
+    for place, ((name, balance, style), value) in enumerate(zip(rows, values, strict=True)):
+        if not np.isfinite(value.value):
+            continue
+        change: Interval | None = getattr(balance.change, quantity, None)
+        _way(fig, values[0].value, value.value, place, style)
+        fig.add_trace(_dot(
+            name, value, place, style, word,
+            f"mean of {balance.n_wrong if quantity == 'over' else balance.n_right:,} rows"
+            + (f"<br>change {_signed(change.value)} ({_signed(change.low)} to {_signed(change.high)})"
+               if change and np.isfinite(change.value) else ""),
+            **_changed(change),
+        ))  # fmt: skip
+    notes = [_note(row[1], value) for row, value in zip(rows, values, strict=True)]
+    labels = [RowLabel(row[0], note, row[2].color) for row, note in zip(rows, notes, strict=True)]
+    said = "; ".join(f"{label.name} {label.note}" for label in labels)
+    frame_labelled_rows(fig, labels, alt=f"{word.capitalize()} of each method. {said}.", title=title)
+    set_x(
+        fig,
+        nticks=6,
+        range=None if any(np.isfinite(value.value) for value in values) else [0, 1],
+        title_text="confidence where wrong, o" if quantity == "over" else "doubt where right, u",
+    )
+    return fig
+
+
+def ratio_to_odds(rows: Sequence[Row], title: str = "") -> go.Figure:
+    """The ratio o / u of each method with its interval, beside the odds of its accuracy: where a calibrated one lies.
+
+    Parameters
+    ----------
+    rows : methods.
+    title : heading.
+    """
+    fig = go.Figure()
+    _reference_line(fig, rows, [balance.ratio for _, balance, _ in rows])
+    for place, (name, balance, style) in enumerate(rows):
+        ratio, odds = balance.ratio, balance.odds
+        if np.isfinite(odds.value) and odds.value > 0:
+            fig.add_scatter(
+                x=[odds.value], y=[place + DROP], name=f"{name}, odds", mode="markers",
+                marker={"symbol": "line-ns-open", "size": 15, "line_width": 3, "color": GUIDE},
+                **carry(odds=[odds.value], odds_low=[odds.low], odds_high=[odds.high]),
+                hovertemplate=f"{plain(name)}<br>odds of its accuracy %{{customdata[0]:.3r}}{_HOVER}<extra></extra>",
+            )  # fmt: skip
+        if np.isfinite(ratio.value):
+            _way(fig, odds.value, ratio.value, place, style)
+            lean = balance.lean
+            fig.add_trace(_dot(
+                name, ratio, place, style, "o / u",
+                f"{three_digits(lean.value)} times the odds ({three_digits(lean.low)} to {three_digits(lean.high)})",
+                lean=[lean.value], lean_low=[lean.low], lean_high=[lean.high],
+            ))  # fmt: skip
+    labels = [RowLabel(name, _ratio_note(balance), style.color) for name, balance, style in rows]
+    said = "; ".join(f"{label.name} {label.note}" for label in labels)
+    frame_labelled_rows(fig, labels, alt=f"Ratio o / u beside the odds it should equal. {said}.", title=title)
+    _log_axis(fig, rows)
+    return fig
+
+
+def _dot(
+    name: str, value: Interval, place: int, style: Style, word: str, more: str, **columns: list[float]
+) -> go.Scatter:
+    return go.Scatter(
+        x=[value.value], y=[place + DROP], name=name, mode="markers",
+        marker={"color": style.color, "symbol": style.symbol, "size": 10},
+        error_x={"type": "data", "symmetric": False, "array": [value.high - value.value],
+                 "arrayminus": [value.value - value.low], "color": style.color, "thickness": 2, "width": 0},
+        **carry(value=[value.value], low=[value.low], high=[value.high], **columns),
+        hovertemplate=f"{plain(name)}<br>{word} %{{customdata[0]:.3r}}{_HOVER}<br>{more}<extra></extra>",
+    )  # fmt: skip
+
+
+def _reference_line(fig: go.Figure, rows: Sequence[Row], values: Sequence[Interval]) -> None:
+    """The first method's value through all rows."""
+    if rows and np.isfinite(values[0].value):
+        line_through_rows(fig, values[0].value, len(rows), fade(rows[0][2].color, 0.7))
+
+
+def _way(fig: go.Figure, start: float, end: float, place: int, style: Style) -> None:
+    """A broad faint line from one value to another in a row."""
+    if np.isfinite(start) and start != end:
+        fig.add_scatter(
+            x=[start, end], y=[place + DROP] * 2, mode="lines", hoverinfo="skip",
+            line={"color": fade(style.color, 0.3), "width": 5},
+        )  # fmt: skip
+
+
+def _log_axis(fig: go.Figure, rows: Sequence[Row]) -> None:
+    shown = np.array([end for _, b, _ in rows for interval in (b.ratio, b.odds) for end in interval])
+    shown = shown[np.isfinite(shown) & (shown > 0)]
+    low, high = (shown.min(), shown.max()) if shown.size else (1.0, 10.0)
+    pad = 0.03 * np.log10(high / low) + 0.2
+    set_x(fig, **log_axis(np.log10(low) - pad, np.log10(high) + pad), title_text="o / u   ( | odds of the accuracy)")
+
+
+def _changed(change: Interval | None) -> dict[str, list[float]]:
+    if change is None:
+        return {}
+    return {"change": [change.value], "change_low": [change.low], "change_high": [change.high]}
+
+
+def _note(balance: Balance, value: Interval) -> str:
+    return three_digits(value.value) if np.isfinite(value.value) else _missing(balance)
+
+
+def _ratio_note(balance: Balance) -> str:
+    if not np.isfinite(balance.ratio.value):
+        return _missing(balance)
+    return f"{three_digits(balance.ratio.value)}, odds {three_digits(balance.odds.value)}"
+
+
+def _missing(balance: Balance) -> str:
+    if not balance.n_wrong:
+        return "none wrong"
+    return "none right" if not balance.n_right else "never doubts where right"
+
+
+def _signed(value: float) -> str:
+    return ("+" if value > 0 else "") + three_digits(value)

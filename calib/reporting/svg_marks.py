@@ -1,0 +1,169 @@
+"""Lines, markers, whiskers, areas and bars of a plotly figure as SVG."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from calib.plots.style import three_digits
+from calib.reporting.markup import Markup, element, together
+from calib.reporting.svg_axes import Axis, numbers
+
+Point = tuple[float, float]
+
+_DASHES = {"dot": (1, 3), "dash": (5, 4), "longdash": (9, 4), "dashdot": (6, 3, 1, 3), "longdashdot": (9, 3, 1, 3)}
+
+
+def _polygon(corners: int, turn: float = 0.0, inner: float = 1.0, reach: float = 1.0) -> tuple[Point, ...]:
+    """Corners on a circle, the first on top; every other one at ``inner`` of the radius."""
+    angles = (2 * math.pi * (i + turn) / corners - math.pi / 2 for i in range(corners))
+    radii = (reach * (inner if i % 2 else 1.0) for i in range(corners))
+    return tuple((r * math.cos(a), r * math.sin(a)) for r, a in zip(radii, angles, strict=True))
+
+
+def _turned(points: Iterable[Point], eighths: int) -> tuple[Point, ...]:
+    cos, sin = math.cos(math.pi * eighths / 4), math.sin(math.pi * eighths / 4)
+    return tuple((x * cos - y * sin, x * sin + y * cos) for x, y in points)
+
+
+_CROSS = (
+    (-0.4, -1.2), (0.4, -1.2), (0.4, -0.4), (1.2, -0.4), (1.2, 0.4), (0.4, 0.4),
+    (0.4, 1.2), (-0.4, 1.2), (-0.4, 0.4), (-1.2, 0.4), (-1.2, -0.4), (-0.4, -0.4),
+)  # fmt: skip
+SYMBOLS: dict[str, tuple[Point, ...]] = {
+    "square": ((-1, -1), (1, -1), (1, 1), (-1, 1)),
+    "diamond": _polygon(4, reach=1.3),
+    "triangle-up": _polygon(3, reach=1.15),
+    "triangle-down": _turned(_polygon(3, reach=1.15), 4),
+    "triangle-left": _turned(_polygon(3, reach=1.15), 6),
+    "triangle-right": _turned(_polygon(3, reach=1.15), 2),
+    "cross": _CROSS,
+    "x": _turned(_CROSS, 1),
+    "star": _polygon(10, inner=0.4, reach=1.4),
+    "pentagon": _polygon(5, reach=1.15),
+    "hexagon": _polygon(6, reach=1.15),
+    "hourglass": ((-1, -1), (1, -1), (-1, 1), (1, 1)),
+}
+"""Outlines around 0 for a marker of size 2; a circle needs none."""
+
+
+def pixels(value: float) -> str:
+    """A coordinate with the precision of a tenth of a pixel."""
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def dashes(dash: str | None, width: float) -> str | None:
+    """The ``stroke-dasharray`` of plotly's name for a dash."""
+    pattern = _DASHES.get(dash or "")
+    return " ".join(pixels(part * max(width, 1)) for part in pattern) if pattern else None
+
+
+def path(points: Sequence[Point], closed: bool = False) -> str:
+    """A path through points; a point without place interrupts it."""
+    steps, begun = [], False
+    for x, y in points:
+        if not (math.isfinite(x) and math.isfinite(y)):
+            begun = False
+            continue
+        steps.append(f"{'L' if begun else 'M'}{pixels(x)} {pixels(y)}")
+        begun = True
+    return "".join(steps) + ("Z" if closed and steps else "")
+
+
+def marks(trace: Any, x: Axis, y: Axis) -> Markup:
+    """Everything that a trace draws.
+
+    Raises
+    ------
+    NotImplementedError
+        For a kind of trace that this does not draw: a figure must not lose a part of it unseen.
+    """
+    draw: dict[str, Callable[[Any, Axis, Axis], Iterator[Markup]]] = {"scatter": _scatter, "bar": _bars}
+    if trace.type not in draw:
+        raise NotImplementedError(f"A trace of type {trace.type!r} has no drawing as SVG.")
+    return together(*draw[trace.type](trace, x, y))
+
+
+def _scatter(trace: Any, x: Axis, y: Axis) -> Iterator[Markup]:
+    points = [(x.place(a), y.place(b)) for a, b in zip(trace.x, trace.y, strict=True)]
+    width = 2 if trace.line.width is None else trace.line.width
+    if trace.fill == "toself":
+        yield element("path", d=path(points, closed=True), fill=trace.fillcolor, stroke="none")
+    if "lines" in (trace.mode or "lines") and width:
+        yield element(
+            "path", d=path(points), fill="none", stroke=trace.line.color, stroke_width=width, stroke_linejoin="round",
+            stroke_dasharray=dashes(trace.line.dash, width),
+        )  # fmt: skip
+    yield from _whiskers(trace, x, y, points)
+    if "markers" in (trace.mode or ""):
+        marker = trace.marker
+        symbols, said = marker.symbol, _said(trace, len(points))
+        each = [symbols] * len(points) if symbols is None or isinstance(symbols, str) else list(symbols)
+        for point, symbol, words in zip(points, each, said, strict=True):
+            if all(map(math.isfinite, point)):
+                yield _marker(point, symbol or "circle", marker, words)
+
+
+def _marker(at: Point, symbol: str, marker: Any, said: Markup | None) -> Markup:
+    radius = (6 if marker.size is None else marker.size) / 2
+    kind, is_open = symbol.removesuffix("-open"), symbol.endswith("-open")
+    ink: dict[str, Any] = {"fill": marker.color}
+    if is_open:
+        ink = {"fill": "none", "stroke": marker.color, "stroke_width": marker.line.width or 1.2}
+    if kind == "circle":
+        return element("circle", said, cx=pixels(at[0]), cy=pixels(at[1]), r=pixels(radius), **ink)
+    if kind == "line-ns":
+        return element("path", said, d=path([(at[0], at[1] - radius), (at[0], at[1] + radius)]), **ink)
+    outline = [(at[0] + radius * a, at[1] + radius * b) for a, b in SYMBOLS[kind]]
+    return element("path", said, d=path(outline, closed=True), **ink)
+
+
+def _whiskers(trace: Any, x: Axis, y: Axis, points: list[Point]) -> Iterator[Markup]:
+    for error, axis, values, across in ((trace.error_x, x, trace.x, True), (trace.error_y, y, trace.y, False)):
+        if error.array is None:
+            continue
+        middle, up, down = numbers(values), numbers(error.array), numbers(error.arrayminus)
+        ends = []
+        for (a, b), value, more, less in zip(points, middle, up, down, strict=True):
+            # An interval that knows no end reaches to that of the axis.
+            low, high = (axis.place(value - less), axis.place(value + more))
+            first = axis.start if math.isinf(less) else low
+            last = axis.end if math.isinf(more) else high
+            ends += [(first, b), (last, b)] if across else [(a, first), (a, last)]
+            ends.append((math.nan, math.nan))
+        yield element("path", d=path(ends), fill="none", stroke=error.color, stroke_width=error.thickness or 2)
+
+
+def _bars(trace: Any, x: Axis, y: Axis) -> Iterator[Markup]:
+    floor, color = y.place(0), trace.marker.color
+    said = _said(trace, len(trace.x))
+    for middle, height, width, words in zip(trace.x, trace.y, trace.width, said, strict=True):
+        left, right, top = x.place(middle - width / 2), x.place(middle + width / 2), y.place(height)
+        if height:
+            yield element(
+                "rect", words, x=pixels(left), width=pixels(right - left), y=pixels(min(top, floor)),
+                height=f"{abs(floor - top):.2f}", fill=color,
+            )  # fmt: skip
+
+
+def _said(trace: Any, n: int) -> list[Markup | None]:
+    """What a pointer that rests on each of n marks is told: its numbers, which plots carry with it."""
+    name, known, meta = trace.name, trace.customdata, trace.meta
+    if known is None or meta is None:
+        return [None] * n
+    titles: list[Markup | None] = []
+    for row in known:
+        parts = [
+            f"{column} {_number(value)}" for column, value in zip(meta["columns"], row, strict=True) if column != "bin"
+        ]
+        titles.append(element("title", "; ".join([*([name] if name else []), *parts])))
+    return titles
+
+
+def _number(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, str):
+        return value
+    return f"{value:,.0f}" if float(value).is_integer() and abs(value) >= 1 else three_digits(float(value))

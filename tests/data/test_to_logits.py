@@ -1,0 +1,195 @@
+"""Probabilities become log-probabilities once: only zeros change, and the floor is half the smallest positive."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import expit, log_expit, log_softmax, softmax
+
+from calib.data import Choices, inspect, load
+from calib.data.canonical import Kind, to_canonical, zero_floor
+
+
+def test_logits_are_kept_as_they_are(make):
+    data = load(make.both(make.logits * 100))
+    np.testing.assert_array_equal(data.logits, make.logits * 100)
+    assert data.kind == "logits" and data.floor is None
+
+
+def test_probabilities_become_their_logarithms(make):
+    data = load(make.npz(probs=make.probs, labels=make.labels))
+    np.testing.assert_allclose(data.logits, log_softmax(make.logits, axis=1), rtol=1e-12)
+    assert data.floor is None
+
+
+def test_only_zeros_become_half_the_smallest_positive_value(make):
+    probs = make.probs
+    probs[:, 1] += probs[:, 0]
+    probs[:10, 0] = 0.0
+    probs[10, 0] = 1e-37
+    probs[11, 0] = -0.0
+    probs[12:, 0], probs[12:, 1] = probs[12:, 0], probs[12:, 1] - probs[12:, 0]
+    found = inspect(make.npz(probs=probs, labels=make.labels))
+    data = found.predictions
+    assert data.floor == found.choices.floor == pytest.approx(0.5e-37)
+    zero = probs == 0
+    np.testing.assert_array_equal(data.logits[zero], np.log(data.floor))
+    np.testing.assert_array_equal(data.logits[~zero], np.log(probs[~zero]))
+    message = next(f.message for f in data.findings if f.code == "zeros")
+    assert "11 values in 11 rows of 300" in message and "5e-38" in message
+
+
+def test_the_floor_can_be_chosen(make):
+    probs = np.where(make.probs < 0.01, 0, make.probs)
+    probs /= probs.sum(axis=1, keepdims=True)
+    path = make.npz(probs=probs, labels=make.labels)
+    data = load(path, floor=1e-6)
+    assert data.floor == 1e-6 and data.logits.min() == np.log(1e-6)
+    assert load(path).sha256 != data.sha256
+    assert inspect(path, choices=Choices(floor=0.0)).findings[0].code == "floor"
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_floor_exists_even_below_the_smallest_number(make, dtype):
+    probs = np.tile(np.array([0, np.finfo(dtype).smallest_subnormal, 1], dtype), (300, 1))
+    data = load(make.npz(probs=probs, labels=make.labels % 3))
+    assert 0 < data.floor <= np.finfo(dtype).smallest_subnormal
+    assert np.isfinite(data.logits).all() and (data.logits[:, 0] <= data.logits[:, 1]).all()
+
+
+@pytest.mark.parametrize(("trees", "n_classes"), [(100, 10), (10, 10), (5, 4), (2, 2)])
+def test_shares_of_votes_keep_half_the_smallest_share(trees, n_classes):
+    """The contract for every ordinary upload: a forest of 100 trees has the floor 0.005."""
+    assert zero_floor(1 / trees, n_classes) == 0.5 / trees
+
+
+@given(st.floats(1e-300, 1), st.integers(2, 1000))
+def test_zeros_never_turn_a_row_around(smallest, n_classes):
+    floor = zero_floor(smallest, n_classes)
+    assert 0 < floor <= smallest / 2, "a zero stays below what the model calls possible"
+    assert n_classes * floor <= 0.5 * (1 + 1e-12), "all zeros together stay below half of a one"
+
+
+@pytest.mark.parametrize("kind", ["probabilities", "log_probabilities", "binary_probability"])
+def test_predicted_classes_stay_as_sure_as_they_were(make, kind):
+    """One-hot rows: half the smallest positive value would be 0.5, which says that the model doubts."""
+    one_hot = np.eye(4)[make.labels]
+    with np.errstate(divide="ignore"):
+        outputs = {
+            "probabilities": one_hot,
+            "log_probabilities": np.log(one_hot),
+            "binary_probability": one_hot[:, :1],
+        }[kind]
+    labels = 1 - make.binary if kind == "binary_probability" else make.labels
+    data = load(make.npz(probs=outputs, labels=labels), kind=kind)
+    assert softmax(data.logits, axis=1).max(axis=1) == pytest.approx(0.999, abs=1e-3)
+    finding = next(f for f in data.findings if f.code == "hard_predictions")
+    assert finding.level == "warning" and "carry no confidence" in finding.message
+    assert "near one" in next(f.message for f in data.findings if f.code == "zeros")
+
+
+def test_coarse_votes_on_many_classes_say_why_the_floor_is_lower(make):
+    votes = np.repeat(np.eye(20)[np.arange(300) % 20] / 2, 1, axis=0) + np.eye(20)[(np.arange(300) + 1) % 20] / 2
+    data = load(make.npz(probs=votes, labels=np.arange(300) % 20))
+    assert data.floor == 0.5 / 20
+    assert "half of 1/20" in next(f.message for f in data.findings if f.code == "zeros")
+
+
+def test_values_rounded_below_zero_count_as_zeros(make):
+    probs = make.probs
+    probs[0] = [-1e-9, 0.5, 0.25, 0.25 + 1e-9]
+    data = load(make.npz(probs=probs, labels=make.labels))
+    assert data.logits[0, 0] == np.log(data.floor)
+    assert any("1 of them a little below zero" in f.message for f in data.findings)
+
+
+def test_rows_are_never_renormalised_silently(make):
+    probs = make.probs
+    probs[:20] *= 0.9
+    path = make.npz(probs=probs, labels=make.labels)
+    data = load(path)
+    np.testing.assert_allclose(np.exp(data.logits).sum(axis=1)[:20], 0.9)
+    finding = next(f for f in data.findings if f.code == "sums")
+    assert "20 rows of 300" in finding.message
+    np.testing.assert_allclose(np.exp(load(path, **finding.fix).logits).sum(axis=1), 1)
+
+
+def test_percent_is_divided_by_a_hundred(make):
+    data = load(make.npz(probs=make.probs * 100, labels=make.labels), percent=True)
+    np.testing.assert_allclose(data.logits, np.log(make.probs), rtol=1e-12)
+
+
+def test_minus_infinity_in_log_probabilities_is_a_zero(make):
+    logs = log_softmax(make.logits, axis=1)
+    gone = logs < -6
+    logs = np.where(gone, -np.inf, logs)
+    logs -= np.log(np.exp(logs).sum(axis=1, keepdims=True))
+    data = load(make.npz(log_probs=logs, labels=make.labels))
+    assert data.kind == "log_probabilities"
+    lowest = logs[~gone].min()
+    assert data.floor == pytest.approx(np.exp(lowest) / 2)
+    np.testing.assert_allclose(data.logits[gone], lowest - np.log(2))
+    np.testing.assert_array_equal(data.logits[~gone], logs[~gone])
+
+
+def test_binary_log_odds_are_stored_beside_zero(make):
+    margin = make.logits[:, 1] * 3
+    data = load(make.npz(margin=margin, labels=make.binary))
+    assert data.kind == "binary_log_odds"
+    np.testing.assert_array_equal(data.logits, np.stack([np.zeros(300), margin], axis=1))
+
+
+@pytest.mark.parametrize("shape", [(300,), (300, 1), (1, 300)])
+def test_a_binary_probability_is_stored_as_both_logarithms(make, shape):
+    margin = make.logits[:, 1]
+    data = load(make.npz(probs=expit(margin).reshape(shape), labels=make.binary))
+    assert data.kind == "binary_probability" and data.class_names == ("0", "1")
+    np.testing.assert_allclose(data.logits, np.stack([log_expit(-margin), log_expit(margin)], axis=1), rtol=1e-9)
+
+
+def test_the_floor_of_a_binary_probability_serves_both_columns(make):
+    p = np.r_[0.0, 1.0, np.full(298, 0.25)]
+    data = load(make.npz(probs=p, labels=make.binary))
+    assert data.floor == 0.125
+    np.testing.assert_array_equal(data.logits[:2], np.log([[1, 0.125], [0.125, 1]]))
+
+
+def test_binary_labels_of_minus_one_and_one(make):
+    data = load(make.npz(margin=make.logits[:, 1], labels=2 * make.binary - 1))
+    np.testing.assert_array_equal(data.labels, make.binary)
+
+
+def test_the_kind_can_be_chosen(make):
+    path = make.npz(probs=make.probs, labels=make.labels)
+    found = inspect(path)
+    fix = next(f.fix for f in found.findings if f.code == "kind")
+    assert fix == {"kind": "logits"}
+    np.testing.assert_array_equal(load(path, **fix).logits, make.probs)
+    assert inspect(make.both(), choices=Choices(kind="probabilities")).findings[0].code == "kind"
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", get_args(Kind))
+def test_prediction_brings_outputs_into_the_same_form(make, kind, dtype):
+    """An exported calibrator reads new outputs through ``to_canonical``; both must give the same logits."""
+    p = make.probs
+    p[p < 0.01] = 0
+    p /= p.sum(axis=1, keepdims=True)
+    single = np.r_[0.0, 1.0, expit(make.logits[2:, 0])]
+    with np.errstate(divide="ignore"):
+        outputs = {
+            "logits": make.logits,
+            "probabilities": p,
+            "log_probabilities": np.log(p),
+            "binary_log_odds": make.logits[:, 0],
+            "binary_probability": single,
+        }[kind].astype(dtype)
+    labels = make.binary if kind.startswith("binary") else make.labels
+    data = load(make.npz(outputs=outputs, labels=labels), kind=kind)
+    again = to_canonical(outputs, kind, data.floor)
+    assert again.dtype == data.logits.dtype == dtype
+    np.testing.assert_array_equal(again, data.logits)

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from calib.calibrators.gpcalib import GPCalib
+from calib.calibrators.temperature import TemperatureScaling
+from calib.diagnostics.latent import latent_curve
+from calib.diagnostics.truth import Truth
+from calib.errors import CalibrationError
+from calib.numerics import softmax
+
+
+def test_every_curve_agrees_on_average_over_the_data(data, fitted):
+    truth = Truth(latent=lambda logits: logits / 2.0 + 7.0)
+    curve = latent_curve(fitted["logits"], *data, temperature=2.0, truth=truth)
+    for values in (curve.mean, curve.temperature, curve.truth):
+        away = np.interp(data[0], curve.inputs, values - curve.prior)
+        assert away.mean() == pytest.approx(0.0, abs=0.01)
+
+
+def test_a_truth_that_is_a_temperature_is_the_line_of_that_temperature(data, fitted):
+    curve = latent_curve(fitted["logits"], *data, temperature=2.0, truth=Truth(latent=lambda logits: logits / 2.0))
+    np.testing.assert_allclose(curve.truth, curve.temperature, atol=1e-9)
+
+
+def test_the_curve_is_the_function_that_predicts(data):
+    logits, labels = data
+    calibrator = GPCalib(prediction="mean").fit(logits, labels)
+    curve = latent_curve(calibrator, logits, labels, n_points=4000)
+    by_curve = softmax(np.interp(logits, curve.inputs, curve.mean))
+    assert np.abs(by_curve - calibrator.predict_proba(logits)).max() < 1e-4
+
+
+def test_the_band_covers_the_true_function(data, fitted):
+    """Labels come from softmax(logits / 2), so the latent function is the line of slope 1/2, up to a shift."""
+    logits, labels = data
+    curve = latent_curve(fitted["logits"], logits, labels, truth=Truth(latent=lambda logits: logits / 2.0))
+    inside = (curve.inputs > np.quantile(logits, 0.05)) & (curve.inputs < np.quantile(logits, 0.95))
+    assert (np.abs(curve.mean - curve.truth) < 3.0 * curve.sd)[inside].mean() > 0.95
+    assert np.ptp(curve.mean[inside]) < 0.7 * np.ptp(curve.inputs[inside])
+
+
+def test_shapes_counts_and_order(data, calibrator):
+    logits, labels = data
+    curve = latent_curve(calibrator, logits, labels, n_points=123)
+    assert curve.inputs.shape == curve.mean.shape == curve.sd.shape == curve.prior.shape == (123,)
+    assert curve.temperature is None
+    assert curve.truth is None
+    assert (np.diff(curve.inputs) > 0).all()
+    assert curve.density_label.sum() == len(labels)
+    assert curve.density_other.sum() == logits.size - len(labels)
+    assert (curve.density_other >= 0).all()
+    assert (curve.sd > 0).all()
+    assert curve.every == 1
+
+
+def test_inducing_points_lie_on_the_curve_and_in_its_band(data, calibrator):
+    curve = latent_curve(calibrator, *data, n_points=4000)
+    points = curve.inducing
+    assert len(points.inputs) + points.outside == len(calibrator.inducing_inputs_)
+    assert (np.diff(points.inputs) >= 0).all()
+    np.testing.assert_allclose(points.mean, np.interp(points.inputs, curve.inputs, curve.mean), atol=0.01)
+    sd = np.interp(points.inputs, curve.inputs, curve.sd)
+    for (low, high), width in zip(points.bands, (2, 1), strict=True):
+        np.testing.assert_allclose((points.mean - low) / width, sd, rtol=0.05)
+        np.testing.assert_allclose((high - points.mean) / width, sd, rtol=0.05)
+
+
+def test_the_prior_has_a_name(data, fitted):
+    assert latent_curve(fitted["logits"], *data).prior_name == "identity"
+    assert latent_curve(fitted["probs"], *data).prior_name == "ln prior"
+
+
+def test_badly_scaled_logits_are_shown_as_they_came(data):
+    logits, labels = data
+    calibrator = GPCalib(max_iter=20).fit(100 * logits, labels)
+    curve = latent_curve(calibrator, 100 * logits, labels, temperature=200.0)
+    assert curve.inputs[-1] == pytest.approx(100 * logits.max())
+    assert np.polyfit(curve.inputs, curve.temperature, 1)[0] == pytest.approx(1 / 200.0)
+    assert curve.prior_name == f"prior z / {calibrator.scale_:g}"
+
+
+def test_logits_that_take_part_in_no_probability_are_left_out(data):
+    logits = data[0].copy()
+    rows = np.flatnonzero(data[1] != 0)[:700]
+    logits[rows, 0] = -900.0
+    calibrator = GPCalib(max_iter=5).fit(logits, data[1])
+    curve = latent_curve(calibrator, logits, data[1])
+    assert curve.inputs[0] == pytest.approx(logits.max() - 50.0 * calibrator.scale_)
+    assert curve.density_other.sum() == logits.size - len(logits) - 700
+
+
+def test_many_rows_are_thinned_and_said_to_be(data, fitted):
+    # Every third of 20 copies of 1499 rows meets each row, so the thinned copies say what the rows say.
+    once = data[0][:1499], data[1][:1499]
+    logits, labels = np.tile(once[0], (20, 1)), np.tile(once[1], 20)
+    curve = latent_curve(fitted["logits"], logits, labels)
+    assert curve.every == 3
+    assert curve.density_label.sum() == -(-len(labels) // 3)
+    whole = latent_curve(fitted["logits"], *once)
+    np.testing.assert_allclose(curve.mean, whole.mean, atol=0.01)
+
+
+def test_only_a_fitted_gpcalib_has_a_latent_function(data):
+    for other in (GPCalib(), TemperatureScaling().fit(*data)):
+        with pytest.raises(CalibrationError, match="needs a fitted GPCalib"):
+            latent_curve(other, *data)
+    with pytest.raises(CalibrationError, match="fitted on 4 classes"):
+        latent_curve(GPCalib(max_iter=2).fit(*data), data[0][:, :3], np.minimum(data[1], 2))

@@ -1,0 +1,122 @@
+"""What is offered to take holds what it says, and is there however often the page was drawn since."""
+
+from __future__ import annotations
+
+import ast
+import io
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from calib.evaluation import Evaluation
+from calib.plots.style import method_style
+from calib.registry import calibrator
+from calib.ui import downloads
+from calib.ui.export.view import Rows, _csv, _npz
+from calib.ui.fits import ShownFit
+from calib.ui.session import SESSION, Session
+from tests.conftest import simulate
+from tests.ui.conftest import open_page
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def fitted() -> tuple[ShownFit, np.ndarray, np.ndarray]:
+    logits, labels = simulate(n=50)
+    made = calibrator("temperature").fit(logits, labels)
+    evaluation = Evaluation.from_calibrator(made, logits, labels)
+    return (
+        ShownFit("k", "temperature", "Temperature", method_style("temperature"), made, evaluation, 0, 0),
+        logits,
+        labels,
+    )
+
+
+def test_csv_holds_probabilities_and_labels() -> None:
+    fit, logits, labels = fitted()
+    names = ("a", "b,c", "d", "e")
+    table = pd.read_csv(io.StringIO(_csv(fit, Rows(logits, labels), names)))
+    assert list(table.columns) == ["p_a", "p_b,c", "p_d", "p_e", "label"]
+    np.testing.assert_allclose(table.iloc[:, :4], fit.calibrator.predict_proba(logits), rtol=1e-12)
+    np.testing.assert_array_equal(table["label"], labels)
+
+
+def test_npz_holds_labels_only_where_there_are_any() -> None:
+    fit, logits, labels = fitted()
+    with np.load(io.BytesIO(_npz(fit, Rows(logits)))) as arrays:
+        assert arrays.files == ["probabilities"]
+        np.testing.assert_array_equal(arrays["probabilities"], fit.calibrator.predict_proba(logits))
+    with np.load(io.BytesIO(_npz(fit, Rows(logits, labels)))) as arrays:
+        np.testing.assert_array_equal(arrays["labels"], labels)
+
+
+def urls(app: AppTest) -> dict[str, str]:
+    """Where the browser gets each file from; empty for one that were built when it is clicked."""
+    return {button.proto.label: button.proto.url for button in app.get("download_button")}
+
+
+@pytest.mark.parametrize("path", ["pages/3_Over_underconfidence.py", "pages/5_Compare.py", "pages/6_Export.py"])
+def test_a_file_that_was_offered_is_there_ten_runs_later(with_fits: Session, path: str) -> None:
+    app = open_page(path, with_fits)
+    assert not app.exception
+    first = urls(app)
+    assert first
+    assert all(first.values())
+    built = dict(with_fits.built)
+    assert built
+    for _ in range(10):
+        app.run()
+    assert urls(app) == first
+    assert all(with_fits.built[key] is file for key, file in built.items())
+
+
+def report(app: AppTest) -> list[str]:
+    return [label for label in urls(app) if "report.html" in label]
+
+
+def test_what_takes_seconds_is_built_on_request_and_stays_until_the_fits_change(with_fits: Session) -> None:
+    app = open_page("pages/5_Compare.py", with_fits)
+    assert not report(app)
+    app.button(key="compare/report/build").click().run()
+    assert not app.exception
+    (label,) = report(app)
+    url = urls(app)[label]
+    _, content = with_fits.built["compare/report"]
+    for _ in range(10):
+        app.run()
+    assert urls(app)[label] == url
+    assert with_fits.built["compare/report"][1] is content
+    with_fits.specs.popitem()
+    app.run()
+    assert not report(app)
+    assert app.button(key="compare/report/build").label == "Report (HTML)"
+
+
+def test_only_one_large_file_is_kept(with_sample: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(downloads, "LARGE", 1000)
+
+    def body() -> None:
+        from calib.ui import downloads
+
+        for name in "ab":
+            downloads.on_request(name, name, f"{name}.bin", lambda: b"x" * 2000, of=0)
+
+    app = AppTest.from_function(body)
+    app.session_state[SESSION] = with_sample
+    app.run()
+    app.button(key="a/build").click().run()
+    assert list(urls(app)) == ["Save a.bin, 2.0 kB"]
+    app.button(key="b/build").click().run()
+    assert list(with_sample.built) == ["b"]
+    app.run()
+    assert list(urls(app)) == ["Save b.bin, 2.0 kB"]
+
+
+def test_files_are_offered_in_one_way_only() -> None:
+    """Streamlit forgets a file that it builds on a click after two runs of any visitor."""
+    for path in [ROOT / "app.py", *(ROOT / "pages").glob("*.py"), *(ROOT / "calib" / "ui").glob("*.py")]:
+        names = {node.attr for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Attribute)}
+        assert "download_button" not in names or path.name == "downloads.py", path

@@ -1,0 +1,129 @@
+"""What was held for a visitor who has left is let go, unless somebody else wants it or a link leads back to it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from calib.data import Predictions
+from calib.evaluation.kinds import SPLITS, STUDIES
+from calib.jobs import FitSpec, Job, TaskSpec
+from calib.ui import memory, presence
+from calib.ui.session import Session
+
+
+class Queue:
+    """Holds jobs in given states and remembers what was forgotten, by whom."""
+
+    def __init__(self, **states: str):
+        self.jobs = {name: Job(name, FitSpec("temperature", {}, name), state=state) for name, state in states.items()}
+        self.forgotten: list[tuple[str, str]] = []
+        self.rested = False
+
+    def snapshot(self, keys) -> list[Job]:
+        return [self.jobs[key] for key in keys if key in self.jobs]
+
+    def forget(self, key: str, owner: str) -> None:
+        self.forgotten.append((key, owner))
+
+    def rest(self) -> None:
+        self.rested = True
+
+
+@pytest.fixture(autouse=True)
+def nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory._open.clear()
+    monkeypatch.setattr(presence, "SETTLED", 0.0)
+
+
+@pytest.fixture
+def left() -> Session:
+    now = Session.opened(Predictions(np.zeros((50, 2)), np.arange(50) % 2, ("0", "1"), sha256="x"))
+    now.specs_of_splits["one split"] = {name: FitSpec("temperature", {}, name) for name in ("done", "runs")}
+    memory.admit(now)
+    return now
+
+
+def test_fits_go_on_where_a_link_leads_back_to_them(left: Session) -> None:
+    queue = Queue(done="done", runs="running")
+    going_on = presence.forget_fits(queue, left, can_return=True)
+    assert queue.forgotten == [("done", left.visitor)]
+    assert going_on == {"runs"}
+
+
+def test_a_study_goes_on_where_its_result_is_kept_and_any_other_ends(left: Session) -> None:
+    kept = left.studies[SPLITS] = TaskSpec(STUDIES[SPLITS].function, (), "x")
+    other = left.studies["active/1"] = TaskSpec(max, (), "x")
+    queue = Queue(**dict.fromkeys((kept.key, other.key), "running"))
+    assert presence.forget_fits(queue, left, can_return=True) == {kept.key}
+    assert (other.key, left.visitor) in queue.forgotten
+    assert (kept.key, left.visitor) not in queue.forgotten
+    assert not presence.forget_fits(queue, left, can_return=False)
+    assert (kept.key, left.visitor) in queue.forgotten
+
+
+def test_without_a_link_nobody_will_see_them(left: Session) -> None:
+    queue = Queue(done="done", runs="running")
+    assert not presence.forget_fits(queue, left, can_return=False)
+    assert queue.forgotten == [("done", left.visitor), ("runs", left.visitor)]
+
+
+def test_the_same_link_in_another_tab_keeps_everything(left: Session) -> None:
+    other = Session.opened(left.data, visitor=left.visitor)
+    memory.admit(other)
+    queue = Queue(done="done", runs="queued")
+    assert not presence.forget_fits(queue, left, can_return=False)
+    assert not queue.forgotten
+
+
+def test_a_session_that_is_over_holds_nothing_even_if_it_is_still_referred_to(left: Session) -> None:
+    queue = Queue(done="done", runs="done")
+    presence._let_go(presence.Visit("id", left, True, queue))
+    assert memory.open_sessions() == []
+    assert memory.held(left) == 0
+    assert left.data is None
+    assert queue.rested
+
+
+def test_workers_do_not_rest_while_somebody_is_there(left: Session) -> None:
+    other = Session.opened(left.data)
+    memory.admit(other)
+    queue = Queue()
+    presence._let_go(presence.Visit("id", left, True, queue))
+    assert not queue.rested
+    assert other.data is not None
+
+
+class Server:
+    """Streamlit's runtime, as far as it is asked here."""
+
+    def __init__(self, *active: str):
+        self.active, self.closed = set(active), []
+
+    def is_active_session(self, session_id: str) -> bool:
+        return session_id in self.active
+
+    def close_session(self, session_id: str) -> None:
+        self.closed.append(session_id)
+
+
+@pytest.mark.parametrize(
+    ("active", "left_again", "closed"), [(False, False, True), (True, False, False), (False, True, False)]
+)
+def test_only_who_has_not_come_back_is_closed(left: Session, monkeypatch, active, left_again, closed) -> None:
+    server = Server(*(["id"] if active else []))
+    monkeypatch.setattr(presence.runtime, "get_instance", lambda: server)
+    visit = presence.Visit("id", left, True, Queue())
+    presence._left["id"] = presence.Visit("id", left, True, Queue()) if left_again else visit
+    presence._close(visit)
+    assert server.closed == (["id"] if closed else [])
+    assert ("id" in presence._left) == left_again
+    presence._left.clear()
+
+
+def test_parts_refresh_less_often_the_more_visitors_there_are(monkeypatch) -> None:
+    monkeypatch.setattr(presence, "_here", {"a", "b"})
+    assert presence.every(0.5) == 0.5
+    monkeypatch.setattr(presence, "_here", set(map(str, range(30))))
+    assert presence.every(0.5) == presence.every(1.0) == pytest.approx(3.0)
+    assert presence.every(5.0) == 5.0
