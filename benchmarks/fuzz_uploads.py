@@ -23,9 +23,9 @@ from pathlib import Path
 
 INSTRUMENTED = [
     "calib.data",
-    "calib.data.canonical",
+    "calib.canonical",
     "calib.runtime",
-    "calib.export.flat_state",
+    "calib.export.archive",
     "calib.recheck",
     "calib.workspace",
 ]

@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.geometry_splits import Split
 from calib.metrics import ece
 from calib.metrics.binning import bin_index, equal_width_edges
-from calib.metrics.consistency import calibrated_outcomes
+from calib.metrics.corp import calibrated_outcomes
 from calib.numerics import Floats
 from calib.registry import calibrator
 

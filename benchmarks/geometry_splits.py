@@ -12,7 +12,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.neural_network import MLPClassifier
 
 from benchmarks import kitti
-from calib.data.canonical import to_canonical, zero_floor
+from calib.canonical import to_canonical, zero_floor
 from calib.numerics import Floats, Ints
 
 MODELS: dict[str, Callable[[int], Any]] = {

@@ -26,7 +26,7 @@ from sklearn.neural_network import MLPClassifier
 from benchmarks.folds import Column, Scores, agrees, beside, cell, columns, score_folds
 from benchmarks.measure import machine, markdown
 from benchmarks.wenger2020 import KITTI_8_NLL, KITTI_ACCURACY, KITTI_ECE, Printed
-from calib.data.canonical import to_canonical, zero_floor
+from calib.canonical import to_canonical, zero_floor
 from calib.numerics import Floats, Ints
 
 try:

@@ -22,9 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.calibrators.gpcalib import GPCalib
-from calib.calibrators.gpcalib.posterior import Posterior
+from calib.calibrators.gpcalib.posterior import Posterior, tabulate
 from calib.calibrators.gpcalib.statistics import training_grid
-from calib.calibrators.gpcalib.tabulate import tabulate
 from calib.metrics import accuracy
 from calib.numerics import softmax
 

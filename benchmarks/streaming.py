@@ -23,12 +23,12 @@ import numpy as np
 from benchmarks.measure import Cost, cost_of, in_fresh_process, machine, markdown, megabytes
 from benchmarks.simulated import simulated
 from calib.calibrators.imax import IMaxBinning
+from calib.calibrators.imax.placement import centres_of, information_bound
 from calib.calibrators.imax.sums import SigmoidSums
-from calib.calibrators.imax.updates import centres_of, information_bound
 from calib.export import runtime, writer
 from calib.numerics import Floats, Ints, log_softmax, one_vs_rest_log_odds
 from calib.out_of_core import apply_streaming, fit_streaming, open_rows
-from calib.out_of_core.writing import DTYPES
+from calib.out_of_core.apply import DTYPES
 from calib.registry import calibrator
 
 METHODS = ("temperature", "imax", "gpcalib")

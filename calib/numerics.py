@@ -1,9 +1,13 @@
 """The few numerical functions that prediction needs, in NumPy alone.
 
 They exist so that an exported calibrator runs without SciPy; each is tested against SciPy's version.
+
+Rows in blocks, so that a pass over a large array needs only a small one beside it.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -98,3 +102,13 @@ def _log_odds_of_rows(logits: Floats, log_odds: Floats) -> None:
     # Tied or nearly tied maxima may come out in the other order by a rounding error; the maximum stays on top.
     log_odds[rows, top] = -np.inf
     log_odds[rows, top] = np.maximum(highest, log_odds.max(axis=1))
+
+
+ELEMENTS = 1_000_000
+
+
+def row_blocks(shape: tuple[int, ...]) -> Iterator[slice]:
+    """Slices of rows of about :data:`ELEMENTS` numbers each."""
+    step = max(1, ELEMENTS // max(shape[1], 1))
+    for start in range(0, shape[0], step):
+        yield slice(start, start + step)

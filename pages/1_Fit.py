@@ -9,8 +9,7 @@ from calib.formatting import plural
 from calib.ui.fit.view import choose_and_start, not_started
 from calib.ui.progress import job_list
 from calib.ui.session import session
-from calib.ui.shell import need_data, page
-from calib.ui.where import trouble_with_the_cluster
+from calib.ui.shell import need_data, page, trouble_with_the_cluster
 
 
 def body() -> None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.ui import fits
-from calib.ui.reliability.reliability_options import controls, with_class_view
-from calib.ui.reliability.reliability_rows import bin_rows
-from calib.ui.reliability.state import curves_of
-from calib.ui.reliability.view import diagrams, gaps
+from calib.ui.reliability.state import controls, curves_of, with_class_view
+from calib.ui.reliability.view import bin_rows, diagrams, gaps
 from calib.ui.shell import need_data, need_fit, page
 from calib.ui.text import confidence_sentence
 from calib.ui.widgets import choose

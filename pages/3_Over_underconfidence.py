@@ -5,9 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.ui import fits
-from calib.ui.over_under.gap_view import bands, classes, one_of
-from calib.ui.over_under.theorem_view import theorem
-from calib.ui.over_under.view import change, densities, finding, rows_of
+from calib.ui.over_under.view import bands, change, classes, densities, finding, one_of, rows_of, theorem
 from calib.ui.shell import need_data, need_fit, page
 from calib.ui.widgets import choose
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 from calib.evaluation.verdict import NOTHING
 from calib.ui import fits
-from calib.ui.compare.report_view import report_button
+from calib.ui.compare.view import report_button
 from calib.ui.export.view import calibrate_upload, downloads, usage
 from calib.ui.shell import need_data, need_fit, page
 from calib.ui.text import mean_nll

@@ -6,10 +6,17 @@ import streamlit as st
 
 from calib.ui import fits
 from calib.ui.geometry import text as geometry_words
-from calib.ui.geometry.geometry_input import choose_row, explain_row
-from calib.ui.geometry.geometry_tradeoff import tradeoff
 from calib.ui.geometry.state import Study
-from calib.ui.geometry.view import choose_kind, fast_and_exact, need_features, offer_fit, success
+from calib.ui.geometry.view import (
+    choose_kind,
+    choose_row,
+    explain_row,
+    fast_and_exact,
+    need_features,
+    offer_fit,
+    success,
+    tradeoff,
+)
 from calib.ui.session import session
 from calib.ui.shell import need_data, page
 

@@ -12,8 +12,8 @@ import pytest
 
 import calib
 from calib.base import Calibrator
+from tests.conftest import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "calib"
 
 # From the bottom up; a module imports only from its own layer and those below. A part that is not named here

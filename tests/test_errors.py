@@ -8,7 +8,7 @@ import pytest
 
 import calib
 from calib.cli import main
-from calib.extras import missing_package
+from calib.errors import missing_package
 
 
 @pytest.fixture

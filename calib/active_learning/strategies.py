@@ -1,18 +1,105 @@
-"""The arms of a comparison: what a batch of labels is spent on, and which rows it takes."""
+"""The arms of a comparison: what a batch of labels is spent on, and which rows it takes.
+
+How unsure a prediction is, from 0 for a certain one to 1 for a uniform one.
+
+What a simulation of active learning is to do, apart from its arm and its shuffle.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from calib.active_learning.plan import Plan
+from calib.active_learning.classifiers import CLASSIFIERS
 from calib.base import Calibrator
 from calib.calibrators.gpcalib import GPCalib
 from calib.diagnostics.latent_effect import under_each_draw
 from calib.errors import CalibrationError
 from calib.numerics import Floats
+from calib.parameters import check_declared, param
+from calib.registry import METHODS, calibrator
+
+
+def normalised_entropy(probs: Floats) -> Floats:
+    """``- sum_k p_k ln p_k / ln K`` of each row, shape (n,) (Wenger et al. 2020, section 5; Settles 2010)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(probs > 0, probs * np.log(probs), 0.0)
+    return np.abs(terms.sum(axis=1)) / np.log(probs.shape[1])
+
+
+def least_confidence(probs: Floats) -> Floats:
+    """``(1 - max_k p_k) K / (K - 1)`` of each row, shape (n,) (Settles 2010, section 3.1)."""
+    n_classes = probs.shape[1]
+    return (1.0 - probs.max(axis=1)) * n_classes / (n_classes - 1)
+
+
+def small_margin(probs: Floats) -> Floats:
+    """One minus the distance between the two largest probabilities of each row, shape (n,) (Settles 2010, 3.1)."""
+    top = np.partition(probs, -2, axis=1)[:, -2:]
+    return 1.0 - (top[:, 1] - top[:, 0])
+
+
+UNCERTAINTY: dict[str, Callable[[Floats], Floats]] = {
+    "entropy": normalised_entropy,
+    "least_confidence": least_confidence,
+    "margin": small_margin,
+}
+"""By the name used in plans."""
+
+
+CALIBRATORS = tuple(name for name, method in METHODS.items() if name != "identity" and not method.needs)
+"""What can calibrate along the way: all that is fitted to outputs and labels alone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Settings that all arms share; the defaults are those of Wenger et al. (2020), section 5, where it has any.
+
+    The paper names the size of calibration batches (250) and that they are regularly spaced, not how far apart.
+    """
+
+    classifier: str = param("forest", choices=tuple(CLASSIFIERS), help="The classifier that learns.")
+    calibrator: str = param("gpcalib", choices=CALIBRATORS, help="The calibrator of the arms that calibrate.")
+    params: dict[str, Any] = field(default_factory=dict)
+    uncertainty: str = param("entropy", choices=tuple(UNCERTAINTY), help="How unsure a prediction is, from 0 to 1.")
+    threshold: float = param(0.25, low=0.0, high=1.0, help="Labels are asked only of rows more unsure than this.")
+    first: str = param(
+        "arrival",
+        choices=("arrival", "most_unsure"),
+        help="Which of the unsure rows a batch takes: the first to come in the shuffled pool, or the most unsure.",
+    )
+    pretraining: int = param(500, low=1, help="Rows labelled before the first question, whatever their uncertainty.")
+    batch: int = param(250, low=1, help="Labels asked at a time.")
+    budget: int | None = param(None, optional=True, help="Most labels to ask after pre-training; empty: no end.")
+    every: int = param(4, low=1, help="At set points: each so many batches one goes to calibration, the first too.")
+    tolerance: float = param(
+        0.05,
+        low=0.0,
+        high=0.5,
+        help="Active calibration: calibrate while the confidence of the rows to ask about is less sure than this.",
+    )
+    calibrate_on: str = param(
+        "unsure",
+        choices=("unsure", "any"),
+        help="Rows that calibration batches take: unsure ones as in the paper, or any of the pool.",
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse values out of range.
+
+        Raises
+        ------
+        CalibrationError
+            Naming the setting, and what it may be.
+        """
+        check_declared(self)
+        if self.budget is not None and (type(self.budget) is not int or self.budget < 0):
+            raise CalibrationError(f"budget={self.budget!r} must be a whole number of labels, 0 or more, or None.")
+        calibrator(self.calibrator, **self.params)
+
 
 MOST_ROWS = 2000
 """Rows from which the uncertainty of the confidence is taken; more would not change a mean over them."""

@@ -1,4 +1,7 @@
-"""What a comparison of arms says in words, also where calibrating did not help."""
+"""What a comparison of arms says in words, also where calibrating did not help.
+
+A simulation as workers run it: one arm on one shuffle.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,13 @@ from calib.active_learning.results import AT_EQUAL, LABELS
 
 if TYPE_CHECKING:
     import pandas as pd
+from collections.abc import Mapping
+
+import numpy as np
+
+from calib.active_learning.simulation import Pool, Round, simulate
+from calib.active_learning.strategies import Plan
+from calib.base import Callback
 
 
 def verdicts(summary: pd.DataFrame) -> list[str]:
@@ -83,3 +93,26 @@ def _at_equal(row: dict[str, Any]) -> str:
 
 def _reference(row: dict[str, Any]) -> float:
     return row["value"] - row["difference"]
+
+
+def run_arm(
+    settings: Mapping[str, Any], arm: str, seed: int, *, data: Mapping[str, Any], callback: Callback
+) -> list[Round]:
+    """:func:`calib.active_learning.simulate` on the arrays of :func:`arrays_of`."""
+    return simulate(Plan(**settings), arm, _pool(data), seed=seed, callback=callback)
+
+
+def arrays_of(pool: Pool) -> dict[str, Any]:
+    """A pool as arrays that go to a worker; ``logits`` has no rows, only a column for each class."""
+    return {
+        "logits": np.empty((0, pool.n_classes)),
+        "labels": pool.labels,
+        "features": pool.features,
+        "test_features": pool.test_features,
+        "test_labels": pool.test_labels,
+    }
+
+
+def _pool(data: Mapping[str, Any]) -> Pool:
+    arrays = {name: array for name, array in data.items() if name != "logits"}
+    return Pool(**arrays, n_classes=data["logits"].shape[1])

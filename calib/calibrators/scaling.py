@@ -89,8 +89,7 @@ class ScalingCalibrator(Calibrator):
             self.device_ = cpu_description()
             self.device_note_ = no_gpu_note() if self.device == "gpu" else ""
             return
-        from calib.calibrators._tensorflow import Device, run
-        from calib.calibrators.cross_entropy import TensorFlowCrossEntropy
+        from calib.calibrators._tensorflow import Device, TensorFlowCrossEntropy, run
 
         def fit_on(device: Device) -> None:
             on_gpu = device.kind == "gpu"  # on a CPU NumPy is the quicker one

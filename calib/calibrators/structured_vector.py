@@ -1,4 +1,7 @@
-"""Structured vector and matrix scaling."""
+"""Structured vector and matrix scaling.
+
+The loss of matrix scaling.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,43 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calib.base import Callback
-from calib.calibrators.matrix_cross_entropy import MatrixCrossEntropy
-from calib.calibrators.scaling import ScaledCrossEntropy, ScalingCalibrator
+from calib.calibrators.scaling import ScaledCrossEntropy, ScalingCalibrator, loss_and_residual
 from calib.calibrators.temperature import TemperatureScaling
 from calib.errors import CalibrationError
 from calib.hardware import cpu_description
 from calib.numerics import Floats, Ints, softmax
 from calib.parameters import param
+
+_MATRIX_BLOCK = 2_000_000  # numbers of the scores that exist at once; large, for the matrix products
+
+
+class MatrixCrossEntropy:
+    """Mean cross-entropy of ``softmax(matrix @ x + bias)`` on a calibration set, and its gradient.
+
+    Parameters
+    ----------
+    logits : (n, n_classes) array of rows x, not copied.
+    labels : (n,) integers in [0, n_classes).
+    """
+
+    def __init__(self, logits: Floats, labels: Ints):
+        self._logits, self._labels = logits, labels
+
+    def __call__(self, matrix: Floats, bias: Floats) -> tuple[float, Floats, Floats]:
+        """Value in nats and gradients in the (n_classes, n_classes) matrix and the (n_classes,) bias."""
+        n, n_classes = self._logits.shape
+        loss, by_matrix, by_bias = 0.0, np.zeros(matrix.shape), np.zeros(n_classes)
+        step = max(1, _MATRIX_BLOCK // n_classes)
+        for start in range(0, n, step):
+            logits, labels = self._logits[start : start + step], self._labels[start : start + step]
+            scores = logits @ matrix.T
+            scores += bias
+            in_block, residual = loss_and_residual(scores, labels)
+            loss += in_block
+            by_matrix += residual.T @ logits
+            by_bias += residual.sum(axis=0)
+        return loss / n, by_matrix / n, by_bias / n
+
 
 _BLOCK = 65_536  # numbers that stay in the processor's cache from one operation to the next
 _BYTES = 250  # memory that L-BFGS takes for each weight

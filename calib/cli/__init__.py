@@ -2,28 +2,65 @@
 
 Exit status: 0 for success, 1 where the data or a fit are at fault (one sentence each on standard error), 2 where
 the command or a setting is.
+
+What the command line says where a command is not understood.
+
+The ``settings`` command: what an app started here would be configured with.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import wrap
+from typing import Any, NoReturn
 
 from calib import settings
 from calib.cli import text
 from calib.cli.apply import apply_command
-from calib.cli.cli_parser import Parser
-from calib.cli.cli_settings import settings_command
 from calib.cli.compare import compare_command
 from calib.cli.data import FORMATS, data_command, files_of, read_option
 from calib.cli.fit import fit_command
 from calib.data import Choices, DataError, inspect
-from calib.errors import CalibrationError
+from calib.errors import CalibrationError, missing_package
 from calib.export import runtime
-from calib.extras import missing_package
 from calib.registry import METHODS
+from calib.settings import DECLARED, Setting
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that says in one line what is wrong and where help is; the whole usage would bury it."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong with the command and exit with 2."""
+        print(f"error: {message.rstrip('.')}; see {self.prog} --help.", file=sys.stderr)
+        raise SystemExit(2)
+
+
+def settings_command(commands: Any) -> argparse.ArgumentParser:
+    """Add the command to a parser's commands."""
+    what = "show how an app started here would be configured, or what is wrong with it"
+    command: argparse.ArgumentParser = commands.add_parser("settings", help=what, description=what)
+    command.set_defaults(run=_settings)
+    return command
+
+
+def _settings(given: argparse.Namespace) -> int:
+    variables = settings.environment()  # every setting is right by now, or the command would not run
+    for declared in DECLARED:
+        print(f"{declared.name} = {_in_force(declared, variables)}")
+        print("\n".join(f"    {line}" for line in wrap(declared.meaning.replace("`", ""), 100)))
+    return 0
+
+
+def _in_force(declared: Setting, variables: Any) -> str:
+    if given := variables.get(declared.name, "").strip():
+        return f"{given}  (from the {'environment' if declared.name in os.environ else 'file'})"
+    found = f"{declared.default():.3g}, " if callable(declared.default) else ""
+    return found + declared.default_text.replace("`", "")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

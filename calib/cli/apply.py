@@ -15,7 +15,7 @@ from calib.errors import CalibrationError
 from calib.export import runtime
 from calib.export.runtime import ExportedCalibrator
 from calib.out_of_core import can_stream
-from calib.out_of_core.writing import DTYPES
+from calib.out_of_core.apply import DTYPES
 
 
 def apply_command(commands: Any, formats: str) -> argparse.ArgumentParser:
@@ -43,7 +43,7 @@ def apply_command(commands: Any, formats: str) -> argparse.ArgumentParser:
 def apply(given: argparse.Namespace) -> int:
     """Calibrate a file; ``given.out`` decides whether it is streamed. Returns the exit status."""
     from calib.export import predict_script
-    from calib.out_of_core.writing import ENDINGS
+    from calib.out_of_core.apply import ENDINGS
 
     _check_nothing_is_lost(given)
     exported = runtime.load(given.calibrator)
@@ -77,7 +77,7 @@ def _check_nothing_is_lost(given: argparse.Namespace) -> None:
 
 def _apply_streaming(given: argparse.Namespace, exported: ExportedCalibrator) -> int:
     from calib.out_of_core import apply_streaming, open_rows
-    from calib.out_of_core.stopping import stopped_in_words
+    from calib.out_of_core.apply import stopped_in_words
 
     with stopped_in_words(f"{given.out.name} was not written"), open_rows(given.file, _choices(given)) as rows:
         return apply_streaming(exported, rows, given.out, dtype=given.dtype, progress=text.row_progress())

@@ -10,8 +10,7 @@ from typing import Any, NoReturn
 
 from calib.base import Calibrator
 from calib.cli import text
-from calib.cli.arguments import part
-from calib.cli.cli_choices import parse_choice
+from calib.cli.arguments import parse_choice, part
 from calib.data import Choices, Predictions, load
 from calib.data.checks.features import leak
 from calib.errors import CalibrationError

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from calib.base import Calibrator, Callback
-from calib.cli.cli_choices import written
+from calib.cli.arguments import written
 from calib.data import Finding, Inspection, Predictions
-from calib.diagnostics.shift import Recheck
-from calib.diagnostics.words import verdict
+from calib.diagnostics.shift import Recheck, verdict
 from calib.evaluation import SCORES, Evaluation, score_intervals
 from calib.evaluation.verdict import best_methods
 from calib.registry import calibrator

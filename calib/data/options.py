@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
-from calib.data.canonical import Kind
+from calib.canonical import Kind
 from calib.data.predictions import Finding
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Choices:
     percent : whether probabilities sum to 100.
     renormalise : whether each row of probabilities is divided by its sum.
     standardise : whether features are standardised with the mean and standard deviation of the training set.
-    floor : what exact zeros become before the logarithm; guessed by :func:`calib.data.canonical.zero_floor`.
+    floor : what exact zeros become before the logarithm; guessed by :func:`calib.canonical.zero_floor`.
     delimiter, encoding, decimal, header : how a text table is written; ``header`` says whether its first line
         holds the names of the columns.
     """

@@ -1,15 +1,19 @@
-"""The dataset type: what a model said about labelled rows, in the one canonical form."""
+"""The dataset type: what a model said about labelled rows, in the one canonical form.
+
+One hash of what a data set says, the key of every cache and fit.
+"""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from calib.data.canonical import Kind
+from calib.canonical import Kind
 from calib.numerics import Floats, Ints
 
 Level = Literal["error", "warning", "info"]
@@ -54,7 +58,7 @@ class Predictions:
     labels : (n,) integers in [0, n_classes).
     class_names : one name per column.
     kind : what the upload held.
-    floor : what exact zeros became before the logarithm (see :func:`calib.data.canonical.zero_floor`); None if
+    floor : what exact zeros became before the logarithm (see :func:`calib.canonical.zero_floor`); None if
         there was none.
     sha256 : hash of the canonical content, the key of every cache and fit.
     name : how pages call the data set.
@@ -127,9 +131,29 @@ class Predictions:
 
     def _sha256(self) -> str:
         """The hash, computed here for data that did not come through the door."""
-        from calib.data.fingerprint import fingerprint
 
         if self.sha256:
             return self.sha256
         spared = ("sha256", "name", "findings")
         return fingerprint({name: value for name, value in vars(self).items() if name not in spared})
+
+
+def fingerprint(fields: Mapping[str, Any]) -> str:
+    """Hash of names, types, shapes and bytes; arrays are read in place.
+
+    Parameters
+    ----------
+    fields : arrays, numbers, strings and tuples of strings, by name; None counts as absent.
+    """
+    digest = hashlib.sha256()
+    for name in sorted(fields):
+        value = fields[name]
+        if value is None:
+            continue
+        if isinstance(value, np.ndarray):
+            digest.update(f"{name}:{value.dtype.str}:{value.shape}:".encode())
+            # Text has no buffer of plain bytes, so every type is seen as bytes.
+            digest.update(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
+        else:
+            digest.update(f"{name}={value!r};".encode())
+    return digest.hexdigest()

@@ -1,4 +1,11 @@
-"""The latent function over its own inputs: logits, or probabilities."""
+"""The latent function over its own inputs: logits, or probabilities.
+
+What every view of a latent function needs first: a fitted GPcalib, and not more data than a picture can show.
+
+The inducing points of a fit, where a picture can show them.
+
+The calibration function that a simulated data set is known to have.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +14,102 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calib.base import Calibrator
+from calib.base import Calibrator, check_labels, check_logits
 from calib.calibrators.gpcalib import GPCalib
-from calib.checked_arrays import check_labels
-from calib.diagnostics.fitted import every_nth_row, fitted_gp, spread_of_draws
-from calib.diagnostics.inducing import InducingPoints, in_picture
-from calib.diagnostics.truth import Truth
-from calib.numerics import Floats
+from calib.data.samples import TrueFunction
+from calib.errors import CalibrationError
+from calib.numerics import Floats, softmax
+
+MOST_ENTRIES = 1_000_000
+"""Logits a curve is computed from: with 10,000 x 1000 of them every tenth row, which moves no line visibly."""
+
+MOST_ROWS = 10_000
+
+
+def fitted_gp(calibrator: Calibrator) -> GPCalib:
+    """The calibrator, if it is a fitted GPcalib.
+
+    Raises
+    ------
+    CalibrationError
+        For anything else.
+    """
+    if not isinstance(calibrator, GPCalib) or not calibrator.fitted:
+        raise CalibrationError("A latent function needs a fitted GPCalib; call fit(logits, labels) first.")
+    return calibrator
+
+
+def every_nth_row(calibrator: GPCalib, logits: Any, most: int = MOST_ENTRIES) -> tuple[slice, Floats]:
+    """Evenly spaced rows, about ``most`` entries and 10,000 rows at most: which they are, and their logits.
+
+    Raises
+    ------
+    CalibrationError
+        If the logits are not usable, or have another number of classes than the fit.
+    """
+    array = np.asarray(logits)
+    step = max(1, -(-array.size // most), -(-len(array) // MOST_ROWS))
+    rows = slice(None, None, step)
+    checked = check_logits(array[rows])
+    if checked.shape[1] != calibrator.n_classes_:
+        raise CalibrationError(
+            f"The calibrator was fitted on {calibrator.n_classes_} classes, but these logits have {checked.shape[1]}."
+        )
+    return rows, checked
+
+
+def spread_of_draws(calibrator: GPCalib, draws: Floats, points: Floats) -> Floats:
+    """Standard deviation over drawn functions on the grid, at one-dimensional ``points``."""
+    stencil = calibrator.grid().stencil(points)
+    return np.std([stencil.interpolate(draw) for draw in draws], axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class InducingPoints:
+    """The function at the trained inducing inputs that lie in the picture.
+
+    Attributes
+    ----------
+    inputs : (m,) places on the picture's horizontal axis, increasing.
+    mean : (m,) posterior mean there.
+    bands : (low, high) at 2 and at 1 standard deviations, each (m,).
+    outside : how many more lie outside the picture.
+    """
+
+    inputs: Floats
+    mean: Floats
+    bands: tuple[tuple[Floats, Floats], ...]
+    outside: int
+
+
+def in_picture(places: Floats, low: float, high: float) -> tuple[Floats, int]:
+    """The places within [low, high] in increasing order, and how many are not."""
+    inside = np.sort(places[(places >= low) & (places <= high)])
+    return inside, len(places) - len(inside)
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What perfect calibration would be, as far as it is known.
+
+    Attributes
+    ----------
+    latent : the perfect latent function of a logit, up to a shift; None where unknown.
+    map : for two classes, the true probability of class 1 at each given probability; None where unknown.
+    """
+
+    latent: TrueFunction | None = None
+    map: TrueFunction | None = None
+
+    def probabilities(self, logits: Floats) -> Floats | None:
+        """True probabilities, (n, n_classes), of rows of logits; None where unknown."""
+        if self.latent is not None:
+            return softmax(self.latent(logits))
+        if self.map is not None:
+            second = self.map(softmax(logits)[:, 1])
+            return np.stack([1.0 - second, second], axis=1)
+        return None
+
 
 Space = Literal["logits", "probs"]
 

@@ -7,13 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calib.base import Calibrator
+from calib.base import Calibrator, check_labels
 from calib.calibrators.gpcalib import GPCalib
-from calib.checked_arrays import check_labels
-from calib.diagnostics.fitted import every_nth_row, fitted_gp
-from calib.diagnostics.inducing import InducingPoints, in_picture
-from calib.diagnostics.latent import N_BINS, prior_name
-from calib.diagnostics.truth import Truth
+from calib.diagnostics.latent import N_BINS, InducingPoints, Truth, every_nth_row, fitted_gp, in_picture, prior_name
 from calib.numerics import Floats, Ints, logsumexp, sigmoid, softmax
 
 Scale = Literal["linear", "logit"]

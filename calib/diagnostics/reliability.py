@@ -1,4 +1,9 @@
-"""Reliability curves in bins: the one binning from which both the picture and the calibration error come."""
+"""Reliability curves in bins: the one binning from which both the picture and the calibration error come.
+
+Histograms of confidences, small at any number of rows.
+
+CORP reliability curves: isotonic regression in place of bins.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +24,8 @@ from calib.metrics.bootstrap import (
     wilson_interval,
 )
 from calib.metrics.calibration_error import norm_of_gaps
-from calib.metrics.top_label import target_pair
+from calib.metrics.confidence import target_pair, top_label
+from calib.metrics.corp import Decomposition, corp, recalibrate
 from calib.numerics import Floats, Ints
 
 
@@ -147,3 +153,105 @@ def ece_interval(
 def default_bins(n: int) -> int:
     """Number of equal-mass bins for a picture of n rows: about n^(1/3), so that both bias and noise shrink."""
     return max(2, round(n ** (1.0 / 3.0)))
+
+
+@dataclass(frozen=True, eq=False)
+class ConfidenceHistogram:
+    """Counts of confidences on a common fine grid, right and wrong predictions apart; small at any n.
+
+    Attributes
+    ----------
+    edges : (n_bins + 1,) in the units of ``scale``; the end bins also hold everything beyond.
+    right, wrong : (n_bins,) counts.
+    scale : "linear" (edges are confidences) or "logit" (edges are log-odds of the confidence).
+    """
+
+    edges: Floats
+    right: Ints
+    wrong: Ints
+    scale: str
+
+    @property
+    def count(self) -> Ints:
+        """Rows in each bin, right and wrong together."""
+        return self.right + self.wrong
+
+    def density(self, which: str) -> Floats:
+        """Density of the "right" or "wrong" predictions per unit of the scale; zeros where there are none."""
+        count = self.right if which == "right" else self.wrong
+        return count / (max(1, count.sum()) * np.diff(self.edges))
+
+
+LOGIT_LIMITS = (-4.0, 12.0)
+"""Ends of the log-odds grid: confidences of 0.018 and 0.999994."""
+
+
+def confidence_histogram(probs: Any, labels: Any, n_bins: int = 50, scale: str = "linear") -> ConfidenceHistogram:
+    """Histogram of the confidence of right and of wrong predictions.
+
+    The grid does not depend on the data, so the histograms of several methods lie on the same one.
+
+    Parameters
+    ----------
+    probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+    n_bins : number of bins on [0, 1], or on ``LOGIT_LIMITS``.
+    scale : "linear" or "logit".
+    """
+    if scale not in ("linear", "logit"):
+        raise CalibrationError(f"There is no scale {scale!r}; choose 'linear' or 'logit'.")
+    confidence, correct = top_label(probs, labels)
+    edges = np.linspace(0.0, 1.0, n_bins + 1)
+    if scale == "logit":
+        edges = np.linspace(*LOGIT_LIMITS, n_bins + 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            confidence = np.log(confidence) - np.log1p(-np.minimum(confidence, 1.0))
+    cell = np.searchsorted(edges[1:-1], confidence, side="right") + n_bins * correct
+    counts = np.bincount(cell, minlength=2 * n_bins)
+    return ConfidenceHistogram(edges=edges, right=counts[n_bins:], wrong=counts[:n_bins], scale=scale)
+
+
+MAX_POINTS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class CorpCurve:
+    """Steps of the isotonic regression of outcomes on confidences.
+
+    Attributes
+    ----------
+    confidence : (m,) first and last confidence of each step, non-decreasing; at most 200 points.
+    accuracy : (m,) accuracy of the step, non-decreasing.
+    count : (m,) rows in the step.
+    parts : decomposition of the Brier score of the confidences.
+    n : number of rows.
+    """
+
+    confidence: Floats
+    accuracy: Floats
+    count: Ints
+    parts: Decomposition
+    n: int
+
+
+def corp_curve(probs: Any, labels: Any, target: int | None = None) -> CorpCurve:
+    """CORP reliability diagram (Dimitriadis, Gneiting and Jordan 2021, figure 2).
+
+    Each step pools as many rows as monotonicity asks for, so that there are no bins to choose. Where there are more
+    than 100 steps, points are left out evenly.
+
+    Parameters
+    ----------
+    probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+    target : a class k, for p_k against label k; None for the predicted class.
+    """
+    pair = target_pair(probs, labels, target)
+    again = recalibrate(*pair)
+    first = np.flatnonzero(np.r_[True, np.diff(again.frequency) > 0])
+    last = np.r_[first[1:], len(again.frequency)] - 1
+    count = np.add.reduceat(again.count, first)
+    point, step = np.stack([first, last], axis=1).ravel(), np.repeat(np.arange(len(first)), 2)
+    kept = np.r_[True, np.diff(point) > 0]
+    if kept.sum() > MAX_POINTS:
+        kept = np.unique(np.linspace(0, len(point) - 1, MAX_POINTS).astype(np.int64))
+    point, step = point[kept], step[kept]
+    return CorpCurve(again.confidence[point], again.frequency[point], count[step], corp(*pair), len(pair[0]))

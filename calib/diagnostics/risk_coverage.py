@@ -17,7 +17,7 @@ from calib.errors import CalibrationError
 from calib.evaluation.bootstrap import N_RESAMPLES, check_same_rows
 from calib.evaluation.evaluation import Evaluation
 from calib.metrics.bootstrap import Interval, Resamples, interval_of_draws, reflect, wilson_interval
-from calib.metrics.top_label import Bools, check_pair
+from calib.metrics.confidence import Bools, check_pair
 from calib.numerics import Floats, Ints
 
 MAX_STEPS = 256

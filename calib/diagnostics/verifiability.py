@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from calib.metrics.binning import BINNINGS
-from calib.metrics.calibration_error import ece
-from calib.metrics.classwise import classwise_ece
-from calib.metrics.top_label import top_label
+from calib.metrics.calibration_error import classwise_ece, ece
+from calib.metrics.confidence import top_label
 from calib.numerics import Floats, Ints
 
 BIN_COUNTS = (5, 10, 15, 20, 30, 40, 60, 80, 100, 150, 200)

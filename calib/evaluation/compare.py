@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from calib.base import Calibrator
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES, Evaluation
-from calib.evaluation.bootstrap import N_RESAMPLES, ResampledScores, check_same_rows, resample_scores
-from calib.evaluation.evidence import too_few_of_all
+from calib.evaluation.bootstrap import N_RESAMPLES, ResampledScores, check_same_rows, resample_scores, too_few_of_all
 from calib.evaluation.verdict import CONFIDENCE_ONLY, NOTHING, best_methods, verdict
 from calib.metrics.bootstrap import Interval, Resamples
 from calib.registry import METHODS, calibrator, extras_for

@@ -1,4 +1,9 @@
-"""The studies as workers run them: from plain settings and arrays, by registry name, whole or in parts."""
+"""The studies as workers run them: from plain settings and arrays, by registry name, whole or in parts.
+
+The studies whose results are tables that can be kept: a name for each, so that no file has to name a function.
+
+Scores of several data sets side by side: epochs of one model, or several models.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +14,29 @@ from typing import TYPE_CHECKING, Any
 from calib.base import Calibrator, Callback
 from calib.data.predictions import Predictions
 from calib.data.split import split_rows
-from calib.evaluation.attempt import Steps, with_baseline
-from calib.evaluation.learning_curve import checked_sizes, count_fits, halved_sizes, one_draw, size_curve
-from calib.evaluation.repeated_splits import join_splits, one_split, repeated_splits, split_seeds
-from calib.evaluation.size_table import Drawn, join_draws
+from calib.evaluation.learning_curve import (
+    Drawn,
+    checked_sizes,
+    count_fits,
+    halved_sizes,
+    join_draws,
+    one_draw,
+    size_curve,
+)
+from calib.evaluation.repeated_splits import Steps, join_splits, one_split, repeated_splits, split_seeds, with_baseline
 from calib.jobs.subtasks import Parts, in_parts
 from calib.registry import calibrator
 
 if TYPE_CHECKING:
     import pandas as pd
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 Methods = Sequence[tuple[str, str, Mapping[str, Any]]]
 """(name in tables, registry name, parameters) of each method."""
@@ -126,3 +145,103 @@ def _predictions(data: Mapping[str, Any]) -> Predictions:
     names = tuple(map(str, range(data["logits"].shape[1])))
     # The hash keys caches, of which a worker has none; without one, every split would hash the arrays.
     return Predictions(**data, class_names=names, sha256="in a worker")
+
+
+SPLITS, SIZES = "splits", "sizes"
+
+
+@dataclass(frozen=True)
+class StudyKind:
+    """A study as workers run it, and the columns of the table that it gives.
+
+    A stored table with other columns is of another version, and nothing that pages could show.
+    """
+
+    function: Callable[..., Any]
+    columns: tuple[str, ...]
+
+
+STUDIES = {
+    SPLITS: StudyKind(
+        repeat_task,
+        ("method", "title", "split", "n_calibration", "n_test", "score", "value", "fit_seconds", "note"),
+    ),
+    SIZES: StudyKind(
+        size_task,
+        (
+            "method",
+            "title",
+            "size",
+            "n_draws",
+            "value",
+            "low",
+            "high",
+            "sd",
+            "to_last",
+            "to_last_low",
+            "to_last_high",
+            "score",
+            "note",
+        ),
+    ),
+}
+
+
+COLUMNS = ("method", "title", "score", "value", "low", "high")
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """What is left of a comparison when its data are gone: a name and a small table.
+
+    Attributes
+    ----------
+    name : how it is called.
+    key : names the data and their split.
+    n_rows : test rows that the scores are of.
+    scores : a row for each method and score, with the columns ``COLUMNS``; method is a registry name.
+    """
+
+    name: str
+    key: str
+    n_rows: int
+    scores: pd.DataFrame
+
+
+def entry_of(name: str, key: str, n_rows: int, table: pd.DataFrame, methods: Mapping[str, str]) -> Entry:
+    """Keep of a comparison what several entries are compared by.
+
+    Parameters
+    ----------
+    table : from :func:`calib.evaluation.compare.compare_evaluations`.
+    methods : registry name of each of its methods.
+    """
+    scores = table.assign(method=table["method"].map(methods))[list(COLUMNS)]
+    return Entry(name, key, n_rows, scores.reset_index(drop=True))
+
+
+def natural_order(names: Iterable[str]) -> list[str]:
+    """Names in alphabetical order, with numbers in them by size: epoch 2 before epoch 10."""
+
+    def parts(name: str) -> list[tuple[bool, int, str]]:
+        # Each part says first whether it is a number, so that no number meets a word.
+        return [
+            (not part.isdecimal(), int(part) if part.isdecimal() else 0, part.casefold())
+            for part in re.split(r"(\d+)", name)
+            if part
+        ]
+
+    return sorted(names, key=parts)
+
+
+def together(entries: Iterable[Entry], order: Iterable[str] | None = None) -> pd.DataFrame:
+    """All entries in one table, with their names in the first column; in the order of names given, else their own."""
+    import pandas as pd
+
+    by_name = {entry.name: entry for entry in entries}
+    names = list(order) if order is not None else list(by_name)
+    tables = [by_name[name].scores.assign(entry=name, n_rows=by_name[name].n_rows) for name in names]
+    if not tables:
+        return pd.DataFrame(columns=["entry", "n_rows", *COLUMNS])
+    table = pd.concat(tables, ignore_index=True)
+    return table[["entry", "n_rows", *COLUMNS]]

@@ -24,7 +24,7 @@ def best_methods(table: pd.DataFrame, score: str) -> frozenset[str]:
 
     Parameters
     ----------
-    table : as from :func:`calib.compare` or :func:`calib.evaluation.summary.summarise_splits`.
+    table : as from :func:`calib.compare` or :func:`calib.evaluation.repeated_splits.summarise_splits`.
     score : a key of ``calib.evaluation.SCORES``.
     """
     rows = table[(table["score"] == score) & table["value"].notna()]

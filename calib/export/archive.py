@@ -1,6 +1,10 @@
 """The record of an exported calibrator: a JSON text that says what it is, and an npz with the arrays it names.
 
 Nothing of it is unpickled, a checksum in the JSON covers both, and sizes are checked before memory is taken.
+
+Where on disk the two parts of a calibrator's record lie: an npz with its json beside it, or a bundle.
+
+Learned state as JSON plus named arrays, and back, exactly.
 """
 
 from __future__ import annotations
@@ -11,12 +15,13 @@ import json
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.lib import format as npy_format
 
-from calib.data.formats.zipped import open_member, open_zip
+from calib.data.formats.archives import open_member, open_zip, read_member
 from calib.errors import CalibrationError
 
 FORMAT = 1
@@ -134,3 +139,141 @@ def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray
     # np.load would read a member that is no array whole, whatever it unpacks to.
     with open_member(archive, member) as stream:
         return npy_format.read_array(stream, allow_pickle=False)
+
+
+_BUNDLED = ("calibrator.json", "calibrator.npz")
+
+
+def read_pair(path: Path) -> tuple[str, bytes]:
+    """The text and the npz bytes of a record, either file of which is at ``path``.
+
+    Raises
+    ------
+    CalibrationError
+        If either is missing.
+    """
+    npz = read_file(_part(path, ".npz"))
+    return _decoded(read_file(_part(path, ".json"), npz)), npz
+
+
+def read_bundle(path: Path) -> tuple[str, bytes]:
+    """The text and the npz bytes of the record in a bundle, whose other members are left alone.
+
+    Raises
+    ------
+    CalibrationError
+        If there is no bundle, or what it holds is damaged, no calibrator, or larger than any is.
+    """
+    content = read_file(path)
+    with damage_in_words(), open_zip(io.BytesIO(content)) as bundle:
+        if not set(_BUNDLED) <= set(bundle.namelist()):
+            raise CalibrationError(
+                f"{path.name} is no bundle of an exported calibrator, which holds {' and '.join(_BUNDLED)}; choose the "
+                "zip that was exported."
+            )
+        members = [bundle.getinfo(name) for name in _BUNDLED]
+        if sum(member.file_size for member in members) > LARGEST:
+            raise CalibrationError(
+                f"The calibrator in {path.name} unpacks to more than 1 GB, which no calibrator does."
+            )
+        text, npz = (read_member(bundle, member) for member in members)
+    return _decoded(text), npz
+
+
+def read_file(path: Path, npz: bytes | None = None) -> bytes:
+    """The content of a file; where it is the record that belongs to ``npz`` and is missing, this may say why."""
+    if path.is_file():
+        return path.read_bytes()
+    if npz is not None and not holds_arrays(npz):
+        raise CalibrationError(
+            f"{path.with_suffix('.npz').name} holds no arrays ({len(npz):,} bytes) and has no {path.name} beside "
+            "it, which says what it is; keep the .npz and the .json of an export together, or export them again."
+        )
+    paired = "; an .npz and its .json belong together" if path.suffix.lower() in (".npz", ".json") else ""
+    raise CalibrationError(f"{path.name} was not found in {path.parent}{paired}.")
+
+
+def _part(path: Path, suffix: str) -> Path:
+    # The file that was named is read as it is named: on most disks c.NPZ is not c.npz.
+    return path if path.suffix.lower() == suffix else path.with_suffix(suffix)
+
+
+def _decoded(content: bytes) -> str:
+    # What is no text cannot have the record's checksum either, which says what to do.
+    return content.decode("utf-8", "replace")
+
+
+ARRAY = "$array"
+"""A JSON object with this one key stands for the array of that name."""
+
+
+def flatten(value: Any, path: str = "") -> tuple[Any, dict[str, np.ndarray]]:
+    """Split nested dicts and lists into what JSON can hold and the arrays.
+
+    Parameters
+    ----------
+    value : dicts with string keys, lists, tuples (which become lists), arrays of numbers, booleans or text,
+        Python and NumPy scalars, strings and None, nested at will.
+    path : name of the value; an array's name is the path of keys to it, joined by ``/`` (a ``/`` inside a
+        key is written ``~1`` and ``~`` is written ``~0``, as in JSON pointers).
+
+    Returns
+    -------
+    outline : the value with every array replaced by ``{"$array": name}``; JSON can hold it.
+    arrays : the arrays by name.
+
+    Raises
+    ------
+    CalibrationError
+        For anything else: a file that needs no unpickling can only hold plain things.
+    """
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind not in "biufUS":
+            raise CalibrationError(f"{path or 'The value'} is an array of {value.dtype}, which cannot be exported.")
+        return {ARRAY: path}, {path: value}
+    if isinstance(value, Mapping):
+        items = {_text_key(key, path): item for key, item in value.items()}
+        if ARRAY in items:
+            raise CalibrationError(f"{path or 'The value'} has the key {ARRAY!r}, which is reserved.")
+    elif isinstance(value, (list, tuple)):
+        items = {str(i): item for i, item in enumerate(value)}
+    else:
+        return plain_scalar(value, path), {}
+    outlines, arrays = {}, {}
+    for key, item in items.items():
+        name = key.replace("~", "~0").replace("/", "~1")
+        outlines[key], found = flatten(item, f"{path}/{name}" if path else name)
+        arrays.update(found)
+    return (outlines if isinstance(value, Mapping) else list(outlines.values())), arrays
+
+
+def unflatten(outline: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+    """Undo :func:`flatten`."""
+    if isinstance(outline, dict):
+        if set(outline) == {ARRAY}:
+            return arrays[outline[ARRAY]]
+        return {key: unflatten(item, arrays) for key, item in outline.items()}
+    if isinstance(outline, list):
+        return [unflatten(item, arrays) for item in outline]
+    return outline
+
+
+def without_arrays(value: Any) -> Any:
+    """The value with every array as a nested list and every tuple as a list: what JSON can hold by itself."""
+    outline, arrays = flatten(value)
+    return unflatten(outline, {name: array.tolist() for name, array in arrays.items()})
+
+
+def plain_scalar(value: Any, path: str = "") -> Any:
+    """A Python scalar for a Python or NumPy one; :class:`CalibrationError` for anything else."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise CalibrationError(f"{path or 'The value'} is a {type(value).__name__}, which cannot be exported.")
+
+
+def _text_key(key: Any, path: str) -> str:
+    if not isinstance(key, str):
+        raise CalibrationError(f"{path or 'The value'} has the key {key!r}; exported dicts need text as keys.")
+    return key

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from calib.base import argmax_with_ties
-from calib.csv_cells import safe_cell
 from calib.errors import CalibrationError
 from calib.export import runtime
+from calib.formatting import safe_cell
 from calib.numerics import Floats
 
 FEATURES = "features"

@@ -15,12 +15,20 @@ from typing import Any, cast
 import numpy as np
 
 from calib.base import Calibrator
-from calib.data.canonical import KINDS, Kind, check_values, standardise, to_canonical
-from calib.data.feature_scale import check_against_mean
+from calib.canonical import KINDS, Kind, check_against_mean, check_values, standardise, to_canonical
 from calib.errors import CalibrationError
-from calib.export.archive import FORMAT, damage_in_words, pack, unpack
-from calib.export.flat_state import flatten, unflatten, without_arrays
-from calib.export.record_files import read_bundle, read_file, read_pair
+from calib.export.archive import (
+    FORMAT,
+    damage_in_words,
+    flatten,
+    pack,
+    read_bundle,
+    read_file,
+    read_pair,
+    unflatten,
+    unpack,
+    without_arrays,
+)
 from calib.numerics import Floats, Ints
 from calib.registry import calibrator as make_calibrator
 from calib.registry import registry_name
@@ -35,7 +43,7 @@ class ExportedCalibrator:
     Attributes
     ----------
     calibrator : the fitted calibrator itself.
-    kind : what the model writes out, see :data:`calib.data.canonical.Kind`.
+    kind : what the model writes out, see :data:`calib.canonical.Kind`.
     floor : the probability that stands for an exact zero, as in the calibration data; None if it had none.
     class_names : one name per class.
     feature_mean, feature_scale : what features are standardised with, in the shape of one row, where the calibration

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from calib.jobs.dask import DaskExecutor
-from calib.jobs.executor import Executor, LocalExecutor
-from calib.jobs.place import Place
+from calib.jobs.executor import Executor, LocalExecutor, Place
 from calib.settings import text
 
 

@@ -1,25 +1,175 @@
-"""Fits on an existing Dask cluster, and on this machine while its scheduler cannot be reached."""
+"""Fits on an existing Dask cluster, and on this machine while its scheduler cannot be reached.
+
+Finding a scheduler, and noticing that it has gone, while nobody waits for either.
+
+A task on its way to a cluster and back.
+"""
 
 from __future__ import annotations
 
 import atexit
+import logging
 import pickle
 import threading
 from collections.abc import Callable, Collection
 from concurrent.futures import FIRST_EXCEPTION, Future, wait
+from dataclasses import dataclass, field
 from functools import partial
+from importlib import import_module
 from typing import Any
 
-from calib.errors import CalibrationError
-from calib.jobs.cluster_work import LOOK_SECONDS, PRIORITY, ClusterWork
-from calib.jobs.connection import Connection
-from calib.jobs.dask_task import Cluster
-from calib.jobs.executor import NOBODY, Executor, Lane, LocalExecutor
+from calib.errors import CalibrationError, missing_package
+from calib.jobs.dask_task import CONNECT_SECONDS, Cluster
+from calib.jobs.executor import NOBODY, Executor, Lane, LocalExecutor, Place
 from calib.jobs.local import WorkerDied, exception_of
-from calib.jobs.place import Place
 from calib.jobs.protocol import Data, Failure, Progress, Result
-from calib.jobs.rounds import Rounds
+from calib.jobs.scheduling import Rounds
 from calib.jobs.subtasks import JointProgress, Parts, divided
+
+log = logging.getLogger("calib.jobs")
+
+COUNT_SECONDS = 2.0
+"""Between two looks at how many workers there are."""
+
+RECONNECT_SECONDS = 30.0
+"""Between two attempts to reach a scheduler that was not there."""
+
+
+class Connection:
+    """Keeps a :class:`Cluster` for an address, in a thread of its own.
+
+    Parameters
+    ----------
+    address : of the scheduler.
+    on_progress : takes a task's number and its progress.
+    """
+
+    def __init__(self, address: str, on_progress: Callable[[int, Progress], None]):
+        self._address = address
+        self._on_progress = on_progress
+        self._cluster: Cluster | None = None
+        self._place = Place(f"cluster at {address}, connecting", connecting=True)
+        self._tried = threading.Event()
+        self._wake = threading.Event()
+        self._closed = False
+        threading.Thread(target=self._watch, name="calib-cluster", daemon=True).start()
+
+    def cluster(self) -> Cluster | None:
+        """The cluster, or None while its scheduler cannot be reached; waits for the first attempt to reach it."""
+        self._tried.wait()
+        cluster = self._cluster
+        if cluster is None or cluster.connected:
+            return cluster
+        self._wake.set()
+        return None
+
+    def place(self) -> Place:
+        """What was found last; never waits."""
+        return self._place
+
+    def close(self) -> None:
+        """Leave the cluster."""
+        self._closed = True
+        self._tried.set()
+        self._wake.set()
+        if self._cluster is not None:
+            self._cluster.close()
+
+    def _watch(self) -> None:
+        while not self._closed:
+            if self._cluster is None or not self._cluster.connected:
+                self._connect()
+            if self._cluster is not None:
+                self._count(self._cluster)
+            self._tried.set()
+            self._wake.wait(COUNT_SECONDS if self._cluster is not None else RECONNECT_SECONDS)
+            self._wake.clear()
+
+    def _connect(self) -> None:
+        lost, self._cluster = self._cluster, None
+        if lost is not None:
+            lost.close()
+        try:
+            import_module("distributed")  # before the clock is started: on a busy machine it takes seconds
+        except ModuleNotFoundError as error:
+            self._say(missing_package(error).removesuffix("."))
+            return
+        # Dask's own limit does not hold where something takes the connection and then says nothing.
+        clock = threading.Timer(CONNECT_SECONDS + 1.0, self._unreachable)
+        clock.daemon = True
+        clock.start()
+        try:
+            self._cluster = Cluster(self._address, self._on_progress)
+        except Exception as error:  # transports have errors of their own, and a page must live with all of them
+            log.info("%s: %s: %s", self._address, type(error).__name__, error)
+            self._unreachable()
+        finally:
+            clock.cancel()
+
+    def _unreachable(self) -> None:
+        self._say(f"The scheduler at {self._address} cannot be reached")
+        self._tried.set()
+
+    def _say(self, trouble: str) -> None:
+        place = Place(trouble=f"{trouble}; fits run on this machine meanwhile.")
+        if place != self._place:
+            log.warning("%s", place.trouble)
+        self._place = place
+
+    def _count(self, cluster: Cluster) -> None:
+        try:
+            n = cluster.n_workers()
+        except Exception:  # it has just gone, which the next round finds out
+            return
+        workers = f"{n} worker{'' if n == 1 else 's'}"
+        trouble = "" if n else f"The cluster at {self._address} has no workers; fits wait until it has."
+        self._place = Place(f"cluster of {workers}" if n else "cluster", trouble)
+
+
+PRIORITY: dict[Lane, int] = {"fast": 10**9, "slow": 0, "study": -(10**9)}
+"""The workers of a cluster are all alike: a fast task has no lane of its own, but it is the next to start.
+
+From it the round of a task is taken, which never comes near the distance of two lanes.
+"""
+
+LOOK_SECONDS = 0.1
+"""Between two looks whether a task has ended."""
+
+
+@dataclass(eq=False)
+class ClusterWork:
+    """A task on its way."""
+
+    number: int
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    data: Data
+    lane: Lane
+    on_progress: Callable[[Progress], None]
+    owners: Collection[str]
+    round: int
+    started: bool = False
+    local: Future[Any] | None = None
+    future: Future[Any] = field(default_factory=Future)
+    cancelled: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def priority(self) -> int:
+        """Of the tasks that wait, the scheduler starts the one with the highest first."""
+        return PRIORITY[self.lane] - self.round
+
+    def ended(self, future: Future[Any]) -> None:
+        """Remember a cancellation, for which the thread that follows the task can wait."""
+        if future.cancelled():
+            self.cancelled.set()
+
+    def wait_for(self, inner: Any) -> bool:
+        """Wait until a future, of whatever kind, has ended; False if the task was cancelled before."""
+        # Looked at, not called back: Dask's callbacks need a thread that ends before the app does.
+        while not (inner.done() or self.cancelled.is_set()):
+            self.cancelled.wait(LOOK_SECONDS)
+        return not self.cancelled.is_set()
+
 
 MAX_LOSSES = 3
 """How often a task is handed over anew after a loss that was no fault of its own."""

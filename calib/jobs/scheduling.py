@@ -1,11 +1,20 @@
-"""A waiting line in which owners take turns, so that nobody waits behind all that somebody else asked for."""
+"""A waiting line in which owners take turns, so that nobody waits behind all that somebody else asked for.
+
+Turns as numbers, for a scheduler that takes each task with a priority of its own.
+
+The line of what waits, as people see it: how long it may be, and what comes before one's own.
+"""
 
 from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Collection, Hashable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from calib.errors import CalibrationError
+from calib.settings import limit
 
 Key = TypeVar("Key", bound=Hashable)
 Item = TypeVar("Item")
@@ -111,3 +120,99 @@ def _leave(line: _Line[Key], key: Key, owners: Collection[str]) -> None:
         line[owner].pop(key, None)
         if not line[owner]:
             del line[owner]
+
+
+class Rounds:
+    """Gives each task the round it comes in: one task of each owner to a round. Safe to use from many threads.
+
+    The tags of start-time fair queueing (Goyal, Vin and Cheng 1996) for tasks of equal length. A number is
+    given once: unlike in :class:`~calib.jobs.scheduling.Turns`, what is cancelled leaves its round empty.
+    """
+
+    def __init__(self) -> None:
+        self._now = 0
+        self._last: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    def join(self, owners: Collection[str]) -> int:
+        """The round of a new task: the earliest, from the present on, in which an owner of it has none yet."""
+        with self._lock:
+            number, owner = min((max(self._last.get(owner, 0) + 1, self._now), owner) for owner in owners)
+            self._last[owner] = number
+            return number
+
+    def started(self, number: int) -> None:
+        """A task of this round has started: who asks for something from now on comes no earlier."""
+        with self._lock:
+            if number > self._now:
+                self._now = number
+                self._last = {owner: last for owner, last in self._last.items() if last >= number}
+
+
+Owners = Collection[str]
+
+
+class LineFull(CalibrationError):
+    """Nothing more may wait; the text says how much does, and what to do."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """How many tasks may wait.
+
+    Attributes
+    ----------
+    for_one : for one owner.
+    in_all : for all together.
+    """
+
+    for_one: int = 60
+    in_all: int = 500
+
+    @classmethod
+    def configured(cls) -> Room:
+        """As the server's settings say."""
+        return cls(int(limit("CALIB_WAITING")), int(limit("CALIB_WAITING_IN_ALL")))
+
+    def check(self, waiting: Iterable[Owners], owner: str) -> None:
+        """See that one more may wait for an owner, given the owners of each task that waits.
+
+        Raises
+        ------
+        LineFull
+            If not.
+        """
+        waiting = list(waiting)
+        own = sum(owner in owners for owners in waiting)
+        if own >= self.for_one:
+            raise LineFull(
+                f"{own} fits and studies of yours are waiting, and a visitor may have {self.for_one}. "
+                "Cancel some, or start the rest when these are done."
+            )
+        if len(waiting) >= self.in_all:
+            raise LineFull(
+                f"{len(waiting)} fits and studies of all visitors are waiting, and this server takes {self.in_all}. "
+                "Try again in some minutes."
+            )
+
+
+def place_in_line(before: Iterable[Owners], owner: str, kind: tuple[str, str]) -> str:
+    """Say what really comes before a task that waits.
+
+    Parameters
+    ----------
+    before : owners of each task that would start before it.
+    owner : who is told; what is theirs, too, is not that of others.
+    kind : what such a task is called, one and many.
+    """
+    before = list(before)
+    own = sum(owner in owners for owners in before)
+    others = len(before) - own
+    if not before:
+        return "Waiting: next to start."
+    counts = [f"{own} of your own" if own else "", f"{others} of others" if others else ""]
+    first, *rest = [count for count in counts if count]
+    number, _, whose = first.partition(" ")
+    noun = f"{kind[int(number) != 1]} {whose}"
+    words = " and ".join([f"{number} {noun}", *rest])
+    return f"Waiting: {words} {'comes' if len(before) == 1 else 'come'} first."

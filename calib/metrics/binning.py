@@ -15,7 +15,7 @@ import numpy as np
 from calib.calibrators.imax.placement import best_traces
 from calib.calibrators.imax.sums import SigmoidSums
 from calib.errors import CalibrationError
-from calib.metrics.top_label import Bools
+from calib.metrics.confidence import Bools
 from calib.numerics import Floats, Ints, sigmoid
 
 KMEANS_ITERATIONS = 300

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from calib.errors import CalibrationError
-from calib.metrics.top_label import Bools, top_label
+from calib.metrics.confidence import Bools, top_label
 from calib.numerics import Floats, Ints
 
 GRID = 4096

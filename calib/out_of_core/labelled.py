@@ -9,25 +9,20 @@ from pathlib import Path
 
 import numpy as np
 
-from calib.data.check_choices import check_choices
-from calib.data.checks.agreement import check_agreement
-from calib.data.checks.outputs import check_classes, check_row_count
+from calib.data.checks.outputs import check_agreement, check_classes, check_row_count
 from calib.data.checks.report import Rejected, Report
 from calib.data.interpret.labels import decode_labels
 from calib.data.interpret.names import output_column
-from calib.data.interpret.output_kind import ROUNDING, decide_kind, refuse_single_column
+from calib.data.interpret.output_kind import ROUNDING, check_rows, decide_kind, refuse_single_column
 from calib.data.interpret.pipeline import missing_labels, name_classes
 from calib.data.interpret.reading import Upload
-from calib.data.interpret.shape import check_rows
+from calib.data.load import check_choices
 from calib.data.options import Choices
 from calib.data.predictions import Finding, Predictions
 from calib.numerics import Floats, Ints
-from calib.out_of_core.parquet_rows import ParquetRows
-from calib.out_of_core.progress import Progress, no_progress
 from calib.out_of_core.reading import findings_as_error, read_labels, rows_of
-from calib.out_of_core.rows import Rows
-from calib.out_of_core.stored import StoredPredictions, stored
-from calib.out_of_core.survey import survey
+from calib.out_of_core.rows import ParquetRows, Progress, Rows, no_progress
+from calib.out_of_core.survey import StoredPredictions, stored, survey
 
 LOOKED_AT = 2_000
 """Rows, from the first to the last, by which it is decided what the outputs are; every row is then held to it."""

@@ -8,18 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
-from calib.data.check_choices import check_choices
 from calib.data.checks.report import Rejected, Report
 from calib.data.formats.base import Array, Contents, missing_packages
-from calib.data.formats.detect import open_source
-from calib.data.formats.sniff import sniff
+from calib.data.formats.detect import open_source, sniff
 from calib.data.interpret.columns import guess_columns, label_column
 from calib.data.interpret.reading import check_there, guess_label, read_any
 from calib.data.limits import Allowance
+from calib.data.load import check_choices
 from calib.data.options import Choices
 from calib.data.predictions import DataError
-from calib.out_of_core.parquet_rows import ParquetRows
-from calib.out_of_core.rows import NpyRows, Rows
+from calib.out_of_core.rows import NpyRows, ParquetRows, Rows
 
 STREAMED = ("npy", "parquet")
 """Formats whose rows can be read one after the other."""
@@ -108,7 +106,7 @@ def _columns(path: Path, file: BinaryIO, report: Report, separate_labels: bool) 
 
 
 def _table(path: Path, file: BinaryIO, allowance: Allowance) -> Contents:
-    from calib.data.formats.parquet import open_parquet
+    from calib.data.formats.table import open_parquet
 
     return open_parquet(path.name, file, allowance, False)
 

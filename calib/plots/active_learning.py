@@ -11,8 +11,7 @@ import plotly.graph_objects as go
 from calib.numerics import Floats
 from calib.plots.annotations import label_line_ends
 from calib.plots.data import carry
-from calib.plots.layout import set_layout, set_x
-from calib.plots.style import FRAME, Style, fade, plain, quiet, three_digits
+from calib.plots.style import FRAME, Style, fade, plain, quiet, set_layout, set_x, three_digits
 
 _RUG = 0.03
 """Share of the plot's height that the calibration batches of one arm take, beneath the curves."""

@@ -1,4 +1,7 @@
-"""One input among the training data: the plane of the pair that decides its zone, and the principal components."""
+"""One input among the training data: the plane of the pair that decides its zone, and the principal components.
+
+Several images side by side as one picture.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.diagnostics.planes import DecidingPlane
+from calib.diagnostics.separation import DecidingPlane
 from calib.numerics import Floats, Ints
 from calib.plots.data import carry
 from calib.plots.geometry_success import DANGER, RIGHT
-from calib.plots.layout import set_layout, set_x, set_y
-from calib.plots.style import GUIDE, NEUTRAL, fade, plain, quiet
+from calib.plots.style import GUIDE, NEUTRAL, fade, plain, quiet, set_layout, set_x, set_y
 
 SAFE = "#009E73"
 INPUT = "#8C6BD8"
@@ -197,3 +199,35 @@ def _equal_axes(fig: go.Figure, across: tuple[float, float], up: tuple[float, fl
     set_layout(fig, margin_b=fig.layout.margin.b + 16, height=HEIGHT + 16)
     set_x(fig, range=[across[0] - margin, across[1] + margin], nticks=7, showgrid=True)
     set_y(fig, range=[up[0] - margin, up[1] + margin], scaleanchor="x", scaleratio=1, nticks=7)
+
+
+GAP = 1
+"""Pixels of the images between two of them; transparent, so that they fit every background."""
+
+
+def image_grid(images: np.ndarray, columns: int, pixel: int = 1) -> Ints:
+    """Rows of images from left to right, on one scale of brightness.
+
+    Parameters
+    ----------
+    images : (n, height, width) or (n, height, width, channels) with 1 or 3 channels; any finite numbers, of which the
+        least becomes black and the largest white, for all images alike.
+    columns : images in a row.
+    pixel : how many pixels of the picture one of the images takes each way, so that small ones can be seen.
+
+    Returns
+    -------
+    (h, w, 4) uint8: red, green, blue and opacity.
+    """
+    images = images[..., None] if images.ndim == 3 else images
+    n, height, width, _ = images.shape
+    low, high = float(images.min()), float(images.max())
+    span = high - low or 1.0
+    rows = -(-n // columns)
+    picture = np.zeros((rows * (height + GAP) - GAP, columns * (width + GAP) - GAP, 4), dtype=np.uint8)
+    for i, image in enumerate(images):
+        top, left = (i // columns) * (height + GAP), (i % columns) * (width + GAP)
+        tile = picture[top : top + height, left : left + width]
+        tile[..., :3] = np.rint(255 * ((image.astype(np.float64) - low) / span))
+        tile[..., 3] = 255
+    return picture.repeat(pixel, axis=0).repeat(pixel, axis=1)

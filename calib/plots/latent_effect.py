@@ -9,15 +9,13 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.numerics import Floats
-from calib.plots.annotations import label_line_ends
+from calib.plots.annotations import draw_bands, label_line_ends, label_margin, reference_look
 from calib.plots.axes import logit_ends, on_scale, probability_axis
 from calib.plots.data import carry
-from calib.plots.layout import set_x, set_y
-from calib.plots.overlay import draw_bands, label_margin, reference_look
-from calib.plots.style import FRAME, GUIDE, NEUTRAL, Limits, Style, fade, plain, quiet, three_digits
+from calib.plots.style import FRAME, GUIDE, NEUTRAL, Limits, Style, fade, plain, quiet, set_x, set_y, three_digits
 
 if TYPE_CHECKING:
-    from calib.diagnostics.effect_summary import EffectCurve
+    from calib.diagnostics.latent_effect import EffectCurve
 
 _PAD = 0.03
 

@@ -9,11 +9,10 @@ import plotly.graph_objects as go
 
 from calib.plots.axes import LOGIT_TICKS, from_scale, logit
 from calib.plots.data import carry
-from calib.plots.layout import set_x, set_y
-from calib.plots.style import GRID, NEUTRAL, Style, fade, quiet
+from calib.plots.style import GRID, NEUTRAL, Style, fade, quiet, set_x, set_y
 
 if TYPE_CHECKING:
-    from calib.diagnostics.histogram import ConfidenceHistogram
+    from calib.diagnostics.reliability import ConfidenceHistogram
 
 
 def confidence_drift(

@@ -10,15 +10,11 @@ from __future__ import annotations
 import base64
 import hashlib
 
-from calib.csv_cells import safe_table
 from calib.evaluation import SCORES
-from calib.formatting import plural
-from calib.reporting import pictures, scores
+from calib.formatting import plural, safe_table
 from calib.reporting import sections as facts
-from calib.reporting.commands import commands
-from calib.reporting.contents import Report, verdict_paragraphs
-from calib.reporting.markup import Markup, element, together
-from calib.reporting.stylesheet import STYLESHEET
+from calib.reporting.contents import Report, commands, verdict_paragraphs
+from calib.reporting.markup import STYLESHEET, Markup, element, together
 
 _LEVEL = (
     "All intervals are 95 % bootstrap intervals over test rows, in brackets. A calibration error is biased upwards by "
@@ -37,18 +33,18 @@ def html(report: Report) -> str:
     """The report as one HTML document."""
     styles = {method.key: method.style for method in report.methods}
     keys = [key for key in SCORES if key in set(report.table["score"])]
-    main = [key for key in keys if key in scores.MAIN]
-    more = [key for key in keys if key not in scores.MAIN]
+    main = [key for key in keys if key in facts.MAIN]
+    more = [key for key in keys if key not in facts.MAIN]
     paragraphs = verdict_paragraphs(report.table)
     sections = (
         ("verdict", "Verdict", element("div", *(element("p", part) for part in paragraphs), class_="verdict")),
         ("data-section", "Data", facts.data_section(report)),
-        ("scores", "Methods and scores", together(scores.overview(report.table), element("p", _LEVEL, class_="meaning"),
+        ("scores", "Methods and scores", together(facts.overview(report.table), element("p", _LEVEL, class_="meaning"),
                                                   _download(report))),
-        ("reliability", "Reliability", pictures.reliability(report.methods)),
-        ("each", "Each score", together(*(scores.score_section(report.table, key, styles) for key in main))),
-        ("balance-section", "Over- and underconfidence", pictures.over_and_under(report.methods)),
-        ("further", "Further scores", together(*(scores.score_section(report.table, key, styles) for key in more))),
+        ("reliability", "Reliability", facts.reliability(report.methods)),
+        ("each", "Each score", together(*(facts.score_section(report.table, key, styles) for key in main))),
+        ("balance-section", "Over- and underconfidence", facts.over_and_under(report.methods)),
+        ("further", "Further scores", together(*(facts.score_section(report.table, key, styles) for key in more))),
         ("methods", "Methods", facts.methods_section(report.methods)),
         ("again", "Make it again", together(
             element("p", _AGAIN), *(element("pre", element("code", line)) for line in commands(report)),

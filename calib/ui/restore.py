@@ -1,23 +1,74 @@
-"""What a link leads to, opened again: the data, their split, the fits and the studies as they stood."""
+"""What a link leads to, opened again: the data, their split, the fits and the studies as they stood.
+
+How things stand with a session: what an entry of the workspace records of it.
+
+Opening data in the place of others: what that stops is said, and data that were open before get their fits back.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
 from calib.data import Choices, Finding, Predictions
 from calib.data.samples import load_sample
 from calib.errors import CalibrationError
-from calib.evaluation.studies import arrays_of
+from calib.evaluation.studies import STUDIES, arrays_of
+from calib.export.archive import flatten
 from calib.formatting import listed, plural
 from calib.jobs import FitSpec, Job, TaskSpec
 from calib.registry import calibrator, extras_for
 from calib.ui import fits, memory
-from calib.ui.markdown import literal
-from calib.ui.session import SESSION, Session
-from calib.ui.standing import studies_of
-from calib.workspace import Damaged, Entry, Keeper, KeptSpec, KeptStudy
+from calib.ui.session import SESSION, Session, session
+from calib.ui.text import literal, tell
+from calib.workspace import Damaged, Entry, Keeper, KeptSpec, KeptStudy, keeper
+
+
+def entry_of(
+    now: Session, jobs: dict[str, Job], settings: dict[str, Any] | None = None, earlier: tuple[str, ...] = ()
+) -> Entry:
+    """The entry of a session with data.
+
+    Parameters
+    ----------
+    jobs : where its fits and studies stand, by key.
+    settings, earlier : as in :class:`Entry`.
+    """
+    assert now.data is not None
+    return Entry(
+        visitor=now.visitor,
+        data="" if now.sample else now.data.sha256,
+        sample=now.sample,
+        name=now.data.name,
+        findings=tuple((f.level, f.code, f.message, f.action) for f in now.data.findings),
+        choices=flatten(now.made.made())[0],
+        part=now.part,
+        seed=now.seed,
+        split_key=now.split_key,
+        specs=tuple(KeptSpec.of(spec, jobs.get(key)) for key, spec in specs_of(now).items()),
+        settings=settings or {},
+        earlier=earlier,
+        studies=tuple(KeptStudy.of(kind, spec, jobs.get(spec.key)) for kind, spec in studies_of(now).items()),
+    )
+
+
+def specs_of(now: Session) -> dict[str, FitSpec]:
+    """The fits of a session on all splits, by key."""
+    return {key: spec for specs in now.specs_of_splits.values() for key, spec in specs.items()}
+
+
+def studies_of(now: Session) -> dict[str, TaskSpec]:
+    """The studies of a session that are kept, by kind: those that give a table."""
+    return {kind: spec for kind, spec in now.studies.items() if kind in STUDIES}
+
+
+def keys_of(now: Session) -> list[str]:
+    """The keys of all fits and studies that are kept."""
+    return [*specs_of(now), *(spec.key for spec in studies_of(now).values())]
+
 
 INTERRUPTED = "Interrupted: the app stopped before this was finished."
 GONE = "Done before, but its result was removed to make room."
@@ -147,3 +198,63 @@ def _bring_back_others(made: Keeper | None, entry: Entry, specs: dict[str, FitSp
             specs.pop(key)
         else:
             fits.queue().adopt(job, owner=entry.visitor)
+
+
+EARLIER = "calib_earlier"
+
+
+def remember(entries: Iterable[Entry]) -> None:
+    """Keep in mind what was open before in this tab."""
+    known: dict[str, Entry] = st.session_state.setdefault(EARLIER, {})
+    known.update({_content(entry): entry for entry in entries})
+
+
+def open_data(opened: Session) -> None:
+    """Replace what the visitor has open.
+
+    The same data opened once more go on as they are. Fits and studies on others are stopped; those that were finished
+    come back with these data.
+    """
+    before = session()
+    if before.data is not None and opened.data is not None and before.data.sha256 == opened.data.sha256:
+        _go_on(before, opened)
+        return
+    fits.stop("other data were opened")
+    if before.data is not None:
+        jobs = fits.queue().snapshot(keys_of(before), owner=before.visitor)
+        remember([entry_of(before, {job.key: job for job in jobs})])
+    st.session_state[SESSION] = opened
+    _bring_back(opened)
+
+
+def _go_on(before: Session, opened: Session) -> None:
+    opened.visitor = before.visitor
+    _split(opened, before.part, before.seed)
+    opened.specs_of_splits = before.specs_of_splits
+    opened.specs = opened.specs_of_splits.setdefault(opened.split_key, {})
+    if opened.split_key == before.split_key:
+        opened.studies = before.studies
+    st.session_state[SESSION] = opened
+
+
+def _bring_back(opened: Session) -> None:
+    assert opened.data is not None
+    entry = st.session_state.get(EARLIER, {}).get(opened.sample or opened.data.sha256)
+    if entry is None or not (entry.specs or entry.studies):
+        return
+    _split(opened, entry.part, entry.seed)
+    take_in(opened, entry)
+    bring_back_fits(keeper(), entry, opened)
+    bring_back_studies(keeper(), entry, opened)
+    if back := counted(opened):
+        tell(f"These data were open before: {listed([*back, 'their split'])} are back.")
+
+
+def _split(opened: Session, part: float | None, seed: int) -> None:
+    assert opened.data is not None
+    if part is not None or opened.data.given_split is not None:
+        opened.split(part, seed)
+
+
+def _content(entry: Entry) -> str:
+    return entry.sample or entry.data

@@ -1,8 +1,16 @@
-"""Numbers and findings in plain words; every number in them is computed, none is typed."""
+"""Numbers and findings in plain words; every number in them is computed, none is typed.
+
+Names from files, as plain text within Markdown.
+
+What is said once, at the top of the next page that is drawn.
+"""
 
 from __future__ import annotations
 
 import math
+import re
+
+import streamlit as st
 
 from calib.evaluation import Evaluation
 from calib.evaluation.compare import FEW_ROWS
@@ -53,3 +61,33 @@ def confidence_sentence(evaluation: Evaluation, subject: str = "The model") -> s
 def mean_nll(evaluation: Evaluation) -> float:
     """NLL of an evaluation; infinite for methods that give a confidence only, so that they sort last."""
     return math.inf if evaluation.row_nll is None else float(evaluation.row_nll.mean())
+
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()<>$#~:|!+.\-])")
+_AUTOLINK = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?<=@)", re.IGNORECASE)
+JOINER = "\u2060"
+"""Takes no room; it keeps apart what Markdown would turn into a link, which no backslash prevents."""
+
+
+def literal(name: str, longest: int = 40) -> str:
+    """A name that was not written here: shortened, on one line, and read as nothing more than text.
+
+    An empty or blank one is called "(empty)", so that no sentence has a hole.
+    """
+    short = name if len(name) <= longest else name[: longest - 1] + "…"
+    words = " ".join(short.split())
+    return _SPECIAL.sub(r"\\\1", _AUTOLINK.sub(JOINER, words)) if words else "(empty)"
+
+
+NOTICES = "calib_notices"
+
+
+def tell(text: str) -> None:
+    """Have a sentence said."""
+    st.session_state.setdefault(NOTICES, []).append(text)
+
+
+def say() -> None:
+    """Say what is to be said."""
+    for text in st.session_state.pop(NOTICES, []):
+        st.info(text, icon=":material/history:")

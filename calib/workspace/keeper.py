@@ -1,20 +1,63 @@
-"""Keeps sessions on disk without making a page wait for it."""
+"""Keeps sessions on disk without making a page wait for it.
+
+Where the workspace lies and how much it may hold, as the server is configured.
+"""
 
 from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
+from calib import settings
 from calib.data import Predictions
 from calib.jobs import FitSpec, Job, TaskSpec
 from calib.logs import trace
-from calib.workspace.configuration import Configuration, configured
-from calib.workspace.entry import Entry
 from calib.workspace.folders import Damaged, Items
-from calib.workspace.links import Entries
+from calib.workspace.links import Entries, Entry
 from calib.workspace.store import get_data, get_fit, get_study, put_data, put_fit, put_study
+
+OFF = "off"
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """Folder and caps of a workspace.
+
+    Attributes
+    ----------
+    root : the folder; made on first use, readable by its owner alone.
+    max_bytes : most bytes on disk; what was unused for longest goes first.
+    max_days : days after the last use at which anything goes.
+    """
+
+    root: Path
+    max_bytes: int = 10 * 10**9
+    max_days: float = 30.0
+
+
+def configured(variables: Mapping[str, str] | None = None) -> Configuration | None:
+    """The workspace that the configuration asks for, or these variables; None where it is ``off``.
+
+    Raises
+    ------
+    ValueError
+        If a cap is not a positive number, or the configuration file cannot be read.
+    """
+    variables = settings.environment() if variables is None else variables
+    folder = settings.text("CALIB_WORKSPACE", variables)
+    if folder.lower() == OFF:
+        return None
+    if not folder:
+        folder = str(Path(variables.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "calib")
+    gigabytes = settings.number("CALIB_WORKSPACE_GB", variables)
+    days = settings.number("CALIB_WORKSPACE_DAYS", variables)
+    return Configuration(Path(folder).expanduser().resolve(), int(gigabytes * 1e9), days)
+
 
 log = logging.getLogger("calib.workspace")
 

@@ -5,8 +5,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB
 
-from calib.active_learning.classifiers import CLASSIFIERS, classifier
-from calib.active_learning.learner import Learner
+from calib.active_learning.classifiers import CLASSIFIERS, Learner, classifier
 from calib.errors import CalibrationError
 
 

@@ -6,8 +6,7 @@ import pytest
 from scipy import stats
 
 from calib.active_learning import Round, compare_arms, learning_curve, table_of, verdicts
-from calib.active_learning.curves import MOST_ROUNDS
-from calib.active_learning.results import AT_EQUAL, mean_interval
+from calib.active_learning.results import AT_EQUAL, MOST_ROUNDS, mean_interval
 
 
 def rounds(labels, errors, n_calibration=0) -> list[Round]:

@@ -16,7 +16,7 @@ from scipy.special import expit, logit
 
 import calib
 from calib.calibrators.bbq import BayesianBinning, candidate_bins, edges_at, equal_frequency_cuts
-from calib.data.canonical import to_canonical
+from calib.canonical import to_canonical
 from calib.metrics import ece
 
 

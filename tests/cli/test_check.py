@@ -7,9 +7,8 @@ import pytest
 
 import calib
 from calib.cli import main
-from calib.diagnostics.shift import recheck
+from calib.diagnostics.shift import recheck, verdict
 from calib.diagnostics.shift_data import judge
-from calib.diagnostics.words import verdict
 from calib.export.runtime import load
 from tests.conftest import simulate
 

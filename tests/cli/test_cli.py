@@ -10,8 +10,7 @@ import calib
 from calib.cli import main
 from calib.cli.arguments import assignment
 from calib.export import runtime
-
-ROOT = Path(__file__).resolve().parents[1]
+from tests.conftest import ROOT
 
 
 @pytest.fixture

@@ -15,11 +15,9 @@ from hypothesis.extra.numpy import array_shapes
 from calib.data import inspect, load
 from calib.data.checks.features import row_hashes
 from calib.data.checks.report import Report
-from calib.data.interpret.feature_scale import mean_and_scale
-from calib.data.interpret.features import as_features, bad_feature_rows, same_type
+from calib.data.interpret.features import as_features, bad_feature_rows, mean_and_scale, same_type
 from calib.data.options import Choices
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.conftest import ROOT
 
 
 def read(array, name="features"):
@@ -210,7 +208,7 @@ def test_rows_with_nan_are_counted_and_left_out_in_one_click(make, rng):
 
 
 def test_bad_rows_are_found_in_every_block(monkeypatch):
-    monkeypatch.setattr("calib.blocks.ELEMENTS", 10)
+    monkeypatch.setattr("calib.numerics.ELEMENTS", 10)
     features = np.zeros((50, 2, 2), np.float32)
     features[[0, 7, 49], 1, 0] = np.nan, np.inf, -np.inf
     np.testing.assert_array_equal(np.flatnonzero(bad_feature_rows(features)), [0, 7, 49])
@@ -253,7 +251,7 @@ def test_hashes_are_equal_where_rows_are(dtype, width, monkeypatch):
     _, as_hashed = np.unique(hashes, return_inverse=True)
     pairs = set(zip(same.reshape(-1).tolist(), as_hashed.tolist(), strict=True))
     assert len(pairs) == same.max() + 1, "one hash for each row that differs"
-    monkeypatch.setattr("calib.blocks.ELEMENTS", 100)
+    monkeypatch.setattr("calib.numerics.ELEMENTS", 100)
     np.testing.assert_array_equal(row_hashes(rows), hashes)
 
 

@@ -1,16 +1,30 @@
-"""Whatever the bytes and whatever is chosen, the door answers with findings."""
+"""Whatever the bytes and whatever is chosen, the door answers with findings.
+
+One upload for each thing that the coverage-guided fuzzer brought up, and the fuzzer's own doors on its seeds.
+
+Hostile uploads: a seeded handful of the benchmark's mutants, and one file for each thing that mutants brought up.
+"""
 
 from __future__ import annotations
 
 import gzip
+import io
 import random
+import time
+import unicodedata
+import zipfile
 import zlib
 
 import h5py
 import numpy as np
 import pytest
 
-from calib.data import Choices, inspect
+from benchmarks.doors import Broken, open_one, packed, seeds, unpacked
+from benchmarks.hostile_uploads import met
+from benchmarks.mutations import mutant
+from benchmarks.originals import originals
+from calib.data import Choices, inspect, read_features, read_outputs
+from calib.data.interpret.names import Column, canonical, feature_column, output_column
 
 POOL = {
     "outputs": ["logits", "labels", "p_0", "nope", "", ("p_0", "p_1"), ("p_0",), ()],
@@ -134,3 +148,163 @@ def test_any_choices(make, form):
     for _ in range(80):
         chosen = {name: generator.choice(values) for name, values in POOL.items() if generator.random() < 0.15}
         check(inspect(path, choices=Choices(**chosen)))
+
+
+SECONDS = 5.0
+
+
+@pytest.mark.parametrize("name", seeds())
+def test_seeds_break_no_rule(name):
+    open_one(seeds()[name], 2**40)
+
+
+def test_an_input_says_door_name_and_choices():
+    door, name, content, choices = unpacked(packed(b"abc", "labels", "upload.csv", (1,)))
+    assert (door, name, content) == ("labels", "upload.csv", b"abc")
+    assert choices.made() == {"outputs": "logits"}
+
+
+def test_rules_can_be_broken(monkeypatch):
+    monkeypatch.setattr("benchmarks.doors.inspect", lambda **files: 1 / 0)
+    with pytest.raises(Broken, match="ZeroDivisionError"):
+        open_one(seeds()["npz as source source"], 2**40)
+
+
+def test_labels_without_columns_are_refused(make):
+    (error,) = (f for f in inspect(make.both(labels=np.zeros((300, 0)))).findings if f.level == "error")
+    assert error.code == "labels_shape" and "(300, 0)" in error.message
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).max <= np.finfo(float).max, reason="long doubles are doubles here")
+@pytest.mark.parametrize("role", ["logits", "features"])
+def test_numbers_that_overflow_fill_no_log(make, role):
+    values = np.ones((300, 4), np.longdouble) * np.arange(300)[:, None]
+    values[5, 1] = np.longdouble("1e4000")
+    path = make.both(**{role: values})
+    assert any("infinite" in finding.message for finding in inspect(path).findings)
+    (read_outputs if role == "logits" else read_features)(path)
+
+
+def many_columns(n):
+    return "w.csv", ",".join(f"col{j}" for j in range(n)).encode() + b"\n" + b",".join([b"0.5"] * n) + b"\n"
+
+
+def many_scores(n):
+    header = ",".join(["label", *(f"p_{j}" for j in range(n - 1))])
+    return "p.csv", header.encode() + b"\n" + b",".join([b"0", *[b"1"] * (n - 1)]) + b"\n"
+
+
+def no_names(n):
+    return "n.csv", b",".join([b"-inf"] * n) + b"\n"
+
+
+def same_names(n):
+    names = [f"col{j}" for j in range(n - 2)]
+    return "s.csv", ",".join([*names, "twice", "twice"]).encode() + b"\n" + b",".join([b"1"] * n) + b"\n"
+
+
+def long_names(n):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    buffer = io.BytesIO()
+    cells = pa.array([0.5, 0.1])
+    pq.write_table(pa.table({"aB_" * 300 + str(j): cells for j in range(n // 4)}), buffer, use_dictionary=False)
+    return "l.parquet", buffer.getvalue()
+
+
+def many_arrays(n):
+    array, buffer = io.BytesIO(), io.BytesIO()
+    np.save(array, np.zeros((1, 2)))
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for j in range(n):
+            archive.writestr(f"{'aB' * 30}{j}.npy", array.getvalue())
+    return "a.npz", buffer.getvalue()
+
+
+@pytest.mark.parametrize("build", [many_columns, many_scores, no_names, same_names, long_names, many_arrays])
+def test_as_many_columns_as_are_allowed_take_no_long_time(build):
+    upload = build(10_000)
+    started = time.process_time()
+    assert inspect(upload).findings
+    assert time.process_time() - started < SECONDS
+
+
+@pytest.mark.parametrize("name", ["p" + "_" * 50_000 + "!", "a_" * 50_000, "p_" + "1" * 50_000, "a " * 50_000 + "1"],
+                         ids=["separators", "pieces", "digits", "blanks"])  # fmt: skip
+def test_a_name_of_any_length_is_looked_at_for_no_time(name):
+    started = time.process_time()
+    for _ in range(100):
+        assert output_column(name) is None and feature_column(name) is None
+        canonical(name)
+    assert time.process_time() - started < 0.5
+
+
+def test_names_that_are_usual_are_read_whole():
+    long = "the class that is called by whole sentences of words " * 3
+    assert output_column(f"prob_{long}") == Column("prob", long.strip())
+    assert output_column("p_" + "1" * 30) == Column("p", "1" * 30)
+
+
+@pytest.mark.parametrize("form", originals())
+def test_originals_are_read(form):
+    data = inspect(**originals()[form]).predictions
+    assert data is not None and len(data) == 300 and data.n_classes == 4
+    holds_features = form.startswith("features") or form in ("npz", "hdf5")
+    assert (data.train_features is not None) == holds_features
+
+
+@pytest.mark.parametrize("number", range(60))
+def test_a_mutant_is_read_or_refused_in_words(number):
+    made = mutant(number, seed=7)
+    started = time.perf_counter()
+    outcome, problem = met(made)
+    assert outcome in ("read", "refused") and not problem, (made.form, made.damage, problem)
+    assert time.perf_counter() - started < SECONDS
+
+
+def test_equal_seeds_give_equal_mutants():
+    assert mutant(3, seed=1) == mutant(3, seed=1) != mutant(3, seed=2)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "x" * 10_000 + ".npz",
+        "y." + "x" * 10_000,
+        "a\n\r\t\x1b[31m.npz",
+        "\u202egnp.npz",
+        "\ud800.npz",
+        "a\0.npz",
+        "",
+        "..",
+    ],
+    ids=["long", "long ending", "control", "turned", "surrogate", "zero", "none", "parent"],
+)
+@pytest.mark.parametrize("content", [b"", b"\x93NUMPY", b"PK\x03\x04", b"x,y\n1,2\n", b"{}"], ids=repr)
+def test_any_name_fits_in_a_line(name, content):
+    for finding in inspect((name, content)).findings:
+        assert len(finding.message) < 500 and seen(finding.message)
+
+
+def test_a_long_name_keeps_its_ending():
+    (finding,) = inspect(("x" * 10_000 + ".parquet", b"")).findings
+    assert finding.message.startswith("xxx") and "….parquet is empty" in finding.message
+
+
+def test_bytes_of_the_file_in_a_librarys_reason_do_not_reach_the_terminal():
+    name, content = originals()["parquet"]["source"]
+    error = inspect((name, content + b"\x1b[2J")).findings[0]
+    assert error.code == "damaged" and seen(error.message)
+
+
+def test_names_of_arrays_are_shown_in_one_line(make):
+    found = inspect(make.both(**{"features\x1b[2J\u202e": np.ones((300, 2)) * np.arange(300)[:, None]}))
+    assert found.predictions is not None
+    assert all(seen(finding.message) for finding in found.findings)
+    assert all(seen(finding.message) for finding in inspect(make.npz("o.npz", **{"a\x1b[2J": np.ones(3)})).findings)
+
+
+def seen(text):
+    """Whether a text is one line that nothing in it turns or hides."""
+    return not {"Cc", "Cf", "Cs", "Zl", "Zp"} & {unicodedata.category(c) for c in text}

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit, log_expit, log_softmax, softmax
 
+from calib.canonical import Kind, to_canonical, zero_floor
 from calib.data import Choices, inspect, load
-from calib.data.canonical import Kind, to_canonical, zero_floor
 
 
 def test_logits_are_kept_as_they_are(make):

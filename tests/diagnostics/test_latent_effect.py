@@ -8,9 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calib.calibrators.gpcalib import GPCalib
-from calib.diagnostics.effect_summary import _line_weights, effect_curve, effect_near
-from calib.diagnostics.latent_effect import ConfidenceEffect, confidence_effect
-from calib.diagnostics.truth import Truth
+from calib.diagnostics.latent import Truth
+from calib.diagnostics.latent_effect import (
+    ConfidenceEffect,
+    _line_weights,
+    confidence_effect,
+    effect_curve,
+    effect_near,
+)
 from calib.numerics import softmax
 from tests.conftest import simulate
 

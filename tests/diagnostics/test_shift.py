@@ -7,8 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calib.diagnostics.shift import CLAIMS, SHOWN, Recheck, combined, joint_level, recheck, recorded_scores
-from calib.diagnostics.words import off, verdict
+from calib.diagnostics.shift import (
+    CLAIMS,
+    SHOWN,
+    Recheck,
+    combined,
+    joint_level,
+    off,
+    recheck,
+    recorded_scores,
+    verdict,
+)
 from calib.evaluation import Evaluation, score_intervals
 from calib.metrics.bootstrap import Interval
 

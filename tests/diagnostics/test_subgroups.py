@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from calib import metrics
-from calib.diagnostics.groups import gaps_by_group
-from calib.diagnostics.subgroups import folded, subgroups
+from calib.diagnostics.subgroups import folded, gaps_by_group, subgroups
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
 

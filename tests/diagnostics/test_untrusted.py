@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calib
-from calib.diagnostics.untrusted import read_uploaded
+from calib.diagnostics.shift_data import read_uploaded
 from calib.errors import CalibrationError
 from calib.export import writer
 from calib.export.archive import digest, pack, unpack

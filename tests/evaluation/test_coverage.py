@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from calib.diagnostics.reliability import reliability_curve
 from calib.evaluation import SCORES, Evaluation, evaluate, paired_differences
-from calib.evaluation.statistics import score_values, statistics_of
+from calib.evaluation.scores import score_values, statistics_of
 from calib.metrics.bootstrap import Resamples, interval_of_draws, reflect
 from calib.numerics import softmax
 

@@ -8,8 +8,7 @@ import calib
 from calib.base import Calibrator
 from calib.data.predictions import Predictions
 from calib.errors import CalibrationError
-from calib.evaluation.labels_needed import labels_needed
-from calib.evaluation.learning_curve import halved_sizes, size_curve
+from calib.evaluation.learning_curve import halved_sizes, labels_needed, size_curve
 from tests.conftest import simulate
 
 

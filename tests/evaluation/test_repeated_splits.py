@@ -10,8 +10,7 @@ from calib.base import Calibrator
 from calib.data.predictions import Predictions
 from calib.errors import CalibrationError, FitCancelled
 from calib.evaluation import evaluate, scores
-from calib.evaluation.repeated_splits import repeated_splits
-from calib.evaluation.summary import corrected_interval, summarise_splits
+from calib.evaluation.repeated_splits import corrected_interval, repeated_splits, summarise_splits
 from calib.evaluation.verdict import best_methods, verdict
 from tests.conftest import simulate
 

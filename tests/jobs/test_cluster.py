@@ -18,8 +18,7 @@ from calib.evaluation.studies import repeat_task, size_task
 from calib.jobs import FitQueue, FitSpec, Job, TaskSpec
 from calib.jobs.dask import DaskExecutor
 from calib.jobs.dask_task import Cluster
-from calib.jobs.executor import LocalExecutor
-from calib.jobs.place import Place
+from calib.jobs.executor import LocalExecutor, Place
 
 pytest.importorskip("distributed")
 HERE = Path(__file__).parent

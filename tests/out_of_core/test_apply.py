@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,10 +17,9 @@ from calib.cli import main
 from calib.export.runtime import ExportedCalibrator
 from calib.numerics import softmax
 from calib.out_of_core import apply_streaming, open_rows
-from calib.out_of_core.whole_file import whole_file
+from calib.out_of_core.apply import whole_file
+from tests.conftest import ROOT
 from tests.out_of_core.conftest import write
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def apply(exported, path, out, **options):

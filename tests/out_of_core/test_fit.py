@@ -6,17 +6,14 @@ import pytest
 import calib
 from calib import CalibrationError
 from calib.calibrators.imax import IMaxBinning
+from calib.calibrators.imax.placement import centres_of, information_bound
 from calib.calibrators.imax.sums import SigmoidSums
-from calib.calibrators.imax.updates import centres_of, information_bound
 from calib.calibrators.temperature import TemperatureScaling
 from calib.numerics import one_vs_rest_log_odds, softmax
+from calib.out_of_core import fit as imax_stream
 from calib.out_of_core import fit_streaming
-from calib.out_of_core import imax as imax_stream
-from calib.out_of_core import temperature as temperature_stream
-from calib.out_of_core.progress import no_progress
-from calib.out_of_core.rows import ArrayRows
-from calib.out_of_core.stored import stored
-from calib.out_of_core.survey import survey
+from calib.out_of_core.rows import ArrayRows, no_progress
+from calib.out_of_core.survey import stored, survey
 from tests.conftest import simulate
 from tests.out_of_core.conftest import write
 
@@ -115,7 +112,7 @@ def test_the_slopes_are_the_cumulants_and_the_derivatives(overconfident, few_row
     data = stored_of(logits, labels)
 
     def at(inverse):
-        return np.array([*vars(temperature_stream.slopes(data, inverse, "", no_progress)).values()])
+        return np.array([*vars(imax_stream.slopes(data, inverse, "", no_progress)).values()])
 
     np.testing.assert_allclose(at(0.7), naive_slopes(logits, labels, 0.7), rtol=1e-10)
     step = 1e-5
@@ -124,7 +121,7 @@ def test_the_slopes_are_the_cumulants_and_the_derivatives(overconfident, few_row
 
 def test_a_pilot_leaves_one_pass(few_rows, monkeypatch):
     logits, labels = simulate(3000, 4)
-    monkeypatch.setattr(temperature_stream, "PILOT_ELEMENTS", 4 * 1500)
+    monkeypatch.setattr(imax_stream, "PILOT_ELEMENTS", 4 * 1500)
     passes = set()
     fitted = fit_streaming("temperature", logits, labels, progress=lambda what, done, total: passes.add(what))
     assert passes <= {"range", "pass 1", "pass 2"}
@@ -134,7 +131,7 @@ def test_a_pilot_leaves_one_pass(few_rows, monkeypatch):
 @pytest.mark.parametrize("scale", [1e-3, 0.02, 1.0, 30.0, 1e4])
 def test_a_useless_pilot_costs_passes_only(scale, few_rows, monkeypatch):
     logits, labels = simulate(300, 3)
-    monkeypatch.setattr(temperature_stream, "_pilot", lambda calibrator, data: 0.0)
+    monkeypatch.setattr(imax_stream, "_pilot", lambda calibrator, data: 0.0)
     fitted = fit_streaming("temperature", logits * scale, labels)
     assert fitted.temperature_ == pytest.approx(TemperatureScaling().fit(logits * scale, labels).temperature_, rel=1e-6)
 

@@ -6,29 +6,33 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from calib.diagnostics.binning import BinningPicture, binning_picture
-from calib.diagnostics.divergence import sharing_divergence
+from calib.diagnostics.binning import BinningPicture, binning_picture, sharing_divergence
 from calib.diagnostics.information_plane import information_plane
 from calib.diagnostics.verifiability import error_by_bins, error_by_rows
 from calib.metrics import ece
 from calib.numerics import one_vs_rest_log_odds, sigmoid
-from calib.plots.binning import bins_over_densities, densities
-from calib.plots.binning_checks import sharing_chart
-from calib.plots.binning_information import information_plane_chart, information_rows
-from calib.plots.binning_iterations import edge_paths, gain, shown_steps
-from calib.plots.binning_rails import (
+from calib.plots.binning import (
     LABEL_COLORS,
     SCHEME_NAMES,
     SCHEME_STYLES,
     Rail,
+    bins_over_densities,
+    densities,
     grouped,
     key_of,
+    representatives,
     span_of,
     write_key,
 )
-from calib.plots.binning_ranks import ranks_over_bins
-from calib.plots.binning_steps import representatives
-from calib.plots.binning_verifiability import error_by_bins_chart, error_by_rows_chart
+from calib.plots.binning_checks import error_by_bins_chart, error_by_rows_chart, sharing_chart
+from calib.plots.binning_information import (
+    edge_paths,
+    gain,
+    information_plane_chart,
+    information_rows,
+    ranks_over_bins,
+    shown_steps,
+)
 from calib.plots.data import figure_data
 from calib.plots.style import alt_text, method_style, quiet
 from tests.conftest import simulate

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -13,8 +12,8 @@ from calib.data.samples import load_sample
 from calib.jobs import FitQueue, FitSpec
 from calib.ui import fits
 from calib.ui.session import SESSION, Session
+from tests.conftest import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = "digits-cnn"
 FITTED = ("temperature", "isotonic", "gpcalib")
 

@@ -14,16 +14,13 @@ from streamlit.testing.v1 import AppTest
 from calib.active_learning import ARMS, Plan, Pool, Round, compare_arms, pool_of, simulate, table_of, verdicts
 from calib.active_learning.results import LABELS
 from calib.data import Finding, Predictions
-from calib.data.interpret.usable_rows import LEFT_OUT
+from calib.data.interpret.training_set import LEFT_OUT
 from calib.data.samples import load_sample
 from calib.jobs import FitQueue, Job, TaskSpec
-from calib.jobs.line import Room
-from calib.ui.active_learning import active_settings
+from calib.jobs.scheduling import Room
 from calib.ui.active_learning import state as active_runs
 from calib.ui.active_learning import text as active_words
-from calib.ui.active_learning.active_pool import Rows
-from calib.ui.active_learning.active_settings import Wanted, fitting_sizes, round_down
-from calib.ui.active_learning.state import Run, seconds_left
+from calib.ui.active_learning.state import Rows, Run, Wanted, fitting_sizes, round_down, seconds_left
 from calib.ui.session import SESSION, Session
 from tests.ui.conftest import open_page
 from tests.ui.test_geometry import group
@@ -199,11 +196,11 @@ def test_active_calibration_is_offered_with_gpcalib_alone(queue: FitQueue) -> No
 
 
 def test_a_classifier_whose_package_is_missing_is_named_and_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(active_settings, "find_spec", lambda name: None)
+    monkeypatch.setattr(active_runs, "find_spec", lambda name: None)
     app = open_page(PAGE, Session.opened(features_of()))
     assert "Mondrian forest" not in app.selectbox(key="active/classifier").options
     assert "Mondrian forest, the paper's, needs the package river, which is not installed here" in said(app)
-    monkeypatch.setattr(active_settings, "find_spec", lambda name: name)
+    monkeypatch.setattr(active_runs, "find_spec", lambda name: name)
     app.run()
     assert "Mondrian forest" in app.selectbox(key="active/classifier").options
     assert "needs the package" not in said(app)

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from calib.active_learning import ARMS, Round, compare_arms, table_of, verdicts
-from calib.ui.active_learning.active_pool import Rows
-from calib.ui.active_learning.active_table import COLUMNS, styled_arms
+from calib.ui.active_learning.state import Rows
 from calib.ui.active_learning.text import claim, finding, made_with, notes, so_far
+from calib.ui.active_learning.view import COLUMNS, styled_arms
 
 ROWS = Rows(n_pool=500, n_test=100, n_classes=3, trained=True, data_key="data")
 SETTINGS = {"classifier": "forest", "calibrator": "gpcalib", "pretraining": 100, "batch": 50, "budget": None,

@@ -22,7 +22,8 @@ from calib.registry import calibrator, extras_for, presets
 from calib.ui.export.view import Rows, _csv, _npz
 from calib.ui.fits import ShownFit
 from calib.ui.session import SESSION, Session
-from tests.ui.conftest import ROOT, open_page
+from tests.conftest import ROOT
+from tests.ui.conftest import open_page
 
 PAGES = ["app.py", *sorted(f"pages/{path.name}" for path in (ROOT / "pages").glob("*.py"))]
 FITTED = ("temperature", "geometric")

@@ -1,4 +1,7 @@
-"""Names from an upload are text on every page: no markup, no links, no pictures from elsewhere."""
+"""Names from an upload are text on every page: no markup, no links, no pictures from elsewhere.
+
+Names from files within Markdown.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,9 @@ from streamlit.testing.v1 import AppTest
 from calib.data.predictions import Predictions
 from calib.jobs import FitQueue, FitSpec
 from calib.ui.session import Session
-from tests.conftest import simulate
-from tests.ui.conftest import ROOT, open_page
+from calib.ui.text import JOINER, literal
+from tests.conftest import ROOT, simulate
+from tests.ui.conftest import open_page
 
 NAMES = ("<script>alert(1)</script>", "![a](//b.c/d.png)", "[a](javascript:1)", "**b** :red[c] $d$ `e`")
 PAGES = ["app.py", *sorted(f"pages/{path.name}" for path in (ROOT / "pages").glob("*.py"))]
@@ -74,3 +78,31 @@ def test_names_are_text_on_every_page(hostile, page):
 def test_what_is_live_is_recognised():
     assert all(LIVE.search(f"of {name} only") for name in NAMES[1:])
     assert not LIVE.search(r"of \!\[a\]\(//b.c\) and \*\*b\*\* \:red\[c\] \$d\$")
+
+
+@pytest.mark.parametrize(
+    "name", ["*bold*", "[l](http://e.vil)", "$x^2$", "a_b_c", "1. list", "- item", ":red[x]", "![i](u)"]
+)
+def test_every_mark_is_escaped_and_nothing_else_is_lost(name):
+    made = literal(name)
+    for position, char in enumerate(made):
+        if char in "*_[]()$:!":
+            assert made[position - 1] == "\\"
+    assert made.replace("\\", "").replace(JOINER, "") == name
+
+
+@pytest.mark.parametrize("name", ["http://e.vil", "HTTPS://e.vil", "www.e.vil", "a@e.vil"])
+def test_no_address_stays_whole(name):
+    """Markdown makes links of addresses, whatever is escaped in them."""
+    made = literal(name).replace("\\", "")
+    assert JOINER in made
+    assert "://" not in made and "www." not in made and "@e" not in made
+
+
+@pytest.mark.parametrize("name", ["", "  ", "\n"])
+def test_a_name_without_words_is_called_empty(name):
+    assert literal(name) == "(empty)"
+
+
+def test_a_long_name_is_cut():
+    assert len(literal("x" * 100)) == 40

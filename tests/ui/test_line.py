@@ -8,8 +8,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib.jobs import FitQueue, FitSpec
-from calib.jobs.line import Room
-from calib.jobs.place import HERE, Place
+from calib.jobs.executor import HERE, Place
+from calib.jobs.scheduling import Room
 from calib.ui import fits
 from calib.ui.session import Session
 from tests.ui.conftest import open_page

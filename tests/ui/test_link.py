@@ -16,8 +16,8 @@ from calib.jobs import FitQueue, FitSpec
 from calib.ui import fits, link, memory, restore
 from calib.ui.session import SESSION, Session
 from calib.workspace import Configuration, Keeper, entry_id
-from tests.conftest import simulate
-from tests.ui.conftest import ROOT, SAMPLE, open_page
+from tests.conftest import ROOT, simulate
+from tests.ui.conftest import SAMPLE, open_page
 
 
 class Server:
@@ -34,8 +34,8 @@ class Server:
         self.started.append((queue, keeper))
         self._monkeypatch.setattr(fits, "queue", lambda: queue)
         self._monkeypatch.setattr(link, "keeper", lambda: keeper)
-        self._monkeypatch.setattr("calib.ui.link_view.keeper", lambda: keeper)
-        self._monkeypatch.setattr("calib.ui.earlier.keeper", lambda: keeper)
+        self._monkeypatch.setattr("calib.ui.link.keeper", lambda: keeper)
+        self._monkeypatch.setattr("calib.ui.restore.keeper", lambda: keeper)
 
     def written(self) -> None:
         """Wait until everything handed over is on disk."""

@@ -12,8 +12,7 @@ import pytest
 from calib.data import DataError, Predictions
 from calib.ui import memory
 from calib.ui import session as ui_session
-from calib.ui.session import Session, keep
-from calib.ui.sizes import nbytes
+from calib.ui.session import Session, keep, nbytes
 
 
 def session(megabytes: int) -> Session:

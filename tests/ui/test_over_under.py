@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from calib import metrics
 from calib.data.predictions import Predictions
-from calib.diagnostics.groups import by_band
+from calib.diagnostics.subgroups import by_band
 from calib.evaluation import evaluate
 from calib.numerics import softmax
 from calib.ui.session import Session

@@ -1,4 +1,7 @@
-"""What was held for a visitor who has left is let go, unless somebody else wants it or a link leads back to it."""
+"""What was held for a visitor who has left is let go, unless somebody else wants it or a link leads back to it.
+
+Several visitors and several splits: nobody's fit ends because somebody else changed their mind.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,9 @@ import numpy as np
 import pytest
 
 from calib.data import Predictions
-from calib.evaluation.kinds import SPLITS, STUDIES
+from calib.evaluation.studies import SPLITS, STUDIES
 from calib.jobs import FitSpec, Job, TaskSpec
-from calib.ui import memory, presence
+from calib.ui import fits, memory, presence
 from calib.ui.session import Session
 
 
@@ -127,3 +130,70 @@ def test_parts_refresh_less_often_the_more_visitors_there_are(monkeypatch) -> No
     monkeypatch.setattr(presence, "_here", set(map(str, range(30))))
     assert presence.every(0.5) == presence.every(1.0) == pytest.approx(3.0)
     assert presence.every(5.0) == 5.0
+
+
+class Queue_visitors:
+    """Remembers what was asked of it; its fits never end by themselves."""
+
+    def __init__(self) -> None:
+        self.state: dict[str, str] = {}
+        self.specs: dict[str, FitSpec] = {}
+        self.owners: dict[str, set[str]] = {}
+
+    def submit(self, spec: FitSpec, logits: object, labels: object, extras: object, owner: str) -> str:
+        self.state[spec.key], self.specs[spec.key] = "running", spec
+        self.owners.setdefault(spec.key, set()).add(owner)
+        return spec.key
+
+    def leave(self, key: str, owner: str) -> bool:
+        self.owners[key].discard(owner)
+        if not self.owners[key]:
+            self.state[key] = "cancelled"
+        return bool(self.owners[key])
+
+    def snapshot(self, keys: object, owner: str) -> list[Job]:
+        return [Job(key, self.specs[key], state=self.state[key]) for key in keys if key in self.state]
+
+
+@pytest.fixture
+def stand_in(monkeypatch: pytest.MonkeyPatch) -> Queue_visitors:
+    made = Queue_visitors()
+    monkeypatch.setattr(fits, "queue", lambda: made)
+    return made
+
+
+def visit(monkeypatch: pytest.MonkeyPatch, session: Session) -> None:
+    monkeypatch.setattr(fits, "session", lambda: session)
+
+
+def test_a_fit_that_two_want_outlives_one_of_them(
+    stand_in: Queue_visitors, with_sample: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = with_sample, Session.opened(with_sample.data)
+    for session in (first, second):
+        visit(monkeypatch, session)
+        fits.submit("temperature", {})
+    (key,) = first.specs
+    assert second.specs.keys() == {key}
+    visit(monkeypatch, first)
+    fits.cancel(key)
+    assert stand_in.state[key] == "running"
+    assert key not in first.specs
+    visit(monkeypatch, second)
+    fits.cancel(key)
+    assert stand_in.state[key] == "cancelled"
+
+
+def test_another_split_cancels_what_runs_and_going_back_finds_what_was_done(
+    stand_in: Queue_visitors, with_sample: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visit(monkeypatch, with_sample)
+    fits.submit("temperature", {})
+    fits.submit("isotonic", {})
+    running, done = with_sample.specs
+    stand_in.state[done] = "done"
+    fits.change_split(0.3, 7)
+    assert stand_in.state == {running: "cancelled", done: "done"}
+    assert not with_sample.specs
+    fits.change_split(0.5, 0)
+    assert list(with_sample.specs) == [done]

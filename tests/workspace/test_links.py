@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from calib.calibrators.temperature import TemperatureScaling
 from calib.data import Predictions
-from calib.evaluation.kinds import SIZES, SPLITS, STUDIES
+from calib.evaluation.studies import SIZES, SPLITS, STUDIES
 from calib.jobs import FitSpec, Job, TaskSpec
 from calib.workspace import (
     Configuration,
@@ -30,10 +30,8 @@ from calib.workspace import (
     entry_id,
     new_token,
 )
-from calib.workspace.arrays import write_folder
-from calib.workspace.entry import from_json, to_json
-from calib.workspace.links import Entries
-from calib.workspace.store import put_data
+from calib.workspace.links import Entries, from_json, to_json
+from calib.workspace.store import put_data, write_folder
 
 DAY = 86_400
 

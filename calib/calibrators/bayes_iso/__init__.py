@@ -8,12 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.base import EQUIVARIANT, GIVES_UNCERTAINTY
-from calib.calibrators.bayes_iso.bounds import BOUNDS
+from calib.calibrators.bayes_iso.importance_sampling import BOUNDS
 from calib.calibrators.bayes_iso.schemes import SCHEMES, chosen
 from calib.calibrators.isotonic import interpolate_monotone
 from calib.calibrators.one_vs_rest import BinaryCalibrator, Map
-from calib.calibrators.pooled_scores import even_cuts, group_ties
-from calib.calibrators.thinning import thin
+from calib.calibrators.pooled_scores import even_cuts, group_ties, thin
 from calib.numerics import Floats
 from calib.parameters import param
 

@@ -8,9 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from calib.calibrators.bayes_iso.bounds import BOUNDS
 from calib.calibrators.bayes_iso.exact_posterior import knots_posterior
-from calib.calibrators.bayes_iso.importance_sampling import sample_posterior
+from calib.calibrators.bayes_iso.importance_sampling import BOUNDS, sample_posterior
 from calib.calibrators.pooled_scores import Groups, even_cuts, merge_violators, pool
 from calib.numerics import Floats, Ints
 

@@ -1,4 +1,7 @@
-"""Geometric separation: a confidence from where an input lies among the training data."""
+"""Geometric separation: a confidence from where an input lies among the training data.
+
+From a signal of any scale to how often a prediction is right: a monotone map, and a logistic curve.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,54 @@ import numpy as np
 import numpy.typing as npt
 
 from calib import geometry
-from calib.base import BLOCK_ELEMENTS, EQUIVARIANT, KEEPS_ACCURACY, Calibrator, Callback, no_callback
-from calib.calibrators.geometric.success_map import MAPS, apply_success_map, fit_success_map
+from calib.base import BLOCK_ELEMENTS, EQUIVARIANT, KEEPS_ACCURACY, Calibrator, Callback, check_logits, no_callback
+from calib.calibrators.isotonic import interpolate_monotone
 from calib.calibrators.logistic import fit_logistic
-from calib.checked_arrays import check_logits
-from calib.data.feature_scale import Scale
+from calib.canonical import Scale
 from calib.errors import CalibrationError
-from calib.numerics import Floats, Ints, one_vs_rest_log_odds
+from calib.numerics import Floats, Ints, one_vs_rest_log_odds, sigmoid
 from calib.parameters import param
+
+MAPS = ("isotonic", "sigmoid")
+
+
+def fit_success_map(kind: str, signal: Floats, right: npt.NDArray[np.bool_]) -> dict[str, Any]:
+    """Learn the success rate as a function that does not fall as the signal rises.
+
+    Chouraqui et al. (2023), section 3.3. Rows of equal signal count together, by their number.
+
+    Parameters
+    ----------
+    kind : "isotonic", linear between its steps and constant beyond them; or "sigmoid", a logistic curve.
+    signal : (n,) finite values.
+    right : (n,) whether the prediction was right.
+
+    Returns
+    -------
+    dict
+        What :func:`apply_success_map` needs, as arrays and numbers.
+    """
+    if kind == "isotonic":
+        from sklearn.isotonic import IsotonicRegression
+
+        regression = IsotonicRegression(out_of_bounds="clip").fit(signal, right.astype(float))
+        return {"knots": regression.X_thresholds_, "values": regression.y_thresholds_}
+    slope, intercept = 0.0, 0.0
+    if right.any() and not right.all():
+        slopes, intercept, _ = fit_logistic(signal[None], right.astype(float))
+        slope = float(slopes[0])
+    if slope <= 0:  # nothing to tell right from wrong by, or worse: the rate alone, with Laplace's two rows
+        rate = (right.sum() + 1) / (len(right) + 2)
+        slope, intercept = 0.0, float(np.log(rate) - np.log1p(-rate))
+    return {"slope": slope, "intercept": intercept}
+
+
+def apply_success_map(state: dict[str, Any], signal: Floats) -> Floats:
+    """Success rate at some values of the signal, of any shape; NumPy alone."""
+    if "knots" in state:
+        return interpolate_monotone(signal, state["knots"], state["values"])
+    return sigmoid(state["slope"] * signal + state["intercept"])
+
 
 _REDUCED_BY = {
     "mean_pool": "mean pooling",

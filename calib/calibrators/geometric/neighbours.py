@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.calibrators.geometric.outline import Outline
-from calib.calibrators.geometric.squared_distances import SquaredDistances, pairwise_l2
-from calib.calibrators.geometric.training_set import TrainingSet
+from calib.calibrators.geometric.training_set import Outline, SquaredDistances, TrainingSet, pairwise_l2
 from calib.errors import CalibrationError
 from calib.numerics import Floats, Ints
 

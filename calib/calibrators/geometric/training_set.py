@@ -1,4 +1,12 @@
-"""The training inputs in order of their class, as every search reads them."""
+"""The training inputs in order of their class, as every search reads them.
+
+Squared Euclidean distances by matrix product, with a bound on their rounding error, and without one by difference.
+
+|x - t|² = |x|² + |t|² - 2 x·t is one BLAS call for many pairs but cancels where x and t are near. It is therefore used
+only to decide which pairs can matter; those are computed again from their differences.
+
+A few coordinates of each training input, from which cheap bounds of the distances between them come.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +16,174 @@ from typing import Any
 
 import numpy as np
 
-from calib.calibrators.geometric.outline import Outline
-from calib.calibrators.geometric.squared_distances import SquaredDistances
 from calib.errors import CalibrationError
 from calib.numerics import Floats, Ints
+
+PAIR_ELEMENTS = 1_000_000
+"""Differences are taken for about this many numbers at a time (8 MB)."""
+
+CENTRE_ROWS = 256
+"""About so many rows give the centre, and are copied at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class SquaredDistances:
+    """All squared distances to a set of points at once.
+
+    Attributes
+    ----------
+    centre : (d,) mean of some of the points, taken off first: what lies far from the origin would lose its digits.
+    points : (N, d) the points less the centre.
+    norms : (N,) their squared lengths.
+    """
+
+    centre: Floats
+    points: Floats
+    norms: Floats
+
+    @classmethod
+    def to(cls, features: Floats, order: Ints) -> SquaredDistances:
+        """Distances to the rows of ``features`` (N, d), with columns in the order of ``order`` (N,)."""
+        centre = features[:: max(1, len(features) // CENTRE_ROWS)].mean(axis=0, dtype=np.float64)
+        centre = centre.astype(features.dtype)
+        points, norms = np.empty_like(features), np.empty(len(features), features.dtype)
+        for start in range(0, len(order), CENTRE_ROWS):  # while they are in the processor's cache
+            part = slice(start, start + CENTRE_ROWS)
+            np.subtract(features[order[part]], centre, out=points[part])
+            norms[part] = squared_lengths(points[part])
+        return cls(centre, points, norms)
+
+    def block(self, features: Floats, out: Floats) -> tuple[Floats, Floats]:
+        """Squared distances of (n, d) inputs, in ``out`` (n, N), and for each (n,) by how much they may be wrong."""
+        shifted = features - self.centre
+        norms = squared_lengths(shifted)
+        return self.between(shifted, norms, slice(None), out), self.error(norms)
+
+    def between(self, shifted: Floats, norms: Floats, columns: slice | Ints, out: Floats | None = None) -> Floats:
+        """Squared distances of (n, d) centred inputs, with their squared lengths, to the points of some columns."""
+        squared = np.matmul(-2 * shifted, self.points[columns].T, out=out)
+        squared += self.norms[columns]
+        squared += norms[:, None]
+        return squared
+
+    def error(self, norms: Floats) -> Floats:
+        """Bound on the rounding error for inputs of these squared lengths.
+
+        A sum of d products errs by at most d units of roundoff of |x||t| <= (|x|² + |t|²) / 2 (Higham, Accuracy and
+        Stability of Numerical Algorithms, 2002, section 3.1), twice here; the additions, the centring and whatever
+        few operations follow add to that, so 32 are allowed for them.
+        """
+        unit = np.finfo(self.points.dtype).eps / 2
+        return (self.points.shape[1] + 32) * unit * (norms + self.largest_norm)
+
+    @cached_property
+    def error_between_points(self) -> float:
+        """Bound on the rounding error for inputs that are among the points."""
+        return float(self.error(self.norms.max(keepdims=True))[0])
+
+    @cached_property
+    def largest_norm(self) -> np.floating:
+        """Largest squared length of the points."""
+        return self.norms.max()
+
+
+def squared_lengths(points: Floats) -> Floats:
+    """|t|² of each of (N, d) points, summed in float64 and returned in their precision."""
+    return np.einsum("ij,ij->i", points, points, dtype=np.float64).astype(points.dtype)
+
+
+def pairwise_l2(features: Floats, rows: Ints, others: Floats, other_rows: Ints) -> Floats:
+    """Euclidean distance of ``features[rows]`` from ``others[other_rows]``, pair by pair, in float64."""
+    distances = np.empty(len(rows))
+    step = max(1, PAIR_ELEMENTS // max(features.shape[1], 1))
+    for start in range(0, len(rows), step):
+        part = slice(start, start + step)
+        gaps = features[rows[part]].astype(np.float64)
+        gaps -= others[other_rows[part]]
+        distances[part] = np.sqrt(np.einsum("ij,ij->i", gaps, gaps))
+    return distances
+
+
+N_DIRECTIONS = 64
+SAMPLE = 1024
+"""So many rows give the directions; any directions give true bounds, good ones give narrow bounds."""
+
+
+ROUNDING = 8
+"""The directions are orthogonal to rounding, so outlines err by no more than some times what distances do."""
+
+MOST_OUTSIDE = 0.5
+"""Where more than this share of the squared lengths lies outside the subspace, its bounds rule too little out."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outline:
+    """Each point as its coordinates in a subspace and, as one more, its distance from that subspace.
+
+    Outlines are never further apart than their points: two points that lie r and s from the subspace are at a squared
+    distance between (r - s)² and (r + s)² more than that of their coordinates.
+
+    Attributes
+    ----------
+    directions : (d, p) orthonormal.
+    whole : the distances that these bound.
+    points : (N, p + 1)
+    error : by how much a bound between two points may be wrong for its rounding.
+    """
+
+    directions: Floats
+    whole: SquaredDistances
+    points: Floats
+    error: float
+
+    @classmethod
+    def of(cls, whole: SquaredDistances) -> Outline | None:
+        """Take the directions along which the points vary most, found from some of them; None if they tell little."""
+        directions = _leading_directions(whole.points)
+        points = _outlined(whole.points, directions)
+        if float(np.square(points[:, -1]).sum()) > MOST_OUTSIDE * float(whole.norms.sum()):
+            return None
+        return cls(directions, whole, points, ROUNDING * whole.error_between_points)
+
+    def block(self, features: Floats, out: Floats) -> tuple[Floats, Floats]:
+        """Lower bounds of the squared distances of (n, d) inputs, in ``out`` (n, N), each wrong by (n,) at most."""
+        shifted = features - self.whole.centre
+        norms = squared_lengths(shifted)
+        np.matmul(-2 * _outlined(shifted, self.directions), self.points.T, out=out)
+        out += self.whole.norms
+        out += norms[:, None]
+        return out, ROUNDING * self.whole.error(norms)
+
+    def bounds(self, rows: Ints, others: Ints) -> tuple[Floats, Floats]:
+        """Least and largest squared distance (m, k) between m and k points, with room for rounding."""
+        points, other_points = self.points[rows], self.points[others]
+        low = points @ (-2 * other_points.T)
+        low += self.whole.norms[others] - self.error
+        low += self.whole.norms[rows][:, None]
+        return low, low + (2 * self.error + 4 * points[:, -1:] * other_points[:, -1])
+
+
+def _outlined(shifted: Floats, directions: Floats) -> Floats:
+    """Outlines (n, p + 1) of centred points."""
+    points = np.empty((len(shifted), directions.shape[1] + 1), shifted.dtype)
+    for start in range(0, len(shifted), SAMPLE):
+        part = slice(start, start + SAMPLE)
+        coordinates = shifted[part] @ directions
+        points[part, :-1] = coordinates
+        # Not from |t|² less that of the coordinates: its root would have half the digits where it is small.
+        points[part, -1] = np.sqrt(squared_lengths(shifted[part] - coordinates @ directions.T))
+    return points
+
+
+def _leading_directions(points: Floats) -> Floats:
+    """Orthonormal directions (d, p) by the randomised range finder (Halko et al. 2011, algorithm 4.4)."""
+    generator = np.random.default_rng(0)
+    sample = points[generator.choice(len(points), min(SAMPLE, len(points)), replace=False)]
+    directions = generator.normal(size=(points.shape[1], N_DIRECTIONS)).astype(points.dtype)
+    for _ in range(3):
+        directions, _ = np.linalg.qr(sample.T @ (sample @ directions))
+    return directions
+
 
 CHECKED_ELEMENTS = 2_000_000
 """Features are checked in blocks of about this many numbers."""

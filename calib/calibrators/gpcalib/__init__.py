@@ -1,9 +1,14 @@
-"""GPcalib: one Gaussian-process function bends every logit."""
+"""GPcalib: one Gaussian-process function bends every logit.
+
+What a person should know about a finished GPcalib fit, in sentences.
+
+What a fitted GPcalib can still be used for, and what it cannot, in one sentence.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -14,21 +19,103 @@ from calib.base import (
     KEEPS_RANKING,
     Calibrator,
     Callback,
+    check_labels,
+    check_logits,
     no_callback,
 )
-from calib.calibrators.gpcalib.gpcalib_notes import fit_notes
-from calib.calibrators.gpcalib.gpcalib_state import check_unchanged, summary_of_the_past
-from calib.calibrators.gpcalib.inputs import kernel_inputs, logit_scale
 from calib.calibrators.gpcalib.interpolation import Grid
 from calib.calibrators.gpcalib.laplace_summary import Summary
-from calib.calibrators.gpcalib.monotone import keep_predicted
+from calib.calibrators.gpcalib.posterior import LatentTable, keep_predicted, tabulate
 from calib.calibrators.gpcalib.prediction import predict
-from calib.calibrators.gpcalib.tabulate import LatentTable, tabulate
-from calib.checked_arrays import check_labels, check_logits
-from calib.errors import CalibrationError
-from calib.extras import missing_package
+from calib.calibrators.gpcalib.statistics import kernel_inputs, logit_scale
+from calib.errors import CalibrationError, missing_package
 from calib.numerics import Floats, Ints
 from calib.parameters import param
+
+
+def fit_notes(fitted: GPCalib) -> list[str]:
+    """Sentences about a fitted calibrator, most important first."""
+    notes = [*_about_the_optimum(fitted), *_about_the_rows(fitted)]
+    if fitted.device_note_:
+        notes.append(fitted.device_note_)
+    if fitted.monotone and fitted.prediction in ("delta", "mc"):
+        notes.append(
+            f"prediction={fitted.prediction!r} can change predicted classes even with monotone=True; "
+            "choose draws or mean to keep them all."
+        )
+    return notes
+
+
+def _about_the_optimum(fitted: GPCalib) -> list[str]:
+    notes = []
+    if fitted.collapsed_ and fitted.scale_ == 1.0:
+        notes.append(
+            "The kernel variance went to 0: the calibrator does nothing on this calibration set "
+            f"(N = {fitted.n_rows_}). Use more calibration rows, or temperature scaling."
+        )
+    if not fitted.converged_:
+        notes.append(
+            f"The fit did not converge ({fitted.message_}); the objective is {fitted.objective_:.1f}. "
+            f"{_what_to_do(fitted)}"
+        )
+    if fitted.scale_ != 1.0:
+        notes.append(
+            f"The logits are far from log-probabilities, so they were divided by {fitted.scale_:g} before the fit"
+            f"{', which then changed nothing more' if fitted.collapsed_ else ''}. "
+            "Check that they are the outputs just before the softmax."
+        )
+    return notes
+
+
+def _what_to_do(fitted: GPCalib) -> str:
+    if fitted.n_iter_ >= fitted.max_iter:
+        return "Raise max_iter."
+    if fitted.inputs == "probs":
+        return "Choose inputs='logits', where small probabilities lie apart from each other, or check the labels."
+    return "Check the labels, or use temperature scaling."
+
+
+def _about_the_rows(fitted: GPCalib) -> list[str]:
+    notes = []
+    if fitted.n_rows_ < fitted.n_rows_given_:
+        notes.append(
+            f"Fitted on {fitted.n_rows_:,} of the {fitted.n_rows_given_:,} calibration rows, chosen at random: "
+            "more would not move the latent function."
+        )
+    if fitted.n_parts_ > 1:
+        notes.append(
+            f"Fitted in {fitted.n_parts_} parts, {fitted.n_rows_:,} rows in all: each earlier part counts by its "
+            "second-order summary, so the objective is that of all rows to a good approximation."
+        )
+    return notes
+
+
+def check_unchanged(fitted: GPCalib) -> None:
+    """Refuse what was set after the fit and would not be what it says; how to predict may be chosen then."""
+    fitted_as = dict(fitted.fitted_as_)
+    if fitted.prediction == "draws":
+        fitted_as["n_draws"] = len(fitted.shift_draws_)
+    for name, value in fitted_as.items():
+        if getattr(fitted, name) != value:
+            raise CalibrationError(
+                f"{name}={getattr(fitted, name)!r} was set after the fit, which had {name}={value!r}; "
+                "fit again, or set it back."
+            )
+
+
+def summary_of_the_past(fitted: GPCalib) -> Summary:
+    """What the rows of all fits so far said, for a fit that goes on from there."""
+    if not hasattr(fitted, "summary_"):
+        raise CalibrationError(
+            "This calibrator comes from a version of calib that kept nothing to go on from; fit it on all rows."
+        )
+    inputs = fitted.fitted_as_["inputs"]
+    if fitted.inputs != inputs:
+        raise CalibrationError(
+            f"The calibrator was fitted with inputs={inputs!r}; to use inputs={fitted.inputs!r}, fit it on all rows."
+        )
+    return Summary(**fitted.summary_)
+
 
 FIXED = ("inputs", "covariance", "monotone")
 """Parameters that prediction must have as the fit had them."""

@@ -2,6 +2,8 @@
 
 The latent function of GPcalib is one-dimensional, so functions of every logit become vectors on a grid of a
 few hundred nodes, and sums over classes become products with a matrix of interpolation weights.
+
+Smooth functions on a range by their values at a few fixed points.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.polynomial.chebyshev import chebpts1, chebvander
 
 from calib.numerics import Floats, Ints
 
@@ -114,3 +117,36 @@ class Stencil:
 
     def _in_rows(self) -> Ints:
         return self.first + (np.arange(len(self.first)) * self.size)[:, None]
+
+
+N_FEATURES = 96
+"""Enough for an RBF kernel whose lengthscale is at least a 32nd of the range, to about 1e-8."""
+
+SHORTEST = 1.0 / 32.0
+
+
+def chebyshev_features(grid: Grid, n_features: int = N_FEATURES) -> tuple[Floats, Floats]:
+    """Chebyshev points c on the grid's range, and the matrix P that interpolates polynomially from them.
+
+    ``K(nodes, nodes)`` is then ``P K(c, c) P^T``, whatever the lengthscale, so P is computed once.
+
+    Returns
+    -------
+    points : (n_features,)
+    weights : (grid.size, n_features)
+    """
+    return chebyshev_points(grid.low, grid.high, n_features), chebyshev_weights(
+        grid.low, grid.high, n_features, grid.nodes
+    )
+
+
+def chebyshev_points(low: float, high: float, n_points: int) -> Floats:
+    """Points between ``low`` and ``high`` from which polynomials interpolate well, shape (n_points,)."""
+    return (low + high) / 2.0 + (high - low) / 2.0 * chebpts1(n_points)
+
+
+def chebyshev_weights(low: float, high: float, n_points: int, inputs: Floats) -> Floats:
+    """Weights, shape (len(inputs), n_points), that interpolate at ``inputs`` from the points of that range."""
+    unit = (2.0 * inputs - (low + high)) / (high - low)
+    at_points, at_inputs = chebvander(chebpts1(n_points), n_points - 1), chebvander(unit, n_points - 1)
+    return np.linalg.solve(at_points.T, at_inputs.T).T

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from calib.calibrators.gpcalib.features import chebyshev_points, chebyshev_weights
+from calib.calibrators.gpcalib.interpolation import chebyshev_points, chebyshev_weights
 from calib.numerics import Floats
 
 N_POINTS = 64

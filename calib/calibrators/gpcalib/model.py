@@ -1,21 +1,66 @@
-"""The sparse variational Gaussian process, as a GPflow model."""
+"""The sparse variational Gaussian process, as a GPflow model.
+
+How bounded and triangular parameters are written for an optimiser that knows neither, leaving nothing behind.
+
+TensorFlow registers every custom gradient, and TensorFlow Probability remembers every result of its transforms, for
+the life of the process and with the graph they lie in: with those of GPflow, each fit would leave its graph behind.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import gpflow
 import tensorflow as tf
 from gpflow.base import Parameter
+from gpflow.utilities import to_default_float
+from tensorflow_probability import bijectors
 
-from calib.calibrators.gpcalib.features import SHORTEST, chebyshev_features
+from calib.calibrators.gpcalib.interpolation import SHORTEST, chebyshev_features
 from calib.calibrators.gpcalib.laplace_summary import N_POINTS, Summary
-from calib.calibrators.gpcalib.likelihood import GridLikelihood
-from calib.calibrators.gpcalib.past import PastLikelihood
+from calib.calibrators.gpcalib.likelihood import GridLikelihood, PastLikelihood
 from calib.calibrators.gpcalib.posterior import JITTER, Posterior
-from calib.calibrators.gpcalib.transforms import above, between, triangular
 from calib.numerics import Floats
+
+
+class _Forgetful(bijectors.Bijector):
+    """Goes past the parent's memory of earlier results."""
+
+    def forward(self, x: Any, name: str = "forward", **kwargs: Any) -> tf.Tensor:
+        return self._forward(tf.convert_to_tensor(x))
+
+    def inverse(self, y: Any, name: str = "inverse", **kwargs: Any) -> tf.Tensor:
+        return self._inverse(tf.convert_to_tensor(y))
+
+
+class _Softplus(_Forgetful, bijectors.Softplus):
+    def _forward(self, x: tf.Tensor) -> tf.Tensor:
+        return tf.math.softplus(x) + self.low  # the parent's has a custom gradient
+
+
+class _Sigmoid(_Forgetful, bijectors.Sigmoid):
+    pass
+
+
+class _FillTriangular(_Forgetful, bijectors.FillTriangular):
+    pass
+
+
+def above(low: float = 0.0) -> bijectors.Bijector:
+    """From all numbers onto those above ``low``."""
+    return _Softplus(low=to_default_float(low))
+
+
+def between(low: float, high: float) -> bijectors.Bijector:
+    """From all numbers onto those between ``low`` and ``high``."""
+    return _Sigmoid(to_default_float(low), to_default_float(high))
+
+
+def triangular() -> bijectors.Bijector:
+    """From vectors of length ``m (m + 1) / 2`` onto lower triangular matrices."""
+    return _FillTriangular()
+
 
 SHORTEST_ON_GRID = 1.0 / 128.0
 """Smallest lengthscale over the range of the inputs: two nodes of the coarsest grid."""

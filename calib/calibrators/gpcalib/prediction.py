@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from calib.calibrators.gpcalib.interpolation import Grid
-from calib.calibrators.gpcalib.tabulate import LatentTable
+from calib.calibrators.gpcalib.posterior import LatentTable
 from calib.numerics import Floats, softmax
 
 LARGEST_SHIFT = 300.0

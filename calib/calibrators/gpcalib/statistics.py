@@ -1,4 +1,9 @@
-"""Everything the objective needs to know about a calibration set, as matrices on a grid."""
+"""Everything the objective needs to know about a calibration set, as matrices on a grid.
+
+What the kernel acts on.
+
+Where the inducing inputs start.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +11,43 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.calibrators.gpcalib.inputs import kernel_inputs
 from calib.calibrators.gpcalib.interpolation import Grid
 from calib.calibrators.gpcalib.laplace_summary import Summary
-from calib.numerics import Floats, Ints
+from calib.numerics import Floats, Ints, log_softmax, softmax
+
+USUAL_TEMPERATURES = (0.2, 5.0)
+"""Within these the paper's prior, that the model is calibrated already, can be mended by the fit."""
+
+MOST_ENTRIES = 200_000
+
+
+def kernel_inputs(logits: Floats, space: str) -> tuple[Floats, Floats]:
+    """Kernel inputs and the prior mean there: (z, z), or (p, ln p) where ``space`` is "probs"."""
+    return (logits, logits) if space == "logits" else (softmax(logits), log_softmax(logits))
+
+
+def logit_scale(logits: Floats, labels: Ints) -> float:
+    """What to divide badly scaled logits by before the fit; 1 for all others.
+
+    Similarities in [-1, 1] or margins in the thousands are so far from log-probabilities that the objective has no
+    useful maximum near the prior. The scale is the temperature of greatest posterior probability, with a
+    standard normal prior on log T so that separable data have one too, rounded to three digits.
+    """
+    from scipy.optimize import minimize_scalar
+
+    rows = slice(None, None, max(1, logits.size // MOST_ENTRIES))
+    sample, classes = logits[rows], labels[rows]
+    index = np.arange(len(sample))
+    weight = len(logits) / len(sample)
+
+    def loss(log_temperature: float) -> float:
+        log_probs = log_softmax(sample * np.exp(-log_temperature))[index, classes]
+        return 0.5 * log_temperature**2 - weight * float(log_probs.sum())
+
+    temperature = float(np.exp(minimize_scalar(loss, bounds=(-15.0, 15.0), method="bounded").x))
+    low, high = USUAL_TEMPERATURES
+    return 1.0 if low <= temperature <= high else float(f"{temperature:.3g}")
+
 
 BLOCK_ENTRIES = 100_000
 """Numbers in a block: small enough for the processor's cache."""
@@ -78,3 +116,29 @@ def grid_statistics(logits: Floats, labels: Ints, space: str, grid: Grid) -> Gri
         at = np.take_along_axis(inputs, label, axis=1).T
         label_weights += grid.stencil(at).collect(np.ones_like(at))[0]
     return GridStatistics(grid, sums, squares, label_weights, label_prior)
+
+
+MOST = 10_000
+"""Kernel inputs that are enough to find centres among."""
+
+
+def starting_inducing_inputs(
+    logits: Floats, space: str, n_inducing: int, seed: int, past: Summary | None = None
+) -> Floats:
+    """k-means centres of the kernel inputs, largest first; fewer where there are fewer distinct values.
+
+    The sample is taken from sorted values, so that the order of the classes does not matter. The largest inputs
+    carry the probability, and with a diagonal S in the whitened space what comes first is fitted best. After
+    ``past`` rows the points of their summary stand among the inputs, so that a handful of new rows do not decide alone.
+    """
+    from sklearn.cluster import KMeans
+
+    rows = logits[:: max(1, logits.size // (20 * MOST))]
+    inputs = kernel_inputs(np.sort(rows, axis=1), space)[0].ravel()
+    inputs = np.sort(inputs if past is None else np.concatenate([inputs, past.points]))
+    sample = inputs[:: max(1, len(inputs) // MOST)]
+    distinct = sample[np.diff(sample, prepend=-np.inf) > 1e-6 * np.ptp(sample)]
+    if len(distinct) <= n_inducing:
+        return distinct[::-1].copy()
+    centres = KMeans(n_inducing, n_init=1, random_state=seed).fit(sample[:, None]).cluster_centers_[:, 0]
+    return np.sort(centres)[::-1].copy()

@@ -10,11 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.base import EQUIVARIANT, Calibrator, Callback
-from calib.calibrators.imax.bins import count_between, middle_of_bins
-from calib.calibrators.imax.density import log_odds_density
-from calib.calibrators.imax.representatives import monotone_representatives
-from calib.calibrators.imax.scaling import matched_sigmoid
-from calib.calibrators.imax.schemes import SCHEMES, scheme_edges
+from calib.calibrators.imax.bins import count_between, middle_of_bins, monotone_representatives
+from calib.calibrators.imax.density import log_odds_density, matched_sigmoid
+from calib.calibrators.imax.placement import SCHEMES, scheme_edges
 from calib.calibrators.imax.sums import SigmoidSums
 from calib.calibrators.one_vs_rest import BinaryCalibrator, Map
 from calib.metrics.binning import bin_index
@@ -121,7 +119,7 @@ class IMaxBinning(BinaryCalibrator):
         return self.map_between(self.place_edges(sums, sigmoid), sums, label_log_odds)
 
     def place_edges(self, sums: SigmoidSums, sigmoid: tuple[float, float] = (1.0, 0.0)) -> Floats:
-        """Inner edges of the bins; see :func:`~calib.calibrators.imax.schemes.scheme_edges`."""
+        """Inner edges of the bins; see :func:`~calib.calibrators.imax.placement.scheme_edges`."""
         return scheme_edges(
             sums,
             self.scheme,

@@ -1,4 +1,7 @@
-"""What lies in each bin of one scheme."""
+"""What lies in each bin of one scheme.
+
+What each bin says.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.calibrators.imax.density import LogOddsDensity
-from calib.calibrators.imax.information import entropy, joint_of_bins, mutual_information
+from calib.calibrators.imax.density import LogOddsDensity, entropy, joint_of_bins, mutual_information
+from calib.calibrators.imax.placement import information_bound
 from calib.calibrators.imax.sums import SigmoidSums
-from calib.calibrators.imax.updates import information_bound
 from calib.numerics import Floats, Ints, sigmoid
 
 
@@ -108,3 +110,22 @@ def middle_of_bins(edges: Floats) -> Floats:
     """The probability midway between the ends of each bin, (n_bins,), for bins that nothing else is known of."""
     ends = np.concatenate([[0.0], sigmoid(edges), [1.0]])
     return (ends[1:] + ends[:-1]) / 2
+
+
+def monotone_representatives(values: Floats, weights: Floats | Ints) -> Floats:
+    """The non-decreasing values nearest to ``values`` in weighted squares: neighbours in the wrong order are pooled.
+
+    Parameters
+    ----------
+    values : (n_bins,) representatives of neighbouring bins.
+    weights : (n_bins,) pairs in each bin; an empty bin gives way to its neighbours.
+    """
+    blocks: list[tuple[float, float, int]] = []  # value, weight, number of bins
+    for value, weight in zip(values.tolist(), np.maximum(weights, 1e-9).tolist(), strict=True):
+        block = (value, weight, 1)
+        while blocks and blocks[-1][0] >= block[0]:
+            before = blocks.pop()
+            weight = before[1] + block[1]
+            block = ((before[0] * before[1] + block[0] * block[1]) / weight, weight, before[2] + block[2])
+        blocks.append(block)
+    return np.repeat([value for value, _, _ in blocks], [n for _, _, n in blocks])

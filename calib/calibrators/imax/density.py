@@ -1,12 +1,18 @@
-"""Histogram and kernel density of the log-odds of labels and of all other classes."""
+"""Histogram and kernel density of the log-odds of labels and of all other classes.
+
+The scaled sigma-model, for classifiers whose sigmoid(log-odds) is far from the truth.
+
+Entropy and mutual information in nats, of cells and of bins over cells.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from calib.numerics import Floats, Ints
+from calib.numerics import Floats, Ints, sigmoid, softplus
 
 N_CELLS = 4096
 """Cells between the lowest and the highest log-odds: narrower than any kernel that real data ask for."""
@@ -135,3 +141,115 @@ def _smoothed(count: Ints, width: float, bandwidth: float) -> Floats:
     kernel = np.exp(-0.5 * (2.0 * np.pi * bandwidth * np.fft.rfftfreq(circle, width)) ** 2)
     density = np.fft.irfft(np.fft.rfft(count, circle) * kernel, circle)[: len(count)]
     return np.maximum(density, 0.0) / (n * width)
+
+
+MAX_STEPS = 50
+
+
+def matched_sigmoid(density: LogOddsDensity) -> tuple[float, float]:
+    """Slope and intercept of the ``sigmoid(slope * log-odds + intercept)`` nearest to the kernel densities.
+
+    Nearest in mean Kullback-Leibler divergence of the label (Patel et al. 2020, section S3.3), found by Newton's
+    method with step halving: the divergence is convex. A slope that is not positive would turn the bins around, and
+    one outcome alone says nothing about the other: the model is then left as it is, with slope 1 and intercept 0.
+    """
+    joint = density.joint()
+    held = joint.sum(axis=0) > 0
+    joint, points = joint[:, held], density.middles[held]
+    if density.share_label in (0.0, 1.0):
+        return 1.0, 0.0
+    design = np.stack([points, np.ones_like(points)])
+    weights = np.array([1.0, 0.0])
+    loss = _loss(weights, design, joint)
+    for _ in range(MAX_STEPS):
+        probs = sigmoid(weights @ design)
+        mass = joint.sum(axis=0)
+        gradient = design @ (mass * probs - joint[1])
+        curvature = (design * (mass * probs * (1.0 - probs))) @ design.T + 1e-12 * np.eye(2)
+        step = np.linalg.solve(curvature, gradient)
+        while (trial := _loss(weights - step, design, joint)) > loss and np.abs(step).max() > 1e-12:
+            step = step / 2
+        if not trial < loss - 1e-14:
+            break
+        weights, loss = weights - step, trial
+    slope, intercept = (float(weight) for weight in weights)
+    return (slope, intercept) if slope > 0 else (1.0, 0.0)
+
+
+def sigmoid_divergence(density: LogOddsDensity, slope: float = 1.0, intercept: float = 0.0) -> float:
+    """Mean divergence (Kullback-Leibler, nats) of ``sigmoid(slope * log-odds + intercept)`` from the densities."""
+    joint = density.joint()
+    mass = joint.sum(axis=0)
+    held = joint > 0
+    left = -float(np.sum(joint[held] * np.log((joint / np.where(mass > 0, mass, 1.0))[held])))
+    design = np.stack([density.middles, np.ones_like(mass)])
+    return max(_loss(np.array([slope, intercept]), design, joint) - left, 0.0)
+
+
+def _loss(weights: Floats, design: Floats, joint: Floats) -> float:
+    """Mean cross-entropy in nats."""
+    score = weights @ design
+    return float(joint[0] @ softplus(score) + joint[1] @ softplus(-score))
+
+
+NATS_PER_BIT = float(np.log(2.0))
+
+
+def entropy(masses: Floats) -> float:
+    """Entropy in nats of masses that sum to one; zero masses contribute nothing."""
+    held = masses[masses > 0]
+    return float(-np.sum(held * np.log(held)))
+
+
+def mutual_information(joint: Floats) -> float:
+    """``sum_y sum_m P(y, m) log[P(y, m) / (P(y) P(m))]`` in nats.
+
+    Parameters
+    ----------
+    joint : (n_labels, n_bins) masses that sum to one.
+    """
+    independent = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
+    held = joint > 0
+    return max(float(np.sum(joint[held] * np.log(joint[held] / independent[held]))), 0.0)
+
+
+def joint_of_bins(density: LogOddsDensity, edges: Floats) -> Floats:
+    """P(y, bin) under the kernel densities, (2, ..., n_bins), y = 0 first.
+
+    A cell that an edge cuts is divided in proportion, which leaves no more information in the bins than in the
+    cells.
+
+    Parameters
+    ----------
+    edges : (..., n_bins - 1) increasing inner edges in log-odds.
+    """
+    below = np.concatenate([np.zeros((2, 1)), np.cumsum(density.joint(), axis=1)], axis=1)
+    at_edges = np.stack([np.interp(edges, density.edges, row) for row in below])
+    ends = np.broadcast_to(below[:, -1].reshape(-1, *[1] * edges.ndim), (*at_edges.shape[:-1], 1))
+    return np.diff(at_edges, axis=-1, prepend=0.0, append=ends)
+
+
+def information_of_bins(density: LogOddsDensity, edges: Floats) -> float:
+    """I(bin; y) in nats under the kernel densities."""
+    return mutual_information(joint_of_bins(density, edges))
+
+
+def information_along(density: LogOddsDensity, steps: Sequence[Floats]) -> Floats:
+    """I(bin; y) in nats under the kernel densities for many sets of edges, such as the steps of a trace."""
+    most = max(len(edges) for edges in steps)
+    # A repeated edge makes a bin without mass, which carries no information.
+    padded = np.array([np.concatenate([edges, np.full(most - len(edges), density.edges[-1])]) for edges in steps])
+    joint = joint_of_bins(density, padded)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = joint * np.log(joint / (joint.sum(axis=-1, keepdims=True) * joint.sum(axis=0)))
+    return np.maximum(np.where(joint > 0, terms, 0.0).sum(axis=(0, 2)), 0.0)
+
+
+def information_of_log_odds(density: LogOddsDensity) -> float:
+    """I(log-odds; y) in nats under the kernel densities: what no binning can exceed; itself at most H(y)."""
+    return mutual_information(density.joint())
+
+
+def label_entropy(density: LogOddsDensity) -> float:
+    """H(y) in nats."""
+    return entropy(np.array([density.share_label, 1.0 - density.share_label]))

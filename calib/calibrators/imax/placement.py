@@ -1,4 +1,11 @@
-"""The iterations of I-Max, step by step."""
+"""The iterations of I-Max, step by step.
+
+Edges to start from, two of which are binning schemes of their own.
+
+The two half-steps of I-Max and the bound that each of them raises.
+
+The three ways to place the edges of the bins.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +13,142 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.calibrators.imax.starts import equal_mass_edges, equal_size_edges, kmeans_edges
 from calib.calibrators.imax.sums import SigmoidSums
-from calib.calibrators.imax.updates import centres_of, edges_between, information_bound
-from calib.numerics import Floats, Ints
+from calib.numerics import Floats, Ints, softplus
+
+
+def centres_of(sums: SigmoidSums, cuts: Ints) -> Floats:
+    """Log-odds of the mean of sigmoid(log-odds) in each bin (Patel et al. 2020, eq. 6, phi).
+
+    Parameters
+    ----------
+    cuts : (n_bins + 1,) positions of the ends of bins that all hold something.
+
+    Returns
+    -------
+    (n_bins,) strictly increasing: each lies between the lowest and the highest log-odds of its bin.
+    """
+    one, zero = sums.between(cuts)
+    centres = np.log(one) - np.log(zero)
+    # A rounding error may carry the centre of a bin of equal log-odds out of it, and past the next one.
+    return np.minimum(np.maximum(centres, sums.log_odds[cuts[:-1]]), sums.log_odds[cuts[1:] - 1])
+
+
+def edges_between(centres: Floats) -> Floats:
+    """Log-odds at which two neighbouring centres explain a label equally well (Patel et al. 2020, eq. 6, g).
+
+    Parameters
+    ----------
+    centres : (n_bins,) strictly increasing log-odds.
+
+    Returns
+    -------
+    (n_bins - 1,) increasing edges, each above the centre on its left and at most at that on its right.
+    """
+    below, above = centres[:-1], centres[1:]
+    gain_if_one = softplus(-centres)
+    gain_if_zero = softplus(centres)
+    gain_if_one = gain_if_one[:-1] - gain_if_one[1:]
+    gain_if_zero = gain_if_zero[1:] - gain_if_zero[:-1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        edges = np.log(gain_if_zero) - np.log(gain_if_one)
+    # Centres so close that a difference has vanished: the exact edge lies between them in any case.
+    edges = np.where(np.isfinite(edges), edges, (below + above) / 2)
+    return np.minimum(np.maximum(edges, np.nextafter(below, np.inf)), above)
+
+
+def information_bound(one: Floats, zero: Floats, centres: Floats) -> float:
+    """Lower bound of I(bin; y) in nats under P(1 | log-odds) = sigmoid(log-odds) (Patel et al. 2020, eq. 5).
+
+    ``- sum_y sum_m P(y, m) log[P(y) (1 + exp((1 - 2y) centre_m))]`` with P(y) = sum_m P(y, m). It holds for any
+    centres and is an equality where each is the log-odds of P(1, m) / P(0, m).
+
+    Parameters
+    ----------
+    one, zero : (n_bins,) sums of P(1 | log-odds) and P(0 | log-odds) in each bin.
+    centres : (n_bins,) log-odds.
+    """
+    total_one, total_zero = float(one.sum()), float(zero.sum())
+    total = total_one + total_zero
+    label_entropy = -(total_one * np.log(total_one / total) + total_zero * np.log(total_zero / total))
+    remaining = one @ softplus(-centres) + zero @ softplus(centres)
+    return float(label_entropy - remaining) / total
+
+
+CELLS = 1024
+"""k-means++ draws among the centres of so many cells; the divergence hardly changes within one."""
+
+
+def equal_size_edges(n_bins: int) -> Floats:
+    """Inner edges of bins that are equally wide in probability, (n_bins - 1,) log-odds."""
+    parts = np.arange(1, n_bins)
+    return np.log(parts) - np.log(n_bins - parts)
+
+
+def equal_mass_edges(sums: SigmoidSums, n_bins: int) -> Floats:
+    """Inner edges of bins that hold about equally many pairs, at most (n_bins - 1,) log-odds.
+
+    Equal log-odds stay together, which may leave fewer edges; no bin is empty.
+    """
+    ordered = sums.log_odds
+    below = sums.one - sums.zero + sums.zero[0]
+    # Half a pair less than wanted, so that a rounding error of the sums does not count.
+    cuts = below.searchsorted(np.arange(1, n_bins) * sums.n_pairs // n_bins - 0.5)
+    cuts = np.maximum(cuts, ordered.searchsorted(ordered[0], side="right"))
+    return np.unique(ordered[cuts[cuts < len(ordered)]])
+
+
+def kmeans_edges(sums: SigmoidSums, n_bins: int, generator: np.random.Generator) -> Floats:
+    """Edges between centres drawn by greedy k-means++ with the Jensen-Shannon divergence (section S3.2).
+
+    A point is drawn with probability proportional to its divergence from the nearest centre, the mixture taken in
+    probability space; of 2 + int(log n_bins) candidates the one that leaves the least divergence becomes a centre.
+    Fewer distinct points than bins give fewer edges.
+    """
+    points, weights = _cells(sums)
+    n_candidates = 2 + int(np.log(n_bins))
+    first = generator.choice(len(points), p=weights / weights.sum())
+    chosen = [first]
+    nearest = divergence(points, points[first])
+    while len(chosen) < n_bins:
+        potential = np.cumsum(weights * nearest)
+        if not potential[-1] > 0:
+            break
+        drawn = potential.searchsorted(generator.random(n_candidates) * potential[-1], side="right")
+        drawn = np.minimum(drawn, len(points) - 1)
+        left = np.minimum(nearest, divergence(points, points[drawn][:, None]))
+        best = int(np.argmin(left @ weights))
+        chosen.append(int(drawn[best]))
+        nearest = left[best]
+    return edges_between(np.unique(points[chosen]))
+
+
+def divergence(first: Floats, second: Floats) -> Floats:
+    """Jensen-Shannon divergence in nats of the Bernoulli distributions with these log-odds; broadcasts."""
+    p, q = _sigmoids(first), _sigmoids(second)
+    mixed = _entropy((p[0] + q[0]) / 2, (p[1] + q[1]) / 2)
+    return np.maximum(mixed - (_entropy(*p) + _entropy(*q)) / 2, 0.0)
+
+
+def _sigmoids(log_odds: Floats) -> tuple[Floats, Floats]:
+    small = np.exp(-np.abs(log_odds))
+    large = 1.0 / (1.0 + small)
+    small = small * large
+    positive = log_odds >= 0
+    return np.where(positive, large, small), np.where(positive, small, large)
+
+
+def _entropy(one: Floats, zero: Floats) -> Floats:
+    return -(one * np.log(one) + zero * np.log(zero))
+
+
+def _cells(sums: SigmoidSums) -> tuple[Floats, Floats]:
+    """Log-odds of the mean probability in narrow cells, and how many pairs each stands for."""
+    low, high = sums.log_odds[0], sums.log_odds[-1]
+    cuts = np.unique(sums.positions(np.linspace(low, high, CELLS + 1)[1:-1]))
+    one, zero = sums.between(cuts)
+    return np.log(one) - np.log(zero), one + zero
+
 
 MAX_STEPS = 1000
 
@@ -112,3 +251,38 @@ def _remaining_entropy(one: Floats, zero: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         parts = one * np.log(one / total) + zero * np.log(zero / total)
     return -np.where(total > 0, parts, 0.0)
+
+
+SCHEMES = ("imax", "equal_mass", "equal_size")
+"""I-Max; equally many pairs in each bin; equally wide in probability."""
+
+
+def scheme_edges(
+    sums: SigmoidSums,
+    scheme: str,
+    n_bins: int,
+    *,
+    sigmoid: tuple[float, float] = (1.0, 0.0),
+    n_starts: int = 3,
+    random_state: int = 0,
+    max_steps: int = MAX_STEPS,
+) -> Floats:
+    """Increasing inner edges of a scheme in log-odds; fewer than ``n_bins - 1`` where log-odds are few or tied.
+
+    Parameters
+    ----------
+    sums : the sorted log-odds.
+    scheme : "imax", "equal_mass" or "equal_size".
+    sigmoid : slope and intercept of I-Max's model ``P(y = 1 | x) = sigmoid(slope * x + intercept)``; the slope is
+        positive. Other than (1, 0) they scale the update of the edges (Patel et al. 2020, eq. S19).
+    n_starts, random_state, max_steps : of I-Max, see :func:`~calib.calibrators.imax.placement.best_traces`.
+    """
+    if scheme == "equal_size":
+        return equal_size_edges(n_bins)
+    if scheme == "equal_mass":
+        return equal_mass_edges(sums, n_bins)
+    slope, intercept = sigmoid
+    if sigmoid != (1.0, 0.0):
+        sums = SigmoidSums.of(slope * sums.log_odds + intercept)
+    edges = best_traces(sums, n_bins, n_starts, random_state, max_steps)[0].edges[-1]
+    return (edges - intercept) / slope

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from calib.data.checks.report import Rejected
 from calib.data.limits import Allowance
 from calib.data.options import ArrayInfo
-from calib.extras import missing_package
+from calib.errors import missing_package
 
 Array = npt.NDArray[Any]
 

@@ -1,4 +1,7 @@
-"""Features of any shape and type in the form the rest of the project knows: rows of numbers, or images."""
+"""Features of any shape and type in the form the rest of the project knows: rows of numbers, or images.
+
+What features are standardised with: the mean and the standard deviation of the training set.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.blocks import row_blocks
 from calib.data.checks.report import Rejected, Report
 from calib.data.formats.base import Array
-from calib.data.interpret.shape import float_dtype
+from calib.data.interpret.output_kind import float_dtype
 from calib.data.limits import Allowance
+from calib.numerics import Floats, row_blocks
 
 Features = npt.NDArray[Any]
 """(n, d), or images (n, height, width) and (n, height, width, channels): float32, float64, or uint8 as it came."""
@@ -138,3 +141,16 @@ def described(features: Features) -> str:
     if features.ndim == 2:
         return f"{features.shape[1]:,} number{'s' * (features.shape[1] != 1)}"
     return f"an image of {' x '.join(map(str, features.shape[1:]))}"
+
+
+def mean_and_scale(train_features: Features) -> tuple[Floats, Floats]:
+    """Mean and standard deviation of each feature, in the shape of one row; 1 where a feature never varies."""
+    flat = train_features.reshape(len(train_features), -1)
+    mean = flat.mean(axis=0, dtype=np.float64)
+    squares = np.zeros_like(mean)
+    for rows in row_blocks(flat.shape):
+        squares += ((flat[rows] - mean) ** 2).sum(axis=0)
+    # The rounding of the mean leaves a constant column with a deviation that is not quite zero.
+    scale = np.where(flat.min(axis=0) == flat.max(axis=0), 1.0, np.sqrt(squares / len(flat)))
+    shape = train_features.shape[1:]
+    return mean.reshape(shape), scale.reshape(shape)

@@ -7,18 +7,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.data.checks.agreement import check_agreement, predicted_classes
-from calib.data.checks.outputs import check_classes, check_constant, check_row_count, check_saturation
+from calib.data.checks.outputs import (
+    check_agreement,
+    check_classes,
+    check_constant,
+    check_row_count,
+    check_saturation,
+    predicted_classes,
+)
 from calib.data.checks.report import Rejected, Report, count, verb
-from calib.data.fingerprint import fingerprint
 from calib.data.interpret.labels import decode_labels
 from calib.data.interpret.output_kind import bad_rows, decide_kind, refuse_single_column, wording
 from calib.data.interpret.parts import calibration_rows
 from calib.data.interpret.reading import Upload
 from calib.data.interpret.to_logits import to_logits
-from calib.data.interpret.training_set import training_set
-from calib.data.interpret.usable_rows import own_features
-from calib.data.predictions import Predictions
+from calib.data.interpret.training_set import own_features, training_set
+from calib.data.predictions import Predictions, fingerprint
 from calib.numerics import Floats
 
 MAX_GROUPS = 1000

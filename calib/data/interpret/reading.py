@@ -8,11 +8,10 @@ from typing import Any
 
 from calib.data.checks.report import Rejected, Report, listed, verb
 from calib.data.formats.base import Array, Contents
-from calib.data.interpret.columns import guess_columns, left_out
+from calib.data.interpret.columns import class_names_array, guess_arrays, guess_columns, left_out, named
 from calib.data.interpret.features import leave_out
-from calib.data.interpret.guess_arrays import class_names_array, guess_arrays, named
 from calib.data.interpret.names import LABELS, output_column
-from calib.data.interpret.shape import as_floats, rows_by_classes
+from calib.data.interpret.output_kind import as_floats, rows_by_classes
 from calib.data.limits import MAX_CLASSES
 from calib.data.options import Choices
 from calib.numerics import Floats

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib.blocks import row_blocks
-from calib.data.canonical import Kind, zero_floor
+from calib.canonical import Kind, zero_floor
 from calib.data.checks.report import Report, count, verb
-from calib.numerics import Floats
+from calib.numerics import Floats, row_blocks
 
 
 def to_logits(outputs: Floats, kind: Kind, name: str, report: Report) -> tuple[Floats, float | None]:
@@ -20,7 +19,7 @@ def to_logits(outputs: Floats, kind: Kind, name: str, report: Report) -> tuple[F
     Returns
     -------
     logits : (n, n_classes); log-odds s are stored as (0, s), a probability p as (log(1 - p), log p).
-    floor : as guessed by :func:`calib.data.canonical.zero_floor`, or what was chosen; None if there was no zero.
+    floor : as guessed by :func:`calib.canonical.zero_floor`, or what was chosen; None if there was no zero.
     """
     if kind == "binary_log_odds":
         return np.concatenate([np.zeros_like(outputs), outputs], axis=1), None

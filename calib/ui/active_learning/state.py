@@ -1,21 +1,258 @@
-"""The simulations of the Active learning page: each asked for once, followed together, and found again."""
+"""The simulations of the Active learning page: each asked for once, followed together, and found again.
+
+What to simulate: the widgets of the Active learning page, made from the declared settings of a plan.
+
+What the Active learning page works on: which rows are the pool, which judge, and what it lacks.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, fields
+from importlib.util import find_spec
 from typing import Any
 
 import streamlit as st
 
-from calib.active_learning import ARMS, pool_of
-from calib.active_learning.tasks import arrays_of, run_arm
+from calib.active_learning import ARMS, CLASSIFIERS, Plan, pool_of
+from calib.active_learning.verdict import arrays_of, run_arm
+from calib.data import Predictions
+from calib.data.interpret.training_set import LEFT_OUT
+from calib.data.samples import SAMPLES
 from calib.errors import CalibrationError
+from calib.formatting import plural
 from calib.jobs import Job, TaskSpec
-from calib.jobs.line import LineFull
-from calib.ui import fits, studies
-from calib.ui.active_learning.active_pool import Rows
-from calib.ui.active_learning.active_settings import Wanted
+from calib.jobs.scheduling import LineFull
+from calib.registry import METHODS
+from calib.ui import fits, progress
+from calib.ui.data.upload import open_sample
 from calib.ui.session import session
+from calib.ui.widgets import several
+
+SAMPLE = "digits-forest"
+
+
+@dataclass(frozen=True)
+class Rows:
+    """How many rows there are of each kind, and under which name their arrays are known.
+
+    Attributes
+    ----------
+    n_pool, n_test : rows to ask about and rows that judge.
+    n_classes : classes there are.
+    trained : whether the pool is the training set; otherwise it is the calibration part of the split.
+    data_key : the same for the same arrays in every session.
+    """
+
+    n_pool: int
+    n_test: int
+    n_classes: int
+    trained: bool
+    data_key: str
+
+    @classmethod
+    def of_session(cls) -> Rows:
+        """Of the open data, as :func:`calib.active_learning.pool_of` takes them."""
+        now = session()
+        assert now.data is not None and now.calibration is not None and now.test is not None
+        if now.data.train_features is not None and now.data.train_labels is not None:
+            return cls(len(now.data.train_labels), len(now.data), now.data.n_classes, True, now.data.sha256)
+        return cls(len(now.calibration), len(now.test), now.data.n_classes, False, now.split_key)
+
+    @property
+    def sentence(self) -> str:
+        """Which rows are which."""
+        pool = "the training set that came with the data" if self.trained else "the calibration part of the split"
+        judge = "all rows of the data" if self.trained else "the test part"
+        return (
+            f"Pool: {plural(self.n_pool, 'row')}, {pool}. Judged on {plural(self.n_test, 'row')}, {judge}; "
+            f"{plural(self.n_classes, 'class', 'classes')}. A classifier is trained here on their features, so the "
+            "outputs of your own model take no part."
+        )
+
+
+def need_features(data: Predictions) -> bool:
+    """Whether there is something to train on; otherwise say what is missing, with the buttons that get it."""
+    if data.features is not None:
+        return True
+    left_out = next((found for found in data.findings if LEFT_OUT in found.message), None)
+    if left_out is not None:
+        st.warning(
+            "Active learning trains a classifier while it asks for labels, and the features that came with these data "
+            f"cannot be used: {left_out.message} {left_out.action}"
+        )
+    else:
+        st.info(
+            "Active learning trains a classifier while it asks for labels, and these data hold no features to train "
+            "on. Upload features beside the outputs, one entry per row; with train_features and train_labels too, the "
+            "training set is the pool that labels are asked from."
+        )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.page_link("app.py", label="Open data with features", icon=":material/upload_file:")
+        st.button(
+            f"Open the sample {SAMPLES[SAMPLE].title}, which has them", key="active/sample", icon=":material/image:",
+            on_click=open_sample, args=(SAMPLE,),
+        )  # fmt: skip
+    return False
+
+
+DECLARED = {f.name: f.metadata for f in fields(Plan)}
+PACKAGES = {"mondrian": "river"}
+"""What a classifier needs beyond the packages of every installation."""
+
+MOST_SHUFFLES = 20
+SHUFFLES = 3
+PRETRAINING, BATCH = 500, 250
+"""Of the paper; a smaller pool begins with 8 % and goes on by 4 %."""
+
+STEPS = (1, 2, 2.5, 5)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the visitor asks for.
+
+    Attributes
+    ----------
+    settings : of :class:`~calib.active_learning.Plan`, by name.
+    arms : in the order of ``ARMS``.
+    n_shuffles : 1 or more.
+    """
+
+    settings: dict[str, Any]
+    arms: list[str]
+    n_shuffles: int
+
+    @property
+    def runs(self) -> list[tuple[str, int]]:
+        """Arm and seed of each simulation: a shuffle of every arm, then the next, so that curves grow side by side."""
+        return [(arm, seed) for seed in range(self.n_shuffles) for arm in self.arms]
+
+    def settings_of(self, arm: str) -> dict[str, Any]:
+        """The settings that an arm uses."""
+        unused = {"tolerance"} if arm != "active" else set()
+        if not ARMS[arm].calibrates:
+            unused |= {"calibrator", "every", "calibrate_on"}
+        if ARMS[arm].asks_any:
+            unused |= {"uncertainty", "threshold", "first"}
+        return {name: value for name, value in self.settings.items() if name not in unused}
+
+
+def fitting_sizes(n_pool: int, n_classes: int) -> tuple[int, int]:
+    """Rows to begin with and rows of a batch that suit a pool: the paper's, or for a small pool round shares of it."""
+    pretraining = min(PRETRAINING, round_down(0.08 * n_pool))
+    pretraining = min(max(pretraining, 2 * n_classes), max(1, n_pool // 2))
+    return pretraining, min(BATCH, max(min(10, n_pool), round_down(0.04 * n_pool)))
+
+
+def round_down(value: float) -> int:
+    """The largest of 1, 2, 5, 10, 20, 25, 50, 100, ... that is not above the value; at least 1."""
+    if value < 1:
+        return 1
+    scale = 10 ** math.floor(math.log10(value))
+    return int(max(step * scale for step in STEPS if step * scale <= value and step * scale % 1 == 0))
+
+
+def choose(rows: Rows) -> Wanted:
+    """Draw all widgets; what is needed by everybody first, the rest folded away."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        settings = {
+            "classifier": _option("classifier", installed(), {name: CLASSIFIERS[name].title for name in CLASSIFIERS}),
+            "calibrator": _option(
+                "calibrator", list(DECLARED["calibrator"]["choices"]), {name: METHODS[name].title for name in METHODS},
+                begin="gpcalib",
+            ),
+        }  # fmt: skip
+        n_shuffles = _number(
+            "shuffles", "active/shuffles", SHUFFLES, 1, MOST_SHUFFLES,
+            "Each shuffle of the pool is a run of every arm. One shows no spread; the paper has 10.",
+        )  # fmt: skip
+    st.caption(_about(settings["classifier"], settings["calibrator"]))
+    arms = _arms(settings["calibrator"])
+    settings |= _sizes(rows)
+    with st.expander("More settings"):
+        settings |= _rest(arms)
+    return Wanted(settings, arms, n_shuffles)
+
+
+def installed() -> list[str]:
+    """Names of the classifiers that can be trained here."""
+    return [name for name in CLASSIFIERS if name not in PACKAGES or find_spec(PACKAGES[name]) is not None]
+
+
+def _about(classifier: str, calibrator: str) -> str:
+    missing = [
+        f"{CLASSIFIERS[name].title}, the paper's, needs the package {package}, which is not installed here."
+        for name, package in PACKAGES.items()
+        if name not in installed()
+    ]
+    return " ".join([f"{CLASSIFIERS[classifier].title}: {CLASSIFIERS[classifier].summary}", *missing])
+
+
+def _arms(calibrator: str) -> list[str]:
+    able = {name: arm.title for name, arm in ARMS.items() if name != "active" or calibrator == "gpcalib"}
+    chosen = several(able, "active/arms", "Arms to compare", aside=("random",)) or [next(iter(able))]
+    words = [f"**{ARMS[name].title}**: {ARMS[name].summary}" for name in chosen]
+    if "active" not in able:
+        words.append(
+            f"**{ARMS['active'].title}** is led by the uncertainty of a latent function, which only "
+            f"{METHODS['gpcalib'].title} has."
+        )
+    st.caption(" ".join(words))
+    return chosen
+
+
+def _sizes(rows: Rows) -> dict[str, Any]:
+    pretraining, batch = fitting_sizes(rows.n_pool, rows.n_classes)
+    key = f"active/{rows.n_pool}/{rows.n_classes}"
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        return {
+            name: _number(name, f"{key}/{name}", begin, DECLARED[name]["low"] or 0, rows.n_pool, DECLARED[name]["help"])
+            for name, begin in (("pretraining", pretraining), ("batch", batch), ("budget", None))
+        }
+
+
+def _rest(arms: list[str]) -> dict[str, Any]:
+    calibrates = any(ARMS[name].calibrates for name in arms)
+    found: dict[str, Any] = {}
+    columns = st.columns(3)
+    with columns[0]:
+        found["uncertainty"] = _declared("uncertainty")
+        found["threshold"] = _declared("threshold")
+    with columns[1]:
+        found["every"] = _declared("every", disabled=not calibrates)
+        found["tolerance"] = _declared("tolerance", disabled="active" not in arms)
+    with columns[2]:
+        found["first"] = _declared("first")
+        found["calibrate_on"] = _declared("calibrate_on", disabled=not calibrates)
+    return found
+
+
+def _declared(name: str, **looks: Any) -> Any:
+    declared = DECLARED[name]
+    begin: Any = next(f.default for f in fields(Plan) if f.name == name)
+    if declared["choices"] is not None:
+        options = list(declared["choices"])
+        return _option(name, options, {option: option.replace("_", " ") for option in options}, begin=begin, **looks)
+    return _number(name, f"active/{name}", begin, declared["low"], declared["high"], declared["help"], **looks)
+
+
+def _option(name: str, options: list[str], titles: dict[str, str], begin: str | None = None, **looks: Any) -> str:
+    return st.selectbox(
+        name.replace("_", " ").capitalize(), options, index=options.index(begin) if begin else 0,
+        format_func=titles.__getitem__, key=f"active/{name}", help=DECLARED[name]["help"], persist_state="session",
+        **looks,
+    )  # fmt: skip
+
+
+def _number(name: str, key: str, begin: Any, low: Any, high: Any, help: str, **looks: Any) -> Any:
+    kind = float if isinstance(begin, float) else int
+    return st.number_input(
+        name.capitalize(), value=begin, min_value=kind(low), max_value=None if high is None else kind(high),
+        step=0.05 if kind is float else 1, format="%.2f" if kind is float else "%d",
+        placeholder="no end" if begin is None else None, key=key, help=help, persist_state="session", **looks,
+    )  # fmt: skip
+
 
 KIND = "active/"
 """Before the key of each simulation among the visitor's studies."""
@@ -67,7 +304,7 @@ def start(wanted: Wanted, rows: Rows) -> None:
     assert now.data is not None
     specs = {KIND + spec.key: spec for spec in specs_of(wanted, rows)}
     for kind in [kind for kind in now.studies if kind.startswith(KIND) and kind not in specs]:
-        studies.stop(kind)
+        progress.stop(kind)
     try:
         arrays = arrays_of(pool_of(now.data, now.part, now.seed))
         logits, labels = arrays.pop("logits"), arrays.pop("labels")
@@ -84,7 +321,7 @@ def cancel() -> None:
     """Stop what waits or runs; what is done stays."""
     for run in runs():
         if run.job.active:
-            studies.stop(KIND + run.job.key)
+            progress.stop(KIND + run.job.key)
 
 
 def retry() -> None:

@@ -12,7 +12,7 @@ from calib.active_learning import ARMS, CLASSIFIERS, verdicts
 from calib.active_learning.results import LABELS
 from calib.formatting import listed, percent, plural
 from calib.registry import METHODS
-from calib.ui.active_learning.active_pool import Rows
+from calib.ui.active_learning.state import Rows
 
 BEFORE = (
     "**Which labels are worth their price?** A classifier asks labels only of rows it is unsure about, and what it is "

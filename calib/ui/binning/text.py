@@ -10,8 +10,8 @@ from calib.diagnostics.binning import BinningPicture
 from calib.diagnostics.verifiability import ErrorByBins
 from calib.formatting import listed, number, percent, plural
 from calib.numerics import Floats, sigmoid
-from calib.plots.binning_rails import SCHEME_NAMES
-from calib.ui.markdown import literal
+from calib.plots.binning import SCHEME_NAMES
+from calib.ui.text import literal
 
 USUAL_BINS = 15
 """Fewer say too little to be compared with."""

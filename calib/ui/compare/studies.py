@@ -1,4 +1,7 @@
-"""Studies on the Compare page: the comparison on other splits, and how many labels each method needs."""
+"""Studies on the Compare page: the comparison on other splits, and how many labels each method needs.
+
+Other outputs beside these: results kept by name while further data are opened, such as epochs of one model.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +13,19 @@ import pandas as pd
 import streamlit as st
 
 from calib.evaluation import SCORES
-from calib.evaluation.kinds import SIZES, SPLITS
-from calib.evaluation.labels_needed import labels_needed
-from calib.evaluation.learning_curve import halved_sizes
-from calib.evaluation.size_table import SIZE_SCORES
-from calib.evaluation.studies import repeat_task, size_task
-from calib.evaluation.summary import summarise_splits
+from calib.evaluation.learning_curve import SIZE_SCORES, halved_sizes, labels_needed
+from calib.evaluation.repeated_splits import summarise_splits
+from calib.evaluation.studies import SIZES, SPLITS, Entry, entry_of, natural_order, repeat_task, size_task, together
 from calib.evaluation.verdict import CONFIDENCE_ONLY, verdict
 from calib.formatting import listed, plural
 from calib.hardware import device_of
-from calib.plots.compare import score_dots
-from calib.plots.size_curves import size_curves
-from calib.ui import downloads, figures, studies
+from calib.plots.compare import entry_lines, score_dots, size_curves
+from calib.plots.style import Style, method_style
+from calib.ui import progress, widgets
 from calib.ui.fits import ShownFit
 from calib.ui.score_table import show_scores, styled_scores
 from calib.ui.session import keep, session
+from calib.ui.text import literal
 from calib.ui.widgets import several
 
 TABLE = ("NLL", "Brier", "accuracy", "ECE", "smooth ECE")
@@ -45,7 +46,7 @@ def repeated(everything: list[ShownFit]) -> None:
     n_splits = st.segmented_control(
         "Splits", [5, 10, 20, 50], default=10, required=True, key="compare/splits/number", persist_state="session"
     )  # fmt: skip
-    arguments = (studies.methods_of(chosen), len(now.calibration), n_splits, now.seed)
+    arguments = (progress.methods_of(chosen), len(now.calibration), n_splits, now.seed)
     _start(SPLITS, repeat_task, arguments, f"Repeat on {n_splits} splits", chosen, n_splits)
     _follow(SPLITS, everything, _repeated_result)
 
@@ -61,7 +62,7 @@ def sizes(everything: list[ShownFit]) -> None:
     )
     chosen = _chosen(everything, SIZES)
     tried = halved_sizes(len(now.calibration))
-    arguments = (studies.methods_of(chosen), now.part, now.seed, N_DRAWS, now.seed)
+    arguments = (progress.methods_of(chosen), now.part, now.seed, N_DRAWS, now.seed)
     label = f"Try {plural(len(tried), 'size')} up to {len(now.calibration):,}"
     _start(SIZES, size_task, arguments, label, chosen, fits_on_all_rows(tried))
     _follow(SIZES, everything, _sizes_result)
@@ -75,16 +76,16 @@ def _follow(kind: str, everything: list[ShownFit], result: Result) -> None:
 
     What starts a study stays outside: a part that begins to refresh itself must be drawn with the whole page.
     """
-    job = studies.job_of(kind)
+    job = progress.job_of(kind)
     if job is not None:
         st.fragment(_study, run_every=1.0 if job.result is None else None)(kind, everything, result)
 
 
 def _study(kind: str, everything: list[ShownFit], result: Result) -> None:
-    job = studies.job_of(kind)
+    job = progress.job_of(kind)
     if job is None:
         return
-    studies.progress(kind, job)
+    progress.progress(kind, job)
     if job.result is not None:
         result(job.result, job.key, everything)
 
@@ -120,12 +121,12 @@ def _repeated_result(splits: pd.DataFrame, key: str, everything: list[ShownFit])
                 ("splits dots", score, key, *styles.items()),
                 partial(score_dots, table, score, styles, title=f"{name} over {n_splits} splits"),
             )
-            figures.show(
+            widgets.show(
                 fig, f"compare-splits-{score}",
                 f"{SCORES[score].meaning} One dot per method: its mean over the splits, with the 95 % interval of what "
                 "it would be over all splits of such data; the vertical line is the raw model.",
             )  # fmt: skip
-    downloads.csv("All numbers as CSV", "study/splits/csv", "splits.csv", lambda: table, of=(table,))
+    widgets.csv("All numbers as CSV", "study/splits/csv", "splits.csv", lambda: table, of=(table,))
 
 
 def _sizes_result(table: pd.DataFrame, key: str, everything: list[ShownFit]) -> None:
@@ -141,7 +142,7 @@ def _sizes_result(table: pd.DataFrame, key: str, everything: list[ShownFit]) -> 
     for place, score in enumerate(SIZE_SCORES):
         with columns[place]:
             draw = partial(size_curves, table, score, styles, title=f"{SCORES[score].title} by calibration rows")
-            figures.show(
+            widgets.show(
                 keep(("size curve", score, key, *styles.items()), draw), f"compare-sizes-{score}",
                 f"Each line is the mean over {N_DRAWS} draws of so many calibration rows (the last is all of them); "
                 "its band is where one more draw would lie, 95 %, the sampling of the test rows included. The dotted "
@@ -151,7 +152,7 @@ def _sizes_result(table: pd.DataFrame, key: str, everything: list[ShownFit]) -> 
     notes = table[(table["note"] != "") & (table["score"] == "NLL")]
     for title, size, note in zip(notes["title"], notes["size"], notes["note"], strict=True):
         st.caption(f"{title} on {size:,} rows: {note}")
-    downloads.csv("All numbers as CSV", "study/sizes/csv", "sizes.csv", lambda: table, of=(table,))
+    widgets.csv("All numbers as CSV", "study/sizes/csv", "sizes.csv", lambda: table, of=(table,))
 
 
 def fits_on_all_rows(tried: Sequence[int]) -> float:
@@ -174,12 +175,117 @@ def _start(
     """The button, and what it will take; ``n_fits`` is how many fits on all rows it equals."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
-            label, key=f"study/{kind}/start", icon=":material/play_arrow:", on_click=studies.start,
+            label, key=f"study/{kind}/start", icon=":material/play_arrow:", on_click=progress.start,
             args=(kind, task, arguments, f"{label}: {listed([fit.title for fit in chosen])}"), disabled=not chosen,
         )  # fmt: skip
         if chosen:
             seconds = n_fits * sum(seconds_of(fit) + fit.predict_seconds for fit in chosen)
             st.caption(
-                f"Takes {studies.about(seconds)} of processor time in the background, longer while others fit; you can "
+                f"Takes {progress.about(seconds)} of processor time in the background, longer while others fit; you can "
                 "go on meanwhile."
             )
+
+
+ENTRIES = "calib_entries"
+"""Kept results by name, in Streamlit's session state: the visitor's session is replaced when other data are opened."""
+MOST_ENTRIES = 30
+DRAWN = ("NLL", "ECE", "accuracy")
+FIRST = 4
+"""So many methods are drawn to begin with, the raw model among them."""
+
+
+def entries() -> dict[str, Entry]:
+    """The kept results by name, in the order kept."""
+    return st.session_state.setdefault(ENTRIES, {})
+
+
+def other_outputs(table: pd.DataFrame, everything: list[ShownFit]) -> None:
+    """The section: keep the present results, and see all kept ones together."""
+    st.subheader("Compare with other outputs")
+    _keep_form(table, everything)
+    kept = entries()
+    if len(kept) < 2:
+        st.caption(
+            "Keep these results under a name, then open the outputs of another epoch or of another model, fit and keep "
+            "them too: scores of all kept results are drawn here side by side. Only scores are kept, no outputs."
+        )
+        if kept:
+            st.page_link("app.py", label="Open other outputs", icon=":material/upload_file:")
+    if kept:
+        _view(kept)
+        _list(kept)
+
+
+def _keep_form(table: pd.DataFrame, everything: list[ShownFit]) -> None:
+    now = session()
+    assert now.data is not None and now.test is not None
+    kept = entries()
+    same = next((entry.name for entry in kept.values() if entry.key == now.split_key), None)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        name = st.text_input(
+            "Name of these results", value=same or now.data.name, max_chars=40,
+            key=f"compare/entry/{now.split_key[:8]}",
+        ).strip()  # fmt: skip
+        full = len(kept) >= MOST_ENTRIES and name not in kept
+        st.button(
+            "Update" if name in kept else "Keep these results",
+            key="compare/keep", icon=":material/bookmark_add:", disabled=not name or full, on_click=_keep,
+            args=(name, table, {fit.title: fit.method for fit in everything}),
+        )  # fmt: skip
+    if full:
+        st.caption(f"{MOST_ENTRIES} results are kept, which is all there is room for; remove one to keep these.")
+    elif name in kept and kept[name].key != now.split_key:
+        st.caption(f'"{name}" is kept already, from other rows; keeping these takes its place.')
+
+
+def _keep(name: str, table: pd.DataFrame, methods: dict[str, str]) -> None:
+    now = session()
+    assert now.test is not None
+    entries()[name] = entry_of(name, now.split_key, len(now.test), table, methods)
+
+
+def _remove(name: str) -> None:
+    entries().pop(name, None)
+
+
+def _view(kept: dict[str, Entry]) -> None:
+    order = "by name"
+    if len(kept) > 1:
+        order = st.segmented_control(
+            "Order", ["by name", "as kept"], default="by name", required=True, key="compare/entry-order",
+            persist_state="session",
+        )  # fmt: skip
+    names = natural_order(kept) if order == "by name" else list(kept)
+    table = together(kept.values(), names)
+    styles = _styles(table)
+    chosen = several({title: title for title in styles}, "compare/entry-methods", most=FIRST)
+    drawn = table[table["title"].isin(chosen or list(styles)[:1])]
+    columns = st.columns(len(DRAWN), gap="medium")
+    for place, score in enumerate(DRAWN):
+        with columns[place]:
+            fig = entry_lines(drawn, score, styles, title=SCORES[score].title)
+            widgets.show(
+                fig, f"entries-{score}",
+                f"{SCORES[score].meaning} One line per method through the kept results, with 95 % bootstrap intervals "
+                "over the test rows of each. Test rows may differ from one to the next, so neighbours are not paired.",
+            )  # fmt: skip
+    widgets.csv("All kept scores as CSV", "entries/csv", "kept.csv", lambda: table, of=(table,))
+
+
+def _styles(table: pd.DataFrame) -> dict[str, Style]:
+    """A style for each title: the method's, varied where a method is there in several ways."""
+    titles = table.drop_duplicates("title")
+    variant = titles.groupby("method").cumcount()
+    return {
+        str(title): method_style(str(method), int(number))
+        for title, method, number in zip(titles["title"], titles["method"], variant, strict=True)
+    }
+
+
+def _list(kept: dict[str, Entry]) -> None:
+    with st.expander(f"{plural(len(kept), 'kept result')}"):
+        for name, entry in kept.items():
+            left, right = st.columns([6, 1.4], vertical_alignment="center")
+            n_methods = entry.scores["title"].nunique()
+            left.markdown(f"**{literal(name)}** · {plural(entry.n_rows, 'test row')} · {plural(n_methods, 'method')}")
+            right.button("Remove", key=f"compare/remove/{name}", on_click=partial(_remove, name))

@@ -12,15 +12,14 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from calib.csv_cells import safe_table
 from calib.data import read_features, read_outputs
 from calib.export import writer
-from calib.formatting import plural
+from calib.formatting import plural, safe_table
 from calib.numerics import Floats, Ints
 from calib.ui.data.view import KINDS
-from calib.ui.downloads import at_once, on_request, size_in_words
 from calib.ui.fits import ShownFit, intervals_of
 from calib.ui.session import keep, session
+from calib.ui.widgets import at_once, on_request, size_in_words
 
 SMALL = 4 << 20
 """Bytes up to which a calibrator is packed with the page; the 1.2 MB of a GPcalib take about 0.3 s, once."""

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib.diagnostics.planes import PrincipalPlane
 from calib.diagnostics.reduction_cost import Tradeoff
-from calib.diagnostics.separation import RightShare, Sides
-from calib.diagnostics.timed import Timed
+from calib.diagnostics.separation import PrincipalPlane, RightShare, Sides, Timed
 from calib.formatting import listed, number, percent, plural
 from calib.metrics.bootstrap import Interval
-from calib.plots.geometry_cost import NAMES
+from calib.plots.geometry_success import NAMES
 from calib.ui.geometry.state import Row
-from calib.ui.markdown import literal
+from calib.ui.text import literal
 
 LEAST_CORRELATED = 30
 """Rows from which a correlation is said; of fewer it may be anything."""

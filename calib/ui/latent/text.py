@@ -6,9 +6,7 @@ import math
 
 import numpy as np
 
-from calib.diagnostics.changes import GroupChange, changes, departure
-from calib.diagnostics.effect_summary import EffectCurve
-from calib.diagnostics.latent_effect import ConfidenceEffect
+from calib.diagnostics.latent_effect import ConfidenceEffect, EffectCurve, GroupChange, changes, departure
 from calib.formatting import number, percent
 
 HALF_A_POINT = 0.005

@@ -1,25 +1,111 @@
-"""The parts of the Latent GP page: the finding, the functions with their bands, and what they do to a confidence."""
+"""The parts of the Latent GP page: the finding, the functions with their bands, and what they do to a confidence.
+
+The GPcalib fits the Latent GP page shows, with what is computed for each once.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 
 import plotly.graph_objects as go
 import streamlit as st
 
-from calib.diagnostics.effect_summary import EffectNear, effect_near
+from calib.calibrators.gpcalib import GPCalib
+from calib.calibrators.temperature import TemperatureScaling
+from calib.data.samples import true_latent, true_map
+from calib.diagnostics.latent import LatentCurve, Truth, latent_curve
+from calib.diagnostics.latent_baseline import RivalCurve, rival_curve
+from calib.diagnostics.latent_effect import (
+    ConfidenceEffect,
+    EffectCurve,
+    EffectNear,
+    confidence_effect,
+    effect_curve,
+    effect_near,
+)
 from calib.formatting import number, percent, plural
+from calib.plots.annotations import overlay_styles, short_names
 from calib.plots.axes import Scale
-from calib.plots.latent import latent_function
+from calib.plots.latent import ObjectiveTrace, latent_function, latent_view, objective_traces, probability_view
 from calib.plots.latent_effect import effect_chart
-from calib.plots.latent_view import latent_view, probability_view
-from calib.plots.objective import ObjectiveTrace, objective_traces
-from calib.plots.style import method_style
-from calib.ui import figures
+from calib.plots.style import Style, method_style
+from calib.registry import METHODS
+from calib.ui import widgets
 from calib.ui.fits import ShownFit
-from calib.ui.latent.latent_fits import LatentFit
 from calib.ui.latent.text import against_others, against_temperature, becomes, collapsed, finding, level
-from calib.ui.session import keep
+from calib.ui.session import keep, session
+
+
+@dataclass(frozen=True)
+class LatentFit:
+    """A fit as this page draws it: ``name`` is short enough to stand beside a line, ``style`` a shade of its colour."""
+
+    fit: ShownFit
+    gp: GPCalib
+    name: str
+    style: Style
+    temperature: float | None
+
+    def curve(self) -> LatentCurve:
+        """The latent function over the calibration set."""
+        part = session().calibration
+        assert part is not None
+        return keep(
+            ("latent", self.fit.key, self.temperature),
+            lambda: latent_curve(self.gp, part.logits, part.labels, self.temperature, _truth()),
+        )
+
+    def rival(self, scale: Scale) -> RivalCurve:
+        """What it does to a probability."""
+        part = session().calibration
+        assert part is not None
+        return keep(
+            ("rival", self.fit.key, self.temperature, scale),
+            lambda: rival_curve(self.gp, part.logits, part.labels, self.temperature, _truth(), scale),
+        )
+
+    def effect(self) -> ConfidenceEffect:
+        """What it does to the confidence of the test rows."""
+        part = session().test
+        assert part is not None
+        return keep(
+            ("effect", self.fit.key, self.temperature),
+            lambda: confidence_effect(self.gp, part.logits, part.labels, self.temperature, _truth()),
+        )
+
+    def effect_curve(self, scale: Scale) -> EffectCurve:
+        """The same in bins."""
+        return keep(("effect curve", self.fit.key, self.temperature, scale), lambda: effect_curve(self.effect(), scale))
+
+
+def latent_fits(everything: list[ShownFit]) -> list[ShownFit]:
+    """Those of the fits that have a latent function."""
+    return [fit for fit in everything if isinstance(fit.calibrator, GPCalib)]
+
+
+def prepared(chosen: list[ShownFit], everything: list[ShownFit]) -> list[LatentFit]:
+    """The chosen fits with short names and shades, and the temperature of the first scaling that is fitted."""
+    scalings = (fit.calibrator for fit in everything)
+    temperature = next((float(c.temperature_) for c in scalings if isinstance(c, TemperatureScaling)), None)
+    # Behind the title stands what tells a fit from others; see calib.ui.fits.title_of.
+    variants = [fit.title.removeprefix(METHODS["gpcalib"].title).strip(" ()") for fit in chosen]
+    names = short_names(METHODS["gpcalib"].title, variants)
+    styles = overlay_styles([fit.style for fit in chosen])
+    return [
+        LatentFit(fit, fit.calibrator, name, style, temperature)
+        for fit, name, style in zip(chosen, names, styles, strict=True)
+        if isinstance(fit.calibrator, GPCalib)
+    ]
+
+
+def _truth() -> Truth | None:
+    name = session().sample
+    if name is None:
+        return None
+    latent, true = true_latent(name), true_map(name)
+    return Truth(latent, true) if latent or true else None
+
 
 HOW_TO_READ = (
     "Each line is the posterior mean of a latent function; the first has bands at 1 and 2 standard deviations, the "
@@ -100,7 +186,7 @@ def _draw_functions(fits: list[LatentFit], name: str, how_to_read: str, scale: S
         lines = [(fit.name, view, fit.style) for fit, view in zip(fits, views, strict=True)]
         return latent_function(lines, method_style("temperature"), height=height)
 
-    figures.show(keep(("latent figure", name, scale, height, *_key(fits)), build), name, how_to_read)
+    widgets.show(keep(("latent figure", name, scale, height, *_key(fits)), build), name, how_to_read)
 
 
 def effects(fits: list[LatentFit], scale: Scale) -> None:
@@ -118,7 +204,7 @@ def effects(fits: list[LatentFit], scale: Scale) -> None:
         )  # fmt: skip
     _probe(fits, chosen)
     curves = [(fit.name, fit.effect_curve(scale), fit.style) for fit in fits]
-    figures.show(
+    widgets.show(
         keep(
             ("effect figure", scale, chosen, *_key(fits)),
             partial(effect_chart, curves, method_style("temperature"), probe=chosen),
@@ -167,7 +253,7 @@ def progress(fits: list[LatentFit]) -> None:
         )
     with st.expander("Objective over the iterations"):
         traces = [ObjectiveTrace(fit.name, fit.gp.objective_trace_, fit.gp.converged_, fit.style) for fit in fits]
-        figures.show(
+        widgets.show(
             keep(("objective figure", *_key(fits)), lambda: objective_traces(traces)),
             "latent-objective",
             HOW_TO_READ_OBJECTIVE,

@@ -13,20 +13,22 @@ from calib.data import Predictions
 from calib.data.samples import true_map
 from calib.diagnostics.calibration_maps import (
     CalibrationMap,
+    ClassFrequencies,
     EndConfidence,
+    balanced_edges,
+    class_frequencies,
     class_map,
     class_pairs,
     end_confidence,
     has_class_map,
     posterior_map,
 )
-from calib.diagnostics.class_frequencies import ClassFrequencies, balanced_edges, class_frequencies
 from calib.diagnostics.reliability import default_bins
 from calib.metrics.bootstrap import Interval, wilson_interval
 from calib.numerics import Floats, sigmoid
+from calib.plots.annotations import short_names
 from calib.plots.maps import N_CELLS, MapPicture
-from calib.plots.maps_axes import Place, ScoreAxis, score_axis
-from calib.plots.overlay import short_names
+from calib.plots.maps_posterior import Place, ScoreAxis, score_axis
 from calib.registry import METHODS
 from calib.ui.fits import RAW, ShownFit, class_probability
 from calib.ui.session import keep, session

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib.diagnostics.calibration_maps import CalibrationMap
-from calib.diagnostics.class_frequencies import ClassFrequencies, most_by_chance
+from calib.diagnostics.calibration_maps import CalibrationMap, ClassFrequencies, most_by_chance
 from calib.formatting import listed, percent, plural
 from calib.numerics import Floats, sigmoid
-from calib.plots.maps_axes import probability_text
+from calib.plots.maps_posterior import probability_text
 from calib.ui.fits import ShownFit
 from calib.ui.maps.state import Judged
-from calib.ui.markdown import literal
+from calib.ui.text import literal
 
 MOST_NAMED = 4
 """Names in a sentence before they are counted instead."""

@@ -12,12 +12,10 @@ from calib.calibrators.one_vs_rest import BinaryCalibrator
 from calib.data import Predictions
 from calib.formatting import listed, plural
 from calib.plots.axes import Scale
-from calib.plots.maps import MapLine, calibration_maps
-from calib.plots.maps_axes import Place
-from calib.plots.maps_ends import EndRow, end_rows
-from calib.plots.maps_posterior import BAND, BOUNDS, SAMPLES
+from calib.plots.maps import EndRow, MapLine, calibration_maps, end_rows
+from calib.plots.maps_posterior import BAND, BOUNDS, SAMPLES, Place
 from calib.registry import METHODS
-from calib.ui import figures, fits, widgets
+from calib.ui import fits, widgets
 from calib.ui.fits import ShownFit
 from calib.ui.maps import text as maps_words
 from calib.ui.maps.state import END, ClassMaps, has_map, map_names
@@ -113,7 +111,7 @@ def overlay(chosen: list[ShownFit], maps: ClassMaps, choice: MapChoice, calibrat
         return calibration_maps(maps.picture(choice.place, calibration), lines, choice.scale, posterior, parts)
 
     shown = tuple((fit.key, fit.style, names[fit.key]) for fit in chosen)
-    figures.show(keep(("maps figure", choice, parts, shown), build), "calibration-maps", HOW_TO_READ)
+    widgets.show(keep(("maps figure", choice, parts, shown), build), "calibration-maps", HOW_TO_READ)
     if found is not None:
         name = names[found[0].key]
         if trouble := maps_words.dominated(name, found[1]):
@@ -134,7 +132,7 @@ def ends(chosen: list[ShownFit], maps: ClassMaps) -> None:
             ]
             seen = judged[0][1]
             with st.container(width=HALF):
-                figures.show(
+                widgets.show(
                     end_rows(rows, seen.share(end), seen.ends.n_pairs, f"{title} of the scores"),
                     f"ends-{end}",
                     HOW_TO_READ_ENDS,
@@ -193,5 +191,5 @@ def _pair(without: ShownFit, corrected: ShownFit, maps: ClassMaps, choice: MapCh
         return calibration_maps(picture, lines, "logit", title=without.title, height=400)
 
     key = ("maps correction", without.key, corrected.key, without.style, choice)
-    figures.show(keep(key, build), f"correction-{without.title}", HOW_TO_READ_CORRECTION)
+    widgets.show(keep(key, build), f"correction-{without.title}", HOW_TO_READ_CORRECTION)
     st.caption(maps_words.reach(maps.curve(without), maps.curve(corrected)))

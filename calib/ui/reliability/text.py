@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from calib.formatting import brief
 from calib.ui.fits import ShownFit
 from calib.ui.reliability import state as reliability_curves
-from calib.ui.reliability.reliability_options import Options
+from calib.ui.reliability.state import Options
 from calib.ui.text import binning_name
 
 _BINS = (

@@ -9,8 +9,7 @@ import streamlit as st
 
 from calib.data import Choices, Finding
 from calib.diagnostics.shift import recorded_scores
-from calib.diagnostics.shift_data import Fresh, read_fresh
-from calib.diagnostics.untrusted import read_uploaded
+from calib.diagnostics.shift_data import Fresh, read_fresh, read_uploaded
 from calib.evaluation import Evaluation
 from calib.export import writer
 from calib.export.runtime import ExportedCalibrator
@@ -19,11 +18,10 @@ from calib.metrics.bootstrap import Interval
 from calib.plots.style import Style, method_style
 from calib.registry import METHODS
 from calib.ui import fits, widgets
-from calib.ui.data.limits_view import LARGEST, show_limits
-from calib.ui.data.upload import FORMATS
+from calib.ui.data.upload import FORMATS, LARGEST, show_limits
 from calib.ui.data.view import ICON, KINDS, SHOW
-from calib.ui.markdown import literal
 from calib.ui.session import session
+from calib.ui.text import literal
 
 UPLOADED = "an exported calibrator"
 FIXES = "still/fixes"

@@ -8,20 +8,18 @@ from typing import cast
 import pandas as pd
 import streamlit as st
 
-from calib.diagnostics.histogram import confidence_histogram
-from calib.diagnostics.reliability import default_bins, reliability_curve
-from calib.diagnostics.shift import Recheck, recheck
+from calib.diagnostics.reliability import confidence_histogram, default_bins, reliability_curve
+from calib.diagnostics.shift import NOT_FRESH, Recheck, off, recheck, verdict
 from calib.diagnostics.shift_data import Fresh, judge
-from calib.diagnostics.words import NOT_FRESH, off, verdict
 from calib.evaluation import SCORES, Evaluation
 from calib.formatting import number, plural, signed
 from calib.metrics.bootstrap import Interval
 from calib.plots.reliability import reliability_diagram
 from calib.plots.reliability_frame import common_limits
 from calib.plots.shift import confidence_drift
-from calib.ui import figures
-from calib.ui.narrow import sideways
+from calib.ui import widgets
 from calib.ui.shift.upload import Given, Subject, show_noticed
+from calib.ui.widgets import sideways
 
 RESULT = "still/result"
 DIAGRAM_PIXELS, BENEATH_PIXELS = 320, 115
@@ -119,7 +117,7 @@ def pictures(subject: Subject, answer: Checked) -> None:
                 st.markdown(f"**{when.capitalize()}**, {plural(len(one), 'row')}")
                 histogram = confidence_histogram(*one.pair, scale="logit")
                 height = DIAGRAM_PIXELS + BENEATH_PIXELS
-                figures.show(
+                widgets.show(
                     reliability_diagram(
                         curve, subject.style, "logit", limits=limits, histogram=histogram, height=height
                     ),
@@ -131,7 +129,7 @@ def pictures(subject: Subject, answer: Checked) -> None:
             with st.container(width=DIAGRAM_PIXELS):
                 st.markdown("**How sure it was, and is**")
                 earlier, later = (confidence_histogram(*one.pair, scale="logit") for one in (before, answer.now))
-                figures.show(
+                widgets.show(
                     confidence_drift(earlier, later, subject.style, height=height),
                     "still-drift",
                     "Share of rows at each confidence, now upwards and before downwards. Where the two are not mirror "

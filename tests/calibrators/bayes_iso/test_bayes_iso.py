@@ -9,7 +9,7 @@ from scipy.special import expit, logit
 import calib
 from calib.base import GIVES_UNCERTAINTY, KEEPS_RANKING
 from calib.calibrators.bayes_iso import BayesIso
-from calib.data.simulated import bayes_iso_map, bayes_iso_scores
+from calib.data.samples import bayes_iso_map, bayes_iso_scores
 from calib.metrics import nll
 
 SCHEMES = ["plain", "blocks", "knots"]

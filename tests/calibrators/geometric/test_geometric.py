@@ -9,7 +9,6 @@ import subprocess
 import sys
 import zipfile
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,8 +26,8 @@ from calib.errors import CalibrationError, FitCancelled
 from calib.evaluation import Evaluation, scores
 from calib.export import runtime, writer
 from calib.metrics import ece
+from tests.conftest import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 VARIANTS = [
     {},
     {"exact": True, "map": "sigmoid"},

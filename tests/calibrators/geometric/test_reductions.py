@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from scipy.ndimage import map_coordinates
 from sklearn.decomposition import PCA
 
-from calib.calibrators.geometric.images import grey, pool, shrink_bilinear
-from calib.calibrators.geometric.reductions import REDUCTIONS, Reduced, reduce_training
+from calib.calibrators.geometric.reductions import REDUCTIONS, Reduced, grey, pool, reduce_training, shrink_bilinear
 from calib.errors import CalibrationError
 
 

@@ -14,7 +14,7 @@ import calib
 from calib.calibrators.geometric.neighbours import nearest
 from calib.calibrators.geometric.separation import exact_separation, fast_separation
 from calib.calibrators.geometric.training_set import TrainingSet
-from calib.diagnostics.explanation import explain
+from calib.diagnostics.separation import explain
 from calib.errors import CalibrationError
 from tests.calibrators.geometric import naive
 
@@ -76,8 +76,8 @@ def test_bounds_from_a_few_directions_change_nothing(case, n_directions, most_op
     arguments = case.train, case.labels, case.features, case.predicted
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("calib.calibrators.geometric.training_set.LEAST_NUMBERS", 1)
-        patch.setattr("calib.calibrators.geometric.outline.N_DIRECTIONS", n_directions)
-        patch.setattr("calib.calibrators.geometric.outline.MOST_OUTSIDE", 1.0)
+        patch.setattr("calib.calibrators.geometric.training_set.N_DIRECTIONS", n_directions)
+        patch.setattr("calib.calibrators.geometric.training_set.MOST_OUTSIDE", 1.0)
         patch.setattr("calib.calibrators.geometric.neighbours.MOST_OPEN", most_open)
         assert_same(fast_separation(*arguments), naive_of(naive.fast, case))
         assert_same(exact_separation(*arguments), naive_of(naive.exact, case))
@@ -197,7 +197,7 @@ def test_many_blocks_and_classes_give_what_one_does(rng, monkeypatch):
     whole = exact_separation(train, labels, features, predicted)
     monkeypatch.setattr("calib.calibrators.geometric.neighbours.BLOCK_ELEMENTS", 1)
     monkeypatch.setattr("calib.calibrators.geometric.pruning.PAIR_BLOCK", 1)
-    monkeypatch.setattr("calib.calibrators.geometric.squared_distances.PAIR_ELEMENTS", 1)
+    monkeypatch.setattr("calib.calibrators.geometric.training_set.PAIR_ELEMENTS", 1)
     np.testing.assert_allclose(exact_separation(train, labels, features, predicted), whole, rtol=1e-12)
     expected = naive_of(naive.exact, Case(train, labels, features, predicted))
     np.testing.assert_allclose(whole, expected, rtol=1e-9)

@@ -11,10 +11,15 @@ from benchmarks.monotone_fits import adversarial, changed, compared
 from calib.base import KEEPS_ACCURACY
 from calib.calibrators.gpcalib import FIXED, GPCalib
 from calib.calibrators.gpcalib.interpolation import Grid
-from calib.calibrators.gpcalib.monotone import SMALLEST_SLOPE, keep_predicted, monotone_shifts
-from calib.calibrators.gpcalib.posterior import Posterior
+from calib.calibrators.gpcalib.posterior import (
+    SMALLEST_SLOPE,
+    LatentTable,
+    Posterior,
+    keep_predicted,
+    monotone_shifts,
+    tabulate,
+)
 from calib.calibrators.gpcalib.prediction import predict_draws, predict_mean
-from calib.calibrators.gpcalib.tabulate import LatentTable, tabulate
 from calib.errors import CalibrationError
 from calib.numerics import log_softmax, softmax
 

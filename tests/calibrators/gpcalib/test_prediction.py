@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calib.calibrators.gpcalib.interpolation import Grid
-from calib.calibrators.gpcalib.monotone import monotone_shifts
-from calib.calibrators.gpcalib.posterior import Posterior, draw_shifts
+from calib.calibrators.gpcalib.posterior import Posterior, draw_shifts, monotone_shifts, tabulate
 from calib.calibrators.gpcalib.prediction import (
     add_white_noise,
     predict_delta,
@@ -15,7 +14,6 @@ from calib.calibrators.gpcalib.prediction import (
     predict_mean,
     predict_monte_carlo,
 )
-from calib.calibrators.gpcalib.tabulate import tabulate
 from calib.numerics import log_softmax, softmax
 from tests.calibrators.gpcalib import naive
 from tests.conftest import simulate

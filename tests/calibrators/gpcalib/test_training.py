@@ -6,7 +6,7 @@ import pytest
 
 from calib.base import no_callback
 from calib.calibrators.gpcalib import training
-from calib.calibrators.gpcalib.start import starting_inducing_inputs
+from calib.calibrators.gpcalib.statistics import starting_inducing_inputs
 from calib.calibrators.gpcalib.training import fit_latent_gp
 from calib.errors import FitCancelled
 from calib.numerics import log_softmax

@@ -13,8 +13,7 @@ from scipy.special import entr, expit
 from scipy.stats import entropy as scipy_entropy
 from scipy.stats import gaussian_kde
 
-from calib.calibrators.imax.density import log_odds_density
-from calib.calibrators.imax.information import (
+from calib.calibrators.imax.density import (
     NATS_PER_BIT,
     entropy,
     information_along,
@@ -22,13 +21,14 @@ from calib.calibrators.imax.information import (
     information_of_log_odds,
     joint_of_bins,
     label_entropy,
+    log_odds_density,
+    matched_sigmoid,
     mutual_information,
+    sigmoid_divergence,
 )
-from calib.calibrators.imax.scaling import matched_sigmoid, sigmoid_divergence
-from calib.calibrators.imax.schemes import scheme_edges
+from calib.calibrators.imax.placement import scheme_edges
 from calib.calibrators.imax.sums import SigmoidSums
-from calib.diagnostics.information_plane import information_plane
-from calib.diagnostics.limit import bottleneck_limit
+from calib.diagnostics.information_plane import bottleneck_limit, information_plane
 from calib.numerics import one_vs_rest_log_odds
 from tests.calibrators.imax import naive
 

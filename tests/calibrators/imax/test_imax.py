@@ -14,9 +14,8 @@ import calib
 from calib import metrics
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_ONE
 from calib.calibrators.imax import SOURCES, IMaxBinning
-from calib.calibrators.imax.placement import best_traces, iterate
+from calib.calibrators.imax.placement import best_traces, centres_of, edges_between, information_bound, iterate
 from calib.calibrators.imax.sums import SigmoidSums
-from calib.calibrators.imax.updates import centres_of, edges_between, information_bound
 from calib.numerics import one_vs_rest_log_odds
 from tests.conftest import simulate
 
