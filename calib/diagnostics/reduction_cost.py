@@ -14,9 +14,9 @@ from calib.calibrators.geometric import Geometric
 from calib.calibrators.geometric.reductions import REDUCTIONS
 from calib.data import Predictions
 from calib.evaluation import Evaluation, score_intervals
-from calib.metrics.binning import bin_edges, bin_index
+from calib.metrics.binning import bin_edges
 from calib.metrics.bootstrap import Interval, Resamples, interval_of_draws, reflect
-from calib.numerics import Floats
+from calib.numerics import Floats, bin_index
 
 MOST_ROWS = 1000
 """Calibration rows, and test rows, that are looked at; more would make the intervals narrower but the wait longer."""

@@ -18,13 +18,13 @@ import numpy as np
 
 from calib.evaluation.classwise import CLASSWISE, CLASSWISE_ABOVE, classwise_values
 from calib.evaluation.evaluation import Evaluation
-from calib.metrics.binning import bin_edges, bin_index
+from calib.metrics.binning import bin_edges
 from calib.metrics.bootstrap import Groups, Resamples
 from calib.metrics.calibration_error import debiased_error
 from calib.metrics.confidence import Bools
 from calib.metrics.corp import RULES, calibrated_outcomes, corp, entropy, isotonic_of_samples, ordered_cells, row_scores
 from calib.metrics.smooth import cell_of, smooth_ece, smooth_errors
-from calib.numerics import Floats, Ints
+from calib.numerics import Floats, Ints, bin_index
 
 ERRORS = {
     "ECE": ("equal_width", 15),

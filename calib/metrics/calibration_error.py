@@ -11,9 +11,9 @@ import numpy as np
 
 from calib.base import check_labels
 from calib.errors import CalibrationError
-from calib.metrics.binning import Bins, bin_index, bins_of
+from calib.metrics.binning import Bins, bins_of
 from calib.metrics.confidence import Bools, check_probs, top_label
-from calib.numerics import Floats
+from calib.numerics import Floats, bin_index
 
 
 def norm_of_gaps(gap: Floats, weight: Floats, norm: float | str) -> float:

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from calib.errors import CalibrationError
-from calib.metrics.binning import bin_index, equal_mass_edges
+from calib.metrics.binning import equal_mass_edges
 from calib.metrics.confidence import Bools, target_pair
 from calib.metrics.scoring_rules import PROBABILITY_FLOOR
-from calib.numerics import Floats, Ints
+from calib.numerics import Floats, Ints, bin_index
 
 RULES = ("Brier", "log")
 SAMPLES_AT_ONCE = 64

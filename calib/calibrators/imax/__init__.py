@@ -15,8 +15,7 @@ from calib.calibrators.imax.density import log_odds_density, matched_sigmoid
 from calib.calibrators.imax.placement import SCHEMES, scheme_edges
 from calib.calibrators.imax.sums import SigmoidSums
 from calib.calibrators.one_vs_rest import BinaryCalibrator, Map
-from calib.metrics.binning import bin_index
-from calib.numerics import Floats, Ints, one_vs_rest_log_odds
+from calib.numerics import Floats, Ints, bin_index, one_vs_rest_log_odds
 from calib.parameters import param, parameter_names
 
 # Registry name -> home of the calibrators whose probabilities bins can take over; the registry lies above this layer.
