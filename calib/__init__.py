@@ -14,9 +14,9 @@ from calib.evaluation.compare import compare
 if TYPE_CHECKING:
     from calib import geometry, metrics
     from calib.base import Calibrator
-    from calib.data import DataError, Predictions, load
+    from calib.data import Predictions, load
     from calib.diagnostics.reliability import ReliabilityCurve, reliability_curve
-    from calib.errors import CalibrationError, FitCancelled
+    from calib.errors import CalibrationError, DataError, FitCancelled
     from calib.export import runtime, writer
     from calib.registry import METHODS, calibrator
 
@@ -28,7 +28,7 @@ _HOMES = {
     "FitCancelled": "base",
     "METHODS": "registry",
     "calibrator": "registry",
-    "DataError": "data",
+    "DataError": "errors",
     "Predictions": "data",
     "load": "data",
     "ReliabilityCurve": "reliability",

@@ -1,9 +1,9 @@
-"""The two ways in which a fit or a prediction ends without a result.
-
-The packages beyond NumPy, and what to say where one is not installed.
-"""
+"""The errors that reach people, and the sentence for a package that is not installed."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
 
 
 class CalibrationError(ValueError):
@@ -12,6 +12,20 @@ class CalibrationError(ValueError):
 
 class FitCancelled(Exception):
     """Raised by a callback to stop a fit."""
+
+
+class DataError(ValueError):
+    """An upload that cannot be used.
+
+    Attributes
+    ----------
+    findings : why, as a list of :class:`calib.data.Finding`, the errors first.
+    """
+
+    def __init__(self, findings: Sequence[Any]):
+        self.findings = list(findings)
+        first = next(finding for finding in self.findings if finding.level == "error")
+        super().__init__(f"{first.message} {first.action}".strip())
 
 
 EXTRAS = {

@@ -19,7 +19,7 @@ PACKAGE = ROOT / "calib"
 # From the bottom up; a module imports only from its own layer and those below. A part that is not named here
 # makes test_every_part_has_a_layer fail: decide where it belongs.
 LAYERS = (
-    ("numerics", "errors", "extras", "hardware", "quiet_start", "formats", "settings", "csv_cells", "logs", "zipped"),
+    ("numerics", "errors", "hardware", "quiet_start", "formats", "settings", "csv_cells", "logs", "zipped"),
     ("parameters", "checked_arrays"),
     ("base",),
     ("canonical", "flat_state", "input_scale", "record", "record_files"),

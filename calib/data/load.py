@@ -7,21 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
 from calib.canonical import KINDS
-from calib.data.checks.report import Rejected, Report, shortened
-from calib.data.formats.base import Contents, missing_packages
+from calib.data.checks.report import Finding, Rejected, Report, shortened
+from calib.data.formats.base import ArrayInfo, Contents, missing_packages
 from calib.data.formats.detect import Source, open_source
 from calib.data.interpret.parts import open_files, read_files, read_given_parts, read_named_parts, set_aside
 from calib.data.interpret.pipeline import understand
 from calib.data.limits import Allowance
-from calib.data.options import ArrayInfo, Choices, Inspection
-from calib.data.predictions import DataError, Predictions
+from calib.data.options import Choices
+from calib.data.predictions import Predictions
+from calib.errors import DataError
 
 
 def check_choices(choices: Choices) -> None:
@@ -70,6 +71,24 @@ RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "float | None": (lambda value: _whole(value) or isinstance(value, (float, np.floating)), "a number"),
 }
 """What fits each type that a field of Choices has, and how it is called."""
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What an upload holds and how it was understood.
+
+    Attributes
+    ----------
+    arrays : what the file holds, whether used or not.
+    choices : the guesses, filled in as far as they were reached.
+    findings : what was noticed; the errors first.
+    predictions : the data set, or None if there is an error.
+    """
+
+    arrays: tuple[ArrayInfo, ...]
+    choices: Choices
+    findings: tuple[Finding, ...]
+    predictions: Predictions | None
 
 
 def inspect(

@@ -1,15 +1,10 @@
-"""What can be decided by hand about an upload, and what was found in it."""
+"""What can be decided by hand about an upload."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
 
 from calib.canonical import Kind
-from calib.data.predictions import Finding
-
-if TYPE_CHECKING:
-    from calib.data.predictions import Predictions
 
 Columns = str | tuple[str, ...]
 """One array of an npz or hdf5 file, or the columns of a table."""
@@ -80,31 +75,3 @@ class Choices:
     def made(self) -> dict[str, object]:
         """The choices that are not left to guessing."""
         return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) is not None}
-
-
-@dataclass(frozen=True)
-class ArrayInfo:
-    """One array of a file, or one column of a table."""
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: str
-    file: str = ""
-
-
-@dataclass(frozen=True)
-class Inspection:
-    """What an upload holds and how it was understood.
-
-    Attributes
-    ----------
-    arrays : what the file holds, whether used or not.
-    choices : the guesses, filled in as far as they were reached.
-    findings : what was noticed; the errors first.
-    predictions : the data set, or None if there is an error.
-    """
-
-    arrays: tuple[ArrayInfo, ...]
-    choices: Choices
-    findings: tuple[Finding, ...]
-    predictions: Predictions | None

@@ -12,8 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
+from calib.data.checks.report import Finding
 from calib.data.load import load
-from calib.data.predictions import DataError, Finding, Predictions
+from calib.data.predictions import Predictions
+from calib.errors import DataError
 from calib.numerics import Floats, Ints, softmax
 
 BEND = 4.0

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from calib.data.checks.outputs import check_agreement, check_classes, check_row_count
-from calib.data.checks.report import Rejected, Report
+from calib.data.checks.report import Finding, Rejected, Report
 from calib.data.interpret.labels import decode_labels
 from calib.data.interpret.names import output_column
 from calib.data.interpret.output_kind import ROUNDING, check_rows, decide_kind, refuse_single_column
@@ -18,7 +18,7 @@ from calib.data.interpret.pipeline import missing_labels, name_classes
 from calib.data.interpret.reading import Upload
 from calib.data.load import check_choices
 from calib.data.options import Choices
-from calib.data.predictions import Finding, Predictions
+from calib.data.predictions import Predictions
 from calib.numerics import Floats, Ints
 from calib.out_of_core.reading import findings_as_error, read_labels, rows_of
 from calib.out_of_core.rows import ParquetRows, Progress, Rows, no_progress

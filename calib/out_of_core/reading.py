@@ -16,7 +16,7 @@ from calib.data.interpret.reading import check_there, guess_label, read_any
 from calib.data.limits import Allowance
 from calib.data.load import check_choices
 from calib.data.options import Choices
-from calib.data.predictions import DataError
+from calib.errors import DataError
 from calib.out_of_core.rows import NpyRows, ParquetRows, Rows
 
 STREAMED = ("npy", "parquet")

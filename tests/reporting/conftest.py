@@ -10,8 +10,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from calib.data import Choices
-from calib.data.predictions import Finding, Predictions
+from calib.data import Choices, Finding, Predictions
 from calib.evaluation import Evaluation
 from calib.evaluation.compare import compare_evaluations
 from calib.plots.style import method_style

@@ -7,9 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from calib.data.checks.report import Report, count, listed, rounded, verb
+from calib.data.checks.report import Finding, Report, count, listed, rounded, verb
 from calib.data.interpret.features import Features
-from calib.data.predictions import Finding
 from calib.numerics import Floats, Ints, row_blocks
 
 Hashes = npt.NDArray[np.uint64]

@@ -4,16 +4,37 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 from calib.data.options import Choices
-from calib.data.predictions import Finding
-
-_ORDER = {"error": 0, "warning": 1, "info": 2}
 
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Unicode's categories of control and format characters, lone surrogates, and ends of lines and paragraphs."""
+
+Level = Literal["error", "warning", "info"]
+
+_ORDER = {"error": 0, "warning": 1, "info": 2}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing noticed in an upload.
+
+    Attributes
+    ----------
+    level : an error stops the journey, a warning is worth a look, an info says what was understood.
+    code : stable name of the rung, for tests and for one-click fixes.
+    message : what happened, with numbers, and the likely cause.
+    action : the one thing to do next; empty for most infos.
+    fix : changes to :class:`~calib.data.Choices` that mend it, offered as one click; empty if none.
+    """
+
+    level: Level
+    code: str
+    message: str
+    action: str = ""
+    fix: dict[str, object] = field(default_factory=dict)
 
 
 class Rejected(Exception):

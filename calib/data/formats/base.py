@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,19 @@ import numpy.typing as npt
 
 from calib.data.checks.report import Rejected
 from calib.data.limits import Allowance
-from calib.data.options import ArrayInfo
 from calib.errors import missing_package
 
 Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class ArrayInfo:
+    """One array of a file, or one column of a table."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    file: str = ""
 
 
 class Contents(ABC):

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from calib.data.checks.report import Rejected
-from calib.data.formats.base import Array, Contents, reading, text_array
+from calib.data.formats.base import Array, ArrayInfo, Contents, reading, text_array
 from calib.data.limits import MAX_DEPTH, RESAVE, Allowance, check_count, nbytes_of
-from calib.data.options import ArrayInfo
 
 if TYPE_CHECKING:
     import h5py

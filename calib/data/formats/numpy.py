@@ -14,9 +14,8 @@ from numpy.lib import format as npy_format
 
 from calib.data.checks.report import Rejected
 from calib.data.formats.archives import COMPRESSIONS, open_zip
-from calib.data.formats.base import Array, Contents, reading
+from calib.data.formats.base import Array, ArrayInfo, Contents, reading
 from calib.data.limits import Allowance, check_count, nbytes_of
-from calib.data.options import ArrayInfo
 
 CHUNK = 2**20
 

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calib.data.checks.report import Rejected, shortened
-from calib.data.formats.base import Array, Contents, reading
+from calib.data.formats.base import Array, ArrayInfo, Contents, reading
 from calib.data.limits import Allowance
-from calib.data.options import ArrayInfo
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from calib.data.checks.report import Rejected, listed
-from calib.data.formats.base import Contents
+from calib.data.formats.base import ArrayInfo, Contents
 from calib.data.interpret.names import (
     CLASS_NAMES,
     FEATURES,
@@ -28,7 +28,7 @@ from calib.data.interpret.names import (
     feature_column,
     output_column,
 )
-from calib.data.options import ArrayInfo, Choices, Columns
+from calib.data.options import Choices, Columns
 
 NUMBERS = ("float", "int", "uint", ">f", "<f", ">i", "<i", ">u", "<u")
 

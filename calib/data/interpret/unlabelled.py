@@ -18,7 +18,7 @@ from calib.data.interpret.reading import check_there, read_any, said
 from calib.data.limits import Allowance
 from calib.data.load import check_choices
 from calib.data.options import Choices
-from calib.data.predictions import DataError
+from calib.errors import DataError
 from calib.numerics import Floats
 
 
