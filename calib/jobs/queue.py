@@ -27,7 +27,7 @@ from calib.jobs.executor import Executor, Lane, LocalExecutor, Place
 from calib.jobs.local import UnexpectedError, WorkerDied
 from calib.jobs.protocol import Data, Progress
 from calib.jobs.scheduling import Room, place_in_line
-from calib.jobs.spec import NOTHING, WAITING, FitSpec, Job, Record, TaskSpec, data_of, lane_of
+from calib.jobs.spec import NOTHING, FitSpec, Job, Record, TaskSpec, data_of, lane_of
 from calib.jobs.tasks import fit_calibrator, fit_small
 from calib.logs import trace
 from calib.registry import METHODS
@@ -212,6 +212,7 @@ class FitQueue:
             record = self._records.get(key)
             if record is None or not record.job.active:
                 return
+            record.cancelling = True
             record.job = replace(record.job, message="Cancelling.")
         self._executor.cancel(record.future)
 
@@ -312,7 +313,7 @@ class FitQueue:
                 step=progress.step if known else job.step,
                 total=progress.total if known else job.total,
                 value=progress.value if known else job.value,
-                message=progress.message if progress.message and job.message != "Cancelling." else job.message,
+                message=progress.message if progress.message and not record.cancelling else job.message,
                 cpu_seconds=max(job.cpu_seconds, progress.cpu_seconds),
             )
 
@@ -340,7 +341,7 @@ class FitQueue:
         job = record.job
         if job.state == "running":
             return replace(job, seconds=time.monotonic() - record.started)
-        if job.state != "queued" or job.message != WAITING:
+        if job.state != "queued" or record.cancelling:
             return job
         if record.lane == "slow" and self._warming.under_way and not self._runs("slow"):
             return replace(job, message="Waiting: TensorFlow is starting.")

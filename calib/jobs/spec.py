@@ -114,9 +114,6 @@ def _plain(value: Any) -> Any:
 
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 
-WAITING = "Waiting for a free worker."
-"""Said of a job that waits until its place in line is known."""
-
 
 @dataclass(frozen=True)
 class Job:
@@ -143,7 +140,7 @@ class Job:
     step: int = 0
     total: int = 0
     value: float = float("nan")
-    message: str = WAITING
+    message: str = "Waiting for a free worker."
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     result: Any = None
@@ -174,6 +171,7 @@ class Record:
     owners : who wants it.
     future : of the present attempt.
     started : when that began to run, by the monotonic clock.
+    cancelling : whether it was asked to stop.
     """
 
     job: Job
@@ -182,6 +180,7 @@ class Record:
     owners: set[str]
     future: Future[Any] = field(default_factory=Future)
     started: float = 0.0
+    cancelling: bool = False
 
 
 def data_of(spec: FitSpec | TaskSpec, arrays: Mapping[str, Any]) -> Data:

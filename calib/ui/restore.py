@@ -43,7 +43,7 @@ def entry_of(
         data="" if now.sample else now.data.sha256,
         sample=now.sample,
         name=now.data.name,
-        findings=tuple((f.level, f.code, f.message, f.action) for f in now.data.findings),
+        findings=tuple((f.level, f.code, f.reason, f.action, f.left_out) for f in now.data.findings),
         choices=flatten(now.made.made())[0],
         part=now.part,
         seed=now.seed,
@@ -105,7 +105,10 @@ def counted(now: Session) -> list[str]:
 
 def _session(entry: Entry, data: Predictions) -> Session:
     if not entry.sample:
-        findings = tuple(Finding(level, code, text, action) for level, code, text, action in entry.findings)  # type: ignore[arg-type]
+        findings = tuple(
+            Finding(level, code, reason, action, left_out=left_out)  # type: ignore[arg-type]
+            for level, code, reason, action, left_out in entry.findings
+        )
         data = replace(data, name=entry.name, findings=findings)
     try:
         choices = Choices(**entry.choices)

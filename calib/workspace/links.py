@@ -90,7 +90,7 @@ class Entry:
     data : hash of the stored data; empty where a sample is open.
     sample : name of the sample, or None.
     name : how pages call the data set.
-    findings : what was noticed while loading: level, code, message and action of each.
+    findings : what was noticed while loading: level, code, reason, action and the array left out of each.
     choices : what was decided by hand about the upload.
     part, seed : the split.
     split_key : names the data and this split.
@@ -105,7 +105,7 @@ class Entry:
     data: str = ""
     sample: str | None = None
     name: str = ""
-    findings: tuple[tuple[str, str, str, str], ...] = ()
+    findings: tuple[tuple[str, str, str, str, str], ...] = ()
     choices: Mapping[str, Any] = field(default_factory=dict)
     part: float | None = None
     seed: int = 0
@@ -139,7 +139,9 @@ def from_json(content: bytes) -> Entry:
         if fields.pop("format") != FORMAT:
             raise Damaged("What is kept under this link was written by another version of this program.")
         fields["specs"] = tuple(KeptSpec(**spec) for spec in fields["specs"])
-        fields["findings"] = tuple((level, code, text, action) for level, code, text, action in fields["findings"])
+        fields["findings"] = tuple(
+            (level, code, reason, action, left_out) for level, code, reason, action, left_out in fields["findings"]
+        )
         fields["earlier"] = tuple(map(str, fields["earlier"]))
         # Entries of before there were any have none.
         fields["studies"] = tuple(_study(**study) for study in fields.get("studies", ()))

@@ -14,7 +14,6 @@ from streamlit.testing.v1 import AppTest
 from calib.active_learning import ARMS, Plan, Pool, Round, compare_arms, pool_of, simulate, table_of, verdicts
 from calib.active_learning.results import LABELS
 from calib.data import Finding, Predictions
-from calib.data.interpret.training_set import LEFT_OUT
 from calib.data.samples import load_sample
 from calib.jobs import FitQueue, Job, TaskSpec
 from calib.jobs.scheduling import Room
@@ -311,7 +310,9 @@ def test_round_numbers() -> None:
 
 
 def test_features_that_were_left_out_are_not_called_missing(queue: FitQueue) -> None:
-    left_out = Finding("warning", "features_not_finite", f"1 row of 300 holds NaN; {LEFT_OUT}.", "Leave it out.")
+    left_out = Finding(
+        "warning", "features_not_finite", "1 row of 300 holds NaN.", "Leave it out.", left_out="features"
+    )
     data = replace(features_of(), features=None, train_features=None, train_labels=None, findings=(left_out,))
     app = open_page(PAGE, Session.opened(data))
     assert "1 row of 300 holds NaN" in app.warning[0].value and "Leave it out." in app.warning[0].value

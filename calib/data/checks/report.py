@@ -16,6 +16,8 @@ Level = Literal["error", "warning", "info"]
 
 _ORDER = {"error": 0, "warning": 1, "info": 2}
 
+NO_FEATURE_METHODS = "Methods that need features are left out."
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -25,16 +27,24 @@ class Finding:
     ----------
     level : an error stops the journey, a warning is worth a look, an info says what was understood.
     code : stable name of the rung, for tests and for one-click fixes.
-    message : what happened, with numbers, and the likely cause.
+    reason : what happened, with numbers, and the likely cause.
     action : the one thing to do next; empty for most infos.
     fix : changes to :class:`~calib.data.Choices` that mend it, offered as one click; empty if none.
+    left_out : the array that was given and could not be used for this reason: features, train_features or
+        train_labels; empty for every other finding.
     """
 
     level: Level
     code: str
-    message: str
+    reason: str
     action: str = ""
     fix: dict[str, object] = field(default_factory=dict)
+    left_out: str = ""
+
+    @property
+    def message(self) -> str:
+        """What happened, and what it costs where an array was left out."""
+        return f"{self.reason} {NO_FEATURE_METHODS}" if self.left_out else self.reason
 
 
 class Rejected(Exception):
@@ -59,7 +69,7 @@ class Report:
 
     def add(self, finding: Finding) -> None:
         """Keep one finding."""
-        self._findings.append(replace(finding, message=one_line(finding.message)))
+        self._findings.append(replace(finding, reason=one_line(finding.reason)))
 
     def warn(self, code: str, message: str, action: str = "", **fix: Any) -> None:
         """Write down something that is worth a look."""
@@ -68,6 +78,10 @@ class Report:
     def info(self, code: str, message: str, action: str = "", **fix: Any) -> None:
         """Write down what was understood."""
         self.add(Finding("info", code, message, action, fix))
+
+    def leave_out(self, array: str, code: str, reason: str, action: str = "", **fix: Any) -> None:
+        """Write down why features or training data cannot be used; it costs methods that need them, not the upload."""
+        self.add(Finding("warning", code, reason, action, fix, array))
 
     def decide(self, **guesses: Any) -> None:
         """Fill in choices that were left to guessing."""

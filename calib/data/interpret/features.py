@@ -45,12 +45,10 @@ def as_features(array: Array, name: str, report: Report) -> Features | None:
         return None
 
 
-def leave_out(rejected: Rejected, what: str, report: Report) -> None:
+def leave_out(rejected: Rejected, array: str, report: Report) -> None:
     """Features that cannot be read cost the methods that need them, never the upload."""
     finding = rejected.finding
-    report.warn(
-        finding.code, f"{finding.message} Methods that need {what} are left out.", finding.action, **finding.fix
-    )
+    report.leave_out(array, finding.code, finding.reason, finding.action, **finding.fix)
 
 
 def shaped(array: Array, name: str, report: Report) -> Array:

@@ -112,9 +112,12 @@ def join(first: Upload, second: Upload, report: Report) -> Upload:
         if role in first.rows and role in second.rows and first.rows[role].shape[1:] == second.rows[role].shape[1:]:
             rows[role] = np.concatenate([first.rows[role], second.rows[role]])
         elif role in first.rows or role in second.rows:
-            report.warn(
-                "one_part_only", f"Only one part has {role}, so they were left out.", f"Save {role} for both parts."
-            )
+            reason = f"Only one part has {role}, so they were left out."
+            finding = ("one_part_only", reason, f"Save {role} for both parts.")
+            if role == "features":
+                report.leave_out(role, *finding)
+            else:
+                report.warn(*finding)
     labels = [flat(first.labels), flat(second.labels)]
     texts = [array.dtype.kind in "US" for array in labels]
     if labels[0].shape[1:] != labels[1].shape[1:] or texts[0] != texts[1]:

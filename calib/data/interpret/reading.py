@@ -103,11 +103,12 @@ def read_rows(upload: Upload, contents: Contents, role: str, name: Any, report: 
         return
     array = read[role]
     if array.ndim == 0 or len(array) != len(upload.outputs):
-        report.warn(
-            "rows_differ_beside",
-            f"{said(contents, name)} has the shape {array.shape} for {len(upload.outputs):,} rows; it was left out.",
-            "Save one entry per row.",
-        )
+        reason = f"{said(contents, name)} has the shape {array.shape} for {len(upload.outputs):,} rows"
+        finding = ("rows_differ_beside", f"{reason}; it was left out.", "Save one entry per row.")
+        if role == "features":
+            report.leave_out(role, *finding)
+        else:
+            report.warn(*finding)
         report.decide(**{role: ""})
         return
     upload.rows[role] = array

@@ -21,7 +21,7 @@ from calib.data.checks.features import (
     check_training_classes,
     row_hashes,
 )
-from calib.data.checks.report import Rejected, Report, count, listed, rounded, verb
+from calib.data.checks.report import NO_FEATURE_METHODS, Rejected, Report, count, listed, rounded, verb
 from calib.data.formats.base import Array
 from calib.data.interpret.features import (
     Features,
@@ -55,11 +55,10 @@ def decode_training_labels(raw: Array, class_names: tuple[str, ...], report: Rep
         chosen = replace(report.choices, label_values=order, drop_bad_rows=True)
         return decode_labels(raw, len(class_names), None, "train_labels", Report(chosen))
     except Rejected as rejected:
-        leave_out(rejected, "the training set", report)
+        leave_out(rejected, "train_labels", report)
         return None
 
 
-LEFT_OUT = "methods that need features are left out"
 BAD_VALUES = "NaN, infinite or far too large values"
 
 
@@ -75,9 +74,10 @@ def own_features(raw: Array | None, report: Report) -> tuple[Features | None, np
         return None, None
     bad = bad_feature_rows(features)
     if bad.all():
-        report.warn(
+        report.leave_out(
+            "features",
             "features_not_finite",
-            f"Every one of the {count(len(bad), 'row')} of features holds {BAD_VALUES}; {LEFT_OUT}.",
+            f"Every one of the {count(len(bad), 'row')} of features holds {BAD_VALUES}.",
             "Look for an empty column, or a division by zero where they were saved.",
         )
         return None, None
@@ -94,15 +94,16 @@ def read_training_set(raw: dict[str, Array], class_names: tuple[str, ...], repor
         return None
     if given is None or labels is None:
         have, lack = ("train_labels", "train_features") if given is None else ("train_features", "train_labels")
-        report.warn(
-            "train_incomplete", f"There are {have} but no {lack}; {LEFT_OUT}.", f"Save {lack} with as many rows."
+        report.leave_out(
+            have, "train_incomplete", f"There are {have} but no {lack}.", f"Save {lack} with as many rows."
         )
         return None
     n_labels = len(labels) if labels.ndim else 0
     if (len(given) if given.ndim else 0) != n_labels:
-        report.warn(
+        report.leave_out(
+            "train_features",
             "train_rows_differ",
-            f"train_features has the shape {given.shape} but train_labels has {count(n_labels, 'row')}; {LEFT_OUT}.",
+            f"train_features has the shape {given.shape} but train_labels has {count(n_labels, 'row')}.",
             "Save one label for each row of training features.",
         )
         return None
@@ -114,10 +115,11 @@ def read_training_set(raw: dict[str, Array], class_names: tuple[str, ...], repor
         return None
     bad = bad_feature_rows(features)
     if (bad | decoded.bad).all():
-        report.warn(
+        report.leave_out(
+            "train_features",
             "train_rows_bad",
             f"Of {count(len(bad), 'row')} of the training set {int(bad.sum()):,} hold {BAD_VALUES} and "
-            f"{int(decoded.bad.sum()):,} a label that is no class of the outputs; {LEFT_OUT}.",
+            f"{int(decoded.bad.sum()):,} a label that is no class of the outputs.",
             "Save train_labels with the same names or numbers as the labels.",
         )
         return None
@@ -138,9 +140,10 @@ def read_training_set(raw: dict[str, Array], class_names: tuple[str, ...], repor
 def warn_bad_rows(bad: npt.NDArray[np.bool_], name: str, what: str, code: str, report: Report) -> None:
     """Say how many rows stand in the way, and offer to leave them out."""
     n = int(bad.sum())
-    report.warn(
+    report.leave_out(
+        name,
         code,
-        f"{count(n, 'row')} of {len(bad):,} in {name} {verb(n, 'holds', 'hold')} {what}; {LEFT_OUT}.",
+        f"{count(n, 'row')} of {len(bad):,} in {name} {verb(n, 'holds', 'hold')} {what}.",
         "Leave these rows out.",
         drop_bad_rows=True,
     )
@@ -210,10 +213,10 @@ def same_shape(features: Features, train_features: Features, report: Report) -> 
     image = features if features.ndim > train_features.ndim else train_features
     flat = train_features if image is features else features
     if width != train_width or (flat.ndim > 2 and flat.shape[1:3] != image.shape[1:3]):
-        report.warn(
+        report.leave_out(
+            "train_features",
             "feature_sizes_differ",
-            f"A row of features is {described(features)}, but a row of train_features {described(train_features)}; "
-            "the training set was left out.",
+            f"A row of features is {described(features)}, but a row of train_features {described(train_features)}.",
             "Save the same features of both.",
         )
         return None
@@ -231,15 +234,15 @@ def say_alone(features: Features | None, train: dict[str, Any] | None, report: R
     if features is not None:
         report.info(
             "features_alone",
-            f"Features: each row is {described(features)}, but there is no training set to compare it with; "
-            f"{LEFT_OUT}.",
+            f"Features: each row is {described(features)}, but there is no training set to compare it with. "
+            f"{NO_FEATURE_METHODS}",
             "Add train_features and train_labels.",
         )
     elif train is not None:
         report.info(
             "training_set_alone",
-            f"There is a training set of {count(len(train['train_labels']), 'row')}, but no features of the rows; "
-            f"{LEFT_OUT}.",
+            f"There is a training set of {count(len(train['train_labels']), 'row')}, but no features of the rows. "
+            f"{NO_FEATURE_METHODS}",
             "Add features, one entry per row of the outputs.",
         )
 

@@ -79,7 +79,7 @@ def read_features(source: Source, choices: Choices | None = None, *, beside_outp
         check_there(contents, name)
         found = as_features(read_any(contents, name), said(contents, name), report)
         if found is None:
-            raise Rejected("no_features", report.findings[-1].message, report.findings[-1].action)
+            raise Rejected("no_features", report.findings[-1].reason, report.findings[-1].action)
         return found
 
 

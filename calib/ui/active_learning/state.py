@@ -17,7 +17,6 @@ import streamlit as st
 from calib.active_learning import ARMS, CLASSIFIERS, Plan, pool_of
 from calib.active_learning.verdict import arrays_of, run_arm
 from calib.data import Predictions
-from calib.data.interpret.training_set import LEFT_OUT
 from calib.data.samples import SAMPLES
 from calib.errors import CalibrationError
 from calib.formatting import plural
@@ -75,11 +74,11 @@ def need_features(data: Predictions) -> bool:
     """Whether there is something to train on; otherwise say what is missing, with the buttons that get it."""
     if data.features is not None:
         return True
-    left_out = next((found for found in data.findings if LEFT_OUT in found.message), None)
+    left_out = next((finding for finding in data.findings if finding.left_out == "features"), None)
     if left_out is not None:
         st.warning(
             "Active learning trains a classifier while it asks for labels, and the features that came with these data "
-            f"cannot be used: {left_out.message} {left_out.action}"
+            f"cannot be used: {left_out.reason} {left_out.action}"
         )
     else:
         st.info(

@@ -18,7 +18,7 @@ from calib.evaluation.repeated_splits import summarise_splits
 from calib.evaluation.studies import SIZES, SPLITS, Entry, entry_of, natural_order, repeat_task, size_task, together
 from calib.evaluation.verdict import CONFIDENCE_ONLY, verdict
 from calib.formatting import listed, plural
-from calib.hardware import device_of
+from calib.hardware import on_cpu
 from calib.plots.compare import entry_lines, score_dots, size_curves
 from calib.plots.style import Style, method_style
 from calib.ui import progress, widgets
@@ -109,7 +109,7 @@ def _repeated_result(splits: pd.DataFrame, key: str, everything: list[ShownFit])
         "Mean over splits ± standard deviation from split to split, with the 95 % interval of the mean in brackets. "
         "★ best mean; ✓ better and ✗ worse than the raw model beyond what chance explains, for all pairs together."
     )
-    failed = table[table["note"].str.startswith("Failed")].drop_duplicates("method")
+    failed = table[(table["note"] != "") & table["n_splits"].between(1, n_splits - 1)].drop_duplicates("method")
     for title, note in zip(failed["title"], failed["note"], strict=True):
         st.caption(f"{title}: {note}")
     styles = {fit.title: fit.style for fit in everything}
@@ -166,7 +166,7 @@ def fits_on_all_rows(tried: Sequence[int]) -> float:
 
 def seconds_of(fit: ShownFit) -> float:
     """What one more such fit costs: processor time, which does not count what else ran then, or time on the GPU."""
-    return fit.cpu_seconds if device_of(fit.calibrator).startswith("CPU") else fit.fit_seconds
+    return fit.cpu_seconds if on_cpu(fit.calibrator) else fit.fit_seconds
 
 
 def _start(

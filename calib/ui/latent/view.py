@@ -30,7 +30,7 @@ from calib.plots.axes import Scale
 from calib.plots.latent import ObjectiveTrace, latent_function, latent_view, objective_traces, probability_view
 from calib.plots.latent_effect import effect_chart
 from calib.plots.style import Style, method_style
-from calib.registry import METHODS
+from calib.registry import METHODS, variant_of
 from calib.ui import widgets
 from calib.ui.fits import ShownFit
 from calib.ui.latent.text import against_others, against_temperature, becomes, collapsed, finding, level
@@ -88,9 +88,7 @@ def prepared(chosen: list[ShownFit], everything: list[ShownFit]) -> list[LatentF
     """The chosen fits with short names and shades, and the temperature of the first scaling that is fitted."""
     scalings = (fit.calibrator for fit in everything)
     temperature = next((float(c.temperature_) for c in scalings if isinstance(c, TemperatureScaling)), None)
-    # Behind the title stands what tells a fit from others; see calib.ui.fits.title_of.
-    variants = [fit.title.removeprefix(METHODS["gpcalib"].title).strip(" ()") for fit in chosen]
-    names = short_names(METHODS["gpcalib"].title, variants)
+    names = short_names(METHODS["gpcalib"].title, [variant_of(fit.calibrator) for fit in chosen])
     styles = overlay_styles([fit.style for fit in chosen])
     return [
         LatentFit(fit, fit.calibrator, name, style, temperature)

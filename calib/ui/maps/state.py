@@ -29,7 +29,7 @@ from calib.numerics import Floats, sigmoid
 from calib.plots.annotations import short_names
 from calib.plots.maps import N_CELLS, MapPicture
 from calib.plots.maps_posterior import Place, ScoreAxis, score_axis
-from calib.registry import METHODS
+from calib.registry import METHODS, variant_of
 from calib.ui.fits import RAW, ShownFit, class_probability
 from calib.ui.session import keep, session
 
@@ -157,8 +157,7 @@ def map_names(fits: list[ShownFit]) -> dict[str, str]:
         if len(same) == 1:
             names[same[0].key] = title
             continue
-        variants = [fit.title.removeprefix(title).strip(" ()") for fit in same]
-        plain = [variant.replace("platt_correction=True", "corrected") for variant in variants]
+        plain = [variant_of(fit.calibrator).replace("platt_correction=True", "corrected") for fit in same]
         for fit, short in zip(same, short_names(title, plain), strict=True):
             names[fit.key] = short if short == title else f"{title} {short}"
     return names
