@@ -22,9 +22,9 @@ from calib import settings
 from calib.cli import text
 from calib.cli.apply import apply_command
 from calib.cli.compare import compare_command
-from calib.cli.data import FORMATS, data_command, files_of, read_option
+from calib.cli.data import FORMATS, data_command, load_options, options_from
 from calib.cli.fit import fit_command
-from calib.data import Choices, DataError, inspect
+from calib.data import DataError, inspect
 from calib.errors import CalibrationError, missing_package
 from calib.export import runtime
 from calib.registry import METHODS
@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _inspect(given: argparse.Namespace) -> int:
-    found = inspect(given.file, **files_of(given), choices=Choices(**dict(given.read)))
+    found = inspect(given.file, options_from(given))
     print(text.inspection(found))
     return 0 if found.predictions is not None else 1
 
@@ -92,8 +92,7 @@ def _check(given: argparse.Namespace) -> int:
     from calib import recheck
 
     exported = runtime.load(given.calibrator)
-    files = {role: getattr(given, role) for role in ("labels", "features") if getattr(given, role)}
-    fresh = recheck.read_fresh(exported, given.file, choices=Choices(**dict(given.read)), **files)
+    fresh = recheck.read_fresh(exported, given.file, options_from(given))
     if fresh.data is None:
         raise DataError(list(fresh.inspection.findings))
     if fresh.noticed:
@@ -113,13 +112,11 @@ def _parser() -> argparse.ArgumentParser:
     data_command(commands, "inspect", _inspect, "say what a file holds and what is odd about it")
     fit_command(commands)
     compare_command(commands)
-    read_option(apply_command(commands, FORMATS))
+    load_options(apply_command(commands, FORMATS), files=("features",))
     command = commands.add_parser("check", help="say whether a saved calibrator still holds on fresh labelled rows")
     command.set_defaults(run=_check)
     command.add_argument("calibrator", type=Path, help=".pkl (only one you trust), .npz or .zip")
     command.add_argument("file", type=Path, help=f"fresh outputs of the same model with labels: {FORMATS}")
-    command.add_argument("--labels", type=Path, help="the labels, where they have their own file")
-    command.add_argument("--features", type=Path, help="the rows' features, where they have their own file")
-    read_option(command)
+    load_options(command, files=("labels", "features"))
     settings_command(commands)
     return parser

@@ -30,7 +30,6 @@ def apply_command(commands: Any, formats: str) -> argparse.ArgumentParser:
         type=Path,
         help=f"a model's outputs: {formats}; labels are not needed, features where the calibrator predicts from them",
     )
-    command.add_argument("--features", type=Path, help="the rows' features, where they have their own file")
     command.add_argument("--key", help="name of the array with the outputs; the same as --read outputs=NAME")
     command.add_argument("--out", type=target(".npz", ".npy", ".parquet", ".csv"), default=Path("calibrated.npz"),
                          help="what to write; .npy and .parquet also for files larger than memory")  # fmt: skip

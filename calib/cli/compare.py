@@ -28,15 +28,15 @@ from calib.cli import text
 from calib.cli.arguments import method_with_parameters, target
 from calib.cli.data import (
     data_command,
-    files_of,
     load_data,
     made_calibrator,
+    options_from,
     refuse,
     split_data,
     split_options,
     warn_of_leak,
 )
-from calib.data import Choices, Predictions
+from calib.data import Predictions
 from calib.data.samples import FOLDER, SAMPLES
 from calib.plots.style import method_style
 from calib.registry import calibrator, presets, registry_name, title_of
@@ -166,7 +166,7 @@ def _compare(given: argparse.Namespace) -> int:
         print(f"All scores, intervals and differences are in {given.csv}.")
     if given.report:
         raw = {BASELINE: calibrator(BASELINE).fit(calibration.logits, calibration.labels)}
-        write_report(given, files_of(given), data, (calibration, test), {**raw, **methods}, found, table)
+        write_report(given, data, (calibration, test), {**raw, **methods}, found, table)
     study(given, methods, data, calibration, test)
     return 0
 
@@ -192,7 +192,6 @@ def _names(given: argparse.Namespace, data: Predictions) -> list[str]:
 
 def write_report(
     given: argparse.Namespace,
-    files: Mapping[str, Path | None],
     data: Predictions,
     parts: tuple[Predictions, Predictions],
     methods: Mapping[str, Calibrator],
@@ -204,7 +203,6 @@ def write_report(
     Parameters
     ----------
     given : the command's arguments.
-    files : those beside the first one, by role.
     data, parts : all rows; calibration and test rows.
     methods : by their names in ``found`` and ``table``, the raw model among them.
     """
@@ -216,10 +214,10 @@ def write_report(
         reported.append(
             ReportedMethod(key, name, titles[key], style, methods[key], evaluation, *found.seconds[key])
         )  # fmt: skip
-    named = {"source": given.file, **files}
+    options = options_from(given)
     source = Source(
-        {role: str(path) for role, path in named.items() if path is not None},
-        Choices(**dict(given.read)),
+        {role: str(path) for role, path in {"source": given.file, **options.files}.items() if path is not None},
+        options.choices,
         given.file.stem if _is_sample(given.file) else None,
     )
     report = Report(data, *parts, given.calibration, given.seed, reported, table, source)

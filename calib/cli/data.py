@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
 from calib.base import Calibrator
 from calib.cli import text
 from calib.cli.arguments import parse_choice, part
-from calib.data import Choices, Predictions, load
+from calib.data import Choices, LoadOptions, Predictions, load
 from calib.data.checks.features import leak
+from calib.data.options import FILES
 from calib.errors import CalibrationError
 from calib.registry import calibrator
 
@@ -26,21 +27,20 @@ def data_command(
     command: argparse.ArgumentParser = commands.add_parser(name, help=help, description=help)
     command.set_defaults(run=run, error=command.error)
     command.add_argument("file", type=Path, help=f"a model's outputs with labels: {FORMATS}")
-    command.add_argument("--labels", type=Path, help="the labels, where they have their own file")
-    command.add_argument("--test", type=Path, help="a second file to test on; the first is then for calibration")
-    command.add_argument("--test-labels", type=Path, metavar="FILE", help="the labels of the second file")
-    command.add_argument("--features", type=Path, metavar="FILE",
-                         help="features of all rows, in their own file, perhaps with the training set")  # fmt: skip
-    command.add_argument("--train-features", type=Path, metavar="FILE",
-                         help="features of the training set, where they have their own file")  # fmt: skip
-    command.add_argument("--train-labels", type=Path, metavar="FILE",
-                         help="labels of the training set, where they have their own file")  # fmt: skip
-    read_option(command)
+    load_options(command)
     return command
 
 
-def read_option(command: argparse.ArgumentParser) -> None:
-    """Let the reading of files be decided by hand."""
+def load_options(command: argparse.ArgumentParser, files: Iterable[str] = FILES) -> None:
+    """Take files beside the first one, and let the reading of all be decided by hand.
+
+    Parameters
+    ----------
+    files : names of fields of :class:`~calib.data.options.LoadOptions`.
+    """
+    for name in files:
+        help = FILES[name][0].lower() + FILES[name][1:]
+        command.add_argument(f"--{name.replace('_', '-')}", type=Path, metavar="FILE", help=help)
     command.add_argument("--read", action="append", default=[], type=parse_choice, metavar="NAME=VALUE",
                          help="how to read the file where the guess is wrong, such as kind=logits, labels=y or "
                          "outputs=p_0,p_1; may be repeated")  # fmt: skip
@@ -55,17 +55,17 @@ def split_options(command: argparse.ArgumentParser) -> None:
 
 def load_data(given: argparse.Namespace) -> Predictions:
     """Read the data; warnings go to standard error."""
-    data = load(given.file, **files_of(given), choices=Choices(**dict(given.read)))
+    data = load(given.file, options_from(given))
     noticed = [finding for finding in data.findings if finding.level == "warning"]
     if noticed:
         print(text.findings(noticed), file=sys.stderr)
     return data
 
 
-def files_of(given: argparse.Namespace) -> dict[str, Path | None]:
-    """The files beside the first one, by what they hold."""
-    roles = ("labels", "test", "test_labels", "features", "train_features", "train_labels")
-    return {role: getattr(given, role) for role in roles}
+def options_from(given: argparse.Namespace) -> LoadOptions:
+    """The files beside the first one that a command was given, and how all are read."""
+    files = {name: getattr(given, name) for name in FILES if name in given}
+    return LoadOptions(**files, choices=Choices(**dict(given.read)))
 
 
 def split_data(data: Predictions, given: argparse.Namespace) -> tuple[Predictions, Predictions | None]:

@@ -4,7 +4,7 @@ from calib.data.checks.report import Finding
 from calib.data.formats.base import ArrayInfo
 from calib.data.interpret.unlabelled import read_features, read_outputs
 from calib.data.load import Inspection, inspect, load
-from calib.data.options import Choices
+from calib.data.options import Choices, LoadOptions
 from calib.data.predictions import Predictions
 from calib.errors import DataError
 
@@ -14,6 +14,7 @@ __all__ = [
     "DataError",
     "Finding",
     "Inspection",
+    "LoadOptions",
     "Predictions",
     "inspect",
     "load",

@@ -1,4 +1,4 @@
-"""The door: from a file to Predictions, with every guess and every finding on the table.
+"""From a file to Predictions, with every inferred option and every finding.
 
 Whether choices made by hand can be meant at all, before anything is read with them.
 """
@@ -16,11 +16,11 @@ import numpy as np
 from calib.canonical import KINDS
 from calib.data.checks.report import Finding, Rejected, Report, shortened
 from calib.data.formats.base import ArrayInfo, Contents, missing_packages
-from calib.data.formats.detect import Source, open_source
+from calib.data.formats.detect import open_source
 from calib.data.interpret.parts import open_files, read_files, read_given_parts, read_named_parts, set_aside
 from calib.data.interpret.pipeline import understand
 from calib.data.limits import Allowance
-from calib.data.options import Choices
+from calib.data.options import FEATURE_FILES, Choices, LoadOptions, Source
 from calib.data.predictions import Predictions
 from calib.errors import DataError
 
@@ -91,29 +91,19 @@ class Inspection:
     predictions: Predictions | None
 
 
-def inspect(
-    source: Source,
-    *,
-    labels: Source | None = None,
-    test: Source | None = None,
-    test_labels: Source | None = None,
-    features: Source | None = None,
-    train_features: Source | None = None,
-    train_labels: Source | None = None,
-    choices: Choices | None = None,
-) -> Inspection:
+def inspect(source: Source, options: LoadOptions | None = None, **changes: Any) -> Inspection:
     """Read an upload and say what was understood; bad content gives findings, never an exception.
 
     Parameters
     ----------
     source : the model's outputs, with the labels unless these have their own file.
-    labels : a separate file with the labels of ``source``.
-    test, test_labels : a second file with the test set; ``source`` is then the calibration set.
-    features, train_features, train_labels : files with the features of all rows (calibration, then test) and with the
-        training set, where ``source`` does not hold them; one file may hold all three.
-    choices : what was decided by hand; everything else is guessed.
+    options : the other files and how all are read; everything that is not chosen is inferred.
+    **changes : fields of the options, and single fields of their choices such as ``kind="logits"``. ``labels``,
+        ``features``, ``train_features`` and ``train_labels`` are files here; the arrays of these names are chosen with
+        ``choices=Choices(labels="y")``.
     """
-    report = Report(choices or Choices())
+    options = (options or LoadOptions()).changed(**changes)
+    report = Report(options.choices)
     arrays: tuple[ArrayInfo, ...] = ()
     predictions = None
     try:
@@ -122,12 +112,12 @@ def inspect(
         with missing_packages(), np.errstate(all="ignore"), ExitStack() as stack:
             allowance = Allowance()
             files: list[Contents | None] = []
-            for given in (source, labels, test, test_labels):
+            for given in (source, options.labels, options.test, options.test_labels):
                 contents = None if given is None else open_source(given, allowance, report, stack)
                 files.append(contents)
                 if contents is not None:
                     arrays += tuple(replace(array, file=contents.name) for array in contents.arrays)
-            given_features = {"features": features, "train_features": train_features, "train_labels": train_labels}
+            given_features = {name: file for name, file in options.files.items() if name in FEATURE_FILES}
             feature_files = open_files(given_features, allowance, report, stack)
             for contents in feature_files.values():
                 arrays += tuple(replace(array, file=contents.name) for array in contents.arrays)
@@ -147,42 +137,15 @@ def inspect(
     return Inspection(arrays, report.choices, report.findings, predictions)
 
 
-def load(
-    source: Source,
-    *,
-    labels: Source | None = None,
-    test: Source | None = None,
-    test_labels: Source | None = None,
-    features: Source | None = None,
-    train_features: Source | None = None,
-    train_labels: Source | None = None,
-    choices: Choices | None = None,
-    **quick_choices: Any,
-) -> Predictions:
-    """Read a data set; the one-line form of :func:`inspect`.
-
-    Parameters
-    ----------
-    source, labels, test, test_labels, features, train_features, train_labels, choices : as for :func:`inspect`.
-    **quick_choices : single fields of :class:`Choices`, such as ``kind="logits"``; the names of arrays that have files
-        of their own go into ``choices``.
+def load(source: Source, options: LoadOptions | None = None, **changes: Any) -> Predictions:
+    """Read a data set; the one-line form of :func:`inspect`, whose parameters it takes.
 
     Raises
     ------
     DataError
         If the upload cannot be used; its ``findings`` say why and what to do.
     """
-    chosen = replace(choices or Choices(), **quick_choices)
-    inspection = inspect(
-        source,
-        labels=labels,
-        test=test,
-        test_labels=test_labels,
-        features=features,
-        train_features=train_features,
-        train_labels=train_labels,
-        choices=chosen,
-    )
+    inspection = inspect(source, options, **changes)
     if inspection.predictions is None:
-        raise DataError(list(inspection.findings))
+        raise DataError(inspection.findings)
     return inspection.predictions

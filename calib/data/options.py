@@ -1,13 +1,19 @@
-"""What can be decided by hand about an upload."""
+"""What can be said about an upload by hand: the files it consists of, and how they are read."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, BinaryIO, Self
 
 from calib.canonical import Kind
+from calib.parameters import param
 
 Columns = str | tuple[str, ...]
 """One array of an npz or hdf5 file, or the columns of a table."""
+
+Source = str | Path | tuple[str, bytes] | tuple[str, BinaryIO]
+"""A path, or what an upload gives: its file name with its bytes or an open binary file."""
 
 NOTHING = ""
 """Given for an array or a column, it means "leave this out" where None means "guess"."""
@@ -75,3 +81,45 @@ class Choices:
     def made(self) -> dict[str, object]:
         """The choices that are not left to guessing."""
         return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) is not None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadOptions:
+    """What :func:`calib.load` and :func:`calib.data.inspect` take beside the file with the model's outputs.
+
+    Every file is declared here once; the command line makes an option of each and the page a place to upload it,
+    both with its help. A file that is not given is None: what it would hold is looked for in the first file.
+
+    Attributes
+    ----------
+    labels : the labels of the first file.
+    test, test_labels : the test set and its labels; the first file is then the calibration set.
+    features : the features of all rows, calibration rows first; perhaps with the training set.
+    train_features, train_labels : the training set.
+    choices : how the files are read.
+    """
+
+    labels: Source | None = param(None, help="Labels, where they have their own file")
+    test: Source | None = param(None, help="Test set, where it has its own file; the first is then for calibration")
+    test_labels: Source | None = param(None, help="Labels of the test set, where they have their own file")
+    features: Source | None = param(None, help="Features, one entry per row, where they have their own file")
+    train_features: Source | None = param(None, help="Features of the training set, where they have their own file")
+    train_labels: Source | None = param(None, help="Labels of the training set, where they have their own file")
+    choices: Choices = Choices()
+
+    def changed(self, *, choices: Choices | None = None, **changes: Any) -> Self:
+        """The options with other files or choices; what is no file is a single field of the choices."""
+        files = {name: changes.pop(name) for name in FILES if name in changes}
+        return replace(self, **files, choices=replace(choices or self.choices, **changes))
+
+    @property
+    def files(self) -> dict[str, Source | None]:
+        """Every file by its name, None where it was not given."""
+        return {name: getattr(self, name) for name in FILES}
+
+
+FILES: dict[str, str] = {f.name: f.metadata["help"] for f in fields(LoadOptions) if f.metadata}
+"""The files beside the first one by name, each with its help, in the order of the command line and the page."""
+
+FEATURE_FILES = ("features", "train_features", "train_labels")
+"""Those of them that only some methods need."""

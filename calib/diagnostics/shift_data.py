@@ -16,12 +16,12 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from calib.data import Choices, Finding, Inspection, Predictions, inspect
+from calib.data import Finding, Inspection, LoadOptions, Predictions, inspect
 from calib.data.checks.report import Rejected
 from calib.data.formats.archives import open_zip, read_member
-from calib.data.formats.detect import Source
 from calib.data.formats.numpy import NpzContents
 from calib.data.limits import MAX_CLASSES, MAX_RECORD, Allowance, check_upload, megabytes
+from calib.data.options import Source
 from calib.errors import CalibrationError
 from calib.evaluation.evaluation import Evaluation
 from calib.export.runtime import ExportedCalibrator, from_record
@@ -53,7 +53,7 @@ class Fresh:
         return [f for f in self.inspection.findings if f.level != "info" and "train" not in f.code]
 
 
-def read_fresh(exported: ExportedCalibrator, source: Source, *, choices: Choices | None = None, **files: Any) -> Fresh:
+def read_fresh(exported: ExportedCalibrator, source: Source, options: LoadOptions | None = None) -> Fresh:
     """Read a labelled file for a calibrator.
 
     Zeros become what they became for the calibrator. Where the file's labels are names and its columns are not, the
@@ -62,21 +62,20 @@ def read_fresh(exported: ExportedCalibrator, source: Source, *, choices: Choices
     Parameters
     ----------
     exported : the calibrator.
-    source, choices, **files : as for :func:`calib.data.inspect`.
+    source, options : as for :func:`calib.data.inspect`.
 
     Raises
     ------
     CalibrationError
         If the rows cannot be those of the same model.
     """
-    made = choices or Choices()
-    if exported.floor is not None and made.floor is None:
-        made = replace(made, floor=exported.floor)
-    found = inspect(source, choices=made, **files)
+    options = options or LoadOptions()
+    if exported.floor is not None and options.choices.floor is None:
+        options = options.changed(floor=exported.floor)
+    found = inspect(source, options)
     notes: tuple[str, ...] = ()
-    if made.label_values is None and any(f.code in _GUESSED and f.level != "info" for f in found.findings):
-        _rewind(source, *files.values())
-        again = inspect(source, choices=replace(made, label_values=exported.class_names), **files)
+    if options.choices.label_values is None and any(f.code in _GUESSED and f.level != "info" for f in found.findings):
+        again = inspect(source, options, label_values=exported.class_names)
         if again.predictions is not None:
             found, notes = again, ("No column is named, so the columns were taken in the calibrator's class order.",)
     if found.predictions is None:
@@ -170,13 +169,6 @@ def _few(names: list[str]) -> str:
 
 def _words(kind: str) -> str:
     return kind.replace("_", " ")
-
-
-def _rewind(*sources: Any) -> None:
-    """Opened files are read a second time from their beginning."""
-    for source in sources:
-        if isinstance(source, tuple) and hasattr(source[1], "seek"):
-            source[1].seek(0)
 
 
 _PLAIN = "biufUS"

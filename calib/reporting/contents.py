@@ -23,6 +23,7 @@ import shlex
 from dataclasses import fields
 
 from calib.cli.arguments import written
+from calib.data.options import FILES
 from calib.data.samples import FOLDER, SAMPLES
 
 
@@ -98,7 +99,6 @@ def verdict_paragraphs(table: pd.DataFrame) -> list[str]:
     return [verdict(table, score) for score in scores]
 
 
-_ROLES = ("labels", "test", "test_labels", "features", "train_features", "train_labels")
 _REBUILD = (
     "import numpy; from calib.data.samples import load_sample; data = load_sample({name!r}); "
     "numpy.savez({name!r}, logits=data.logits, labels=data.labels, class_names=data.class_names)"
@@ -117,7 +117,7 @@ def commands(report: Report) -> list[str]:
         if sample.build is not None:
             files = {"source": f"{sample.name}.npz"}
             made.append(shlex.join(["python", "-c", _REBUILD.format(name=sample.name)]))
-    options = [f"--{role.replace('_', '-')} {_path(files[role])}" for role in _ROLES if role in files]
+    options = [f"--{role.replace('_', '-')} {_path(files[role])}" for role in FILES if role in files]
     choices = report.source.choices.made()
     options += [written({name: choices[name]}) for name in choices]
     options += [] if report.part is None else [f"--calibration {report.part!r}"]

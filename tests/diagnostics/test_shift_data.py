@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import calib
-from calib.data import Choices
+from calib.data import Choices, LoadOptions
 from calib.data.predictions import Predictions
 from calib.diagnostics.shift_data import fitted_to, judge, read_fresh
 from calib.errors import CalibrationError
@@ -104,7 +104,7 @@ def test_outputs_of_another_kind(made, fresh) -> None:
     with pytest.raises(CalibrationError, match="takes logits, but the fresh rows were read as probabilities"):
         read_fresh(made.exported, ("f.npz", file))
     file.seek(0)
-    assert read_fresh(made.exported, ("f.npz", file), choices=Choices(kind="logits")).data is not None
+    assert read_fresh(made.exported, ("f.npz", file), LoadOptions(choices=Choices(kind="logits"))).data is not None
 
 
 def test_zeros_become_the_floor_of_the_calibrator() -> None:

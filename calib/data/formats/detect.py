@@ -18,7 +18,7 @@ from calib.data.formats.base import Contents, reading
 from calib.data.formats.numpy import NpyContents, NpzContents
 from calib.data.formats.text import guess_encoding
 from calib.data.limits import Allowance, check_upload
-from calib.data.options import Choices
+from calib.data.options import Choices, Source
 
 Format = Literal["npz", "npy", "hdf5", "parquet", "text", "gzipped text"]
 
@@ -182,9 +182,6 @@ def ending_is_right(name: str, found: Format) -> bool:
     known = {e for endings in ENDINGS.values() for e in endings}
     return ending not in known or ending in ENDINGS[found]
 
-
-Source = str | Path | tuple[str, bytes] | tuple[str, BinaryIO]
-"""A path, or what an upload gives: its file name with its bytes or an open binary file."""
 
 LONGEST_NAME = 120
 """Characters of a file's name in a sentence; an upload may have any name."""

@@ -15,13 +15,13 @@ import numpy.typing as npt
 
 from calib.data.checks.report import Rejected, Report, count, listed
 from calib.data.formats.base import Array, Contents
-from calib.data.formats.detect import Source, open_source
+from calib.data.formats.detect import open_source
 from calib.data.interpret.columns import guess_features, guess_training_labels, guess_training_part
 from calib.data.interpret.features import leave_out
 from calib.data.interpret.names import PARTS, canonical
 from calib.data.interpret.reading import Upload, check_there, read_aside, read_part, read_rows, read_upload
 from calib.data.limits import Allowance
-from calib.data.options import NOTHING, Choices
+from calib.data.options import NOTHING, Choices, Source
 
 
 def read_named_parts(contents: Contents, labels: Contents | None, report: Report) -> Upload:

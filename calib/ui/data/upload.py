@@ -19,7 +19,7 @@ import streamlit as st
 from calib.canonical import KINDS
 from calib.data import Choices, Inspection, inspect, limits
 from calib.data.limits import megabytes
-from calib.data.options import NOTHING
+from calib.data.options import FEATURE_FILES, FILES, NOTHING
 from calib.data.samples import SAMPLES, load_sample
 from calib.settings import limit
 from calib.ui import fits, memory
@@ -78,16 +78,6 @@ def _limits() -> dict[str, str]:
 
 FORMATS = "npz, npy, csv or tsv (also .gz), parquet, hdf5"
 CARDS_IN_A_ROW = 4
-ROLES = {
-    "labels": "Labels, if they are in a file of their own",
-    "test": "Test set, if it is in a file of its own",
-    "test_labels": "Labels of the test set",
-}
-FEATURE_ROLES = {
-    "features": "Features of the rows, one entry per row of the outputs",
-    "train_features": "Features of the training set",
-    "train_labels": "Labels of the training set",
-}
 
 
 def sample_cards() -> None:
@@ -119,16 +109,16 @@ def uploaders() -> None:
     show_limits()
     others: dict[str, Any] = {}
     with st.expander("Labels or a test set in separate files"):
-        for role, label in ROLES.items():
-            others[role] = st.file_uploader(label, key=f"upload/{role}", max_upload_size=LARGEST)
+        for role in (role for role in FILES if role not in FEATURE_FILES):
+            others[role] = file_uploader(role)
     with st.expander("Features (optional)"):
         st.caption(
             "For methods that look at the inputs too: rows of numbers, or images of shape (rows, height, width) with "
             "or without channels. One npz may hold all three as features, train_features and train_labels, and so may "
             "the file with the outputs; columns of a table are called feature_0, feature_1, ... or x_0, x_1, ..."
         )
-        for role, label in FEATURE_ROLES.items():
-            others[role] = st.file_uploader(label, key=f"upload/{role}", max_upload_size=LARGEST)
+        for role in FEATURE_FILES:
+            others[role] = file_uploader(role)
     st.caption(
         "Arrays of shape (rows, classes) with labels, from any framework: logits, probabilities or log-probabilities; "
         "for binary data one column will do. Files stay on this server and nothing in them is ever executed."
@@ -144,10 +134,13 @@ def uploaders() -> None:
         st.rerun()
 
 
+def file_uploader(role: str, page: str = "upload") -> Any:
+    """The place for one of the files beside the outputs."""
+    return st.file_uploader(FILES[role], key=f"{page}/{role}", max_upload_size=LARGEST)
+
+
 def read(upload: Upload, choices: Choices) -> None:
     """Read uploaded files with the given choices and open what they hold, or keep the findings that say why not."""
-    for _, file in upload.files.values():
-        file.seek(0)
     inspection = inspect(choices=choices, **upload.files)  # type: ignore[arg-type]
     if inspection.predictions is None:
         # What was open before stays open with its fits; only the findings are those of the new files.

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from calib.data import Choices, Finding
+from calib.data import Choices, Finding, LoadOptions
 from calib.diagnostics.shift import recorded_scores
 from calib.diagnostics.shift_data import Fresh, read_fresh, read_uploaded
 from calib.evaluation import Evaluation
@@ -18,7 +18,7 @@ from calib.metrics.bootstrap import Interval
 from calib.plots.style import Style, method_style
 from calib.registry import METHODS
 from calib.ui import fits, widgets
-from calib.ui.data.upload import FORMATS, LARGEST, show_limits
+from calib.ui.data.upload import FORMATS, LARGEST, file_uploader, show_limits
 from calib.ui.data.view import ICON, KINDS, SHOW
 from calib.ui.session import session
 from calib.ui.text import literal
@@ -107,45 +107,42 @@ class Given:
     ----------
     key : tells the files, the choices and the calibrator from all others.
     mark : tells the files from others.
-    sources : (name, open file) by what it holds.
-    choices : made by hand or by clicking a finding's fix.
+    source : name and open file of the outputs.
+    options : the other files, and choices made by hand or by clicking a finding's fix.
     """
 
     key: tuple[Any, ...]
     mark: tuple[str, ...]
-    sources: dict[str, Any]
-    choices: Choices
+    source: tuple[str, Any]
+    options: LoadOptions
 
     def read(self, exported: ExportedCalibrator) -> Fresh:
         """Read the rows for a calibrator."""
-        for _, file in self.sources.values():
-            file.seek(0)
-        return read_fresh(exported, choices=self.choices, **self.sources)
+        return read_fresh(exported, self.source, self.options)
 
 
 def choose_fresh(subject: Subject) -> Given | None:
     """Let the visitor give fresh labelled rows; None until they are there. The rows stay in the uploads."""
     kind = KINDS[subject.exported.kind]
-    main = _uploader(f"Fresh outputs of the same model ({kind}) with labels: {FORMATS}", "fresh")
+    main = st.file_uploader(
+        f"Fresh outputs of the same model ({kind}) with labels: {FORMATS}", key="still/fresh", max_upload_size=LARGEST
+    )
     show_limits()
     others: dict[str, Any] = {}
     made = Choices()
     with st.expander("Labels or features in separate files, and how to read them"):
-        others["labels"] = _uploader("Labels, if they are in a file of their own", "labels")
+        others["labels"] = file_uploader("labels", "still")
         if subject.exported.needs_features:
-            others["features"] = _uploader("Features, if they are in a file of their own", "features")
+            others["features"] = file_uploader("features", "still")
         if st.toggle(f"Read the outputs as {kind}, whatever they look like", key="still/kind"):
             made = Choices(kind=subject.exported.kind)
     if main is None:
         return None
-    files = {"source": main, **{role: file for role, file in others.items() if file is not None}}
-    mark = tuple(file.file_id for file in files.values())
+    files = {role: file for role, file in others.items() if file is not None}
+    mark = tuple(file.file_id for file in (main, *files.values()))
     made = replace(made, **_fixes(mark))
-    return Given((subject.key, mark, made), mark, {role: (file.name, file) for role, file in files.items()}, made)
-
-
-def _uploader(label: str, role: str) -> Any:
-    return st.file_uploader(label, key=f"still/{role}", max_upload_size=LARGEST)
+    options = LoadOptions(**{role: (file.name, file) for role, file in files.items()}, choices=made)
+    return Given((subject.key, mark, made), mark, (main.name, main), options)
 
 
 def show_noticed(noticed: list[Finding], notes: tuple[str, ...], given: Given) -> None:
