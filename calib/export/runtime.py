@@ -173,7 +173,7 @@ class ExportedCalibrator:
 
     def __reduce__(self) -> tuple[Any, ...]:
         text, arrays = to_record(self)
-        return _from_pickle, ({"format": FORMAT, "method": self.method, "record": text, "arrays": arrays},)
+        return restore, ({"format": FORMAT, "method": self.method, "record": text, "arrays": arrays},)
 
 
 def to_record(exported: ExportedCalibrator) -> tuple[str, bytes]:
@@ -204,6 +204,19 @@ def from_record(text: str, arrays: bytes) -> ExportedCalibrator:
     record, unpacked = unpack(text, arrays)
     with damage_in_words():
         return _made(record, unpacked)
+
+
+def restore(state: dict[str, Any]) -> ExportedCalibrator:
+    """Undo :meth:`ExportedCalibrator.__reduce__`: the one name that every pickle refers to, so it stays here for ever.
+
+    Raises
+    ------
+    CalibrationError
+        As :func:`from_record`.
+    """
+    if state["format"] > FORMAT:
+        return from_record(json.dumps({"format": state["format"]}), b"")  # says that calib is too old
+    return from_record(state["record"], state["arrays"])
 
 
 def load(path: str | Path) -> ExportedCalibrator:
@@ -238,12 +251,6 @@ def _made(record: dict[str, Any], arrays: dict[str, np.ndarray]) -> ExportedCali
     return ExportedCalibrator(
         made, kind, floor, tuple(record["class_names"]), record["metadata"], arrays.get(_MEAN), arrays.get(_SCALE)
     )
-
-
-def _from_pickle(state: dict[str, Any]) -> ExportedCalibrator:
-    if state["format"] > FORMAT:
-        return from_record(json.dumps({"format": state["format"]}), b"")  # says that calib is too old
-    return from_record(state["record"], state["arrays"])
 
 
 def _check_class_count(n_classes: Any, class_names: Any) -> None:

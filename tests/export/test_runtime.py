@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import pickle
+import zipfile
 
 import numpy as np
 import pytest
@@ -239,14 +240,64 @@ def test_halves_of_different_exports_are_noticed(overconfident, tmp_path):
         runtime.load(tmp_path / "c.npz")
 
 
-def test_a_newer_format_says_so(fitted, tmp_path):
+def newer(fitted, suffix):
+    """An export of each kind as a later format would name itself; what else it holds, nobody knows yet."""
     text, arrays = runtime.to_record(ExportedCalibrator(fitted))
-    record = json.loads(text) | {"format": runtime.FORMAT + 1}
-    with pytest.raises(CalibrationError, match="Update calib"):
-        runtime.from_record(json.dumps(record), arrays)
+    assert json.loads(text)["format"] == runtime.FORMAT
+    later = json.dumps({"format": runtime.FORMAT + 1, "unheard": "of"}).encode()
+    if suffix == ".zip":
+        packed = io.BytesIO()
+        with (
+            zipfile.ZipFile(io.BytesIO(writer.to_bundle(fitted))) as bundle,
+            zipfile.ZipFile(packed, "w") as changed,
+        ):
+            assert json.loads(bundle.read("calibrator.json"))["format"] == runtime.FORMAT
+            for name in bundle.namelist():
+                changed.writestr(name, later if name == "calibrator.json" else bundle.read(name))
+        return {".zip": packed.getvalue()}
+    if suffix == ".pkl":
+        state = {"format": runtime.FORMAT + 1, "unheard": "of"}
+        return {".pkl": pickle.dumps(Reduced((runtime.restore, (state,))), protocol=4)}
+    return {".npz": arrays, ".json": later}
+
+
+class Reduced:
+    """Pickles as what it is told."""
+
+    def __init__(self, reduced):
+        self.reduced = reduced
+
+    def __reduce__(self):
+        return self.reduced
+
+
+@pytest.mark.parametrize("suffix", [".pkl", ".npz", ".zip"])
+def test_every_export_names_its_format_and_a_newer_one_is_refused_in_a_sentence(fitted, tmp_path, suffix):
+    for ending, content in newer(fitted, suffix).items():
+        (tmp_path / f"c{ending}").write_bytes(content)
+    with pytest.raises(CalibrationError, match=rf"format {runtime.FORMAT + 1};.* up to {runtime.FORMAT}\.") as refused:
+        runtime.load(tmp_path / f"c{suffix}")
+    assert "\n" not in str(refused.value)
+
+
+def test_a_pickle_refers_to_one_public_function(fitted):
+    content = writer.to_pickle(fitted)
+    assert {".".join(name) for name in names_in(content)} == {"calib.runtime.restore"}
     _, (state,) = ExportedCalibrator(fitted).__reduce__()
-    with pytest.raises(CalibrationError, match="Update calib"):
-        runtime._from_pickle(state | {"format": runtime.FORMAT + 1})
+    assert state["format"] == runtime.FORMAT and not runtime.restore.__name__.startswith("_")
+
+
+def names_in(content):
+    """Module and name of everything that unpickling looks up."""
+
+    class Names(pickle.Unpickler):
+        def find_class(self, module, name):
+            found.append((module, name))
+            return super().find_class(module, name)
+
+    found = []
+    Names(io.BytesIO(content)).load()
+    return found
 
 
 def test_a_record_cannot_replace_methods(fitted):
