@@ -137,7 +137,7 @@ def variant_of(made: Calibrator) -> str:
 def registry_name(calibrator: Calibrator) -> str | None:
     """The registry name of a calibrator, or None for a class that is not registered."""
     where = f"{type(calibrator).__module__.rpartition('.')[2]}:{type(calibrator).__name__}"
-    return next((m.name for m in _METHODS if m.where == where), None)
+    return next((m.name for m in METHODS.values() if m.where == where), None)
 
 
 def missing_arrays(name: str, data: Any) -> list[str]:
@@ -169,7 +169,7 @@ def presets(data: Any = None) -> dict[str, list[str]]:
 
     Methods that need more than logits and labels are among them where ``data`` hold what they need.
     """
-    methods = [m for m in _METHODS if m.name != "identity" and not missing_arrays(m.name, data)]
+    methods = [m for m in METHODS.values() if m.name != "identity" and not missing_arrays(m.name, data)]
     return {
         "Fast": [m.name for m in methods if m.fast],
         "From the papers": [m.name for m in methods if m.name in _FROM_THE_PAPERS],

@@ -17,30 +17,14 @@ from calib.errors import CalibrationError, FitCancelled
 from calib.export.archive import flatten, unflatten
 from calib.registry import registry_name
 
-BINARY: list[dict[str, Any]] = [
-    {},
-    {"share_classes": False},
-    {"normalize": False},
-    {"platt_correction": True},
-    {"share_classes": False, "normalize": False, "platt_correction": True},
-]
-
-# A new method names here the configurations it is tested in; one of each option that changes its code path.
-VARIANTS: dict[str, list[dict[str, Any]]] = {
-    "identity": [{}],
-    "temperature": [{}],
-    "vector": [{}],
-    "platt": [*BINARY, {"input": "score"}, {"input": "score", "share_classes": False}],
-    "isotonic": BINARY,
-    "beta": BINARY,
-    "histogram": [*BINARY, {"n_bins": 4, "binning": "equal_mass"}],
-    "bbq": BINARY,
+# Optional: configurations of methods whose fits are slow or whose options are many. All others are tested in those
+# that follow from their declared parameters.
+CHOSEN: dict[str, list[dict[str, Any]]] = {
     "bayes_iso": [
         {"n_maps": 300},
         {"n_maps": 300, "scheme": "knots"},
         {"n_maps": 300, "scheme": "blocks", "bounds": "paper", "share_classes": False, "platt_correction": True},
     ],
-    "enir": BINARY,
     "imax": [
         {},
         {"share_classes": False},
@@ -50,9 +34,6 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"representatives": "isotonic", "share_classes": False, "n_bins": 4},
         {"scaled_model": True, "n_bins": 1, "platt_correction": True},
     ],
-    "ensemble_temperature": [{}, {"max_log_temperature": 1.0}],
-    "structured_vector": [{}, {"structure": "matrix"}, {"penalty": 1e-3}],
-    "scaling_binning": [*BINARY, {"n_bins": 1}, {"n_bins": 200, "share_classes": False}],
     "geometric": [
         {},
         {"exact": True, "map": "sigmoid"},
@@ -65,6 +46,30 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"max_iter": 5, "inputs": "probs", "variational": "full", "prediction": "mean", "monotone": True},
     ],
 }
+
+
+def variants_of(cls: type[Calibrator]) -> list[dict[str, Any]]:
+    """The defaults, each other value of an option alone, all options changed, all numbers at either end."""
+    changed: dict[str, list[Any]] = {}
+    ends: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
+    for f in fields(cls):
+        if f.name in ("random_state", "device"):
+            continue
+        if f.metadata["choices"] is not None:
+            changed[f.name] = [value for value in f.metadata["choices"] if value != f.default]
+        elif isinstance(f.default, bool):
+            changed[f.name] = [not f.default]
+        else:
+            for end, value in zip(ends, (f.metadata["low"], f.metadata["high"]), strict=True):
+                if value is not None:
+                    end[f.name] = value
+    alone = [{name: value} for name, values in changed.items() for value in values]
+    together = {name: values[-1] for name, values in changed.items()}
+    made = [{}, *alone, together, *ends]
+    return [params for n, params in enumerate(made) if params not in made[:n]]
+
+
+VARIANTS = {name: CHOSEN.get(name) or variants_of(method.cls) for name, method in calib.METHODS.items()}
 
 CASES = [(name, params) for name, variants in VARIANTS.items() for params in variants]
 every_variant = pytest.mark.parametrize(
@@ -151,8 +156,19 @@ def hard_rows(n_classes: int) -> np.ndarray:
     return np.concatenate([rounded, near, extreme, spread, np.zeros((1, n_classes))])
 
 
-def test_every_method_is_tested_and_every_tested_one_exists():
-    assert set(VARIANTS) == set(calib.METHODS)
+def test_variants_follow_from_the_declared_parameters():
+    assert variants_of(calib.METHODS["histogram"].cls) == [
+        {},
+        {"share_classes": False},
+        {"normalize": False},
+        {"platt_correction": True},
+        {"binning": "equal_mass"},
+        {"share_classes": False, "normalize": False, "platt_correction": True, "binning": "equal_mass"},
+        {"n_bins": 1},
+        {"n_bins": 1000},
+    ]
+    assert variants_of(calib.METHODS["identity"].cls) == [{}]
+    assert set(CHOSEN) <= set(calib.METHODS)
 
 
 @every_variant

@@ -8,9 +8,12 @@ eight figures, they were half of its time.
 
 from __future__ import annotations
 
+import colorsys
+import itertools
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from html import escape
 from typing import Any
 
@@ -18,6 +21,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.formatting import number
+from calib.numerics import Floats
 from calib.registry import METHODS
 
 
@@ -54,7 +58,7 @@ COLORS = (
     "#3F97CE", "#8C6BD8", "#7D8B00", "#D6457F", "#008B9A", "#B0662F",
     "#5468F0", "#4A7340", "#A846C8", "#96507F",
 )  # fmt: skip
-# 13 symbols and 5 dashes share no factor with 16 colours: the first repetition of a whole style is far away.
+# 13 symbols and 5 dashes share no factor, so that neighbours in the order differ in both.
 SYMBOLS = (
     "circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down",
     "star", "pentagon", "hexagon", "triangle-left", "triangle-right", "hourglass",
@@ -101,10 +105,49 @@ def method_style(name: str, variant_index: int = 0) -> Style:
         color = 1 + letters % (len(COLORS) - 1)
         symbol, dash = letters // 16, letters // 256
     return Style(
-        COLORS[color % len(COLORS)],
+        color_at(color),
         SYMBOLS[(symbol + variant_index) % len(SYMBOLS)],
         DASHES[(dash + variant_index) % len(DASHES)],
     )
+
+
+@cache
+def color_at(place: int) -> str:
+    """The colour of the method at a place in the order: of the palette, then each as far from all before as can be."""
+    if place < len(COLORS):
+        return COLORS[place]
+    free = _candidates()
+    taken = np.array([[int(color_at(p)[i : i + 2], 16) / 255 for i in (1, 3, 5)] for p in range(place)])
+    distance = np.linalg.norm(_oklab(free)[:, None] - _oklab(taken), axis=2).min(axis=1)
+    red, green, blue = np.round(255 * free[np.argmax(distance)]).astype(int)
+    return f"#{red:02X}{green:02X}{blue:02X}"
+
+
+@cache
+def _candidates() -> Floats:
+    """Colours (n, 3) in sRGB with a contrast of at least 3.6 on white and on #0e1117; none has 4.5 on both."""
+    steps = itertools.product(np.arange(48) / 48, (0.5, 0.65, 0.8), np.linspace(0.3, 1, 36))
+    colors = np.array([colorsys.hsv_to_rgb(*step) for step in steps])
+    luminance = _linear(colors) @ [0.2126, 0.7152, 0.0722]
+    return colors[(luminance > 0.155) & (luminance < 0.235)]
+
+
+def _linear(colors: Floats) -> Floats:
+    return np.where(colors <= 0.04045, colors / 12.92, ((colors + 0.055) / 1.055) ** 2.4)
+
+
+def _oklab(colors: Floats) -> Floats:
+    """Colours in a space whose distances are those that one sees (Ottosson, A perceptual color space, 2020)."""
+    cones = _linear(colors) @ np.array(
+        [[0.4122214708, 0.2119034982, 0.0883024619],
+         [0.5363325363, 0.6806995451, 0.2817188376],
+         [0.0514459929, 0.1073969566, 0.6299787005]]
+    )  # fmt: skip
+    return np.cbrt(cones) @ np.array(
+        [[0.2104542553, 1.9779984951, 0.0259040371],
+         [0.7936177850, -2.4285922050, 0.7827717662],
+         [-0.0040720468, 0.4505937099, -0.8086757660]]
+    )  # fmt: skip
 
 
 def fade(color: str, alpha: float) -> str:

@@ -40,7 +40,7 @@ def test_colours_are_readable_on_both_backgrounds(color: str, background: str) -
 
 def test_methods_differ_in_colour() -> None:
     styles = [method_style(name) for name in METHODS]
-    assert len({style.color for style in styles}) == min(len(METHODS), len(COLORS))
+    assert len({style.color for style in styles}) == len(METHODS)
     assert len(set(styles)) == len(METHODS)
     assert [style.color for style in styles].count(method_style("identity").color) == 1
 
@@ -50,11 +50,16 @@ def test_the_raw_model_is_grey_and_the_known_methods_keep_their_colours() -> Non
     assert colors == ["#7A8394", "#0072B2", "#009E73", "#D55E00"]
 
 
-def test_twelve_places_in_the_order_differ_in_colour_symbol_or_dash(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("calib.plots.style.METHODS", {f"method {i}": None for i in range(24)})
-    styles = [method_style(f"method {i}") for i in range(24)]
-    assert len(set(styles)) == 24
-    assert len({style.color for style in styles[:12]}) == 12
+def test_any_number_of_methods_differ_in_colour_and_neighbours_in_symbol_and_dash(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("calib.plots.style.METHODS", {f"method {i}": None for i in range(60)})
+    styles = [method_style(f"method {i}") for i in range(60)]
+    assert [style.color for style in styles[:16]] == list(COLORS)
+    assert len({style.color for style in styles}) == 60
+    assert all(a.symbol != b.symbol and a.dash != b.dash for a, b in itertools.pairwise(styles))
+    for style in styles[16:]:
+        assert min(contrast(style.color, background) for background in ("#ffffff", "#0e1117")) >= 3.6
 
 
 @pytest.mark.parametrize("name", [*METHODS, "something new"])
