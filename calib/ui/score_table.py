@@ -39,7 +39,7 @@ def styled_scores(table: pd.DataFrame, keys: Sequence[str], intervals: bool, spr
         for row, method in enumerate(methods):
             text = _cell(cells[method, key], best, intervals, spread)
             # A cell at a time, since equal values may have other intervals.
-            styler.format(partial(_said, text), subset=pd.IndexSlice[[row], [columns[place]]], na_rep="–")
+            styler.format(partial(_shown_text, text), subset=pd.IndexSlice[[row], [columns[place]]], na_rep="–")
     return styler
 
 
@@ -50,7 +50,7 @@ def show_scores(styler: Styler) -> None:
     sideways(len(styler.columns))
 
 
-def _said(text: str, value: object) -> str:
+def _shown_text(text: str, value: object) -> str:
     """What a cell shows, whatever its value."""
     return text
 

@@ -2,7 +2,7 @@
 
 Names from files, as plain text within Markdown.
 
-What is said once, at the top of the next page that is drawn.
+Notices that are shown once, at the top of the next page that is drawn.
 """
 
 from __future__ import annotations
@@ -82,12 +82,12 @@ def literal(name: str, longest: int = 40) -> str:
 NOTICES = "calib_notices"
 
 
-def tell(text: str) -> None:
-    """Have a sentence said."""
+def add_notice(text: str) -> None:
+    """Add a sentence to the pending notices."""
     st.session_state.setdefault(NOTICES, []).append(text)
 
 
-def say() -> None:
-    """Say what is to be said."""
+def show_pending_notices() -> None:
+    """Show them, once."""
     for text in st.session_state.pop(NOTICES, []):
         st.info(text, icon=":material/history:")

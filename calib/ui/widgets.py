@@ -25,7 +25,7 @@ from calib.formatting import safe_table
 from calib.plots import alt_text, figure_data
 from calib.plots.style import Style
 from calib.ui.fits import ShownFit
-from calib.ui.session import session
+from calib.ui.session import current_session, find_session
 
 
 def choose(
@@ -64,7 +64,7 @@ def several(
     most : so many of those offered for the first time are picked, the first ones; all by default.
     aside : those that are offered, but not picked to begin with.
     """
-    wanted: dict[str, bool] = session().picked.setdefault(key, {})
+    wanted: dict[str, bool] = current_session().picked.setdefault(key, {})
     new = [option for option in options if option not in wanted]
     begin = [option for option in new if option not in aside][:most]
     wanted.update({option: option in begin for option in new})
@@ -95,7 +95,7 @@ def one(
     style: Literal["segments", "list"] = "segments",
 ) -> str:
     """Let the visitor pick one of the options; until they do, and where what they picked is gone, it is ``begin``."""
-    picked = session().picked
+    picked = current_session().picked
     _show(key, picked[key] if picked.get(key) in options else begin)
 
     def remember() -> None:
@@ -124,6 +124,8 @@ def _show(key: str, value: str | list[str]) -> None:
 
 Build = Callable[[], str | bytes]
 
+BUILT = "calib_built"
+"""Files built while no data are open, in Streamlit's session state."""
 LARGE = 16 << 20
 """Bytes of which no more than one file is kept for a visitor."""
 
@@ -138,12 +140,9 @@ def csv(label: str, key: str, file_name: str, table: Callable[[], pd.DataFrame],
     of : objects that it is made of; while they are the same ones it is not made again.
     """
 
-    def build() -> str:
-        return safe_table(table()).to_csv(index=False)
-
-    kept = session().built.get(key)
+    kept = _built().get(key)
     if kept is None or len(kept[0]) != len(of) or any(a is not b for a, b in zip(kept[0], of, strict=True)):
-        kept = session().built[key] = of, build()
+        kept = _built()[key] = of, safe_table(table()).to_csv(index=False)
     _offer(label, kept[1], file_name, key, icon=":material/table:")
 
 
@@ -156,9 +155,9 @@ def at_once(label: str, key: str, file_name: str, build: Build, of: Hashable, **
     of : names what it is built of on the open split; while it is equal the file is not built again.
     **looks : ``icon``, ``type``, ``width`` and ``help`` of the button.
     """
-    kept = session().built.get(key)
+    kept = _built().get(key)
     if kept is None or kept[0] != of:
-        kept = session().built[key] = of, build()
+        kept = _built()[key] = of, build()
     _offer(label, kept[1], file_name, key, **looks)
 
 
@@ -168,7 +167,7 @@ def on_request(label: str, key: str, file_name: str, build: Build, of: Hashable,
     Parameters are those of :func:`at_once`.
     """
     place = st.empty()
-    kept = session().built.get(key)
+    kept = _built().get(key)
     if kept is None or kept[0] != of:
         if not place.button(label, key=f"{key}/build", **looks):
             return
@@ -185,8 +184,13 @@ def size_in_words(nbytes: int) -> str:
     return f"{nbytes / 1024:,.1f} kB" if nbytes < 2**20 else f"{nbytes / 2**20:,.1f} MB"
 
 
+def _built() -> dict[str, tuple[Any, str | bytes]]:
+    session = find_session()
+    return st.session_state.setdefault(BUILT, {}) if session is None else session.built
+
+
 def _keep_one_large(key: str, kept: tuple[Hashable, str | bytes]) -> None:
-    built = session().built
+    built = _built()
     for other in [other for other, (_, content) in built.items() if len(content) > LARGE]:
         del built[other]
     built[key] = kept

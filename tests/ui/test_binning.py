@@ -17,7 +17,7 @@ from calib.numerics import one_vs_rest_log_odds
 from calib.plots.style import method_style
 from calib.ui.binning.view import label_log_odds, own_bins
 from calib.ui.fits import ShownFit
-from calib.ui.session import Session
+from calib.ui.session import OpenSession
 from tests.conftest import simulate
 from tests.ui.conftest import open_page
 
@@ -27,7 +27,7 @@ FIGURES = 6
 SECTIONS = {"binning/plane": 1, "binning/sharing": 3, "binning/verify": 2}
 
 
-def opened(logits: np.ndarray, labels: np.ndarray, names: tuple[str, ...] | None = None) -> Session:
+def opened(logits: np.ndarray, labels: np.ndarray, names: tuple[str, ...] | None = None) -> OpenSession:
     """A session whose rows are all calibration rows first and the same rows again as test rows."""
     n = len(labels)
     data = Predictions(
@@ -37,11 +37,10 @@ def opened(logits: np.ndarray, labels: np.ndarray, names: tuple[str, ...] | None
         given_split=np.arange(2 * n) < n,
         sha256=f"made for this test {n} {logits.shape[1]}",
     )
-    return Session.opened(data)
+    return OpenSession.from_data(data)
 
 
-def calibration(session: Session) -> Predictions:
-    assert session.calibration is not None
+def calibration(session: OpenSession) -> Predictions:
     return session.calibration
 
 
@@ -69,7 +68,7 @@ def test_without_data_it_says_what_is_missing() -> None:
     assert "No data are open yet" in app.info[0].value
 
 
-def test_the_finding_has_the_numbers_of_the_calibration_set(with_sample: Session) -> None:
+def test_the_finding_has_the_numbers_of_the_calibration_set(with_sample: OpenSession) -> None:
     app = open_page(PAGE, with_sample)
     assert clean(app)
     assert charts(app) == FIGURES
@@ -82,13 +81,13 @@ def test_the_finding_has_the_numbers_of_the_calibration_set(with_sample: Session
     assert f"{len(part) * part.n_classes:,} pairs of all {part.n_classes} classes" in said(app)
 
 
-def test_sections_are_computed_when_opened(with_sample: Session) -> None:
+def test_sections_are_computed_when_opened(with_sample: OpenSession) -> None:
     app = open_sections(open_page(PAGE, with_sample))
     assert clean(app)
     assert charts(app) == FIGURES + sum(SECTIONS.values())
 
 
-def test_number_of_bins_start_and_step_can_be_chosen(with_sample: Session) -> None:
+def test_number_of_bins_start_and_step_can_be_chosen(with_sample: OpenSession) -> None:
     app = open_page(PAGE, with_sample)
     app.number_input(key="binning/bins").set_value(4).run()
     assert "in 4 bins" in app.markdown[0].value
@@ -100,7 +99,7 @@ def test_number_of_bins_start_and_step_can_be_chosen(with_sample: Session) -> No
     assert "After 0 of" in said(app)
 
 
-def test_one_class_is_shown_without_ranks(with_sample: Session) -> None:
+def test_one_class_is_shown_without_ranks(with_sample: OpenSession) -> None:
     app = open_page(PAGE, with_sample)
     app.selectbox(key="binning/target/10").set_value(3).run()
     assert clean(app)
@@ -110,7 +109,7 @@ def test_one_class_is_shown_without_ranks(with_sample: Session) -> None:
     assert clean(app)
 
 
-def test_a_fitted_binning_is_shown_with_its_own_bins(queue: FitQueue, with_sample: Session) -> None:
+def test_a_fitted_binning_is_shown_with_its_own_bins(queue: FitQueue, with_sample: OpenSession) -> None:
     part = calibration(with_sample)
     for params in ({"n_bins": 6}, {"n_bins": 5, "share_classes": False}):
         spec = FitSpec("imax", params, data_key=with_sample.split_key)
@@ -128,7 +127,7 @@ def test_a_fitted_binning_is_shown_with_its_own_bins(queue: FitQueue, with_sampl
     assert clean(open_sections(app))
 
 
-def _wait(queue: FitQueue, session: Session) -> None:
+def _wait(queue: FitQueue, session: OpenSession) -> None:
     until = time.monotonic() + 60
     while any(job.active for job in queue.snapshot(session.specs)) and time.monotonic() < until:
         time.sleep(0.05)

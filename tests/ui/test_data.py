@@ -18,7 +18,7 @@ from calib.data.samples import SAMPLES
 from calib.settings import SETTINGS
 from calib.ui.data import upload as limits_view
 from calib.ui.data.upload import LARGEST
-from calib.ui.session import SESSION, Session
+from calib.ui.session import SESSION, OpenSession
 from calib.workspace import Configuration
 from tests.conftest import simulate
 from tests.ui.conftest import SAMPLE, open_page
@@ -57,7 +57,7 @@ def test_rows_with_nan_are_left_out_in_one_click() -> None:
     assert facts(app)["Rows"] == "297"
 
 
-def test_a_refused_upload_leaves_open_data_and_fits_alone(with_fits: Session) -> None:
+def test_a_refused_upload_leaves_open_data_and_fits_alone(with_fits: OpenSession) -> None:
     app = upload_uploads(open_page("app.py", with_fits), "broken.npz", b"version https://git-lfs.github.com/spec/v1\n")
     assert "git-lfs" in app.error[0].value
     assert facts(app)["Rows"] == f"{SAMPLES[SAMPLE].n_rows:,}"
@@ -104,7 +104,7 @@ def text(app: AppTest) -> str:
     return " ".join(str(element.value) for element in (*app.markdown, *app.caption, *app.warning))
 
 
-def test_a_sample_with_images_shows_them(with_sample: Session) -> None:
+def test_a_sample_with_images_shows_them(with_sample: OpenSession) -> None:
     app = open_page("app.py", with_sample)
     assert not app.exception
     assert "an image of 8 × 8 pixels with values from 0 to 1" in text(app)
@@ -235,7 +235,7 @@ def test_it_says_what_is_kept_and_for_how_long(monkeypatch: pytest.MonkeyPatch):
     assert table()["What is kept on disk"] == "12 days after the last use, and 3,000 MB of all visitors"
 
 
-def test_every_uploader_refuses_what_is_larger(with_sample: Session, with_fits: Session):
+def test_every_uploader_refuses_what_is_larger(with_sample: OpenSession, with_fits: OpenSession):
     for page, session in (("app.py", with_sample), ("pages/11_Still_calibrated.py", with_fits)):
         uploaders = open_page(page, session).get("file_uploader")
         assert uploaders

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from calib.data.predictions import Predictions
 from calib.jobs import FitQueue, FitSpec
-from calib.ui.session import Session
+from calib.ui.session import OpenSession
 from calib.ui.text import JOINER, literal
 from tests.conftest import ROOT, simulate
 from tests.ui.conftest import open_page
@@ -32,12 +32,11 @@ LIVE = re.compile(r"(?<!\\)!\[a\]|(?<!\\)\[a\](?<!\\)\(|(?<!\\)\*\*b\*\*|(?<![\\
 
 
 @pytest.fixture
-def hostile(queue: FitQueue) -> Session:
+def hostile(queue: FitQueue) -> OpenSession:
     logits, labels = simulate(n=400)
     groups = np.array(NAMES)[np.arange(400) % 4]
     data = Predictions(logits, labels, NAMES, name=NAMES[1] + NAMES[0], groups=groups, sha256="names that are scripts")
-    session = Session.opened(data)
-    assert session.calibration is not None
+    session = OpenSession.from_data(data)
     for method in ("temperature", "isotonic"):
         spec = FitSpec(method, {}, data_key=session.split_key)
         queue.submit(spec, session.calibration.logits, session.calibration.labels)

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from calib.data import inspect
 from calib.jobs import FitQueue, FitSpec
 from calib.ui import fits, link, memory, restore
-from calib.ui.session import SESSION, Session
+from calib.ui.session import SESSION, OpenSession
 from calib.workspace import Configuration, Keeper, entry_id
 from tests.conftest import ROOT, simulate
 from tests.ui.conftest import SAMPLE, open_page
@@ -53,7 +53,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         keeper.close()
 
 
-def uploaded(name: str = "mine.npz", seed: int = 1, rows: int = 300) -> Session:
+def uploaded(name: str = "mine.npz", seed: int = 1, rows: int = 300) -> OpenSession:
     """A session as an upload opens it."""
     logits, labels = simulate(rows, 4, seed=seed)
     file = io.BytesIO()
@@ -61,18 +61,17 @@ def uploaded(name: str = "mine.npz", seed: int = 1, rows: int = 300) -> Session:
     file.seek(0)
     inspection = inspect((name, file))
     assert inspection.predictions is not None
-    return Session.opened(inspection.predictions, inspection=inspection)
+    return OpenSession.from_data(inspection.predictions, inspection=inspection)
 
 
-def submit(session: Session, method: str, **params: object) -> str:
-    assert session.calibration is not None
+def submit(session: OpenSession, method: str, **params: object) -> str:
     spec = FitSpec(method, params, data_key=session.split_key)
     fits.queue().submit(spec, session.calibration.logits, session.calibration.labels, owner=session.visitor)
     session.specs[spec.key] = spec
     return spec.key
 
 
-def finish(session: Session) -> None:
+def finish(session: OpenSession) -> None:
     until = time.monotonic() + 60
     while any(job.active for job in fits.queue().snapshot(session.specs)):
         assert time.monotonic() < until
@@ -232,7 +231,7 @@ def test_damaged_data_are_said_and_the_next_upload_stores_them_anew(server: Serv
     assert follow(token).session_state[SESSION].data is not None
 
 
-def test_a_sample_comes_back_without_a_copy(server: Server, with_sample: Session, tmp_path: Path) -> None:
+def test_a_sample_comes_back_without_a_copy(server: Server, with_sample: OpenSession, tmp_path: Path) -> None:
     token = open_page("app.py", with_sample).query_params["w"]
     server.written()
     assert files(tmp_path) == {"links"}

@@ -8,17 +8,18 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import pytest
+from calib.ui.sizes import nbytes
 
 from calib.data import DataError, Predictions
 from calib.ui import memory
 from calib.ui import session as ui_session
-from calib.ui.session import Session, keep, nbytes
+from calib.ui.session import OpenSession, keep
 
 
-def session(megabytes: int) -> Session:
+def session(megabytes: int) -> OpenSession:
     """Takes twice its data: the data and the split."""
     logits = np.zeros((megabytes * 62_500, 2))
-    return Session.opened(Predictions(logits, np.arange(len(logits)) % 2, ("0", "1"), sha256=str(megabytes)))
+    return OpenSession.from_data(Predictions(logits, np.arange(len(logits)) % 2, ("0", "1"), sha256=str(megabytes)))
 
 
 @pytest.fixture(autouse=True)
@@ -85,6 +86,6 @@ def test_data_on_disk_take_no_memory(tmp_path) -> None:
     np.save(tmp_path / "logits.npy", np.zeros((62_500, 2)))
     mapped = np.asarray(np.load(tmp_path / "logits.npy", mmap_mode="r"))
     labels = np.arange(62_500) % 2
-    opened = Session.opened(Predictions(mapped, labels, ("0", "1"), sha256="x"))
+    opened = OpenSession.from_data(Predictions(mapped, labels, ("0", "1"), sha256="x"))
     # Labels (0.5 MB), and the split's copies of both.
     assert memory.held(opened) == pytest.approx(2 * labels.nbytes + mapped.nbytes, abs=1000)

@@ -11,7 +11,7 @@ from calib.data.predictions import Predictions
 from calib.diagnostics.subgroups import by_band
 from calib.evaluation import evaluate
 from calib.numerics import softmax
-from calib.ui.session import Session
+from calib.ui.session import OpenSession
 from tests.conftest import simulate
 from tests.ui.conftest import FITTED, open_page
 
@@ -20,7 +20,7 @@ FIGURES = 8
 """With one method: u, o, ratio, chain, plane, bands, any number of bins, classes; a density for each is extra."""
 
 
-def opened(logits: np.ndarray, labels: np.ndarray) -> Session:
+def opened(logits: np.ndarray, labels: np.ndarray) -> OpenSession:
     """A session whose rows are all calibration rows first and the same rows again as test rows."""
     n = len(labels)
     data = Predictions(
@@ -30,7 +30,7 @@ def opened(logits: np.ndarray, labels: np.ndarray) -> Session:
         given_split=np.arange(2 * n) < n,
         sha256="made for this test",
     )
-    return Session.opened(data)
+    return OpenSession.from_data(data)
 
 
 def finding(app: AppTest) -> str:
@@ -57,7 +57,7 @@ def closer(app: AppTest):
     return next(control for control in app.segmented_control if control.label == "Method")
 
 
-def test_raw_predictions_alone(with_sample: Session) -> None:
+def test_raw_predictions_alone(with_sample: OpenSession) -> None:
     app = open_page(PAGE, with_sample)
     assert clean(app)
     assert charts(app) == FIGURES + 1
@@ -68,7 +68,7 @@ def test_raw_predictions_alone(with_sample: Session) -> None:
     assert "calibrators" not in finding(app)
 
 
-def test_every_method_is_shown_before_and_after(with_fits: Session) -> None:
+def test_every_method_is_shown_before_and_after(with_fits: OpenSession) -> None:
     app = open_page(PAGE, with_fits)
     assert clean(app)
     assert charts(app) == FIGURES + 1 + len(FITTED)
@@ -82,7 +82,7 @@ def test_every_method_is_shown_before_and_after(with_fits: Session) -> None:
     assert all(cell.startswith("×") for cell in numbers["change of o / u"].tolist()[1:])
 
 
-def test_the_table_of_bands_adds_up(with_fits: Session) -> None:
+def test_the_table_of_bands_adds_up(with_fits: OpenSession) -> None:
     bands = table(open_page(PAGE, with_fits), "0.99 to 1")
     raw = by_band(evaluate(softmax(with_fits.test.logits), with_fits.test.labels))
     first = bands.iloc[0]
@@ -92,7 +92,7 @@ def test_the_table_of_bands_adds_up(with_fits: Session) -> None:
     assert first["0.99 to 1"].endswith(f"[{100 * raw.share[4]:.0f} %]")
 
 
-def test_the_bins_are_a_choice_and_one_bin_makes_all_equal(with_sample: Session) -> None:
+def test_the_bins_are_a_choice_and_one_bin_makes_all_equal(with_sample: OpenSession) -> None:
     app = open_page(PAGE, with_sample)
     app.number_input(key="confidence/bins").set_value(1).run()
     assert clean(app)
@@ -101,7 +101,7 @@ def test_the_bins_are_a_choice_and_one_bin_makes_all_equal(with_sample: Session)
     assert "1 equal mass bins" in said(app)
 
 
-def test_every_scheme_of_bins_is_offered_by_name(with_sample: Session) -> None:
+def test_every_scheme_of_bins_is_offered_by_name(with_sample: OpenSession) -> None:
     app = open_page(PAGE, with_sample)
     choice = app.selectbox(key="confidence/binning")
     assert choice.options == ["equal width", "equal mass", "k-means", "I-Max"]
@@ -116,7 +116,7 @@ def test_every_scheme_of_bins_is_offered_by_name(with_sample: Session) -> None:
     assert "15 I-Max bins" in said(app)
 
 
-def test_classes_by_label_and_with_more_rows_than_any_has(with_fits: Session) -> None:
+def test_classes_by_label_and_with_more_rows_than_any_has(with_fits: OpenSession) -> None:
     app = open_page(PAGE, with_fits)
     app.segmented_control(key="confidence/by").set_value("label").run()
     assert clean(app)
@@ -129,7 +129,7 @@ def test_classes_by_label_and_with_more_rows_than_any_has(with_fits: Session) ->
     assert charts(app) == n_charts - 1
 
 
-def test_a_closer_look_at_another_method(with_fits: Session) -> None:
+def test_a_closer_look_at_another_method(with_fits: OpenSession) -> None:
     app = open_page(PAGE, with_fits)
     assert "beneath it Temperature" in said(app)
     gpcalib = next(key for key, spec in with_fits.specs.items() if spec.method == "gpcalib")

@@ -12,7 +12,7 @@ from calib.data import Predictions
 from calib.evaluation.studies import SPLITS, STUDIES
 from calib.jobs import FitSpec, Job, TaskSpec
 from calib.ui import fits, memory, presence
-from calib.ui.session import Session
+from calib.ui.session import OpenSession
 
 
 class Queue:
@@ -40,21 +40,21 @@ def nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def left() -> Session:
-    now = Session.opened(Predictions(np.zeros((50, 2)), np.arange(50) % 2, ("0", "1"), sha256="x"))
+def left() -> OpenSession:
+    now = OpenSession.from_data(Predictions(np.zeros((50, 2)), np.arange(50) % 2, ("0", "1"), sha256="x"))
     now.specs_of_splits["one split"] = {name: FitSpec("temperature", {}, name) for name in ("done", "runs")}
     memory.admit(now)
     return now
 
 
-def test_fits_go_on_where_a_link_leads_back_to_them(left: Session) -> None:
+def test_fits_go_on_where_a_link_leads_back_to_them(left: OpenSession) -> None:
     queue = Queue(done="done", runs="running")
     going_on = presence.forget_fits(queue, left, can_return=True)
     assert queue.forgotten == [("done", left.visitor)]
     assert going_on == {"runs"}
 
 
-def test_a_study_goes_on_where_its_result_is_kept_and_any_other_ends(left: Session) -> None:
+def test_a_study_goes_on_where_its_result_is_kept_and_any_other_ends(left: OpenSession) -> None:
     kept = left.studies[SPLITS] = TaskSpec(STUDIES[SPLITS].function, (), "x")
     other = left.studies["active/1"] = TaskSpec(max, (), "x")
     queue = Queue(**dict.fromkeys((kept.key, other.key), "running"))
@@ -65,21 +65,21 @@ def test_a_study_goes_on_where_its_result_is_kept_and_any_other_ends(left: Sessi
     assert (kept.key, left.visitor) in queue.forgotten
 
 
-def test_without_a_link_nobody_will_see_them(left: Session) -> None:
+def test_without_a_link_nobody_will_see_them(left: OpenSession) -> None:
     queue = Queue(done="done", runs="running")
     assert not presence.forget_fits(queue, left, can_return=False)
     assert queue.forgotten == [("done", left.visitor), ("runs", left.visitor)]
 
 
-def test_the_same_link_in_another_tab_keeps_everything(left: Session) -> None:
-    other = Session.opened(left.data, visitor=left.visitor)
+def test_the_same_link_in_another_tab_keeps_everything(left: OpenSession) -> None:
+    other = OpenSession.from_data(left.data, visitor=left.visitor)
     memory.admit(other)
     queue = Queue(done="done", runs="queued")
     assert not presence.forget_fits(queue, left, can_return=False)
     assert not queue.forgotten
 
 
-def test_a_session_that_is_over_holds_nothing_even_if_it_is_still_referred_to(left: Session) -> None:
+def test_a_session_that_is_over_holds_nothing_even_if_it_is_still_referred_to(left: OpenSession) -> None:
     queue = Queue(done="done", runs="done")
     presence._let_go(presence.Visit("id", left, True, queue))
     assert memory.open_sessions() == []
@@ -88,13 +88,12 @@ def test_a_session_that_is_over_holds_nothing_even_if_it_is_still_referred_to(le
     assert queue.rested
 
 
-def test_workers_do_not_rest_while_somebody_is_there(left: Session) -> None:
-    other = Session.opened(left.data)
+def test_workers_do_not_rest_while_somebody_is_there(left: OpenSession) -> None:
+    other = OpenSession.from_data(left.data)
     memory.admit(other)
     queue = Queue()
     presence._let_go(presence.Visit("id", left, True, queue))
     assert not queue.rested
-    assert other.data is not None
 
 
 class Server:
@@ -113,7 +112,7 @@ class Server:
 @pytest.mark.parametrize(
     ("active", "left_again", "closed"), [(False, False, True), (True, False, False), (False, True, False)]
 )
-def test_only_who_has_not_come_back_is_closed(left: Session, monkeypatch, active, left_again, closed) -> None:
+def test_only_who_has_not_come_back_is_closed(left: OpenSession, monkeypatch, active, left_again, closed) -> None:
     server = Server(*(["id"] if active else []))
     monkeypatch.setattr(presence.runtime, "get_instance", lambda: server)
     visit = presence.Visit("id", left, True, Queue())
@@ -162,14 +161,14 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> Queue_visitors:
     return made
 
 
-def visit(monkeypatch: pytest.MonkeyPatch, session: Session) -> None:
+def visit(monkeypatch: pytest.MonkeyPatch, session: OpenSession) -> None:
     monkeypatch.setattr(fits, "session", lambda: session)
 
 
 def test_a_fit_that_two_want_outlives_one_of_them(
-    stand_in: Queue_visitors, with_sample: Session, monkeypatch: pytest.MonkeyPatch
+    stand_in: Queue_visitors, with_sample: OpenSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first, second = with_sample, Session.opened(with_sample.data)
+    first, second = with_sample, OpenSession.from_data(with_sample.data)
     for session in (first, second):
         visit(monkeypatch, session)
         fits.submit("temperature", {})
@@ -185,7 +184,7 @@ def test_a_fit_that_two_want_outlives_one_of_them(
 
 
 def test_another_split_cancels_what_runs_and_going_back_finds_what_was_done(
-    stand_in: Queue_visitors, with_sample: Session, monkeypatch: pytest.MonkeyPatch
+    stand_in: Queue_visitors, with_sample: OpenSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     visit(monkeypatch, with_sample)
     fits.submit("temperature", {})

@@ -12,14 +12,14 @@ from calib.data.predictions import Predictions
 from calib.diagnostics.risk_coverage import answerable, risk_coverage
 from calib.evaluation import evaluate
 from calib.numerics import softmax
-from calib.ui.session import Session
+from calib.ui.session import OpenSession
 from tests.conftest import simulate
 from tests.ui.conftest import FITTED, open_page
 
 PAGE = "pages/10_Risk_and_groups.py"
 
 
-def opened(logits: np.ndarray, labels: np.ndarray, groups: np.ndarray | None = None) -> Session:
+def opened(logits: np.ndarray, labels: np.ndarray, groups: np.ndarray | None = None) -> OpenSession:
     """A session whose rows are all calibration rows first and the same rows again as test rows."""
     n = len(labels)
     data = Predictions(
@@ -30,7 +30,7 @@ def opened(logits: np.ndarray, labels: np.ndarray, groups: np.ndarray | None = N
         groups=None if groups is None else np.r_[groups, groups],
         sha256="made for this test",
     )
-    return Session.opened(data)
+    return OpenSession.from_data(data)
 
 
 def said(app: AppTest) -> str:
@@ -49,7 +49,7 @@ def table(app: AppTest, column: str):
     return next(frame.value for frame in app.dataframe if column in frame.value.columns)
 
 
-def test_it_opens_with_what_can_be_answered(with_sample: Session) -> None:
+def test_it_opens_with_what_can_be_answered(with_sample: OpenSession) -> None:
     app = open_page(PAGE, with_sample)
     assert clean(app)
     found = answerable(risk_coverage(*evaluate(softmax(with_sample.test.logits), with_sample.test.labels).pair), 0.02)
@@ -59,7 +59,7 @@ def test_it_opens_with_what_can_be_answered(with_sample: Session) -> None:
     assert charts(app) == 2
 
 
-def test_another_error_is_another_answer(with_sample: Session) -> None:
+def test_another_error_is_another_answer(with_sample: OpenSession) -> None:
     app = open_page(PAGE, with_sample)
     app.number_input(key="risk/accepted").set_value(90.0).run()
     assert clean(app)
@@ -69,7 +69,7 @@ def test_another_error_is_another_answer(with_sample: Session) -> None:
     assert "0 % error" in app.markdown[0].value
 
 
-def test_every_method_has_its_share_and_its_order(with_fits: Session) -> None:
+def test_every_method_has_its_share_and_its_order(with_fits: OpenSession) -> None:
     app = open_page(PAGE, with_fits)
     assert clean(app)
     assert charts(app) == 3
@@ -79,7 +79,7 @@ def test_every_method_has_its_share_and_its_order(with_fits: Session) -> None:
     assert "order" in app.markdown[1].value
 
 
-def test_a_closer_look_at_another_method(with_fits: Session) -> None:
+def test_a_closer_look_at_another_method(with_fits: OpenSession) -> None:
     app = open_page(PAGE, with_fits)
     assert "with Temperature" in app.markdown[0].value
     closer = next(control for control in app.segmented_control if control.label == "Method")
@@ -88,7 +88,7 @@ def test_a_closer_look_at_another_method(with_fits: Session) -> None:
     assert "with Uncalibrated" in app.markdown[0].value
 
 
-def test_without_groups_it_says_so_and_takes_the_predicted_classes(with_sample: Session) -> None:
+def test_without_groups_it_says_so_and_takes_the_predicted_classes(with_sample: OpenSession) -> None:
     app = open_page(PAGE, with_sample)
     assert "These data bring no subgroups" in said(app)
     assert len(table(app, "verdict")) == 10
@@ -152,9 +152,8 @@ def test_odd_data(logits: np.ndarray, labels: np.ndarray) -> None:
     assert clean(open_page(PAGE, opened(logits, labels)))
 
 
-def test_one_group_alone(with_sample: Session) -> None:
-    assert with_sample.data is not None
+def test_one_group_alone(with_sample: OpenSession) -> None:
     data = replace(with_sample.data, groups=np.full(len(with_sample.data), "all"), sha256="one group")
-    app = open_page(PAGE, Session.opened(data))
+    app = open_page(PAGE, OpenSession.from_data(data))
     assert clean(app)
     assert "stands out" not in said(app)

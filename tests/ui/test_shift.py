@@ -14,7 +14,7 @@ import calib
 from calib.export import writer
 from calib.formatting import listed
 from calib.numerics import softmax
-from calib.ui.session import Session
+from calib.ui.session import OpenSession
 from tests.conftest import simulate
 from tests.ui.conftest import open_page
 
@@ -68,8 +68,7 @@ def rows() -> bytes:
     return npz(logits=logits, labels=np.array(NAMES)[labels])
 
 
-def fresh_of(session: Session, factor: float = 1.0) -> bytes:
-    assert session.test is not None
+def fresh_of(session: OpenSession, factor: float = 1.0) -> bytes:
     names = np.array(session.test.class_names)
     return npz(logits=factor * session.test.logits, labels=session.test.labels, class_names=names)
 
@@ -94,7 +93,7 @@ def test_without_data_an_exported_calibrator_can_still_be_checked(exported, rows
     assert table(app)["before"].tolist()[:2] == ["0.900  [0.800, 1.00]", "–"]
 
 
-def test_a_finished_fit_is_compared_with_the_test_rows_it_was_judged_on(with_fits: Session) -> None:
+def test_a_finished_fit_is_compared_with_the_test_rows_it_was_judged_on(with_fits: OpenSession) -> None:
     app = open_page(PAGE, with_fits)
     assert clean(app)
     assert "Does **Temperature** still say what is true?" in said(app)
@@ -107,14 +106,14 @@ def test_a_finished_fit_is_compared_with_the_test_rows_it_was_judged_on(with_fit
     assert len(table(app)) == 5
 
 
-def test_the_same_rows_are_no_change(with_fits: Session) -> None:
+def test_the_same_rows_are_no_change(with_fits: OpenSession) -> None:
     app = give_rows(open_page(PAGE, with_fits), "fresh.npz", fresh_of(with_fits))
     assert clean(app)
     assert "No change since it was judged is beyond chance" in app.markdown[0].value
     assert set(table(app)["beyond chance"]) == {"could be chance"}
 
 
-def test_every_finished_fit_can_be_chosen(with_fits: Session) -> None:
+def test_every_finished_fit_can_be_chosen(with_fits: OpenSession) -> None:
     app = give_rows(open_page(PAGE, with_fits), "fresh.npz", fresh_of(with_fits))
     for key in with_fits.specs:
         app.selectbox[0].select(key).run()

@@ -271,9 +271,9 @@ def plane(picture: BinningPicture, choice: BinningChoice) -> None:
         return
     with opened:
         with st.spinner("Placing 2 to 64 bins in every way…"):
-            found = keep(("plane", choice.target), partial(information_plane, picture.density))
+            points = keep(("plane", choice.target), partial(information_plane, picture.density))
         widgets.show(
-            keep(("plane figure", choice.target), partial(information_plane_chart, found)),
+            keep(("plane figure", choice.target), partial(information_plane_chart, points)),
             "information-plane",
             "Every dot is one number of bins, from 2 to 64; I-Max's are numbered. To the right it costs more nats to "
             "name a bin, upwards the bins say more about the label. Nothing can lie in the shaded part: the "
@@ -292,14 +292,14 @@ def sharing(data: Predictions, every: Predictions, choice: BinningChoice) -> Non
     with opened:
         _side_by_side(data, choice)
         try:
-            found = keep(("sharing",), partial(_sharing, every))
+            divergence = keep(("sharing",), partial(_sharing, every))
         except CalibrationError as error:
             st.info(str(error))
             return
-        shown = choice.target if choice.target in found.classes else None
-        _say_sharing(found)
+        shown = choice.target if choice.target in divergence.classes else None
+        _say_sharing(divergence)
         widgets.show(
-            keep(("sharing figure", shown), partial(sharing_chart, found, every.class_names, shown)),
+            keep(("sharing figure", shown), partial(sharing_chart, divergence, every.class_names, shown)),
             "sharing",
             "Half of all open rows say how the log-odds of a class are distributed where it is the label. Calibration "
             "sets of growing size are drawn from the other half: lines show how far the histogram of the class's own "
@@ -348,25 +348,25 @@ def _sharing(data: Predictions) -> SharingDivergence:
 
 def label_log_odds(data: Predictions) -> Floats:
     """Log-odds of each row's label against the rest, (n,), a thousand rows at a time."""
-    found = np.empty(len(data))
+    log_odds = np.empty(len(data))
     for start in range(0, len(data), 1000):
         rows = slice(start, start + 1000)
         logits = np.array(data.logits[rows], dtype=float)
         places = np.arange(len(logits)), data.labels[rows]
         own = logits[places]
         logits[places] = -np.inf
-        found[rows] = own - logsumexp(logits, axis=1)
-    return found
+        log_odds[rows] = own - logsumexp(logits, axis=1)
+    return log_odds
 
 
-def _say_sharing(found: SharingDivergence) -> None:
-    nearer = found.shared < found.classwise
-    known = np.isfinite(found.classwise)
+def _say_sharing(divergence: SharingDivergence) -> None:
+    nearer = divergence.shared < divergence.classwise
+    known = np.isfinite(divergence.classwise)
     first, last = (int((nearer[:, i] & known[:, i]).sum()) for i in (0, -1))
-    n = len(found.classes)
+    n = len(divergence.classes)
     st.markdown(
-        f"With {plural(int(found.n_rows[0]), 'row')} the pooled pairs are nearer to the truth in {first} of {n} "
-        f"classes, with {found.n_rows[-1]:,} in {last}."
+        f"With {plural(int(divergence.n_rows[0]), 'row')} the pooled pairs are nearer to the truth in {first} of {n} "
+        f"classes, with {divergence.n_rows[-1]:,} in {last}."
     )
 
 

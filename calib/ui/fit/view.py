@@ -93,7 +93,7 @@ def not_started() -> None:
         st.error(sentence, icon=":material/error:")
 
 
-def choose_and_start(data: Predictions | None) -> None:
+def choose_and_start(data: Predictions) -> None:
     """Draw the choice among the methods that the data allow."""
     offered = presets(data)
     chosen = st.session_state.setdefault(CHOSEN, offered["From the papers"])
@@ -150,7 +150,7 @@ def _start(params: dict[str, dict[str, Any]]) -> None:
             trouble.append(f"{METHODS[name].title} was not started: {error}")
 
 
-def _left_out(data: Predictions | None) -> None:
+def _left_out(data: Predictions) -> None:
     """Say which methods need arrays that the open data do not hold, and where such arrays come in."""
     lacking = {METHODS[name].title: missing for name in METHODS if (missing := missing_arrays(name, data))}
     if lacking:

@@ -14,7 +14,6 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from calib.data import Predictions
 from calib.diagnostics.reduction_cost import offered_reductions
 from calib.diagnostics.separation import EXACT, DecidingPlane
 from calib.formatting import listed, plural
@@ -33,8 +32,8 @@ from calib.ui import widgets
 from calib.ui.data.upload import open_sample
 from calib.ui.fits import ShownFit
 from calib.ui.geometry import text as geometry_words
-from calib.ui.geometry.state import Measuring, Row, Study
-from calib.ui.session import keep, session
+from calib.ui.geometry.state import Features, Measuring, Row, Study
+from calib.ui.session import OpenSession, keep
 
 KINDS = {"l2": "Fast, L2", "l1": "Fast, L1", "linf": "Fast, L∞", EXACT: "Exact, L2"}
 SAMPLE = "digits-cnn"
@@ -57,11 +56,12 @@ HOW_TO_READ_COST = (
 )
 
 
-def need_features(data: Predictions) -> bool:
-    """Whether there is what separation needs; otherwise say what is missing, with the buttons that get it."""
-    missing = missing_arrays("geometric", data)
-    if not missing:
-        return True
+def need_features(session: OpenSession) -> Features | None:
+    """What separation needs; None where there is no such thing, in which case it is said what is missing."""
+    features = Features.from_session(session)
+    if features is not None:
+        return features
+    missing = missing_arrays("geometric", session.data)
     st.info(f"Separation lies among the training data, and these data hold no {listed(missing)}.")
     with st.container(horizontal=True):
         st.page_link("app.py", label="Open data with them", icon=":material/upload_file:")
@@ -69,7 +69,7 @@ def need_features(data: Predictions) -> bool:
             "Open the digits sample, which has them", key="geometry/sample", icon=":material/image:",
             on_click=open_sample, args=(SAMPLE,),
         )  # fmt: skip
-    return False
+    return None
 
 
 def choose_kind() -> str:
@@ -118,9 +118,9 @@ def fast_and_exact(study: Study) -> None:
         st.caption(f"{len(shown):,} of {len(exact.rows):,} rows are drawn.")
 
 
-def offer_fit(everything: list[ShownFit]) -> None:
+def offer_fit(fits: list[ShownFit]) -> None:
     """Say that separation is a calibrator too, where it is not fitted yet."""
-    if all(fit.method != "geometric" for fit in everything):
+    if all(fit.method != "geometric" for fit in fits):
         title = METHODS["geometric"].title
         st.info(f"{title} turns this into a calibrator: fit it to see it on every page and to take it with you.")
         st.page_link("pages/1_Fit.py", label="Fit calibrators", icon=":material/model_training:")
@@ -197,7 +197,7 @@ def candidates(study: Study, way: str) -> tuple[Ints, np.ndarray]:
     return rows[group][order], separation[group][order]
 
 
-def explain_row(study: Study, number: int, everything: list[ShownFit]) -> None:
+def explain_row(study: Study, number: int, fits: list[ShownFit]) -> None:
     """Say why a row has its separation, show it beside what decides it, and draw both pictures."""
     row = study.row(number)
     at = study.separation_of(row)
@@ -207,7 +207,7 @@ def explain_row(study: Study, number: int, everything: list[ShownFit]) -> None:
             row, study.test.class_names, isotonic, logistic, float(at[0]), axis_title(study.kind)
         )
     )
-    fitted = [(fit.title, float(fit.evaluation.confidence[number])) for fit in everything if fit.method == "geometric"]
+    fitted = [(fit.title, float(fit.evaluation.confidence[number])) for fit in fits if fit.method == "geometric"]
     if fitted:
         st.markdown(geometry_words.fitted_sentence(fitted))
     roles = deciding_rows(row)
@@ -219,20 +219,19 @@ def explain_row(study: Study, number: int, everything: list[ShownFit]) -> None:
 def deciding_rows(row: Row) -> dict[int, str]:
     """Training rows that decide, with what each is; one that is nearest and decides is named once."""
     why = row.why
-    found: dict[int, str] = {}
+    roles: dict[int, str] = {}
     named = (
         (why.same_row, "nearest of the predicted class"), (why.other_row, "nearest of another class"),
         (why.deciding_same_row, "decides, predicted class"), (why.deciding_other_row, "decides, another class"),
     )  # fmt: skip
     for number, role in named:
         if number is not None:
-            found[number] = f"{found[number]}, decides" if number in found else role
-    return found
+            roles[number] = f"{roles[number]}, decides" if number in roles else role
+    return roles
 
 
 def _show_features(study: Study, row: Row, roles: dict[int, str]) -> None:
-    features, train = study.test.features, study.test.train_features
-    assert features is not None and train is not None
+    features, train = study.features.test, study.features.train
     both = np.concatenate([features[[row.number]], train[list(roles)]])
     names = ["the input", *roles.values()]
     if features.ndim in (3, 4) and features.shape[3:] in ((), (1,), (3,)):
@@ -287,8 +286,7 @@ def _plane(study: Study, row: Row, zone: Zone, pair: tuple[int, int]) -> go.Figu
 
 def _components(study: Study, row: Row, zone: Zone, roles: dict[int, str]) -> tuple[go.Figure, int]:
     """The figure, and how many training inputs drawn in the zone of exact separation lie outside it in truth."""
-    plane, labels = study.components, study.test.train_labels
-    assert labels is not None
+    plane, labels = study.components, study.features.train_labels
     feature, numbers = study.flat(row.number), list(roles)
     place = plane.place(feature[None])[0]
     names = np.array(study.training_class_names(plane.rows))
@@ -314,32 +312,26 @@ HOW_TO_READ_ECE = (
 )
 
 
-def tradeoff() -> None:
+def tradeoff(session: OpenSession, features: Features) -> None:
     """The controls, and the figures as far as they are measured."""
-    measuring = keep(("geometry", "tradeoff"), Measuring.of_session)
+    measuring = keep(("geometry", "tradeoff"), partial(Measuring.from_session, session))
     offered = offered_reductions(measuring.test.features)
     names = st.pills(
         "Reductions", offered, selection_mode="multi", default=offered, format_func=NAMES.__getitem__,
         key=f"geometry/reductions/{len(offered)}", persist_state="session",
     )  # fmt: skip
-    st.caption(whose(measuring))
+    st.caption(whose(measuring, session, features))
     st.fragment(_progress, run_every=0.5 if measuring.waiting else None)(measuring, names, bool(measuring.waiting))
     _figures(measuring, names)
 
 
-def whose(measuring: Measuring) -> str:
+def whose(measuring: Measuring, session: OpenSession, features: Features) -> str:
     """On what it is measured."""
-    now = session()
-    assert now.calibration is not None and now.test is not None
-    labels, whole = measuring.test.train_labels, now.test.train_labels
-    assert labels is not None and whole is not None
     counts = [
-        (len(part), len(all_of), name)
-        for part, all_of, name in (
-            (labels, whole, "training row"), (measuring.calibration.labels, now.calibration.labels, "calibration row"),
-            (measuring.test.labels, now.test.labels, "test row"),
-        )
-    ]  # fmt: skip
+        (measuring.n_train, len(features.train), "training row"),
+        (len(measuring.calibration), len(session.calibration), "calibration row"),
+        (len(measuring.test), len(session.test), "test row"),
+    ]
     text = ", ".join(plural(count, name) for count, _, name in counts)
     drawn = any(count < n for count, n, _ in counts)
     return f"Measured with {text}{', a random draw of them: all would take minutes' if drawn else ''}."

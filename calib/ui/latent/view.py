@@ -34,13 +34,14 @@ from calib.registry import METHODS
 from calib.ui import widgets
 from calib.ui.fits import ShownFit
 from calib.ui.latent.text import against_others, against_temperature, becomes, collapsed, finding, level
-from calib.ui.session import keep, session
+from calib.ui.session import OpenSession, keep
 
 
 @dataclass(frozen=True)
 class LatentFit:
     """A fit as this page draws it: ``name`` is short enough to stand beside a line, ``style`` a shade of its colour."""
 
+    session: OpenSession
     fit: ShownFit
     gp: GPCalib
     name: str
@@ -49,62 +50,58 @@ class LatentFit:
 
     def curve(self) -> LatentCurve:
         """The latent function over the calibration set."""
-        part = session().calibration
-        assert part is not None
+        part = self.session.calibration
         return keep(
             ("latent", self.fit.key, self.temperature),
-            lambda: latent_curve(self.gp, part.logits, part.labels, self.temperature, _truth()),
+            lambda: latent_curve(self.gp, part.logits, part.labels, self.temperature, self._truth()),
         )
 
     def rival(self, scale: Scale) -> RivalCurve:
         """What it does to a probability."""
-        part = session().calibration
-        assert part is not None
+        part = self.session.calibration
         return keep(
             ("rival", self.fit.key, self.temperature, scale),
-            lambda: rival_curve(self.gp, part.logits, part.labels, self.temperature, _truth(), scale),
+            lambda: rival_curve(self.gp, part.logits, part.labels, self.temperature, self._truth(), scale),
         )
 
     def effect(self) -> ConfidenceEffect:
         """What it does to the confidence of the test rows."""
-        part = session().test
-        assert part is not None
+        part = self.session.test
         return keep(
             ("effect", self.fit.key, self.temperature),
-            lambda: confidence_effect(self.gp, part.logits, part.labels, self.temperature, _truth()),
+            lambda: confidence_effect(self.gp, part.logits, part.labels, self.temperature, self._truth()),
         )
 
     def effect_curve(self, scale: Scale) -> EffectCurve:
         """The same in bins."""
         return keep(("effect curve", self.fit.key, self.temperature, scale), lambda: effect_curve(self.effect(), scale))
 
+    def _truth(self) -> Truth | None:
+        name = self.session.sample
+        if name is None:
+            return None
+        latent, true = true_latent(name), true_map(name)
+        return Truth(latent, true) if latent or true else None
 
-def latent_fits(everything: list[ShownFit]) -> list[ShownFit]:
+
+def latent_fits(fits: list[ShownFit]) -> list[ShownFit]:
     """Those of the fits that have a latent function."""
-    return [fit for fit in everything if isinstance(fit.calibrator, GPCalib)]
+    return [fit for fit in fits if isinstance(fit.calibrator, GPCalib)]
 
 
-def prepared(chosen: list[ShownFit], everything: list[ShownFit]) -> list[LatentFit]:
+def prepared(session: OpenSession, chosen: list[ShownFit], fits: list[ShownFit]) -> list[LatentFit]:
     """The chosen fits with short names and shades, and the temperature of the first scaling that is fitted."""
-    scalings = (fit.calibrator for fit in everything)
+    scalings = (fit.calibrator for fit in fits)
     temperature = next((float(c.temperature_) for c in scalings if isinstance(c, TemperatureScaling)), None)
-    # Behind the title stands what tells a fit from others; see calib.ui.fits.title_of.
+    # Behind the title stands what tells a fit from others; see calib.registry.title_of.
     variants = [fit.title.removeprefix(METHODS["gpcalib"].title).strip(" ()") for fit in chosen]
     names = short_names(METHODS["gpcalib"].title, variants)
     styles = overlay_styles([fit.style for fit in chosen])
     return [
-        LatentFit(fit, fit.calibrator, name, style, temperature)
+        LatentFit(session, fit, fit.calibrator, name, style, temperature)
         for fit, name, style in zip(chosen, names, styles, strict=True)
         if isinstance(fit.calibrator, GPCalib)
     ]
-
-
-def _truth() -> Truth | None:
-    name = session().sample
-    if name is None:
-        return None
-    latent, true = true_latent(name), true_map(name)
-    return Truth(latent, true) if latent or true else None
 
 
 HOW_TO_READ = (
@@ -215,18 +212,20 @@ def effects(fits: list[LatentFit], scale: Scale) -> None:
 
 
 def _probe(fits: list[LatentFit], chosen: float) -> None:
-    found = [effect_near(fit.effect(), chosen) for fit in fits]
+    nearest = [effect_near(fit.effect(), chosen) for fit in fits]
     with st.container(horizontal=True, gap="medium"):
-        for fit, near in zip(fits, found, strict=True):
+        for fit, near in zip(fits, nearest, strict=True):
             if near is not None:
                 label = f"{level(near.before)} becomes" + (f" · {fit.name}" if len(fits) > 1 else "")
                 sd = None if fit.gp.collapsed_ else near.sd
                 st.metric(label, becomes(near.after, sd), width="content")
-        if found[0] is not None and found[0].temperature is not None:
-            label = f"{level(found[0].before)} becomes · temperature" if len(fits) > 1 else "temperature scaling gives"
-            st.metric(label, becomes(found[0].temperature, None), width="content")
+        if nearest[0] is not None and nearest[0].temperature is not None:
+            label = (
+                f"{level(nearest[0].before)} becomes · temperature" if len(fits) > 1 else "temperature scaling gives"
+            )
+            st.metric(label, becomes(nearest[0].temperature, None), width="content")
     meaning = "" if all(fit.gp.collapsed_ for fit in fits) else "± is one posterior standard deviation. "
-    st.caption(meaning + _beneath(found[0], chosen, fits[0].effect().every))
+    st.caption(meaning + _beneath(nearest[0], chosen, fits[0].effect().every))
 
 
 def _beneath(near: EffectNear | None, chosen: float, every: int) -> str:

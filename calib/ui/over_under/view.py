@@ -31,7 +31,7 @@ from calib.ui import widgets
 from calib.ui.fits import ShownFit
 from calib.ui.over_under import text as balance_words
 from calib.ui.over_under.text import points
-from calib.ui.session import keep, session
+from calib.ui.session import keep
 from calib.ui.text import binning_name
 from calib.ui.widgets import sideways
 
@@ -39,11 +39,11 @@ THIRD = 310
 """Three figures and the menu fill a window of 1500 pixels, two one of 1100."""
 
 
-def rows_of(everything: list[ShownFit], chosen: list[ShownFit]) -> list[Row]:
+def rows_of(fits: list[ShownFit], chosen: list[ShownFit]) -> list[Row]:
     """Title, balance and style of the chosen methods, the raw model first; the balances are computed once."""
-    keys = [fit.key for fit in everything]
-    known = keep(("balances", *keys), lambda: balances([fit.evaluation for fit in everything]))
-    shown = [everything[0], *(fit for fit in chosen if fit.key != everything[0].key)]
+    keys = [fit.key for fit in fits]
+    known = keep(("balances", *keys), lambda: balances([fit.evaluation for fit in fits]))
+    shown = [fits[0], *(fit for fit in chosen if fit.key != fits[0].key)]
     return [(fit.title, known[keys.index(fit.key)], fit.style) for fit in shown]
 
 
@@ -95,19 +95,18 @@ def _table(rows: list[Row]) -> pd.DataFrame:
 
 def _cells(name: str, balance: Balance) -> dict[str, str]:
     changed = balance.change
-    nothing = "–"
     return {
         "method": name,
         "o": _cell(balance.over),
-        "change of o": _cell(changed.over, "+") if changed else nothing,
+        "change of o": _cell(changed.over, "+") if changed else "–",
         "u": _cell(balance.under),
-        "change of u": _cell(changed.under, "+") if changed else nothing,
+        "change of u": _cell(changed.under, "+") if changed else "–",
         "o / u": _cell(balance.ratio),
-        "change of o / u": _cell(changed.ratio, "×") if changed else nothing,
+        "change of o / u": _cell(changed.ratio, "×") if changed else "–",
         "odds of the accuracy": _cell(balance.odds),
         "o / u over odds": _cell(balance.lean),
         "gap, points": _points_cell(balance.gap),
-        "change of the gap": _points_cell(changed.gap) if changed else nothing,
+        "change of the gap": _points_cell(changed.gap) if changed else "–",
     }
 
 
@@ -224,20 +223,20 @@ BY = {"predicted": "predicted class", "label": "true class"}
 Named = tuple[str, GroupGaps, Style]
 
 
-def one_of(everything: list[ShownFit]) -> ShownFit:
+def one_of(fits: list[ShownFit]) -> ShownFit:
     """Let the visitor choose the method to look at closely: to begin with, the first calibrator."""
-    if len(everything) == 1:
-        return everything[0]
-    titles = {fit.key: fit.title for fit in everything}
-    chosen = widgets.one(titles, "confidence/closer", "Method", begin=everything[1].key)
-    return next(fit for fit in everything if fit.key == chosen)
+    if len(fits) == 1:
+        return fits[0]
+    titles = {fit.key: fit.title for fit in fits}
+    chosen = widgets.one(titles, "confidence/closer", "Method", begin=fits[1].key)
+    return next(fit for fit in fits if fit.key == chosen)
 
 
-def bands(everything: list[ShownFit], fit: ShownFit, bins: BinChoice) -> None:
+def bands(fits: list[ShownFit], fit: ShownFit, bins: BinChoice) -> None:
     """What each band of confidence adds to the gap, raw model over method, beside the chain for any bins."""
     with st.container(horizontal=True, gap="medium"):
         with st.container(width=HALF):
-            methods = [_bands(one) for one in _beside_raw(everything, fit)]
+            methods = [_bands(one) for one in _beside_raw(fits, fit)]
             draw = partial(band_chart, BAND_EDGES, methods, title="What each band of confidence adds")
             widgets.show(
                 keep(("bands", fit.key), draw),
@@ -255,7 +254,7 @@ def bands(everything: list[ShownFit], fit: ShownFit, bins: BinChoice) -> None:
             any_bins(fit, bins)
     with st.expander("Bands of every method"):
         names = [band_name(low, high) for low, high in pairwise(BAND_EDGES)]
-        table = pd.DataFrame([_band_cells(names, *_bands(one)[:2]) for one in everything])
+        table = pd.DataFrame([_band_cells(names, *_bands(one)[:2]) for one in fits])
         pinned = {"method": st.column_config.TextColumn(pinned=True)}
         st.dataframe(table, hide_index=True, column_config=pinned)
         sideways()
@@ -265,11 +264,8 @@ def bands(everything: list[ShownFit], fit: ShownFit, bins: BinChoice) -> None:
         )
 
 
-def classes(everything: list[ShownFit], fit: ShownFit) -> None:
+def classes(fits: list[ShownFit], fit: ShownFit, names: tuple[str, ...]) -> None:
     """The gap of each class, the worst first, from the raw model to the method."""
-    now = session()
-    assert now.data is not None
-    names = now.data.class_names
     with st.container(horizontal=True, vertical_alignment="bottom"):
         by = st.segmented_control(
             "Rows grouped by", list(BY), default="predicted", required=True, format_func=BY.__getitem__,
@@ -281,7 +277,7 @@ def classes(everything: list[ShownFit], fit: ShownFit) -> None:
     by, least = by or "predicted", int(least)
     methods = [
         (one.title, keep(("classes", one.key, by), partial(by_class, one.evaluation, by)), one.style)
-        for one in _beside_raw(everything, fit)
+        for one in _beside_raw(fits, fit)
     ]
     gaps = methods[-1][1]
     order = gaps.worst_first(least)
@@ -308,8 +304,8 @@ def classes(everything: list[ShownFit], fit: ShownFit) -> None:
         sideways()
 
 
-def _beside_raw(everything: list[ShownFit], fit: ShownFit) -> list[ShownFit]:
-    return [everything[0], *([fit] if fit.key != everything[0].key else [])]
+def _beside_raw(fits: list[ShownFit], fit: ShownFit) -> list[ShownFit]:
+    return [fits[0], *([fit] if fit.key != fits[0].key else [])]
 
 
 def _bands(fit: ShownFit) -> Named:

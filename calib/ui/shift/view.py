@@ -30,8 +30,8 @@ DIAGRAM_PIXELS, BENEATH_PIXELS = 320, 115
 class Checked:
     """A calibrator's verdict on the fresh rows, and whether these are the rows it was fitted on."""
 
-    now: Evaluation
-    found: Recheck
+    evaluation: Evaluation
+    change: Recheck
     same_data: bool
 
 
@@ -54,17 +54,17 @@ def checked(subject: Subject, given: Given) -> Checked | None:
 def _judged(subject: Subject, fresh: Fresh) -> Checked | None:
     if fresh.data is None:
         return None
-    raw, now = judge(subject.exported, fresh.data)
-    found = recheck(now, raw, subject.before, n_before=subject.n_before)
-    return Checked(now, found, bool(subject.data_sha256) and fresh.data.sha256 == subject.data_sha256)
+    raw, evaluation = judge(subject.exported, fresh.data)
+    change = recheck(evaluation, raw, subject.before, n_before=subject.n_before)
+    return Checked(evaluation, change, bool(subject.data_sha256) and fresh.data.sha256 == subject.data_sha256)
 
 
 def words(subject: Subject, answer: Checked) -> None:
     """The verdict, and what to do about it."""
-    st.markdown(" ".join(verdict(answer.found, subject.title)))
+    st.markdown(" ".join(verdict(answer.change, subject.title)))
     if answer.same_data:
         st.warning(NOT_FRESH)
-    elif off(answer.found):
+    elif off(answer.change):
         st.caption("To mend it, open the fresh rows on the Data page and fit a calibrator to them.")
     if subject.before is None:
         st.caption("The file does not record how the calibrator was judged, so there is nothing to compare with.")
@@ -72,9 +72,9 @@ def words(subject: Subject, answer: Checked) -> None:
 
 def scores(subject: Subject, answer: Checked) -> None:
     """Every score before and now, with the change."""
-    found = answer.found
+    change = answer.change
     rows = []
-    for key, score in found.scores.items():
+    for key, score in change.scores.items():
         rows.append(
             {
                 "score": SCORES[key].title,
@@ -93,9 +93,9 @@ def scores(subject: Subject, answer: Checked) -> None:
     )
     if known:
         sideways()
-    before = f" Before: {plural(found.n_before, 'test row')}." if known and found.n_before else ""
+    before = f" Before: {plural(change.n_before, 'test row')}." if known and change.n_before else ""
     st.caption(
-        f"In brackets 95 % intervals. Now: {plural(found.n, 'fresh row')}.{before}"
+        f"In brackets 95 % intervals. Now: {plural(change.n, 'fresh row')}.{before}"
         + (
             " The two are different rows, so the change is known less well than differences between methods on the "
             "same rows. Beyond chance is what holds for all claims of this page together."
@@ -108,7 +108,7 @@ def scores(subject: Subject, answer: Checked) -> None:
 def pictures(subject: Subject, answer: Checked) -> None:
     """Reliability before and now on one scale, and where the confidences lay and lie."""
     before = subject.before if isinstance(subject.before, Evaluation) else None
-    named = [("now", answer.now)] if before is None else [("before", before), ("now", answer.now)]
+    named = [("now", answer.evaluation)] if before is None else [("before", before), ("now", answer.evaluation)]
     curves = [reliability_curve(*one.pair, n_bins=default_bins(len(one)), binning="equal_mass") for _, one in named]
     limits = common_limits(curves, "logit")
     with st.container(horizontal=True, gap="medium"):
@@ -128,7 +128,7 @@ def pictures(subject: Subject, answer: Checked) -> None:
         if before is not None:
             with st.container(width=DIAGRAM_PIXELS):
                 st.markdown("**How sure it was, and is**")
-                earlier, later = (confidence_histogram(*one.pair, scale="logit") for one in (before, answer.now))
+                earlier, later = (confidence_histogram(*one.pair, scale="logit") for one in (before, answer.evaluation))
                 widgets.show(
                     confidence_drift(earlier, later, subject.style, height=height),
                     "still-drift",
