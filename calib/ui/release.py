@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Collection
 from functools import partial
+from threading import Timer
 
 import streamlit as st
 
@@ -58,7 +58,7 @@ def forget_jobs(queue: FitQueue, visitor: str, keys: Collection[str], can_return
         if key not in going_on:
             queue.forget(key, owner=visitor)
     if going_on:
-        timer = threading.Timer(LOOK_AGAIN, _look_again, (queue, visitor, going_on))
+        timer = Timer(LOOK_AGAIN, _look_again, (queue, visitor, going_on))
         timer.daemon = True
         timer.start()
 

@@ -69,6 +69,27 @@ def twice(logits: np.ndarray, labels: np.ndarray, groups: np.ndarray | None = No
     return OpenSession.from_data(data)
 
 
+def opened(monkeypatch: pytest.MonkeyPatch, session: OpenSession) -> None:
+    """Have it open without a page."""
+    for name in ("current_session", "find_session"):
+        monkeypatch.setattr(fits, name, lambda: session)
+
+
+def said(app: AppTest) -> str:
+    """All that a page says in sentences."""
+    return " ".join(str(element.value) for element in (*app.markdown, *app.info, *app.caption, *app.warning))
+
+
+def clean(app: AppTest) -> bool:
+    """Whether a page was drawn without an error, and says no "nan"."""
+    return not app.exception and not app.error and "nan" not in said(app).lower().split()
+
+
+def charts(app: AppTest) -> list[Any]:
+    """The figures of a page."""
+    return [element.proto for element in app.get("plotly_chart")]
+
+
 @pytest.fixture(scope="session")
 def queue() -> Iterator[FitQueue]:
     """The server's queue, ended with the tests."""

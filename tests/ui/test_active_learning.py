@@ -22,9 +22,9 @@ from calib.ui.active_learning import state as active_runs
 from calib.ui.active_learning import text as active_words
 from calib.ui.active_learning.state import Rows, Run, Wanted, fitting_sizes, round_down, seconds_left
 from calib.ui.session import SESSION, OpenSession
-from tests.ui.conftest import open_page
+from tests.ui.conftest import charts, open_page
 from tests.ui.test_geometry import group
-from tests.ui.test_latent import charts, said
+from tests.ui.test_latent import said
 
 PAGE = "pages/12_Active_learning.py"
 QUICK = {"classifier": "naive_bayes", "calibrator": "temperature", "pretraining": 10, "batch": 20, "threshold": 0.1}

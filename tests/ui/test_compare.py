@@ -20,20 +20,16 @@ from calib.evaluation.learning_curve import labels_needed, size_curve
 from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
 from calib.evaluation.verdict import verdict
 from calib.formatting import number
-from calib.jobs import FitQueue, FitSpec
+from calib.jobs import FitQueue
 from calib.plots.style import method_style
 from calib.registry import METHODS, calibrator
 from calib.ui.compare.studies import ENTRIES, MOST_ENTRIES, fits_on_all_rows, seconds_of
 from calib.ui.fits import ShownFit
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import simulate
-from tests.ui.conftest import FITTED, open_page
+from tests.ui.conftest import FITTED, fit, open_page, said, wait
 
 PAGE = "pages/5_Compare.py"
-
-
-def text(app: AppTest) -> str:
-    return " ".join(str(element.value) for element in (*app.markdown, *app.info, *app.caption, *app.warning))
 
 
 def finish(app: AppTest, queue: FitQueue, session: OpenSession, kind: str) -> AppTest:
@@ -103,7 +99,7 @@ def test_repeated_splits_on_demand(queue: FitQueue, with_fits: OpenSession) -> N
     made = {"Temperature": calibrator("temperature")}
     data = with_fits.data
     table = summarise_splits(repeated_splits(made, data, len(with_fits.calibration), n_repeats=5))
-    assert verdict(table, "NLL", "over 5 splits") in text(app)
+    assert verdict(table, "NLL", "over 5 splits") in said(app)
     shown = next(frame.value for frame in app.dataframe if len(frame.value) == 2)
     expected = table[table["score"] == "NLL"]["value"]
     assert shown["NLL"].to_numpy() == pytest.approx(expected.to_numpy())
@@ -115,10 +111,10 @@ def test_label_sizes_on_demand_with_an_answer(queue: FitQueue, with_fits: OpenSe
     finish(app, queue, with_fits, "sizes")
     assert not app.exception and not app.error
     curve = size_curve({"Temperature": calibrator("temperature")}, *with_fits.data.split(0.5))
-    assert labels_needed(curve, "Temperature").sentence in text(app)
-    assert labels_needed(curve, "Temperature", tolerance=0.05).sentence not in text(app)
+    assert labels_needed(curve, "Temperature").sentence in said(app)
+    assert labels_needed(curve, "Temperature", tolerance=0.05).sentence not in said(app)
     app.button_group(key="compare/sizes/tolerance").set_value(0.05).run()
-    assert labels_needed(curve, "Temperature", tolerance=0.05).sentence in text(app)
+    assert labels_needed(curve, "Temperature", tolerance=0.05).sentence in said(app)
 
 
 def test_a_study_can_be_cancelled_and_goes_with_its_data(queue: FitQueue, with_fits: OpenSession) -> None:
@@ -177,28 +173,13 @@ def test_kept_results_are_updated_in_place_and_capped(with_sample: OpenSession) 
     app.text_input[0].set_value("one too many").run()
     assert not app.exception and not app.error
     assert app.button(key="compare/keep").disabled
-    assert f"{MOST_ENTRIES} results are kept" in text(app)
+    assert f"{MOST_ENTRIES} results are kept" in said(app)
 
 
 def test_a_name_is_text_and_no_markup(with_sample: OpenSession) -> None:
     app = keep(open_page(PAGE, with_sample), "<b>a</b> [x](y) $z$")
     assert not app.exception and not app.error
     assert any(r"\[x\]\(y\) \$z\$" in element.value for element in app.markdown)
-
-
-def fitted(queue: FitQueue, session: OpenSession, *specs: FitSpec) -> OpenSession:
-    for spec in specs:
-        queue.submit(spec, session.calibration.logits, session.calibration.labels)
-        session.specs[spec.key] = spec
-    wait(queue, session)
-    return session
-
-
-def wait(queue: FitQueue, session: OpenSession) -> None:
-    until = time.monotonic() + 60
-    while any(job.active for job in queue.snapshot(session.specs)) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert {job.state for job in queue.snapshot(session.specs)} == {"done"}
 
 
 def scores_of(session: OpenSession, method: str) -> list[tuple[float, float]]:
@@ -218,14 +199,7 @@ def methods(app: AppTest) -> list[str]:
 
 
 def test_counterparts_come_and_go(queue: FitQueue, with_sample: OpenSession) -> None:
-    key = with_sample.split_key
-    session = fitted(
-        queue,
-        with_sample,
-        FitSpec("temperature", {}, data_key=key),
-        FitSpec("platt", {}, data_key=key, label="Platt (sCW)"),
-        FitSpec("beta", {"share_classes": False}, data_key=key, label="Beta (CW)"),
-    )
+    session = fit(queue, with_sample, "temperature", "platt", ("beta", {"share_classes": False}))
     asked = list(session.specs)
     app = open_page(PAGE, session)
     app.toggle(key="compare/sharing").set_value(True).run()
@@ -253,7 +227,7 @@ def test_counterparts_come_and_go(queue: FitQueue, with_sample: OpenSession) -> 
 
 
 def test_it_is_offered_only_where_there_is_something_to_share(queue: FitQueue, with_sample: OpenSession) -> None:
-    session = fitted(queue, with_sample, FitSpec("temperature", {}, data_key=with_sample.split_key))
+    session = fit(queue, with_sample, "temperature")
     assert "compare/sharing" not in [toggle.key for toggle in open_page(PAGE, session).toggle]
 
 
@@ -262,7 +236,7 @@ def test_two_classes_share_one_map(queue: FitQueue) -> None:
     session = OpenSession.from_data(
         Predictions(logits, labels, ("no", "yes"), sha256="two classes, made for this test")
     )
-    fitted(queue, session, FitSpec("platt", {}, data_key=session.split_key))
+    fit(queue, session, "platt")
     app = open_page(PAGE, session)
     assert np.all([toggle.key != "compare/sharing" for toggle in app.toggle])
     assert any("two classes need one map alone" in caption.value for caption in app.caption)

@@ -136,14 +136,14 @@ def shown(with_fits: OpenSession, monkeypatch: pytest.MonkeyPatch):
     seen = {}
     drawn = compare_view.score_table
 
-    def remember(table, everything):
-        seen.update(table=table, everything=everything)
-        drawn(table, everything)
+    def remember(table, fits):
+        seen.update(table=table, fits=fits)
+        drawn(table, fits)
 
     monkeypatch.setattr(compare_view, "score_table", remember)
     app = open_page("pages/5_Compare.py", with_fits)
     assert not app.exception
-    return seen["table"], seen["everything"], app.session_state[SESSION], app
+    return seen["table"], seen["fits"], app.session_state[SESSION], app
 
 
 def reported(*arguments) -> Reading:
@@ -156,8 +156,8 @@ def reported(*arguments) -> Reading:
 
 
 def test_its_numbers_are_the_pages_and_its_command_gives_them_again(shown, tmp_path, monkeypatch):
-    table, everything, session, app = shown
-    reading = reported(everything, session, table)
+    table, fits, session, app = shown
+    reading = reported(session, fits, table)
     for key in table["score"].unique():
         rows = table[table["score"] == key].to_dict("records")
         cells = reading.tables[f"score-{key.replace(' ', '-')}"][1:]
@@ -187,7 +187,7 @@ def test_the_pages_offer_it(page, with_fits):
 
 
 def test_a_report_without_the_table_computes_the_same_one(shown):
-    table, everything, session, _ = shown
-    with_table, without = reported(everything, session, table), reported(everything, session, None)
+    table, fits, session, _ = shown
+    with_table, without = reported(session, fits, table), reported(session, fits, None)
     assert with_table.tables["overview"] == without.tables["overview"]
     assert re.search(r"--seed \d+", without.text)

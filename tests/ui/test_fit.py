@@ -7,45 +7,37 @@ Fits keep their look, and new ones are seen, whatever else is removed or added.
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib import hardware
-from calib.jobs import FitQueue, FitSpec
-from calib.registry import METHODS, calibrator
+from calib.jobs import FitQueue
+from calib.registry import METHODS
 from calib.ui import fits
 from calib.ui.fit import view as parameters
 from calib.ui.fits import RAW
 from calib.ui.session import OpenSession
-from tests.ui.conftest import open_page
+from tests.ui.conftest import fit, open_page, opened
 
 
 def add(session: OpenSession, queue: FitQueue, n_bins: int) -> str:
-    title = fits.title_of(calibrator("histogram", n_bins=n_bins), "histogram")
-    spec = FitSpec("histogram", {"n_bins": n_bins}, data_key=session.split_key, label=title)
-    queue.submit(spec, session.calibration.logits, session.calibration.labels)
-    session.specs[spec.key] = spec
-    until = time.monotonic() + 60
-    while queue.snapshot(session.specs)[-1].active and time.monotonic() < until:
-        time.sleep(0.05)
-    return spec.key
+    return list(fit(queue, session, ("histogram", {"n_bins": n_bins})).specs)[-1]
 
 
 def test_the_others_keep_their_marker_and_dash(
     with_sample: OpenSession, queue: FitQueue, three: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fits, "session", lambda: with_sample)
-    before = {fit.key: fit.style for fit in fits.shown()}
+    opened(monkeypatch, with_sample)
+    before = {one.key: one.style for one in fits.shown_fits(with_sample)}
     with_sample.kept["figure"] = "drawn in the old style"
     fits.remove(three[0])
-    after = {fit.key: fit.style for fit in fits.shown()}
+    after = {one.key: one.style for one in fits.shown_fits(with_sample)}
     assert after == {key: style for key, style in before.items() if key != three[0]}
     new = add(with_sample, queue, 40)
     again = add(with_sample, queue, 10)
-    styles = [fit.style for fit in fits.shown()]
+    styles = [one.style for one in fits.shown_fits(with_sample)]
     assert len(set(styles)) == len(styles) == 5
     assert again == three[0]
     assert new != again
@@ -234,7 +226,7 @@ def test_what_was_used_is_on_each_result(with_fits: OpenSession) -> None:
 def test_the_same_fit_elsewhere_takes_the_place_of_the_first(
     queue: FitQueue, with_sample: OpenSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fits, "session", lambda: with_sample)
+    opened(monkeypatch, with_sample)
     for chosen in ({}, {"device": "cpu"}, {"device": "cpu", "max_log_temperature": 2.0}):
         fits.submit("temperature", chosen)
     titles = [spec.title for spec in with_sample.specs.values()]

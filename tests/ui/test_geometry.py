@@ -24,9 +24,8 @@ from calib.ui.geometry import text as geometry_words
 from calib.ui.geometry.view import KINDS, WAYS, axis_title, candidates, deciding_rows, tiles
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import simulate
-from tests.ui.conftest import open_page
-from tests.ui.test_confidence_only import fit
-from tests.ui.test_latent import alternatives, charts, said
+from tests.ui.conftest import charts, fit, open_page
+from tests.ui.test_latent import alternatives, said
 
 PAGE = "pages/9_Geometry.py"
 
@@ -106,7 +105,7 @@ def test_the_chosen_input_is_explained_in_two_pictures(with_sample: OpenSession)
 
 
 def test_a_fit_says_its_confidence_and_is_not_offered_again(queue: FitQueue, with_sample: OpenSession) -> None:
-    app = open_page(PAGE, fit(queue, with_sample, ("geometric",)))
+    app = open_page(PAGE, fit(queue, with_sample, "geometric"))
     assert "The confidence in this prediction that was fitted: Geometric" in said(app)
     assert "turns this into a calibrator" not in said(app)
 

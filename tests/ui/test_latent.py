@@ -6,8 +6,6 @@ What the Latent GP page says claims no more than the numbers do.
 from __future__ import annotations
 
 import dataclasses
-import time
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,28 +15,15 @@ from calib.data import Predictions
 from calib.data.samples import load_sample
 from calib.diagnostics.latent_effect import ConfidenceEffect, effect_curve
 from calib.formatting import listed
-from calib.jobs import FitQueue, FitSpec
-from calib.registry import calibrator, title_of
+from calib.jobs import FitQueue
 from calib.ui.latent.text import against_others, against_temperature, becomes, collapsed, finding, level
 from calib.ui.session import OpenSession
 from tests.conftest import simulate
-from tests.ui.conftest import open_page
+from tests.ui import conftest
+from tests.ui.conftest import charts, fit, open_page
 
 PAGE = "pages/4_Latent_GP.py"
 QUICK = {"max_iter": 15, "n_inducing": 4}
-
-
-def with_fits_of(queue: FitQueue, session: OpenSession, *fits: tuple[str, dict[str, Any]]) -> OpenSession:
-    for method, params in fits:
-        title = title_of(calibrator(method, **params), method)
-        spec = FitSpec(method, params, data_key=session.split_key, label=title)
-        queue.submit(spec, session.calibration.logits, session.calibration.labels)
-        session.specs[spec.key] = spec
-    until = time.monotonic() + 120
-    while any(job.active for job in queue.snapshot(session.specs)) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert {job.state for job in queue.snapshot(session.specs)} <= {"done"}
-    return session
 
 
 def sample(name: str) -> OpenSession:
@@ -48,11 +33,7 @@ def sample(name: str) -> OpenSession:
 def said(app: AppTest) -> str:
     assert not app.exception
     assert not app.error
-    return " ".join(str(element.value) for element in (*app.markdown, *app.info, *app.caption, *app.warning))
-
-
-def charts(app: AppTest) -> list[Any]:
-    return [element.proto for element in app.get("plotly_chart")]
+    return conftest.said(app)
 
 
 def alternatives(app: AppTest) -> str:
@@ -62,7 +43,7 @@ def alternatives(app: AppTest) -> str:
 @pytest.fixture(scope="module")
 def several(queue: FitQueue) -> OpenSession:
     plain, probs = ("gpcalib", QUICK), ("gpcalib", {**QUICK, "inputs": "probs"})
-    return with_fits_of(queue, sample("simulated-100"), ("temperature", {}), plain, probs)
+    return fit(queue, sample("simulated-100"), ("temperature", {}), plain, probs)
 
 
 def test_one_fit_says_its_finding_first_and_follows_a_confidence(with_fits: OpenSession) -> None:
@@ -96,7 +77,7 @@ def test_probability_space_keeps_the_page_whole(with_fits: OpenSession) -> None:
 
 
 def test_without_temperature_nothing_is_compared_with_it(queue: FitQueue) -> None:
-    app = open_page(PAGE, with_fits_of(queue, sample("digits-cnn"), ("gpcalib", QUICK)))
+    app = open_page(PAGE, fit(queue, sample("digits-cnn"), ("gpcalib", QUICK)))
     assert "Temperature" not in said(app)
     assert '"name":"temperature"' not in alternatives(app).replace(" ", "")
     assert len(app.metric) == 1
@@ -145,7 +126,7 @@ def test_awkward_data_are_drawn(queue: FitQueue, name: str, inputs: str) -> None
     logits, labels = awkward()[name]
     names = tuple(f"c{k}" for k in range(logits.shape[1]))
     session = OpenSession.from_data(Predictions(logits, labels, names, sha256=name))
-    app = open_page(PAGE, with_fits_of(queue, session, ("temperature", {}), ("gpcalib", {**QUICK, "inputs": inputs})))
+    app = open_page(PAGE, fit(queue, session, ("temperature", {}), ("gpcalib", {**QUICK, "inputs": inputs})))
     said(app)
     assert len(charts(app)) == 3
     app.segmented_control(key="latent/space").set_value("probability").run()
@@ -153,7 +134,7 @@ def test_awkward_data_are_drawn(queue: FitQueue, name: str, inputs: str) -> None
 
 
 def test_a_collapsed_fit_says_so_and_gives_no_certainty(queue: FitQueue) -> None:
-    app = open_page(PAGE, with_fits_of(queue, sample("odd-digits-adaboost"), ("gpcalib", {})))
+    app = open_page(PAGE, fit(queue, sample("odd-digits-adaboost"), ("gpcalib", {})))
     assert "its kernel variance went to 0" in app.markdown[0].value
     assert "no certainty" in app.markdown[0].value
     assert all("±" not in metric.value for metric in app.metric)

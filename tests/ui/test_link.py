@@ -228,7 +228,7 @@ def test_damaged_data_are_said_and_the_next_upload_stores_them_anew(server: Serv
     assert "w" not in again.query_params
     token = open_page("app.py", uploaded()).query_params["w"]
     server.written()
-    assert follow(token).session_state[SESSION].data is not None
+    assert SESSION in follow(token).session_state
 
 
 def test_a_sample_comes_back_without_a_copy(server: Server, with_sample: OpenSession, tmp_path: Path) -> None:
@@ -272,7 +272,7 @@ def test_the_same_bytes_are_stored_once_and_names_stay_with_their_owner(server: 
     assert "deleted" in said(app)
     assert "w" not in app.query_params
     assert "Nothing is kept" in said(follow(theirs))
-    assert follow(mine).session_state[SESSION].data is not None
+    assert SESSION in follow(mine).session_state
 
 
 def test_large_data_leave_the_memory_once_they_are_on_disk_and_are_shared(server: Server) -> None:
@@ -284,7 +284,7 @@ def test_large_data_leave_the_memory_once_they_are_on_disk_and_are_shared(server
         app.run()
         assert not app.exception
     for session in sessions:
-        assert session.inspection.predictions is session.data
+        assert session.reading.inspection.predictions is session.data
         assert isinstance(session.data.logits.base, np.memmap)
         assert not session.data.logits.flags.writeable
         np.testing.assert_array_equal(session.data.logits, before)
@@ -297,7 +297,7 @@ def test_a_link_waits_while_the_server_has_no_room(server: Server, monkeypatch: 
     token = open_page("app.py", uploaded()).query_params["w"]
     server.written()
     monkeypatch.setenv("CALIB_MEMORY_GB", "0.000001")
-    memory._open.clear()
+    memory._holders.clear()
     other = uploaded("other.npz", 2)
     memory.admit(other)
     app = follow(token)
@@ -305,7 +305,7 @@ def test_a_link_waits_while_the_server_has_no_room(server: Server, monkeypatch: 
     assert "other visitors' data take" in said(app)
     assert app.query_params["w"] == token
     monkeypatch.delenv("CALIB_MEMORY_GB")
-    assert follow(token).session_state[SESSION].data is not None
+    assert SESSION in follow(token).session_state
 
 
 def test_deleting_leaves_no_file_and_nothing_open(server: Server, tmp_path: Path) -> None:
@@ -320,7 +320,7 @@ def test_deleting_leaves_no_file_and_nothing_open(server: Server, tmp_path: Path
     assert not app.exception
     server.written()
     assert not files(tmp_path)
-    assert app.session_state[SESSION].data is None
+    assert SESSION not in app.session_state
     assert not fits.queue().snapshot()
     app.run()
     assert "w" not in app.query_params
@@ -369,4 +369,4 @@ def test_a_full_disk_is_said_and_costs_nothing_else(server: Server, monkeypatch:
     app.run()
     assert not app.exception
     assert "Not kept on disk" in said(app)
-    assert app.session_state[SESSION].data is not None
+    assert SESSION in app.session_state

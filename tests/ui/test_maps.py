@@ -9,30 +9,19 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from calib.data import Predictions
 from calib.data.samples import load_sample
 from calib.jobs import FitQueue
 from calib.registry import METHODS
 from calib.ui.maps.view import CORRECTABLE
 from calib.ui.session import OpenSession
 from tests.conftest import simulate
-from tests.ui.conftest import open_page
-from tests.ui.test_latent import alternatives, charts, said, with_fits_of
+from tests.ui.conftest import charts, fit, open_page, twice
+from tests.ui.test_latent import alternatives, said
 
 PAGE = "pages/8_Calibration_maps.py"
 BINARY = "simulated-binary"
 BOTH: list[tuple[str, dict[str, Any]]] = [("isotonic", {}), ("isotonic", {"platt_correction": True})]
 QUICK: dict[str, Any] = {"n_maps": 500}
-
-
-def opened(logits: np.ndarray, labels: np.ndarray) -> OpenSession:
-    """A session whose rows are all calibration rows first and the same rows again as test rows."""
-    n, n_classes = logits.shape
-    data = Predictions(
-        np.r_[logits, logits], np.r_[labels, labels], tuple(f"class {k}" for k in range(n_classes)),
-        given_split=np.arange(2 * n) < n, sha256=f"made for this test {n} {n_classes}",
-    )  # fmt: skip
-    return OpenSession.from_data(data)
 
 
 def button_group(app: AppTest, key: str):
@@ -44,7 +33,7 @@ def binary(queue: FitQueue) -> OpenSession:
     session = OpenSession.from_data(load_sample(BINARY), sample=BINARY)
     wanted: list[tuple[str, dict[str, Any]]] = [("temperature", {}), *BOTH, ("bayes_iso", QUICK)]
     wanted += [("enir", {})] * ("enir" in METHODS)
-    return with_fits_of(queue, session, *wanted)
+    return fit(queue, session, *wanted)
 
 
 def test_without_data_it_says_what_is_missing() -> None:
@@ -111,7 +100,7 @@ def test_a_method_without_a_map_is_named_with_the_reason(with_fits: OpenSession)
 
 def test_a_class_that_is_absent() -> None:
     logits, labels = simulate(300, 4)
-    app = open_page(PAGE, opened(logits, np.where(labels == 2, 1, labels)))
+    app = open_page(PAGE, twice(logits, np.where(labels == 2, 1, labels)))
     app.selectbox[0].set_value(2).run()
     assert "0 (0.00 %) are class 2" in said(app)
     assert len(charts(app)) == 3
@@ -119,12 +108,12 @@ def test_a_class_that_is_absent() -> None:
 
 @pytest.mark.parametrize(("n", "n_classes"), [(10, 2), (2, 3), (300, 1000)])
 def test_few_rows_and_many_classes(n: int, n_classes: int) -> None:
-    app = open_page(PAGE, opened(*simulate(n, n_classes)))
+    app = open_page(PAGE, twice(*simulate(n, n_classes)))
     assert len(charts(app)) == 3
     assert "nan" not in said(app).lower().split()
 
 
 def test_equal_scores() -> None:
-    app = open_page(PAGE, opened(np.zeros((40, 2)), np.arange(40) % 2))
+    app = open_page(PAGE, twice(np.zeros((40, 2)), np.arange(40) % 2))
     assert "agrees with the test rows" in said(app)
     assert len(charts(app)) == 3

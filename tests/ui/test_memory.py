@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import pytest
-from calib.ui.sizes import nbytes
 
 from calib.data import DataError, Predictions
-from calib.ui import memory
 from calib.ui import session as ui_session
+from calib.ui.server import memory
+from calib.ui.server.memory import nbytes
 from calib.ui.session import OpenSession, keep
 
 
@@ -24,7 +24,7 @@ def session(megabytes: int) -> OpenSession:
 
 @pytest.fixture(autouse=True)
 def seventy_megabytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    memory._open.clear()
+    memory._holders.clear()
     monkeypatch.setenv("CALIB_MEMORY_GB", "0.070")
 
 
@@ -58,13 +58,13 @@ def test_one_visitor_may_not_take_more_than_their_share(monkeypatch: pytest.Monk
 
 def test_figures_count_and_the_oldest_make_way(monkeypatch: pytest.MonkeyPatch) -> None:
     now = session(1)
-    monkeypatch.setattr(ui_session, "session", lambda: now)
+    monkeypatch.setattr(ui_session, "current_session", lambda: now)
     monkeypatch.setattr(ui_session, "MOST_OF_ONE", 100_000)  # a tenth of it is for figures
-    before = memory.held(now)
+    before = now.nbytes
     for i in range(5):
         keep(i, lambda: {"curve": np.zeros(500)})
     assert list(now.kept) == [3, 4]
-    assert memory.held(now) == before + 8000
+    assert now.nbytes == before + 8000
     keep(3, lambda: pytest.fail("it is there"))
     keep("large", lambda: np.zeros(5000))
     assert list(now.kept) == ["large"], "what is shown now stays, however large"
@@ -88,4 +88,4 @@ def test_data_on_disk_take_no_memory(tmp_path) -> None:
     labels = np.arange(62_500) % 2
     opened = OpenSession.from_data(Predictions(mapped, labels, ("0", "1"), sha256="x"))
     # Labels (0.5 MB), and the split's copies of both.
-    assert memory.held(opened) == pytest.approx(2 * labels.nbytes + mapped.nbytes, abs=1000)
+    assert opened.nbytes == pytest.approx(2 * labels.nbytes + mapped.nbytes, abs=1000)

@@ -19,11 +19,11 @@ from calib.evaluation.repeated_splits import summarise_splits
 from calib.evaluation.studies import SIZES, SPLITS, STUDIES
 from calib.evaluation.verdict import verdict
 from calib.formatting import listed
-from calib.jobs import FitQueue, FitSpec, Job, TaskSpec
+from calib.jobs import FitQueue, Job, TaskSpec
 from calib.ui import fits, restore
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import simulate
-from tests.ui.conftest import SAMPLE, open_page
+from tests.ui.conftest import SAMPLE, fit, open_page
 from tests.ui.test_fit import add
 from tests.ui.test_link import Server, files, finish, follow, said, server, submit, uploaded  # noqa: F401 - the fixture  # noqa: F401
 
@@ -32,14 +32,7 @@ from tests.ui.test_link import Server, files, finish, follow, said, server, subm
 def two_fits(with_sample: OpenSession, queue: FitQueue) -> OpenSession:
     """Bayes-Iso takes half a second, so that a study of it is still running when it is looked at."""
     add(with_sample, queue, 10)
-    fits_on = with_sample.calibration
-    spec = FitSpec("bayes_iso", {}, data_key=with_sample.split_key)
-    queue.submit(spec, fits_on.logits, fits_on.labels)
-    with_sample.specs[spec.key] = spec
-    until = time.monotonic() + 60
-    while queue.snapshot([spec.key])[0].active and time.monotonic() < until:
-        time.sleep(0.05)
-    return with_sample
+    return fit(queue, with_sample, "bayes_iso")
 
 
 def told(app: AppTest) -> str:
