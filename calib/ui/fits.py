@@ -167,6 +167,11 @@ def shown_fits(session: OpenSession) -> list[ShownFit]:
     ]
 
 
+def beside_raw(fits: list[ShownFit], *chosen: ShownFit) -> list[ShownFit]:
+    """The raw model, which is the first of all fits, and the chosen ones, each once."""
+    return [fits[0], *(fit for fit in chosen if fit.key != fits[0].key)]
+
+
 def _shown(
     session: OpenSession, key: str, method: str, title: str, fitted: Calibrator, seconds: float = 0.0, cpu: float = 0.0
 ) -> ShownFit:

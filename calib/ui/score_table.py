@@ -7,13 +7,12 @@ from functools import partial
 from typing import Any
 
 import pandas as pd
-import streamlit as st
 from pandas.io.formats.style import Styler
 
 from calib.evaluation import SCORES
 from calib.evaluation.verdict import best_methods
 from calib.formatting import number
-from calib.ui.widgets import sideways
+from calib.ui.widgets import show_table
 
 
 def styled_scores(table: pd.DataFrame, keys: Sequence[str], intervals: bool, spread: bool = False) -> Styler:
@@ -45,9 +44,7 @@ def styled_scores(table: pd.DataFrame, keys: Sequence[str], intervals: bool, spr
 
 def show_scores(styler: Styler) -> None:
     """Draw the table with the methods held at the left."""
-    pinned = {"method": st.column_config.TextColumn(pinned=True)}
-    st.dataframe(styler, hide_index=True, width="stretch", height="content", column_config=pinned, placeholder="–")
-    sideways(len(styler.columns))
+    show_table(styler, "method", len(styler.columns), width="stretch", height="content", placeholder="–")
 
 
 def _shown_text(text: str, value: object) -> str:

@@ -7,15 +7,15 @@ browser still fetches it. So a small file is built with the page, and a large on
 
 Show a figure the same way everywhere: its text alternative, how to read it, and its picture and data to take.
 
-What is said where a screen is too narrow for a table, which then shows its first columns only.
+Tables, and what is said where a screen is too narrow for one, which then shows its first columns only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from functools import partial
 from html import escape
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -23,9 +23,13 @@ import streamlit as st
 
 from calib.formatting import safe_table
 from calib.plots import alt_text, figure_data
+from calib.plots.axes import Scale
 from calib.plots.style import Style
 from calib.ui.fits import ShownFit
-from calib.ui.session import current_session, find_session
+from calib.ui.session import current_session, find_session, keep
+
+T = TypeVar("T")
+SCALES: tuple[Scale, ...] = ("linear", "logit")
 
 
 def choose(
@@ -110,6 +114,34 @@ def one(
     if style == "list":
         return str(st.selectbox(label, list(options), **same))
     return str(st.segmented_control(label, list(options), required=True, wrap=True, **same))
+
+
+def segments(
+    label: str, options: Sequence[T] | Mapping[T, str], begin: T, key: str, format_func: Any = str, **looks: Any
+) -> T:
+    """Let the visitor pick one of a few options, which stays picked on other pages; a mapping has their titles."""
+    titles = options.__getitem__ if isinstance(options, Mapping) else format_func
+    chosen = st.segmented_control(
+        label,
+        list(options),
+        default=begin,
+        required=True,
+        format_func=titles,
+        key=key,
+        persist_state="session",
+        **looks,
+    )
+    return begin if chosen is None else chosen
+
+
+def whole_number(label: str, low: int, high: int, begin: int, key: str, **looks: Any) -> int:
+    """Let the visitor give a number, which stays on other pages."""
+    return int(st.number_input(label, low, high, begin, key=key, persist_state="session", **looks))
+
+
+def scale_of_probabilities(begin: Scale, key: str) -> Scale:
+    """Let the visitor pick the scale of axes of probabilities."""
+    return segments("Scale of probabilities", SCALES, begin, key, str.capitalize)
 
 
 def _show(key: str, value: str | list[str]) -> None:
@@ -200,6 +232,8 @@ def _offer(label: str, content: str | bytes, file_name: str, key: str, **looks: 
     st.download_button(label, data=content, file_name=file_name, key=key, on_click="ignore", **looks)
 
 
+HALF = 495
+"""Pixels: two figures and the menu fill a window of 1500."""
 LAST_CLICKED = "figures/last-clicked"
 
 
@@ -211,6 +245,11 @@ def show_selectable(fig: go.Figure, key: str, how_to_read: str) -> list[int]:
 
     event = show(fig, key, how_to_read, on_select=remember)
     return selected_bins(event) if st.session_state.get(LAST_CLICKED) == key else []
+
+
+def show_kept(key: Hashable, draw: Callable[[], go.Figure], name: str, how_to_read: str) -> None:
+    """Show a figure that is drawn once for each ``key``; see :func:`show` and :func:`calib.ui.session.keep`."""
+    show(keep(key, draw), name, how_to_read)
 
 
 def show(fig: go.Figure, key: str, how_to_read: str, *, on_select: Callable[[], None] | None = None) -> Any:
@@ -268,6 +307,13 @@ PHONE = 640
 """Pixels of the widest screen that counts as narrow; Streamlit, too, lays out anew from there."""
 MANY, DESK = 7, 1800
 """So many columns of scores with their intervals fit into a window of so many pixels, beside the menu."""
+
+
+def show_table(table: Any, pinned: str = "", n_with_intervals: int = 0, **looks: Any) -> None:
+    """Draw a table, with the column of this name held at the left."""
+    columns = {pinned: st.column_config.TextColumn(pinned=True)} if pinned else None
+    st.dataframe(table, hide_index=True, column_config=columns, **looks)
+    sideways(n_with_intervals)
 
 
 def sideways(n_with_intervals: int = 0) -> None:

@@ -13,7 +13,8 @@ from streamlit.testing.v1 import AppTest
 
 from calib.data import inspect
 from calib.jobs import FitQueue, FitSpec
-from calib.ui import fits, link, memory, restore
+from calib.ui import fits, link, restore
+from calib.ui.server import memory
 from calib.ui.session import SESSION, OpenSession
 from calib.workspace import Configuration, Keeper, entry_id
 from tests.conftest import ROOT, simulate

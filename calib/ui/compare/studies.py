@@ -26,7 +26,7 @@ from calib.ui.fits import ShownFit
 from calib.ui.score_table import show_scores, styled_scores
 from calib.ui.session import OpenSession, current_session, keep
 from calib.ui.text import literal
-from calib.ui.widgets import several
+from calib.ui.widgets import segments, several
 
 TABLE = ("NLL", "Brier", "accuracy", "ECE", "smooth ECE")
 N_DRAWS = 5
@@ -41,9 +41,7 @@ def repeated(session: OpenSession, fits: list[ShownFit]) -> None:
         "share most of their rows (Nadeau and Bengio 2003)."
     )
     chosen = _chosen(fits, SPLITS)
-    n_splits = st.segmented_control(
-        "Splits", [5, 10, 20, 50], default=10, required=True, key="compare/splits/number", persist_state="session"
-    )  # fmt: skip
+    n_splits = segments("Splits", [5, 10, 20, 50], 10, "compare/splits/number")
     arguments = (progress.methods_of(session, chosen), len(session.calibration), n_splits, session.seed)
     _start(SPLITS, repeat_task, arguments, f"Repeat on {n_splits} splits", chosen, n_splits)
     _follow(SPLITS, fits, _repeated_result)
@@ -126,10 +124,7 @@ def _repeated_result(splits: pd.DataFrame, key: str, fits: list[ShownFit]) -> No
 
 
 def _sizes_result(table: pd.DataFrame, key: str, fits: list[ShownFit]) -> None:
-    tolerance = st.segmented_control(
-        "As good as all labels, within (NLL)", TOLERANCES, default=0.01, required=True, key="compare/sizes/tolerance",
-        persist_state="session",
-    )  # fmt: skip
+    tolerance = segments("As good as all labels, within (NLL)", TOLERANCES, 0.01, "compare/sizes/tolerance")
     last = table[(table["score"] == "NLL") & (table["size"] == table["size"].max()) & table["value"].notna()]
     answers = [labels_needed(table, name, "NLL", tolerance).sentence for name in last["method"].iloc[1:]]
     st.markdown("\n".join(f"- {answer}" for answer in answers))
@@ -138,13 +133,15 @@ def _sizes_result(table: pd.DataFrame, key: str, fits: list[ShownFit]) -> None:
     for place, score in enumerate(SIZE_SCORES):
         with columns[place]:
             draw = partial(size_curves, table, score, styles, title=f"{SCORES[score].title} by calibration rows")
-            widgets.show(
-                keep(("size curve", score, key, *styles.items()), draw), f"compare-sizes-{score}",
+            widgets.show_kept(
+                ("size curve", score, key, *styles.items()),
+                draw,
+                f"compare-sizes-{score}",
                 f"Each line is the mean over {N_DRAWS} draws of so many calibration rows (the last is all of them); "
                 "its band is where one more draw would lie, 95 %, the sampling of the test rows included. The dotted "
                 "line is the raw model. Lines that leave at the top are worse than the picture is high. Draws are from "
                 "your calibration rows and share ever more of them to the right.",
-            )  # fmt: skip
+            )
     notes = table[(table["note"] != "") & (table["score"] == "NLL")]
     for title, size, note in zip(notes["title"], notes["size"], notes["note"], strict=True):
         st.caption(f"{title} on {size:,} rows: {note}")
@@ -244,10 +241,7 @@ def _remove(name: str) -> None:
 def _view(kept: dict[str, Entry]) -> None:
     order = "by name"
     if len(kept) > 1:
-        order = st.segmented_control(
-            "Order", ["by name", "as kept"], default="by name", required=True, key="compare/entry-order",
-            persist_state="session",
-        )  # fmt: skip
+        order = segments("Order", ["by name", "as kept"], "by name", "compare/entry-order")
     names = natural_order(kept) if order == "by name" else list(kept)
     table = together(kept.values(), names)
     styles = _styles(table)

@@ -35,7 +35,7 @@ from calib.ui.fits import ShownFit, cancel, jobs, remove, resampled, submit
 from calib.ui.score_table import show_scores, styled_scores
 from calib.ui.session import OpenSession, keep
 from calib.ui.text import mean_nll
-from calib.ui.widgets import sideways
+from calib.ui.widgets import show_table
 
 TABLE = ("NLL", "Brier", "accuracy", "ECE", "ECE equal mass", "class-wise ECE", "overconfidence", "underconfidence")
 MORE = (
@@ -119,8 +119,7 @@ def costs(fits: list[ShownFit]) -> None:
         ]
     )
     numbers = table.style.format(_seconds, subset=["fit, seconds", "predict the test rows, seconds"])
-    st.dataframe(numbers, hide_index=True, height="content", placeholder="–")
-    sideways()
+    show_table(numbers, height="content", placeholder="–")
 
 
 def _seconds(value: Any) -> str:

@@ -34,6 +34,7 @@ from calib.ui.fits import ShownFit
 from calib.ui.geometry import text as geometry_words
 from calib.ui.geometry.state import Features, Measuring, Row, Study
 from calib.ui.session import OpenSession, keep
+from calib.ui.widgets import segments
 
 KINDS = {"l2": "Fast, L2", "l1": "Fast, L1", "linf": "Fast, L∞", EXACT: "Exact, L2"}
 SAMPLE = "digits-cnn"
@@ -74,11 +75,7 @@ def need_features(session: OpenSession) -> Features | None:
 
 def choose_kind() -> str:
     """Which separation the page is about."""
-    kind = st.segmented_control(
-        "Separation", list(KINDS), default="l2", required=True, format_func=KINDS.__getitem__, key="geometry/kind",
-        persist_state="session",
-    )  # fmt: skip
-    return kind or "l2"
+    return segments("Separation", KINDS, "l2", "geometry/kind")
 
 
 def axis_title(kind: str) -> str:
@@ -92,7 +89,7 @@ def success(study: Study) -> None:
     def build() -> go.Figure:
         return success_curve(study.rates, study.grid, study.maps, axis_title(study.kind))
 
-    widgets.show(keep(("geometry success", study.kind), build), "success-by-separation", HOW_TO_READ_SUCCESS)
+    widgets.show_kept(("geometry success", study.kind), build, "success-by-separation", HOW_TO_READ_SUCCESS)
     st.caption(geometry_words.sides_sentence(study.sides))
     spread = keep(
         ("geometry spread", study.kind), lambda: separation_densities(study.histogram, axis_title(study.kind))
@@ -113,7 +110,7 @@ def fast_and_exact(study: Study) -> None:
     def build() -> go.Figure:
         return fast_against_exact(rows, exact.fast[shown], exact.separation[shown], study.right[rows])
 
-    widgets.show(keep(("geometry", "cost"), build), "fast-against-exact", HOW_TO_READ_COST)
+    widgets.show_kept(("geometry", "cost"), build, "fast-against-exact", HOW_TO_READ_COST)
     if len(shown) < len(exact.rows):
         st.caption(f"{len(shown):,} of {len(exact.rows):,} rows are drawn.")
 
@@ -148,18 +145,16 @@ HOW_TO_READ_COMPONENTS = (
 
 def choose_row(study: Study) -> int | None:
     """Let the visitor choose a test row: the first of an order, one from its table, or any by its number."""
-    way = st.segmented_control(
-        "Choose an input", WAYS, default=WAYS[0], required=True, key="geometry/way", persist_state="session"
-    )
+    way = segments("Choose an input", WAYS, WAYS[0], "geometry/way")
     if way == "By number":
         return int(
             st.number_input(
                 "Test row", 0, len(study.test) - 1, value=0, key=f"geometry/row/{len(study.test)}", width=200
             )
         )
-    rows, separation = candidates(study, way or WAYS[0])
+    rows, separation = candidates(study, way)
     if not len(rows):
-        st.caption(f"There is none: no test row looked at is {'safe and wrong' if 'safe' in str(way) else 'wrong'}.")
+        st.caption(f"There is none: no test row looked at is {'safe and wrong' if 'safe' in way else 'wrong'}.")
         return None
     names = np.array(study.test.class_names)
     table = pd.DataFrame(
@@ -259,9 +254,7 @@ def tiles(images: np.ndarray) -> list[np.ndarray]:
 
 
 def _picture(study: Study, row: Row, roles: dict[int, str]) -> None:
-    way = st.segmented_control(
-        "Picture", PICTURES, default=PICTURES[0], required=True, key="geometry/picture", persist_state="session"
-    )
+    way = segments("Picture", PICTURES, PICTURES[0], "geometry/picture")
     why = row.why
     zone = Zone(why.fast, why.exact)
     if way == PICTURES[1]:
@@ -270,10 +263,8 @@ def _picture(study: Study, row: Row, roles: dict[int, str]) -> None:
         st.caption(geometry_words.components_sentence(study.components, study.n_train, inside))
     elif why.deciding_same_row is not None and why.deciding_other_row is not None:
         pair = why.deciding_same_row, why.deciding_other_row
-        widgets.show(
-            keep(("geometry plane", row.number), lambda: _plane(study, row, zone, pair)),
-            "deciding-plane",
-            HOW_TO_READ_PLANE,
+        widgets.show_kept(
+            ("geometry plane", row.number), lambda: _plane(study, row, zone, pair), "deciding-plane", HOW_TO_READ_PLANE
         )
         st.caption(geometry_words.zone_sentence(row))
 
@@ -297,9 +288,6 @@ def _components(study: Study, row: Row, zone: Zone, roles: dict[int, str]) -> tu
     deciding: list[tuple[np.ndarray, Neighbour]] = list(zip(spots, study.neighbours(row.number, numbers), strict=True))
     return principal_picture(crowd, place, zone, deciding), int(np.count_nonzero(true >= abs(zone.exact)))
 
-
-HALF = 495
-"""Two figures and the menu fill a window of 1500 pixels."""
 
 HOW_TO_READ_SPEED = (
     "How many predictions geometric calibration makes for each second of processor time, reducing the input included, "
@@ -367,5 +355,5 @@ def _figures(measuring: Measuring, names: list[str]) -> None:
         for key, draw, how in (
             ("reduction-speed", tradeoff_speed, HOW_TO_READ_SPEED), ("reduction-ece", tradeoff_ece, HOW_TO_READ_ECE),
         ):  # fmt: skip
-            with st.container(width=HALF):
-                widgets.show(keep((key, settings), partial(draw, shown)), key, how)
+            with st.container(width=widgets.HALF):
+                widgets.show_kept((key, settings), partial(draw, shown), key, how)

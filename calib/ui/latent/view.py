@@ -35,6 +35,7 @@ from calib.ui import widgets
 from calib.ui.fits import ShownFit
 from calib.ui.latent.text import against_others, against_temperature, becomes, collapsed, finding, level
 from calib.ui.session import OpenSession, keep
+from calib.ui.widgets import scale_of_probabilities, segments
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,6 @@ HOW_TO_READ_OBJECTIVE = (
     "converged, and with a cross where it did not. Objectives of other inputs or covariances are other objectives."
 )
 SPACES = ("latent", "probability")
-SCALES: tuple[Scale, ...] = ("linear", "logit")
 LEVELS = (*(k / 100 for k in range(1, 100)), 0.995, 0.998, 0.999, 0.9995, 0.9999)
 """Raw confidences that can be followed, where the test rows have such."""
 USUAL = 0.93
@@ -159,22 +159,16 @@ def functions(fits: list[LatentFit], scale: Scale) -> Scale:
     Returns the scale of probability axes that the visitor chose; ``scale`` is what it begins with.
     """
     with st.container(horizontal=True, gap="large"):
-        space = st.segmented_control(
-            "Shown as", SPACES, default="latent", required=True, format_func=str.capitalize, key="latent/space",
-            persist_state="session",
-        )  # fmt: skip
-        chosen: Scale | None = st.segmented_control(
-            "Scale of probabilities", SCALES, default=scale, required=True, format_func=str.capitalize,
-            key=f"latent/scale/{scale}", persist_state="session",
-        )  # fmt: skip
+        space = segments("Shown as", SPACES, "latent", "latent/space", str.capitalize)
+        chosen = scale_of_probabilities(scale, f"latent/scale/{scale}")
     if space == "probability":
-        _draw_functions(fits, "probability", HOW_TO_READ_PROBABILITY, chosen or scale, 560)
+        _draw_functions(fits, "probability", HOW_TO_READ_PROBABILITY, chosen, 560)
     else:
         spaces = list(dict.fromkeys(fit.gp.inputs for fit in fits))
         for inputs in spaces:
             within = [fit for fit in fits if fit.gp.inputs == inputs]
             _draw_functions(within, f"latent-{inputs}", HOW_TO_READ, None, 560 if len(spaces) == 1 else 440)
-    return chosen or scale
+    return chosen
 
 
 def _draw_functions(fits: list[LatentFit], name: str, how_to_read: str, scale: Scale | None, height: int) -> None:
@@ -183,7 +177,7 @@ def _draw_functions(fits: list[LatentFit], name: str, how_to_read: str, scale: S
         lines = [(fit.name, view, fit.style) for fit, view in zip(fits, views, strict=True)]
         return latent_function(lines, method_style("temperature"), height=height)
 
-    widgets.show(keep(("latent figure", name, scale, height, *_key(fits)), build), name, how_to_read)
+    widgets.show_kept(("latent figure", name, scale, height, *_key(fits)), build, name, how_to_read)
 
 
 def effects(fits: list[LatentFit], scale: Scale) -> None:
@@ -201,11 +195,9 @@ def effects(fits: list[LatentFit], scale: Scale) -> None:
         )  # fmt: skip
     _probe(fits, chosen)
     curves = [(fit.name, fit.effect_curve(scale), fit.style) for fit in fits]
-    widgets.show(
-        keep(
-            ("effect figure", scale, chosen, *_key(fits)),
-            partial(effect_chart, curves, method_style("temperature"), probe=chosen),
-        ),
+    widgets.show_kept(
+        ("effect figure", scale, chosen, *_key(fits)),
+        partial(effect_chart, curves, method_style("temperature"), probe=chosen),
         "effect-on-confidence",
         HOW_TO_READ_EFFECT,
     )
@@ -252,8 +244,9 @@ def progress(fits: list[LatentFit]) -> None:
         )
     with st.expander("Objective over the iterations"):
         traces = [ObjectiveTrace(fit.name, fit.gp.objective_trace_, fit.gp.converged_, fit.style) for fit in fits]
-        widgets.show(
-            keep(("objective figure", *_key(fits)), lambda: objective_traces(traces)),
+        widgets.show_kept(
+            ("objective figure", *_key(fits)),
+            lambda: objective_traces(traces),
             "latent-objective",
             HOW_TO_READ_OBJECTIVE,
         )

@@ -19,13 +19,10 @@ from calib.ui import widgets
 from calib.ui.fits import ShownFit, jobs, submit
 from calib.ui.maps import text as maps_words
 from calib.ui.maps.state import END, ClassMaps, has_map, map_names
-from calib.ui.session import keep
+from calib.ui.widgets import scale_of_probabilities, segments
 
 PLACES: dict[Place, str] = {"rank": "Ranks", "log_odds": "Log-odds", "probability": "Probability"}
-SCALES: tuple[Scale, ...] = ("linear", "logit")
 PARTS = {BAND: "90 % band", BOUNDS: "Bounds", SAMPLES: "Sampled maps"}
-HALF = 495
-"""Two figures and the menu fill a window of 1500 pixels."""
 CORRECTABLE = ("platt", "isotonic", "enir", "beta")
 RARE = 0.2
 """A class rarer than this, or as frequent, has nothing to see on ranks."""
@@ -72,16 +69,10 @@ def controls(calibration: Predictions) -> MapChoice:
         share = frequency[target] / len(calibration)
         balanced = RARE < share < 1 - RARE
         begin: Place = "rank" if balanced else "log_odds"
-        place = st.segmented_control(
-            "Scores as", list(PLACES), default=begin, required=True, format_func=PLACES.__getitem__,
-            key=f"maps/place/{begin}", persist_state="session",
-        )  # fmt: skip
+        place = segments("Scores as", PLACES, begin, f"maps/place/{begin}")
         usual_scale: Scale = "linear" if balanced else "logit"
-        scale = st.segmented_control(
-            "Scale of probabilities", SCALES, default=usual_scale, required=True, format_func=str.capitalize,
-            key=f"maps/scale/{usual_scale}", persist_state="session",
-        )  # fmt: skip
-    return MapChoice(int(target), place or begin, scale or usual_scale)
+        scale = scale_of_probabilities(usual_scale, f"maps/scale/{usual_scale}")
+    return MapChoice(int(target), place, scale)
 
 
 def choose(fits: list[ShownFit]) -> list[ShownFit]:
@@ -111,7 +102,7 @@ def overlay(chosen: list[ShownFit], maps: ClassMaps, choice: MapChoice) -> None:
         return calibration_maps(maps.picture(choice.place), lines, choice.scale, posterior, parts)
 
     shown = tuple((fit.key, fit.style, names[fit.key]) for fit in chosen)
-    widgets.show(keep(("maps figure", choice, parts, shown), build), "calibration-maps", HOW_TO_READ)
+    widgets.show_kept(("maps figure", choice, parts, shown), build, "calibration-maps", HOW_TO_READ)
     if known is not None:
         name = names[known[0].key]
         if trouble := maps_words.dominated(name, known[1]):
@@ -131,7 +122,7 @@ def ends(chosen: list[ShownFit], maps: ClassMaps) -> None:
                 for fit, (name, seen) in zip(chosen, judged, strict=True)
             ]
             seen = judged[0][1]
-            with st.container(width=HALF):
+            with st.container(width=widgets.HALF):
                 widgets.show(
                     end_rows(rows, seen.share(end), seen.ends.n_pairs, f"{title} of the scores"),
                     f"ends-{end}",
@@ -144,7 +135,7 @@ def correction(fits: list[ShownFit], maps: ClassMaps, choice: MapChoice) -> None
     pairs = corrected_pairs(fits)
     with st.container(horizontal=True, gap="medium"):
         for without, corrected in pairs:
-            with st.container(width=HALF):
+            with st.container(width=widgets.HALF):
                 _pair(without, corrected, maps, choice)
     missing = [name for name in CORRECTABLE if name in METHODS and name not in {pair[0].method for pair in pairs}]
     shown = {fit.key for fit in fits}
@@ -191,5 +182,5 @@ def _pair(without: ShownFit, corrected: ShownFit, maps: ClassMaps, choice: MapCh
         return calibration_maps(picture, lines, "logit", title=without.title, height=400)
 
     key = ("maps correction", without.key, corrected.key, without.style, choice)
-    widgets.show(keep(key, build), f"correction-{without.title}", HOW_TO_READ_CORRECTION)
+    widgets.show_kept(key, build, f"correction-{without.title}", HOW_TO_READ_CORRECTION)
     st.caption(maps_words.reach(maps.curve(without), maps.curve(corrected)))

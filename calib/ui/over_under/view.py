@@ -28,12 +28,12 @@ from calib.plots.over_under import Row, before_after, confidence_densities, rati
 from calib.plots.style import Style
 from calib.plots.theorem import balance_plane, theorem_chain, theorem_lines
 from calib.ui import widgets
-from calib.ui.fits import ShownFit
+from calib.ui.fits import ShownFit, beside_raw
 from calib.ui.over_under import text as balance_words
 from calib.ui.over_under.text import points
 from calib.ui.session import keep
 from calib.ui.text import binning_name
-from calib.ui.widgets import sideways
+from calib.ui.widgets import segments, show_table, whole_number
 
 THIRD = 310
 """Three figures and the menu fill a window of 1500 pixels, two one of 1100."""
@@ -43,7 +43,7 @@ def rows_of(fits: list[ShownFit], chosen: list[ShownFit]) -> list[Row]:
     """Title, balance and style of the chosen methods, the raw model first; the balances are computed once."""
     keys = [fit.key for fit in fits]
     known = keep(("balances", *keys), lambda: balances([fit.evaluation for fit in fits]))
-    shown = [fits[0], *(fit for fit in chosen if fit.key != fits[0].key)]
+    shown = beside_raw(fits, *chosen)
     return [(fit.title, known[keys.index(fit.key)], fit.style) for fit in shown]
 
 
@@ -76,12 +76,10 @@ def change(rows: list[Row], keys: tuple[str, ...]) -> None:
     with st.container(horizontal=True, gap="small"):
         for name, draw, how_to_read in pictures:
             with st.container(width=THIRD):
-                widgets.show(keep(("before-after", name, *keys), draw), f"{name}-before-after", how_to_read)
+                widgets.show_kept(("before-after", name, *keys), draw, f"{name}-before-after", how_to_read)
     with st.expander("The numbers, with intervals and changes"):
         table = keep(("balance table", *keys), lambda: _table(rows))
-        pinned = {"method": st.column_config.TextColumn(pinned=True)}
-        st.dataframe(table, hide_index=True, column_config=pinned)
-        sideways(len(table.columns))
+        show_table(table, "method", len(table.columns))
         st.caption(
             "95 % intervals in brackets: bootstrap over test rows, Wilson's for the odds. Changes are against the raw "
             "model on the same rows (paired): differences of o, u and the gap, factors of the ratio. The gap is "
@@ -123,15 +121,13 @@ def _points_cell(interval: Interval) -> str:
 def densities(chosen: list[ShownFit]) -> None:
     """Confidence of right and wrong predictions, one picture per method on the same scale."""
     crowded = (chosen[0].evaluation.confidence > 0.9).mean() > 0.5
-    scale = st.segmented_control(
-        "Scale", ["linear", "logit"], default="logit" if crowded else "linear", required=True,
-        key=f"confidence/scale/{crowded}", persist_state="session",
-    )  # fmt: skip
+    scale = segments("Scale", ["linear", "logit"], "logit" if crowded else "linear", f"confidence/scale/{crowded}")
     with st.container(horizontal=True, gap="small"):
         for fit in chosen:
             with st.container(width=THIRD):
-                widgets.show(
-                    keep(("densities", fit.key, scale), partial(_densities, fit, scale or "linear")),
+                widgets.show_kept(
+                    ("densities", fit.key, scale),
+                    partial(_densities, fit, scale),
                     f"densities-{fit.title}",
                     "Upwards the confidence of right predictions, downwards that of wrong ones, each on a height "
                     "of its own. Wrong predictions at the right end are the dangerous ones.",
@@ -141,10 +137,6 @@ def densities(chosen: list[ShownFit]) -> None:
 def _densities(fit: ShownFit, scale: str) -> go.Figure:
     histogram = confidence_histogram(*fit.evaluation.pair, scale=scale)
     return confidence_densities(histogram, fit.style, title=fit.title)
-
-
-HALF = 495
-"""Two figures and the menu fill a window of 1500 pixels."""
 
 
 @dataclass(frozen=True)
@@ -163,28 +155,30 @@ def theorem(chosen: list[ShownFit], rows: list[Row], keys: tuple[str, ...]) -> B
         r"\mathrm{ECE}_\infty$; the left side is the gap."
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        n_bins = st.number_input(
-            "Number of bins", 1, 100, 15, key="confidence/bins", persist_state="session", width=160,
+        n_bins = whole_number(
+            "Number of bins", 1, 100, 15, "confidence/bins", width=160,
             help="With one bin all four are equal. More bins find more error, and more noise; the gap stays.",
         )  # fmt: skip
         binning = st.selectbox(
             "Bins", list(BINNINGS), format_func=binning_name, key="confidence/binning",
             persist_state="session", width=160,
         )  # fmt: skip
-    bins = BinChoice(int(n_bins), binning)
+    bins = BinChoice(n_bins, binning)
     with st.container(horizontal=True, gap="medium"):
-        with st.container(width=HALF):
-            widgets.show(
-                keep(("theorem", bins, *keys), partial(_chain, chosen, bins)),
+        with st.container(width=widgets.HALF):
+            widgets.show_kept(
+                ("theorem", bins, *keys),
+                partial(_chain, chosen, bins),
                 "theorem-1",
                 "Each method's marker is its gap, between over- and underconfidence weighted by how often it is wrong "
                 "and right; the ticks 1, 2 and ∞ are its calibration errors. None can lie to the left of the one "
                 f"before it (Wenger et al. 2020, theorem 1), here with {bins.n_bins} {binning_name(binning)} bins, "
                 "or with any others. Values below 0.0001 are drawn at the left end.",
             )
-        with st.container(width=HALF):
-            widgets.show(
-                keep(("plane", *keys), lambda: balance_plane(rows, title="The gap is the distance to the diagonal")),
+        with st.container(width=widgets.HALF):
+            widgets.show_kept(
+                ("plane", *keys),
+                lambda: balance_plane(rows, title="The gap is the distance to the diagonal"),
                 "balance-plane",
                 "Across, doubt where right; up, confidence where wrong; both weighted by how often that is. Every "
                 "calibrated method lies on the dotted diagonal, whatever its accuracy: above it a method is "
@@ -204,11 +198,9 @@ def any_bins(fit: ShownFit, bins: BinChoice) -> None:
     chains = keep(
         ("theorem by bins", fit.key, bins.binning), lambda: theorem_by_bins(*fit.evaluation.pair, bins.binning)
     )
-    widgets.show(
-        keep(
-            ("theorem lines", fit.key, bins),
-            lambda: theorem_lines(chains, fit.style, bins.n_bins, title="For any number of bins"),
-        ),
+    widgets.show_kept(
+        ("theorem lines", fit.key, bins),
+        lambda: theorem_lines(chains, fit.style, bins.n_bins, title="For any number of bins"),
         "theorem-by-bins",
         f"The calibration errors of {fit.title} for 1 to 100 {binning_name(bins.binning)} bins, over its gap (shaded), "
         "which needs no bins. With one bin they equal the gap; they rise above it by over- and underconfidence that "
@@ -235,11 +227,12 @@ def one_of(fits: list[ShownFit]) -> ShownFit:
 def bands(fits: list[ShownFit], fit: ShownFit, bins: BinChoice) -> None:
     """What each band of confidence adds to the gap, raw model over method, beside the chain for any bins."""
     with st.container(horizontal=True, gap="medium"):
-        with st.container(width=HALF):
-            methods = [_bands(one) for one in _beside_raw(fits, fit)]
+        with st.container(width=widgets.HALF):
+            methods = [_bands(one) for one in beside_raw(fits, fit)]
             draw = partial(band_chart, BAND_EDGES, methods, title="What each band of confidence adds")
-            widgets.show(
-                keep(("bands", fit.key), draw),
+            widgets.show_kept(
+                ("bands", fit.key),
+                draw,
                 "confidence-bands",
                 "Each band's share of the rows times its mean confidence minus accuracy: the bars of one colour add up "
                 "to that method's gap; whiskers are 95 % intervals. "
@@ -249,15 +242,13 @@ def bands(fits: list[ShownFit], fit: ShownFit, bins: BinChoice) -> None:
                     else ""
                 )
                 + "Hovering gives accuracy, mean confidence, o and u within the band.",
-            )  # fmt: skip
-        with st.container(width=HALF):
+            )
+        with st.container(width=widgets.HALF):
             any_bins(fit, bins)
     with st.expander("Bands of every method"):
         names = [band_name(low, high) for low, high in pairwise(BAND_EDGES)]
         table = pd.DataFrame([_band_cells(names, *_bands(one)[:2]) for one in fits])
-        pinned = {"method": st.column_config.TextColumn(pinned=True)}
-        st.dataframe(table, hide_index=True, column_config=pinned)
-        sideways()
+        show_table(table, "method")
         st.caption(
             "What each band adds to the gap, in points, and in brackets its share of the rows; a line adds up to its "
             "last column."
@@ -267,25 +258,20 @@ def bands(fits: list[ShownFit], fit: ShownFit, bins: BinChoice) -> None:
 def classes(fits: list[ShownFit], fit: ShownFit, names: tuple[str, ...]) -> None:
     """The gap of each class, the worst first, from the raw model to the method."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        by = st.segmented_control(
-            "Rows grouped by", list(BY), default="predicted", required=True, format_func=BY.__getitem__,
-            key="confidence/by", persist_state="session",
-        )  # fmt: skip
-        least = st.number_input(
-            "Least rows of a class", 1, 10_000, LEAST_ROWS, key="confidence/least", persist_state="session", width=180
-        )
-    by, least = by or "predicted", int(least)
+        by = segments("Rows grouped by", BY, "predicted", "confidence/by")
+        least = whole_number("Least rows of a class", 1, 10_000, LEAST_ROWS, "confidence/least", width=180)
     methods = [
         (one.title, keep(("classes", one.key, by), partial(by_class, one.evaluation, by)), one.style)
-        for one in _beside_raw(fits, fit)
+        for one in beside_raw(fits, fit)
     ]
     gaps = methods[-1][1]
     order = gaps.worst_first(least)
     st.caption(_class_words(gaps, len(order), by, least))
     if len(order):
         shown = order[:MOST_CLASSES]
-        widgets.show(
-            keep(("class chart", fit.key, by, least), partial(per_class_chart, names, shown, methods)),
+        widgets.show_kept(
+            ("class chart", fit.key, by, least),
+            partial(per_class_chart, names, shown, methods),
             "per-class",
             f"Mean confidence minus accuracy among the rows of each {BY[by]}, with 95 % intervals: right of zero is "
             "overconfident. First comes the class whose interval is farthest from zero, so that a few odd rows do not "
@@ -300,12 +286,7 @@ def classes(fits: list[ShownFit], fit: ShownFit, names: tuple[str, ...]) -> None
         )
     with st.expander(f"All {plural(len(names), 'class', 'classes')}"):
         table = keep(("class table", fit.key, by), partial(_class_table, names, methods))
-        st.dataframe(table, hide_index=True)
-        sideways()
-
-
-def _beside_raw(fits: list[ShownFit], fit: ShownFit) -> list[ShownFit]:
-    return [fits[0], *([fit] if fit.key != fits[0].key else [])]
+        show_table(table)
 
 
 def _bands(fit: ShownFit) -> Named:

@@ -27,10 +27,10 @@ from calib.formatting import plural
 from calib.plots.confidence_bands import per_class_chart
 from calib.plots.risk import answerable_chart, risk_diagram
 from calib.ui import widgets
-from calib.ui.fits import ShownFit
+from calib.ui.fits import ShownFit, beside_raw
 from calib.ui.risk.text import finding, groups_sentence, how_orders_differ
 from calib.ui.session import keep
-from calib.ui.widgets import several, sideways
+from calib.ui.widgets import segments, several, show_table, whole_number
 
 ACCEPTED = 2.0
 """Percent of error to begin with."""
@@ -62,8 +62,9 @@ def answers(fits: list[ShownFit], closer: ShownFit, accepted: float) -> None:
     with st.container(horizontal=True, gap="medium"):
         with st.container(width=CURVES_PIXELS if len(fits) > 1 else "stretch"):
             curves = [(fit.title, curve_of(fit), fit.style) for fit in drawn]
-            widgets.show(
-                keep(("risk figure", *key), partial(risk_diagram, curves, accepted, title="Error among the answered")),
+            widgets.show_kept(
+                ("risk figure", *key),
+                partial(risk_diagram, curves, accepted, title="Error among the answered"),
                 "risk-coverage",
                 "Sort the inputs by confidence and answer the surest first: the line is the error among those answered "
                 "so far, at the right end that of all. A lower line puts wrong predictions further back. The band is "
@@ -75,16 +76,16 @@ def answers(fits: list[ShownFit], closer: ShownFit, accepted: float) -> None:
             with st.container(width=ANSWERS_PIXELS):
                 rows = [(fit.title, answers_of[fit.key], fit.style) for fit in fits]
                 draw = partial(answerable_chart, rows, accepted, title="What each method can answer")
-                widgets.show(
-                    keep(("answerable", *(fit.key for fit in fits), accepted), draw),
+                widgets.show_kept(
+                    ("answerable", *(fit.key for fit in fits), accepted),
+                    draw,
                     "answerable",
                     "The largest share of inputs with no more than the accepted error among them, with its 95 % "
                     "interval; the dotted line is the raw model.",
                 )
     with st.expander("Numbers of every method"):
         table = _table(fits, answers_of)
-        st.dataframe(table, hide_index=True)
-        sideways()
+        show_table(table)
         st.caption(
             "AURC is the mean error over all shares answered, E-AURC what of it a perfect order of the same "
             "predictions would save; lower is better. Thresholds are what the method itself says, so each has its own."
@@ -150,18 +151,11 @@ def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         by = "predicted"
         if test.groups is not None:
-            by = st.segmented_control(
-                "Rows grouped by", list(BY), default="groups", required=True, format_func=BY.__getitem__,
-                key="groups/by", persist_state="session",
-            ) or "groups"  # fmt: skip
-        least = int(
-            st.number_input(
-                "Least rows of a group", 2, 10_000, LEAST_ROWS, key="groups/least", persist_state="session", width=180
-            )
-        )
+            by = segments("Rows grouped by", BY, "groups", "groups/by")
+        least = whole_number("Least rows of a group", 2, 10_000, LEAST_ROWS, "groups/least", width=180)
     own = test.groups if by == "groups" else None
     of_row = np.array(test.class_names)[fits[0].evaluation.predicted] if own is None else own
-    methods = [fits[0], *([closer] if closer.key != fits[0].key else [])]
+    methods = beside_raw(fits, closer)
     results = [
         keep(("subgroups", fit.key, by, least), partial(subgroups, fit.evaluation, of_row, least)) for fit in methods
     ]
@@ -169,8 +163,9 @@ def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit) -> None:
     st.markdown(groups_sentence(last, closer.title, least))
     if last.enough.any():
         draw = partial(_chart, methods, last, of_row, least)
-        widgets.show(
-            keep(("subgroup chart", closer.key, by, least), draw),
+        widgets.show_kept(
+            ("subgroup chart", closer.key, by, least),
+            draw,
             "subgroups",
             "Mean confidence minus accuracy in each group; right of zero is overconfident. The intervals hold for all "
             "groups together, so that on a calibrated model no group at all leaves zero in 95 % of cases. First comes "
@@ -184,8 +179,7 @@ def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit) -> None:
         )
     with st.expander(f"All {plural(len(last.names), 'group')}"):
         table = _subgroup_table(last, results[0] if len(results) > 1 else None)
-        st.dataframe(table, hide_index=True)
-        sideways()
+        show_table(table)
         st.caption(
             "Beside the rest: the gap less that of all other rows. ECE in 15 bins of equal width, of few rows always "
             "too large; debiased, in bins of equal counts less what noise alone would give."
