@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -11,13 +12,14 @@ from typing import Any
 import streamlit as st
 
 from calib.base import Calibrator
+from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
 from calib.evaluation.bootstrap import ResampledScores, resample_scores
 from calib.formatting import listed
 from calib.hardware import cpu_description, device_of, gpu_present
 from calib.jobs import FitQueue, FitSpec, Job, TaskSpec
 from calib.jobs.choose import chosen_executor
-from calib.jobs.scheduling import LineFull, Room
+from calib.jobs.scheduling import Room
 from calib.metrics.bootstrap import Interval, Resamples
 from calib.plots.style import Style, method_style
 from calib.registry import METHODS, calibrator, extras_for, title_of
@@ -84,9 +86,16 @@ def cancel(key: str) -> None:
 
 def retry(key: str) -> None:
     """Start a failed or cancelled fit again; where too much waits the page says so."""
-    try:
+    with refusal_noted():
         queue().retry(key, owner=current_session().visitor)
-    except LineFull as error:
+
+
+@contextmanager
+def refusal_noted() -> Iterator[None]:
+    """Where too much waits, or what is asked for cannot be done, keep the reason for the page to show."""
+    try:
+        yield
+    except CalibrationError as error:
         st.session_state[REFUSED] = str(error)
 
 

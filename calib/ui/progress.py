@@ -14,7 +14,6 @@ from calib.evaluation.studies import arrays_of
 from calib.formatting import number, plural
 from calib.hardware import device_of
 from calib.jobs import Job, TaskSpec
-from calib.jobs.scheduling import LineFull
 from calib.ui import fits
 from calib.ui.fits import ShownFit
 from calib.ui.server.presence import refresh_interval
@@ -123,11 +122,8 @@ def start(kind: str, function: Callable[..., Any], arguments: tuple[Any, ...], t
     spec = TaskSpec(function, arguments, session.data.sha256, title)
     if kind in session.studies and session.studies[kind].key != spec.key:
         stop(kind)
-    try:
+    with fits.refusal_noted():
         fits.ask(spec, session.data.logits, session.data.labels, arrays_of(session.data))
-    except LineFull as error:
-        st.session_state[fits.REFUSED] = str(error)
-    else:
         session.studies[kind] = spec
 
 

@@ -164,7 +164,7 @@ def find_session() -> OpenSession | None:
 
 
 def current_session() -> OpenSession:
-    """What the visitor has open; for callbacks and caches of parts that are drawn with open data alone."""
+    """What the visitor has open; for callbacks of parts that are drawn with open data alone."""
     session = find_session()
     if session is None:
         raise CalibrationError("No data are open.")
@@ -177,7 +177,9 @@ def keep(key: Hashable, build: Callable[[], T]) -> T:
     A rerun draws a whole page, and building one plotly figure takes some 40 ms. The key names fits the result
     depends on besides the data and the split, which empty the store when they change: fits by their key.
     """
-    session = current_session()
+    session = find_session()
+    if session is None:  # in a thread of its own
+        return build()
     kept, sizes = session.kept, session.kept_bytes
     if key in kept:
         kept[key] = kept.pop(key)  # to the end: used last

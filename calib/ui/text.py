@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 
 import streamlit as st
 
 from calib.evaluation import Evaluation
 from calib.evaluation.compare import FEW_ROWS
 from calib.formatting import brief, listed, number, percent, plural, signed
+from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import signed_confidence_gap
 
 __all__ = [
     "binning_name",
     "brief",
     "confidence_sentence",
+    "interval_cell",
     "listed",
     "mean_nll",
     "number",
@@ -56,6 +59,14 @@ def confidence_sentence(evaluation: Evaluation, subject: str = "The model") -> s
         )
     word = "overconfident" if gap > 0 else "underconfident"
     return f"{subject} is **{word} by {100 * abs(gap):.1f} points** (±{200 * spread:.1f}): {facts}."
+
+
+def interval_cell(interval: Interval | None, write: Callable[[float], str] = number) -> str:
+    """A value with its interval in a cell of a table: 1.2  [1.1, 1.3]."""
+    if interval is None or math.isnan(interval.value):
+        return "–"
+    value, low, high = map(write, interval)
+    return f"{value}  [{low}, {high}]"
 
 
 def mean_nll(evaluation: Evaluation) -> float:

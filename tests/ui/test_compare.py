@@ -22,7 +22,7 @@ from calib.evaluation.verdict import verdict
 from calib.formatting import number
 from calib.jobs import FitQueue
 from calib.plots.style import method_style
-from calib.registry import METHODS, calibrator
+from calib.registry import METHODS, calibrator, title_of
 from calib.ui.compare.studies import ENTRIES, MOST_ENTRIES, fits_on_all_rows, seconds_of
 from calib.ui.fits import ShownFit
 from calib.ui.session import SESSION, OpenSession
@@ -144,7 +144,7 @@ def test_a_new_upload_does_not_lose_kept_results(with_fits: OpenSession) -> None
     app = keep(open_page(PAGE, with_fits), "epoch 10")
     assert not app.exception and not app.error
     first = app.session_state[ENTRIES]["epoch 10"]
-    assert set(first.scores["title"]) == {METHODS[name].title for name in ("identity", *FITTED)}
+    assert set(first.scores["title"]) == {title_of(calibrator(name), name) for name in ("identity", *FITTED)}
     assert first.n_rows == len(with_fits.test)
     # Small tables, and none of the arrays.
     assert first.scores.memory_usage(deep=True).sum() < 100_000

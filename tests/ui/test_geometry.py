@@ -153,7 +153,7 @@ def test_the_tradeoff_is_measured_on_request_and_can_be_stopped(queue: FitQueue)
     app.run()
     assert "Without reduction: ECE" in said(app)
     assert len(charts(app)) == 6
-    assert len(measuring.found) == 7
+    assert len(measuring.results) == 7
     group(app, "geometry/reductions").set_value(["pca", "random_set", "kmeans"]).run()
     app.button(key="geometry/measure").click().run()
     app.button(key="geometry/stop").click().run()
@@ -173,7 +173,7 @@ def test_candidates_come_in_the_order_asked_for(with_sample: OpenSession) -> Non
         def measured(self, kind=None):
             return type("Timed", (), {"rows": np.arange(5), "separation": np.array([0.1, -0.2, 0.3, np.inf, -0.5])})
 
-    study = Fixed("l2")
+    study = Fixed(with_sample.calibration, with_sample.test, None, "l2")
     object.__setattr__(study, "right", np.array([False, True, False, True, False]))
     object.__setattr__(study, "confidence", np.array([0.6, 0.9, 0.8, 1.0, 0.7]))
     assert candidates(study, "Lowest separation")[0].tolist() == [4, 1, 0, 2, 3]

@@ -15,7 +15,7 @@ from calib.data import inspect
 from calib.jobs import FitQueue, FitSpec
 from calib.ui import fits, link, restore
 from calib.ui.server import memory
-from calib.ui.session import SESSION, OpenSession
+from calib.ui.session import SESSION, OpenSession, Reading
 from calib.workspace import Configuration, Keeper, entry_id
 from tests.conftest import ROOT, simulate
 from tests.ui.conftest import SAMPLE, open_page
@@ -62,7 +62,7 @@ def uploaded(name: str = "mine.npz", seed: int = 1, rows: int = 300) -> OpenSess
     file.seek(0)
     inspection = inspect((name, file))
     assert inspection.predictions is not None
-    return OpenSession.from_data(inspection.predictions, inspection=inspection)
+    return OpenSession.from_data(inspection.predictions, reading=Reading(inspection))
 
 
 def submit(session: OpenSession, method: str, **params: object) -> str:

@@ -58,7 +58,7 @@ def test_one_visitor_may_not_take_more_than_their_share(monkeypatch: pytest.Monk
 
 def test_figures_count_and_the_oldest_make_way(monkeypatch: pytest.MonkeyPatch) -> None:
     now = session(1)
-    monkeypatch.setattr(ui_session, "current_session", lambda: now)
+    monkeypatch.setattr(ui_session, "find_session", lambda: now)
     monkeypatch.setattr(ui_session, "MOST_OF_ONE", 100_000)  # a tenth of it is for figures
     before = now.nbytes
     for i in range(5):

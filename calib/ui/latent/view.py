@@ -5,14 +5,17 @@ The GPcalib fits the Latent GP page shows, with what is computed for each once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, TypeVar
 
 import plotly.graph_objects as go
 import streamlit as st
 
 from calib.calibrators.gpcalib import GPCalib
 from calib.calibrators.temperature import TemperatureScaling
+from calib.data import Predictions
 from calib.data.samples import true_latent, true_map
 from calib.diagnostics.latent import LatentCurve, Truth, latent_curve
 from calib.diagnostics.latent_baseline import RivalCurve, rival_curve
@@ -37,6 +40,8 @@ from calib.ui.latent.text import against_others, against_temperature, becomes, c
 from calib.ui.session import OpenSession, keep
 from calib.ui.widgets import scale_of_probabilities, segments
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
 class LatentFit:
@@ -51,31 +56,23 @@ class LatentFit:
 
     def curve(self) -> LatentCurve:
         """The latent function over the calibration set."""
-        part = self.session.calibration
-        return keep(
-            ("latent", self.fit.key, self.temperature),
-            lambda: latent_curve(self.gp, part.logits, part.labels, self.temperature, self._truth()),
-        )
+        return self._computed("latent", latent_curve, self.session.calibration)
 
     def rival(self, scale: Scale) -> RivalCurve:
         """What it does to a probability."""
-        part = self.session.calibration
-        return keep(
-            ("rival", self.fit.key, self.temperature, scale),
-            lambda: rival_curve(self.gp, part.logits, part.labels, self.temperature, self._truth(), scale),
-        )
+        return self._computed("rival", rival_curve, self.session.calibration, scale)
 
     def effect(self) -> ConfidenceEffect:
         """What it does to the confidence of the test rows."""
-        part = self.session.test
-        return keep(
-            ("effect", self.fit.key, self.temperature),
-            lambda: confidence_effect(self.gp, part.logits, part.labels, self.temperature, self._truth()),
-        )
+        return self._computed("effect", confidence_effect, self.session.test)
 
     def effect_curve(self, scale: Scale) -> EffectCurve:
         """The same in bins."""
         return keep(("effect curve", self.fit.key, self.temperature, scale), lambda: effect_curve(self.effect(), scale))
+
+    def _computed(self, name: str, compute: Callable[..., T], part: Predictions, *more: Any) -> T:
+        key = (name, self.fit.key, self.temperature, *more)
+        return keep(key, lambda: compute(self.gp, part.logits, part.labels, self.temperature, self._truth(), *more))
 
     def _truth(self) -> Truth | None:
         name = self.session.sample

@@ -20,7 +20,7 @@ import streamlit as st
 from calib.diagnostics.over_under import Balance, balances, theorem_by_bins, theorem_one
 from calib.diagnostics.reliability import confidence_histogram
 from calib.diagnostics.subgroups import BAND_EDGES, GroupGaps, by_band, by_class
-from calib.formatting import number, plural
+from calib.formatting import plural
 from calib.metrics import BINNINGS
 from calib.metrics.bootstrap import Interval
 from calib.plots.confidence_bands import band_chart, band_name, per_class_chart
@@ -32,7 +32,7 @@ from calib.ui.fits import ShownFit, beside_raw
 from calib.ui.over_under import text as balance_words
 from calib.ui.over_under.text import points
 from calib.ui.session import keep
-from calib.ui.text import binning_name
+from calib.ui.text import binning_name, interval_cell
 from calib.ui.widgets import segments, show_table, whole_number
 
 THIRD = 310
@@ -95,27 +95,23 @@ def _cells(name: str, balance: Balance) -> dict[str, str]:
     changed = balance.change
     return {
         "method": name,
-        "o": _cell(balance.over),
-        "change of o": _cell(changed.over, "+") if changed else "–",
-        "u": _cell(balance.under),
-        "change of u": _cell(changed.under, "+") if changed else "–",
-        "o / u": _cell(balance.ratio),
-        "change of o / u": _cell(changed.ratio, "×") if changed else "–",
-        "odds of the accuracy": _cell(balance.odds),
-        "o / u over odds": _cell(balance.lean),
-        "gap, points": _points_cell(balance.gap),
-        "change of the gap": _points_cell(changed.gap) if changed else "–",
+        "o": interval_cell(balance.over),
+        "change of o": _marked("+", changed.over) if changed else "–",
+        "u": interval_cell(balance.under),
+        "change of u": _marked("+", changed.under) if changed else "–",
+        "o / u": interval_cell(balance.ratio),
+        "change of o / u": _marked("×", changed.ratio) if changed else "–",
+        "odds of the accuracy": interval_cell(balance.odds),
+        "o / u over odds": interval_cell(balance.lean),
+        "gap, points": interval_cell(balance.gap, points),
+        "change of the gap": interval_cell(changed.gap, points) if changed else "–",
     }
 
 
-def _cell(interval: Interval, mark: str = "") -> str:
-    value, low, high = interval
-    before = "×" if mark == "×" else "+" if mark == "+" and value > 0 else ""
-    return f"{before}{number(value)}  [{number(low)}, {number(high)}]" if value == value else "–"
-
-
-def _points_cell(interval: Interval) -> str:
-    return "{}  [{}, {}]".format(*map(points, interval)) if interval.value == interval.value else "–"
+def _marked(mark: str, change: Interval) -> str:
+    """A difference with its sign, or a factor."""
+    text = interval_cell(change)
+    return text if text == "–" or (mark == "+" and change.value <= 0) else mark + text
 
 
 def densities(chosen: list[ShownFit]) -> None:

@@ -12,14 +12,15 @@ from calib.diagnostics.reliability import confidence_histogram, default_bins, re
 from calib.diagnostics.shift import NOT_FRESH, Recheck, off, recheck, verdict
 from calib.diagnostics.shift_data import Fresh, judge
 from calib.evaluation import SCORES, Evaluation
-from calib.formatting import number, plural, signed
+from calib.formatting import plural, signed
 from calib.metrics.bootstrap import Interval
 from calib.plots.reliability import reliability_diagram
 from calib.plots.reliability_frame import common_limits
 from calib.plots.shift import confidence_drift
 from calib.ui import widgets
 from calib.ui.shift.upload import Given, Subject, show_noticed
-from calib.ui.widgets import sideways
+from calib.ui.text import interval_cell
+from calib.ui.widgets import show_table
 
 RESULT = "still/result"
 DIAGRAM_PIXELS, BENEATH_PIXELS = 320, 115
@@ -78,21 +79,18 @@ def scores(subject: Subject, answer: Checked) -> None:
         rows.append(
             {
                 "score": SCORES[key].title,
-                "before": _cell(score.before),
-                "now": _cell(score.now),
-                "change": _cell(score.change, change=True),
+                "before": interval_cell(score.before),
+                "now": interval_cell(score.now),
+                "change": interval_cell(score.change, signed),
                 "beyond chance": _beyond(key, score.joint_change),
             }
         )
     table = pd.DataFrame(rows)
     known = subject.before is not None
-    st.dataframe(
-        table if known else table[["score", "now"]],
-        hide_index=True,
-        column_config={"score": st.column_config.TextColumn(pinned=True)},
-    )
     if known:
-        sideways()
+        show_table(table, "score")
+    else:
+        st.dataframe(table[["score", "now"]], hide_index=True)
     before = f" Before: {plural(change.n_before, 'test row')}." if known and change.n_before else ""
     st.caption(
         f"In brackets 95 % intervals. Now: {plural(change.n, 'fresh row')}.{before}"
@@ -135,13 +133,6 @@ def pictures(subject: Subject, answer: Checked) -> None:
                     "Share of rows at each confidence, now upwards and before downwards. Where the two are not mirror "
                     "images, the inputs have changed, or the model.",
                 )
-
-
-def _cell(interval: Interval | None, change: bool = False) -> str:
-    if interval is None:
-        return "–"
-    write = signed if change else number
-    return f"{write(interval.value)}  [{write(interval.low)}, {write(interval.high)}]"
 
 
 def _beyond(key: str, change: Interval | None) -> str:
