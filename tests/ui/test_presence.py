@@ -1,4 +1,4 @@
-"""What was held for a visitor who has left is let go, unless somebody else wants it or a link leads back to it.
+"""What is open for a visitor who has left is released, unless somebody else wants it or a link leads back to it.
 
 Several visitors and several splits: nobody's fit ends because somebody else changed their mind.
 """
