@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib.ui import fits
+from calib.ui.fits import shown_fits
 from calib.ui.over_under.view import one_of
 from calib.ui.risk.view import accepted_error, answers, groups, words
-from calib.ui.shell import need_data, need_fit, page
+from calib.ui.shell import need_fit, open_session, page
 
 
 def body() -> None:
     """Draw the page."""
-    if not need_data():
-        return
-    everything = fits.shown()
+    session = open_session()
+    fits = shown_fits(session)
     said = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         accepted = accepted_error()
-        closer = one_of(everything)
+        closer = one_of(fits)
     with said:
-        words(everything, closer, accepted)
-    answers(everything, closer, accepted)
+        words(fits, closer, accepted)
+    answers(fits, closer, accepted)
     st.subheader("Group by group")
-    groups(everything, closer)
-    if len(everything) == 1:
+    groups(session.test, fits, closer)
+    if len(fits) == 1:
         need_fit(what="Only the raw model is here. Fit calibrators to see what they change.")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib.ui.session import session
+from calib.ui.session import find_session
 from calib.ui.shell import need_data, page
 from calib.ui.shift.upload import choose_calibrator, choose_fresh
 from calib.ui.shift.view import checked, pictures, scores, words
@@ -13,10 +13,11 @@ from calib.ui.shift.view import checked, pictures, scores, words
 def body() -> None:
     """Draw the page."""
     answer = st.container()
-    if session().data is None:
+    session = find_session()
+    if session is None:
         need_data()
         st.write("A calibrator that was exported earlier can be checked without them:")
-    subject = choose_calibrator()
+    subject = choose_calibrator(session)
     if subject is None:
         answer.write("Choose a calibrator and give rows that were collected since: does it still say what is true?")
         return

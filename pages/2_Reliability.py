@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib.ui import fits
+from calib.ui.fits import shown_fits
 from calib.ui.reliability.state import controls, curves_of, with_class_view
 from calib.ui.reliability.view import bin_rows, diagrams, gaps
-from calib.ui.shell import need_data, need_fit, page
+from calib.ui.shell import need_fit, open_session, page
 from calib.ui.text import confidence_sentence
 from calib.ui.widgets import choose
 
 
 def body() -> None:
     """Draw the page."""
-    if not need_data():
-        return
-    everything = fits.shown()
-    st.markdown(confidence_sentence(everything[0].evaluation, "The raw model"))
-    chosen = choose(everything, "reliability/methods", most=4)
+    session = open_session()
+    fits = shown_fits(session)
+    st.markdown(confidence_sentence(fits[0].evaluation, "The raw model"))
+    chosen = choose(fits, "reliability/methods", most=4)
     picture = st.container()
-    options = controls(everything[0])
+    options = controls(fits[0], session.data.class_names)
     chosen = with_class_view(chosen, options)
     if not chosen:
         return
@@ -31,8 +30,8 @@ def body() -> None:
             selected = None
         else:
             selected = diagrams(chosen, curves, options)
-    bin_rows(chosen, curves, options, selected)
-    if len(everything) == 1:
+    bin_rows(session.test, chosen, curves, options, selected)
+    if len(fits) == 1:
         need_fit(what="Only the raw model is here. Fit calibrators to see them beside it.")
 
 

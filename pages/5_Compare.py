@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib.ui import fits
 from calib.ui.compare.studies import other_outputs, repeated, sizes
 from calib.ui.compare.view import (
     costs,
@@ -17,30 +16,30 @@ from calib.ui.compare.view import (
     table_of,
     verdict_of,
 )
-from calib.ui.shell import need_data, need_fit, page
+from calib.ui.fits import shown_fits
+from calib.ui.shell import need_fit, open_session, page
 
 
 def body() -> None:
     """Draw the page."""
-    if not need_data():
-        return
-    everything = fits.shown()
-    table = table_of(everything)
-    if len(everything) == 1:
+    session = open_session()
+    fits = shown_fits(session)
+    table = table_of(fits)
+    if len(fits) == 1:
         need_fit(what="Only the raw model is here. Fit calibrators to compare them with it.")
     else:
         st.markdown(verdict_of(table))
-        report_button(everything, "compare/report", table)
-    sharing_toggle(everything)
-    sharing_words(everything)
-    score_table(table, everything)
-    dots(table, everything)
-    if len(everything) > 1:
-        small_multiples(everything)
-        sizes(everything)
-        repeated(everything)
-    other_outputs(table, everything)
-    costs(everything)
+        report_button(session, fits, "compare/report", table)
+    sharing_toggle(session, fits)
+    sharing_words(fits)
+    score_table(table, fits)
+    dots(table, fits)
+    if len(fits) > 1:
+        small_multiples(fits)
+        sizes(session, fits)
+        repeated(session, fits)
+    other_outputs(session, table, fits)
+    costs(fits)
 
 
 with page("Compare"):

@@ -5,23 +5,22 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.evaluation.verdict import NOTHING
-from calib.ui import fits
 from calib.ui.compare.view import report_button
 from calib.ui.export.view import calibrate_upload, downloads, usage
-from calib.ui.shell import need_data, need_fit, page
+from calib.ui.fits import shown_fits
+from calib.ui.shell import need_fit, open_session, page
 from calib.ui.text import mean_nll
 from calib.ui.widgets import one
 
 
 def body() -> None:
     """Draw the page."""
-    if not need_data():
-        return
-    everything = fits.shown()
-    if len(everything) == 1:
+    session = open_session()
+    fits = shown_fits(session)
+    if len(fits) == 1:
         need_fit(what="There is nothing to export yet: no calibrator is fitted.")
         return
-    fitted = everything[1:]
+    fitted = fits[1:]
     titles = {fit.key: fit.title for fit in fitted}
     lowest = min(mean_nll(fit.evaluation) for fit in fitted)
     best = next((fit for fit in fitted if mean_nll(fit.evaluation) - lowest < NOTHING), fitted[0])
@@ -32,10 +31,10 @@ def body() -> None:
     )
     key = one(titles, "export/calibrator", "Calibrator", begin=best.key, style="list")
     fit = next(fit for fit in fitted if fit.key == key)
-    downloads(fit, everything[0])
+    downloads(session, fit, fits[0])
     usage(fit)
-    report_button(everything, "export/report")
-    calibrate_upload(fit)
+    report_button(session, fits, "export/report")
+    calibrate_upload(session, fit)
 
 
 with page("Export"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.errors import CalibrationError
-from calib.ui import fits
 from calib.ui.binning import text as binning_words
 from calib.ui.binning.view import (
     bins,
@@ -19,26 +18,22 @@ from calib.ui.binning.view import (
     sharing,
     verifiability,
 )
-from calib.ui.session import session
-from calib.ui.shell import need_data, page
+from calib.ui.fits import shown_fits
+from calib.ui.shell import open_session, page
 
 
 def body() -> None:
     """Draw the page."""
-    if not need_data():
-        return
-    now = session()
-    data = now.calibration
-    assert data is not None and now.data is not None
+    session = open_session()
     words = st.container()
-    everything = fits.shown()
-    choice = controls(data)
+    fits = shown_fits(session)
+    data, choice = session.calibration, controls(session.calibration)
     try:
-        picture = picture_of(data, choice, everything)
+        picture = picture_of(data, choice, fits)
     except CalibrationError as error:
         words.warning(str(error))
         return
-    rails = rails_of(picture, everything)
+    rails = rails_of(picture, fits)
     words.markdown(binning_words.finding(picture))
     words.caption(binning_words.whose(picture, choice.class_name(data)))
     bins(picture, rails, choice)
@@ -47,8 +42,8 @@ def body() -> None:
     ranks(picture, rails, choice)
     st.subheader("More")
     plane(picture, choice)
-    sharing(data, now.data, choice)
-    verifiability(everything)
+    sharing(data, session.data, choice)
+    verifiability(fits)
 
 
 with page("Binning"):

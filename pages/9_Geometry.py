@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib.ui import fits
+from calib.ui.fits import shown_fits
 from calib.ui.geometry import text as geometry_words
 from calib.ui.geometry.state import Study
 from calib.ui.geometry.view import (
@@ -17,21 +17,18 @@ from calib.ui.geometry.view import (
     success,
     tradeoff,
 )
-from calib.ui.session import session
-from calib.ui.shell import need_data, page
+from calib.ui.shell import open_session, page
 
 
 def body() -> None:
     """Draw the page."""
-    if not need_data():
-        return
-    data = session().data
-    assert data is not None
-    if not need_features(data):
+    session = open_session()
+    features = need_features(session)
+    if features is None:
         return
     words = st.container()
-    everything = fits.shown()
-    study = Study(choose_kind())
+    fits = shown_fits(session)
+    study = Study(session.calibration, session.test, features, choose_kind())
     with st.spinner("Looking among the training data…"):
         words.markdown(geometry_words.finding(study.sides))
         words.caption(geometry_words.whose(study.measured(), study.learned, study.n_train))
@@ -39,12 +36,12 @@ def body() -> None:
     st.subheader("One input among the training data")
     number = choose_row(study)
     if number is not None:
-        explain_row(study, number, everything)
+        explain_row(study, number, fits)
     st.subheader("Fast against exact")
     fast_and_exact(study)
     st.subheader("With less of the training data")
-    tradeoff()
-    offer_fit(everything)
+    tradeoff(session, features)
+    offer_fit(fits)
 
 
 with page("Geometry"):

@@ -88,17 +88,20 @@ def pool_of(data: Predictions, part: float | int | None = None, seed: int = 0) -
     CalibrationError
         If there are no features.
     """
+    features = _features(data)
+    if data.train_features is not None and data.train_labels is not None:
+        return Pool(_flat(data.train_features), data.train_labels, features, data.labels, data.n_classes)
+    pool, test = data.split(part, random_state=seed)
+    return Pool(_features(pool), pool.labels, _features(test), test.labels, data.n_classes)
+
+
+def _features(data: Predictions) -> npt.NDArray[Any]:
     if data.features is None:
         raise CalibrationError(
             "Active learning trains a classifier, which these data have no features for. Upload features beside the "
             "labels, and train_features with train_labels if there is a training set."
         )
-    if data.train_features is not None and data.train_labels is not None:
-        return Pool(_flat(data.train_features), data.train_labels, _flat(data.features), data.labels, data.n_classes)
-    pool, test = data.split(part, random_state=seed)
-    assert pool.features is not None
-    assert test.features is not None
-    return Pool(_flat(pool.features), pool.labels, _flat(test.features), test.labels, data.n_classes)
+    return _flat(data.features)
 
 
 def _flat(features: npt.NDArray[Any]) -> npt.NDArray[Any]:

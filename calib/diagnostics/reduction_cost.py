@@ -17,6 +17,7 @@ from calib.evaluation import Evaluation, score_intervals
 from calib.metrics.binning import bin_edges
 from calib.metrics.bootstrap import Interval, Resamples, interval_of_draws, reflect
 from calib.numerics import Floats, bin_index
+from calib.registry import extras_for
 
 MOST_ROWS = 1000
 """Calibration rows, and test rows, that are looked at; more would make the intervals narrower but the wait longer."""
@@ -71,8 +72,8 @@ def subsets(calibration: Predictions, test: Predictions, random_state: int = 0) 
     random_state : seed of the draws.
     """
     generator = np.random.default_rng(random_state)
-    train, labels = calibration.train_features, calibration.train_labels
-    assert train is not None and labels is not None
+    training = extras_for(Geometric(), calibration)
+    train, labels = training["train_features"], training["train_labels"]
     most = max(100, MOST_NUMBERS // max(1, int(np.prod(train.shape[1:]))))
     chosen = _draw(generator, len(train), most)
     train, labels = (train, labels) if len(chosen) == len(train) else (train[chosen], labels[chosen])

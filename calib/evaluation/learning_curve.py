@@ -342,8 +342,7 @@ def labels_needed(table: pd.DataFrame, method: str, score: str = "NLL", toleranc
             f"{title}: fewer than all {largest:,} labels cannot be said to come within {tolerance:g} of the {name} "
             f"that these give; with {int(before['size']):,} it may be worse by up to {_number(before['to_last_high'])}."
         )
-    if falling:
-        assert before is not None
+    if falling and before is not None:
         sentence += (
             f" From {int(before['size']):,} to {largest:,} labels the {name} still fell by "
             f"{_number(before['to_last_low'])} to {_number(before['to_last_high'])}, so more may lower it further."

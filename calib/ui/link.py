@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import streamlit as st
 
@@ -19,11 +20,14 @@ from calib.logs import trace
 from calib.ui import fits
 from calib.ui import restore as earlier
 from calib.ui.restore import entry_of, keys_of, reopen
-from calib.ui.session import SESSION, Session, session
-from calib.ui.text import tell
+from calib.ui.session import SESSION, OpenSession, find_session
+from calib.ui.text import add_notice
 from calib.workspace import Damaged, Entry, Keeper, entry_id, keeper, new_token
+from calib.workspace.links import token_name
 
 LINK, PRIVATE = "calib_link", "calib_private"
+ARRIVED = "calib_arrived"
+"""Whether the link in the address was looked at, which is done once for a page that is opened anew."""
 PARAMETER = "w"
 SETTINGS = ("fit/methods",)
 """Widgets whose choices come back too."""
@@ -37,7 +41,7 @@ class Link:
     ----------
     token : the secret in the address.
     name : under which the server knows it.
-    of : the session that it brings back.
+    session : what it brings back.
     entry : what it leads to, as last written.
     writing, saving : the entry and the data on their way to the disk.
     swapped : whether the session reads its data from there by now.
@@ -47,7 +51,7 @@ class Link:
 
     token: str
     name: str
-    of: Session
+    session: OpenSession
     entry: Entry | None = None
     writing: Future[None] | None = None
     saving: Future[Predictions | None] | None = None
@@ -55,11 +59,17 @@ class Link:
     kept: set[str] = field(default_factory=set)
     earlier: tuple[str, ...] = ()
 
+    @property
+    def works(self) -> list[Future[Any]]:
+        """What was handed over to be written."""
+        return [work for work in (self.writing, self.saving) if work is not None]
+
 
 def arrive() -> None:
     """On the first run of a page opened anew, bring back what the link in its address leads to."""
-    token = st.query_params.get(PARAMETER)
-    if token is None or SESSION in st.session_state:
+    token, arrived = st.query_params.get(PARAMETER), st.session_state.get(ARRIVED, SESSION in st.session_state)
+    st.session_state[ARRIVED] = True
+    if token is None or arrived:
         return
     leads_on = False
     try:
@@ -75,52 +85,57 @@ def arrive() -> None:
     if trouble:
         for key in (SESSION, LINK):
             st.session_state.pop(key, None)
-        tell(trouble)
+        add_notice(trouble)
         if not leads_on:
             del st.query_params[PARAMETER]
 
 
 def remember() -> None:
     """Hand over what changed since the last run to be written, and keep the link in the address; waits for nothing."""
-    now: Session | None = st.session_state.get(SESSION)
-    made = keeper()
-    if made is None or now is None or now.data is None or not now.data.sha256 or private():
+    session, store = find_session(), keeper()
+    if store is None or session is None or not session.data.sha256 or private():
         return
-    link: Link | None = st.session_state.get(LINK)
-    if link is None or link.of is not now:
+    link = find_link()
+    if link is None or link.session is not session:
         before = () if link is None else (*link.earlier, link.name)
-        link = st.session_state[LINK] = _link(new_token(), now, before)
+        token = new_token()
+        link = st.session_state[LINK] = Link(token, token_name(token), session, earlier=before)
     if st.query_params.get(PARAMETER) != link.token:  # the menu's links carry it; others lose it
         st.query_params[PARAMETER] = link.token
-    jobs = {job.key: job for job in fits.queue().snapshot(keys_of(now))}
+    jobs = {job.key: job for job in fits.queue().snapshot(keys_of(session))}
     settings = {key: st.session_state[key] for key in SETTINGS if key in st.session_state}
-    entry = entry_of(now, jobs, settings, link.earlier)
+    entry = entry_of(session, jobs, settings, link.earlier)
     if entry != link.entry:
-        link.entry, link.writing = entry, made.keep(link.name, entry)
+        link.entry, link.writing = entry, store.keep(link.name, entry)
     if entry.data and link.saving is None:
-        link.saving = made.keep_data(link.name, now.data)
-    _let_go_of_memory(now, link)
+        link.saving = store.keep_data(link.name, session.data)
+    _read_from_disk(session, link)
     for key, job in jobs.items():
         if job.state == "done" and key not in link.kept:
             link.kept.add(key)
-            made.keep_fit_later(job)
+            store.keep_fit_later(job)
 
 
-def _let_go_of_memory(now: Session, link: Link) -> None:
+def _read_from_disk(session: OpenSession, link: Link) -> None:
     """Once the data are on disk, read them from there."""
     if link.swapped or link.saving is None or not link.saving.done() or link.saving.exception() is not None:
         return
     link.swapped, stored = True, link.saving.result()
-    if stored is not None and now.data is not None:
-        now.data = replace(stored, name=now.data.name, findings=now.data.findings)
-        if now.inspection is not None:
-            now.inspection = replace(now.inspection, predictions=now.data)
+    if stored is not None:
+        session.data = replace(stored, name=session.data.name, findings=session.data.findings)
+        if (inspection := session.reading.inspection) is not None:
+            session.reading = replace(session.reading, inspection=replace(inspection, predictions=session.data))
         link.saving = _done()  # the one that brought them holds them too
+
+
+def find_link() -> Link | None:
+    """The link of the open data, or None."""
+    return st.session_state.get(LINK)
 
 
 def parameters() -> dict[str, str]:
     """The query parameters that a link to another page needs."""
-    link: Link | None = st.session_state.get(LINK)
+    link = find_link()
     return {} if link is None else {PARAMETER: link.token}
 
 
@@ -138,27 +153,22 @@ def be_private(wanted: bool) -> None:
 
 def delete() -> None:
     """Delete all that this visitor opened and fitted, on disk and in memory, unless others have the same data open."""
-    fits.forget_all()
+    if (session := find_session()) is not None:
+        fits.forget_all(session)
     _drop()
     for key in list(st.session_state):
         # Uploaders keep what they show; without their marks they would be read again at once.
-        if not str(key).startswith("upload/") and key != PRIVATE:
+        if not str(key).startswith("upload/") and key not in (PRIVATE, ARRIVED):
             del st.session_state[key]
-    tell("Your data, fits and studies were deleted.")
+    add_notice("Your data, fits and studies were deleted.")
 
 
 def _drop() -> None:
-    made, link = keeper(), st.session_state.pop(LINK, None)
-    if made is not None and link is not None:
-        made.forget(link.name)
+    store, link = keeper(), st.session_state.pop(LINK, None)
+    if store is not None and link is not None:
+        store.forget(link.name)
     if PARAMETER in st.query_params:
         del st.query_params[PARAMETER]
-
-
-def _link(token: str, now: Session, earlier: tuple[str, ...] = (), entry: Entry | None = None) -> Link:
-    name = entry_id(token)
-    assert name is not None
-    return Link(token, name, now, entry=entry, earlier=earlier)
 
 
 def _done() -> Future[Predictions | None]:
@@ -167,35 +177,35 @@ def _done() -> Future[Predictions | None]:
     return future
 
 
-def _recalled(made: Keeper, names: tuple[str, ...]) -> Iterator[Entry]:
+def _recalled(store: Keeper, names: tuple[str, ...]) -> Iterator[Entry]:
     for name in names:
         with suppress(Damaged):
-            if (entry := made.recall(name)) is not None:
+            if (entry := store.recall(name)) is not None:
                 yield entry
 
 
 def _bring_back(token: str) -> str | None:
     """Open what a token leads to; the sentence that says why not, where it leads nowhere."""
-    made = keeper()
-    if made is None:
+    store = keeper()
+    if store is None:
         return "This server keeps nothing on disk, so the link leads nowhere. Upload your files again."
     name = entry_id(token)
-    entry = made.recall(name) if name is not None else None
-    if entry is None:
+    if name is None or (entry := store.recall(name)) is None:
         return (
             "Nothing is kept under this link: it was deleted, private mode was chosen, or it was not used for "
-            f"{made.configuration.max_days:g} days. Upload your files again."
+            f"{store.configuration.max_days:g} days. Upload your files again."
         )
-    now, said = reopen(made, entry)
-    if now is None:
-        return said
-    link = st.session_state[LINK] = _link(token, now, entry.earlier, entry)
-    link.saving, link.swapped = _done(), True
+    session, notice = reopen(store, entry)
+    if session is None:
+        return notice
+    st.session_state[LINK] = Link(
+        token, name, session, entry=entry, saving=_done(), swapped=True, earlier=entry.earlier
+    )
     for key in SETTINGS:
         if key in entry.settings:
             st.session_state[key] = entry.settings[key]
-    earlier.remember(_recalled(made, entry.earlier))
-    tell(said)
+    earlier.remember(_recalled(store, entry.earlier))
+    add_notice(notice)
     return None
 
 
@@ -204,14 +214,14 @@ SWITCH = "link/private"
 
 def where_data_are_kept() -> None:
     """A folded part at the foot of the Data page."""
-    made = keeper()
+    store = keeper()
     with st.expander("Where your data are kept", icon=":material/folder_managed:"):
-        if made is None:
+        if store is None:
             st.write("In this server's memory, while this page is open. Nothing is kept on disk.")
             return
         st.write(
             "On this server's disk, and deleted when unused for "
-            f"{made.configuration.max_days:g} days, or sooner when its room is needed. The address of this page is "
+            f"{store.configuration.max_days:g} days, or sooner when its room is needed. The address of this page is "
             "your link to them: it brings them back after a refresh or a restart, here or in another browser. Whoever "
             "has the link sees what you see; nobody finds it otherwise."
         )
@@ -223,7 +233,7 @@ def where_data_are_kept() -> None:
                 on_change=_switched,
                 help="Removes what was kept. Closing or refreshing the page then loses the data, fits and studies.",
             )
-            if session().data is not None:
+            if find_session() is not None:
                 with st.popover("Delete my data", icon=":material/delete:"):
                     st.write(
                         "The open data, their fits and studies, and what was open before in this tab. This cannot be "
@@ -238,20 +248,16 @@ def _switched() -> None:
 
 
 def _saving() -> bool:
-    now: Link | None = st.session_state.get(LINK)
-    return now is not None and any(work is not None and not work.done() for work in (now.writing, now.saving))
+    current = find_link()
+    return current is not None and not all(work.done() for work in current.works)
 
 
 def _state() -> None:
-    now: Link | None = st.session_state.get(LINK)
+    current = find_link()
     if private():
         st.caption(":material/visibility_off: Private: nothing is kept, and the address leads to nothing.")
-    elif now is not None:
-        failed = [
-            error
-            for work in (now.writing, now.saving)
-            if work is not None and work.done() and (error := work.exception()) is not None
-        ]
+    elif current is not None:
+        failed = [error for work in current.works if work.done() and (error := work.exception()) is not None]
         if failed:
             st.warning(f"Not kept on disk: {failed[0]}. Export what you need before you close this page.")
         elif _saving():

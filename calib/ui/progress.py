@@ -12,12 +12,12 @@ import streamlit as st
 
 from calib.evaluation.studies import arrays_of
 from calib.formatting import number, plural
+from calib.hardware import device_of
 from calib.jobs import Job, TaskSpec
-from calib.jobs.scheduling import LineFull
 from calib.ui import fits
 from calib.ui.fits import ShownFit
-from calib.ui.presence import every
-from calib.ui.session import session
+from calib.ui.server.presence import refresh_interval
+from calib.ui.session import OpenSession, current_session
 
 ICONS = {
     "queued": ":material/hourglass_empty:",
@@ -28,15 +28,15 @@ ICONS = {
 }
 
 
-def job_list() -> None:
+def job_list(session: OpenSession) -> None:
     """Draw the visitor's fits; the list refreshes itself, up to twice a second, while one runs or may be tried again.
 
     Buttons rerun the list alone: a rerun of the whole page from here would race with the timer, and what stands below
     the list could be lost.
     """
-    if session().specs:
+    if session.specs:
         waiting = any(job.calibrator is None for job in fits.jobs())
-        st.fragment(_job_list, run_every=every(0.5) if waiting else None)()
+        st.fragment(_job_list, run_every=refresh_interval(0.5) if waiting else None)()
 
 
 def _job_list() -> None:
@@ -60,18 +60,16 @@ def refusal() -> None:
         st.warning(text, icon=":material/hourglass_disabled:")
 
 
-def fits_at_the_foot() -> None:
+def fits_at_the_foot(session: OpenSession) -> None:
     """At the menu's foot: how many fits run and wait, refreshed only while any does."""
-    now = session()
-    if not now.specs:
+    if not session.specs:
         return
-    now.seen_done = sum(job.calibrator is not None for job in fits.jobs())
-    st.fragment(_status, run_every=every(1.0) if fits.running() else None)()
+    session.seen_done = sum(job.calibrator is not None for job in fits.jobs())
+    st.fragment(_status, run_every=refresh_interval(1.0) if fits.running() else None)()
 
 
 def _status() -> None:
     # The page itself is not rerun when a fit ends: that would race with a click on the menu, and lose it.
-    now = session()
     current = fits.jobs()
     active = [job for job in current if job.active]
     waiting = sum(map(waits, active))
@@ -82,7 +80,9 @@ def _status() -> None:
         st.progress(share, text=" · ".join([*(words for words, n in counts.items() if n), f"{share:.0%}"]))
     elif done:
         st.caption(f":material/check: {done} fitted")
-    if done > now.seen_done and st.button("Show new results", icon=":material/refresh:", key="fits/refresh"):
+    if done > current_session().seen_done and st.button(
+        "Show new results", icon=":material/refresh:", key="fits/refresh"
+    ):
         st.rerun()
 
 
@@ -94,7 +94,7 @@ def _row(job: Job) -> None:
             st.progress(job.fraction, text=job.message if waits(job) else f"{job.fraction:.0%} · {job.message}")
         elif job.calibrator is not None:
             st.caption(
-                f"fitted in {number(job.seconds)} s on {fits.device_of(job.calibrator)} · "
+                f"fitted in {number(job.seconds)} s on {device_of(job.calibrator)} · "
                 f"{number(job.cpu_seconds)} s of processor time"
             )
             for note in job.calibrator.notes():
@@ -111,38 +111,34 @@ def _row(job: Job) -> None:
         st.button(label, key=f"{label}/{job.key}", on_click=act, args=(job.key,))
 
 
-def methods_of(chosen: list[ShownFit]) -> list[tuple[str, str, dict[str, Any]]]:
+def methods_of(session: OpenSession, chosen: list[ShownFit]) -> list[tuple[str, str, dict[str, Any]]]:
     """The methods of fits as a study is told of them, with the parameters they were fitted with."""
-    specs = session().specs
-    return [(fit.title, fit.method, dict(specs[fit.key].params)) for fit in chosen]
+    return [(fit.title, fit.method, dict(session.specs[fit.key].params)) for fit in chosen]
 
 
 def start(kind: str, function: Callable[..., Any], arguments: tuple[Any, ...], title: str) -> None:
     """Ask for a study of the open data in place of the last one of its kind; the same study is not paid twice."""
-    now = session()
-    assert now.data is not None
-    spec = TaskSpec(function, arguments, now.data.sha256, title)
-    if kind in now.studies and now.studies[kind].key != spec.key:
+    session = current_session()
+    spec = TaskSpec(function, arguments, session.data.sha256, title)
+    if kind in session.studies and session.studies[kind].key != spec.key:
         stop(kind)
-    try:
-        fits.ask(spec, now.data.logits, now.data.labels, arrays_of(now.data))
-    except LineFull as error:
-        st.session_state[fits.REFUSED] = str(error)
-    else:
-        now.studies[kind] = spec
+    with fits.refusal_noted():
+        fits.ask(spec, session.data.logits, session.data.labels, arrays_of(session.data))
+        session.studies[kind] = spec
 
 
 def stop(kind: str) -> None:
     """Stop the study of this kind, unless another visitor waits for it too, and forget it."""
-    spec = session().studies.pop(kind, None)
+    spec = current_session().studies.pop(kind, None)
     if spec is not None:
         fits.cancel(spec.key)
 
 
 def job_of(kind: str) -> Job | None:
     """Where the study of this kind stands, if one was asked for."""
-    spec = session().studies.get(kind)
-    return next(iter(fits.queue().snapshot([spec.key], owner=session().visitor)), None) if spec is not None else None
+    session = current_session()
+    spec = session.studies.get(kind)
+    return next(iter(fits.queue().snapshot([spec.key], owner=session.visitor)), None) if spec is not None else None
 
 
 def progress(kind: str, job: Job) -> None:

@@ -7,13 +7,12 @@ from functools import partial
 from typing import Any
 
 import pandas as pd
-import streamlit as st
 from pandas.io.formats.style import Styler
 
 from calib.evaluation import SCORES
 from calib.evaluation.verdict import best_methods
 from calib.formatting import number
-from calib.ui.widgets import sideways
+from calib.ui.widgets import show_table
 
 
 def styled_scores(table: pd.DataFrame, keys: Sequence[str], intervals: bool, spread: bool = False) -> Styler:
@@ -40,18 +39,16 @@ def styled_scores(table: pd.DataFrame, keys: Sequence[str], intervals: bool, spr
         for row, method in enumerate(methods):
             text = _cell(cells[method, key], best, intervals, spread)
             # A cell at a time, since equal values may have other intervals.
-            styler.format(partial(_said, text), subset=pd.IndexSlice[[row], [columns[place]]], na_rep="–")
+            styler.format(partial(_shown_text, text), subset=pd.IndexSlice[[row], [columns[place]]], na_rep="–")
     return styler
 
 
 def show_scores(styler: Styler) -> None:
     """Draw the table with the methods held at the left."""
-    pinned = {"method": st.column_config.TextColumn(pinned=True)}
-    st.dataframe(styler, hide_index=True, width="stretch", height="content", column_config=pinned, placeholder="–")
-    sideways(len(styler.columns))
+    show_table(styler, "method", len(styler.columns), width="stretch", height="content", placeholder="–")
 
 
-def _said(text: str, value: object) -> str:
+def _shown_text(text: str, value: object) -> str:
     """What a cell shows, whatever its value."""
     return text
 

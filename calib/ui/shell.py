@@ -1,9 +1,4 @@
-"""The frame around every page: title, menu, data set, device and running fits; and no traceback, ever.
-
-Whether the app is configured as it can be, before anything else is drawn.
-
-Where fits run: on this machine or a cluster, and what is wrong where they should.
-"""
+"""The frame around every page: title, menu, data set, device and running fits; and no traceback, ever."""
 
 from __future__ import annotations
 
@@ -19,53 +14,13 @@ from calib.errors import CalibrationError
 from calib.formatting import plural
 from calib.logs import trace, without_data
 from calib.ui import fits, link
-from calib.ui import text as notices
-from calib.ui.presence import be_present
 from calib.ui.progress import fits_at_the_foot, refusal
-from calib.ui.session import session
-from calib.ui.text import literal
+from calib.ui.release import release_later
+from calib.ui.session import OpenSession, find_session
+from calib.ui.text import literal, show_pending_notices
 
 CAP = "server.maxUploadSize"
 """Streamlit's own limit of an upload, in MB of 2^20 bytes; its server refuses what is larger before we see it."""
-
-
-def stop_unless_configured() -> None:
-    """Where a setting is wrong, show the sentence that says so and nothing else."""
-    try:
-        settings.check()
-        asked, allowed = settings.number("CALIB_UPLOAD_MB"), float(st.get_option(CAP))
-        if asked > allowed:
-            raise ValueError(
-                f"CALIB_UPLOAD_MB is {asked:g} and Streamlit takes {allowed:g}; "
-                "set STREAMLIT_SERVER_MAX_UPLOAD_SIZE too."
-            )
-    except ValueError as error:
-        logging.getLogger("calib").error("%s", error)
-        st.error(f"This server is not configured as it should be. {error}", icon=":material/settings_alert:")
-        st.stop()
-
-
-def where_fits_run() -> None:
-    """The menu's line on it; looks again by itself while a cluster is being connected to."""
-    connecting = fits.queue().place().connecting
-    st.fragment(_line, run_every=1.0 if connecting else None)()
-
-
-def _line() -> None:
-    place = fits.queue().place()
-    if place.cluster:
-        st.caption(f":material/lan: {place.cluster[0].upper()}{place.cluster[1:]}")
-    else:
-        st.caption(f":material/memory: {fits.device_description()}")
-    if place.trouble:
-        st.caption(f":material/warning: {place.trouble}")
-
-
-def trouble_with_the_cluster() -> None:
-    """Say on a page why fits do not run where they should; nothing where they do."""
-    if trouble := fits.queue().place().trouble:
-        st.warning(trouble, icon=":material/lan:")
-
 
 MENU = {
     "Start": [
@@ -104,19 +59,19 @@ def page(title: str) -> Iterator[None]:
     """
     without_data()
     st.set_page_config(page_title=f"{title} · calib", page_icon=ICON, layout="wide")
-    stop_unless_configured()
+    _stop_unless_configured()
     link.arrive()
     link.remember()
-    be_present()
-    _menu()
-    now = session()
-    if now.data is not None:
+    release_later()
+    session = find_session()
+    _menu(session)
+    if session is not None:
         st.caption(
-            f"{literal(now.data.name)} · {plural(len(now.test or now.data), 'test prediction')} · "
-            f"{plural(now.data.n_classes, 'class', 'classes')}"
+            f"{literal(session.data.name)} · {plural(len(session.test), 'test prediction')} · "
+            f"{plural(session.data.n_classes, 'class', 'classes')}"
         )
     st.title(title)
-    notices.say()
+    show_pending_notices()
     refusal()
     try:
         yield
@@ -134,40 +89,79 @@ def page(title: str) -> Iterator[None]:
     link.remember()
 
 
-def _menu() -> None:
+def _stop_unless_configured() -> None:
+    """Where a setting is wrong, show the sentence that says so and nothing else."""
+    try:
+        settings.check()
+        asked, allowed = settings.number("CALIB_UPLOAD_MB"), float(st.get_option(CAP))
+        if asked > allowed:
+            raise ValueError(
+                f"CALIB_UPLOAD_MB is {asked:g} and Streamlit takes {allowed:g}; "
+                "set STREAMLIT_SERVER_MAX_UPLOAD_SIZE too."
+            )
+    except ValueError as error:
+        logging.getLogger("calib").error("%s", error)
+        st.error(f"This server is not configured as it should be. {error}", icon=":material/settings_alert:")
+        st.stop()
+
+
+def _menu(session: OpenSession | None) -> None:
     with st.sidebar:
         for section, pages in MENU.items():
             st.caption(section)
             for path, label, icon in pages:
                 st.page_link(path, label=label, icon=icon, width="stretch", query_params=link.parameters())
         st.divider()
-        now = session()
-        if now.data is not None:
-            st.caption(f":material/dataset: {literal(now.data.name)}")
-        where_fits_run()
-        fits_at_the_foot()
+        if session is not None:
+            st.caption(f":material/dataset: {literal(session.data.name)}")
+        # The line looks again by itself while a cluster is being connected to.
+        st.fragment(_where_fits_run, run_every=1.0 if fits.queue().place().connecting else None)()
+        if session is not None:
+            fits_at_the_foot(session)
+
+
+def _where_fits_run() -> None:
+    place = fits.queue().place()
+    if place.cluster:
+        st.caption(f":material/lan: {place.cluster[0].upper()}{place.cluster[1:]}")
+    else:
+        st.caption(f":material/memory: {fits.device_description()}")
+    if place.trouble:
+        st.caption(f":material/warning: {place.trouble}")
+
+
+def trouble_with_the_cluster() -> None:
+    """Say on a page why fits do not run where they should; nothing where they do."""
+    if trouble := fits.queue().place().trouble:
+        st.warning(trouble, icon=":material/lan:")
 
 
 def _onward(title: str) -> None:
     """At a page's foot, the next one of the journey: on a phone the menu is folded away."""
     pages = [entry for section in MENU.values() for entry in section]
     place = [label for _, label, _ in pages].index(title)
-    if session().data is not None and 0 < place < len(pages) - 1:
+    if find_session() is not None and 0 < place < len(pages) - 1:
         path, label, _ = pages[place + 1]
         st.divider()
         st.page_link(path, label=f"Next: {label}", icon=":material/arrow_forward:")
 
 
-def need_data() -> bool:
-    """Whether data are open; otherwise say what is missing, with the button that gets it."""
-    if session().data is not None:
-        return True
+def need_data() -> None:
+    """Say that no data are open, with the button that opens some."""
     st.info("No data are open yet. Upload your model's outputs, or try a sample in one click.")
     st.page_link("app.py", label="Open data", icon=":material/upload_file:")
-    return False
 
 
-def need_fit(method: str | None = None, what: str = "This page shows more once a calibrator is fitted.") -> None:
+def open_session() -> OpenSession:
+    """What the visitor has open, which a page asks for once; where nothing is open, say so and draw no more."""
+    session = find_session()
+    if session is None:
+        need_data()
+        st.stop()
+    return session
+
+
+def need_fit(what: str) -> None:
     """Say in one line what a fit would add, with the button that gets it."""
     st.info(what)
     st.page_link("pages/1_Fit.py", label="Fit calibrators", icon=":material/model_training:")

@@ -2,25 +2,28 @@
 
 Names from files, as plain text within Markdown.
 
-What is said once, at the top of the next page that is drawn.
+Notices that are shown once, at the top of the next page that is drawn.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 
 import streamlit as st
 
 from calib.evaluation import Evaluation
 from calib.evaluation.compare import FEW_ROWS
 from calib.formatting import brief, listed, number, percent, plural, signed
+from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import signed_confidence_gap
 
 __all__ = [
     "binning_name",
     "brief",
     "confidence_sentence",
+    "interval_cell",
     "listed",
     "mean_nll",
     "number",
@@ -58,6 +61,14 @@ def confidence_sentence(evaluation: Evaluation, subject: str = "The model") -> s
     return f"{subject} is **{word} by {100 * abs(gap):.1f} points** (±{200 * spread:.1f}): {facts}."
 
 
+def interval_cell(interval: Interval | None, write: Callable[[float], str] = number) -> str:
+    """A value with its interval in a cell of a table: 1.2  [1.1, 1.3]."""
+    if interval is None or math.isnan(interval.value):
+        return "–"
+    value, low, high = map(write, interval)
+    return f"{value}  [{low}, {high}]"
+
+
 def mean_nll(evaluation: Evaluation) -> float:
     """NLL of an evaluation; infinite for methods that give a confidence only, so that they sort last."""
     return math.inf if evaluation.row_nll is None else float(evaluation.row_nll.mean())
@@ -82,12 +93,12 @@ def literal(name: str, longest: int = 40) -> str:
 NOTICES = "calib_notices"
 
 
-def tell(text: str) -> None:
-    """Have a sentence said."""
+def add_notice(text: str) -> None:
+    """Add a sentence to the pending notices."""
     st.session_state.setdefault(NOTICES, []).append(text)
 
 
-def say() -> None:
-    """Say what is to be said."""
+def show_pending_notices() -> None:
+    """Show them, once."""
     for text in st.session_state.pop(NOTICES, []):
         st.info(text, icon=":material/history:")

@@ -7,15 +7,15 @@ browser still fetches it. So a small file is built with the page, and a large on
 
 Show a figure the same way everywhere: its text alternative, how to read it, and its picture and data to take.
 
-What is said where a screen is too narrow for a table, which then shows its first columns only.
+Tables, and what is said where a screen is too narrow for one, which then shows its first columns only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from functools import partial
 from html import escape
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -23,9 +23,13 @@ import streamlit as st
 
 from calib.formatting import safe_table
 from calib.plots import alt_text, figure_data
+from calib.plots.axes import Scale
 from calib.plots.style import Style
 from calib.ui.fits import ShownFit
-from calib.ui.session import session
+from calib.ui.session import current_session, find_session, keep
+
+T = TypeVar("T")
+SCALES: tuple[Scale, ...] = ("linear", "logit")
 
 
 def choose(
@@ -64,7 +68,7 @@ def several(
     most : so many of those offered for the first time are picked, the first ones; all by default.
     aside : those that are offered, but not picked to begin with.
     """
-    wanted: dict[str, bool] = session().picked.setdefault(key, {})
+    wanted: dict[str, bool] = current_session().picked.setdefault(key, {})
     new = [option for option in options if option not in wanted]
     begin = [option for option in new if option not in aside][:most]
     wanted.update({option: option in begin for option in new})
@@ -95,7 +99,7 @@ def one(
     style: Literal["segments", "list"] = "segments",
 ) -> str:
     """Let the visitor pick one of the options; until they do, and where what they picked is gone, it is ``begin``."""
-    picked = session().picked
+    picked = current_session().picked
     _show(key, picked[key] if picked.get(key) in options else begin)
 
     def remember() -> None:
@@ -112,6 +116,34 @@ def one(
     return str(st.segmented_control(label, list(options), required=True, wrap=True, **same))
 
 
+def segments(
+    label: str, options: Sequence[T] | Mapping[T, str], begin: T, key: str, format_func: Any = str, **looks: Any
+) -> T:
+    """Let the visitor pick one of a few options, which stays picked on other pages; a mapping has their titles."""
+    titles = options.__getitem__ if isinstance(options, Mapping) else format_func
+    chosen = st.segmented_control(
+        label,
+        list(options),
+        default=begin,
+        required=True,
+        format_func=titles,
+        key=key,
+        persist_state="session",
+        **looks,
+    )
+    return begin if chosen is None else chosen
+
+
+def whole_number(label: str, low: int, high: int, begin: int, key: str, **looks: Any) -> int:
+    """Let the visitor give a number, which stays on other pages."""
+    return int(st.number_input(label, low, high, begin, key=key, persist_state="session", **looks))
+
+
+def scale_of_probabilities(begin: Scale, key: str) -> Scale:
+    """Let the visitor pick the scale of axes of probabilities."""
+    return segments("Scale of probabilities", SCALES, begin, key, str.capitalize)
+
+
 def _show(key: str, value: str | list[str]) -> None:
     """Put a value into a widget that is about to be drawn.
 
@@ -124,6 +156,8 @@ def _show(key: str, value: str | list[str]) -> None:
 
 Build = Callable[[], str | bytes]
 
+BUILT = "calib_built"
+"""Files built while no data are open, in Streamlit's session state."""
 LARGE = 16 << 20
 """Bytes of which no more than one file is kept for a visitor."""
 
@@ -138,12 +172,9 @@ def csv(label: str, key: str, file_name: str, table: Callable[[], pd.DataFrame],
     of : objects that it is made of; while they are the same ones it is not made again.
     """
 
-    def build() -> str:
-        return safe_table(table()).to_csv(index=False)
-
-    kept = session().built.get(key)
+    kept = _built().get(key)
     if kept is None or len(kept[0]) != len(of) or any(a is not b for a, b in zip(kept[0], of, strict=True)):
-        kept = session().built[key] = of, build()
+        kept = _built()[key] = of, safe_table(table()).to_csv(index=False)
     _offer(label, kept[1], file_name, key, icon=":material/table:")
 
 
@@ -156,9 +187,9 @@ def at_once(label: str, key: str, file_name: str, build: Build, of: Hashable, **
     of : names what it is built of on the open split; while it is equal the file is not built again.
     **looks : ``icon``, ``type``, ``width`` and ``help`` of the button.
     """
-    kept = session().built.get(key)
+    kept = _built().get(key)
     if kept is None or kept[0] != of:
-        kept = session().built[key] = of, build()
+        kept = _built()[key] = of, build()
     _offer(label, kept[1], file_name, key, **looks)
 
 
@@ -168,7 +199,7 @@ def on_request(label: str, key: str, file_name: str, build: Build, of: Hashable,
     Parameters are those of :func:`at_once`.
     """
     place = st.empty()
-    kept = session().built.get(key)
+    kept = _built().get(key)
     if kept is None or kept[0] != of:
         if not place.button(label, key=f"{key}/build", **looks):
             return
@@ -185,8 +216,13 @@ def size_in_words(nbytes: int) -> str:
     return f"{nbytes / 1024:,.1f} kB" if nbytes < 2**20 else f"{nbytes / 2**20:,.1f} MB"
 
 
+def _built() -> dict[str, tuple[Any, str | bytes]]:
+    session = find_session()
+    return st.session_state.setdefault(BUILT, {}) if session is None else session.built
+
+
 def _keep_one_large(key: str, kept: tuple[Hashable, str | bytes]) -> None:
-    built = session().built
+    built = _built()
     for other in [other for other, (_, content) in built.items() if len(content) > LARGE]:
         del built[other]
     built[key] = kept
@@ -196,6 +232,8 @@ def _offer(label: str, content: str | bytes, file_name: str, key: str, **looks: 
     st.download_button(label, data=content, file_name=file_name, key=key, on_click="ignore", **looks)
 
 
+HALF = 495
+"""Pixels: two figures and the menu fill a window of 1500."""
 LAST_CLICKED = "figures/last-clicked"
 
 
@@ -207,6 +245,11 @@ def show_selectable(fig: go.Figure, key: str, how_to_read: str) -> list[int]:
 
     event = show(fig, key, how_to_read, on_select=remember)
     return selected_bins(event) if st.session_state.get(LAST_CLICKED) == key else []
+
+
+def show_kept(key: Hashable, draw: Callable[[], go.Figure], name: str, how_to_read: str) -> None:
+    """Show a figure that is drawn once for each ``key``; see :func:`show` and :func:`calib.ui.session.keep`."""
+    show(keep(key, draw), name, how_to_read)
 
 
 def show(fig: go.Figure, key: str, how_to_read: str, *, on_select: Callable[[], None] | None = None) -> Any:
@@ -264,6 +307,13 @@ PHONE = 640
 """Pixels of the widest screen that counts as narrow; Streamlit, too, lays out anew from there."""
 MANY, DESK = 7, 1800
 """So many columns of scores with their intervals fit into a window of so many pixels, beside the menu."""
+
+
+def show_table(table: Any, pinned: str = "", n_with_intervals: int = 0, **looks: Any) -> None:
+    """Draw a table, with the column of this name held at the left."""
+    columns = {pinned: st.column_config.TextColumn(pinned=True)} if pinned else None
+    st.dataframe(table, hide_index=True, column_config=columns, **looks)
+    sideways(n_with_intervals)
 
 
 def sideways(n_with_intervals: int = 0) -> None:

@@ -263,12 +263,17 @@ def new_token() -> str:
     return secrets.token_urlsafe(32)
 
 
+def token_name(token: str) -> str:
+    """SHA-256 (hex) of a token, which names its file."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
 def entry_id(token: object) -> str | None:
-    """SHA-256 (hex) of a token, which names its file; None for anything that cannot be a token.
+    """Name of a token's file; None for anything that cannot be a token.
 
     The folder thus holds no secret, no character of the token reaches a path, and how long a look-up takes says
     nothing about tokens that exist.
     """
     if not isinstance(token, str) or not _TOKEN.fullmatch(token):
         return None
-    return hashlib.sha256(token.encode()).hexdigest()
+    return token_name(token)

@@ -31,8 +31,8 @@ def fit(self, logits, labels, **others):
     raise ValueError(f"{logits.max()} cannot be fitted")
 
 def draw():
-    from calib.ui.session import session
-    name = session().data.class_names[0]
+    from calib.ui.session import current_session
+    name = current_session().data.class_names[0]
     warnings.warn(f"a page with {name}")
     raise KeyError(name)
 

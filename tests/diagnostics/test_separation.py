@@ -18,7 +18,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from calib import geometry
+from calib.calibrators.geometric.neighbours import nearest
+from calib.calibrators.geometric.pruning import exact
 from calib.calibrators.geometric.reductions import REDUCTIONS
+from calib.calibrators.geometric.training_set import TrainingSet
 from calib.data.samples import load_sample
 from calib.diagnostics.reduction_cost import MOST_NUMBERS, MOST_ROWS, measure_reduction, offered_reductions, subsets
 from calib.diagnostics.separation import (
@@ -132,7 +135,7 @@ def test_distances_among_the_three_are_true(points) -> None:
 
 def test_the_border_is_the_exact_separation_of_the_pair_that_decides(rng) -> None:
     train, labels = rng.normal(size=(80, 5)), np.arange(80) % 3
-    training = geometry.TrainingSet.of(train, labels)
+    training = TrainingSet.of(train, labels)
     for feature in rng.normal(size=(20, 5)):
         why = geometry.explain_among(training, feature, 1)
         plane = DecidingPlane.through(feature, train[why.deciding_same_row], train[why.deciding_other_row])
@@ -144,7 +147,7 @@ def test_components_are_those_of_scikit_learn(rng, shape) -> None:
     from sklearn.decomposition import PCA
 
     features = rng.normal(size=shape) * np.linspace(3, 0.1, shape[1])
-    plane = principal_plane(geometry.TrainingSet.of(features, np.arange(len(features)) % 2))
+    plane = principal_plane(TrainingSet.of(features, np.arange(len(features)) % 2))
     fitted = PCA(2, svd_solver="full").fit(features)
     assert plane.kept == pytest.approx(fitted.explained_variance_ratio_.sum())
     np.testing.assert_allclose(np.abs(plane.places), np.abs(fitted.transform(features)), atol=1e-8)
@@ -153,7 +156,7 @@ def test_components_are_those_of_scikit_learn(rng, shape) -> None:
 
 def test_places_are_never_farther_apart_than_the_inputs(rng) -> None:
     features = rng.normal(size=(50, 8))
-    plane = principal_plane(geometry.TrainingSet.of(features, np.arange(50) % 2))
+    plane = principal_plane(TrainingSet.of(features, np.arange(50) % 2))
     others = rng.normal(size=(40, 8))
     apart = np.linalg.norm(others[:, None] - features, axis=2)
     drawn = np.linalg.norm(plane.place(others)[:, None] - plane.places, axis=2)
@@ -162,14 +165,14 @@ def test_places_are_never_farther_apart_than_the_inputs(rng) -> None:
 
 @pytest.mark.parametrize("features", [np.zeros((1, 3)), np.zeros((5, 4)), np.arange(6.0)[:, None]])
 def test_data_of_fewer_dimensions_have_zeros_for_the_rest(features) -> None:
-    plane = principal_plane(geometry.TrainingSet.of(features, np.zeros(len(features), dtype=int)))
+    plane = principal_plane(TrainingSet.of(features, np.zeros(len(features), dtype=int)))
     assert plane.places.shape == (len(features), 2)
     assert np.all(plane.places[:, 1] == 0)
     assert plane.kept == pytest.approx(1.0)
 
 
 def test_of_many_inputs_a_seeded_draw_is_shown(rng) -> None:
-    training = geometry.TrainingSet.of(rng.normal(size=(3000, 2)), np.arange(3000) % 2)
+    training = TrainingSet.of(rng.normal(size=(3000, 2)), np.arange(3000) % 2)
     first, second = principal_plane(training), principal_plane(training)
     assert len(first.rows) == len(np.unique(first.rows)) == 1000
     np.testing.assert_array_equal(first.rows, second.rows)
@@ -177,9 +180,9 @@ def test_of_many_inputs_a_seeded_draw_is_shown(rng) -> None:
 
 
 @pytest.fixture(scope="module")
-def searched() -> tuple[geometry.TrainingSet, np.ndarray, np.ndarray]:
+def searched() -> tuple[TrainingSet, np.ndarray, np.ndarray]:
     generator = np.random.default_rng(0)
-    training = geometry.TrainingSet.of(generator.normal(size=(60, 3)), np.arange(60) % 3)
+    training = TrainingSet.of(generator.normal(size=(60, 3)), np.arange(60) % 3)
     return training, *training.queries(generator.normal(size=(150, 3)), generator.integers(0, 3, 150))
 
 
@@ -190,8 +193,8 @@ def test_with_time_enough_all_rows_are_reached_in_their_order(searched, kind) ->
     assert timed.whole
     np.testing.assert_array_equal(timed.rows, np.arange(150))
     distance = "l2" if kind == EXACT else kind
-    np.testing.assert_allclose(timed.fast, geometry.nearest(training, features, predicted, distance).fast, rtol=1e-12)
-    expected = geometry.exact(training, features, predicted).separation if kind == EXACT else timed.fast
+    np.testing.assert_allclose(timed.fast, nearest(training, features, predicted, distance).fast, rtol=1e-12)
+    expected = exact(training, features, predicted).separation if kind == EXACT else timed.fast
     np.testing.assert_allclose(timed.separation, expected, rtol=1e-12)
     assert np.all(np.abs(timed.fast) <= np.abs(timed.separation))
     assert timed.per_second > 0

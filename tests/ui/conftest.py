@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from calib.data import Predictions
 from calib.data.samples import load_sample
 from calib.jobs import FitQueue, FitSpec
+from calib.registry import calibrator, extras_for, title_of
 from calib.ui import fits
-from calib.ui.session import SESSION, Session
+from calib.ui.session import SESSION, OpenSession
 from tests.conftest import ROOT
 
 SAMPLE = "digits-cnn"
 FITTED = ("temperature", "isotonic", "gpcalib")
 
-Open = Callable[[str, Session | None], AppTest]
+Open = Callable[[str, OpenSession | None], AppTest]
 
 
-def open_page(path: str, session: Session | None = None) -> AppTest:
+def open_page(path: str, session: OpenSession | None = None) -> AppTest:
     """Run a page as a visitor with this session sees it."""
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     if session is not None:
@@ -29,6 +33,61 @@ def open_page(path: str, session: Session | None = None) -> AppTest:
     if path != "app.py":
         app.switch_page(path).run()
     return app
+
+
+def fit(queue: FitQueue, session: OpenSession, *wanted: str | tuple[str, dict[str, Any]]) -> OpenSession:
+    """The session with these methods, or methods with parameters, fitted by the worker processes."""
+    part = session.calibration
+    for method, params in ((each, {}) if isinstance(each, str) else each for each in wanted):
+        unfitted = calibrator(method, **params)
+        spec = FitSpec(method, params, data_key=session.split_key, label=title_of(unfitted, method))
+        queue.submit(spec, part.logits, part.labels, extras_for(unfitted, part))
+        session.specs[spec.key] = spec
+    wait(queue, session)
+    assert {job.state for job in queue.snapshot(session.specs)} <= {"done"}
+    return session
+
+
+def wait(queue: FitQueue, session: OpenSession) -> None:
+    """Until no fit of the session runs."""
+    until = time.monotonic() + 120
+    while any(job.active for job in queue.snapshot(session.specs)):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def twice(logits: np.ndarray, labels: np.ndarray, groups: np.ndarray | None = None, **about: Any) -> OpenSession:
+    """A session whose rows are all calibration rows first and the same rows again as test rows."""
+    n, n_classes = logits.shape
+    about = {
+        "class_names": tuple(f"class {k}" for k in range(n_classes)),
+        "groups": None if groups is None else np.r_[groups, groups],
+        "sha256": f"made for this test {n} {n_classes}",
+    } | about
+    split = np.arange(2 * n) < n
+    data = Predictions(np.r_[logits, logits], np.r_[labels, labels], given_split=split, **about)
+    return OpenSession.from_data(data)
+
+
+def opened(monkeypatch: pytest.MonkeyPatch, session: OpenSession) -> None:
+    """Have it open without a page."""
+    for name in ("current_session", "find_session"):
+        monkeypatch.setattr(fits, name, lambda: session)
+
+
+def said(app: AppTest) -> str:
+    """All that a page says in sentences."""
+    return " ".join(str(element.value) for element in (*app.markdown, *app.info, *app.caption, *app.warning))
+
+
+def clean(app: AppTest) -> bool:
+    """Whether a page was drawn without an error, and says no "nan"."""
+    return not app.exception and not app.error and "nan" not in said(app).lower().split()
+
+
+def charts(app: AppTest) -> list[Any]:
+    """The figures of a page."""
+    return [element.proto for element in app.get("plotly_chart")]
 
 
 @pytest.fixture(scope="session")
@@ -40,20 +99,11 @@ def queue() -> Iterator[FitQueue]:
 
 
 @pytest.fixture
-def with_sample(queue: FitQueue) -> Session:
-    return Session.opened(load_sample(SAMPLE), sample=SAMPLE)
+def with_sample(queue: FitQueue) -> OpenSession:
+    return OpenSession.from_data(load_sample(SAMPLE), sample=SAMPLE)
 
 
 @pytest.fixture
-def with_fits(queue: FitQueue, with_sample: Session) -> Session:
+def with_fits(queue: FitQueue, with_sample: OpenSession) -> OpenSession:
     """A session whose fits are done; the queue pays each only once for all tests."""
-    assert with_sample.calibration is not None
-    for method in FITTED:
-        spec = FitSpec(method, {}, data_key=with_sample.split_key)
-        queue.submit(spec, with_sample.calibration.logits, with_sample.calibration.labels)
-        with_sample.specs[spec.key] = spec
-    until = time.monotonic() + 120
-    while any(job.active for job in queue.snapshot(with_sample.specs)) and time.monotonic() < until:
-        time.sleep(0.1)
-    assert [job.state for job in queue.snapshot(with_sample.specs)] == ["done"] * len(FITTED)
-    return with_sample
+    return fit(queue, with_sample, *FITTED)

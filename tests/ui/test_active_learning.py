@@ -20,10 +20,10 @@ from calib.jobs.scheduling import Room
 from calib.ui.active_learning import state as active_runs
 from calib.ui.active_learning import text as active_words
 from calib.ui.active_learning.state import Rows, Run, Wanted, fitting_sizes, round_down, seconds_left
-from calib.ui.session import SESSION, Session
-from tests.ui.conftest import open_page
+from calib.ui.session import SESSION, OpenSession
+from tests.ui.conftest import charts, open_page
 from tests.ui.test_geometry import group
-from tests.ui.test_latent import charts, said
+from tests.ui.test_latent import said
 
 PAGE = "pages/12_Active_learning.py"
 QUICK = {"classifier": "naive_bayes", "calibrator": "temperature", "pretraining": 10, "batch": 20, "threshold": 0.1}
@@ -75,7 +75,7 @@ def test_without_data_it_says_what_is_missing() -> None:
 
 
 def test_without_features_it_says_what_to_upload_and_the_sample_is_one_click_away(queue: FitQueue) -> None:
-    app = open_page(PAGE, Session.opened(load_sample("breast-cancer-bayes"), sample="breast-cancer-bayes"))
+    app = open_page(PAGE, OpenSession.from_data(load_sample("breast-cancer-bayes"), sample="breast-cancer-bayes"))
     assert "these data hold no features to train on" in said(app)
     assert not app.selectbox and not charts(app)
     app.button(key="active/sample").click().run()
@@ -84,7 +84,7 @@ def test_without_features_it_says_what_to_upload_and_the_sample_is_one_click_awa
 
 
 def test_before_a_run_it_says_which_rows_are_which_and_offers_sizes_that_fit(queue: FitQueue) -> None:
-    app = open_page(PAGE, Session.opened(features_of()))
+    app = open_page(PAGE, OpenSession.from_data(features_of()))
     words = said(app)
     assert "Pool: 120 rows, the training set" in words and "Judged on 300 rows, all rows of the data" in words
     assert "the outputs of your own model take no part" in words
@@ -97,14 +97,13 @@ def test_before_a_run_it_says_which_rows_are_which_and_offers_sizes_that_fit(que
 
 
 def test_without_a_training_set_the_calibration_part_is_the_pool(queue: FitQueue) -> None:
-    session = Session.opened(features_of(pool=False, name="no pool"))
+    session = OpenSession.from_data(features_of(pool=False, name="no pool"))
     words = said(open_page(PAGE, session))
     assert "Pool: 150 rows, the calibration part of the split" in words
     rows_of = {}
     for seed in (0, 1):
         session.split(0.5, seed)
         pool = pool_of(session.data, session.part, session.seed)
-        assert session.calibration is not None
         np.testing.assert_array_equal(pool.features, session.calibration.features)
         rows_of[seed] = session.split_key
     assert rows_of[0] != rows_of[1]
@@ -112,7 +111,7 @@ def test_without_a_training_set_the_calibration_part_is_the_pool(queue: FitQueue
 
 def test_a_run_ends_with_what_the_library_finds(queue: FitQueue) -> None:
     data = features_of(name="a run")
-    app = start(quick(open_page(PAGE, Session.opened(data)), 3))
+    app = start(quick(open_page(PAGE, OpenSession.from_data(data)), 3))
     assert not app.exception and not app.error
     finish(app)
     plan, pool, arms = Plan(**QUICK), pool_of(data), ("plain", "set_points")
@@ -134,7 +133,7 @@ def test_a_run_ends_with_what_the_library_finds(queue: FitQueue) -> None:
 
 
 def test_more_shuffles_pay_for_the_new_ones_alone_and_settings_that_return_for_none(queue: FitQueue) -> None:
-    session = Session.opened(features_of(name="more"))
+    session = OpenSession.from_data(features_of(name="more"))
     app = finish(start(quick(open_page(PAGE, session))))
     before = {spec.key for spec in session.studies.values()}
     app.number_input(key="active/shuffles").set_value(3).run()
@@ -187,7 +186,7 @@ def test_settings_left_out_change_nothing(arm: str) -> None:
 
 
 def test_active_calibration_is_offered_with_gpcalib_alone(queue: FitQueue) -> None:
-    app = quick(open_page(PAGE, Session.opened(features_of())))
+    app = quick(open_page(PAGE, OpenSession.from_data(features_of())))
     assert group(app, "active/arms").value == ["plain", "set_points"]
     assert "led by the uncertainty of a latent function, which only GPcalib has" in said(app)
     app.selectbox(key="active/calibrator").set_value("gpcalib").run()
@@ -196,7 +195,7 @@ def test_active_calibration_is_offered_with_gpcalib_alone(queue: FitQueue) -> No
 
 def test_a_classifier_whose_package_is_missing_is_named_and_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(active_runs, "find_spec", lambda name: None)
-    app = open_page(PAGE, Session.opened(features_of()))
+    app = open_page(PAGE, OpenSession.from_data(features_of()))
     assert "Mondrian forest" not in app.selectbox(key="active/classifier").options
     assert "Mondrian forest, the paper's, needs the package river, which is not installed here" in said(app)
     monkeypatch.setattr(active_runs, "find_spec", lambda name: name)
@@ -206,7 +205,7 @@ def test_a_classifier_whose_package_is_missing_is_named_and_not_offered(monkeypa
 
 
 def test_all_can_be_cancelled_at_once_and_what_is_done_stays(queue: FitQueue) -> None:
-    session = Session.opened(features_of(name="cancelled"))
+    session = OpenSession.from_data(features_of(name="cancelled"))
     app = open_page(PAGE, session)
     app.number_input(key="active/shuffles").set_value(20)
     app = start(app.run())
@@ -225,7 +224,7 @@ def test_all_can_be_cancelled_at_once_and_what_is_done_stays(queue: FitQueue) ->
 
 def test_a_full_line_starts_what_it_can(queue: FitQueue, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue, "_room", Room(2, 500))
-    session = Session.opened(features_of(name="full"))
+    session = OpenSession.from_data(features_of(name="full"))
     app = start(quick(open_page(PAGE, session), 20))
     assert "of 40 simulations were started" in said(app)
     assert 2 <= len(session.studies) < 40
@@ -238,7 +237,7 @@ def test_simulations_that_fail_are_named_with_the_reason_and_can_be_tried_again(
     assert data.features is not None
     broken = data.features.copy()
     broken[0, 0] = np.nan
-    session = Session.opened(replace(data, features=broken))
+    session = OpenSession.from_data(replace(data, features=broken))
     app = finish(start(quick(open_page(PAGE, session))))
     assert not app.exception
     (warning,) = [warning.value for warning in app.warning]
@@ -251,7 +250,7 @@ def test_simulations_that_fail_are_named_with_the_reason_and_can_be_tried_again(
 
 
 def test_pictures_are_chosen_and_differences_shown(queue: FitQueue) -> None:
-    app = finish(start(quick(open_page(PAGE, Session.opened(features_of(name="a run"))), 3)))
+    app = finish(start(quick(open_page(PAGE, OpenSession.from_data(features_of(name="a run"))), 3)))
     group(app, "active/measures").set_value(["error", "over", "nll"]).run()
     assert len(charts(app)) == 3
     app.toggle(key="active/differences").set_value(True).run()
@@ -261,7 +260,7 @@ def test_pictures_are_chosen_and_differences_shown(queue: FitQueue) -> None:
 
 
 def test_a_budget_of_zero_is_a_single_round(queue: FitQueue) -> None:
-    app = quick(open_page(PAGE, Session.opened(features_of(name="zero"))))
+    app = quick(open_page(PAGE, OpenSession.from_data(features_of(name="zero"))))
     number(app, "budget").set_value(0).run()
     finish(start(app))
     assert not app.exception and not app.error
@@ -314,13 +313,13 @@ def test_features_that_were_left_out_are_not_called_missing(queue: FitQueue) -> 
         "warning", "features_not_finite", "1 row of 300 holds NaN.", "Leave it out.", left_out="features"
     )
     data = replace(features_of(), features=None, train_features=None, train_labels=None, findings=(left_out,))
-    app = open_page(PAGE, Session.opened(data))
+    app = open_page(PAGE, OpenSession.from_data(data))
     assert "1 row of 300 holds NaN" in app.warning[0].value and "Leave it out." in app.warning[0].value
     assert "these data hold no features" not in said(app)
 
 
 def test_the_table_to_take_counts_shuffles_as_the_page_does_and_names_the_settings(queue: FitQueue) -> None:
-    app = quick(open_page(PAGE, Session.opened(features_of(name="taken"))))
+    app = quick(open_page(PAGE, OpenSession.from_data(features_of(name="taken"))))
     number(app, "budget").set_value(40).run()
     finish(start(app))
     table = pd.read_csv(StringIO(app.session_state[SESSION].built["active/csv"][1]))

@@ -20,23 +20,19 @@ from calib.evaluation.learning_curve import labels_needed, size_curve
 from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
 from calib.evaluation.verdict import verdict
 from calib.formatting import number
-from calib.jobs import FitQueue, FitSpec
+from calib.jobs import FitQueue
 from calib.plots.style import method_style
-from calib.registry import METHODS, calibrator
+from calib.registry import METHODS, calibrator, title_of
 from calib.ui.compare.studies import ENTRIES, MOST_ENTRIES, fits_on_all_rows, seconds_of
 from calib.ui.fits import ShownFit
-from calib.ui.session import SESSION, Session
+from calib.ui.session import SESSION, OpenSession
 from tests.conftest import simulate
-from tests.ui.conftest import FITTED, open_page
+from tests.ui.conftest import FITTED, fit, open_page, said, wait
 
 PAGE = "pages/5_Compare.py"
 
 
-def text(app: AppTest) -> str:
-    return " ".join(str(element.value) for element in (*app.markdown, *app.info, *app.caption, *app.warning))
-
-
-def finish(app: AppTest, queue: FitQueue, session: Session, kind: str) -> AppTest:
+def finish(app: AppTest, queue: FitQueue, session: OpenSession, kind: str) -> AppTest:
     """Wait for a study and draw the page again."""
     key = session.studies[kind].key
     until = time.monotonic() + 120
@@ -46,14 +42,14 @@ def finish(app: AppTest, queue: FitQueue, session: Session, kind: str) -> AppTes
     return app.run()
 
 
-def only(app: AppTest, session: Session, kind: str, method: str) -> AppTest:
+def only(app: AppTest, session: OpenSession, kind: str, method: str) -> AppTest:
     """Choose one method for a study."""
     (key,) = [key for key, spec in session.specs.items() if spec.method == method]
     pills = next(group for group in app.button_group if str(group.key).startswith(f"compare/{kind}/methods"))
     return pills.set_value([key]).run()
 
 
-def test_scores_are_numbers_that_sort(with_fits: Session) -> None:
+def test_scores_are_numbers_that_sort(with_fits: OpenSession) -> None:
     app = open_page(PAGE, with_fits)
     assert not app.exception and not app.error
     table = app.dataframe[0].value
@@ -69,7 +65,7 @@ def test_scores_are_numbers_that_sort(with_fits: Session) -> None:
     pd.testing.assert_frame_equal(app.dataframe[0].value, table)
 
 
-def test_every_method_has_a_small_diagram(with_fits: Session) -> None:
+def test_every_method_has_a_small_diagram(with_fits: OpenSession) -> None:
     app = open_page(PAGE, with_fits)
     small = [element.proto for element in app.get("plotly_chart") if "compare-small" in element.proto.id]
     assert len(small) == 1 + len(FITTED)
@@ -91,7 +87,7 @@ def test_draws_of_fewer_rows_cost_less_and_of_all_rows_there_is_one() -> None:
     assert fits_on_all_rows([25, 50, 100]) == (11 + 4.75) / 2
 
 
-def test_repeated_splits_on_demand(queue: FitQueue, with_fits: Session) -> None:
+def test_repeated_splits_on_demand(queue: FitQueue, with_fits: OpenSession) -> None:
     app = open_page(PAGE, with_fits)
     assert not with_fits.studies
     only(app, with_fits, "splits", "temperature")
@@ -102,27 +98,26 @@ def test_repeated_splits_on_demand(queue: FitQueue, with_fits: Session) -> None:
     assert not app.exception and not app.error
     made = {"Temperature": calibrator("temperature")}
     data = with_fits.data
-    assert data is not None and with_fits.calibration is not None
     table = summarise_splits(repeated_splits(made, data, len(with_fits.calibration), n_repeats=5))
-    assert verdict(table, "NLL", "over 5 splits") in text(app)
+    assert verdict(table, "NLL", "over 5 splits") in said(app)
     shown = next(frame.value for frame in app.dataframe if len(frame.value) == 2)
     expected = table[table["score"] == "NLL"]["value"]
     assert shown["NLL"].to_numpy() == pytest.approx(expected.to_numpy())
 
 
-def test_label_sizes_on_demand_with_an_answer(queue: FitQueue, with_fits: Session) -> None:
+def test_label_sizes_on_demand_with_an_answer(queue: FitQueue, with_fits: OpenSession) -> None:
     app = only(open_page(PAGE, with_fits), with_fits, "sizes", "temperature")
     app.button(key="study/sizes/start").click().run()
     finish(app, queue, with_fits, "sizes")
     assert not app.exception and not app.error
     curve = size_curve({"Temperature": calibrator("temperature")}, *with_fits.data.split(0.5))
-    assert labels_needed(curve, "Temperature").sentence in text(app)
-    assert labels_needed(curve, "Temperature", tolerance=0.05).sentence not in text(app)
+    assert labels_needed(curve, "Temperature").sentence in said(app)
+    assert labels_needed(curve, "Temperature", tolerance=0.05).sentence not in said(app)
     app.button_group(key="compare/sizes/tolerance").set_value(0.05).run()
-    assert labels_needed(curve, "Temperature", tolerance=0.05).sentence in text(app)
+    assert labels_needed(curve, "Temperature", tolerance=0.05).sentence in said(app)
 
 
-def test_a_study_can_be_cancelled_and_goes_with_its_data(queue: FitQueue, with_fits: Session) -> None:
+def test_a_study_can_be_cancelled_and_goes_with_its_data(queue: FitQueue, with_fits: OpenSession) -> None:
     app = open_page(PAGE, with_fits)
     app.button_group(key="compare/splits/number").set_value(50).run()
     app.button(key="study/splits/start").click().run()
@@ -145,15 +140,15 @@ def keep(app: AppTest, name: str) -> AppTest:
     return app.button(key="compare/keep").click().run()
 
 
-def test_a_new_upload_does_not_lose_kept_results(with_fits: Session) -> None:
+def test_a_new_upload_does_not_lose_kept_results(with_fits: OpenSession) -> None:
     app = keep(open_page(PAGE, with_fits), "epoch 10")
     assert not app.exception and not app.error
     first = app.session_state[ENTRIES]["epoch 10"]
-    assert set(first.scores["title"]) == {METHODS[name].title for name in ("identity", *FITTED)}
+    assert set(first.scores["title"]) == {title_of(calibrator(name), name) for name in ("identity", *FITTED)}
     assert first.n_rows == len(with_fits.test)
     # Small tables, and none of the arrays.
     assert first.scores.memory_usage(deep=True).sum() < 100_000
-    app.session_state[SESSION] = Session.opened(load_sample("digits-mlp"), sample="digits-mlp")
+    app.session_state[SESSION] = OpenSession.from_data(load_sample("digits-mlp"), sample="digits-mlp")
     app.switch_page(PAGE).run()
     assert not app.exception and not app.error
     assert list(app.session_state[ENTRIES]) == ["epoch 10"]
@@ -167,7 +162,7 @@ def test_a_new_upload_does_not_lose_kept_results(with_fits: Session) -> None:
     assert list(app.session_state[ENTRIES]) == ["epoch 9"]
 
 
-def test_kept_results_are_updated_in_place_and_capped(with_sample: Session) -> None:
+def test_kept_results_are_updated_in_place_and_capped(with_sample: OpenSession) -> None:
     app = keep(open_page(PAGE, with_sample), "mine")
     assert app.button(key="compare/keep").label == "Update"
     keep(app, "mine")
@@ -178,32 +173,16 @@ def test_kept_results_are_updated_in_place_and_capped(with_sample: Session) -> N
     app.text_input[0].set_value("one too many").run()
     assert not app.exception and not app.error
     assert app.button(key="compare/keep").disabled
-    assert f"{MOST_ENTRIES} results are kept" in text(app)
+    assert f"{MOST_ENTRIES} results are kept" in said(app)
 
 
-def test_a_name_is_text_and_no_markup(with_sample: Session) -> None:
+def test_a_name_is_text_and_no_markup(with_sample: OpenSession) -> None:
     app = keep(open_page(PAGE, with_sample), "<b>a</b> [x](y) $z$")
     assert not app.exception and not app.error
     assert any(r"\[x\]\(y\) \$z\$" in element.value for element in app.markdown)
 
 
-def fitted(queue: FitQueue, session: Session, *specs: FitSpec) -> Session:
-    assert session.calibration is not None
-    for spec in specs:
-        queue.submit(spec, session.calibration.logits, session.calibration.labels)
-        session.specs[spec.key] = spec
-    wait(queue, session)
-    return session
-
-
-def wait(queue: FitQueue, session: Session) -> None:
-    until = time.monotonic() + 60
-    while any(job.active for job in queue.snapshot(session.specs)) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert {job.state for job in queue.snapshot(session.specs)} == {"done"}
-
-
-def scores_of(session: Session, method: str) -> list[tuple[float, float]]:
+def scores_of(session: OpenSession, method: str) -> list[tuple[float, float]]:
     """Accuracy and NLL on the test rows of shared and of class-wise maps, fitted anew."""
     found = []
     for share in (True, False):
@@ -219,15 +198,8 @@ def methods(app: AppTest) -> list[str]:
     return app.dataframe[0].value["method"].tolist()
 
 
-def test_counterparts_come_and_go(queue: FitQueue, with_sample: Session) -> None:
-    key = with_sample.split_key
-    session = fitted(
-        queue,
-        with_sample,
-        FitSpec("temperature", {}, data_key=key),
-        FitSpec("platt", {}, data_key=key, label="Platt (sCW)"),
-        FitSpec("beta", {"share_classes": False}, data_key=key, label="Beta (CW)"),
-    )
+def test_counterparts_come_and_go(queue: FitQueue, with_sample: OpenSession) -> None:
+    session = fit(queue, with_sample, "temperature", "platt", ("beta", {"share_classes": False}))
     asked = list(session.specs)
     app = open_page(PAGE, session)
     app.toggle(key="compare/sharing").set_value(True).run()
@@ -254,15 +226,17 @@ def test_counterparts_come_and_go(queue: FitQueue, with_sample: Session) -> None
     assert len(methods(app)) == 4
 
 
-def test_it_is_offered_only_where_there_is_something_to_share(queue: FitQueue, with_sample: Session) -> None:
-    session = fitted(queue, with_sample, FitSpec("temperature", {}, data_key=with_sample.split_key))
+def test_it_is_offered_only_where_there_is_something_to_share(queue: FitQueue, with_sample: OpenSession) -> None:
+    session = fit(queue, with_sample, "temperature")
     assert "compare/sharing" not in [toggle.key for toggle in open_page(PAGE, session).toggle]
 
 
 def test_two_classes_share_one_map(queue: FitQueue) -> None:
     logits, labels = simulate(n=300, n_classes=2)
-    session = Session.opened(Predictions(logits, labels, ("no", "yes"), sha256="two classes, made for this test"))
-    fitted(queue, session, FitSpec("platt", {}, data_key=session.split_key))
+    session = OpenSession.from_data(
+        Predictions(logits, labels, ("no", "yes"), sha256="two classes, made for this test")
+    )
+    fit(queue, session, "platt")
     app = open_page(PAGE, session)
     assert np.all([toggle.key != "compare/sharing" for toggle in app.toggle])
     assert any("two classes need one map alone" in caption.value for caption in app.caption)

@@ -18,10 +18,10 @@ from calib.data.samples import SAMPLES
 from calib.settings import SETTINGS
 from calib.ui.data import upload as limits_view
 from calib.ui.data.upload import LARGEST
-from calib.ui.session import SESSION, Session
+from calib.ui.session import SESSION, OpenSession
 from calib.workspace import Configuration
 from tests.conftest import simulate
-from tests.ui.conftest import SAMPLE, open_page
+from tests.ui.conftest import SAMPLE, open_page, said
 
 
 def npz(**arrays: np.ndarray) -> bytes:
@@ -57,7 +57,7 @@ def test_rows_with_nan_are_left_out_in_one_click() -> None:
     assert facts(app)["Rows"] == "297"
 
 
-def test_a_refused_upload_leaves_open_data_and_fits_alone(with_fits: Session) -> None:
+def test_a_refused_upload_leaves_open_data_and_fits_alone(with_fits: OpenSession) -> None:
     app = upload_uploads(open_page("app.py", with_fits), "broken.npz", b"version https://git-lfs.github.com/spec/v1\n")
     assert "git-lfs" in app.error[0].value
     assert facts(app)["Rows"] == f"{SAMPLES[SAMPLE].n_rows:,}"
@@ -100,15 +100,11 @@ def upload(app: AppTest, **files: bytes) -> AppTest:
     return app.run()
 
 
-def text(app: AppTest) -> str:
-    return " ".join(str(element.value) for element in (*app.markdown, *app.caption, *app.warning))
-
-
-def test_a_sample_with_images_shows_them(with_sample: Session) -> None:
+def test_a_sample_with_images_shows_them(with_sample: OpenSession) -> None:
     app = open_page("app.py", with_sample)
     assert not app.exception
-    assert "an image of 8 × 8 pixels with values from 0 to 1" in text(app)
-    assert "The training set has 250 rows, 10 of 10 classes among them." in text(app)
+    assert "an image of 8 × 8 pixels with values from 0 to 1" in said(app)
+    assert "The training set has 250 rows, 10 of 10 classes among them." in said(app)
     assert len(app.get("image")) == 1
 
 
@@ -121,7 +117,7 @@ def test_cards_say_which_samples_carry_features() -> None:
 def test_numbers_are_described_without_a_picture(outputs: dict[str, np.ndarray]) -> None:
     app = upload(open_page("app.py"), main=npz(**outputs, **inputs()))
     assert not app.error and not app.exception
-    assert "Each row carries 6 numbers" in text(app)
+    assert "Each row carries 6 numbers" in said(app)
     assert not app.get("image")
 
 
@@ -143,11 +139,11 @@ def test_features_come_in_files_of_their_own(outputs: dict[str, np.ndarray]) -> 
 def test_features_of_other_scales_are_standardised_in_one_click(outputs: dict[str, np.ndarray]) -> None:
     given = inputs(scale=5000.0)
     app = upload(open_page("app.py"), main=npz(**outputs, **given))
-    assert "Your features are not normalised" in text(app)
+    assert "Your features are not normalised" in said(app)
     next(button for button in app.button if button.label == "Do this").click().run()
     assert not app.exception
-    assert "not normalised" not in text(app)
-    assert "standardised by the training set" in text(app)
+    assert "not normalised" not in said(app)
+    assert "standardised by the training set" in said(app)
     data = app.session_state[SESSION].data
     np.testing.assert_allclose(data.train_features.std(axis=0), 1)
     np.testing.assert_allclose(data.feature_mean, given["train_features"].mean(axis=0))
@@ -156,7 +152,7 @@ def test_features_of_other_scales_are_standardised_in_one_click(outputs: dict[st
 def test_features_that_do_not_fit_cost_nothing_else(outputs: dict[str, np.ndarray]) -> None:
     app = upload(open_page("app.py"), main=npz(**outputs, features=np.zeros((299, 2))))
     assert not app.error and not app.exception
-    assert "(299, 2) for 300 rows" in text(app)
+    assert "(299, 2) for 300 rows" in said(app)
     assert {metric.label: metric.value for metric in app.metric}["Rows"] == "300"
 
 
@@ -175,15 +171,15 @@ def test_columns_of_a_table_count_as_one_choice(outputs: dict[str, np.ndarray]) 
     header = ",".join(["label", *scores, *(f"x_{j}" for j in range(6))])
     lines = "\n".join([header, *(",".join(map(str, row)) for row in table)])
     app = open_page("app.py").file_uploader[0].upload("mine.csv", lines.encode()).run()
-    assert "Each row carries 6 numbers" in text(app)
+    assert "Each row carries 6 numbers" in said(app)
     box = next(box for box in app.selectbox if box.label == "Features")
     assert box.options[0] == "6 columns from x_0"
     next(button for button in app.button if button.label == "Read again with these choices").click().run()
     assert not app.exception and not app.error
-    assert "Each row carries 6 numbers" in text(app)
+    assert "Each row carries 6 numbers" in said(app)
     next(box for box in app.selectbox if box.label == "Features").select("x_2")
     next(button for button in app.button if button.label == "Read again with these choices").click().run()
-    assert "Each row carries 1 number with" in text(app)
+    assert "Each row carries 1 number with" in said(app)
 
 
 class Kept:
@@ -235,7 +231,7 @@ def test_it_says_what_is_kept_and_for_how_long(monkeypatch: pytest.MonkeyPatch):
     assert table()["What is kept on disk"] == "12 days after the last use, and 3,000 MB of all visitors"
 
 
-def test_every_uploader_refuses_what_is_larger(with_sample: Session, with_fits: Session):
+def test_every_uploader_refuses_what_is_larger(with_sample: OpenSession, with_fits: OpenSession):
     for page, session in (("app.py", with_sample), ("pages/11_Still_calibrated.py", with_fits)):
         uploaders = open_page(page, session).get("file_uploader")
         assert uploaders

@@ -26,7 +26,7 @@ from calib.ui.compare import view as compare_view
 from calib.ui.compare.view import page_report
 from calib.ui.export.view import Rows, _csv, _npz
 from calib.ui.fits import ShownFit
-from calib.ui.session import SESSION, Session
+from calib.ui.session import SESSION, OpenSession
 from tests.conftest import ROOT, simulate
 from tests.reporting.conftest import Reading
 from tests.ui.conftest import open_page
@@ -67,7 +67,7 @@ def urls(app: AppTest) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("path", ["pages/3_Over_underconfidence.py", "pages/5_Compare.py", "pages/6_Export.py"])
-def test_a_file_that_was_offered_is_there_ten_runs_later(with_fits: Session, path: str) -> None:
+def test_a_file_that_was_offered_is_there_ten_runs_later(with_fits: OpenSession, path: str) -> None:
     app = open_page(path, with_fits)
     assert not app.exception
     first = urls(app)
@@ -85,7 +85,7 @@ def report(app: AppTest) -> list[str]:
     return [label for label in urls(app) if "report.html" in label]
 
 
-def test_what_takes_seconds_is_built_on_request_and_stays_until_the_fits_change(with_fits: Session) -> None:
+def test_what_takes_seconds_is_built_on_request_and_stays_until_the_fits_change(with_fits: OpenSession) -> None:
     app = open_page("pages/5_Compare.py", with_fits)
     assert not report(app)
     app.button(key="compare/report/build").click().run()
@@ -103,7 +103,7 @@ def test_what_takes_seconds_is_built_on_request_and_stays_until_the_fits_change(
     assert app.button(key="compare/report/build").label == "Report (HTML)"
 
 
-def test_only_one_large_file_is_kept(with_sample: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_one_large_file_is_kept(with_sample: OpenSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(widgets, "LARGE", 1000)
 
     def body() -> None:
@@ -131,19 +131,19 @@ def test_files_are_offered_in_one_way_only() -> None:
 
 
 @pytest.fixture
-def shown(with_fits: Session, monkeypatch: pytest.MonkeyPatch):
+def shown(with_fits: OpenSession, monkeypatch: pytest.MonkeyPatch):
     """The fits and the table as the Compare page has them when it has drawn itself."""
     seen = {}
     drawn = compare_view.score_table
 
-    def remember(table, everything):
-        seen.update(table=table, everything=everything)
-        drawn(table, everything)
+    def remember(table, fits):
+        seen.update(table=table, fits=fits)
+        drawn(table, fits)
 
     monkeypatch.setattr(compare_view, "score_table", remember)
     app = open_page("pages/5_Compare.py", with_fits)
     assert not app.exception
-    return seen["table"], seen["everything"], app.session_state[SESSION], app
+    return seen["table"], seen["fits"], app.session_state[SESSION], app
 
 
 def reported(*arguments) -> Reading:
@@ -156,8 +156,8 @@ def reported(*arguments) -> Reading:
 
 
 def test_its_numbers_are_the_pages_and_its_command_gives_them_again(shown, tmp_path, monkeypatch):
-    table, everything, session, app = shown
-    reading = reported(everything, session, table)
+    table, fits, session, app = shown
+    reading = reported(session, fits, table)
     for key in table["score"].unique():
         rows = table[table["score"] == key].to_dict("records")
         cells = reading.tables[f"score-{key.replace(' ', '-')}"][1:]
@@ -187,7 +187,7 @@ def test_the_pages_offer_it(page, with_fits):
 
 
 def test_a_report_without_the_table_computes_the_same_one(shown):
-    table, everything, session, _ = shown
-    with_table, without = reported(everything, session, table), reported(everything, session, None)
+    table, fits, session, _ = shown
+    with_table, without = reported(session, fits, table), reported(session, fits, None)
     assert with_table.tables["overview"] == without.tables["overview"]
     assert re.search(r"--seed \d+", without.text)

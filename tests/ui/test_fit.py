@@ -7,45 +7,37 @@ Fits keep their look, and new ones are seen, whatever else is removed or added.
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib import hardware
-from calib.jobs import FitQueue, FitSpec
-from calib.registry import METHODS, calibrator
+from calib.jobs import FitQueue
+from calib.registry import METHODS
 from calib.ui import fits
 from calib.ui.fit import view as parameters
 from calib.ui.fits import RAW
-from calib.ui.session import Session
-from tests.ui.conftest import open_page
+from calib.ui.session import OpenSession
+from tests.ui.conftest import fit, open_page, opened
 
 
-def add(session: Session, queue: FitQueue, n_bins: int) -> str:
-    title = fits.title_of(calibrator("histogram", n_bins=n_bins), "histogram")
-    spec = FitSpec("histogram", {"n_bins": n_bins}, data_key=session.split_key, label=title)
-    queue.submit(spec, session.calibration.logits, session.calibration.labels)
-    session.specs[spec.key] = spec
-    until = time.monotonic() + 60
-    while queue.snapshot(session.specs)[-1].active and time.monotonic() < until:
-        time.sleep(0.05)
-    return spec.key
+def add(session: OpenSession, queue: FitQueue, n_bins: int) -> str:
+    return list(fit(queue, session, ("histogram", {"n_bins": n_bins})).specs)[-1]
 
 
 def test_the_others_keep_their_marker_and_dash(
-    with_sample: Session, queue: FitQueue, three: list[str], monkeypatch: pytest.MonkeyPatch
+    with_sample: OpenSession, queue: FitQueue, three: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fits, "session", lambda: with_sample)
-    before = {fit.key: fit.style for fit in fits.shown()}
+    opened(monkeypatch, with_sample)
+    before = {one.key: one.style for one in fits.shown_fits(with_sample)}
     with_sample.kept["figure"] = "drawn in the old style"
     fits.remove(three[0])
-    after = {fit.key: fit.style for fit in fits.shown()}
+    after = {one.key: one.style for one in fits.shown_fits(with_sample)}
     assert after == {key: style for key, style in before.items() if key != three[0]}
     new = add(with_sample, queue, 40)
     again = add(with_sample, queue, 10)
-    styles = [fit.style for fit in fits.shown()]
+    styles = [one.style for one in fits.shown_fits(with_sample)]
     assert len(set(styles)) == len(styles) == 5
     assert again == three[0]
     assert new != again
@@ -56,7 +48,9 @@ def pills(app: AppTest):
     return next(group for group in app.button_group if group.label == "Methods")
 
 
-def test_a_fit_in_the_place_of_a_removed_one_is_chosen(with_sample: Session, queue: FitQueue, three: list[str]) -> None:
+def test_a_fit_in_the_place_of_a_removed_one_is_chosen(
+    with_sample: OpenSession, queue: FitQueue, three: list[str]
+) -> None:
     app = open_page("pages/3_Over_underconfidence.py", with_sample)
     pills(app).set_value(three[:2]).run()
     app.switch_page("pages/1_Fit.py").run()
@@ -68,7 +62,7 @@ def test_a_fit_in_the_place_of_a_removed_one_is_chosen(with_sample: Session, que
 
 
 @pytest.fixture
-def three(with_sample: Session, queue: FitQueue) -> list[str]:
+def three(with_sample: OpenSession, queue: FitQueue) -> list[str]:
     """Keys of three finished histograms."""
     return [add(with_sample, queue, n_bins) for n_bins in (10, 20, 30)]
 
@@ -89,7 +83,7 @@ PAGES = [
 
 @pytest.mark.parametrize(("path", "key"), PAGES)
 def test_what_was_left_out_stays_out_when_a_fit_finishes(
-    with_sample: Session, queue: FitQueue, three: list[str], path: str, key: str
+    with_sample: OpenSession, queue: FitQueue, three: list[str], path: str, key: str
 ) -> None:
     app = open_page(path, with_sample)
     kept = [fit for fit in group(app, key).value if fit != three[1]]
@@ -104,7 +98,7 @@ def test_what_was_left_out_stays_out_when_a_fit_finishes(
 
 
 def test_a_click_on_a_page_drawn_before_the_fit_finished_counts(
-    with_sample: Session, queue: FitQueue, three: list[str]
+    with_sample: OpenSession, queue: FitQueue, three: list[str]
 ) -> None:
     app = open_page("pages/3_Over_underconfidence.py", with_sample)
     new = add(with_sample, queue, 40)
@@ -112,7 +106,7 @@ def test_a_click_on_a_page_drawn_before_the_fit_finished_counts(
     assert set(group(app, "confidence/methods").value) == {RAW, three[0], new}
 
 
-def test_a_method_left_out_returns_left_out(with_sample: Session, queue: FitQueue, three: list[str]) -> None:
+def test_a_method_left_out_returns_left_out(with_sample: OpenSession, queue: FitQueue, three: list[str]) -> None:
     app = open_page("pages/3_Over_underconfidence.py", with_sample)
     group(app, "confidence/methods").set_value([RAW, three[0], three[2]]).run()
     removed = with_sample.specs.pop(three[1])
@@ -122,7 +116,7 @@ def test_a_method_left_out_returns_left_out(with_sample: Session, queue: FitQueu
     assert set(group(app, "confidence/methods").value) == {RAW, three[0], three[2]}
 
 
-def test_the_method_looked_at_closely_stays(with_sample: Session, queue: FitQueue, three: list[str]) -> None:
+def test_the_method_looked_at_closely_stays(with_sample: OpenSession, queue: FitQueue, three: list[str]) -> None:
     app = open_page("pages/3_Over_underconfidence.py", with_sample)
     assert group(app, "confidence/closer").value == three[0]
     group(app, "confidence/closer").set_value(three[2]).run()
@@ -136,7 +130,7 @@ def test_the_method_looked_at_closely_stays(with_sample: Session, queue: FitQueu
 
 
 def test_the_calibrator_to_export_stays_once_it_is_chosen(
-    with_sample: Session, queue: FitQueue, three: list[str]
+    with_sample: OpenSession, queue: FitQueue, three: list[str]
 ) -> None:
     app = open_page("pages/6_Export.py", with_sample)
     chosen = next(key for key in three if key != app.selectbox(key="export/calibrator").value)
@@ -183,7 +177,7 @@ def device(app: AppTest):
     return control
 
 
-def test_without_a_gpu_it_says_so_and_asks_nothing(no_gpu: None, with_sample: Session) -> None:
+def test_without_a_gpu_it_says_so_and_asks_nothing(no_gpu: None, with_sample: OpenSession) -> None:
     app = choose(open_page(FIT, with_sample), "temperature", "gpcalib", "isotonic")
     assert device(app).proto.disabled
     assert f"No NVIDIA GPU on this machine: everything is fitted on the {CPU}." in captions(app)
@@ -192,7 +186,7 @@ def test_without_a_gpu_it_says_so_and_asks_nothing(no_gpu: None, with_sample: Se
 
 @pytest.mark.parametrize("value", ["auto", "cpu", "gpu"])
 def test_one_choice_reaches_the_methods_that_use_it(
-    value: str, gpu: None, with_sample: Session, asked: dict[str, dict[str, object]]
+    value: str, gpu: None, with_sample: OpenSession, asked: dict[str, dict[str, object]]
 ) -> None:
     app = choose(open_page(FIT, with_sample), "temperature", "isotonic", "vector", "gpcalib")
     assert device(app).value == "auto"
@@ -204,24 +198,24 @@ def test_one_choice_reaches_the_methods_that_use_it(
     }  # fmt: skip
 
 
-def test_methods_that_never_use_it_are_not_asked_about(gpu: None, with_sample: Session) -> None:
+def test_methods_that_never_use_it_are_not_asked_about(gpu: None, with_sample: OpenSession) -> None:
     app = choose(open_page(FIT, with_sample), "isotonic")
     assert device(app).proto.disabled
     assert "None of the chosen methods uses a GPU." in captions(app)
 
 
-def test_the_choice_outlasts_another_page(gpu: None, with_sample: Session) -> None:
+def test_the_choice_outlasts_another_page(gpu: None, with_sample: OpenSession) -> None:
     app = device(open_page(FIT, with_sample)).set_value("cpu").run()
     app.switch_page("pages/2_Reliability.py").run()
     assert device(app.switch_page(FIT).run()).value == "cpu"
 
 
-def test_no_method_has_a_device_widget_of_its_own(gpu: None, with_sample: Session) -> None:
+def test_no_method_has_a_device_widget_of_its_own(gpu: None, with_sample: OpenSession) -> None:
     app = choose(open_page(FIT, with_sample), *[name for name in METHODS if METHODS[name].uses_device])
     assert not [box.key for box in app.selectbox if box.key and box.key.endswith("/device")]
 
 
-def test_what_was_used_is_on_each_result(with_fits: Session) -> None:
+def test_what_was_used_is_on_each_result(with_fits: OpenSession) -> None:
     assert captions(open_page(FIT, with_fits)).count(f" s on {CPU} · ") == len(with_fits.specs)
     assert f"on {CPU}" in captions(open_page("pages/4_Latent_GP.py", with_fits))
     app = open_page("pages/5_Compare.py", with_fits)
@@ -230,9 +224,9 @@ def test_what_was_used_is_on_each_result(with_fits: Session) -> None:
 
 
 def test_the_same_fit_elsewhere_takes_the_place_of_the_first(
-    queue: FitQueue, with_sample: Session, monkeypatch: pytest.MonkeyPatch
+    queue: FitQueue, with_sample: OpenSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fits, "session", lambda: with_sample)
+    opened(monkeypatch, with_sample)
     for chosen in ({}, {"device": "cpu"}, {"device": "cpu", "max_log_temperature": 2.0}):
         fits.submit("temperature", chosen)
     titles = [spec.title for spec in with_sample.specs.values()]

@@ -16,17 +16,16 @@ from calib import geometry
 from calib.data import Predictions
 from calib.data.samples import load_sample
 from calib.diagnostics.reduction_cost import Tradeoff
-from calib.diagnostics.separation import PrincipalPlane, Sides, Timed
+from calib.diagnostics.separation import Explanation, PrincipalPlane, Sides, Timed
 from calib.jobs import FitQueue
 from calib.metrics.bootstrap import Interval
 from calib.ui.geometry import state as geometry_study
 from calib.ui.geometry import text as geometry_words
 from calib.ui.geometry.view import KINDS, WAYS, axis_title, candidates, deciding_rows, tiles
-from calib.ui.session import SESSION, Session
+from calib.ui.session import SESSION, OpenSession
 from tests.conftest import simulate
-from tests.ui.conftest import open_page
-from tests.ui.test_confidence_only import fit
-from tests.ui.test_latent import alternatives, charts, said
+from tests.ui.conftest import charts, fit, open_page
+from tests.ui.test_latent import alternatives, said
 
 PAGE = "pages/9_Geometry.py"
 
@@ -54,7 +53,7 @@ def test_without_data_it_says_what_is_missing() -> None:
 
 
 def test_without_features_one_line_says_so_and_the_sample_is_one_click_away(queue: FitQueue) -> None:
-    app = open_page(PAGE, Session.opened(load_sample("breast-cancer-bayes"), sample="breast-cancer-bayes"))
+    app = open_page(PAGE, OpenSession.from_data(load_sample("breast-cancer-bayes"), sample="breast-cancer-bayes"))
     assert "these data hold no features, train_features and train_labels" in said(app)
     assert not charts(app)
     app.button(key="geometry/sample").click().run()
@@ -63,10 +62,9 @@ def test_without_features_one_line_says_so_and_the_sample_is_one_click_away(queu
     assert len(charts(app)) == 4
 
 
-def test_the_finding_is_what_the_library_computes(with_sample: Session) -> None:
+def test_the_finding_is_what_the_library_computes(with_sample: OpenSession) -> None:
     app = open_page(PAGE, with_sample)
     test = with_sample.test
-    assert test is not None
     predicted = test.logits.argmax(axis=1)
     separation = geometry.fast_separation(test.train_features, test.train_labels, test.features, predicted)
     right, dangerous = predicted == test.labels, separation <= 0
@@ -80,7 +78,7 @@ def test_the_finding_is_what_the_library_computes(with_sample: Session) -> None:
 
 
 @pytest.mark.parametrize(("kind", "way"), list(zip(KINDS, WAYS, strict=True)))
-def test_every_separation_and_every_way_to_choose(with_sample: Session, kind: str, way: str) -> None:
+def test_every_separation_and_every_way_to_choose(with_sample: OpenSession, kind: str, way: str) -> None:
     app = open_page(PAGE, with_sample)
     group(app, "geometry/kind").set_value(kind)
     group(app, "geometry/way").set_value(way).run()
@@ -91,12 +89,11 @@ def test_every_separation_and_every_way_to_choose(with_sample: Session, kind: st
     assert len(app.get("image")) >= 3
 
 
-def test_the_chosen_input_is_explained_in_two_pictures(with_sample: Session) -> None:
+def test_the_chosen_input_is_explained_in_two_pictures(with_sample: OpenSession) -> None:
     app = open_page(PAGE, with_sample)
     group(app, "geometry/way").set_value("By number").run()
     app.number_input[0].set_value(5).run()
     test = with_sample.test
-    assert test is not None
     why = geometry.explain(test.train_features, test.train_labels, test.features[5], int(test.logits[5].argmax()))
     words = said(app)
     assert "**Test row 5**" in words
@@ -107,8 +104,8 @@ def test_the_chosen_input_is_explained_in_two_pictures(with_sample: Session) -> 
     assert "250 training inputs on two principal components" in alternatives(app)
 
 
-def test_a_fit_says_its_confidence_and_is_not_offered_again(queue: FitQueue, with_sample: Session) -> None:
-    app = open_page(PAGE, fit(queue, with_sample, ("geometric",)))
+def test_a_fit_says_its_confidence_and_is_not_offered_again(queue: FitQueue, with_sample: OpenSession) -> None:
+    app = open_page(PAGE, fit(queue, with_sample, "geometric"))
     assert "The confidence in this prediction that was fitted: Geometric" in said(app)
     assert "turns this into a calibrator" not in said(app)
 
@@ -116,7 +113,7 @@ def test_a_fit_says_its_confidence_and_is_not_offered_again(queue: FitQueue, wit
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_rows_of_numbers_are_shown_as_numbers(queue: FitQueue, dtype: type, n_classes: int) -> None:
-    app = open_page(PAGE, Session.opened(with_numbers(n_classes=n_classes, dtype=dtype)))
+    app = open_page(PAGE, OpenSession.from_data(with_numbers(n_classes=n_classes, dtype=dtype)))
     assert len(charts(app)) == 4
     assert not app.get("image")
     assert any(frame.value.columns[0].startswith("number ") for frame in app.dataframe)
@@ -125,7 +122,7 @@ def test_rows_of_numbers_are_shown_as_numbers(queue: FitQueue, dtype: type, n_cl
 
 
 def test_two_classes_with_images(queue: FitQueue) -> None:
-    app = open_page(PAGE, Session.opened(load_sample("odd-digits-adaboost"), sample="odd-digits-adaboost"))
+    app = open_page(PAGE, OpenSession.from_data(load_sample("odd-digits-adaboost"), sample="odd-digits-adaboost"))
     assert "well inside their predicted class" in said(app)
     assert len(charts(app)) == 4
 
@@ -134,16 +131,16 @@ def test_a_predicted_class_absent_from_training_has_no_finite_separation(queue: 
     data = with_numbers()
     assert data.train_labels is not None
     lacking = replace(data, train_labels=np.where(data.train_labels == 2, 1, data.train_labels), sha256="lacking")
-    app = open_page(PAGE, Session.opened(lacking))
+    app = open_page(PAGE, OpenSession.from_data(lacking))
     assert "no finite separation" in said(app)
     assert "No training input has this class, so its separation is −∞" in said(app)
     assert len(charts(app)) == 3
     only = replace(data, train_labels=np.zeros(60, dtype=int), sha256="one class")
-    assert "separation is −∞" in said(open_page(PAGE, Session.opened(only)))
+    assert "separation is −∞" in said(open_page(PAGE, OpenSession.from_data(only)))
 
 
 def test_the_tradeoff_is_measured_on_request_and_can_be_stopped(queue: FitQueue) -> None:
-    session = Session.opened(with_numbers())
+    session = OpenSession.from_data(with_numbers())
     app = open_page(PAGE, session)
     names = group(app, "geometry/reductions")
     names.set_value(["pca", "random_set"]).run()
@@ -156,7 +153,7 @@ def test_the_tradeoff_is_measured_on_request_and_can_be_stopped(queue: FitQueue)
     app.run()
     assert "Without reduction: ECE" in said(app)
     assert len(charts(app)) == 6
-    assert len(measuring.found) == 7
+    assert len(measuring.results) == 7
     group(app, "geometry/reductions").set_value(["pca", "random_set", "kmeans"]).run()
     app.button(key="geometry/measure").click().run()
     app.button(key="geometry/stop").click().run()
@@ -166,17 +163,17 @@ def test_the_tradeoff_is_measured_on_request_and_can_be_stopped(queue: FitQueue)
 
 def test_what_takes_too_long_is_left_out_and_said(queue: FitQueue, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(geometry_study, "SECONDS", 0.0)
-    app = open_page(PAGE, Session.opened(with_numbers(n=400)))
+    app = open_page(PAGE, OpenSession.from_data(with_numbers(n=400)))
     assert "this is a random draw of 64 of 200 test rows and 64 of 200 calibration rows" in said(app)
     assert "did not reach all 200 rows" in said(app)
 
 
-def test_candidates_come_in_the_order_asked_for(with_sample: Session) -> None:
+def test_candidates_come_in_the_order_asked_for(with_sample: OpenSession) -> None:
     class Fixed(geometry_study.Study):
         def measured(self, kind=None):
             return type("Timed", (), {"rows": np.arange(5), "separation": np.array([0.1, -0.2, 0.3, np.inf, -0.5])})
 
-    study = Fixed("l2")
+    study = Fixed(with_sample.calibration, with_sample.test, None, "l2")
     object.__setattr__(study, "right", np.array([False, True, False, True, False]))
     object.__setattr__(study, "confidence", np.array([0.6, 0.9, 0.8, 1.0, 0.7]))
     assert candidates(study, "Lowest separation")[0].tolist() == [4, 1, 0, 2, 3]
@@ -185,7 +182,7 @@ def test_candidates_come_in_the_order_asked_for(with_sample: Session) -> None:
 
 
 def test_a_row_that_is_nearest_and_decides_is_named_once() -> None:
-    why = geometry.Explanation(1.0, 2.0, 3, 8, 0.5, 0.6, 3, 9)
+    why = Explanation(1.0, 2.0, 3, 8, 0.5, 0.6, 3, 9)
     row = geometry_study.Row(0, 1, 1, 0.9, why)
     assert deciding_rows(row) == {
         3: "nearest of the predicted class, decides", 8: "nearest of another class", 9: "decides, another class",

@@ -10,20 +10,20 @@ import weakref
 
 import pytest
 
-from calib.ui import memory
+from calib.ui.server import memory
 from tests.conftest import ROOT
 
 SCRIPT = """
 import sys
 from pathlib import Path
 import numpy as np
-from calib.ui import heap
+from calib.ui.server import memory
 
 def megabytes():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6
 
 if sys.argv[1] == "prepared":
-    heap.prepare()
+    memory.prepare_allocator()
 np.ones(3_900_000)  # 31 MB, freed at once: from now on only what is larger would be mapped by itself
 before = megabytes()
 large, small = [], []
@@ -32,7 +32,7 @@ for _ in range(40):
     small.append(np.ones(2_000))
 del large
 after = megabytes()
-heap.give_back()
+memory.collect(nobody_there=False)
 print(after - before, megabytes() - before)
 """
 

@@ -6,18 +6,17 @@ Names from files within Markdown.
 from __future__ import annotations
 
 import re
-import time
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib.data.predictions import Predictions
-from calib.jobs import FitQueue, FitSpec
-from calib.ui.session import Session
+from calib.jobs import FitQueue
+from calib.ui.session import OpenSession
 from calib.ui.text import JOINER, literal
 from tests.conftest import ROOT, simulate
-from tests.ui.conftest import open_page
+from tests.ui.conftest import fit, open_page
 
 NAMES = ("<script>alert(1)</script>", "![a](//b.c/d.png)", "[a](javascript:1)", "**b** :red[c] $d$ `e`")
 PAGES = ["app.py", *sorted(f"pages/{path.name}" for path in (ROOT / "pages").glob("*.py"))]
@@ -32,20 +31,12 @@ LIVE = re.compile(r"(?<!\\)!\[a\]|(?<!\\)\[a\](?<!\\)\(|(?<!\\)\*\*b\*\*|(?<![\\
 
 
 @pytest.fixture
-def hostile(queue: FitQueue) -> Session:
+def hostile(queue: FitQueue) -> OpenSession:
     logits, labels = simulate(n=400)
     groups = np.array(NAMES)[np.arange(400) % 4]
     data = Predictions(logits, labels, NAMES, name=NAMES[1] + NAMES[0], groups=groups, sha256="names that are scripts")
-    session = Session.opened(data)
-    assert session.calibration is not None
-    for method in ("temperature", "isotonic"):
-        spec = FitSpec(method, {}, data_key=session.split_key)
-        queue.submit(spec, session.calibration.logits, session.calibration.labels)
-        session.specs[spec.key] = spec
-    until = time.monotonic() + 120
-    while any(job.active for job in queue.snapshot(session.specs)) and time.monotonic() < until:
-        time.sleep(0.1)
-    return session
+    session = OpenSession.from_data(data)
+    return fit(queue, session, "temperature", "isotonic")
 
 
 def texts(app: AppTest) -> list[tuple[str, str]]:

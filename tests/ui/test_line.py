@@ -11,7 +11,7 @@ from calib.jobs import FitQueue, FitSpec
 from calib.jobs.executor import HERE, Place
 from calib.jobs.scheduling import Room
 from calib.ui import fits
-from calib.ui.session import Session
+from calib.ui.session import OpenSession
 from tests.ui.conftest import open_page
 
 
@@ -50,7 +50,7 @@ def ask_others(queue: FitQueue, *methods: str) -> None:
         queue.submit(FitSpec(method, {}, "theirs"), [[0.0, 1.0]], [0], owner="somebody else")
 
 
-def start(session: Session, *methods: str) -> AppTest:
+def start(session: OpenSession, *methods: str) -> AppTest:
     app = open_page("pages/1_Fit.py", session)
     app.session_state["fit/methods"] = list(methods)
     app.run()
@@ -61,7 +61,7 @@ def said(app: AppTest) -> list[str]:
     return [element.proto.text for element in app.get("progress")]
 
 
-def test_a_waiting_fit_says_what_comes_first_and_the_menu_counts_it(queue: FitQueue, with_sample: Session) -> None:
+def test_a_waiting_fit_says_what_comes_first_and_the_menu_counts_it(queue: FitQueue, with_sample: OpenSession) -> None:
     ask_others(queue, "temperature", "isotonic")
     app = start(with_sample, "platt", "beta")
     assert not app.exception
@@ -72,7 +72,7 @@ def test_a_waiting_fit_says_what_comes_first_and_the_menu_counts_it(queue: FitQu
     ]
 
 
-def test_what_there_is_no_room_for_is_named_in_one_sentence(queue: FitQueue, with_sample: Session) -> None:
+def test_what_there_is_no_room_for_is_named_in_one_sentence(queue: FitQueue, with_sample: OpenSession) -> None:
     app = start(with_sample, "platt", "beta", "isotonic", "temperature")
     assert not app.exception
     assert len(with_sample.specs) == 2
@@ -83,7 +83,7 @@ def test_what_there_is_no_room_for_is_named_in_one_sentence(queue: FitQueue, wit
     )
 
 
-def test_trying_again_when_the_line_is_full_is_refused_in_words(queue: FitQueue, with_sample: Session) -> None:
+def test_trying_again_when_the_line_is_full_is_refused_in_words(queue: FitQueue, with_sample: OpenSession) -> None:
     app = start(with_sample, "platt")
     (key,) = with_sample.specs
     fits.queue().cancel(key)

@@ -13,8 +13,9 @@ from streamlit.testing.v1 import AppTest
 
 from calib.data import inspect
 from calib.jobs import FitQueue, FitSpec
-from calib.ui import fits, link, memory, restore
-from calib.ui.session import SESSION, Session
+from calib.ui import fits, link, restore
+from calib.ui.server import memory
+from calib.ui.session import SESSION, OpenSession, Reading
 from calib.workspace import Configuration, Keeper, entry_id
 from tests.conftest import ROOT, simulate
 from tests.ui.conftest import SAMPLE, open_page
@@ -53,7 +54,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         keeper.close()
 
 
-def uploaded(name: str = "mine.npz", seed: int = 1, rows: int = 300) -> Session:
+def uploaded(name: str = "mine.npz", seed: int = 1, rows: int = 300) -> OpenSession:
     """A session as an upload opens it."""
     logits, labels = simulate(rows, 4, seed=seed)
     file = io.BytesIO()
@@ -61,18 +62,17 @@ def uploaded(name: str = "mine.npz", seed: int = 1, rows: int = 300) -> Session:
     file.seek(0)
     inspection = inspect((name, file))
     assert inspection.predictions is not None
-    return Session.opened(inspection.predictions, inspection=inspection)
+    return OpenSession.from_data(inspection.predictions, reading=Reading(inspection))
 
 
-def submit(session: Session, method: str, **params: object) -> str:
-    assert session.calibration is not None
+def submit(session: OpenSession, method: str, **params: object) -> str:
     spec = FitSpec(method, params, data_key=session.split_key)
     fits.queue().submit(spec, session.calibration.logits, session.calibration.labels, owner=session.visitor)
     session.specs[spec.key] = spec
     return spec.key
 
 
-def finish(session: Session) -> None:
+def finish(session: OpenSession) -> None:
     until = time.monotonic() + 60
     while any(job.active for job in fits.queue().snapshot(session.specs)):
         assert time.monotonic() < until
@@ -229,10 +229,10 @@ def test_damaged_data_are_said_and_the_next_upload_stores_them_anew(server: Serv
     assert "w" not in again.query_params
     token = open_page("app.py", uploaded()).query_params["w"]
     server.written()
-    assert follow(token).session_state[SESSION].data is not None
+    assert SESSION in follow(token).session_state
 
 
-def test_a_sample_comes_back_without_a_copy(server: Server, with_sample: Session, tmp_path: Path) -> None:
+def test_a_sample_comes_back_without_a_copy(server: Server, with_sample: OpenSession, tmp_path: Path) -> None:
     token = open_page("app.py", with_sample).query_params["w"]
     server.written()
     assert files(tmp_path) == {"links"}
@@ -273,7 +273,7 @@ def test_the_same_bytes_are_stored_once_and_names_stay_with_their_owner(server: 
     assert "deleted" in said(app)
     assert "w" not in app.query_params
     assert "Nothing is kept" in said(follow(theirs))
-    assert follow(mine).session_state[SESSION].data is not None
+    assert SESSION in follow(mine).session_state
 
 
 def test_large_data_leave_the_memory_once_they_are_on_disk_and_are_shared(server: Server) -> None:
@@ -285,7 +285,7 @@ def test_large_data_leave_the_memory_once_they_are_on_disk_and_are_shared(server
         app.run()
         assert not app.exception
     for session in sessions:
-        assert session.inspection.predictions is session.data
+        assert session.reading.inspection.predictions is session.data
         assert isinstance(session.data.logits.base, np.memmap)
         assert not session.data.logits.flags.writeable
         np.testing.assert_array_equal(session.data.logits, before)
@@ -298,7 +298,7 @@ def test_a_link_waits_while_the_server_has_no_room(server: Server, monkeypatch: 
     token = open_page("app.py", uploaded()).query_params["w"]
     server.written()
     monkeypatch.setenv("CALIB_MEMORY_GB", "0.000001")
-    memory._open.clear()
+    memory._holders.clear()
     other = uploaded("other.npz", 2)
     memory.admit(other)
     app = follow(token)
@@ -306,7 +306,7 @@ def test_a_link_waits_while_the_server_has_no_room(server: Server, monkeypatch: 
     assert "other visitors' data take" in said(app)
     assert app.query_params["w"] == token
     monkeypatch.delenv("CALIB_MEMORY_GB")
-    assert follow(token).session_state[SESSION].data is not None
+    assert SESSION in follow(token).session_state
 
 
 def test_deleting_leaves_no_file_and_nothing_open(server: Server, tmp_path: Path) -> None:
@@ -321,7 +321,7 @@ def test_deleting_leaves_no_file_and_nothing_open(server: Server, tmp_path: Path
     assert not app.exception
     server.written()
     assert not files(tmp_path)
-    assert app.session_state[SESSION].data is None
+    assert SESSION not in app.session_state
     assert not fits.queue().snapshot()
     app.run()
     assert "w" not in app.query_params
@@ -370,4 +370,4 @@ def test_a_full_disk_is_said_and_costs_nothing_else(server: Server, monkeypatch:
     app.run()
     assert not app.exception
     assert "Not kept on disk" in said(app)
-    assert app.session_state[SESSION].data is not None
+    assert SESSION in app.session_state

@@ -10,20 +10,21 @@ import plotly.graph_objects as go
 import pytest
 
 from calib.data import DataError, Predictions
-from calib.ui import memory
 from calib.ui import session as ui_session
-from calib.ui.session import Session, keep, nbytes
+from calib.ui.server import memory
+from calib.ui.server.memory import nbytes
+from calib.ui.session import OpenSession, keep
 
 
-def session(megabytes: int) -> Session:
+def session(megabytes: int) -> OpenSession:
     """Takes twice its data: the data and the split."""
     logits = np.zeros((megabytes * 62_500, 2))
-    return Session.opened(Predictions(logits, np.arange(len(logits)) % 2, ("0", "1"), sha256=str(megabytes)))
+    return OpenSession.from_data(Predictions(logits, np.arange(len(logits)) % 2, ("0", "1"), sha256=str(megabytes)))
 
 
 @pytest.fixture(autouse=True)
 def seventy_megabytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    memory._open.clear()
+    memory._holders.clear()
     monkeypatch.setenv("CALIB_MEMORY_GB", "0.070")
 
 
@@ -57,13 +58,13 @@ def test_one_visitor_may_not_take_more_than_their_share(monkeypatch: pytest.Monk
 
 def test_figures_count_and_the_oldest_make_way(monkeypatch: pytest.MonkeyPatch) -> None:
     now = session(1)
-    monkeypatch.setattr(ui_session, "session", lambda: now)
+    monkeypatch.setattr(ui_session, "find_session", lambda: now)
     monkeypatch.setattr(ui_session, "MOST_OF_ONE", 100_000)  # a tenth of it is for figures
-    before = memory.held(now)
+    before = now.nbytes
     for i in range(5):
         keep(i, lambda: {"curve": np.zeros(500)})
     assert list(now.kept) == [3, 4]
-    assert memory.held(now) == before + 8000
+    assert now.nbytes == before + 8000
     keep(3, lambda: pytest.fail("it is there"))
     keep("large", lambda: np.zeros(5000))
     assert list(now.kept) == ["large"], "what is shown now stays, however large"
@@ -85,6 +86,6 @@ def test_data_on_disk_take_no_memory(tmp_path) -> None:
     np.save(tmp_path / "logits.npy", np.zeros((62_500, 2)))
     mapped = np.asarray(np.load(tmp_path / "logits.npy", mmap_mode="r"))
     labels = np.arange(62_500) % 2
-    opened = Session.opened(Predictions(mapped, labels, ("0", "1"), sha256="x"))
+    opened = OpenSession.from_data(Predictions(mapped, labels, ("0", "1"), sha256="x"))
     # Labels (0.5 MB), and the split's copies of both.
-    assert memory.held(opened) == pytest.approx(2 * labels.nbytes + mapped.nbytes, abs=1000)
+    assert opened.nbytes == pytest.approx(2 * labels.nbytes + mapped.nbytes, abs=1000)

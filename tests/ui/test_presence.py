@@ -1,9 +1,14 @@
-"""What was held for a visitor who has left is let go, unless somebody else wants it or a link leads back to it.
+"""What is open for a visitor who has left is released, unless somebody else wants it or a link leads back to it.
 
 Several visitors and several splits: nobody's fit ends because somebody else changed their mind.
 """
 
 from __future__ import annotations
+
+import tempfile
+import threading
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,8 +16,10 @@ import pytest
 from calib.data import Predictions
 from calib.evaluation.studies import SPLITS, STUDIES
 from calib.jobs import FitSpec, Job, TaskSpec
-from calib.ui import fits, memory, presence
-from calib.ui.session import Session
+from calib.ui import fits, release
+from calib.ui.server import memory, presence
+from calib.ui.session import OpenSession, Reading, Upload
+from tests.ui.conftest import opened
 
 
 class Queue:
@@ -35,66 +42,85 @@ class Queue:
 
 @pytest.fixture(autouse=True)
 def nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    memory._open.clear()
+    memory._holders.clear()
     monkeypatch.setattr(presence, "SETTLED", 0.0)
 
 
 @pytest.fixture
-def left() -> Session:
-    now = Session.opened(Predictions(np.zeros((50, 2)), np.arange(50) % 2, ("0", "1"), sha256="x"))
+def looks(monkeypatch: pytest.MonkeyPatch) -> list:
+    """Later looks at what still runs, to be taken by the test."""
+    later: list = []
+
+    def timer(seconds: float, function, arguments) -> threading.Timer:
+        later.append(partial(function, *arguments))
+        return threading.Timer(0, lambda: None)
+
+    monkeypatch.setattr(release, "Timer", timer)
+    return later
+
+
+@pytest.fixture
+def left() -> OpenSession:
+    now = OpenSession.from_data(Predictions(np.zeros((50, 2)), np.arange(50) % 2, ("0", "1"), sha256="x"))
     now.specs_of_splits["one split"] = {name: FitSpec("temperature", {}, name) for name in ("done", "runs")}
     memory.admit(now)
     return now
 
 
-def test_fits_go_on_where_a_link_leads_back_to_them(left: Session) -> None:
-    queue = Queue(done="done", runs="running")
-    going_on = presence.forget_fits(queue, left, can_return=True)
-    assert queue.forgotten == [("done", left.visitor)]
-    assert going_on == {"runs"}
+def test_fits_go_on_where_a_link_leads_back_to_them(left: OpenSession, looks: list) -> None:
+    queue, visitor = Queue(done="done", runs="running"), left.visitor
+    release.release_session(left, None, queue, can_return=True)
+    assert queue.forgotten == [("done", visitor)]
+    queue.jobs["runs"] = replace(queue.jobs["runs"], state="done")
+    looks.pop()()
+    assert queue.forgotten == [("done", visitor), ("runs", visitor)]
+    assert not looks
 
 
-def test_a_study_goes_on_where_its_result_is_kept_and_any_other_ends(left: Session) -> None:
+def test_a_study_goes_on_where_its_result_is_kept_and_any_other_ends(left: OpenSession) -> None:
     kept = left.studies[SPLITS] = TaskSpec(STUDIES[SPLITS].function, (), "x")
     other = left.studies["active/1"] = TaskSpec(max, (), "x")
     queue = Queue(**dict.fromkeys((kept.key, other.key), "running"))
-    assert presence.forget_fits(queue, left, can_return=True) == {kept.key}
-    assert (other.key, left.visitor) in queue.forgotten
-    assert (kept.key, left.visitor) not in queue.forgotten
-    assert not presence.forget_fits(queue, left, can_return=False)
-    assert (kept.key, left.visitor) in queue.forgotten
+    again, visitor = replace(left), left.visitor
+    release.release_session(left, None, queue, can_return=True)
+    assert (other.key, visitor) in queue.forgotten
+    assert (kept.key, visitor) not in queue.forgotten
+    release.release_session(again, None, queue, can_return=False)
+    assert (kept.key, visitor) in queue.forgotten
 
 
-def test_without_a_link_nobody_will_see_them(left: Session) -> None:
-    queue = Queue(done="done", runs="running")
-    assert not presence.forget_fits(queue, left, can_return=False)
-    assert queue.forgotten == [("done", left.visitor), ("runs", left.visitor)]
+def test_without_a_link_nobody_will_see_them(left: OpenSession) -> None:
+    queue, visitor = Queue(done="done", runs="running"), left.visitor
+    release.release_session(left, None, queue, can_return=False)
+    assert queue.forgotten == [("done", visitor), ("runs", visitor)]
 
 
-def test_the_same_link_in_another_tab_keeps_everything(left: Session) -> None:
-    other = Session.opened(left.data, visitor=left.visitor)
+def test_the_same_link_in_another_tab_keeps_everything(left: OpenSession) -> None:
+    other = OpenSession.from_data(left.data, visitor=left.visitor)
     memory.admit(other)
     queue = Queue(done="done", runs="queued")
-    assert not presence.forget_fits(queue, left, can_return=False)
+    release.release_session(left, None, queue, can_return=False)
     assert not queue.forgotten
 
 
-def test_a_session_that_is_over_holds_nothing_even_if_it_is_still_referred_to(left: Session) -> None:
+def test_a_session_that_is_over_holds_nothing_even_if_it_is_still_referred_to(left: OpenSession) -> None:
     queue = Queue(done="done", runs="done")
-    presence._let_go(presence.Visit("id", left, True, queue))
-    assert memory.open_sessions() == []
-    assert memory.held(left) == 0
-    assert left.data is None
+    upload = Upload({"source": ("mine.npz", tempfile.TemporaryFile())})  # noqa: SIM115 - closed by what is tested
+    visit = presence.Visit("id", partial(release.release_session, left, Reading(upload=upload), queue, True))
+    presence._release(visit)
+    assert memory.holders() == []
+    assert not vars(left)
+    assert upload.files["source"][1].closed
     assert queue.rested
 
 
-def test_workers_do_not_rest_while_somebody_is_there(left: Session) -> None:
-    other = Session.opened(left.data)
+def test_workers_do_not_rest_while_somebody_is_there(left: OpenSession) -> None:
+    other = OpenSession.from_data(left.data)
     memory.admit(other)
     queue = Queue()
-    presence._let_go(presence.Visit("id", left, True, queue))
+    release.release_session(left, None, queue, can_return=True)
     assert not queue.rested
-    assert other.data is not None
+    assert len(other.data) == 50
 
 
 class Server:
@@ -113,23 +139,25 @@ class Server:
 @pytest.mark.parametrize(
     ("active", "left_again", "closed"), [(False, False, True), (True, False, False), (False, True, False)]
 )
-def test_only_who_has_not_come_back_is_closed(left: Session, monkeypatch, active, left_again, closed) -> None:
+def test_only_who_has_not_come_back_is_closed(monkeypatch, active, left_again, closed) -> None:
+    released = threading.Event()
     server = Server(*(["id"] if active else []))
     monkeypatch.setattr(presence.runtime, "get_instance", lambda: server)
-    visit = presence.Visit("id", left, True, Queue())
-    presence._left["id"] = presence.Visit("id", left, True, Queue()) if left_again else visit
+    visit = presence.Visit("id", released.set)
+    presence._left["id"] = presence.Visit("id", released.set) if left_again else visit
     presence._close(visit)
     assert server.closed == (["id"] if closed else [])
+    assert released.wait(60 if closed else 0) == closed
     assert ("id" in presence._left) == left_again
     presence._left.clear()
 
 
 def test_parts_refresh_less_often_the_more_visitors_there_are(monkeypatch) -> None:
     monkeypatch.setattr(presence, "_here", {"a", "b"})
-    assert presence.every(0.5) == 0.5
+    assert presence.refresh_interval(0.5) == 0.5
     monkeypatch.setattr(presence, "_here", set(map(str, range(30))))
-    assert presence.every(0.5) == presence.every(1.0) == pytest.approx(3.0)
-    assert presence.every(5.0) == 5.0
+    assert presence.refresh_interval(0.5) == presence.refresh_interval(1.0) == pytest.approx(3.0)
+    assert presence.refresh_interval(5.0) == 5.0
 
 
 class Queue_visitors:
@@ -162,38 +190,34 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> Queue_visitors:
     return made
 
 
-def visit(monkeypatch: pytest.MonkeyPatch, session: Session) -> None:
-    monkeypatch.setattr(fits, "session", lambda: session)
-
-
 def test_a_fit_that_two_want_outlives_one_of_them(
-    stand_in: Queue_visitors, with_sample: Session, monkeypatch: pytest.MonkeyPatch
+    stand_in: Queue_visitors, with_sample: OpenSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first, second = with_sample, Session.opened(with_sample.data)
+    first, second = with_sample, OpenSession.from_data(with_sample.data)
     for session in (first, second):
-        visit(monkeypatch, session)
+        opened(monkeypatch, session)
         fits.submit("temperature", {})
     (key,) = first.specs
     assert second.specs.keys() == {key}
-    visit(monkeypatch, first)
+    opened(monkeypatch, first)
     fits.cancel(key)
     assert stand_in.state[key] == "running"
     assert key not in first.specs
-    visit(monkeypatch, second)
+    opened(monkeypatch, second)
     fits.cancel(key)
     assert stand_in.state[key] == "cancelled"
 
 
 def test_another_split_cancels_what_runs_and_going_back_finds_what_was_done(
-    stand_in: Queue_visitors, with_sample: Session, monkeypatch: pytest.MonkeyPatch
+    stand_in: Queue_visitors, with_sample: OpenSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    visit(monkeypatch, with_sample)
+    opened(monkeypatch, with_sample)
     fits.submit("temperature", {})
     fits.submit("isotonic", {})
     running, done = with_sample.specs
     stand_in.state[done] = "done"
-    fits.change_split(0.3, 7)
+    fits.change_split(with_sample, 0.3, 7)
     assert stand_in.state == {running: "cancelled", done: "done"}
     assert not with_sample.specs
-    fits.change_split(0.5, 0)
+    fits.change_split(with_sample, 0.5, 0)
     assert list(with_sample.specs) == [done]

@@ -19,27 +19,20 @@ from calib.evaluation.repeated_splits import summarise_splits
 from calib.evaluation.studies import SIZES, SPLITS, STUDIES
 from calib.evaluation.verdict import verdict
 from calib.formatting import listed
-from calib.jobs import FitQueue, FitSpec, Job, TaskSpec
+from calib.jobs import FitQueue, Job, TaskSpec
 from calib.ui import fits, restore
-from calib.ui.session import SESSION, Session
+from calib.ui.session import SESSION, OpenSession
 from tests.conftest import simulate
-from tests.ui.conftest import SAMPLE, open_page
+from tests.ui.conftest import SAMPLE, fit, open_page
 from tests.ui.test_fit import add
 from tests.ui.test_link import Server, files, finish, follow, said, server, submit, uploaded  # noqa: F401 - the fixture  # noqa: F401
 
 
 @pytest.fixture
-def two_fits(with_sample: Session, queue: FitQueue) -> Session:
+def two_fits(with_sample: OpenSession, queue: FitQueue) -> OpenSession:
     """Bayes-Iso takes half a second, so that a study of it is still running when it is looked at."""
     add(with_sample, queue, 10)
-    fits_on = with_sample.calibration
-    spec = FitSpec("bayes_iso", {}, data_key=with_sample.split_key)
-    queue.submit(spec, fits_on.logits, fits_on.labels)
-    with_sample.specs[spec.key] = spec
-    until = time.monotonic() + 60
-    while queue.snapshot([spec.key])[0].active and time.monotonic() < until:
-        time.sleep(0.05)
-    return with_sample
+    return fit(queue, with_sample, "bayes_iso")
 
 
 def told(app: AppTest) -> str:
@@ -47,7 +40,7 @@ def told(app: AppTest) -> str:
     return " ".join(text for text in found if not text.startswith("**What to look for.**"))
 
 
-def opened(app: AppTest) -> Session:
+def opened(app: AppTest) -> OpenSession:
     return app.session_state[SESSION]
 
 
@@ -58,7 +51,7 @@ def npz(scale: float = 1.0) -> bytes:
     return file.getvalue()
 
 
-def test_what_is_stopped_is_named(queue: FitQueue, two_fits: Session) -> None:
+def test_what_is_stopped_is_named(queue: FitQueue, two_fits: OpenSession) -> None:
     app = open_page("pages/5_Compare.py", two_fits)
     app.button_group(key="compare/splits/number").set_value(50).run()
     app.button(key="study/splits/start").click().run()
@@ -73,7 +66,7 @@ def test_what_is_stopped_is_named(queue: FitQueue, two_fits: Session) -> None:
     assert not told(app)
 
 
-def test_a_split_that_is_changed_says_what_it_stops(queue: FitQueue, two_fits: Session) -> None:
+def test_a_split_that_is_changed_says_what_it_stops(queue: FitQueue, two_fits: OpenSession) -> None:
     app = open_page("pages/5_Compare.py", two_fits)
     app.button(key="study/sizes/start").click().run()
     app.switch_page("app.py").run()
@@ -82,7 +75,7 @@ def test_a_split_that_is_changed_says_what_it_stops(queue: FitQueue, two_fits: S
     assert "Stopped, because the split was changed: Try 6 sizes" in told(app)
 
 
-def test_a_sample_opened_again_has_its_fits_and_its_split(queue: FitQueue, two_fits: Session) -> None:
+def test_a_sample_opened_again_has_its_fits_and_its_split(queue: FitQueue, two_fits: OpenSession) -> None:
     two_fits.split(0.3, 7)
     two_fits.split(0.5, 0)
     keys = list(two_fits.specs)
@@ -96,7 +89,7 @@ def test_a_sample_opened_again_has_its_fits_and_its_split(queue: FitQueue, two_f
     assert [job.state for job in fits.queue().snapshot(keys)] == ["done", "done"]
 
 
-def test_the_same_data_opened_once_more_go_on(queue: FitQueue, two_fits: Session) -> None:
+def test_the_same_data_opened_once_more_go_on(queue: FitQueue, two_fits: OpenSession) -> None:
     app = open_page("pages/5_Compare.py", two_fits)
     app.button_group(key="compare/splits/number").set_value(50).run()
     app.button(key="study/splits/start").click().run()
@@ -142,7 +135,7 @@ PAGE = "pages/5_Compare.py"
 
 
 @pytest.fixture
-def fitted(server: Server, monkeypatch: pytest.MonkeyPatch) -> Session:  # noqa: F811
+def fitted(server: Server, monkeypatch: pytest.MonkeyPatch) -> OpenSession:  # noqa: F811
     monkeypatch.setattr(FitQueue, "warm_up", lambda queue: None)  # no fit here needs TensorFlow
     session = uploaded()
     submit(session, "temperature")
@@ -164,7 +157,7 @@ def ended(key: str) -> Job:
     return job
 
 
-def with_studies(session: Session) -> tuple[AppTest, dict[str, Job]]:
+def with_studies(session: OpenSession) -> tuple[AppTest, dict[str, Job]]:
     """The page with both studies done."""
     app = open_page(PAGE, session)
     app.button_group(key="compare/splits/number").set_value(5).run()
@@ -175,7 +168,7 @@ def with_studies(session: Session) -> tuple[AppTest, dict[str, Job]]:
     return app, done
 
 
-def asked(session: Session) -> TaskSpec:
+def asked(session: OpenSession) -> TaskSpec:
     """A study as the page asks for it, whose server died before it began."""
     methods = [(spec.title, spec.method, dict(spec.params)) for spec in session.specs.values()]
     arguments = (methods, len(session.calibration), 5, session.seed)
@@ -184,7 +177,7 @@ def asked(session: Session) -> TaskSpec:
 
 def test_finished_studies_are_back_after_a_restart_without_running_again(
     server: Server,  # noqa: F811
-    fitted: Session,
+    fitted: OpenSession,
 ) -> None:
     app, done = with_studies(fitted)
     token = app.query_params["w"]
@@ -211,7 +204,7 @@ def test_finished_studies_are_back_after_a_restart_without_running_again(
     assert (job.state, job.message) == ("done", done[SPLITS].message)
 
 
-def test_a_study_that_ends_while_nobody_looks_is_back(server: Server, fitted: Session) -> None:  # noqa: F811
+def test_a_study_that_ends_while_nobody_looks_is_back(server: Server, fitted: OpenSession) -> None:  # noqa: F811
     app = open_page(PAGE, fitted)
     app.button_group(key="compare/splits/number").set_value(5).run()
     app.button(key="study/splits/start").click().run()
@@ -223,7 +216,7 @@ def test_a_study_that_ends_while_nobody_looks_is_back(server: Server, fitted: Se
     assert [job.state for job in fits.queue().snapshot([key])] == ["done"]
 
 
-def test_a_study_that_was_cut_short_says_so_and_can_be_run_again(server: Server, fitted: Session) -> None:  # noqa: F811
+def test_a_study_that_was_cut_short_says_so_and_can_be_run_again(server: Server, fitted: OpenSession) -> None:  # noqa: F811
     spec = fitted.studies[SPLITS] = asked(fitted)
     app = open_page("app.py", fitted)
     server.written()
@@ -249,7 +242,7 @@ def test_a_study_that_was_cut_short_says_so_and_can_be_run_again(server: Server,
 
 def test_a_damaged_study_and_one_that_was_removed_are_told_apart(
     server: Server,  # noqa: F811
-    fitted: Session,
+    fitted: OpenSession,
     tmp_path: Path,
 ) -> None:
     app, done = with_studies(fitted)
@@ -266,7 +259,7 @@ def test_a_damaged_study_and_one_that_was_removed_are_told_apart(
     assert [again.button(f"study/{kind}/retry").label for kind in STUDIES] == ["Try again"] * 2
 
 
-def test_what_is_no_table_is_left_out(server: Server, fitted: Session) -> None:  # noqa: F811
+def test_what_is_no_table_is_left_out(server: Server, fitted: OpenSession) -> None:  # noqa: F811
     fitted.studies["active/1"] = TaskSpec(max, (), fitted.data.sha256)
     app = open_page("app.py", fitted)
     server.written()
@@ -274,7 +267,7 @@ def test_what_is_no_table_is_left_out(server: Server, fitted: Session) -> None: 
     assert not follow(app.query_params["w"]).session_state[SESSION].studies
 
 
-def test_deleting_and_private_mode_leave_no_study(server: Server, fitted: Session, tmp_path: Path) -> None:  # noqa: F811
+def test_deleting_and_private_mode_leave_no_study(server: Server, fitted: OpenSession, tmp_path: Path) -> None:  # noqa: F811
     app, done = with_studies(fitted)
     server.written()
     assert {path.name for path in (tmp_path / "workspace" / "studies").iterdir()} == {job.key for job in done.values()}
@@ -292,7 +285,7 @@ def test_deleting_and_private_mode_leave_no_study(server: Server, fitted: Sessio
     assert not fits.queue().snapshot()
 
 
-def test_data_opened_again_have_their_studies(server: Server, fitted: Session) -> None:  # noqa: F811
+def test_data_opened_again_have_their_studies(server: Server, fitted: OpenSession) -> None:  # noqa: F811
     app, done = with_studies(fitted)
     app.switch_page("app.py").run()
     app.button(key="sample/simulated-binary").click().run()
@@ -305,7 +298,7 @@ def test_data_opened_again_have_their_studies(server: Server, fitted: Session) -
     }
 
 
-def npz_of(session: Session) -> bytes:
+def npz_of(session: OpenSession) -> bytes:
     file = io.BytesIO()
     np.savez(file, logits=session.data.logits, labels=session.data.labels)
     return file.getvalue()

@@ -14,9 +14,9 @@ import calib
 from calib.export import writer
 from calib.formatting import listed
 from calib.numerics import softmax
-from calib.ui.session import Session
+from calib.ui.session import OpenSession
 from tests.conftest import simulate
-from tests.ui.conftest import open_page
+from tests.ui.conftest import charts, clean, open_page, said
 
 PAGE = "pages/11_Still_calibrated.py"
 NAMES = ("cat", "dog", "hen", "owl")
@@ -26,18 +26,6 @@ def npz(**arrays: np.ndarray) -> bytes:
     packed = io.BytesIO()
     np.savez(packed, **arrays)
     return packed.getvalue()
-
-
-def said(app: AppTest) -> str:
-    return " ".join(str(element.value) for element in (*app.markdown, *app.warning, *app.info, *app.caption))
-
-
-def clean(app: AppTest) -> bool:
-    return not app.exception and not app.error and "nan" not in said(app).lower().split()
-
-
-def charts(app: AppTest) -> int:
-    return len(app.get("plotly_chart"))
 
 
 def table(app: AppTest):
@@ -68,8 +56,7 @@ def rows() -> bytes:
     return npz(logits=logits, labels=np.array(NAMES)[labels])
 
 
-def fresh_of(session: Session, factor: float = 1.0) -> bytes:
-    assert session.test is not None
+def fresh_of(session: OpenSession, factor: float = 1.0) -> bytes:
     names = np.array(session.test.class_names)
     return npz(logits=factor * session.test.logits, labels=session.test.labels, class_names=names)
 
@@ -89,12 +76,12 @@ def test_without_data_an_exported_calibrator_can_still_be_checked(exported, rows
     assert record in said(app)
     assert "Nothing shows that Temperature is off" in app.markdown[0].value
     assert "No column is named" in said(app)
-    assert charts(app) == 1
+    assert len(charts(app)) == 1
     assert "Before: 500 test rows" in said(app)
     assert table(app)["before"].tolist()[:2] == ["0.900  [0.800, 1.00]", "–"]
 
 
-def test_a_finished_fit_is_compared_with_the_test_rows_it_was_judged_on(with_fits: Session) -> None:
+def test_a_finished_fit_is_compared_with_the_test_rows_it_was_judged_on(with_fits: OpenSession) -> None:
     app = open_page(PAGE, with_fits)
     assert clean(app)
     assert "Does **Temperature** still say what is true?" in said(app)
@@ -103,23 +90,23 @@ def test_a_finished_fit_is_compared_with_the_test_rows_it_was_judged_on(with_fit
     assert "is **overconfident by" in app.markdown[0].value
     assert "Its confidences have moved" in app.markdown[0].value
     assert "To mend it" in said(app)
-    assert charts(app) == 3
+    assert len(charts(app)) == 3
     assert len(table(app)) == 5
 
 
-def test_the_same_rows_are_no_change(with_fits: Session) -> None:
+def test_the_same_rows_are_no_change(with_fits: OpenSession) -> None:
     app = give_rows(open_page(PAGE, with_fits), "fresh.npz", fresh_of(with_fits))
     assert clean(app)
     assert "No change since it was judged is beyond chance" in app.markdown[0].value
     assert set(table(app)["beyond chance"]) == {"could be chance"}
 
 
-def test_every_finished_fit_can_be_chosen(with_fits: Session) -> None:
+def test_every_finished_fit_can_be_chosen(with_fits: OpenSession) -> None:
     app = give_rows(open_page(PAGE, with_fits), "fresh.npz", fresh_of(with_fits))
     for key in with_fits.specs:
         app.selectbox[0].select(key).run()
         assert clean(app)
-        assert charts(app) == 3
+        assert len(charts(app)) == 3
 
 
 def test_the_data_it_was_fitted_on_are_no_fresh_rows() -> None:

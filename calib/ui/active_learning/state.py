@@ -25,7 +25,7 @@ from calib.jobs.scheduling import LineFull
 from calib.registry import METHODS
 from calib.ui import fits, progress
 from calib.ui.data.upload import open_sample
-from calib.ui.session import session
+from calib.ui.session import OpenSession, current_session
 from calib.ui.widgets import several
 
 SAMPLE = "digits-forest"
@@ -50,13 +50,12 @@ class Rows:
     data_key: str
 
     @classmethod
-    def of_session(cls) -> Rows:
-        """Of the open data, as :func:`calib.active_learning.pool_of` takes them."""
-        now = session()
-        assert now.data is not None and now.calibration is not None and now.test is not None
-        if now.data.train_features is not None and now.data.train_labels is not None:
-            return cls(len(now.data.train_labels), len(now.data), now.data.n_classes, True, now.data.sha256)
-        return cls(len(now.calibration), len(now.test), now.data.n_classes, False, now.split_key)
+    def from_session(cls, session: OpenSession) -> Rows:
+        """Those of the open data, as :func:`calib.active_learning.pool_of` takes them."""
+        data = session.data
+        if data.train_features is not None and data.train_labels is not None:
+            return cls(len(data.train_labels), len(data), data.n_classes, True, data.sha256)
+        return cls(len(session.calibration), len(session.test), data.n_classes, False, session.split_key)
 
     @property
     def sentence(self) -> str:
@@ -213,18 +212,18 @@ def _sizes(rows: Rows) -> dict[str, Any]:
 
 def _rest(arms: list[str]) -> dict[str, Any]:
     calibrates = any(ARMS[name].calibrates for name in arms)
-    found: dict[str, Any] = {}
+    rest: dict[str, Any] = {}
     columns = st.columns(3)
     with columns[0]:
-        found["uncertainty"] = _declared("uncertainty")
-        found["threshold"] = _declared("threshold")
+        rest["uncertainty"] = _declared("uncertainty")
+        rest["threshold"] = _declared("threshold")
     with columns[1]:
-        found["every"] = _declared("every", disabled=not calibrates)
-        found["tolerance"] = _declared("tolerance", disabled="active" not in arms)
+        rest["every"] = _declared("every", disabled=not calibrates)
+        rest["tolerance"] = _declared("tolerance", disabled="active" not in arms)
     with columns[2]:
-        found["first"] = _declared("first")
-        found["calibrate_on"] = _declared("calibrate_on", disabled=not calibrates)
-    return found
+        rest["first"] = _declared("first")
+        rest["calibrate_on"] = _declared("calibrate_on", disabled=not calibrates)
+    return rest
 
 
 def _declared(name: str, **looks: Any) -> Any:
@@ -289,7 +288,7 @@ def specs_of(wanted: Wanted, rows: Rows) -> list[TaskSpec]:
 
 def asked() -> list[TaskSpec]:
     """The simulations that are shown, whether or not they are done."""
-    return [spec for kind, spec in session().studies.items() if kind.startswith(KIND)]
+    return [spec for kind, spec in current_session().studies.items() if kind.startswith(KIND)]
 
 
 def settings_shown() -> dict[str, Any]:
@@ -299,17 +298,16 @@ def settings_shown() -> dict[str, Any]:
 
 def start(wanted: Wanted, rows: Rows) -> None:
     """Ask for simulations in place of those shown; what is done or under way is not paid twice."""
-    now = session()
-    assert now.data is not None
+    session = current_session()
     specs = {KIND + spec.key: spec for spec in specs_of(wanted, rows)}
-    for kind in [kind for kind in now.studies if kind.startswith(KIND) and kind not in specs]:
+    for kind in [kind for kind in session.studies if kind.startswith(KIND) and kind not in specs]:
         progress.stop(kind)
     try:
-        arrays = arrays_of(pool_of(now.data, now.part, now.seed))
+        arrays = arrays_of(pool_of(session.data, session.part, session.seed))
         logits, labels = arrays.pop("logits"), arrays.pop("labels")
         for kind, spec in specs.items():
             fits.ask(spec, logits, labels, arrays)
-            now.studies[kind] = spec
+            session.studies[kind] = spec
     except LineFull as error:
         st.session_state[fits.REFUSED] = f"{len(asked())} of {len(specs)} simulations were started. {error}"
     except CalibrationError as error:
@@ -335,11 +333,11 @@ def runs() -> list[Run]:
     specs = {spec.key: spec for spec in asked()}
     if not specs:
         return []
-    found = []
-    for job in fits.queue().snapshot(specs, owner=session().visitor):
+    runs = []
+    for job in fits.queue().snapshot(specs, owner=current_session().visitor):
         _, arm, seed = specs[job.key].arguments
-        found.append(Run(arm, seed, job))
-    return sorted(found, key=lambda run: (list(ARMS).index(run.arm), run.seed))
+        runs.append(Run(arm, seed, job))
+    return sorted(runs, key=lambda run: (list(ARMS).index(run.arm), run.seed))
 
 
 def n_known(specs: list[TaskSpec]) -> int:

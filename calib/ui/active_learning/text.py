@@ -103,25 +103,25 @@ def made_with(settings: dict[str, Any], n_compared: int) -> str:
 
 def notes(table: pd.DataFrame, rows: Rows, settings: dict[str, Any]) -> list[str]:
     """What else a person should know: arms that hardly asked, pools that ran dry, and rounds without a calibrator."""
-    found = []
+    notes = []
     ends = table.groupby(["arm", "shuffle"])["n_labels"].max()
     first_batch = min(rows.n_pool, settings["pretraining"] + min(settings["batch"], settings["budget"] or math.inf))
     if settings["pretraining"] >= rows.n_pool:
         return [f"Pretraining takes all {plural(rows.n_pool, 'row')} of the pool, which leaves none to ask about."]
     silent = [arm for arm in table["arm"].unique() if (ends[arm] < first_batch).all()]
     if silent and settings["budget"] != 0:
-        found.append(
+        notes.append(
             f"{listed([ARMS[arm].title for arm in silent])} never filled a batch: nearly every row was sure enough "
             "from the start, rightly or not. A lower threshold asks for more."
         )
     dry = [arm for arm in table["arm"].unique() if (ends[arm] == rows.n_pool).all() and not ARMS[arm].asks_any]
     if dry:
-        found.append(
+        notes.append(
             f"{listed([ARMS[arm].title for arm in dry])} asked for every label of the pool and never became sure "
             "enough to stop. A higher threshold or a larger pool shows more."
         )
     if _did_the_same(table, "active", "set_points"):
-        found.append(
+        notes.append(
             f"{ARMS['active'].title} did what {ARMS['set_points'].title} did in every round, as where GPcalib learns "
             "nothing from its few calibration rows: its uncertainty then says nothing. More labels or larger batches "
             "tell them apart."
@@ -129,11 +129,11 @@ def notes(table: pd.DataFrame, rows: Rows, settings: dict[str, Any]) -> list[str
     for arm in table["arm"].unique():
         noted = table[(table["arm"] == arm) & (table["note"] != "")]["note"]
         if len(noted):
-            found.append(
+            notes.append(
                 f"{ARMS[arm].title} had no calibrator in {plural(len(noted), 'round')}, mostly because: "
                 f"{noted.mode().iloc[0]}"
             )
-    return found
+    return notes
 
 
 def _did_the_same(table: pd.DataFrame, *arms: str) -> bool:

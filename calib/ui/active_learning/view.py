@@ -72,7 +72,7 @@ def styled_arms(summary: pd.DataFrame, differences: bool) -> ArmTable:
         for place, arm in enumerate(arms):
             text = _difference(cells[arm, quantity], arm == arms[0]) if differences else _value(cells[arm, quantity])
             longest[column] = max(longest[column], len(text))
-            styler.format(partial(_said, text), subset=pd.IndexSlice[[place], [column]], na_rep="–")
+            styler.format(partial(_shown_text, text), subset=pd.IndexSlice[[place], [column]], na_rep="–")
     return ArmTable(styler, {column: round(MARGIN + DIGIT * n) for column, n in longest.items()})
 
 
@@ -86,7 +86,7 @@ def show_arms(table: ArmTable, key: str) -> None:
     sideways(len(columns) if sum(table.widths.values()) > ROOM else 0)
 
 
-def _said(text: str, value: object) -> str:
+def _shown_text(text: str, value: object) -> str:
     return text
 
 
@@ -139,8 +139,8 @@ class Results:
     runs: tuple[Run, ...]
 
     @classmethod
-    def of(cls, runs: list[Run]) -> Results:
-        """What is done of these."""
+    def from_runs(cls, runs: list[Run]) -> Results:
+        """What is done of some runs."""
         return cls(tuple(run for run in runs if run.job.result is not None))
 
     def keys(self, arm: str | None = None) -> tuple[str, ...]:
@@ -215,7 +215,7 @@ HOW_TO_READ = (
 
 def headline(rows: Rows, shown: list[Run]) -> None:
     """The finding where there is one, else what the page is about; and which rows are which."""
-    results = Results.of(shown)
+    results = Results.from_runs(shown)
     if results.runs and not any(run.job.active for run in shown):
         st.markdown(active_words.finding(results.summary))
         st.caption(active_words.claim(results.summary, active_runs.settings_shown()))
@@ -265,7 +265,7 @@ def _follow(rows: Rows, was_active: bool) -> None:
     if was_active:
         _progress(shown)
     _failures(shown)
-    results = Results.of(shown)
+    results = Results.from_runs(shown)
     if not results.runs:
         return
     if was_active:

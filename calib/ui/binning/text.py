@@ -79,13 +79,13 @@ def bound_note(picture: BinningPicture) -> str:
     )
 
 
-def steadiness(found: ErrorByBins) -> str:
+def steadiness(errors: ErrorByBins) -> str:
     """Which method's calibration error depends least, and which most, on the number of evaluation bins."""
-    usual = found.n_bins >= USUAL_BINS
-    ranges = {name: (float(error[usual].min()), float(error[usual].max())) for name, error in found.ece.items()}
+    usual = errors.n_bins >= USUAL_BINS
+    ranges = {name: (float(error[usual].min()), float(error[usual].max())) for name, error in errors.ece.items()}
     ordered = sorted(ranges, key=lambda name: ranges[name][1] - ranges[name][0])
     said = [f"{name} ({number(ranges[name][0])} to {number(ranges[name][1])})" for name in ordered]
-    bins = f"{USUAL_BINS} to {found.n_bins[-1]} evaluation bins"
+    bins = f"{USUAL_BINS} to {errors.n_bins[-1]} evaluation bins"
     if len(said) == 1:
         return f"With {bins} the top-label ECE of {said[0]} depends on how it is measured."
     return f"With {bins} the top-label ECE changes least for **{said[0]}** and most for {said[-1]}."

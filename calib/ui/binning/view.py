@@ -21,7 +21,6 @@ from calib.errors import CalibrationError
 from calib.formatting import number, plural
 from calib.metrics.binning import BINNINGS
 from calib.numerics import Floats, logsumexp, one_vs_rest_log_odds
-from calib.plots.axes import Scale
 from calib.plots.binning import (
     SCHEME_NAMES,
     SCHEME_STYLES,
@@ -48,12 +47,10 @@ from calib.ui.binning import text as binning_words
 from calib.ui.fits import ShownFit
 from calib.ui.session import keep
 from calib.ui.text import binning_name
+from calib.ui.widgets import scale_of_probabilities, segments, whole_number
 
-HALF = 495
-"""Two figures and the menu fill a window of 1500 pixels."""
 POOLED = -1
 SHAPES: dict[Shape, str] = {"kernel": "Kernel density", "histogram": "Histogram"}
-SCALES: tuple[Scale, ...] = ("linear", "logit")
 MOST_BINS = 200
 
 HOW_TO_READ = (
@@ -112,14 +109,9 @@ def controls(data: Predictions) -> BinningChoice:
                 "Pairs of", [POOLED, *range(data.n_classes)], format_func=title, key=f"binning/target/{data.n_classes}",
                 persist_state="session", width=340,
             )  # fmt: skip
-        n_bins = st.number_input(
-            "Number of bins", 2, MOST_BINS, 15, key="binning/bins", persist_state="session", width=150
-        )
-        shape = st.segmented_control(
-            "Log-odds as", list(SHAPES), default="kernel", required=True, format_func=SHAPES.__getitem__,
-            key="binning/shape", persist_state="session",
-        )  # fmt: skip
-    return BinningChoice(None if target in (POOLED, None) else int(target), int(n_bins), shape or "kernel")
+        n_bins = whole_number("Number of bins", 2, MOST_BINS, 15, "binning/bins", width=150)
+        shape = segments("Log-odds as", SHAPES, "kernel", "binning/shape")
+    return BinningChoice(None if target in (POOLED, None) else int(target), n_bins, shape)
 
 
 def picture_of(data: Predictions, choice: BinningChoice, fits: list[ShownFit]) -> BinningPicture:
@@ -164,40 +156,32 @@ def key_of(choice: BinningChoice, rails: list[Rail]) -> tuple:
 
 def bins(picture: BinningPicture, rails: list[Rail], choice: BinningChoice) -> None:
     """The densities with the rails beneath, and every bin in numbers."""
-    widgets.show(
-        keep(
-            ("bins", choice.shape, *key_of(choice, rails)),
-            partial(bins_over_densities, picture.density, rails, choice.shape),
-        ),
+    widgets.show_kept(
+        ("bins", choice.shape, *key_of(choice, rails)),
+        partial(bins_over_densities, picture.density, rails, choice.shape),
         "bins",
         HOW_TO_READ,
     )
     with st.expander("Every bin in numbers"):
         names = [name for name, _, _ in rails]
-        chosen = st.segmented_control(
-            "Scheme", names, default=names[0], required=True, key=f"binning/table/{len(names)}",
-            persist_state="session",
-        )  # fmt: skip
+        chosen = segments("Scheme", names, names[0], f"binning/table/{len(names)}")
         place = names.index(chosen) if chosen in names else 0
         st.dataframe(binning_words.bin_table(rails[place][1]), hide_index=True)
 
 
 def meaning(picture: BinningPicture, rails: list[Rail], choice: BinningChoice) -> None:
     """What bins say beside what they keep."""
-    scale: Scale | None = st.segmented_control(
-        "Scale of probabilities", SCALES, default="linear", required=True, format_func=str.capitalize,
-        key="binning/scale", persist_state="session",
-    )  # fmt: skip
+    scale = scale_of_probabilities("linear", "binning/scale")
     key = key_of(choice, rails)
     with st.container(horizontal=True, gap="medium"):
-        with st.container(width=HALF):
-            draw = partial(representatives, picture.density, rails, scale or "linear", title="What each bin says")
-            widgets.show(keep(("steps", scale, *key), draw), "representatives", HOW_TO_READ_STEPS)
-        with st.container(width=HALF):
+        with st.container(width=widgets.HALF):
+            draw = partial(representatives, picture.density, rails, scale, title="What each bin says")
+            widgets.show_kept(("steps", scale, *key), draw, "representatives", HOW_TO_READ_STEPS)
+        with st.container(width=widgets.HALF):
             draw = partial(
                 information_rows, rails, picture.information, picture.label_entropy, title="What the bins keep"
             )
-            widgets.show(keep(("information", *key), draw), "information", HOW_TO_READ_INFORMATION)
+            widgets.show_kept(("information", *key), draw, "information", HOW_TO_READ_INFORMATION)
             st.caption(binning_words.bound_note(picture))
 
 
@@ -207,11 +191,11 @@ def ranks(picture: BinningPicture, rails: list[Rail], choice: BinningChoice) -> 
         return
     st.subheader("Which ranks the bins tell apart")
     draw = partial(ranks_over_bins, picture.ranks, picture.density, rails[: len(SCHEME_NAMES)])
-    widgets.show(keep(("ranks", *key_of(choice, rails)), draw), "ranks", HOW_TO_READ_RANKS)
+    widgets.show_kept(("ranks", *key_of(choice, rails)), draw, "ranks", HOW_TO_READ_RANKS)
 
 
 INSIDE = 480
-"""Two figures fill what an expander has of that."""
+"""Pixels: two figures fill what an expander has."""
 N_RESAMPLES, FEW_RESAMPLES = 50, 20
 """Samples of each size; fewer where every one has bins to be optimised."""
 
@@ -221,11 +205,14 @@ def iterations(picture: BinningPicture, choice: BinningChoice) -> None:
     st.subheader("How I-Max finds its edges")
     traces = {trace.start: place for place, trace in reversed(list(enumerate(picture.traces)))}
     with st.container(horizontal=True, gap="large"):
-        start = st.segmented_control(
-            "Start from", [name for name in START_NAMES if name in traces], default=picture.best.start, required=True,
-            format_func=START_NAMES.__getitem__, key=f"binning/start/{picture.best.start}", persist_state="session",
-        )  # fmt: skip
-        place = traces[start or picture.best.start]
+        start = segments(
+            "Start from",
+            [name for name in START_NAMES if name in traces],
+            picture.best.start,
+            f"binning/start/{picture.best.start}",
+            START_NAMES.__getitem__,
+        )
+        place = traces[start]
         trace, kept = picture.traces[place], picture.trace_information[place]
         steps = [int(step) for step in shown_steps(trace)]
         step = steps[-1]
@@ -243,21 +230,23 @@ def iterations(picture: BinningPicture, choice: BinningChoice) -> None:
     key = (choice.target, choice.n_bins, start, step)
     span = span_of(picture.density, [edges for other in picture.traces for edges in (other.edges[0], other.edges[-1])])
     with st.container(horizontal=True, gap="medium"):
-        with st.container(width=HALF):
+        with st.container(width=widgets.HALF):
             draw = partial(
                 gain, picture.traces, picture.trace_information, picture.information, place, step,
                 title="Information after each step, by start",
             )  # fmt: skip
-            widgets.show(
-                keep(("gain", *key), draw),
+            widgets.show_kept(
+                ("gain", *key),
+                draw,
                 "information-over-steps",
                 "Solid: what the bins keep of the labels on the kernel densities, beneath the dotted line of all there "
                 "is. Dashed: the bound that every step raises, which takes the model's probabilities for true. One "
                 "colour per start; the thick one is the chosen, and the vertical line its step.",
             )
-        with st.container(width=HALF):
-            widgets.show(
-                keep(("paths", *key), partial(edge_paths, trace, step, span, title="Where the edges go")),
+        with st.container(width=widgets.HALF):
+            widgets.show_kept(
+                ("paths", *key),
+                partial(edge_paths, trace, step, span, title="Where the edges go"),
                 "edges-over-steps",
                 "Time runs downwards: each line is one edge from the start on top to where it stays. The dots are the "
                 "edges at the chosen step.",
@@ -271,9 +260,10 @@ def plane(picture: BinningPicture, choice: BinningChoice) -> None:
         return
     with opened:
         with st.spinner("Placing 2 to 64 bins in every way…"):
-            found = keep(("plane", choice.target), partial(information_plane, picture.density))
-        widgets.show(
-            keep(("plane figure", choice.target), partial(information_plane_chart, found)),
+            points = keep(("plane", choice.target), partial(information_plane, picture.density))
+        widgets.show_kept(
+            ("plane figure", choice.target),
+            partial(information_plane_chart, points),
             "information-plane",
             "Every dot is one number of bins, from 2 to 64; I-Max's are numbered. To the right it costs more nats to "
             "name a bin, upwards the bins say more about the label. Nothing can lie in the shaded part: the "
@@ -292,14 +282,15 @@ def sharing(data: Predictions, every: Predictions, choice: BinningChoice) -> Non
     with opened:
         _side_by_side(data, choice)
         try:
-            found = keep(("sharing",), partial(_sharing, every))
+            divergence = keep(("sharing",), partial(_sharing, every))
         except CalibrationError as error:
             st.info(str(error))
             return
-        shown = choice.target if choice.target in found.classes else None
-        _say_sharing(found)
-        widgets.show(
-            keep(("sharing figure", shown), partial(sharing_chart, found, every.class_names, shown)),
+        shown = choice.target if choice.target in divergence.classes else None
+        _say_sharing(divergence)
+        widgets.show_kept(
+            ("sharing figure", shown),
+            partial(sharing_chart, divergence, every.class_names, shown),
             "sharing",
             "Half of all open rows say how the log-odds of a class are distributed where it is the label. Calibration "
             "sets of growing size are drawn from the other half: lines show how far the histogram of the class's own "
@@ -325,8 +316,9 @@ def _side_by_side(data: Predictions, choice: BinningChoice) -> None:
             ("pooled", pooled, "all classes pooled (sCW)"),
         ):
             with st.container(width=INSIDE):
-                widgets.show(
-                    keep(("side", key, k), partial(densities, density, span, title=title)),
+                widgets.show_kept(
+                    ("side", key, k),
+                    partial(densities, density, span, title=title),
                     f"log-odds-{key}",
                     "Histograms with their kernel densities, each outcome with an area of one. Alone, a class has few "
                     "pairs with y = 1, so its histogram is rough; pooling has one for every row.",
@@ -348,25 +340,25 @@ def _sharing(data: Predictions) -> SharingDivergence:
 
 def label_log_odds(data: Predictions) -> Floats:
     """Log-odds of each row's label against the rest, (n,), a thousand rows at a time."""
-    found = np.empty(len(data))
+    log_odds = np.empty(len(data))
     for start in range(0, len(data), 1000):
         rows = slice(start, start + 1000)
         logits = np.array(data.logits[rows], dtype=float)
         places = np.arange(len(logits)), data.labels[rows]
         own = logits[places]
         logits[places] = -np.inf
-        found[rows] = own - logsumexp(logits, axis=1)
-    return found
+        log_odds[rows] = own - logsumexp(logits, axis=1)
+    return log_odds
 
 
-def _say_sharing(found: SharingDivergence) -> None:
-    nearer = found.shared < found.classwise
-    known = np.isfinite(found.classwise)
+def _say_sharing(divergence: SharingDivergence) -> None:
+    nearer = divergence.shared < divergence.classwise
+    known = np.isfinite(divergence.classwise)
     first, last = (int((nearer[:, i] & known[:, i]).sum()) for i in (0, -1))
-    n = len(found.classes)
+    n = len(divergence.classes)
     st.markdown(
-        f"With {plural(int(found.n_rows[0]), 'row')} the pooled pairs are nearer to the truth in {first} of {n} "
-        f"classes, with {found.n_rows[-1]:,} in {last}."
+        f"With {plural(int(divergence.n_rows[0]), 'row')} the pooled pairs are nearer to the truth in {first} of {n} "
+        f"classes, with {divergence.n_rows[-1]:,} in {last}."
     )
 
 
@@ -376,37 +368,29 @@ def verifiability(shown: list[ShownFit]) -> None:
     if not opened.open:
         return
     with opened:
-        binning = st.segmented_control(
-            "Evaluation bins", list(BINNINGS), default="equal_width",
-            required=True, format_func=binning_name, key="binning/evaluation", persist_state="session",
-        )  # fmt: skip
+        binning = segments("Evaluation bins", list(BINNINGS), "equal_width", "binning/evaluation", binning_name)
         pairs = {fit.title: fit.evaluation.pair for fit in shown}
         styles = {fit.title: fit.style for fit in shown}
         keys = (binning, *(fit.key for fit in shown))
-        scheme = binning or "equal_width"
-        resamples = FEW_RESAMPLES if scheme == "imax" else N_RESAMPLES
+        resamples = FEW_RESAMPLES if binning == "imax" else N_RESAMPLES
         with st.spinner("Measuring the error in many ways…"):
-            bins = keep(("error by bins", *keys), partial(error_by_bins, pairs, binning=scheme))
-            rows = keep(("error by rows", *keys), partial(error_by_rows, pairs, binning=scheme, n_resamples=resamples))
+            bins = keep(("error by bins", *keys), partial(error_by_bins, pairs, binning=binning))
+            rows = keep(("error by rows", *keys), partial(error_by_rows, pairs, binning=binning, n_resamples=resamples))
         st.markdown(binning_words.steadiness(bins))
         with st.container(horizontal=True, gap="medium"):
             with st.container(width=INSIDE):
-                widgets.show(
-                    keep(
-                        ("bins figure", *keys),
-                        partial(error_by_bins_chart, bins, styles, title="ECE against evaluation bins"),
-                    ),
+                widgets.show_kept(
+                    ("bins figure", *keys),
+                    partial(error_by_bins_chart, bins, styles, title="ECE against evaluation bins"),
                     "ece-by-bins",
                     "ECE of the top label on the test rows. A method that says few numbers has one ECE once each has "
                     "a bin of its own, so its line goes level; of a method that says any number, ECE depends on how "
                     "it is measured, and its true value stays unknown.",
                 )
             with st.container(width=INSIDE):
-                widgets.show(
-                    keep(
-                        ("rows figure", *keys),
-                        partial(error_by_rows_chart, rows, styles, title="ECE against evaluation rows"),
-                    ),
+                widgets.show_kept(
+                    ("rows figure", *keys),
+                    partial(error_by_rows_chart, rows, styles, title="ECE against evaluation rows"),
                     "ece-by-rows",
                     f"Mean ECE of bootstrap samples of the test rows in {rows.n_bins} bins, with bands of "
                     f"{100 * rows.level:.0f} %: it falls as noise averages out, and can be believed where it is level.",

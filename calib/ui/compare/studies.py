@@ -24,80 +24,74 @@ from calib.plots.style import Style, method_style
 from calib.ui import progress, widgets
 from calib.ui.fits import ShownFit
 from calib.ui.score_table import show_scores, styled_scores
-from calib.ui.session import keep, session
+from calib.ui.session import OpenSession, current_session, keep
 from calib.ui.text import literal
-from calib.ui.widgets import several
+from calib.ui.widgets import segments, several
 
 TABLE = ("NLL", "Brier", "accuracy", "ECE", "smooth ECE")
 N_DRAWS = 5
 TOLERANCES = (0.002, 0.005, 0.01, 0.02, 0.05)
 
 
-def repeated(everything: list[ShownFit]) -> None:
+def repeated(session: OpenSession, fits: list[ShownFit]) -> None:
     """The section on repeated splits."""
-    now = session()
-    assert now.calibration is not None
     st.subheader("Would other splits say the same?")
     st.write(
         "Fits every method again on random splits of all rows, as the papers do. The intervals allow for splits that "
         "share most of their rows (Nadeau and Bengio 2003)."
     )
-    chosen = _chosen(everything, SPLITS)
-    n_splits = st.segmented_control(
-        "Splits", [5, 10, 20, 50], default=10, required=True, key="compare/splits/number", persist_state="session"
-    )  # fmt: skip
-    arguments = (progress.methods_of(chosen), len(now.calibration), n_splits, now.seed)
+    chosen = _chosen(fits, SPLITS)
+    n_splits = segments("Splits", [5, 10, 20, 50], 10, "compare/splits/number")
+    arguments = (progress.methods_of(session, chosen), len(session.calibration), n_splits, session.seed)
     _start(SPLITS, repeat_task, arguments, f"Repeat on {n_splits} splits", chosen, n_splits)
-    _follow(SPLITS, everything, _repeated_result)
+    _follow(SPLITS, fits, _repeated_result)
 
 
-def sizes(everything: list[ShownFit]) -> None:
+def sizes(session: OpenSession, fits: list[ShownFit]) -> None:
     """The section on the number of labels."""
-    now = session()
-    assert now.calibration is not None
     st.subheader("How many labels do I need?")
     st.write(
         "Fits every method on ever more of the calibration rows, each time on several draws of them, and scores it on "
         "the test rows."
     )
-    chosen = _chosen(everything, SIZES)
-    tried = halved_sizes(len(now.calibration))
-    arguments = (progress.methods_of(chosen), now.part, now.seed, N_DRAWS, now.seed)
-    label = f"Try {plural(len(tried), 'size')} up to {len(now.calibration):,}"
+    chosen = _chosen(fits, SIZES)
+    tried = halved_sizes(len(session.calibration))
+    arguments = (progress.methods_of(session, chosen), session.part, session.seed, N_DRAWS, session.seed)
+    label = f"Try {plural(len(tried), 'size')} up to {len(session.calibration):,}"
     _start(SIZES, size_task, arguments, label, chosen, fits_on_all_rows(tried))
-    _follow(SIZES, everything, _sizes_result)
+    _follow(SIZES, fits, _sizes_result)
 
 
 Result = Callable[[pd.DataFrame, str, list[ShownFit]], None]
 
 
-def _follow(kind: str, everything: list[ShownFit], result: Result) -> None:
+def _follow(kind: str, fits: list[ShownFit], result: Result) -> None:
     """Show how far a study is, then its result; while it runs or may be tried again, this part refreshes itself.
 
     What starts a study stays outside: a part that begins to refresh itself must be drawn with the whole page.
     """
     job = progress.job_of(kind)
     if job is not None:
-        st.fragment(_study, run_every=1.0 if job.result is None else None)(kind, everything, result)
+        st.fragment(_study, run_every=1.0 if job.result is None else None)(kind, fits, result)
 
 
-def _study(kind: str, everything: list[ShownFit], result: Result) -> None:
+def _study(kind: str, fits: list[ShownFit], result: Result) -> None:
     job = progress.job_of(kind)
     if job is None:
         return
     progress.progress(kind, job)
     if job.result is not None:
-        result(job.result, job.key, everything)
+        result(job.result, job.key, fits)
 
 
-def _chosen(everything: list[ShownFit], kind: str) -> list[ShownFit]:
+def _chosen(fits: list[ShownFit], kind: str) -> list[ShownFit]:
     """Fits to study, the raw model aside: it is always there."""
-    titles = {fit.key: fit.title for fit in everything[1:]}
+    titles = {fit.key: fit.title for fit in fits[1:]}
     chosen = several(titles, f"compare/{kind}/methods")
-    return [fit for fit in everything[1:] if fit.key in chosen]
+    return [fit for fit in fits[1:] if fit.key in chosen]
 
 
-def _repeated_result(splits: pd.DataFrame, key: str, everything: list[ShownFit]) -> None:
+def _repeated_result(splits: pd.DataFrame, key: str, fits: list[ShownFit]) -> None:
     table = keep(("splits", key), lambda: summarise_splits(splits))
     n_splits = int(table["n_splits"].max())
     scores = ["NLL", *(["ECE"] if (table["note"] == CONFIDENCE_ONLY).any() else [])]
@@ -112,7 +106,7 @@ def _repeated_result(splits: pd.DataFrame, key: str, everything: list[ShownFit])
     failed = table[(table["note"] != "") & table["n_splits"].between(1, n_splits - 1)].drop_duplicates("method")
     for title, note in zip(failed["title"], failed["note"], strict=True):
         st.caption(f"{title}: {note}")
-    styles = {fit.title: fit.style for fit in everything}
+    styles = {fit.title: fit.style for fit in fits}
     columns = st.columns(2, gap="large")
     for place, score in enumerate(("NLL", "ECE")):
         with columns[place]:
@@ -129,26 +123,25 @@ def _repeated_result(splits: pd.DataFrame, key: str, everything: list[ShownFit])
     widgets.csv("All numbers as CSV", "study/splits/csv", "splits.csv", lambda: table, of=(table,))
 
 
-def _sizes_result(table: pd.DataFrame, key: str, everything: list[ShownFit]) -> None:
-    tolerance = st.segmented_control(
-        "As good as all labels, within (NLL)", TOLERANCES, default=0.01, required=True, key="compare/sizes/tolerance",
-        persist_state="session",
-    )  # fmt: skip
+def _sizes_result(table: pd.DataFrame, key: str, fits: list[ShownFit]) -> None:
+    tolerance = segments("As good as all labels, within (NLL)", TOLERANCES, 0.01, "compare/sizes/tolerance")
     last = table[(table["score"] == "NLL") & (table["size"] == table["size"].max()) & table["value"].notna()]
     answers = [labels_needed(table, name, "NLL", tolerance).sentence for name in last["method"].iloc[1:]]
     st.markdown("\n".join(f"- {answer}" for answer in answers))
-    styles = {fit.title: fit.style for fit in everything}
+    styles = {fit.title: fit.style for fit in fits}
     columns = st.columns(2, gap="large")
     for place, score in enumerate(SIZE_SCORES):
         with columns[place]:
             draw = partial(size_curves, table, score, styles, title=f"{SCORES[score].title} by calibration rows")
-            widgets.show(
-                keep(("size curve", score, key, *styles.items()), draw), f"compare-sizes-{score}",
+            widgets.show_kept(
+                ("size curve", score, key, *styles.items()),
+                draw,
+                f"compare-sizes-{score}",
                 f"Each line is the mean over {N_DRAWS} draws of so many calibration rows (the last is all of them); "
                 "its band is where one more draw would lie, 95 %, the sampling of the test rows included. The dotted "
                 "line is the raw model. Lines that leave at the top are worse than the picture is high. Draws are from "
                 "your calibration rows and share ever more of them to the right.",
-            )  # fmt: skip
+            )
     notes = table[(table["note"] != "") & (table["score"] == "NLL")]
     for title, size, note in zip(notes["title"], notes["size"], notes["note"], strict=True):
         st.caption(f"{title} on {size:,} rows: {note}")
@@ -199,10 +192,10 @@ def entries() -> dict[str, Entry]:
     return st.session_state.setdefault(ENTRIES, {})
 
 
-def other_outputs(table: pd.DataFrame, everything: list[ShownFit]) -> None:
+def other_outputs(session: OpenSession, table: pd.DataFrame, fits: list[ShownFit]) -> None:
     """The section: keep the present results, and see all kept ones together."""
     st.subheader("Compare with other outputs")
-    _keep_form(table, everything)
+    _keep_form(session, table, fits)
     kept = entries()
     if len(kept) < 2:
         st.caption(
@@ -216,32 +209,29 @@ def other_outputs(table: pd.DataFrame, everything: list[ShownFit]) -> None:
         _list(kept)
 
 
-def _keep_form(table: pd.DataFrame, everything: list[ShownFit]) -> None:
-    now = session()
-    assert now.data is not None and now.test is not None
+def _keep_form(session: OpenSession, table: pd.DataFrame, fits: list[ShownFit]) -> None:
     kept = entries()
-    same = next((entry.name for entry in kept.values() if entry.key == now.split_key), None)
+    same = next((entry.name for entry in kept.values() if entry.key == session.split_key), None)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.text_input(
-            "Name of these results", value=same or now.data.name, max_chars=40,
-            key=f"compare/entry/{now.split_key[:8]}",
+            "Name of these results", value=same or session.data.name, max_chars=40,
+            key=f"compare/entry/{session.split_key[:8]}",
         ).strip()  # fmt: skip
         full = len(kept) >= MOST_ENTRIES and name not in kept
         st.button(
             "Update" if name in kept else "Keep these results",
             key="compare/keep", icon=":material/bookmark_add:", disabled=not name or full, on_click=_keep,
-            args=(name, table, {fit.title: fit.method for fit in everything}),
+            args=(name, table, {fit.title: fit.method for fit in fits}),
         )  # fmt: skip
     if full:
         st.caption(f"{MOST_ENTRIES} results are kept, which is all there is room for; remove one to keep these.")
-    elif name in kept and kept[name].key != now.split_key:
+    elif name in kept and kept[name].key != session.split_key:
         st.caption(f'"{name}" is kept already, from other rows; keeping these takes its place.')
 
 
 def _keep(name: str, table: pd.DataFrame, methods: dict[str, str]) -> None:
-    now = session()
-    assert now.test is not None
-    entries()[name] = entry_of(name, now.split_key, len(now.test), table, methods)
+    session = current_session()
+    entries()[name] = entry_of(name, session.split_key, len(session.test), table, methods)
 
 
 def _remove(name: str) -> None:
@@ -251,10 +241,7 @@ def _remove(name: str) -> None:
 def _view(kept: dict[str, Entry]) -> None:
     order = "by name"
     if len(kept) > 1:
-        order = st.segmented_control(
-            "Order", ["by name", "as kept"], default="by name", required=True, key="compare/entry-order",
-            persist_state="session",
-        )  # fmt: skip
+        order = segments("Order", ["by name", "as kept"], "by name", "compare/entry-order")
     names = natural_order(kept) if order == "by name" else list(kept)
     table = together(kept.values(), names)
     styles = _styles(table)

@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from calib.base import Calibrator
 from calib.calibrators.one_vs_rest import with_other_sharing
 from calib.diagnostics.reliability import ReliabilityCurve, default_bins, reliability_curve
 from calib.evaluation import SCORES, paired_differences
@@ -29,12 +30,12 @@ from calib.plots.compare import score_dots
 from calib.plots.reliability_frame import PIXELS, common_limits, prefers_logit_scale, small_reliability
 from calib.registry import METHODS, title_of
 from calib.reporting import Report, ReportedMethod, Source, html, verdict_paragraphs
-from calib.ui import fits, widgets
-from calib.ui.fits import ShownFit, resampled
+from calib.ui import widgets
+from calib.ui.fits import ShownFit, cancel, jobs, remove, resampled, submit
 from calib.ui.score_table import show_scores, styled_scores
-from calib.ui.session import Session, keep, session
+from calib.ui.session import OpenSession, keep
 from calib.ui.text import mean_nll
-from calib.ui.widgets import sideways
+from calib.ui.widgets import show_table
 
 TABLE = ("NLL", "Brier", "accuracy", "ECE", "ECE equal mass", "class-wise ECE", "overconfidence", "underconfidence")
 MORE = (
@@ -47,18 +48,18 @@ HOW_TO_READ = (
 )
 
 
-def table_of(everything: list[ShownFit]) -> pd.DataFrame:
+def table_of(fits: list[ShownFit]) -> pd.DataFrame:
     """The tidy comparison of all shown fits; computed once per set of fits."""
 
     def compare() -> pd.DataFrame:
         with st.spinner("Computing intervals…"):
             return compare_evaluations(
-                {fit.title: fit.evaluation for fit in everything},
-                baseline=everything[0].title,
-                resampled=resampled(everything),
+                {fit.title: fit.evaluation for fit in fits},
+                baseline=fits[0].title,
+                resampled=resampled(fits),
             )
 
-    return keep(("comparison", *(fit.key for fit in everything)), compare)
+    return keep(("comparison", *(fit.key for fit in fits)), compare)
 
 
 def verdict_of(table: pd.DataFrame) -> str:
@@ -66,13 +67,13 @@ def verdict_of(table: pd.DataFrame) -> str:
     return "\n\n".join(verdict_paragraphs(table))
 
 
-def score_table(table: pd.DataFrame, everything: list[ShownFit]) -> None:
+def score_table(table: pd.DataFrame, fits: list[ShownFit]) -> None:
     """Methods by scores: value, interval, and whether it differs from the raw model; the best is marked."""
     with st.container(horizontal=True):
         more = st.toggle("More scores", key="compare/more", persist_state="session")
         intervals = st.toggle("Show intervals", value=True, key="compare/intervals", persist_state="session")
     keys = [key for key in (*TABLE, *(MORE if more else ())) if key in set(table["score"])]
-    name = ("table", intervals, *keys, *(fit.key for fit in everything))
+    name = ("table", intervals, *keys, *(fit.key for fit in fits))
     show_scores(keep(name, partial(styled_scores, table, keys, intervals)))
     st.caption(
         "A click on a score sorts by it. 95 % bootstrap intervals over test rows in brackets; a calibration error is "
@@ -81,31 +82,29 @@ def score_table(table: pd.DataFrame, everything: list[ShownFit]) -> None:
         "together, as in the verdict). ECE here is in 15 bins of equal width or equal mass. Over- and underconfidence "
         "are not good or bad in themselves."
     )
-    clipped = [
-        f"{plural(fit.evaluation.n_clipped, 'row')} of {fit.title}" for fit in everything if fit.evaluation.n_clipped
-    ]
+    clipped = [f"{plural(fit.evaluation.n_clipped, 'row')} of {fit.title}" for fit in fits if fit.evaluation.n_clipped]
     if clipped:
         st.caption(f"The NLL counts probabilities below 1e-15 as 1e-15, as the papers do: {', '.join(clipped)}.")
     widgets.csv("All scores as CSV", "compare/csv", "comparison.csv", lambda: table, of=(table,))
 
 
-def dots(table: pd.DataFrame, everything: list[ShownFit]) -> None:
+def dots(table: pd.DataFrame, fits: list[ShownFit]) -> None:
     """One picture for a chosen pair of scores, methods as rows."""
     keys = [key for key in SCORES if key in set(table["score"])]
     chosen = st.pills(
         "Scores to draw", keys, selection_mode="multi", default=["NLL", "ECE"], key="compare/scores",
         format_func=lambda key: SCORES[key].title, persist_state="session",
     )  # fmt: skip
-    styles = {fit.title: fit.style for fit in everything}
+    styles = {fit.title: fit.style for fit in fits}
     columns = st.columns(2, gap="large")
     for i, key in enumerate(chosen):
         with columns[i % 2]:
-            name = ("dots", key, *(fit.key for fit in everything))
+            name = ("dots", key, *(fit.key for fit in fits))
             fig = keep(name, partial(score_dots, table, key, styles, title=SCORES[key].title))
             widgets.show(fig, f"compare-{key}", f"{SCORES[key].meaning} {HOW_TO_READ}")
 
 
-def costs(everything: list[ShownFit]) -> None:
+def costs(fits: list[ShownFit]) -> None:
     """What each method took to fit and to predict the test set."""
     st.subheader("What it costs")
     table = pd.DataFrame(
@@ -116,12 +115,11 @@ def costs(everything: list[ShownFit]) -> None:
                 "fitted on": device_of(fit.calibrator) if fit.fit_seconds else "–",
                 "predict the test rows, seconds": fit.predict_seconds,
             }
-            for fit in everything
+            for fit in fits
         ]
     )
     numbers = table.style.format(_seconds, subset=["fit, seconds", "predict the test rows, seconds"])
-    st.dataframe(numbers, hide_index=True, height="content", placeholder="–")
-    sideways()
+    show_table(numbers, height="content", placeholder="–")
 
 
 def _seconds(value: Any) -> str:
@@ -136,15 +134,15 @@ HOW_TO_READ_PANELS = (
 )
 
 
-def small_multiples(everything: list[ShownFit]) -> None:
+def small_multiples(fits: list[ShownFit]) -> None:
     """One small diagram per method, as many in a row as there is room for."""
     st.subheader("Reliability of all methods")
-    curves = [_curve(fit) for fit in everything]
+    curves = [_curve(fit) for fit in fits]
     scale: Scale = "logit" if prefers_logit_scale(curves[0]) else "linear"
     limits = common_limits(curves, scale)
     figures = []
     with st.container(horizontal=True, gap="small"):
-        for fit, curve in zip(everything, curves, strict=True):
+        for fit, curve in zip(fits, curves, strict=True):
             ece = keep(("table ECE", fit.key), partial(_ece, fit))
             draw = partial(small_reliability, curve, fit.style, fit.title, scale, limits, ece)
             fig = keep(("small diagram", fit.key, fit.style, scale, limits), draw)
@@ -177,18 +175,17 @@ COUNTERPARTS = "compare/counterparts"
 """Keys of the fits that were asked for here and not on the Fit page, in Streamlit's session state."""
 
 
-def sharing_toggle(everything: list[ShownFit]) -> None:
+def sharing_toggle(session: OpenSession, fits: list[ShownFit]) -> None:
     """Offer to fit the counterparts of all one-vs-rest fits: class-wise of shared ones, and the other way round.
 
     Turned off again, those that were asked for here leave the pages. Of two classes there is but one map to share.
     """
-    now = session()
     asked: list[str] = st.session_state.setdefault(COUNTERPARTS, [])
-    ours = [key for key in asked if key in now.specs]
-    able = {fit.title: fit for fit in everything if fit.key not in ours and _counterpart(fit) is not None}
-    if now.data is None or not able:
+    ours = [key for key in asked if key in session.specs]
+    able = {fit.title: fit for fit in fits if fit.key not in ours and _counterpart(fit) is not None}
+    if not able:
         return
-    if now.data.n_classes == 2:
+    if session.data.n_classes == 2:
         st.caption("Shared and class-wise maps are the same here: two classes need one map alone.")
         return
     wanted = st.toggle(
@@ -200,28 +197,33 @@ def sharing_toggle(everything: list[ShownFit]) -> None:
     )
     if not wanted and ours:
         for key in ours:
-            fits.cancel(key)
-            fits.remove(key)
+            cancel(key)
+            remove(key)
         asked.clear()
         st.rerun()
     if not wanted:
         return
-    missing = [fit for fit in able.values() if _counterpart(fit) not in {spec.title for spec in now.specs.values()}]
-    for fit in missing:
-        _submit(fit, asked)
+    there, missing = {spec.title for spec in session.specs.values()}, False
+    for fit in able.values():
+        other = _counterpart(fit)
+        if other is not None and title_of(other, fit.method) not in there:
+            before, missing = set(session.specs), True
+            submit(fit.method, other.get_params())
+            asked.extend(key for key in session.specs if key not in before)
     if missing:
         st.rerun()  # the menu, which follows fits, was drawn before these
-    active = sum(job.active for job in fits.jobs() if job.key in ours)
+    active = sum(job.active for job in jobs() if job.key in ours)
     if active:
         st.caption(f"{plural(active, 'counterpart')} being fitted; the menu says when the results can be shown.")
 
 
-def sharing_words(everything: list[ShownFit]) -> None:
+def sharing_words(fits: list[ShownFit]) -> None:
     """What sharing does to accuracy and NLL, one line for each method that is there both ways."""
-    by_title = {fit.title: fit for fit in everything}
+    by_title = {fit.title: fit for fit in fits}
     lines = []
-    for fit in everything:
-        apart = by_title.get(_counterpart(fit) or "")
+    for fit in fits:
+        other = _counterpart(fit)
+        apart = by_title.get(title_of(other, fit.method)) if other is not None else None
         if apart is not None and fit.calibrator.get_params()["share_classes"]:
             lines.append(f"- **{fit.title}** against {apart.title}: {_difference(fit, apart)}.")
     if lines:
@@ -230,8 +232,8 @@ def sharing_words(everything: list[ShownFit]) -> None:
 
 def _difference(fit: ShownFit, other: ShownFit) -> str:
     """Differences of accuracy and NLL in words, and whether chance explains them; paired over the test rows."""
-    found = keep(("sharing", fit.key, other.key), lambda: paired_differences(fit.evaluation, other.evaluation))
-    accuracy, nll = found["accuracy"], found["NLL"]
+    differences = keep(("sharing", fit.key, other.key), lambda: paired_differences(fit.evaluation, other.evaluation))
+    accuracy, nll = differences["accuracy"], differences["NLL"]
     right, right_other = (float(each.evaluation.correct.mean()) for each in (fit, other))
     loss, loss_other = (mean_nll(each.evaluation) for each in (fit, other))
     return (
@@ -249,57 +251,46 @@ def _amount(difference: Interval, amount: str) -> str:
     return f"{amount} {'higher' if difference.value > 0 else 'lower'}{chance}"
 
 
-def _counterpart(fit: ShownFit) -> str | None:
-    """Title of the same method with the other sharing; None where there is nothing to share, or it would take long."""
-    other = with_other_sharing(fit.calibrator) if METHODS[fit.method].fast else None
-    return None if other is None else title_of(other, fit.method)
+def _counterpart(fit: ShownFit) -> Calibrator | None:
+    """The same method with the other sharing; None where there is nothing to share, or it would take long."""
+    return with_other_sharing(fit.calibrator) if METHODS[fit.method].fast else None
 
 
-def _submit(fit: ShownFit, asked: list[str]) -> None:
-    other = with_other_sharing(fit.calibrator)
-    assert other is not None
-    before = set(session().specs)
-    fits.submit(fit.method, other.get_params())
-    asked.extend(key for key in session().specs if key not in before)
-
-
-def report_button(everything: list[ShownFit], key: str, table: pd.DataFrame | None = None) -> None:
+def report_button(session: OpenSession, fits: list[ShownFit], key: str, table: pd.DataFrame | None = None) -> None:
     """Offer the report of all shown fits; it takes seconds, so it is built on request.
 
     Parameters
     ----------
-    everything : the raw model first.
+    fits : the raw model first.
     key : of the button, unique in the app.
     table : the comparison where the page has it, so that no interval is computed twice.
     """
-    now = session()
     widgets.on_request(
         "Report (HTML)",
         key,
         "report.html",
-        partial(page_report, everything, now, table),
-        of=tuple((fit.key, fit.title) for fit in everything),
+        partial(page_report, session, fits, table),
+        of=tuple((fit.key, fit.title) for fit in fits),
         icon=":material/summarize:",
         help="One file to hand over: the verdict, all tables and figures, the data's hash, every setting, and how to "
         "make it again from a shell. It opens without a network.",
     )  # fmt: skip
 
 
-def page_report(everything: list[ShownFit], now: Session, table: pd.DataFrame | None = None) -> str:
+def page_report(session: OpenSession, fits: list[ShownFit], table: pd.DataFrame | None = None) -> str:
     """The report of these fits on the open split."""
-    assert now.data is not None
-    assert now.calibration is not None
-    assert now.test is not None
     if table is None:
-        evaluations = {fit.title: fit.evaluation for fit in everything}
-        table = compare_evaluations(evaluations, everything[0].title, resampled=resampled(everything))
+        evaluations = {fit.title: fit.evaluation for fit in fits}
+        table = compare_evaluations(evaluations, fits[0].title, resampled=resampled(fits))
     methods = [
         ReportedMethod(
             fit.title, fit.method, fit.title, fit.style, fit.calibrator, fit.evaluation, fit.fit_seconds,
             fit.predict_seconds,
         )
-        for fit in everything
+        for fit in fits
     ]  # fmt: skip
-    files = {role: name for role, (name, _) in now.upload.files.items()}
-    source = Source(files, now.made, now.sample)
-    return html(Report(now.data, now.calibration, now.test, now.part, now.seed, methods, table, source))
+    files = {role: name for role, (name, _) in session.reading.upload.files.items()}
+    source = Source(files, session.reading.choices, session.sample)
+    return html(
+        Report(session.data, session.calibration, session.test, session.part, session.seed, methods, table, source)
+    )

@@ -1,6 +1,6 @@
 """Open data: one click on a sample, or an upload.
 
-Everything that was guessed about an upload, shown and changeable by hand.
+Everything that was inferred about an upload, shown and changeable by hand.
 
 What an upload may be and what is kept of it, said where people upload and before they find out.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import shutil
 import tempfile
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import IO, Any
 
@@ -22,10 +23,11 @@ from calib.data.limits import megabytes
 from calib.data.options import FEATURE_FILES, FILES, NOTHING
 from calib.data.samples import SAMPLES, load_sample
 from calib.settings import limit
-from calib.ui import fits, memory
+from calib.ui import fits
 from calib.ui.link import private
 from calib.ui.restore import open_data
-from calib.ui.session import MOST_OF_ONE, Session, Upload, session
+from calib.ui.server.memory import MOST_OF_ONE, admit
+from calib.ui.session import REJECTED, OpenSession, Reading, Upload, find_session
 from calib.workspace import keeper
 
 LARGEST = max(1, math.floor(limits.MAX_UPLOAD / 2**20))
@@ -52,12 +54,12 @@ def show_limits() -> None:
 
 def _kept() -> str:
     """For how long, in words; empty where this server keeps nothing."""
-    made = keeper()
-    return "" if made is None else f"{made.configuration.max_days:g} days after the last use"
+    store = keeper()
+    return "" if store is None else f"{store.configuration.max_days:g} days after the last use"
 
 
 def _limits() -> dict[str, str]:
-    made = keeper()
+    store = keeper()
     memory, waiting, all_waiting = (limit(f"CALIB_{name}") for name in ("MEMORY_GB", "WAITING", "WAITING_IN_ALL"))
     rows = limits.MAX_BYTES // ROW_OF_1000
     return {
@@ -71,8 +73,8 @@ def _limits() -> dict[str, str]:
         "visitors",
         "Your fits that wait for a worker": f"{waiting:,.0f}, and {all_waiting:,.0f} of all visitors",
         "What is kept on disk": "nothing"
-        if made is None
-        else f"{_kept()}, and {megabytes(made.configuration.max_bytes)} of all visitors",
+        if store is None
+        else f"{_kept()}, and {megabytes(store.configuration.max_bytes)} of all visitors",
     }
 
 
@@ -98,7 +100,7 @@ def sample_cards() -> None:
 def open_sample(name: str) -> None:
     """Make a sample the open data set."""
     data = load_sample(name)
-    open_data(Session.opened(data, sample=name))
+    open_data(OpenSession.from_data(data, sample=name))
     fits.queue().warm_up()
 
 
@@ -142,15 +144,28 @@ def file_uploader(role: str, page: str = "upload") -> Any:
 def read(upload: Upload, choices: Choices) -> None:
     """Read uploaded files with the given choices and open what they hold, or keep the findings that say why not."""
     inspection = inspect(choices=choices, **upload.files)  # type: ignore[arg-type]
+    reading = Reading(inspection, upload, choices)
     if inspection.predictions is None:
         # What was open before stays open with its fits; only the findings are those of the new files.
-        now = session()
-        now.inspection, now.upload, now.made = inspection, upload, choices
+        st.session_state[REJECTED] = reading
         return
-    opened = Session.opened(inspection.predictions, inspection=inspection, upload=upload, made=choices)
-    memory.admit(opened, leaving=session())
+    opened = OpenSession.from_data(inspection.predictions, reading=reading)
+    admit(opened, leaving=find_session())
     open_data(opened)
     fits.queue().warm_up()
+
+
+def read_again(reading: Reading, changed: Mapping[str, Any]) -> None:
+    """Read the same files with some other choices."""
+    with st.spinner("Reading again…"):
+        read(reading.upload, replace(reading.choices, **changed))
+    st.rerun()
+
+
+def last_reading() -> Reading:
+    """How the files that were given last were read, also where they could not be opened."""
+    session = find_session()
+    return st.session_state.get(REJECTED) or (Reading() if session is None else session.reading)
 
 
 def _spool(file: Any) -> IO[bytes]:
@@ -183,9 +198,12 @@ SWITCHES = {
 }
 
 
-def change_by_hand(inspection: Inspection) -> None:
-    """A folded form with every guess filled in; applying it reads the files again."""
-    with st.expander("What was guessed, to change by hand", icon=":material/tune:"):
+def change_by_hand(reading: Reading) -> None:
+    """A folded form with every inferred option filled in; applying it reads the files again."""
+    inspection = reading.inspection
+    if inspection is None:
+        return
+    with st.expander("What was inferred, to change by hand", icon=":material/tune:"):
         st.dataframe(
             pd.DataFrame(
                 [{"name": a.name, "shape": "×".join(map(str, a.shape)), "dtype": a.dtype} for a in inspection.arrays]
@@ -196,71 +214,68 @@ def change_by_hand(inspection: Inspection) -> None:
         with st.form("choices", border=False):
             chosen = _form(inspection)
             if st.form_submit_button("Read again with these choices", icon=":material/refresh:"):
-                now = session()
-                changed = {k: v for k, v in chosen.items() if v != getattr(inspection.choices, k)}
-                with st.spinner("Reading again…"):
-                    read(now.upload, replace(now.made, **changed))
-                st.rerun()
+                inferred = inspection.choices
+                read_again(reading, {k: v for k, v in chosen.items() if v != getattr(inferred, k)})
 
 
 def _form(inspection: Inspection) -> dict[str, Any]:
-    guessed = inspection.choices
+    inferred = inspection.choices
     names = [array.name for array in inspection.arrays]
     chosen: dict[str, Any] = {}
     columns = st.columns(3)
     for i, (name, label) in enumerate(ARRAYS.items()):
-        now = getattr(guessed, name)
+        current = getattr(inferred, name)
         with columns[i % 3]:
-            chosen[name] = _columns(name, label, names, now)
+            chosen[name] = _columns(name, label, names, current)
     for column, (name, label) in zip(columns, FEATURE_ARRAYS.items(), strict=True):
         with column:
-            chosen[name] = _one_of(name, label, names, getattr(guessed, name))
+            chosen[name] = _one_of(name, label, names, getattr(inferred, name))
     with columns[0]:
         kinds = [None, *KINDS]
         chosen["kind"] = st.selectbox(
             "Outputs are",
             kinds,
-            kinds.index(guessed.kind),
+            kinds.index(inferred.kind),
             format_func=lambda kind: (kind or "guess").replace("_", " "),
         )
         chosen["floor"] = st.number_input(
-            "Floor: what exact zeros become", 0.0, 1.0, guessed.floor, format="%.3g",
+            "Floor: what exact zeros become", 0.0, 1.0, inferred.floor, format="%.3g",
             help="Half the smallest positive probability of the upload unless you say otherwise.",
         )  # fmt: skip
     with columns[1]:
         text = st.text_area(
-            "Class names, one for each column in order", "\n".join(guessed.class_names or ()), height=120
+            "Class names, one for each column in order", "\n".join(inferred.class_names or ()), height=120
         )
         chosen["class_names"] = tuple(line.strip() for line in text.splitlines() if line.strip()) or None
-        if guessed.label_values is not None:
-            chosen["label_values"] = _label_values(guessed.label_values)
+        if inferred.label_values is not None:
+            chosen["label_values"] = _label_values(inferred.label_values)
     with columns[2]:
         for name, label in SWITCHES.items():
-            on = st.toggle(label, bool(getattr(guessed, name)))
-            chosen[name] = on if on != bool(getattr(guessed, name)) else getattr(guessed, name)
+            on = st.toggle(label, bool(getattr(inferred, name)))
+            chosen[name] = on if on != bool(getattr(inferred, name)) else getattr(inferred, name)
     return chosen
 
 
-def _label_values(guessed: tuple[Any, ...]) -> tuple[Any, ...]:
+def _label_values(inferred: tuple[Any, ...]) -> tuple[Any, ...]:
     """The label that belongs to each column: the order of the classes, where labels are not column numbers."""
-    text = st.text_area("Label of each column, in the columns' order", "\n".join(map(str, guessed)), height=120)
-    by_text = {str(value): value for value in guessed}
+    text = st.text_area("Label of each column, in the columns' order", "\n".join(map(str, inferred)), height=120)
+    by_text = {str(value): value for value in inferred}
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return tuple(by_text.get(line, line) for line in lines)
 
 
-def _columns(name: str, label: str, names: list[str], now: Any) -> Any:
+def _columns(name: str, label: str, names: list[str], current: Any) -> Any:
     """One array by name; a table's outputs are several columns."""
-    if isinstance(now, tuple):
-        return tuple(st.multiselect(label, names, [n for n in now if n in names]))
-    return _one_of(name, label, names, now)
+    if isinstance(current, tuple):
+        return tuple(st.multiselect(label, names, [n for n in current if n in names]))
+    return _one_of(name, label, names, current)
 
 
-def _one_of(name: str, label: str, names: list[str], now: Any) -> Any:
+def _one_of(name: str, label: str, names: list[str], current: Any) -> Any:
     """One array or nothing; the columns of a table that are read now count as one choice."""
-    options = list(dict.fromkeys([now or NOTHING, NOTHING, *names]))
-    chosen = st.selectbox(label, options, format_func=_spelled, key=f"choices/{name}/{now}")
-    return now if chosen == (now or NOTHING) else chosen
+    options = list(dict.fromkeys([current or NOTHING, NOTHING, *names]))
+    chosen = st.selectbox(label, options, format_func=_spelled, key=f"choices/{name}/{current}")
+    return current if chosen == (current or NOTHING) else chosen
 
 
 def _spelled(choice: str | tuple[str, ...]) -> str:

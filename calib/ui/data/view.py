@@ -5,24 +5,18 @@ What the open data hold as features: their size, the training set, and a few of 
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, cast
-
 import numpy as np
 import streamlit as st
 
-from calib.data import Finding, Inspection, Predictions
+from calib.data import Finding, Predictions
 from calib.data.checks.report import rounded
 from calib.data.samples import SAMPLES
-from calib.evaluation import Evaluation
 from calib.formatting import percent, plural
 from calib.plots.geometry import image_grid
-from calib.registry import calibrator
 from calib.ui import fits
-from calib.ui import text as notices
-from calib.ui.data import upload as opening
-from calib.ui.session import keep, session
-from calib.ui.text import confidence_sentence, literal
+from calib.ui.data.upload import read_again
+from calib.ui.session import OpenSession, Reading, keep
+from calib.ui.text import confidence_sentence, literal, show_pending_notices
 
 SHOW = {"error": st.error, "warning": st.warning, "info": st.info}
 ICON = {"error": ":material/error:", "warning": ":material/warning:", "info": ":material/info:"}
@@ -35,12 +29,9 @@ KINDS = {
 }
 
 
-def overview() -> None:
+def overview(session: OpenSession) -> None:
     """Open with the finding in words, then what the data are."""
-    now = session()
-    data = now.data
-    assert data is not None
-    whole = raw_evaluation()
+    data, whole = session.data, session.raw_on_all_rows
     st.markdown(confidence_sentence(whole, "Over all rows the model"))
     facts = {
         "Rows": f"{len(data):,}",
@@ -52,85 +43,77 @@ def overview() -> None:
     with st.container(horizontal=True, gap="large"):
         for label, value in facts.items():
             st.metric(label, value, width="content")
-    if now.sample is not None:
-        st.info(f"**What to look for.** {SAMPLES[now.sample].look_for}", icon=":material/visibility:")
-    if now.inspection is None:  # a sample, or brought back by a link: there are no files that could be read anew
+    if session.sample is not None:
+        st.info(f"**What to look for.** {SAMPLES[session.sample].look_for}", icon=":material/visibility:")
+    if (
+        session.reading.inspection is None
+    ):  # a sample, or brought back by a link: there are no files that could be read anew
         for finding in data.findings:
             if finding.level != "info":
-                _show(finding, None)
+                show_finding(finding)
 
 
-def raw_evaluation() -> Evaluation:
-    """The raw model judged on all rows of the open data; kept with the session."""
-    now = session()
-    assert now.data is not None
-    if now.raw is None:
-        raw = calibrator("identity").fit(now.data.logits[:2], now.data.labels[:2])
-        now.raw = Evaluation.from_calibrator(raw, now.data.logits, now.data.labels)
-    return now.raw
-
-
-def findings(inspection: Inspection) -> None:
+def findings(reading: Reading, session: OpenSession | None) -> None:
     """Errors and warnings open, infos folded; each with its one-click fix where there is one."""
-    now = session()
-    if inspection.predictions is None and now.data is not None:
-        st.caption(f"The new files could not be opened; {literal(now.data.name)} stays open with its fits.")
+    inspection = reading.inspection
+    if inspection is None:
+        return
+    if inspection.predictions is None and session is not None:
+        st.caption(f"The new files could not be opened; {literal(session.data.name)} stays open with its fits.")
     for finding in inspection.findings:
         if finding.level != "info":
-            _show(finding, inspection)
+            show_finding(finding)
+            _fix_button(finding, reading)
     infos = [finding for finding in inspection.findings if finding.level == "info"]
     if infos:
         with st.expander(f"What was understood ({plural(len(infos), 'note')})"):
             for finding in infos:
                 st.markdown(f"{ICON['info']} {finding.message} {finding.action}")
-                _fix_button(finding, inspection)
+                _fix_button(finding, reading)
 
 
-def _show(finding: Finding, inspection: Inspection | None) -> None:
+def show_finding(finding: Finding) -> None:
+    """A finding with what can be done about it."""
     text = finding.message + (f" **{finding.action}**" if finding.action else "")
     SHOW[finding.level](text, icon=ICON[finding.level])
-    if inspection is not None:
-        _fix_button(finding, inspection)
 
 
-def _fix_button(finding: Finding, inspection: Inspection) -> None:
-    if not finding.fix:
-        return
-    if st.button("Do this", key=f"fix/{finding.code}/{sorted(map(str, finding.fix))}", icon=":material/build:"):
-        now = session()
-        with st.spinner("Reading again…"):
-            opening.read(now.upload, replace(now.made, **cast(dict[str, Any], finding.fix)))
-        st.rerun()
+def fix_wanted(finding: Finding, key: str) -> bool:
+    """Whether the visitor clicked the button of a finding that has a fix."""
+    name = f"{key}/{finding.code}/{sorted(map(str, finding.fix))}"
+    return bool(finding.fix) and st.button("Do this", key=name, icon=":material/build:")
 
 
-def split_controls() -> None:
+def _fix_button(finding: Finding, reading: Reading) -> None:
+    if fix_wanted(finding, "fix"):
+        read_again(reading, finding.fix)
+
+
+def split_controls(session: OpenSession) -> None:
     """Choose which rows calibrators learn from; the test rows judge them."""
-    now = session()
-    data = now.data
-    assert data is not None
-    assert now.calibration is not None
-    assert now.test is not None
+    data = session.data
     given = data.given_split is not None
     mark = data.sha256[:12]  # controls of other data must not carry their values over
     st.subheader("Calibration and test rows")
     left, middle, right = st.columns([2, 1, 2], vertical_alignment="bottom")
     if given:
         use_given = left.toggle(
-            "Use the split that came with the data", value=now.part is None, key=f"split/given/{mark}"
+            "Use the split that came with the data", value=session.part is None, key=f"split/given/{mark}"
         )
     if given and use_given:
-        fits.change_split(None, now.seed)
+        fits.change_split(session, None, session.seed)
     else:
         share = left.slider(
-            "Share for calibration", 5, 95, int(100 * (now.part or 0.5)), 5, format="%d %%", key=f"split/share/{mark}",
+            "Share for calibration", 5, 95, int(100 * (session.part or 0.5)), 5, format="%d %%",
+            key=f"split/share/{mark}",
             help="Stratified by class. More calibration rows fit better; more test rows judge more sharply.",
         )  # fmt: skip
-        seed = middle.number_input("Seed", 0, 10_000, now.seed, key=f"split/seed/{mark}")
-        fits.change_split(share / 100, int(seed))
-    notices.say()  # what another split stops is known from here on
-    present = len(np.unique(now.calibration.labels))
+        seed = middle.number_input("Seed", 0, 10_000, session.seed, key=f"split/seed/{mark}")
+        fits.change_split(session, share / 100, int(seed))
+    show_pending_notices()  # what another split stops is known from here on
+    present = len(np.unique(session.calibration.labels))
     right.caption(
-        f"{plural(len(now.calibration), 'calibration row')}, {plural(len(now.test), 'test row')}; "
+        f"{plural(len(session.calibration), 'calibration row')}, {plural(len(session.test), 'test row')}; "
         f"{present:,} of {plural(data.n_classes, 'class', 'classes')} occur among the calibration rows."
     )
 
@@ -150,23 +133,20 @@ LARGEST = 128
 """Pixels of an image each way; of larger ones every second, third, ... is shown."""
 
 
-def features_overview() -> None:
+def features_overview(data: Predictions) -> None:
     """One sentence, and the first rows as one picture where they are images."""
-    data = session().data
-    assert data is not None
-    if data.features is None:
+    features = data.features
+    if features is None:
         return
     st.subheader("Features")
-    st.markdown(sentence(data))
-    if data.features.ndim > 2:
-        picture = keep(("features", data.sha256), lambda: first_images(data))
+    st.markdown(sentence(data, features))
+    if features.ndim > 2:
+        picture = keep(("features", data.sha256), lambda: first_images(features))
         st.image(picture, caption=f"The first {plural(min(SHOWN, len(data)), 'row')}.")
 
 
-def sentence(data: Predictions) -> str:
+def sentence(data: Predictions, features: np.ndarray) -> str:
     """What each row carries, and what there is to compare it with."""
-    features = data.features
-    assert features is not None
     if features.ndim == 2:
         each = plural(features.shape[1], "number")
     else:
@@ -185,10 +165,9 @@ def sentence(data: Predictions) -> str:
     )
 
 
-def first_images(data: Predictions) -> np.ndarray:
+def first_images(features: np.ndarray) -> np.ndarray:
     """The first images side by side."""
-    assert data.features is not None
-    images = data.features[:SHOWN]
+    images = features[:SHOWN]
     columns = min(IN_A_ROW, len(images))
     step = -(-max(images.shape[1:3]) // LARGEST)
     images = images[:, ::step, ::step]

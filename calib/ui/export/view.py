@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from calib.data import read_features, read_outputs
+from calib.data import Predictions, read_features, read_outputs
 from calib.export import writer
 from calib.formatting import plural, safe_table
 from calib.numerics import Floats, Ints
 from calib.ui.data.view import KINDS
 from calib.ui.fits import ShownFit, intervals_of
-from calib.ui.session import keep, session
+from calib.ui.session import OpenSession, keep
 from calib.ui.widgets import at_once, on_request, size_in_words
 
 SMALL = 4 << 20
@@ -40,9 +40,9 @@ CONFIDENCE = """confidence = calibrator.confidence(outputs, features)
 # outputs: what your model writes, features: the inputs of the same rows, both as uploaded here"""
 
 
-def downloads(fit: ShownFit, raw: ShownFit) -> None:
+def downloads(session: OpenSession, fit: ShownFit, raw: ShownFit) -> None:
     """The three files."""
-    metadata = metadata_of(fit, raw)
+    metadata = metadata_of(session, fit, raw)
     columns = st.columns(4)
     pair = cache(lambda: writer.to_npz_json(fit.calibrator, metadata))
     choices: list[tuple[str, str, Callable[[], str | bytes], str]] = [
@@ -66,18 +66,14 @@ def downloads(fit: ShownFit, raw: ShownFit) -> None:
         st.caption(f":material/info: {note}")
 
 
-def metadata_of(fit: ShownFit, raw: ShownFit) -> dict[str, Any]:
+def metadata_of(session: OpenSession, fit: ShownFit, raw: ShownFit) -> dict[str, Any]:
     """What an export records: the data, the split, and the scores before and after with their intervals."""
-    now = session()
-    assert now.data is not None
-    assert now.calibration is not None
-    assert now.test is not None
     before, after = intervals_of(raw), intervals_of(fit)
     return {
-        **writer.describe(now.data),
-        "n_calibration": len(now.calibration),
-        "n_test": len(now.test),
-        "split": {"part": now.part if now.part is not None else "as given", "random_state": now.seed},
+        **writer.describe(session.data),
+        "n_calibration": len(session.calibration),
+        "n_test": len(session.test),
+        "split": {"part": session.part if session.part is not None else "as given", "random_state": session.seed},
         "scores": {key: {"before": list(before[key]), "after": list(after[key])} for key in after if key in before},
     }
 
@@ -92,23 +88,20 @@ def usage(fit: ShownFit) -> None:
     bundle_tab.code(USAGE_BUNDLE.format(file="outputs.npz" if asks else "outputs.npy"), language="bash")
 
 
-def calibrate_upload(fit: ShownFit) -> None:
+def calibrate_upload(session: OpenSession, fit: ShownFit) -> None:
     """What the fit says of the test rows, of all rows, or of any upload with the same classes."""
-    now = session()
-    assert now.data is not None
-    assert now.test is not None
     st.subheader("Calibrated probabilities" if fit.calibrator.gives_probabilities else "Calibrated confidence")
-    parts = {"test rows": now.test, "all rows": now.data}
+    parts = {"test rows": session.test, "all rows": session.data}
     chosen = st.segmented_control("Of", [*parts, "an upload"], default="test rows", required=True, key="export/of")
     if chosen in parts:
         part = parts[chosen]
         rows, of = Rows(part.logits, part.labels, part.features), chosen
     else:
-        uploaded = _upload(fit)
+        uploaded = _upload(session.data, fit)
         if uploaded is None:
             return
         rows, of = uploaded
-    names = now.data.class_names
+    names = session.data.class_names
     few = rows.logits.size <= FEW_CELLS
     offer, verb = (at_once, "Download") if few else (on_request, "Build")
     with st.container(horizontal=True):
@@ -117,7 +110,7 @@ def calibrate_upload(fit: ShownFit) -> None:
                 f"{verb} {form}", f"export/{form}", f"calibrated.{form}", build, of=(fit.key, of),
                 icon=":material/download:",
             )  # fmt: skip
-    st.caption(f"{plural(len(rows.logits), 'row')}, {plural(now.data.n_classes, 'class', 'classes')}.")
+    st.caption(f"{plural(len(rows.logits), 'row')}, {plural(session.data.n_classes, 'class', 'classes')}.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,24 +122,22 @@ class Rows:
     features: Any = None
 
 
-def _upload(fit: ShownFit) -> tuple[Rows, str] | None:
+def _upload(data: Predictions, fit: ShownFit) -> tuple[Rows, str] | None:
     """Canonical logits and features of an upload, made by the exported calibrator itself; and which upload."""
-    now = session()
-    assert now.data is not None
     asks = "features" in fit.calibrator.needs
     file = st.file_uploader(
-        f"Outputs of the same model ({KINDS[now.data.kind]}, {'with features, ' if asks else ''}without labels or "
+        f"Outputs of the same model ({KINDS[data.kind]}, {'with features, ' if asks else ''}without labels or "
         "with): npz, npy, csv, parquet, hdf5",
         key="export/upload",
     )
     if file is None:
         return None
-    made = writer.exported(fit.calibrator, writer.describe(now.data))
-    logits = made.to_logits(read_outputs((file.name, file)))
+    exported = writer.exported(fit.calibrator, writer.describe(data))
+    logits = exported.to_logits(read_outputs((file.name, file)))
     if not asks:
         return Rows(logits), file.file_id
     file.seek(0)
-    return Rows(logits, features=made.to_features(read_features((file.name, file)))), file.file_id
+    return Rows(logits, features=exported.to_features(read_features((file.name, file)))), file.file_id
 
 
 def _npz(fit: ShownFit, rows: Rows) -> bytes:
@@ -171,7 +162,10 @@ def _csv(fit: ShownFit, rows: Rows, names: tuple[str, ...]) -> str:
 
 def _answer(fit: ShownFit, rows: Rows) -> dict[str, Any]:
     """Probabilities of all classes, or the predicted class and the confidence in it where there is no more."""
-    made = fit.calibrator
-    if made.gives_probabilities:
-        return {"probabilities": made.predict_proba(rows.logits)}
-    return {"predicted": made.predict(rows.logits), "confidence": made.predict_confidence(rows.logits, rows.features)}
+    calibrator = fit.calibrator
+    if calibrator.gives_probabilities:
+        return {"probabilities": calibrator.predict_proba(rows.logits)}
+    return {
+        "predicted": calibrator.predict(rows.logits),
+        "confidence": calibrator.predict_confidence(rows.logits, rows.features),
+    }

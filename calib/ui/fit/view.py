@@ -18,6 +18,7 @@ from calib.hardware import DEVICES, cpu_description, gpu_present
 from calib.jobs.scheduling import LineFull
 from calib.registry import METHODS, missing_arrays, presets
 from calib.ui import fits
+from calib.ui.widgets import segments
 
 DEVICE_NAMES = {"auto": "Auto", "cpu": "CPU", "gpu": "GPU"}
 
@@ -26,16 +27,14 @@ def device_choice(methods: list[str]) -> str:
     """Ask once where the chosen methods are fitted, and say which of them that concerns."""
     able = [METHODS[name].title for name in methods if METHODS[name].uses_device]
     present = gpu_present()
-    chosen = st.segmented_control(
+    chosen = segments(
         "Device",
         DEVICES,
-        default="auto",
-        required=True,
-        format_func=DEVICE_NAMES.__getitem__,
-        key="fit/device",
+        "auto",
+        "fit/device",
+        DEVICE_NAMES.__getitem__,
         help="Auto takes the GPU for slow fits, and for quick ones where the data are big enough to pay for its start.",
         disabled=not (present and able),
-        persist_state="session",
     )
     if not present:
         could = f" {listed(able)} could use one." if able else ""
@@ -93,7 +92,7 @@ def not_started() -> None:
         st.error(sentence, icon=":material/error:")
 
 
-def choose_and_start(data: Predictions | None) -> None:
+def choose_and_start(data: Predictions) -> None:
     """Draw the choice among the methods that the data allow."""
     offered = presets(data)
     chosen = st.session_state.setdefault(CHOSEN, offered["From the papers"])
@@ -150,7 +149,7 @@ def _start(params: dict[str, dict[str, Any]]) -> None:
             trouble.append(f"{METHODS[name].title} was not started: {error}")
 
 
-def _left_out(data: Predictions | None) -> None:
+def _left_out(data: Predictions) -> None:
     """Say which methods need arrays that the open data do not hold, and where such arrays come in."""
     lacking = {METHODS[name].title: missing for name in METHODS if (missing := missing_arrays(name, data))}
     if lacking:

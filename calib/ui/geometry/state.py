@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from threading import Thread
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +41,8 @@ from calib.numerics import Floats, Ints, softmax
 from calib.plots.geometry import Neighbour
 from calib.plots.geometry_success import SuccessMap
 from calib.plots.style import method_style
-from calib.ui.session import keep, session
+from calib.registry import calibrator, extras_for
+from calib.ui.session import OpenSession, keep
 
 SECONDS = 1.0
 """For each part and kind of separation; what is not reached by then is left out, and the page says so."""
@@ -69,47 +71,52 @@ class Row:
         return self.predicted == self.label
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Features of the test rows and of the training rows, and the training rows' labels."""
+
+    test: npt.NDArray[Any]
+    train: npt.NDArray[Any]
+    train_labels: Ints
+
+    @classmethod
+    def from_session(cls, session: OpenSession) -> Features | None:
+        """Those of the open data; None where one of them is missing."""
+        test = session.test
+        if test.features is None or test.train_features is None or test.train_labels is None:
+            return None
+        return cls(test.features, test.train_features, test.train_labels)
+
+
+@dataclass(frozen=True, eq=False)
 class Study:
-    """The open split under one kind of separation.
+    """A split under one kind of separation.
 
     Attributes
     ----------
+    calibration, test : the parts of the split.
+    features : what separations are measured on.
     kind : "l2", "l1", "linf" or "exact".
     """
 
+    calibration: Predictions
+    test: Predictions
+    features: Features
     kind: str
-
-    @cached_property
-    def calibration(self) -> Predictions:
-        """The calibration part."""
-        part = session().calibration
-        assert part is not None
-        return part
-
-    @cached_property
-    def test(self) -> Predictions:
-        """The test part."""
-        part = session().test
-        assert part is not None
-        return part
 
     @cached_property
     def training(self) -> TrainingSet:
         """The training set in the order that searches read."""
 
         def build() -> TrainingSet:
-            return TrainingSet.of(self.test.train_features, self.test.train_labels)
+            return TrainingSet.of(self.features.train, self.features.train_labels)
 
-        features = self.test.train_features
-        assert features is not None
-        return keep(("geometry", "training"), build) if features.size <= KEPT_NUMBERS else build()
+        return keep(("geometry", "training"), build) if self.features.train.size <= KEPT_NUMBERS else build()
 
     @property
     def n_train(self) -> int:
         """Number of training rows."""
-        assert self.test.train_labels is not None
-        return len(self.test.train_labels)
+        return len(self.features.train_labels)
 
     @cached_property
     def predicted(self) -> Ints:
@@ -183,7 +190,7 @@ class Study:
         """The separation of a row under this kind, (1,)."""
         if self.kind in ("l2", EXACT):
             return np.array([row.why.fast if self.kind == "l2" else row.why.exact])
-        queries = self.training.queries(self.test.features[[row.number]], np.array([row.predicted]))  # type: ignore[index]
+        queries = self.training.queries(self.features.test[[row.number]], np.array([row.predicted]))
         return keep(("geometry row", row.number, self.kind), lambda: nearest(self.training, *queries, self.kind).fast)
 
     @cached_property
@@ -193,32 +200,28 @@ class Study:
 
     def row(self, number: int) -> Row:
         """Why a test row has the separation it has."""
-        features = self.test.features
-        assert features is not None
         predicted = int(self.predicted[number])
 
         def build() -> Explanation:
-            return explain_among(self.training, features[number], predicted)
+            return explain_among(self.training, self.features.test[number], predicted)
 
         why = keep(("geometry explain", number), build)
         return Row(number, predicted, int(self.test.labels[number]), float(self.confidence[number]), why)
 
     def flat(self, number: int) -> Floats:
         """Features (d,) of a test row in the training set's precision."""
-        assert self.test.features is not None
-        return self.test.features[number].reshape(-1).astype(self.training.features.dtype)
+        return self.features.test[number].reshape(-1).astype(self.training.features.dtype)
 
     def training_class_names(self, rows: Sequence[int] | Ints) -> list[str]:
         """Names of the classes of training rows."""
-        assert self.test.train_labels is not None
-        return [str(self.test.class_names[label]) for label in self.test.train_labels[rows]]
+        return [str(self.test.class_names[label]) for label in self.features.train_labels[rows]]
 
     def neighbours(self, number: int, rows: list[int]) -> list[Neighbour]:
         """Training rows as a picture names them, with their true distances from a test row."""
         gaps = self.training.features[rows].astype(np.float64) - self.flat(number)
         away = np.linalg.norm(gaps, axis=1)
         names = self.training_class_names(rows)
-        return [Neighbour(*found) for found in zip(rows, names, map(float, away), strict=True)]
+        return [Neighbour(*about) for about in zip(rows, names, map(float, away), strict=True)]
 
     @cached_property
     def components(self) -> PrincipalPlane:
@@ -241,7 +244,7 @@ class Measuring:
     Attributes
     ----------
     calibration, test : the rows it is measured on.
-    found : results by setting, from this and earlier requests.
+    results : results by setting, from this and earlier requests.
     waiting : settings still to be measured, in order; each request has a list of its own.
     asked : how many there were when it was begun.
     trouble : why it ended early, if it did.
@@ -249,22 +252,25 @@ class Measuring:
 
     calibration: Predictions
     test: Predictions
-    found: dict[Setting, Tradeoff] = field(default_factory=dict)
+    results: dict[Setting, Tradeoff] = field(default_factory=dict)
     waiting: list[Setting] = field(default_factory=list)
     asked: int = 0
     trouble: str = ""
 
     @classmethod
-    def of_session(cls) -> Measuring:
+    def from_session(cls, session: OpenSession) -> Measuring:
         """On the open split, or part of it."""
-        now = session()
-        assert now.calibration is not None and now.test is not None
-        return cls(*subsets(now.calibration, now.test))
+        return cls(*subsets(session.calibration, session.test))
+
+    @property
+    def n_train(self) -> int:
+        """Training rows that are reduced."""
+        return len(extras_for(calibrator("geometric"), self.test)["train_labels"])
 
     def missing(self, names: list[str]) -> list[Setting]:
         """Settings of these reductions that are not measured yet, and first of all none."""
         settings = [("none", 1), *((name, factor) for name in names for factor in FACTORS)]
-        return [setting for setting in settings if setting not in self.found]
+        return [setting for setting in settings if setting not in self.results]
 
     def begin(self, names: list[str]) -> None:
         """Start to measure what is missing."""
@@ -273,18 +279,18 @@ class Measuring:
         Thread(target=self._run, args=(self.waiting,), daemon=True).start()
 
     def stop(self) -> None:
-        """Measure no more; what is found stays."""
+        """Measure no more; results stay."""
         self.waiting = []
 
     def shown(self, names: list[str]) -> list[Tradeoff]:
-        """What was found of these reductions, and of none."""
-        return [one for one in list(self.found.values()) if one.reduction in ("none", *names)]
+        """Results of these reductions, and of none."""
+        return [one for one in list(self.results.values()) if one.reduction in ("none", *names)]
 
     def _run(self, mine: list[Setting]) -> None:
         try:
             while mine:
                 go_on = partial(self._go_on, mine)
-                self.found[mine[0]] = measure_reduction(self.calibration, self.test, *mine[0], go_on)
+                self.results[mine[0]] = measure_reduction(self.calibration, self.test, *mine[0], go_on)
                 mine.pop(0)
         except Cancelled:
             pass

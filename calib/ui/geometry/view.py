@@ -14,7 +14,6 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from calib.data import Predictions
 from calib.diagnostics.reduction_cost import offered_reductions
 from calib.diagnostics.separation import EXACT, DecidingPlane
 from calib.formatting import listed, plural
@@ -33,8 +32,9 @@ from calib.ui import widgets
 from calib.ui.data.upload import open_sample
 from calib.ui.fits import ShownFit
 from calib.ui.geometry import text as geometry_words
-from calib.ui.geometry.state import Measuring, Row, Study
-from calib.ui.session import keep, session
+from calib.ui.geometry.state import Features, Measuring, Row, Study
+from calib.ui.session import OpenSession, keep
+from calib.ui.widgets import segments
 
 KINDS = {"l2": "Fast, L2", "l1": "Fast, L1", "linf": "Fast, L∞", EXACT: "Exact, L2"}
 SAMPLE = "digits-cnn"
@@ -57,11 +57,12 @@ HOW_TO_READ_COST = (
 )
 
 
-def need_features(data: Predictions) -> bool:
-    """Whether there is what separation needs; otherwise say what is missing, with the buttons that get it."""
-    missing = missing_arrays("geometric", data)
-    if not missing:
-        return True
+def need_features(session: OpenSession) -> Features | None:
+    """What separation needs; None where there is no such thing, in which case it is said what is missing."""
+    features = Features.from_session(session)
+    if features is not None:
+        return features
+    missing = missing_arrays("geometric", session.data)
     st.info(f"Separation lies among the training data, and these data hold no {listed(missing)}.")
     with st.container(horizontal=True):
         st.page_link("app.py", label="Open data with them", icon=":material/upload_file:")
@@ -69,16 +70,12 @@ def need_features(data: Predictions) -> bool:
             "Open the digits sample, which has them", key="geometry/sample", icon=":material/image:",
             on_click=open_sample, args=(SAMPLE,),
         )  # fmt: skip
-    return False
+    return None
 
 
 def choose_kind() -> str:
     """Which separation the page is about."""
-    kind = st.segmented_control(
-        "Separation", list(KINDS), default="l2", required=True, format_func=KINDS.__getitem__, key="geometry/kind",
-        persist_state="session",
-    )  # fmt: skip
-    return kind or "l2"
+    return segments("Separation", KINDS, "l2", "geometry/kind")
 
 
 def axis_title(kind: str) -> str:
@@ -92,7 +89,7 @@ def success(study: Study) -> None:
     def build() -> go.Figure:
         return success_curve(study.rates, study.grid, study.maps, axis_title(study.kind))
 
-    widgets.show(keep(("geometry success", study.kind), build), "success-by-separation", HOW_TO_READ_SUCCESS)
+    widgets.show_kept(("geometry success", study.kind), build, "success-by-separation", HOW_TO_READ_SUCCESS)
     st.caption(geometry_words.sides_sentence(study.sides))
     spread = keep(
         ("geometry spread", study.kind), lambda: separation_densities(study.histogram, axis_title(study.kind))
@@ -113,14 +110,14 @@ def fast_and_exact(study: Study) -> None:
     def build() -> go.Figure:
         return fast_against_exact(rows, exact.fast[shown], exact.separation[shown], study.right[rows])
 
-    widgets.show(keep(("geometry", "cost"), build), "fast-against-exact", HOW_TO_READ_COST)
+    widgets.show_kept(("geometry", "cost"), build, "fast-against-exact", HOW_TO_READ_COST)
     if len(shown) < len(exact.rows):
         st.caption(f"{len(shown):,} of {len(exact.rows):,} rows are drawn.")
 
 
-def offer_fit(everything: list[ShownFit]) -> None:
+def offer_fit(fits: list[ShownFit]) -> None:
     """Say that separation is a calibrator too, where it is not fitted yet."""
-    if all(fit.method != "geometric" for fit in everything):
+    if all(fit.method != "geometric" for fit in fits):
         title = METHODS["geometric"].title
         st.info(f"{title} turns this into a calibrator: fit it to see it on every page and to take it with you.")
         st.page_link("pages/1_Fit.py", label="Fit calibrators", icon=":material/model_training:")
@@ -148,18 +145,16 @@ HOW_TO_READ_COMPONENTS = (
 
 def choose_row(study: Study) -> int | None:
     """Let the visitor choose a test row: the first of an order, one from its table, or any by its number."""
-    way = st.segmented_control(
-        "Choose an input", WAYS, default=WAYS[0], required=True, key="geometry/way", persist_state="session"
-    )
+    way = segments("Choose an input", WAYS, WAYS[0], "geometry/way")
     if way == "By number":
         return int(
             st.number_input(
                 "Test row", 0, len(study.test) - 1, value=0, key=f"geometry/row/{len(study.test)}", width=200
             )
         )
-    rows, separation = candidates(study, way or WAYS[0])
+    rows, separation = candidates(study, way)
     if not len(rows):
-        st.caption(f"There is none: no test row looked at is {'safe and wrong' if 'safe' in str(way) else 'wrong'}.")
+        st.caption(f"There is none: no test row looked at is {'safe and wrong' if 'safe' in way else 'wrong'}.")
         return None
     names = np.array(study.test.class_names)
     table = pd.DataFrame(
@@ -197,7 +192,7 @@ def candidates(study: Study, way: str) -> tuple[Ints, np.ndarray]:
     return rows[group][order], separation[group][order]
 
 
-def explain_row(study: Study, number: int, everything: list[ShownFit]) -> None:
+def explain_row(study: Study, number: int, fits: list[ShownFit]) -> None:
     """Say why a row has its separation, show it beside what decides it, and draw both pictures."""
     row = study.row(number)
     at = study.separation_of(row)
@@ -207,7 +202,7 @@ def explain_row(study: Study, number: int, everything: list[ShownFit]) -> None:
             row, study.test.class_names, isotonic, logistic, float(at[0]), axis_title(study.kind)
         )
     )
-    fitted = [(fit.title, float(fit.evaluation.confidence[number])) for fit in everything if fit.method == "geometric"]
+    fitted = [(fit.title, float(fit.evaluation.confidence[number])) for fit in fits if fit.method == "geometric"]
     if fitted:
         st.markdown(geometry_words.fitted_sentence(fitted))
     roles = deciding_rows(row)
@@ -219,20 +214,19 @@ def explain_row(study: Study, number: int, everything: list[ShownFit]) -> None:
 def deciding_rows(row: Row) -> dict[int, str]:
     """Training rows that decide, with what each is; one that is nearest and decides is named once."""
     why = row.why
-    found: dict[int, str] = {}
+    roles: dict[int, str] = {}
     named = (
         (why.same_row, "nearest of the predicted class"), (why.other_row, "nearest of another class"),
         (why.deciding_same_row, "decides, predicted class"), (why.deciding_other_row, "decides, another class"),
     )  # fmt: skip
     for number, role in named:
         if number is not None:
-            found[number] = f"{found[number]}, decides" if number in found else role
-    return found
+            roles[number] = f"{roles[number]}, decides" if number in roles else role
+    return roles
 
 
 def _show_features(study: Study, row: Row, roles: dict[int, str]) -> None:
-    features, train = study.test.features, study.test.train_features
-    assert features is not None and train is not None
+    features, train = study.features.test, study.features.train
     both = np.concatenate([features[[row.number]], train[list(roles)]])
     names = ["the input", *roles.values()]
     if features.ndim in (3, 4) and features.shape[3:] in ((), (1,), (3,)):
@@ -260,9 +254,7 @@ def tiles(images: np.ndarray) -> list[np.ndarray]:
 
 
 def _picture(study: Study, row: Row, roles: dict[int, str]) -> None:
-    way = st.segmented_control(
-        "Picture", PICTURES, default=PICTURES[0], required=True, key="geometry/picture", persist_state="session"
-    )
+    way = segments("Picture", PICTURES, PICTURES[0], "geometry/picture")
     why = row.why
     zone = Zone(why.fast, why.exact)
     if way == PICTURES[1]:
@@ -271,10 +263,8 @@ def _picture(study: Study, row: Row, roles: dict[int, str]) -> None:
         st.caption(geometry_words.components_sentence(study.components, study.n_train, inside))
     elif why.deciding_same_row is not None and why.deciding_other_row is not None:
         pair = why.deciding_same_row, why.deciding_other_row
-        widgets.show(
-            keep(("geometry plane", row.number), lambda: _plane(study, row, zone, pair)),
-            "deciding-plane",
-            HOW_TO_READ_PLANE,
+        widgets.show_kept(
+            ("geometry plane", row.number), lambda: _plane(study, row, zone, pair), "deciding-plane", HOW_TO_READ_PLANE
         )
         st.caption(geometry_words.zone_sentence(row))
 
@@ -287,8 +277,7 @@ def _plane(study: Study, row: Row, zone: Zone, pair: tuple[int, int]) -> go.Figu
 
 def _components(study: Study, row: Row, zone: Zone, roles: dict[int, str]) -> tuple[go.Figure, int]:
     """The figure, and how many training inputs drawn in the zone of exact separation lie outside it in truth."""
-    plane, labels = study.components, study.test.train_labels
-    assert labels is not None
+    plane, labels = study.components, study.features.train_labels
     feature, numbers = study.flat(row.number), list(roles)
     place = plane.place(feature[None])[0]
     names = np.array(study.training_class_names(plane.rows))
@@ -299,9 +288,6 @@ def _components(study: Study, row: Row, zone: Zone, roles: dict[int, str]) -> tu
     deciding: list[tuple[np.ndarray, Neighbour]] = list(zip(spots, study.neighbours(row.number, numbers), strict=True))
     return principal_picture(crowd, place, zone, deciding), int(np.count_nonzero(true >= abs(zone.exact)))
 
-
-HALF = 495
-"""Two figures and the menu fill a window of 1500 pixels."""
 
 HOW_TO_READ_SPEED = (
     "How many predictions geometric calibration makes for each second of processor time, reducing the input included, "
@@ -314,32 +300,26 @@ HOW_TO_READ_ECE = (
 )
 
 
-def tradeoff() -> None:
+def tradeoff(session: OpenSession, features: Features) -> None:
     """The controls, and the figures as far as they are measured."""
-    measuring = keep(("geometry", "tradeoff"), Measuring.of_session)
+    measuring = keep(("geometry", "tradeoff"), partial(Measuring.from_session, session))
     offered = offered_reductions(measuring.test.features)
     names = st.pills(
         "Reductions", offered, selection_mode="multi", default=offered, format_func=NAMES.__getitem__,
         key=f"geometry/reductions/{len(offered)}", persist_state="session",
     )  # fmt: skip
-    st.caption(whose(measuring))
+    st.caption(whose(measuring, session, features))
     st.fragment(_progress, run_every=0.5 if measuring.waiting else None)(measuring, names, bool(measuring.waiting))
     _figures(measuring, names)
 
 
-def whose(measuring: Measuring) -> str:
+def whose(measuring: Measuring, session: OpenSession, features: Features) -> str:
     """On what it is measured."""
-    now = session()
-    assert now.calibration is not None and now.test is not None
-    labels, whole = measuring.test.train_labels, now.test.train_labels
-    assert labels is not None and whole is not None
     counts = [
-        (len(part), len(all_of), name)
-        for part, all_of, name in (
-            (labels, whole, "training row"), (measuring.calibration.labels, now.calibration.labels, "calibration row"),
-            (measuring.test.labels, now.test.labels, "test row"),
-        )
-    ]  # fmt: skip
+        (measuring.n_train, len(features.train), "training row"),
+        (len(measuring.calibration), len(session.calibration), "calibration row"),
+        (len(measuring.test), len(session.test), "test row"),
+    ]
     text = ", ".join(plural(count, name) for count, _, name in counts)
     drawn = any(count < n for count, n, _ in counts)
     return f"Measured with {text}{', a random draw of them: all would take minutes' if drawn else ''}."
@@ -375,5 +355,5 @@ def _figures(measuring: Measuring, names: list[str]) -> None:
         for key, draw, how in (
             ("reduction-speed", tradeoff_speed, HOW_TO_READ_SPEED), ("reduction-ece", tradeoff_ece, HOW_TO_READ_ECE),
         ):  # fmt: skip
-            with st.container(width=HALF):
-                widgets.show(keep((key, settings), partial(draw, shown)), key, how)
+            with st.container(width=widgets.HALF):
+                widgets.show_kept((key, settings), partial(draw, shown), key, how)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from calib.diagnostics.latent_effect import ConfidenceEffect, EffectCurve, GroupChange, changes, departure
-from calib.formatting import number, percent
+from calib.formatting import listed, number, percent
 
 HALF_A_POINT = 0.005
 MOST_DIGITS = 5
@@ -32,16 +32,16 @@ def against_temperature(curve: EffectCurve) -> str:
     """Whether one temperature would have done the same, within the band."""
     if curve.temperature is None:
         return ""
-    found = departure(curve, curve.temperature)
-    if found.share <= SAME:
+    deviation = departure(curve, curve.temperature)
+    if deviation.share <= SAME:
         return (
             "On the confidence of the test rows, temperature scaling stays within its 95 % band: one number would do "
             "about the same there."
         )
-    more = "more" if found.difference > 0 else "less"
+    more = "more" if deviation.difference > 0 else "less"
     return (
-        f"Temperature scaling leaves its 95 % band for {percent(found.share, 0)} of the test rows, most at "
-        f"{number(found.before)}, where it gives {points(abs(found.difference))} points {more}."
+        f"Temperature scaling leaves its 95 % band for {percent(deviation.share, 0)} of the test rows, most at "
+        f"{number(deviation.before)}, where it gives {points(abs(deviation.difference))} points {more}."
     )
 
 
@@ -50,13 +50,13 @@ def against_others(name: str, curve: EffectCurve, others: list[tuple[str, Effect
     sentences = []
     inside = []
     for other, seen in others:
-        found = departure(curve, seen.after)
-        if found.share <= SAME:
+        deviation = departure(curve, seen.after)
+        if deviation.share <= SAME:
             inside.append(f"*{other}*")
         else:
             sentences.append(
-                f"*{other}* leaves the band of {name} for {percent(found.share, 0)} of the rows, by up to "
-                f"{points(abs(found.difference))} points at {number(found.before)}."
+                f"*{other}* leaves the band of {name} for {percent(deviation.share, 0)} of the rows, by up to "
+                f"{points(abs(deviation.difference))} points at {number(deviation.before)}."
             )
     if inside:
         verb = "stays" if len(inside) == 1 else "stay"
@@ -96,11 +96,6 @@ def level(confidence: float) -> str:
     """A confidence in at least two decimals, and as many as tell it from 1: 0.93, 0.9995."""
     digits = min(6, max(2, math.ceil(-math.log10(max(1.0 - confidence, 1e-6)) - 1e-9)))
     return f"{confidence:.{digits}f}"
-
-
-def listed(parts: list[str]) -> str:
-    """Parts with commas and an "and": a, b and c."""
-    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0]
 
 
 def points(share: float) -> str:

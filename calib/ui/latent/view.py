@@ -5,14 +5,17 @@ The GPcalib fits the Latent GP page shows, with what is computed for each once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, TypeVar
 
 import plotly.graph_objects as go
 import streamlit as st
 
 from calib.calibrators.gpcalib import GPCalib
 from calib.calibrators.temperature import TemperatureScaling
+from calib.data import Predictions
 from calib.data.samples import true_latent, true_map
 from calib.diagnostics.latent import LatentCurve, Truth, latent_curve
 from calib.diagnostics.latent_baseline import RivalCurve, rival_curve
@@ -34,13 +37,17 @@ from calib.registry import METHODS, variant_of
 from calib.ui import widgets
 from calib.ui.fits import ShownFit
 from calib.ui.latent.text import against_others, against_temperature, becomes, collapsed, finding, level
-from calib.ui.session import keep, session
+from calib.ui.session import OpenSession, keep
+from calib.ui.widgets import scale_of_probabilities, segments
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class LatentFit:
     """A fit as this page draws it: ``name`` is short enough to stand beside a line, ``style`` a shade of its colour."""
 
+    session: OpenSession
     fit: ShownFit
     gp: GPCalib
     name: str
@@ -49,60 +56,48 @@ class LatentFit:
 
     def curve(self) -> LatentCurve:
         """The latent function over the calibration set."""
-        part = session().calibration
-        assert part is not None
-        return keep(
-            ("latent", self.fit.key, self.temperature),
-            lambda: latent_curve(self.gp, part.logits, part.labels, self.temperature, _truth()),
-        )
+        return self._computed("latent", latent_curve, self.session.calibration)
 
     def rival(self, scale: Scale) -> RivalCurve:
         """What it does to a probability."""
-        part = session().calibration
-        assert part is not None
-        return keep(
-            ("rival", self.fit.key, self.temperature, scale),
-            lambda: rival_curve(self.gp, part.logits, part.labels, self.temperature, _truth(), scale),
-        )
+        return self._computed("rival", rival_curve, self.session.calibration, scale)
 
     def effect(self) -> ConfidenceEffect:
         """What it does to the confidence of the test rows."""
-        part = session().test
-        assert part is not None
-        return keep(
-            ("effect", self.fit.key, self.temperature),
-            lambda: confidence_effect(self.gp, part.logits, part.labels, self.temperature, _truth()),
-        )
+        return self._computed("effect", confidence_effect, self.session.test)
 
     def effect_curve(self, scale: Scale) -> EffectCurve:
         """The same in bins."""
         return keep(("effect curve", self.fit.key, self.temperature, scale), lambda: effect_curve(self.effect(), scale))
 
+    def _computed(self, name: str, compute: Callable[..., T], part: Predictions, *more: Any) -> T:
+        key = (name, self.fit.key, self.temperature, *more)
+        return keep(key, lambda: compute(self.gp, part.logits, part.labels, self.temperature, self._truth(), *more))
 
-def latent_fits(everything: list[ShownFit]) -> list[ShownFit]:
+    def _truth(self) -> Truth | None:
+        name = self.session.sample
+        if name is None:
+            return None
+        latent, true = true_latent(name), true_map(name)
+        return Truth(latent, true) if latent or true else None
+
+
+def latent_fits(fits: list[ShownFit]) -> list[ShownFit]:
     """Those of the fits that have a latent function."""
-    return [fit for fit in everything if isinstance(fit.calibrator, GPCalib)]
+    return [fit for fit in fits if isinstance(fit.calibrator, GPCalib)]
 
 
-def prepared(chosen: list[ShownFit], everything: list[ShownFit]) -> list[LatentFit]:
+def prepared(session: OpenSession, chosen: list[ShownFit], fits: list[ShownFit]) -> list[LatentFit]:
     """The chosen fits with short names and shades, and the temperature of the first scaling that is fitted."""
-    scalings = (fit.calibrator for fit in everything)
+    scalings = (fit.calibrator for fit in fits)
     temperature = next((float(c.temperature_) for c in scalings if isinstance(c, TemperatureScaling)), None)
     names = short_names(METHODS["gpcalib"].title, [variant_of(fit.calibrator) for fit in chosen])
     styles = overlay_styles([fit.style for fit in chosen])
     return [
-        LatentFit(fit, fit.calibrator, name, style, temperature)
+        LatentFit(session, fit, fit.calibrator, name, style, temperature)
         for fit, name, style in zip(chosen, names, styles, strict=True)
         if isinstance(fit.calibrator, GPCalib)
     ]
-
-
-def _truth() -> Truth | None:
-    name = session().sample
-    if name is None:
-        return None
-    latent, true = true_latent(name), true_map(name)
-    return Truth(latent, true) if latent or true else None
 
 
 HOW_TO_READ = (
@@ -129,7 +124,6 @@ HOW_TO_READ_OBJECTIVE = (
     "converged, and with a cross where it did not. Objectives of other inputs or covariances are other objectives."
 )
 SPACES = ("latent", "probability")
-SCALES: tuple[Scale, ...] = ("linear", "logit")
 LEVELS = (*(k / 100 for k in range(1, 100)), 0.995, 0.998, 0.999, 0.9995, 0.9999)
 """Raw confidences that can be followed, where the test rows have such."""
 USUAL = 0.93
@@ -160,22 +154,16 @@ def functions(fits: list[LatentFit], scale: Scale) -> Scale:
     Returns the scale of probability axes that the visitor chose; ``scale`` is what it begins with.
     """
     with st.container(horizontal=True, gap="large"):
-        space = st.segmented_control(
-            "Shown as", SPACES, default="latent", required=True, format_func=str.capitalize, key="latent/space",
-            persist_state="session",
-        )  # fmt: skip
-        chosen: Scale | None = st.segmented_control(
-            "Scale of probabilities", SCALES, default=scale, required=True, format_func=str.capitalize,
-            key=f"latent/scale/{scale}", persist_state="session",
-        )  # fmt: skip
+        space = segments("Shown as", SPACES, "latent", "latent/space", str.capitalize)
+        chosen = scale_of_probabilities(scale, f"latent/scale/{scale}")
     if space == "probability":
-        _draw_functions(fits, "probability", HOW_TO_READ_PROBABILITY, chosen or scale, 560)
+        _draw_functions(fits, "probability", HOW_TO_READ_PROBABILITY, chosen, 560)
     else:
         spaces = list(dict.fromkeys(fit.gp.inputs for fit in fits))
         for inputs in spaces:
             within = [fit for fit in fits if fit.gp.inputs == inputs]
             _draw_functions(within, f"latent-{inputs}", HOW_TO_READ, None, 560 if len(spaces) == 1 else 440)
-    return chosen or scale
+    return chosen
 
 
 def _draw_functions(fits: list[LatentFit], name: str, how_to_read: str, scale: Scale | None, height: int) -> None:
@@ -184,7 +172,7 @@ def _draw_functions(fits: list[LatentFit], name: str, how_to_read: str, scale: S
         lines = [(fit.name, view, fit.style) for fit, view in zip(fits, views, strict=True)]
         return latent_function(lines, method_style("temperature"), height=height)
 
-    widgets.show(keep(("latent figure", name, scale, height, *_key(fits)), build), name, how_to_read)
+    widgets.show_kept(("latent figure", name, scale, height, *_key(fits)), build, name, how_to_read)
 
 
 def effects(fits: list[LatentFit], scale: Scale) -> None:
@@ -202,29 +190,29 @@ def effects(fits: list[LatentFit], scale: Scale) -> None:
         )  # fmt: skip
     _probe(fits, chosen)
     curves = [(fit.name, fit.effect_curve(scale), fit.style) for fit in fits]
-    widgets.show(
-        keep(
-            ("effect figure", scale, chosen, *_key(fits)),
-            partial(effect_chart, curves, method_style("temperature"), probe=chosen),
-        ),
+    widgets.show_kept(
+        ("effect figure", scale, chosen, *_key(fits)),
+        partial(effect_chart, curves, method_style("temperature"), probe=chosen),
         "effect-on-confidence",
         HOW_TO_READ_EFFECT,
     )
 
 
 def _probe(fits: list[LatentFit], chosen: float) -> None:
-    found = [effect_near(fit.effect(), chosen) for fit in fits]
+    nearest = [effect_near(fit.effect(), chosen) for fit in fits]
     with st.container(horizontal=True, gap="medium"):
-        for fit, near in zip(fits, found, strict=True):
+        for fit, near in zip(fits, nearest, strict=True):
             if near is not None:
                 label = f"{level(near.before)} becomes" + (f" · {fit.name}" if len(fits) > 1 else "")
                 sd = None if fit.gp.collapsed_ else near.sd
                 st.metric(label, becomes(near.after, sd), width="content")
-        if found[0] is not None and found[0].temperature is not None:
-            label = f"{level(found[0].before)} becomes · temperature" if len(fits) > 1 else "temperature scaling gives"
-            st.metric(label, becomes(found[0].temperature, None), width="content")
+        if nearest[0] is not None and nearest[0].temperature is not None:
+            label = (
+                f"{level(nearest[0].before)} becomes · temperature" if len(fits) > 1 else "temperature scaling gives"
+            )
+            st.metric(label, becomes(nearest[0].temperature, None), width="content")
     meaning = "" if all(fit.gp.collapsed_ for fit in fits) else "± is one posterior standard deviation. "
-    st.caption(meaning + _beneath(found[0], chosen, fits[0].effect().every))
+    st.caption(meaning + _beneath(nearest[0], chosen, fits[0].effect().every))
 
 
 def _beneath(near: EffectNear | None, chosen: float, every: int) -> str:
@@ -251,8 +239,9 @@ def progress(fits: list[LatentFit]) -> None:
         )
     with st.expander("Objective over the iterations"):
         traces = [ObjectiveTrace(fit.name, fit.gp.objective_trace_, fit.gp.converged_, fit.style) for fit in fits]
-        widgets.show(
-            keep(("objective figure", *_key(fits)), lambda: objective_traces(traces)),
+        widgets.show_kept(
+            ("objective figure", *_key(fits)),
+            lambda: objective_traces(traces),
             "latent-objective",
             HOW_TO_READ_OBJECTIVE,
         )

@@ -30,8 +30,8 @@ from calib.plots.annotations import short_names
 from calib.plots.maps import N_CELLS, MapPicture
 from calib.plots.maps_posterior import Place, ScoreAxis, score_axis
 from calib.registry import METHODS, variant_of
-from calib.ui.fits import RAW, ShownFit, class_probability
-from calib.ui.session import keep, session
+from calib.ui.fits import RAW, ShownFit
+from calib.ui.session import OpenSession, keep
 
 MOST_BINS = 20
 END = 0.025
@@ -58,19 +58,21 @@ class Judged:
 class ClassMaps:
     """The maps of one class; numbers are computed once per class and fit, and pairs only where those are missing."""
 
+    session: OpenSession
     target: int
 
     @cached_property
     def calibration(self) -> Pairs:
         """Pairs of the calibration rows."""
-        part = session().calibration
-        assert part is not None
-        return class_pairs(part.logits, part.labels, self.target)
+        return self._pairs(self.session.calibration)
 
     @cached_property
     def test(self) -> Pairs:
         """Pairs of the test rows."""
-        return class_pairs(_test().logits, _test().labels, self.target)
+        return self._pairs(self.session.test)
+
+    def _pairs(self, part: Predictions) -> Pairs:
+        return class_pairs(part.logits, part.labels, self.target)
 
     def axis(self, kind: Place) -> ScoreAxis:
         """How scores are placed."""
@@ -102,8 +104,10 @@ class ClassMaps:
         def build() -> Judged:
             log_odds, positives = self.test
             # Of two classes what predicts is the map; of more, rows are normalised only after their maps.
-            two = _test().n_classes == 2
-            probs = class_probability(fit, self.target) if two else map_of(fit, log_odds, self.target)
+            if self.session.data.n_classes == 2:
+                probs = fit.calibrator.predict_proba(self.session.test.logits)[:, self.target].copy()
+            else:
+                probs = map_of(fit, log_odds, self.target)
             means = self.frequencies().means(log_odds, probs)
             return Judged(means, end_confidence(log_odds, positives, probs, END))
 
@@ -115,7 +119,7 @@ class ClassMaps:
             return None
         return keep(("map posterior", fit.key, self.target), lambda: posterior_map(fit.calibrator, self.target))
 
-    def picture(self, kind: Place, data: Predictions) -> MapPicture:
+    def picture(self, kind: Place) -> MapPicture:
         """What all maps share."""
 
         def build() -> MapPicture:
@@ -124,7 +128,7 @@ class ClassMaps:
             places = np.clip(axis.place(log_odds), *axis.limits)  # the outermost cells hold all beyond them
             cells = np.linspace(*axis.limits, N_CELLS + 1)
             inside, others = (np.histogram(places[rows], cells)[0] for rows in (positives, ~positives))
-            name, grid = str(data.class_names[self.target]), self.grid()
+            name, grid = str(self.session.data.class_names[self.target]), self.grid()
             return MapPicture(
                 name, axis, grid, self.frequencies(), "test", cells, inside, others, self._truth(grid)
             )  # fmt: skip
@@ -132,7 +136,7 @@ class ClassMaps:
         return keep(("map picture", self.target, kind), build)
 
     def _truth(self, log_odds: Floats) -> Floats | None:
-        name = session().sample
+        name = self.session.sample
         true = true_map(name) if name is not None else None
         if true is None:
             return None
@@ -161,9 +165,3 @@ def map_names(fits: list[ShownFit]) -> dict[str, str]:
         for fit, short in zip(same, short_names(title, plain), strict=True):
             names[fit.key] = short if short == title else f"{title} {short}"
     return names
-
-
-def _test() -> Predictions:
-    part = session().test
-    assert part is not None
-    return part

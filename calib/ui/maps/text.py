@@ -133,7 +133,7 @@ def verdict(judged: Judged, end: str) -> str:
 
 def at_the_ends(named: Named) -> str:
     """Which methods are over- or underconfident at the ends, and of which that cannot be told."""
-    found: dict[str, list[str]] = {}
+    by_verdict: dict[str, list[str]] = {}
     for name, judged in named:
         first, last = verdict(judged, "first"), verdict(judged, "last")
         if first == last == WITHIN:
@@ -144,15 +144,15 @@ def at_the_ends(named: Named) -> str:
             sides = [f"{word} at the {where} end" for word, where in ((first, "lower"), (last, "upper"))
                      if word != WITHIN]  # fmt: skip
             said = " and ".join(sides)
-        found.setdefault(said, []).append(name)
+        by_verdict.setdefault(said, []).append(name)
     clauses = [
         f"{listed(names)} {said}" if said == UNKNOWN else f"{listed(names)} {_be(names)} {said}"
-        for said, names in found.items()
+        for said, names in by_verdict.items()
     ]
-    if len(found) > 1 and len(unknown := found.get(UNKNOWN, [])) > MOST_NAMED:
-        clauses[list(found).index(UNKNOWN)] = f"the other {len(unknown)} maps {UNKNOWN}"
-    elif len(found) == 1 and len(named) > MOST_NAMED:
-        said = next(iter(found))
+    if len(by_verdict) > 1 and len(unknown := by_verdict.get(UNKNOWN, [])) > MOST_NAMED:
+        clauses[list(by_verdict).index(UNKNOWN)] = f"the other {len(unknown)} maps {UNKNOWN}"
+    elif len(by_verdict) == 1 and len(named) > MOST_NAMED:
+        said = next(iter(by_verdict))
         clauses = [f"all {len(named)} maps {said}" if said == UNKNOWN else f"all {len(named)} maps are {said}"]
     rows = plural(named[0][1].ends.n_pairs, "test row")
     return f"In the {rows} of lowest and the {rows} of highest score: " + "; ".join(clauses) + "."

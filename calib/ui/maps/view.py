@@ -15,17 +15,14 @@ from calib.plots.axes import Scale
 from calib.plots.maps import EndRow, MapLine, calibration_maps, end_rows
 from calib.plots.maps_posterior import BAND, BOUNDS, SAMPLES, Place
 from calib.registry import METHODS
-from calib.ui import fits, widgets
-from calib.ui.fits import ShownFit
+from calib.ui import widgets
+from calib.ui.fits import ShownFit, jobs, submit
 from calib.ui.maps import text as maps_words
 from calib.ui.maps.state import END, ClassMaps, has_map, map_names
-from calib.ui.session import keep
+from calib.ui.widgets import scale_of_probabilities, segments
 
 PLACES: dict[Place, str] = {"rank": "Ranks", "log_odds": "Log-odds", "probability": "Probability"}
-SCALES: tuple[Scale, ...] = ("linear", "logit")
 PARTS = {BAND: "90 % band", BOUNDS: "Bounds", SAMPLES: "Sampled maps"}
-HALF = 495
-"""Two figures and the menu fill a window of 1500 pixels."""
 CORRECTABLE = ("platt", "isotonic", "enir", "beta")
 RARE = 0.2
 """A class rarer than this, or as frequent, has nothing to see on ranks."""
@@ -72,51 +69,45 @@ def controls(calibration: Predictions) -> MapChoice:
         share = frequency[target] / len(calibration)
         balanced = RARE < share < 1 - RARE
         begin: Place = "rank" if balanced else "log_odds"
-        place = st.segmented_control(
-            "Scores as", list(PLACES), default=begin, required=True, format_func=PLACES.__getitem__,
-            key=f"maps/place/{begin}", persist_state="session",
-        )  # fmt: skip
+        place = segments("Scores as", PLACES, begin, f"maps/place/{begin}")
         usual_scale: Scale = "linear" if balanced else "logit"
-        scale = st.segmented_control(
-            "Scale of probabilities", SCALES, default=usual_scale, required=True, format_func=str.capitalize,
-            key=f"maps/scale/{usual_scale}", persist_state="session",
-        )  # fmt: skip
-    return MapChoice(int(target), place or begin, scale or usual_scale)
+        scale = scale_of_probabilities(usual_scale, f"maps/scale/{usual_scale}")
+    return MapChoice(int(target), place, scale)
 
 
-def choose(everything: list[ShownFit]) -> list[ShownFit]:
+def choose(fits: list[ShownFit]) -> list[ShownFit]:
     """Which maps to show; to begin with not those that have a twin without Platt's correction, shown below."""
-    with_map = [fit for fit in everything if has_map(fit)]
+    with_map = [fit for fit in fits if has_map(fit)]
     twins = {corrected.key for _, corrected in corrected_pairs(with_map)}
     offered = sorted(with_map, key=lambda fit: fit.key in twins)
     return widgets.choose(offered, "maps/methods", "Maps", aside=twins)
 
 
-def overlay(chosen: list[ShownFit], maps: ClassMaps, choice: MapChoice, calibration: Predictions) -> None:
+def overlay(chosen: list[ShownFit], maps: ClassMaps, choice: MapChoice) -> None:
     """All maps in one figure, with the posterior of the first Bayes-Iso that has one."""
     names = map_names(chosen)
-    found = next(((fit, seen) for fit in chosen if (seen := maps.posterior(fit)) is not None), None)
+    known = next(((fit, seen) for fit in chosen if (seen := maps.posterior(fit)) is not None), None)
     parts = frozenset({BAND})
-    if found is not None:
+    if known is not None:
         parts = frozenset(
             st.pills(
-                f"Of {names[found[0].key]}", list(PARTS), selection_mode="multi", default=[BAND],
+                f"Of {names[known[0].key]}", list(PARTS), selection_mode="multi", default=[BAND],
                 format_func=PARTS.__getitem__, key="maps/parts", persist_state="session",
             )
         )  # fmt: skip
 
     def build() -> go.Figure:
         lines = [MapLine(names[fit.key], fit.style, maps.curve(fit)) for fit in chosen]
-        posterior = None if found is None else (found[1], found[0].style)
-        return calibration_maps(maps.picture(choice.place, calibration), lines, choice.scale, posterior, parts)
+        posterior = None if known is None else (known[1], known[0].style)
+        return calibration_maps(maps.picture(choice.place), lines, choice.scale, posterior, parts)
 
     shown = tuple((fit.key, fit.style, names[fit.key]) for fit in chosen)
-    widgets.show(keep(("maps figure", choice, parts, shown), build), "calibration-maps", HOW_TO_READ)
-    if found is not None:
-        name = names[found[0].key]
-        if trouble := maps_words.dominated(name, found[1]):
+    widgets.show_kept(("maps figure", choice, parts, shown), build, "calibration-maps", HOW_TO_READ)
+    if known is not None:
+        name = names[known[0].key]
+        if trouble := maps_words.dominated(name, known[1]):
             st.warning(trouble)
-        st.caption(maps_words.knows(name, found[1]))
+        st.caption(maps_words.knows(name, known[1]))
 
 
 def ends(chosen: list[ShownFit], maps: ClassMaps) -> None:
@@ -131,7 +122,7 @@ def ends(chosen: list[ShownFit], maps: ClassMaps) -> None:
                 for fit, (name, seen) in zip(chosen, judged, strict=True)
             ]
             seen = judged[0][1]
-            with st.container(width=HALF):
+            with st.container(width=widgets.HALF):
                 widgets.show(
                     end_rows(rows, seen.share(end), seen.ends.n_pairs, f"{title} of the scores"),
                     f"ends-{end}",
@@ -139,16 +130,16 @@ def ends(chosen: list[ShownFit], maps: ClassMaps) -> None:
                 )
 
 
-def correction(everything: list[ShownFit], maps: ClassMaps, choice: MapChoice, calibration: Predictions) -> None:
+def correction(fits: list[ShownFit], maps: ClassMaps, choice: MapChoice) -> None:
     """Fits that differ by Platt's correction alone, in pairs; where there is none, a button that makes them."""
-    pairs = corrected_pairs(everything)
+    pairs = corrected_pairs(fits)
     with st.container(horizontal=True, gap="medium"):
         for without, corrected in pairs:
-            with st.container(width=HALF):
-                _pair(without, corrected, maps, choice, calibration)
+            with st.container(width=widgets.HALF):
+                _pair(without, corrected, maps, choice)
     missing = [name for name in CORRECTABLE if name in METHODS and name not in {pair[0].method for pair in pairs}]
-    shown = {fit.key for fit in everything}
-    if any(job.active or (job.calibrator and job.key not in shown) for job in fits.jobs()):
+    shown = {fit.key for fit in fits}
+    if any(job.active or (job.calibrator and job.key not in shown) for job in jobs()):
         # The menu, which follows fits, is folded away on a phone; and a fit may end while the page is drawn.
         st.button("More fits are on their way: look again", key="maps/again", icon=":material/refresh:")
     elif missing:
@@ -167,13 +158,13 @@ def fit_both(methods: list[str]) -> None:
     """Ask for each method with and without Platt's correction."""
     for method in methods:
         for corrected in (False, True):
-            fits.submit(method, {"platt_correction": corrected})
+            submit(method, {"platt_correction": corrected})
 
 
-def corrected_pairs(everything: list[ShownFit]) -> list[tuple[ShownFit, ShownFit]]:
+def corrected_pairs(fits: list[ShownFit]) -> list[tuple[ShownFit, ShownFit]]:
     """Fits of one method that differ by Platt's correction alone: without it and with it."""
     groups: dict[tuple, dict[bool, ShownFit]] = {}
-    for fit in everything:
+    for fit in fits:
         if isinstance(fit.calibrator, BinaryCalibrator):
             params = fit.calibrator.get_params()
             corrected = params.pop("platt_correction")
@@ -181,15 +172,15 @@ def corrected_pairs(everything: list[ShownFit]) -> list[tuple[ShownFit, ShownFit
     return [(group[False], group[True]) for group in groups.values() if len(group) == 2]
 
 
-def _pair(without: ShownFit, corrected: ShownFit, maps: ClassMaps, choice: MapChoice, calibration: Predictions) -> None:
+def _pair(without: ShownFit, corrected: ShownFit, maps: ClassMaps, choice: MapChoice) -> None:
     def build() -> go.Figure:
         lines = [
             MapLine(name, replace(without.style, dash=dash), maps.curve(fit))
             for name, fit, dash in (("without", without, "dot"), ("with", corrected, "solid"))
         ]
-        picture = maps.picture(choice.place, calibration)
+        picture = maps.picture(choice.place)
         return calibration_maps(picture, lines, "logit", title=without.title, height=400)
 
     key = ("maps correction", without.key, corrected.key, without.style, choice)
-    widgets.show(keep(key, build), f"correction-{without.title}", HOW_TO_READ_CORRECTION)
+    widgets.show_kept(key, build, f"correction-{without.title}", HOW_TO_READ_CORRECTION)
     st.caption(maps_words.reach(maps.curve(without), maps.curve(corrected)))

@@ -20,7 +20,7 @@ import streamlit as st
 from calib.diagnostics.over_under import Balance, balances, theorem_by_bins, theorem_one
 from calib.diagnostics.reliability import confidence_histogram
 from calib.diagnostics.subgroups import BAND_EDGES, GroupGaps, by_band, by_class
-from calib.formatting import number, plural
+from calib.formatting import plural
 from calib.metrics import BINNINGS
 from calib.metrics.bootstrap import Interval
 from calib.plots.confidence_bands import band_chart, band_name, per_class_chart
@@ -28,22 +28,22 @@ from calib.plots.over_under import Row, before_after, confidence_densities, rati
 from calib.plots.style import Style
 from calib.plots.theorem import balance_plane, theorem_chain, theorem_lines
 from calib.ui import widgets
-from calib.ui.fits import ShownFit
+from calib.ui.fits import ShownFit, beside_raw
 from calib.ui.over_under import text as balance_words
 from calib.ui.over_under.text import points
-from calib.ui.session import keep, session
-from calib.ui.text import binning_name
-from calib.ui.widgets import sideways
+from calib.ui.session import keep
+from calib.ui.text import binning_name, interval_cell
+from calib.ui.widgets import segments, show_table, whole_number
 
 THIRD = 310
 """Three figures and the menu fill a window of 1500 pixels, two one of 1100."""
 
 
-def rows_of(everything: list[ShownFit], chosen: list[ShownFit]) -> list[Row]:
+def rows_of(fits: list[ShownFit], chosen: list[ShownFit]) -> list[Row]:
     """Title, balance and style of the chosen methods, the raw model first; the balances are computed once."""
-    keys = [fit.key for fit in everything]
-    known = keep(("balances", *keys), lambda: balances([fit.evaluation for fit in everything]))
-    shown = [everything[0], *(fit for fit in chosen if fit.key != everything[0].key)]
+    keys = [fit.key for fit in fits]
+    known = keep(("balances", *keys), lambda: balances([fit.evaluation for fit in fits]))
+    shown = beside_raw(fits, *chosen)
     return [(fit.title, known[keys.index(fit.key)], fit.style) for fit in shown]
 
 
@@ -76,12 +76,10 @@ def change(rows: list[Row], keys: tuple[str, ...]) -> None:
     with st.container(horizontal=True, gap="small"):
         for name, draw, how_to_read in pictures:
             with st.container(width=THIRD):
-                widgets.show(keep(("before-after", name, *keys), draw), f"{name}-before-after", how_to_read)
+                widgets.show_kept(("before-after", name, *keys), draw, f"{name}-before-after", how_to_read)
     with st.expander("The numbers, with intervals and changes"):
         table = keep(("balance table", *keys), lambda: _table(rows))
-        pinned = {"method": st.column_config.TextColumn(pinned=True)}
-        st.dataframe(table, hide_index=True, column_config=pinned)
-        sideways(len(table.columns))
+        show_table(table, "method", len(table.columns))
         st.caption(
             "95 % intervals in brackets: bootstrap over test rows, Wilson's for the odds. Changes are against the raw "
             "model on the same rows (paired): differences of o, u and the gap, factors of the ratio. The gap is "
@@ -95,44 +93,37 @@ def _table(rows: list[Row]) -> pd.DataFrame:
 
 def _cells(name: str, balance: Balance) -> dict[str, str]:
     changed = balance.change
-    nothing = "–"
     return {
         "method": name,
-        "o": _cell(balance.over),
-        "change of o": _cell(changed.over, "+") if changed else nothing,
-        "u": _cell(balance.under),
-        "change of u": _cell(changed.under, "+") if changed else nothing,
-        "o / u": _cell(balance.ratio),
-        "change of o / u": _cell(changed.ratio, "×") if changed else nothing,
-        "odds of the accuracy": _cell(balance.odds),
-        "o / u over odds": _cell(balance.lean),
-        "gap, points": _points_cell(balance.gap),
-        "change of the gap": _points_cell(changed.gap) if changed else nothing,
+        "o": interval_cell(balance.over),
+        "change of o": _marked("+", changed.over) if changed else "–",
+        "u": interval_cell(balance.under),
+        "change of u": _marked("+", changed.under) if changed else "–",
+        "o / u": interval_cell(balance.ratio),
+        "change of o / u": _marked("×", changed.ratio) if changed else "–",
+        "odds of the accuracy": interval_cell(balance.odds),
+        "o / u over odds": interval_cell(balance.lean),
+        "gap, points": interval_cell(balance.gap, points),
+        "change of the gap": interval_cell(changed.gap, points) if changed else "–",
     }
 
 
-def _cell(interval: Interval, mark: str = "") -> str:
-    value, low, high = interval
-    before = "×" if mark == "×" else "+" if mark == "+" and value > 0 else ""
-    return f"{before}{number(value)}  [{number(low)}, {number(high)}]" if value == value else "–"
-
-
-def _points_cell(interval: Interval) -> str:
-    return "{}  [{}, {}]".format(*map(points, interval)) if interval.value == interval.value else "–"
+def _marked(mark: str, change: Interval) -> str:
+    """A difference with its sign, or a factor."""
+    text = interval_cell(change)
+    return text if text == "–" or (mark == "+" and change.value <= 0) else mark + text
 
 
 def densities(chosen: list[ShownFit]) -> None:
     """Confidence of right and wrong predictions, one picture per method on the same scale."""
     crowded = (chosen[0].evaluation.confidence > 0.9).mean() > 0.5
-    scale = st.segmented_control(
-        "Scale", ["linear", "logit"], default="logit" if crowded else "linear", required=True,
-        key=f"confidence/scale/{crowded}", persist_state="session",
-    )  # fmt: skip
+    scale = segments("Scale", ["linear", "logit"], "logit" if crowded else "linear", f"confidence/scale/{crowded}")
     with st.container(horizontal=True, gap="small"):
         for fit in chosen:
             with st.container(width=THIRD):
-                widgets.show(
-                    keep(("densities", fit.key, scale), partial(_densities, fit, scale or "linear")),
+                widgets.show_kept(
+                    ("densities", fit.key, scale),
+                    partial(_densities, fit, scale),
                     f"densities-{fit.title}",
                     "Upwards the confidence of right predictions, downwards that of wrong ones, each on a height "
                     "of its own. Wrong predictions at the right end are the dangerous ones.",
@@ -142,10 +133,6 @@ def densities(chosen: list[ShownFit]) -> None:
 def _densities(fit: ShownFit, scale: str) -> go.Figure:
     histogram = confidence_histogram(*fit.evaluation.pair, scale=scale)
     return confidence_densities(histogram, fit.style, title=fit.title)
-
-
-HALF = 495
-"""Two figures and the menu fill a window of 1500 pixels."""
 
 
 @dataclass(frozen=True)
@@ -164,28 +151,30 @@ def theorem(chosen: list[ShownFit], rows: list[Row], keys: tuple[str, ...]) -> B
         r"\mathrm{ECE}_\infty$; the left side is the gap."
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        n_bins = st.number_input(
-            "Number of bins", 1, 100, 15, key="confidence/bins", persist_state="session", width=160,
+        n_bins = whole_number(
+            "Number of bins", 1, 100, 15, "confidence/bins", width=160,
             help="With one bin all four are equal. More bins find more error, and more noise; the gap stays.",
         )  # fmt: skip
         binning = st.selectbox(
             "Bins", list(BINNINGS), format_func=binning_name, key="confidence/binning",
             persist_state="session", width=160,
         )  # fmt: skip
-    bins = BinChoice(int(n_bins), binning)
+    bins = BinChoice(n_bins, binning)
     with st.container(horizontal=True, gap="medium"):
-        with st.container(width=HALF):
-            widgets.show(
-                keep(("theorem", bins, *keys), partial(_chain, chosen, bins)),
+        with st.container(width=widgets.HALF):
+            widgets.show_kept(
+                ("theorem", bins, *keys),
+                partial(_chain, chosen, bins),
                 "theorem-1",
                 "Each method's marker is its gap, between over- and underconfidence weighted by how often it is wrong "
                 "and right; the ticks 1, 2 and ∞ are its calibration errors. None can lie to the left of the one "
                 f"before it (Wenger et al. 2020, theorem 1), here with {bins.n_bins} {binning_name(binning)} bins, "
                 "or with any others. Values below 0.0001 are drawn at the left end.",
             )
-        with st.container(width=HALF):
-            widgets.show(
-                keep(("plane", *keys), lambda: balance_plane(rows, title="The gap is the distance to the diagonal")),
+        with st.container(width=widgets.HALF):
+            widgets.show_kept(
+                ("plane", *keys),
+                lambda: balance_plane(rows, title="The gap is the distance to the diagonal"),
                 "balance-plane",
                 "Across, doubt where right; up, confidence where wrong; both weighted by how often that is. Every "
                 "calibrated method lies on the dotted diagonal, whatever its accuracy: above it a method is "
@@ -205,11 +194,9 @@ def any_bins(fit: ShownFit, bins: BinChoice) -> None:
     chains = keep(
         ("theorem by bins", fit.key, bins.binning), lambda: theorem_by_bins(*fit.evaluation.pair, bins.binning)
     )
-    widgets.show(
-        keep(
-            ("theorem lines", fit.key, bins),
-            lambda: theorem_lines(chains, fit.style, bins.n_bins, title="For any number of bins"),
-        ),
+    widgets.show_kept(
+        ("theorem lines", fit.key, bins),
+        lambda: theorem_lines(chains, fit.style, bins.n_bins, title="For any number of bins"),
         "theorem-by-bins",
         f"The calibration errors of {fit.title} for 1 to 100 {binning_name(bins.binning)} bins, over its gap (shaded), "
         "which needs no bins. With one bin they equal the gap; they rise above it by over- and underconfidence that "
@@ -224,23 +211,24 @@ BY = {"predicted": "predicted class", "label": "true class"}
 Named = tuple[str, GroupGaps, Style]
 
 
-def one_of(everything: list[ShownFit]) -> ShownFit:
+def one_of(fits: list[ShownFit]) -> ShownFit:
     """Let the visitor choose the method to look at closely: to begin with, the first calibrator."""
-    if len(everything) == 1:
-        return everything[0]
-    titles = {fit.key: fit.title for fit in everything}
-    chosen = widgets.one(titles, "confidence/closer", "Method", begin=everything[1].key)
-    return next(fit for fit in everything if fit.key == chosen)
+    if len(fits) == 1:
+        return fits[0]
+    titles = {fit.key: fit.title for fit in fits}
+    chosen = widgets.one(titles, "confidence/closer", "Method", begin=fits[1].key)
+    return next(fit for fit in fits if fit.key == chosen)
 
 
-def bands(everything: list[ShownFit], fit: ShownFit, bins: BinChoice) -> None:
+def bands(fits: list[ShownFit], fit: ShownFit, bins: BinChoice) -> None:
     """What each band of confidence adds to the gap, raw model over method, beside the chain for any bins."""
     with st.container(horizontal=True, gap="medium"):
-        with st.container(width=HALF):
-            methods = [_bands(one) for one in _beside_raw(everything, fit)]
+        with st.container(width=widgets.HALF):
+            methods = [_bands(one) for one in beside_raw(fits, fit)]
             draw = partial(band_chart, BAND_EDGES, methods, title="What each band of confidence adds")
-            widgets.show(
-                keep(("bands", fit.key), draw),
+            widgets.show_kept(
+                ("bands", fit.key),
+                draw,
                 "confidence-bands",
                 "Each band's share of the rows times its mean confidence minus accuracy: the bars of one colour add up "
                 "to that method's gap; whiskers are 95 % intervals. "
@@ -250,46 +238,36 @@ def bands(everything: list[ShownFit], fit: ShownFit, bins: BinChoice) -> None:
                     else ""
                 )
                 + "Hovering gives accuracy, mean confidence, o and u within the band.",
-            )  # fmt: skip
-        with st.container(width=HALF):
+            )
+        with st.container(width=widgets.HALF):
             any_bins(fit, bins)
     with st.expander("Bands of every method"):
         names = [band_name(low, high) for low, high in pairwise(BAND_EDGES)]
-        table = pd.DataFrame([_band_cells(names, *_bands(one)[:2]) for one in everything])
-        pinned = {"method": st.column_config.TextColumn(pinned=True)}
-        st.dataframe(table, hide_index=True, column_config=pinned)
-        sideways()
+        table = pd.DataFrame([_band_cells(names, *_bands(one)[:2]) for one in fits])
+        show_table(table, "method")
         st.caption(
             "What each band adds to the gap, in points, and in brackets its share of the rows; a line adds up to its "
             "last column."
         )
 
 
-def classes(everything: list[ShownFit], fit: ShownFit) -> None:
+def classes(fits: list[ShownFit], fit: ShownFit, names: tuple[str, ...]) -> None:
     """The gap of each class, the worst first, from the raw model to the method."""
-    now = session()
-    assert now.data is not None
-    names = now.data.class_names
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        by = st.segmented_control(
-            "Rows grouped by", list(BY), default="predicted", required=True, format_func=BY.__getitem__,
-            key="confidence/by", persist_state="session",
-        )  # fmt: skip
-        least = st.number_input(
-            "Least rows of a class", 1, 10_000, LEAST_ROWS, key="confidence/least", persist_state="session", width=180
-        )
-    by, least = by or "predicted", int(least)
+        by = segments("Rows grouped by", BY, "predicted", "confidence/by")
+        least = whole_number("Least rows of a class", 1, 10_000, LEAST_ROWS, "confidence/least", width=180)
     methods = [
         (one.title, keep(("classes", one.key, by), partial(by_class, one.evaluation, by)), one.style)
-        for one in _beside_raw(everything, fit)
+        for one in beside_raw(fits, fit)
     ]
     gaps = methods[-1][1]
     order = gaps.worst_first(least)
     st.caption(_class_words(gaps, len(order), by, least))
     if len(order):
         shown = order[:MOST_CLASSES]
-        widgets.show(
-            keep(("class chart", fit.key, by, least), partial(per_class_chart, names, shown, methods)),
+        widgets.show_kept(
+            ("class chart", fit.key, by, least),
+            partial(per_class_chart, names, shown, methods),
             "per-class",
             f"Mean confidence minus accuracy among the rows of each {BY[by]}, with 95 % intervals: right of zero is "
             "overconfident. First comes the class whose interval is farthest from zero, so that a few odd rows do not "
@@ -304,12 +282,7 @@ def classes(everything: list[ShownFit], fit: ShownFit) -> None:
         )
     with st.expander(f"All {plural(len(names), 'class', 'classes')}"):
         table = keep(("class table", fit.key, by), partial(_class_table, names, methods))
-        st.dataframe(table, hide_index=True)
-        sideways()
-
-
-def _beside_raw(everything: list[ShownFit], fit: ShownFit) -> list[ShownFit]:
-    return [everything[0], *([fit] if fit.key != everything[0].key else [])]
+        show_table(table)
 
 
 def _bands(fit: ShownFit) -> Named:

@@ -33,9 +33,8 @@ from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import Bools
 from calib.numerics import Floats
 from calib.plots.axes import Scale
-from calib.ui import fits
 from calib.ui.fits import ShownFit
-from calib.ui.session import keep, session
+from calib.ui.session import current_session, keep
 from calib.ui.text import binning_name
 
 VIEWS = ("Classic", "Logit-scaled", "Gap")
@@ -68,10 +67,8 @@ class Options:
         return "logit" if self.view == "Logit-scaled" else "linear"
 
 
-def controls(raw: ShownFit) -> Options:
+def controls(raw: ShownFit, class_names: tuple[str, ...]) -> Options:
     """The controls most people leave alone; the scale begins where the raw model's confidences are readable."""
-    now = session()
-    assert now.data is not None
     n = len(raw.evaluation.confidence)
     begin = "Logit-scaled" if (raw.evaluation.confidence > 0.9).mean() > 0.5 else "Classic"
     with st.expander("View, bins and class"):
@@ -92,11 +89,10 @@ def controls(raw: ShownFit) -> Options:
         n_bins = right.number_input(
             "Number of bins", 2, 100, standard, key=f"rel/bins/{binning}", persist_state="session"
         )
-        names = now.data.class_names
         target = last.selectbox(
             "Reliability of",
-            [None, *range(len(names))],
-            format_func=lambda k: "the predicted class" if k is None else names[k],
+            [None, *range(len(class_names))],
+            format_func=lambda k: "the predicted class" if k is None else class_names[k],
             key="rel/target",
             persist_state="session",
         )
@@ -194,6 +190,5 @@ def _pair(fit: ShownFit, target: int | None) -> tuple[Floats, Bools]:
     """What is said and what it should match: the top label's, or one class's probability and occurrence."""
     if target is None:
         return fit.evaluation.pair
-    test = session().test
-    assert test is not None
-    return fits.class_probability(fit, target), test.labels == target
+    test = current_session().test
+    return fit.calibrator.predict_proba(test.logits)[:, target].copy(), test.labels == target

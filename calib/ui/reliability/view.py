@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from calib.data import Predictions
 from calib.diagnostics.reliability import ReliabilityCurve
 from calib.evaluation.verdict import NOTHING
 from calib.formatting import brief, number, percent, signed
@@ -24,7 +25,7 @@ from calib.ui.fits import ShownFit
 from calib.ui.reliability import state as reliability_curves
 from calib.ui.reliability.state import Options
 from calib.ui.reliability.text import Headline, headline, how_to_read, note
-from calib.ui.session import keep, session
+from calib.ui.session import keep
 
 DIAGRAM_PIXELS = 245
 """Four diagrams and the menu fill a window of 1500 pixels; narrower windows take fewer in a row."""
@@ -101,15 +102,13 @@ def _metric(place: DeltaGenerator, label: str, value: float, change: float | Non
 
 
 def bin_rows(
+    test: Predictions,
     chosen: list[ShownFit],
     curves: list[ReliabilityCurve],
     options: Options,
     selected: tuple[ShownFit, ReliabilityCurve, int] | None,
 ) -> None:
     """List the rows of the bin that was clicked, or of one chosen by hand."""
-    now = session()
-    assert now.test is not None
-    assert now.data is not None
     with st.expander("Rows of a bin", expanded=selected is not None):
         if selected is None:
             dots = options.shape == "Bins" and options.view != "Gap"
@@ -128,7 +127,7 @@ def bin_rows(
         else:
             fit, curve, which = selected
         rows = np.flatnonzero(curve.bin_of_row == which)
-        names = np.array(now.data.class_names)
+        names = np.array(test.class_names)
         st.caption(
             f"{fit.title}: {len(rows):,} rows, says {percent(curve.confidence[which])}, right "
             f"{percent(curve.accuracy[which])} (95 %: {percent(curve.low[which])} to {percent(curve.high[which])}). "
@@ -139,7 +138,7 @@ def bin_rows(
             pd.DataFrame(
                 {
                     "test row": rows,
-                    "label": names[now.test.labels[rows]],
+                    "label": names[test.labels[rows]],
                     "predicted": names[fit.evaluation.predicted[rows]],
                     "confidence": fit.evaluation.confidence[rows],
                     "right": fit.evaluation.correct[rows],

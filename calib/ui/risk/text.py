@@ -15,15 +15,15 @@ from calib.numerics import Ints
 from calib.ui.text import literal
 
 
-def finding(title: str, curve: RiskCoverage, found: Answerable, accepted: float) -> str:
+def finding(title: str, curve: RiskCoverage, answer: Answerable, accepted: float) -> str:
     """ "If you accept 2 % error, you can answer x % of inputs", with its interval and the threshold."""
-    share, low, high = found.coverage
+    share, low, high = answer.coverage
     lead = f"If you accept **{100 * accepted:.3g} % error**, "
     if curve.risk[-1] <= accepted:
         rest = f"its error on all of them is {percent(float(curve.risk[-1]))}"
         sure = "" if low >= 1 else f"; to be sure of it, no more than {percent(low)}"
         return f"{lead}{title} can answer **all inputs**: {rest}{sure}."
-    if math.isnan(found.threshold):
+    if math.isnan(answer.threshold):
         reason = f"even among its surest {plural(int(curve.answered[0]), 'input')} the error is higher"
         room = f"; with {plural(curve.n, 'row')} it could be up to {percent(high)}" if high > 0 else ""
         return f"{lead}{title} can answer **none of the inputs** on its own: {reason}{room}."
@@ -34,7 +34,7 @@ def finding(title: str, curve: RiskCoverage, found: Answerable, accepted: float)
     )
     return (
         f"{lead}you can answer **{percent(share)} of inputs** with {title}: those whose confidence is at least "
-        f"{_threshold(found.threshold)}. With {plural(curve.n, 'test row')}, {surely}."
+        f"{_threshold(answer.threshold)}. With {plural(curve.n, 'test row')}, {surely}."
     )
 
 
@@ -76,40 +76,40 @@ def _change(value: float) -> str:
 MOST_NAMED = 3
 
 
-def groups_sentence(found: Subgroups, title: str, least_rows: int) -> str:
+def groups_sentence(subgroups: Subgroups, title: str, least_rows: int) -> str:
     """How many groups are over- and underconfident beyond chance, which stand out, and how many are too small."""
-    judged, few = int(found.enough.sum()), int((~found.enough).sum())
+    judged, few = int(subgroups.enough.sum()), int((~subgroups.enough).sum())
     small = f" {plural(few, 'group')} with fewer than {plural(least_rows, 'row')}: too few to say." if few else ""
     if not judged:
-        return f"No group has {plural(least_rows, 'row')}; the largest has {int(found.gaps.rows.max()):,}."
-    over, under = found.overconfident, found.underconfident
+        return f"No group has {plural(least_rows, 'row')}; the largest has {int(subgroups.gaps.rows.max()):,}."
+    over, under = subgroups.overconfident, subgroups.underconfident
     if not len(over) and not len(under):
         lead = f"With {title}, **no group of {judged:,} is off** by more than chance explains."
-        return lead + _apart(found) + small
+        return lead + _apart(subgroups) + small
     parts = [
-        f"**{plural(len(off), 'group')} {'is' if len(off) == 1 else 'are'} {word}** ({_named(found, off)})"
+        f"**{plural(len(off), 'group')} {'is' if len(off) == 1 else 'are'} {word}** ({_named(subgroups, off)})"
         for off, word in ((over, "overconfident"), (under, "underconfident"))
         if len(off)
     ]
     return (
         f"With {title}, of {plural(judged, 'group')} {listed(parts)} by more than chance explains in all groups "
-        f"together.{_apart(found)}{small}"
+        f"together.{_apart(subgroups)}{small}"
     )
 
 
-def _apart(found: Subgroups) -> str:
-    if int(found.enough.sum()) < 2:
+def _apart(subgroups: Subgroups) -> str:
+    if int(subgroups.enough.sum()) < 2:
         return ""
-    if not len(found.apart):
+    if not len(subgroups.apart):
         return " None stands out from the rest."
     return (
-        f" Beside the rest, {_named(found, found.apart, excess=True)} "
-        f"{'stands' if len(found.apart) == 1 else 'stand'} out."
+        f" Beside the rest, {_named(subgroups, subgroups.apart, excess=True)} "
+        f"{'stands' if len(subgroups.apart) == 1 else 'stand'} out."
     )
 
 
-def _named(found: Subgroups, numbers: Ints, excess: bool = False) -> str:
-    values = found.excess if excess else found.gaps.gap
-    named = [f"{literal(found.names[k])} {100 * values[k]:+.1f} points" for k in numbers[:MOST_NAMED]]
+def _named(subgroups: Subgroups, numbers: Ints, excess: bool = False) -> str:
+    values = subgroups.excess if excess else subgroups.gaps.gap
+    named = [f"{literal(subgroups.names[k])} {100 * values[k]:+.1f} points" for k in numbers[:MOST_NAMED]]
     more = len(numbers) - len(named)
     return listed([*named, *([f"{more:,} more"] if more else [])])

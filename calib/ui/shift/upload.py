@@ -17,10 +17,11 @@ from calib.formatting import listed, plural
 from calib.metrics.bootstrap import Interval
 from calib.plots.style import Style, method_style
 from calib.registry import METHODS
-from calib.ui import fits, widgets
+from calib.ui import widgets
 from calib.ui.data.upload import FORMATS, LARGEST, file_uploader, show_limits
-from calib.ui.data.view import ICON, KINDS, SHOW
-from calib.ui.session import session
+from calib.ui.data.view import KINDS, fix_wanted, show_finding
+from calib.ui.fits import shown_fits
+from calib.ui.session import OpenSession
 from calib.ui.text import literal
 
 UPLOADED = "an exported calibrator"
@@ -51,21 +52,19 @@ class Subject:
     record: str = ""
 
 
-def choose_calibrator() -> Subject | None:
+def choose_calibrator(session: OpenSession | None) -> Subject | None:
     """One of the finished fits, or an exported calibrator from its npz and json."""
-    now = session()
-    shown = fits.shown()[1:] if now.data is not None else []
+    shown = [] if session is None else shown_fits(session)[1:]
     titles = {fit.key: fit.title for fit in shown}
     chosen = UPLOADED
     if shown:
         offered = {**titles, UPLOADED: UPLOADED}
         chosen = widgets.one(offered, "still/calibrator", "Calibrator", begin=shown[0].key, style="list")
-    if chosen == UPLOADED:
+    if session is None or chosen == UPLOADED:
         return _uploaded()
     fit = next(fit for fit in shown if fit.key == chosen)
-    assert now.data is not None
-    made = writer.exported(fit.calibrator, writer.describe(now.data))
-    return Subject(fit.key, fit.title, made, fit.style, fit.evaluation, len(fit.evaluation), now.data.sha256)
+    exported = writer.exported(fit.calibrator, writer.describe(session.data))
+    return Subject(fit.key, fit.title, exported, fit.style, fit.evaluation, len(fit.evaluation), session.data.sha256)
 
 
 def _uploaded() -> Subject | None:
@@ -80,21 +79,22 @@ def _uploaded() -> Subject | None:
     kept = st.session_state.get("still/uploaded")
     if kept is None or kept[0] != key:
         kept = st.session_state["still/uploaded"] = key, read_uploaded([(file.name, file) for file in files])
-    made: ExportedCalibrator = kept[1]
-    before, n_before = recorded_scores(made.metadata)
-    title, sha256 = METHODS[made.method].title, made.metadata.get("data_sha256")
-    look, known = method_style(made.method), str(sha256 or "")
-    return Subject(key, title, made, look, before or None, n_before, known, record_sentence(made))
+    exported: ExportedCalibrator = kept[1]
+    before, n_before = recorded_scores(exported.metadata)
+    title, sha256 = METHODS[exported.method].title, exported.metadata.get("data_sha256")
+    look, known = method_style(exported.method), str(sha256 or "")
+    return Subject(key, title, exported, look, before or None, n_before, known, record_sentence(exported))
 
 
-def record_sentence(made: ExportedCalibrator) -> str:
+def record_sentence(exported: ExportedCalibrator) -> str:
     """Which calibrator a file holds: its method, its classes, its data and its day, as far as they are recorded."""
-    names = [literal(str(name), 20) for name in made.class_names]
+    names = [literal(str(name), 20) for name in exported.class_names]
     few = listed(names) if len(names) <= MOST_NAMES else f"{', '.join(names[: MOST_NAMES - 1])}, …, {names[-1]}"
-    text = f"The file holds **{METHODS[made.method].title}** for {plural(made.n_classes, 'class', 'classes')} ({few})"
-    if data := made.metadata.get("data_name"):
+    classes = plural(exported.n_classes, "class", "classes")
+    text = f"The file holds **{METHODS[exported.method].title}** for {classes} ({few})"
+    if data := exported.metadata.get("data_name"):
         text += f", fitted on {literal(str(data))}"
-    if day := made.metadata.get("exported_on"):
+    if day := exported.metadata.get("exported_on"):
         text += f", exported on {literal(str(day), 10)}"
     return f"{text}."
 
@@ -129,29 +129,27 @@ def choose_fresh(subject: Subject) -> Given | None:
     )
     show_limits()
     others: dict[str, Any] = {}
-    made = Choices()
+    choices = Choices()
     with st.expander("Labels or features in separate files, and how to read them"):
         others["labels"] = file_uploader("labels", "still")
         if subject.exported.needs_features:
             others["features"] = file_uploader("features", "still")
         if st.toggle(f"Read the outputs as {kind}, whatever they look like", key="still/kind"):
-            made = Choices(kind=subject.exported.kind)
+            choices = Choices(kind=subject.exported.kind)
     if main is None:
         return None
     files = {role: file for role, file in others.items() if file is not None}
     mark = tuple(file.file_id for file in (main, *files.values()))
-    made = replace(made, **_fixes(mark))
-    options = LoadOptions(**{role: (file.name, file) for role, file in files.items()}, choices=made)
-    return Given((subject.key, mark, made), mark, (main.name, main), options)
+    choices = replace(choices, **_fixes(mark))
+    options = LoadOptions(**{role: (file.name, file) for role, file in files.items()}, choices=choices)
+    return Given((subject.key, mark, choices), mark, (main.name, main), options)
 
 
 def show_noticed(noticed: list[Finding], notes: tuple[str, ...], given: Given) -> None:
     """What is odd about the fresh rows, each with its one-click fix where there is one, and what was done to them."""
     for finding in noticed:
-        action = f" **{finding.action}**" if finding.action else ""
-        SHOW[finding.level](finding.message + action, icon=ICON[finding.level])
-        key = f"still/fix/{finding.code}/{sorted(map(str, finding.fix))}"
-        if finding.fix and st.button("Do this", key=key, icon=":material/build:"):
+        show_finding(finding)
+        if fix_wanted(finding, "still/fix"):
             st.session_state[FIXES] = given.mark, _fixes(given.mark) | finding.fix
             st.rerun()
     for note in notes:

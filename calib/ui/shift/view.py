@@ -12,14 +12,15 @@ from calib.diagnostics.reliability import confidence_histogram, default_bins, re
 from calib.diagnostics.shift import NOT_FRESH, Recheck, off, recheck, verdict
 from calib.diagnostics.shift_data import Fresh, judge
 from calib.evaluation import SCORES, Evaluation
-from calib.formatting import number, plural, signed
+from calib.formatting import plural, signed
 from calib.metrics.bootstrap import Interval
 from calib.plots.reliability import reliability_diagram
 from calib.plots.reliability_frame import common_limits
 from calib.plots.shift import confidence_drift
 from calib.ui import widgets
 from calib.ui.shift.upload import Given, Subject, show_noticed
-from calib.ui.widgets import sideways
+from calib.ui.text import interval_cell
+from calib.ui.widgets import show_table
 
 RESULT = "still/result"
 DIAGRAM_PIXELS, BENEATH_PIXELS = 320, 115
@@ -30,8 +31,8 @@ DIAGRAM_PIXELS, BENEATH_PIXELS = 320, 115
 class Checked:
     """A calibrator's verdict on the fresh rows, and whether these are the rows it was fitted on."""
 
-    now: Evaluation
-    found: Recheck
+    evaluation: Evaluation
+    change: Recheck
     same_data: bool
 
 
@@ -54,17 +55,17 @@ def checked(subject: Subject, given: Given) -> Checked | None:
 def _judged(subject: Subject, fresh: Fresh) -> Checked | None:
     if fresh.data is None:
         return None
-    raw, now = judge(subject.exported, fresh.data)
-    found = recheck(now, raw, subject.before, n_before=subject.n_before)
-    return Checked(now, found, bool(subject.data_sha256) and fresh.data.sha256 == subject.data_sha256)
+    raw, evaluation = judge(subject.exported, fresh.data)
+    change = recheck(evaluation, raw, subject.before, n_before=subject.n_before)
+    return Checked(evaluation, change, bool(subject.data_sha256) and fresh.data.sha256 == subject.data_sha256)
 
 
 def words(subject: Subject, answer: Checked) -> None:
     """The verdict, and what to do about it."""
-    st.markdown(" ".join(verdict(answer.found, subject.title)))
+    st.markdown(" ".join(verdict(answer.change, subject.title)))
     if answer.same_data:
         st.warning(NOT_FRESH)
-    elif off(answer.found):
+    elif off(answer.change):
         st.caption("To mend it, open the fresh rows on the Data page and fit a calibrator to them.")
     if subject.before is None:
         st.caption("The file does not record how the calibrator was judged, so there is nothing to compare with.")
@@ -72,30 +73,27 @@ def words(subject: Subject, answer: Checked) -> None:
 
 def scores(subject: Subject, answer: Checked) -> None:
     """Every score before and now, with the change."""
-    found = answer.found
+    change = answer.change
     rows = []
-    for key, score in found.scores.items():
+    for key, score in change.scores.items():
         rows.append(
             {
                 "score": SCORES[key].title,
-                "before": _cell(score.before),
-                "now": _cell(score.now),
-                "change": _cell(score.change, change=True),
+                "before": interval_cell(score.before),
+                "now": interval_cell(score.now),
+                "change": interval_cell(score.change, signed),
                 "beyond chance": _beyond(key, score.joint_change),
             }
         )
     table = pd.DataFrame(rows)
     known = subject.before is not None
-    st.dataframe(
-        table if known else table[["score", "now"]],
-        hide_index=True,
-        column_config={"score": st.column_config.TextColumn(pinned=True)},
-    )
     if known:
-        sideways()
-    before = f" Before: {plural(found.n_before, 'test row')}." if known and found.n_before else ""
+        show_table(table, "score")
+    else:
+        st.dataframe(table[["score", "now"]], hide_index=True)
+    before = f" Before: {plural(change.n_before, 'test row')}." if known and change.n_before else ""
     st.caption(
-        f"In brackets 95 % intervals. Now: {plural(found.n, 'fresh row')}.{before}"
+        f"In brackets 95 % intervals. Now: {plural(change.n, 'fresh row')}.{before}"
         + (
             " The two are different rows, so the change is known less well than differences between methods on the "
             "same rows. Beyond chance is what holds for all claims of this page together."
@@ -108,7 +106,7 @@ def scores(subject: Subject, answer: Checked) -> None:
 def pictures(subject: Subject, answer: Checked) -> None:
     """Reliability before and now on one scale, and where the confidences lay and lie."""
     before = subject.before if isinstance(subject.before, Evaluation) else None
-    named = [("now", answer.now)] if before is None else [("before", before), ("now", answer.now)]
+    named = [("now", answer.evaluation)] if before is None else [("before", before), ("now", answer.evaluation)]
     curves = [reliability_curve(*one.pair, n_bins=default_bins(len(one)), binning="equal_mass") for _, one in named]
     limits = common_limits(curves, "logit")
     with st.container(horizontal=True, gap="medium"):
@@ -128,20 +126,13 @@ def pictures(subject: Subject, answer: Checked) -> None:
         if before is not None:
             with st.container(width=DIAGRAM_PIXELS):
                 st.markdown("**How sure it was, and is**")
-                earlier, later = (confidence_histogram(*one.pair, scale="logit") for one in (before, answer.now))
+                earlier, later = (confidence_histogram(*one.pair, scale="logit") for one in (before, answer.evaluation))
                 widgets.show(
                     confidence_drift(earlier, later, subject.style, height=height),
                     "still-drift",
                     "Share of rows at each confidence, now upwards and before downwards. Where the two are not mirror "
                     "images, the inputs have changed, or the model.",
                 )
-
-
-def _cell(interval: Interval | None, change: bool = False) -> str:
-    if interval is None:
-        return "–"
-    write = signed if change else number
-    return f"{write(interval.value)}  [{write(interval.low)}, {write(interval.high)}]"
 
 
 def _beyond(key: str, change: Interval | None) -> str:
