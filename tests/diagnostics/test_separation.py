@@ -17,8 +17,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from calib import geometry
-from calib.calibrators.geometric.neighbours import nearest
+from calib.calibrators.geometric.neighbours import DISTANCES, nearest
 from calib.calibrators.geometric.pruning import exact
 from calib.calibrators.geometric.reductions import REDUCTIONS
 from calib.calibrators.geometric.training_set import TrainingSet
@@ -29,6 +28,7 @@ from calib.diagnostics.separation import (
     LEAST,
     DecidingPlane,
     Sides,
+    explain_among,
     principal_plane,
     separation_histogram,
     success_rates,
@@ -137,7 +137,7 @@ def test_the_border_is_the_exact_separation_of_the_pair_that_decides(rng) -> Non
     train, labels = rng.normal(size=(80, 5)), np.arange(80) % 3
     training = TrainingSet.of(train, labels)
     for feature in rng.normal(size=(20, 5)):
-        why = geometry.explain_among(training, feature, 1)
+        why = explain_among(training, feature, 1)
         plane = DecidingPlane.through(feature, train[why.deciding_same_row], train[why.deciding_other_row])
         assert plane.border == pytest.approx(why.exact, abs=1e-9)
 
@@ -186,7 +186,7 @@ def searched() -> tuple[TrainingSet, np.ndarray, np.ndarray]:
     return training, *training.queries(generator.normal(size=(150, 3)), generator.integers(0, 3, 150))
 
 
-@pytest.mark.parametrize("kind", [*geometry.DISTANCES, EXACT])
+@pytest.mark.parametrize("kind", [*DISTANCES, EXACT])
 def test_with_time_enough_all_rows_are_reached_in_their_order(searched, kind) -> None:
     training, features, predicted = searched
     timed = timed_separation(training, features, predicted, kind, 60.0)
