@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from calib.base import Calibrator, Callback
-from calib.cli.arguments import written
 from calib.data import Finding, Inspection, Predictions
 from calib.diagnostics.shift import Recheck, verdict
 from calib.evaluation import SCORES, Evaluation, score_intervals
 from calib.evaluation.verdict import best_methods
+from calib.parameters import written
 from calib.registry import calibrator
 
 if TYPE_CHECKING:

@@ -6,16 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from calib.base import ROWS_SUM_TO_ONE
+from calib.canonical import KINDS
 from calib.export.runtime import ExportedCalibrator
 from calib.registry import METHODS
-
-_INPUTS = {
-    "logits": "logits, one column per class",
-    "probabilities": "probabilities, one column per class",
-    "log_probabilities": "logarithms of probabilities, one column per class",
-    "binary_log_odds": "one column of log-odds of the second class",
-    "binary_probability": "one column of probabilities of the second class",
-}
 
 
 def model_card(exported: ExportedCalibrator) -> str:
@@ -80,7 +73,8 @@ def _contract(exported: ExportedCalibrator) -> dict[str, str]:
     output = f"calibrated probabilities: (n, {exported.n_classes}), float64{sums}"
     if not exported.calibrator.gives_probabilities:
         output = "confidence in the predicted class, which is that of the largest output: (n,), float64"
-    rows = {"input": f"{_INPUTS[exported.kind]}: {_shape(exported)}"}
+    columns = "one column" if exported.kind.startswith("binary") else "one column per class"
+    rows = {"input": f"{KINDS[exported.kind]}, {columns}: {_shape(exported)}"}
     if exported.needs_features:
         scaled = "" if exported.feature_mean is None else "; they are standardised here as the calibration data were"
         rows["features"] = f"the inputs of the rows, prepared as in the calibration data: (n, ...){scaled}"

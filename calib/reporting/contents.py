@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 import shlex
 from dataclasses import fields
 
-from calib.cli.arguments import written
 from calib.data.samples import FOLDER, SAMPLES
+from calib.parameters import written
 
 
 @dataclass(frozen=True)

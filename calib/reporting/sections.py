@@ -14,6 +14,7 @@ from dataclasses import fields
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
+from calib.canonical import KINDS
 from calib.data.samples import SAMPLES
 from calib.evaluation import SCORES
 from calib.evaluation.classwise import CLASSWISE
@@ -54,8 +55,7 @@ def data_section(report: Report) -> Markup:
     data = report.data
     facts: dict[str, object] = {
         "name": data.name,
-        "content": f"{plural(len(data), 'row')}, {plural(data.n_classes, 'class', 'classes')}, "
-        f"{data.kind.replace('_', ' ')}",
+        "content": f"{plural(len(data), 'row')}, {plural(data.n_classes, 'class', 'classes')}, {KINDS[data.kind]}",
         "accuracy": f"{percent(float((data.logits.argmax(axis=1) == data.labels).mean()))} over all rows",
         "calibration rows": f"{len(report.calibration):,}",
         "test rows": f"{len(report.test):,}, on which every number here was measured",

@@ -11,6 +11,7 @@ from typing import Any, cast
 import numpy as np
 import streamlit as st
 
+from calib.canonical import KINDS
 from calib.data import Finding, Inspection, Predictions
 from calib.data.checks.report import rounded
 from calib.data.samples import SAMPLES
@@ -26,13 +27,6 @@ from calib.ui.text import confidence_sentence, literal
 
 SHOW = {"error": st.error, "warning": st.warning, "info": st.info}
 ICON = {"error": ":material/error:", "warning": ":material/warning:", "info": ":material/info:"}
-KINDS = {
-    "logits": "logits",
-    "probabilities": "probabilities",
-    "log_probabilities": "log-probabilities",
-    "binary_log_odds": "binary log-odds",
-    "binary_probability": "one column of binary probabilities",
-}
 
 
 def overview() -> None:
