@@ -33,9 +33,19 @@ LAYERS = (
     ("model_card", "predict_file", "recheck", "streaming"),
     ("bundle",),
     ("export",),
-    ("compare", "jobs", "plots", "cli_choices", "cli_parser"),
+    ("compare", "jobs", "plots", "cli_parser"),
     ("studies", "active", "report", "workspace"),
-    ("ui", "cli_text", "cli_studies", "cli_types", "cli_apply", "cli_stream", "cli_report", "cli_settings"),
+    (
+        "ui",
+        "cli_choices",
+        "cli_text",
+        "cli_studies",
+        "cli_types",
+        "cli_apply",
+        "cli_stream",
+        "cli_report",
+        "cli_settings",
+    ),
     ("cli_data",),
     ("cli_fit", "cli_compare"),
     ("cli",),
@@ -53,6 +63,7 @@ ONLY_IN = {
     "dask": ("jobs",),
     "distributed": ("jobs",),
     "river": ("active",),
+    "jinja2": ("report",),
 }
 
 FILES = sorted(PACKAGE.rglob("*.py"))

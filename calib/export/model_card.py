@@ -8,6 +8,7 @@ from typing import Any
 from calib.base import ROWS_SUM_TO_ONE
 from calib.canonical import KINDS
 from calib.export.runtime import ExportedCalibrator
+from calib.formatting import fixed, with_interval
 from calib.registry import METHODS
 
 
@@ -102,10 +103,7 @@ def _scores(scores: Mapping[str, Mapping[str, Any]]) -> str:
 def _value(value: Any) -> str:
     if value is None:
         return "–"
-    if isinstance(value, (list, tuple)):
-        middle, low, high = value
-        return f"{middle:.4f} ({low:.4f} to {high:.4f})"
-    return f"{value:.4f}"
+    return with_interval(value, fixed) if isinstance(value, (list, tuple)) else fixed(value)
 
 
 def _table(rows: Mapping[str, str]) -> str:

@@ -64,7 +64,7 @@ def submit(method: str, params: dict[str, Any]) -> None:
     changed = {k: v for k, v in params.items() if getattr(calibrator(method), k) != v}
     made = calibrator(method, **changed)
     extras = extras_for(made, now.calibration)
-    spec = FitSpec(method, changed, data_key=now.split_key, label=title_of(made, method))
+    spec = FitSpec(method, changed, data_key=now.split_key, label=title_of(made, method, now.calibration.n_classes))
     for key in [key for key, other in now.specs.items() if other.title == spec.title and key != spec.key]:
         cancel(key)
         remove(key)

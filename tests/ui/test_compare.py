@@ -225,8 +225,8 @@ def test_counterparts_come_and_go(queue: FitQueue, with_sample: Session) -> None
         queue,
         with_sample,
         FitSpec("temperature", {}, data_key=key),
-        FitSpec("platt", {}, data_key=key, label="Platt (sCW)"),
-        FitSpec("beta", {"share_classes": False}, data_key=key, label="Beta (CW)"),
+        FitSpec("platt", {}, data_key=key, label="Platt (shared map)"),
+        FitSpec("beta", {"share_classes": False}, data_key=key, label="Beta (class-wise)"),
     )
     asked = list(session.specs)
     app = open_page(PAGE, session)
@@ -235,13 +235,19 @@ def test_counterparts_come_and_go(queue: FitQueue, with_sample: Session) -> None
     assert len(session.specs) == 5
     wait(queue, session)
     app.run()
-    assert methods(app)[1:] == ["Temperature", "Beta (CW)", "Beta (sCW)", "Platt (sCW)", "Platt (CW)"]
+    assert methods(app)[1:] == [
+        "Temperature",
+        "Beta (class-wise)",
+        "Beta (shared map)",
+        "Platt (shared map)",
+        "Platt (class-wise)",
+    ]
     assert len(session.specs) == 5
     (said,) = [text.value for text in app.markdown if "against" in text.value and text.value.startswith("- ")]
     lines = said.split("\n")
     scores = {name: scores_of(session, name) for name in ("Platt", "Beta")}
     for line, (name, ((right, loss), (right_apart, loss_apart))) in zip(lines[::-1], scores.items(), strict=True):
-        assert line.startswith(f"- **{name} (sCW)** against {name} (CW): accuracy ")
+        assert line.startswith(f"- **{name} (shared map)** against {name} (class-wise): accuracy ")
         points = 100 * (right - right_apart)
         assert f"{abs(points):.1f} points {'higher' if points > 0 else 'lower'}" in line or points == 0
         assert f"({100 * right:.1f} % against {100 * right_apart:.1f} %)" in line

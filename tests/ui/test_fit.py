@@ -24,7 +24,7 @@ from tests.ui.conftest import open_page
 
 
 def add(session: Session, queue: FitQueue, n_bins: int) -> str:
-    title = fits.title_of(calibrator("histogram", n_bins=n_bins), "histogram")
+    title = fits.title_of(calibrator("histogram", n_bins=n_bins), "histogram", session.calibration.n_classes)
     spec = FitSpec("histogram", {"n_bins": n_bins}, data_key=session.split_key, label=title)
     queue.submit(spec, session.calibration.logits, session.calibration.labels)
     session.specs[spec.key] = spec

@@ -30,7 +30,7 @@ QUICK = {"max_iter": 15, "n_inducing": 4}
 def with_fits_of(queue: FitQueue, session: Session, *fits: tuple[str, dict[str, Any]]) -> Session:
     assert session.calibration is not None
     for method, params in fits:
-        title = title_of(calibrator(method, **params), method)
+        title = title_of(calibrator(method, **params), method, session.calibration.n_classes)
         spec = FitSpec(method, params, data_key=session.split_key, label=title)
         queue.submit(spec, session.calibration.logits, session.calibration.labels)
         session.specs[spec.key] = spec

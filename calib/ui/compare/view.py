@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from calib.calibrators.one_vs_rest import with_other_sharing
+from calib.calibrators.one_vs_rest import SHARING, with_other_sharing
 from calib.diagnostics.reliability import ReliabilityCurve, default_bins, reliability_curve
 from calib.evaluation import SCORES, paired_differences
 from calib.evaluation.compare import compare_evaluations
@@ -192,11 +192,10 @@ def sharing_toggle(everything: list[ShownFit]) -> None:
         st.caption("Shared and class-wise maps are the same here: two classes need one map alone.")
         return
     wanted = st.toggle(
-        "Shared (sCW) and class-wise (CW) maps",
+        "Shared and class-wise maps",
         key="compare/sharing",
         persist_state="session",
-        help="Fits each one-vs-rest method both ways: one map for the pooled pairs of all classes, and one for each "
-        "class. Pooling is for few rows per class (I-Max, Patel et al. 2020, table 3).",
+        help=f"Fits each one-vs-rest method both ways. {SHARING} Sharing is for few rows per class (their table 3).",
     )
     if not wanted and ours:
         for key in ours:
@@ -252,7 +251,7 @@ def _amount(difference: Interval, amount: str) -> str:
 def _counterpart(fit: ShownFit) -> str | None:
     """Title of the same method with the other sharing; None where there is nothing to share, or it would take long."""
     other = with_other_sharing(fit.calibrator) if METHODS[fit.method].fast else None
-    return None if other is None else title_of(other, fit.method)
+    return None if other is None else title_of(other, fit.method, fit.calibrator.n_classes_)
 
 
 def _submit(fit: ShownFit, asked: list[str]) -> None:
