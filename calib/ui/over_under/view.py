@@ -20,7 +20,7 @@ import streamlit as st
 from calib.diagnostics.over_under import Balance, balances, theorem_by_bins, theorem_one
 from calib.diagnostics.reliability import confidence_histogram
 from calib.diagnostics.subgroups import BAND_EDGES, GroupGaps, by_band, by_class
-from calib.formatting import number, plural
+from calib.formatting import plural, with_interval
 from calib.metrics import BINNINGS
 from calib.metrics.bootstrap import Interval
 from calib.plots.confidence_bands import band_chart, band_name, per_class_chart
@@ -112,13 +112,12 @@ def _cells(name: str, balance: Balance) -> dict[str, str]:
 
 
 def _cell(interval: Interval, mark: str = "") -> str:
-    value, low, high = interval
-    before = "×" if mark == "×" else "+" if mark == "+" and value > 0 else ""
-    return f"{before}{number(value)}  [{number(low)}, {number(high)}]" if value == value else "–"
+    before = "×" if mark == "×" else "+" if mark == "+" and interval.value > 0 else ""
+    return before + with_interval(interval) if interval.value == interval.value else "–"
 
 
 def _points_cell(interval: Interval) -> str:
-    return "{}  [{}, {}]".format(*map(points, interval)) if interval.value == interval.value else "–"
+    return with_interval(interval, points)
 
 
 def densities(chosen: list[ShownFit]) -> None:

@@ -12,7 +12,7 @@ from calib.diagnostics.reliability import confidence_histogram, default_bins, re
 from calib.diagnostics.shift import NOT_FRESH, Recheck, off, recheck, verdict
 from calib.diagnostics.shift_data import Fresh, judge
 from calib.evaluation import SCORES, Evaluation
-from calib.formatting import number, plural, signed
+from calib.formatting import number, plural, signed, with_interval
 from calib.metrics.bootstrap import Interval
 from calib.plots.reliability import reliability_diagram
 from calib.plots.reliability_frame import common_limits
@@ -138,10 +138,7 @@ def pictures(subject: Subject, answer: Checked) -> None:
 
 
 def _cell(interval: Interval | None, change: bool = False) -> str:
-    if interval is None:
-        return "–"
-    write = signed if change else number
-    return f"{write(interval.value)}  [{write(interval.low)}, {write(interval.high)}]"
+    return "–" if interval is None else with_interval(interval, signed if change else number)
 
 
 def _beyond(key: str, change: Interval | None) -> str:
