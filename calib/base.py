@@ -125,17 +125,12 @@ class Calibrator:
         """Sentences about the finished fit that a person should read, most important first."""
         return []
 
-    def variant(self) -> str:
-        """What tells this configuration from another of the same method; shown behind the title.
+    def variant(self, n_classes: int) -> str:
+        """What tells this configuration from another of the same method for ``n_classes``; shown behind the title.
 
         Neither the seed nor the device does: it is the same method, and the same function to rounding.
         """
-        changed = [
-            f"{f.name}={getattr(self, f.name)}"
-            for f in fields(self)
-            if f.name not in ("random_state", "device") and getattr(self, f.name) != f.default
-        ]
-        return ", ".join(changed)
+        return ", ".join(self._changed())
 
     # -- what users call -------------------------------------------------------------------------------
 
@@ -252,8 +247,16 @@ class Calibrator:
             )
         return array
 
+    def _changed(self) -> list[str]:
+        """``name=value`` of the parameters that are not at their defaults, seed and device aside."""
+        return [
+            f"{f.name}={getattr(self, f.name)}"
+            for f in fields(self)
+            if f.name not in ("random_state", "device") and getattr(self, f.name) != f.default
+        ]
+
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.variant()})"
+        return f"{type(self).__name__}({', '.join(self._changed())})"
 
 
 def predicted_rows(n_classes: int) -> int:

@@ -8,7 +8,7 @@ The scale of inputs: what tells pixels in 0..255 from the same pixels in 0..1.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,14 @@ from calib.numerics import Floats
 Kind = Literal["logits", "probabilities", "log_probabilities", "binary_log_odds", "binary_probability"]
 """What an upload held. The last two are a single column for binary data."""
 
-KINDS: tuple[str, ...] = get_args(Kind)
+KINDS: dict[Kind, str] = {
+    "logits": "logits",
+    "probabilities": "probabilities",
+    "log_probabilities": "log-probabilities",
+    "binary_log_odds": "log-odds of class 1",
+    "binary_probability": "probability of class 1",
+}
+"""Every kind, and how sentences call it."""
 
 ROUNDING = 1e-6
 """Probabilities this little below zero or above one come from sums in float32."""

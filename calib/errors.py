@@ -43,6 +43,7 @@ EXTRAS = {
         "gp",
     ),
     **dict.fromkeys(("dask", "distributed"), "cluster"),
+    **dict.fromkeys(("jinja2", "markupsafe", "plotly"), "report"),
     "river": "active",
 }
 """The extra that each module comes with; all others come with ``fit``."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -29,6 +29,22 @@ def number(value: float, digits: int = 3) -> str:
         return f"{value:.{digits - 1}e}"
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
     return f"{value:,.{decimals}f}"
+
+
+def fixed(value: float) -> str:
+    """Four decimals in ASCII, for plain text whose columns line up: 0.0523, 12.3000."""
+    return "-" if math.isnan(value) else f"{value:.4f}"
+
+
+def brackets(low: float, high: float, write: Callable[[float], str] = number) -> str:
+    """The ends of an interval: [0.0412, 0.0634]."""
+    return f"[{write(low)}, {write(high)}]"
+
+
+def with_interval(interval: Sequence[float], write: Callable[[float], str] = number) -> str:
+    """A value with its interval, given as value, low and high: 0.0523 [0.0412, 0.0634]."""
+    value, low, high = interval
+    return write(value) if math.isnan(value) else f"{write(value)} {brackets(low, high, write)}"
 
 
 def brief(value: float) -> str:

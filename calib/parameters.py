@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Mapping
 from dataclasses import MISSING, field, fields
 from typing import Any
 
@@ -49,6 +51,11 @@ def unknown_parameter(cls: type[Any], name: str) -> str:
     return f"{cls.__name__} has no parameter {name!r}; it takes {', '.join(parameter_names(cls))}."
 
 
+def written(fix: Mapping[str, object]) -> str:
+    """The options that make these choices, ready for a shell."""
+    return " ".join(f"--read {shlex.quote(f'{name}={_written(value)}')}" for name, value in fix.items())
+
+
 def _check_param(name: str, value: Any, default: Any, meta: Any) -> None:
     if value is None and meta.get("optional"):
         return
@@ -74,3 +81,11 @@ def _within(low: float | None, high: float | None) -> str:
     if low is None or high is None:
         return f" at or above {low}" if low is not None else f" at or below {high}" if high is not None else ""
     return f" between {low} and {high}"
+
+
+def _written(value: object) -> str:
+    if not isinstance(value, tuple):
+        return str(value)
+    texts = [str(item) for item in value]
+    plain = not any("," in text or text != text.strip() or text.startswith(("[", "(")) for text in texts)
+    return ",".join(texts) if plain else repr(list(value))

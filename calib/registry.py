@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -122,16 +123,32 @@ def calibrator(name: str, **params: Any) -> Calibrator:
     return made
 
 
-def title_of(made: Calibrator, method: str) -> str:
-    """A method's title and what tells this configuration from others, so that no two fits share a title."""
-    variant = variant_of(made)
+def title_of(made: Calibrator, method: str, n_classes: int, usual_seed: int | None = 0) -> str:
+    """A method's title and what tells this configuration from others, so that no two fits share a title.
+
+    Parameters
+    ----------
+    made : fitted or not.
+    method : registry name.
+    n_classes : number of classes; for two of them there is but one map to share.
+    usual_seed : the seed that titles leave out; None leaves out every seed.
+    """
+    variant = variant_of(made, n_classes, usual_seed)
     return f"{METHODS[method].title} ({variant})" if variant else METHODS[method].title
 
 
-def variant_of(made: Calibrator) -> str:
-    """What tells a configuration from others of its method, the seed included; parts separated by ", "."""
-    seed = f"seed {made.random_state}" if made.random_state else ""
-    return ", ".join(part for part in (made.variant(), seed) if part)
+def variant_of(made: Calibrator, n_classes: int, usual_seed: int | None = 0) -> str:
+    """What tells a configuration from others of its method, as in :func:`title_of`; parts separated by ", "."""
+    seed = "" if usual_seed in (None, made.random_state) else f"seed {made.random_state}"
+    return ", ".join(part for part in (made.variant(n_classes), seed) if part)
+
+
+def titles_of(calibrators: Mapping[str, Calibrator], n_classes: int) -> dict[str, str]:
+    """The title of each calibrator by its name: a name that is not in the registry is a title itself."""
+    return {
+        name: title_of(made, name, n_classes, usual_seed=None) if name in METHODS else name
+        for name, made in calibrators.items()
+    }
 
 
 def registry_name(calibrator: Calibrator) -> str | None:

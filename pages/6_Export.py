@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib.evaluation.verdict import NOTHING
+from calib.evaluation.score_table import NEGLIGIBLE
 from calib.ui.compare.view import report_button
 from calib.ui.export.view import calibrate_upload, downloads, usage
 from calib.ui.fits import shown_fits
@@ -23,7 +23,7 @@ def body() -> None:
     fitted = fits[1:]
     titles = {fit.key: fit.title for fit in fitted}
     lowest = min(mean_nll(fit.evaluation) for fit in fitted)
-    best = next((fit for fit in fitted if mean_nll(fit.evaluation) - lowest < NOTHING), fitted[0])
+    best = next((fit for fit in fitted if mean_nll(fit.evaluation) - lowest < NEGLIGIBLE), fitted[0])
     judged = best.evaluation.row_nll is not None
     st.write(
         (f"Lowest NLL on the test rows: **{best.title}**. " if judged else "")

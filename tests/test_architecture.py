@@ -46,6 +46,7 @@ ONLY_IN = {
     "dask": ("jobs",),
     "distributed": ("jobs",),
     "river": ("active_learning",),
+    "jinja2": ("reporting",),
 }
 
 FILES = sorted(PACKAGE.rglob("*.py"))

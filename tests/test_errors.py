@@ -64,7 +64,14 @@ def test_a_comparison_in_a_shell(without, tmp_path, overconfident, capsys):
 
 @pytest.mark.parametrize(
     ("module", "extra"),
-    [("tensorflow.python", "gp"), ("gpflow", "gp"), ("river.forest", "active"), ("scipy.special", "fit")],
+    [
+        ("tensorflow.python", "gp"),
+        ("gpflow", "gp"),
+        ("river.forest", "active"),
+        ("scipy.special", "fit"),
+        ("jinja2", "report"),
+        ("plotly.graph_objects", "report"),
+    ],
 )
 def test_the_extra_that_brings_it(module, extra):
     assert f'"calib[{extra}]"' in missing_package(ModuleNotFoundError("No module", name=module))

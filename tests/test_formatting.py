@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import calib
 from calib.export.predict_script import write_predictions
 from calib.export.runtime import ExportedCalibrator
-from calib.formatting import brief, listed, number, percent, plural, safe_cell, safe_table, signed
+from calib.formatting import brief, fixed, listed, number, percent, plural, safe_cell, safe_table, signed, with_interval
 from calib.plots.data import figure_data
 
 
@@ -39,6 +39,13 @@ def test_numbers_as_people_write_them(value, written):
 def test_a_difference_begins_with_its_sign(value):
     expected = "+" if value > 0 else "-" if value < 0 else "±"
     assert signed(value) == expected + number(abs(value))
+
+
+def test_an_interval_stands_in_brackets():
+    assert with_interval((0.05234, 0.0412, 0.06)) == "0.0523 [0.0412, 0.0600]"
+    assert with_interval((12.34, -1, 20), fixed) == "12.3400 [-1.0000, 20.0000]"
+    nowhere = (math.nan, math.nan, math.nan)
+    assert (with_interval(nowhere), with_interval(nowhere, fixed)) == ("–", "-")
 
 
 def test_words():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,13 @@ from calib.parameters import param
 
 Map = dict[str, Any]
 """What one fitted map has learned, as arrays and numbers; empty for the map that changes nothing."""
+
+
+SHARING = (
+    "Shared map: one map for the one-vs-rest pairs of all classes; class-wise: one map for each class (sCW and CW in "
+    "I-Max, Patel et al. 2020)."
+)
+"""What titles say of methods with such maps, explained."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -80,13 +87,10 @@ class BinaryCalibrator(Calibrator):
             )
         return found
 
-    def variant(self) -> str:
-        changed = [
-            f"{f.name}={getattr(self, f.name)}"
-            for f in fields(self)
-            if f.name not in ("random_state", "share_classes") and getattr(self, f.name) != f.default
-        ]
-        return ", ".join(["sCW" if self.share_classes else "CW", *changed])
+    def variant(self, n_classes: int) -> str:
+        changed = [each for each in self._changed() if not each.startswith("share_classes=")]
+        sharing = "shared map" if self.share_classes else "class-wise"
+        return ", ".join(changed if n_classes == 2 and self.share_classes else [sharing, *changed])
 
     def targets(self, positives: npt.NDArray[np.bool_]) -> Floats:
         """Targets of a regression, shape (m,): 0 and 1, or with ``platt_correction`` 1/(N- + 2) and 1 - 1/(N+ + 2)."""

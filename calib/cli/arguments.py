@@ -1,6 +1,6 @@
 """Types of command-line arguments: each checks what was given before the work starts.
 
-Choices on the command line: ``--read NAME=VALUE`` as a field of Choices, and a finding's fix written that way.
+Choices on the command line: ``--read NAME=VALUE`` as a field of Choices.
 """
 
 from __future__ import annotations
@@ -8,8 +8,7 @@ from __future__ import annotations
 import argparse
 import ast
 import os
-import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -92,11 +91,6 @@ def parse_choice(given: str) -> tuple[str, Any]:
     return name, value
 
 
-def written(fix: Mapping[str, object]) -> str:
-    """The options that make these choices, ready for a shell."""
-    return " ".join(f"--read {shlex.quote(f'{name}={_written(value)}')}" for name, value in fix.items())
-
-
 def _value(text: str, kind: str) -> Any:
     if kind.startswith(("str", "Kind")):
         return text
@@ -119,11 +113,3 @@ def _literal(text: str) -> Any:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return text
-
-
-def _written(value: object) -> str:
-    if not isinstance(value, tuple):
-        return str(value)
-    texts = [str(item) for item in value]
-    plain = not any("," in text or text != text.strip() or text.startswith(("[", "(")) for text in texts)
-    return ",".join(texts) if plain else repr(list(value))

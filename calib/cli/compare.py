@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from calib.base import Calibrator, Callback
 from calib.cli import text as cli_text
 from calib.evaluation import SCORES
-from calib.formatting import safe_table
+from calib.formatting import fixed, safe_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from calib.data import Predictions
 from typing import TYPE_CHECKING, Any
 
+from calib.calibrators.one_vs_rest import SHARING, BinaryCalibrator
 from calib.cli import text
 from calib.cli.arguments import method_with_parameters, target
 from calib.cli.data import (
@@ -39,7 +40,7 @@ from calib.cli.data import (
 from calib.data import Predictions
 from calib.data.samples import FOLDER, SAMPLES
 from calib.plots.style import method_style
-from calib.registry import calibrator, presets, registry_name, title_of
+from calib.registry import calibrator, presets, registry_name, title_of, titles_of
 from calib.reporting import Report, ReportedMethod, Source, html
 
 if TYPE_CHECKING:
@@ -94,13 +95,8 @@ def sizes_table(table: pd.DataFrame) -> str:
         rows = [[SCORES[key].title, *(f"{size:,}" for size in sizes)]]
         for _, method in table[table["score"] == key].groupby("method", sort=False):
             values = method.set_index("size")["value"]
-            numbers = ("-" if values[size] != values[size] else f"{values[size]:.4f}" for size in sizes)
-            rows.append([method["title"].iloc[0], *numbers])
-        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-        lines += [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-        ]
-        lines.append("")
+            rows.append([method["title"].iloc[0], *(fixed(values[size]) for size in sizes)])
+        lines += [*cli_text.aligned(rows), ""]
     nll = table[(table["score"] == "NLL") & table["value"].notna()]
     for name in nll.loc[nll["size"] == sizes[-1], "method"].iloc[1:]:
         answers.append(labels_needed(table, name).sentence)
@@ -157,8 +153,11 @@ def _compare(given: argparse.Namespace) -> int:
     if test is None:
         refuse(given, "a comparison needs rows to test on; --calibration all leaves none")
     found = fit_and_evaluate(methods, calibration, test)
-    table = compare_evaluations(found.evaluations, seconds=found.seconds, notes=found.notes)
+    titles = titles_of(methods, data.n_classes)
+    table = compare_evaluations(found.evaluations, titles=titles, seconds=found.seconds, notes=found.notes)
     print(text.score_table(table))
+    if data.n_classes > 2 and any(isinstance(method, BinaryCalibrator) for method in methods.values()):
+        print(SHARING)
     print(f"\n{verdict(table)}")
     warn_of_leak(data)
     if given.csv:
@@ -177,7 +176,7 @@ def _methods(given: argparse.Namespace, data: Predictions) -> dict[str, Calibrat
     for name, params in given.method:
         made = made_calibrator(given, name, params)
         # The command's own seed is that of all methods, and no part of a title.
-        methods[title_of(calibrator(name, **params), name) if params else name] = made
+        methods[title_of(made, name, data.n_classes, given.seed) if params else name] = made
     return methods
 
 

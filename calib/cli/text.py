@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from calib.base import Calibrator, Callback
-from calib.cli.arguments import written
 from calib.data import Finding, Inspection, Predictions
 from calib.diagnostics.shift import Recheck, verdict
 from calib.evaluation import SCORES, Evaluation, score_intervals
-from calib.evaluation.verdict import best_methods
+from calib.evaluation.score_table import score_rows
+from calib.formatting import fixed, with_interval
+from calib.parameters import written
 from calib.registry import calibrator
 
 if TYPE_CHECKING:
@@ -84,11 +85,8 @@ def before_and_after(fitted: Calibrator, test: Predictions) -> dict[str, dict[st
 
 def score_lines(scores: Mapping[str, Mapping[str, list[float]]], n: int) -> str:
     """Scores before and after, one a line."""
-    lines = [f"On {n:,} test rows, with 95 % intervals:"]
-    for key, values in scores.items():
-        before, after = (_interval(*values[when]) if when in values else "-" for when in ("before", "after"))
-        lines.append(f"  {SCORES[key].title:<12} {before:>24}  ->  {after}")
-    return "\n".join(lines)
+    rows = [(SCORES[key].title, values.get("before"), values.get("after")) for key, values in scores.items()]
+    return "\n".join([f"On {n:,} test rows, with 95 % intervals:", *_before_and_after(rows)])
 
 
 def recheck_lines(found: Recheck, title: str, notes: Iterable[str]) -> str:
@@ -96,42 +94,36 @@ def recheck_lines(found: Recheck, title: str, notes: Iterable[str]) -> str:
     lines = [sentence.replace("**", "") for sentence in verdict(found, title)]
     lines += [f"note: {note}" for note in notes]
     of = f"; before on {found.n_before:,} test rows" if found.n_before else ""
-    lines += ["", f"On {found.n:,} fresh rows{of}, with 95 % intervals:"]
-    for key, score in found.scores.items():
-        before = f"{_interval(*score.before):>26}  ->  " if score.before else ""
-        lines.append(f"  {SCORES[key].title:<25} {before}{_interval(*score.now)}")
-    return "\n".join(lines)
+    rows = [(SCORES[key].title, score.before, score.now) for key, score in found.scores.items()]
+    return "\n".join([*lines, "", f"On {found.n:,} fresh rows{of}, with 95 % intervals:", *_before_and_after(rows)])
+
+
+def _before_and_after(scores: Iterable[tuple[str, Sequence[float] | None, Sequence[float] | None]]) -> list[str]:
+    """One line per score: its title and two values with intervals, the first where it is known."""
+    rows = []
+    for title, before, after in scores:
+        start = [with_interval(before, fixed), "->"] if before else ["", ""]
+        rows.append([f"  {title}", *start, with_interval(after, fixed) if after else "-"])
+    return aligned(rows)
 
 
 def score_table(table: pd.DataFrame) -> str:
     """Methods by scores with intervals; ``*`` marks the best of a score."""
     keys = [key for key in SHOWN if key in set(table["score"])]
-    best = {key: best_methods(table, key) for key in keys}
-    rows = [["", *(SCORES[key].title for key in keys), "fit"]]
-    notes = []
-    for _, method in table.groupby("method", sort=False):
-        cells = [
-            _cell(row, row["method"] in best[key])
-            for key in keys
-            for row in method[method["score"] == key].to_dict("records")
-        ]
-        title, seconds = method["title"].iloc[0], method["fit_seconds"].iloc[0]
-        rows.append([title, *cells, f"{seconds:.2f} s" if seconds == seconds else "-"])
-        if method["value"].isna().all():
-            notes.append(f"{title}: {method['note'].iloc[0]}")
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return "\n".join([*lines, "", "* best value; brackets hold 95 % intervals.", *notes])
+    rows = score_rows(table, keys)
+    lines = [["", *(SCORES[key].title for key in keys), "fit"]]
+    for row in rows:
+        cells = (cell.text(fixed, {"best": "*"}) for cell in row.cells.values())
+        lines.append([row.title, *cells, f"{row.fit_seconds:.2f} s" if row.fit_seconds == row.fit_seconds else "-"])
+    notes = [f"{row.title}: {row.failed}" for row in rows if row.failed]
+    return "\n".join([*aligned(lines), "", "* best value; brackets hold 95 % intervals.", *notes])
 
 
-def _cell(row: Mapping[Any, Any], best: bool) -> str:
-    if row["value"] != row["value"]:
-        return "-"
-    return _interval(row["value"], row["low"], row["high"]) + (" *" if best else "")
-
-
-def _interval(value: float, low: float, high: float) -> str:
-    return f"{value:.4f} [{low:.4f}, {high:.4f}]"
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """One line per row, with columns as wide as their widest cell; empty columns are left out."""
+    columns = [column for column in zip(*rows, strict=True) if any(column)]
+    padded = [[cell.ljust(max(map(len, column))) for cell in column] for column in columns]
+    return ["  ".join(row).rstrip() for row in zip(*padded, strict=True)]
 
 
 def _confidence(data: Predictions) -> str:

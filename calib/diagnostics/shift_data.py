@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from calib.canonical import KINDS
 from calib.data import Finding, Inspection, LoadOptions, Predictions, inspect
 from calib.data.checks.report import Rejected
 from calib.data.formats.archives import open_zip, read_member
@@ -99,8 +100,8 @@ def fitted_to(exported: ExportedCalibrator, data: Predictions) -> tuple[Predicti
         )
     if data.kind != exported.kind:
         raise CalibrationError(
-            f"The calibrator takes {_words(exported.kind)}, but the fresh rows were read as {_words(data.kind)}; give "
-            f"the same outputs as before, or have them read as {_words(exported.kind)}."
+            f"The calibrator takes {KINDS[exported.kind]}, but the fresh rows were read as {KINDS[data.kind]}; give "
+            f"the same outputs as before, or have them read as {KINDS[exported.kind]}."
         )
     if exported.needs_features and data.features is None:
         raise CalibrationError(
@@ -165,10 +166,6 @@ def _in_order(data: Predictions, class_names: tuple[str, ...]) -> tuple[Predicti
 def _few(names: list[str]) -> str:
     shown = ", ".join(repr(name[:40]) for name in names[:3])
     return f"{shown} and {len(names) - 3:,} more" if len(names) > 3 else shown
-
-
-def _words(kind: str) -> str:
-    return kind.replace("_", " ")
 
 
 _PLAIN = "biufUS"

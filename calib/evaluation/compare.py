@@ -12,9 +12,10 @@ from calib.base import Calibrator
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES, Evaluation
 from calib.evaluation.bootstrap import N_RESAMPLES, ResampledScores, check_same_rows, resample_scores, too_few_of_all
-from calib.evaluation.verdict import CONFIDENCE_ONLY, NOTHING, best_methods, verdict
+from calib.evaluation.score_table import NEGLIGIBLE, best_methods
+from calib.evaluation.verdict import CONFIDENCE_ONLY, verdict
 from calib.metrics.bootstrap import Interval, Resamples
-from calib.registry import METHODS, calibrator, extras_for
+from calib.registry import METHODS, calibrator, extras_for, titles_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,6 +81,7 @@ def compare(
     found = fit_and_evaluate(calibrators, calibration, test)
     return compare_evaluations(
         found.evaluations,
+        titles=titles_of(calibrators, calibration.n_classes),
         level=level,
         n_resamples=n_resamples,
         random_state=random_state,
@@ -122,6 +124,7 @@ def compare_evaluations(
     evaluations: Mapping[str, Evaluation],
     baseline: str = BASELINE,
     *,
+    titles: Mapping[str, str] | None = None,
     level: float = 0.95,
     n_resamples: int = N_RESAMPLES,
     random_state: int = 0,
@@ -135,6 +138,7 @@ def compare_evaluations(
     ----------
     evaluations : name -> evaluation.
     baseline : the method that differences refer to; its rows come first.
+    titles : name -> title, as from :func:`calib.registry.titles_of`; by default that of the registry, or the name.
     level, n_resamples, random_state : of the bootstrap.
     seconds : name -> (fit, predict) seconds, where known.
     notes : name -> why a method has no evaluation; such methods get rows of NaN.
@@ -192,8 +196,10 @@ def compare_evaluations(
                 to_best = one.difference(scored[best], key, joint_level)
                 columns[name]["to_best"][key] = cautious(to_best, key, name, best)
 
+    names = [*order, *(notes or {})]
+    titled = {name: METHODS[name].title if name in METHODS else name for name in names} | dict(titles or {})
     rows = []
-    for name in [*order, *(notes or {})]:
+    for name in names:
         intervals = columns.get(name, {})
         note = (notes or {}).get(name, "")
         fit_seconds, predict_seconds = (seconds or {}).get(name, (float("nan"), float("nan")))
@@ -203,7 +209,7 @@ def compare_evaluations(
             rows.append(
                 {
                     "method": name,
-                    "title": METHODS[name].title if name in METHODS else name,
+                    "title": titled[name],
                     "score": key,
                     **dict(zip(("value", "low", "high"), here[""], strict=True)),
                     **_columns("difference", here["difference"]),
@@ -229,7 +235,7 @@ def best_method(values: Mapping[str, float], key: str) -> str | None:
 
 def not_rounding(difference: Interval) -> Interval:
     """The difference with an interval that holds 0 where all of it is rounding."""
-    if abs(difference.value) < NOTHING:
+    if abs(difference.value) < NEGLIGIBLE:
         return difference._replace(low=min(difference.low, 0.0), high=max(difference.high, 0.0))
     return difference
 

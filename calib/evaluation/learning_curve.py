@@ -8,20 +8,20 @@ How many labels a method needs, in words that claim no more than the bands of a 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calib.evaluation.bootstrap import ResampledScores
-from calib.evaluation.repeated_splits import BASELINE, title_of
+from calib.evaluation.repeated_splits import BASELINE
 from calib.metrics.bootstrap import Interval, interval_of_draws
 from calib.numerics import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from calib.base import Calibrator, Callback, no_callback
@@ -29,6 +29,7 @@ from calib.errors import CalibrationError
 from calib.evaluation.bootstrap import N_RESAMPLES, resample_sums
 from calib.evaluation.repeated_splits import Steps, attempt, with_baseline
 from calib.metrics.bootstrap import Resamples
+from calib.registry import titles_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,13 +57,13 @@ class Drawn:
 
 
 def join_draws(
-    methods: Iterable[str], sizes: Sequence[int], drawn: Iterable[Iterable[Drawn]], n: int, level: float
+    titles: Mapping[str, str], sizes: Sequence[int], drawn: Iterable[Iterable[Drawn]], n: int, level: float
 ) -> pd.DataFrame:
     """The table of :func:`calib.evaluation.learning_curve` from the fits of all draws.
 
     Parameters
     ----------
-    methods : their names, in the order of the table.
+    titles : of the methods by their names, in the order of the table.
     sizes : ascending.
     drawn : the fits of each draw.
     n : number of calibration rows.
@@ -72,7 +73,7 @@ def join_draws(
 
     fits = [fit for of_draw in drawn for fit in of_draw]
     rows: list[dict[str, Any]] = []
-    for name in methods:
+    for name, title in titles.items():
         baseline = _Draws(fit for fit in fits if fit.method == name == BASELINE)
         draws_of = {
             size: baseline
@@ -81,7 +82,7 @@ def join_draws(
             for size in sizes
         }
         for size, draws in draws_of.items():
-            here = {"method": name, "title": title_of(name), "size": size, "n_draws": draws.count}
+            here = {"method": name, "title": title, "size": size, "n_draws": draws.count}
             certain = name == BASELINE or size == n
             last = draws_of[sizes[-1]]
             rows += [here | values | {"note": draws.note} for values in _summaries(draws, last, certain, level)]
@@ -224,7 +225,8 @@ def size_curve(
     tried = checked_sizes(sizes or halved_sizes(n), n, n_draws)
     steps = Steps(sum(count_fits(calibrators, tried, n, draw) for draw in range(n_draws)), callback or no_callback)
     drawn = [one_draw(calibrators, calibration, test, tried, draw, random_state, steps) for draw in range(n_draws)]
-    return join_draws(with_baseline(calibrators), tried, drawn, n, level)
+    titles = titles_of(with_baseline(calibrators), calibration.n_classes)
+    return join_draws(titles, tried, drawn, n, level)
 
 
 def checked_sizes(sizes: Sequence[int], n: int, n_draws: int) -> list[int]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from calib.base import Calibrator, Callback
 from calib.errors import CalibrationError, FitCancelled
 from calib.evaluation import Evaluation
-from calib.registry import METHODS, calibrator, extras_for
+from calib.registry import calibrator, extras_for
 
 if TYPE_CHECKING:
     from calib.data.predictions import Predictions
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from calib.base import no_callback
 from calib.evaluation import SCORES, scores
 from calib.evaluation.verdict import CONFIDENCE_ONLY
+from calib.registry import titles_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,11 +98,6 @@ def with_baseline(calibrators: Mapping[str, Calibrator]) -> dict[str, Calibrator
     return {BASELINE: calibrator(BASELINE), **calibrators}
 
 
-def title_of(name: str) -> str:
-    """How tables call a method: the registry's title of a registered name, else the name itself."""
-    return METHODS[name].title if name in METHODS else name
-
-
 def repeated_splits(
     calibrators: Mapping[str, Calibrator],
     data: Predictions,
@@ -158,9 +154,11 @@ def one_split(
 
     calibration, test = data.split(part, random_state=seed)
     sizes = {"n_calibration": len(calibration), "n_test": len(test)}
+    methods = with_baseline(calibrators)
+    titles = titles_of(methods, data.n_classes)
     rows: list[dict[str, Any]] = []
-    for name, method in with_baseline(calibrators).items():
-        here = {"method": name, "title": title_of(name), "split": split, **sizes}
+    for name, method in methods.items():
+        here = {"method": name, "title": titles[name], "split": split, **sizes}
         rows += [here | values for values in _scored(attempt(method, calibration, test, steps))]
         steps.next()
     return pd.DataFrame(rows)

@@ -25,7 +25,7 @@ from calib.evaluation.learning_curve import (
 )
 from calib.evaluation.repeated_splits import Steps, join_splits, one_split, repeated_splits, split_seeds, with_baseline
 from calib.jobs.subtasks import Parts, in_parts
-from calib.registry import calibrator
+from calib.registry import calibrator, titles_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,7 +90,8 @@ def _draws(
     n = len(split_rows(data["labels"], part, data.get("given_split"), split_seed)[0])
     made, sizes = _made(methods), checked_sizes(halved_sizes(n), n, n_draws)
     arguments = [(methods, part, split_seed, draw, random_state) for draw in range(n_draws)]
-    join = partial(join_draws, with_baseline(made), sizes, n=n, level=LEVEL)
+    titles = titles_of(with_baseline(made), data["logits"].shape[1])
+    join = partial(join_draws, titles, sizes, n=n, level=LEVEL)
     return Parts(draw_task, arguments, [count_fits(made, sizes, n, draw) for draw in range(n_draws)], join)
 
 

@@ -12,30 +12,6 @@ if TYPE_CHECKING:
 
 CONFIDENCE_ONLY = "gives a confidence only"
 """The note of scores that need the probabilities of all classes, for methods that do not give them."""
-NOTHING = 1e-9
-"""Differences below this are rounding, whatever their interval."""
-
-
-def best_methods(table: pd.DataFrame, score: str) -> frozenset[str]:
-    """Names of the methods that share the best value of one score, which tables mark.
-
-    Nothing is best where all are equal, where less of the score is not better in itself, or where the rows hold too few
-    wrong or right predictions to rank by.
-
-    Parameters
-    ----------
-    table : as from :func:`calib.compare` or :func:`calib.evaluation.repeated_splits.summarise_splits`.
-    score : a key of ``calib.evaluation.SCORES``.
-    """
-    rows = table[(table["score"] == score) & table["value"].notna()]
-    better = rows["better"].iloc[0] if len(rows) else "neither"
-    if better == "neither":
-        return frozenset()
-    best = rows["value"].min() if better == "lower" else rows["value"].max()
-    shared = (rows["value"] - best).abs() < NOTHING
-    if shared.all() or ("too_few" in rows and rows.loc[shared, "too_few"].fillna("").ne("").any()):
-        return frozenset()
-    return frozenset(rows.loc[shared, "method"])
 
 
 def verdict(table: pd.DataFrame, score: str = "NLL", judged: str = "on this test set") -> str:

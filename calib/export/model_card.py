@@ -6,16 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from calib.base import ROWS_SUM_TO_ONE
+from calib.canonical import KINDS
 from calib.export.runtime import ExportedCalibrator
+from calib.formatting import fixed, with_interval
 from calib.registry import METHODS
-
-_INPUTS = {
-    "logits": "logits, one column per class",
-    "probabilities": "probabilities, one column per class",
-    "log_probabilities": "logarithms of probabilities, one column per class",
-    "binary_log_odds": "one column of log-odds of the second class",
-    "binary_probability": "one column of probabilities of the second class",
-}
 
 
 def model_card(exported: ExportedCalibrator) -> str:
@@ -80,7 +74,8 @@ def _contract(exported: ExportedCalibrator) -> dict[str, str]:
     output = f"calibrated probabilities: (n, {exported.n_classes}), float64{sums}"
     if not exported.calibrator.gives_probabilities:
         output = "confidence in the predicted class, which is that of the largest output: (n,), float64"
-    rows = {"input": f"{_INPUTS[exported.kind]}: {_shape(exported)}"}
+    columns = "one column" if exported.kind.startswith("binary") else "one column per class"
+    rows = {"input": f"{KINDS[exported.kind]}, {columns}: {_shape(exported)}"}
     if exported.needs_features:
         scaled = "" if exported.feature_mean is None else "; they are standardised here as the calibration data were"
         rows["features"] = f"the inputs of the rows, prepared as in the calibration data: (n, ...){scaled}"
@@ -108,10 +103,7 @@ def _scores(scores: Mapping[str, Mapping[str, Any]]) -> str:
 def _value(value: Any) -> str:
     if value is None:
         return "–"
-    if isinstance(value, (list, tuple)):
-        middle, low, high = value
-        return f"{middle:.4f} ({low:.4f} to {high:.4f})"
-    return f"{value:.4f}"
+    return with_interval(value, fixed) if isinstance(value, (list, tuple)) else fixed(value)
 
 
 def _table(rows: Mapping[str, str]) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.evaluation.verdict import best_methods
+from calib.evaluation.score_table import best_methods
 from calib.plots.data import carry
 from calib.plots.rows import frame_rows
 from calib.plots.style import Style, fade, method_style, plain, set_layout, set_x, three_digits
@@ -41,7 +41,7 @@ def score_dots(
 ) -> go.Figure:
     """One row per method: its score, the interval, and the first method's score as a vertical line.
 
-    The best are those that tables mark, see :func:`calib.evaluation.verdict.best_methods`.
+    The best are those that tables mark, see :func:`calib.evaluation.score_table.best_methods`.
 
     Parameters
     ----------

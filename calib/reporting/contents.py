@@ -1,30 +1,31 @@
-"""What a report is made of.
-
-The lines of the command line that make the same comparison again.
-"""
+"""What a report is made of, and the lines of the command line that make the same comparison again."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from calib.base import Calibrator
 from calib.data import Choices
 from calib.data.predictions import Predictions
+from calib.data.samples import FOLDER, SAMPLES
 from calib.evaluation import Evaluation
 from calib.evaluation.verdict import CONFIDENCE_ONLY, verdict
+from calib.parameters import written
 from calib.plots.style import Style
 
 if TYPE_CHECKING:
     import pandas as pd
-import shlex
-from dataclasses import fields
 
-from calib.cli.arguments import written
 from calib.data.options import FILES
-from calib.data.samples import FOLDER, SAMPLES
+
+_REBUILD = (
+    "import numpy; from calib.data.samples import load_sample; data = load_sample({name!r}); "
+    "numpy.savez({name!r}, logits=data.logits, labels=data.labels, class_names=data.class_names)"
+)
 
 
 @dataclass(frozen=True)
@@ -97,12 +98,6 @@ def verdict_paragraphs(table: pd.DataFrame) -> list[str]:
     """The verdict by the score that calibrators are fitted for, and by ECE where not all methods have that one."""
     scores = ["NLL", *(["ECE"] if (table["note"] == CONFIDENCE_ONLY).any() else [])]
     return [verdict(table, score) for score in scores]
-
-
-_REBUILD = (
-    "import numpy; from calib.data.samples import load_sample; data = load_sample({name!r}); "
-    "numpy.savez({name!r}, logits=data.logits, labels=data.labels, class_names=data.class_names)"
-)
 
 
 def commands(report: Report) -> list[str]:

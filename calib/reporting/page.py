@@ -9,93 +9,75 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from functools import cache
+from pathlib import Path
 
-from calib.evaluation import SCORES
-from calib.formatting import plural, safe_table
-from calib.reporting import sections as facts
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from calib import formatting
+from calib.calibrators.one_vs_rest import SHARING, BinaryCalibrator
+from calib.evaluation.score_table import MARKS
+from calib.formatting import safe_table
+from calib.reporting import sections
 from calib.reporting.contents import Report, commands, verdict_paragraphs
-from calib.reporting.markup import STYLESHEET, Markup, element, together
-
-_LEVEL = (
-    "All intervals are 95 % bootstrap intervals over test rows, in brackets. A calibration error is biased upwards by "
-    "noise, so its interval reaches further down than up. Differences are paired: both methods are judged on the same "
-    "resampled rows, so that they may be told apart although their own intervals overlap. Against the best, intervals "
-    "hold for all pairs of methods together, because the best is chosen by looking. ★ best value; ✓ better and ✗ worse "
-    "than the raw model beyond what chance explains, by such joint intervals."
-)
-_AGAIN = (
-    "In a POSIX shell, in the folder of the files, with calib and the packages below installed. The same versions give "
-    "the same numbers; seconds differ."
-)
+from calib.reporting.svg import printable
 
 
 def html(report: Report) -> str:
     """The report as one HTML document."""
-    styles = {method.key: method.style for method in report.methods}
-    keys = [key for key in SCORES if key in set(report.table["score"])]
-    main = [key for key in keys if key in facts.MAIN]
-    more = [key for key in keys if key not in facts.MAIN]
-    paragraphs = verdict_paragraphs(report.table)
-    sections = (
-        ("verdict", "Verdict", element("div", *(element("p", part) for part in paragraphs), class_="verdict")),
-        ("data-section", "Data", facts.data_section(report)),
-        ("scores", "Methods and scores", together(facts.overview(report.table), element("p", _LEVEL, class_="meaning"),
-                                                  _download(report))),
-        ("reliability", "Reliability", facts.reliability(report.methods)),
-        ("each", "Each score", together(*(facts.score_section(report.table, key, styles) for key in main))),
-        ("balance-section", "Over- and underconfidence", facts.over_and_under(report.methods)),
-        ("further", "Further scores", together(*(facts.score_section(report.table, key, styles) for key in more))),
-        ("methods", "Methods", facts.methods_section(report.methods)),
-        ("again", "Make it again", together(
-            element("p", _AGAIN), *(element("pre", element("code", line)) for line in commands(report)),
-            facts.version_table())),
-    )  # fmt: skip
-    name = report.data.name
-    body = element(
-        "main",
-        _header(report, [(anchor, title) for anchor, title, _ in sections]),
-        *(element("section", element("h2", title), content, id=anchor) for anchor, title, content in sections),
-        element("footer", f"Made by calib on {report.made:%Y-%m-%d at %H:%M} UTC. This file asks nothing of the "
-                "network and holds no script."),
-    )  # fmt: skip
-    return f'<!doctype html>\n<html lang="en">\n{_head(f"Calibration of {name}")}\n<body>\n{body}\n</body>\n</html>\n'
-
-
-def _head(title: str) -> Markup:
-    digest = base64.b64encode(hashlib.sha256(STYLESHEET.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    return element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=policy),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="referrer", content="no-referrer"),
-        element("title", title),
-        element("style", Markup(STYLESHEET)),
+    style = _environment().get_template("stylesheet.css").render()
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    score_titles, overview = sections.overview(report.table)
+    main, further = sections.score_sections(report)
+    scale, diagrams = sections.reliability(report.methods)
+    figures, balances = sections.over_and_under(report.methods)
+    shared = report.data.n_classes > 2 and any(isinstance(m.calibrator, BinaryCalibrator) for m in report.methods)
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            report=report,
+            data=report.data,
+            n_calibrators=len(report.methods) - 1,
+            simulated=sections.is_simulated(report),
+            style=Markup(style),
+            policy=f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
+            verdict=verdict_paragraphs(report.table),
+            facts=sections.data_facts(report),
+            score_titles=score_titles,
+            overview=overview,
+            csv=base64.b64encode(safe_table(report.table).to_csv(index=False).encode()).decode(),
+            scale=scale,
+            diagrams=diagrams,
+            main=main,
+            figures=figures,
+            balances=balances,
+            further=further,
+            cards=[sections.method_card(method) for method in report.methods],
+            sharing=SHARING if shared else "",
+            commands=commands(report),
+            versions=sections.version_facts(),
+        )
     )
 
 
-def _header(report: Report, links: list[tuple[str, str]]) -> Markup:
-    data = report.data
-    badge = element("span", "simulated data", class_="badge") if facts.is_simulated(report) else None
-    n_methods = len(report.methods) - 1
-    return element(
-        "header",
-        element("h1", "Calibration of ", element("bdi", data.name), badge),
-        element(
-            "div",
-            f"{plural(len(data), 'row')}, {plural(data.n_classes, 'class', 'classes')}; "
-            f"{plural(n_methods, 'calibrator')} fitted on {len(report.calibration):,} rows and compared with the raw "
-            f"model on {len(report.test):,} others.",
-            class_="faint",
-        ),
-        element("nav", *(element("a", title, href=f"#{anchor}") for anchor, title in links)),
+@cache
+def _environment() -> Environment:
+    """The templates, in which every text is escaped unless it is markup made here."""
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        finalize=printable,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-
-
-def _download(report: Report) -> Markup:
-    """All numbers in full, inside the file."""
-    packed = base64.b64encode(safe_table(report.table).to_csv(index=False).encode()).decode()
-    link = element("a", "All scores, intervals and differences in full, as CSV", download="comparison.csv",
-                   href=f"data:text/csv;base64,{packed}")  # fmt: skip
-    return element("p", link, class_="screen")
+    environment.globals |= {
+        "MARKS": MARKS,
+        "brackets": formatting.brackets,
+        "number": formatting.number,
+        "plural": formatting.plural,
+        "signed": formatting.signed,
+    }
+    return environment

@@ -64,7 +64,8 @@ def submit(method: str, params: dict[str, Any]) -> None:
     changed = {k: v for k, v in params.items() if getattr(calibrator(method), k) != v}
     unfitted = calibrator(method, **changed)
     extras = extras_for(unfitted, session.calibration)
-    spec = FitSpec(method, changed, data_key=session.split_key, label=title_of(unfitted, method))
+    label = title_of(unfitted, method, session.calibration.n_classes)
+    spec = FitSpec(method, changed, data_key=session.split_key, label=label)
     for key in [key for key, other in session.specs.items() if other.title == spec.title and key != spec.key]:
         cancel(key)
         remove(key)

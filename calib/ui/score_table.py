@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import pandas as pd
 from pandas.io.formats.style import Styler
 
 from calib.evaluation import SCORES
-from calib.evaluation.verdict import best_methods
-from calib.formatting import number
+from calib.evaluation.score_table import score_rows
 from calib.ui.widgets import show_table
 
 
@@ -26,20 +24,17 @@ def styled_scores(table: pd.DataFrame, keys: Sequence[str], intervals: bool, spr
     intervals : whether cells show the interval.
     spread : whether they show the standard deviation over splits.
     """
-    methods = list(table["method"].unique())
-    cells = {(row["method"], row["score"]): row for row in table[table["score"].isin(keys)].to_dict("records")}
-    titles = [cells[method, keys[0]]["title"] for method in methods]
+    rows = score_rows(table, keys)
     columns = [SCORES[key].title for key in keys]
-    values = [[cells[method, key]["value"] for key in keys] for method in methods]
+    values = [[cell.value.value for cell in row.cells.values()] for row in rows]
     frame = pd.DataFrame(values, columns=columns, dtype=float)
-    frame.insert(0, "method", titles)
+    frame.insert(0, "method", [row.title for row in rows])
     styler = frame.style
-    for place, key in enumerate(keys):
-        best = best_methods(table, key)
-        for row, method in enumerate(methods):
-            text = _cell(cells[method, key], best, intervals, spread)
+    for place, row in enumerate(rows):
+        for column, cell in zip(columns, row.cells.values(), strict=True):
+            text = cell.text(intervals=intervals, spread=spread)
             # A cell at a time, since equal values may have other intervals.
-            styler.format(partial(_shown_text, text), subset=pd.IndexSlice[[row], [columns[place]]], na_rep="–")
+            styler.format(partial(_shown_text, text), subset=pd.IndexSlice[[place], [column]], na_rep="–")
     return styler
 
 
@@ -51,13 +46,3 @@ def show_scores(styler: Styler) -> None:
 def _shown_text(text: str, value: object) -> str:
     """What a cell shows, whatever its value."""
     return text
-
-
-def _cell(row: dict[Any, Any], best: frozenset[str], intervals: bool, spread: bool) -> str:
-    text = number(row["value"])
-    if spread and row["sd"] == row["sd"]:
-        text += f" ± {number(row['sd'], 2)}"
-    if intervals and row["value"] == row["value"]:
-        text += f"  [{number(row['low'])}, {number(row['high'])}]"
-    text += "  ★" if row["method"] in best else ""
-    return text + {"better": "  ✓", "worse": "  ✗"}.get(row["beyond_chance"], "")

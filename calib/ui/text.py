@@ -15,7 +15,7 @@ import streamlit as st
 
 from calib.evaluation import Evaluation
 from calib.evaluation.compare import FEW_ROWS
-from calib.formatting import brief, listed, number, percent, plural, signed
+from calib.formatting import brief, listed, number, percent, plural, signed, with_interval
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import signed_confidence_gap
 
@@ -62,11 +62,8 @@ def confidence_sentence(evaluation: Evaluation, subject: str = "The model") -> s
 
 
 def interval_cell(interval: Interval | None, write: Callable[[float], str] = number) -> str:
-    """A value with its interval in a cell of a table: 1.2  [1.1, 1.3]."""
-    if interval is None or math.isnan(interval.value):
-        return "–"
-    value, low, high = map(write, interval)
-    return f"{value}  [{low}, {high}]"
+    """A value with its interval in a cell of a table: 1.2 [1.1, 1.3]."""
+    return "–" if interval is None or math.isnan(interval.value) else with_interval(interval, write)
 
 
 def mean_nll(evaluation: Evaluation) -> float:

@@ -129,7 +129,7 @@ def test_from_upload_to_exported_calibrator(visitor: Page, tmp_path: Path) -> No
 
     go(page, "Reliability")
     expect(page.locator(".js-plotly-plot")).to_have_count(4, timeout=20_000)  # the raw model and the three
-    for title in ("Uncalibrated", "Temperature", "Isotonic (sCW)", "GPcalib"):
+    for title in ("Uncalibrated", "Temperature", "Isotonic (shared map)", "GPcalib"):
         expect(page.get_by_test_id("stMain").get_by_text(title, exact=True).first).to_be_visible()
     no_trouble(page)
     photograph(page, "reliability")

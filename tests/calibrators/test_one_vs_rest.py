@@ -122,9 +122,10 @@ def test_one_class_only_of_two_says_so():
 
 
 def test_variants_are_told_apart():
-    assert calib.calibrator("isotonic").variant() == "sCW"
+    shared = calib.calibrator("isotonic")
+    assert (shared.variant(3), shared.variant(2)) == ("shared map", "")
     changed = calib.calibrator("platt", share_classes=False, input="score", random_state=3)
-    assert changed.variant() == "CW, input=score"
+    assert changed.variant(3) == "class-wise, input=score"
 
 
 def test_a_map_that_learns_nothing_is_refused():

@@ -174,7 +174,7 @@ def test_compare_prints_a_table_and_a_verdict(file, tmp_path, capsys):
     row = nll.loc["Temperature"]
     assert f"{row['value']:.4f} [{row['low']:.4f}, {row['high']:.4f}]" in lines[2]
     leader = nll["value"].idxmin()
-    starred = [line.split()[0] for line in lines[1:4] if line.partition("]")[2].startswith(" *")]
+    starred = [line.split("  ")[0] for line in lines[1:4] if line.partition("]")[2].startswith(" *")]
     assert starred == [leader]
     assert any(f"{leader} has the lowest NLL" in line for line in lines)
 
@@ -187,7 +187,7 @@ def test_compare_goes_on_past_a_method_that_fails(file, capsys, monkeypatch):
 
     monkeypatch.setattr(IsotonicCalibration, "fit", fail)
     assert run("compare", file, "--methods", "isotonic,temperature") == 0
-    assert "Isotonic: Only 3 rows." in capsys.readouterr().out
+    assert "Isotonic (shared map): Only 3 rows." in capsys.readouterr().out
 
 
 def test_compare_presets(file, capsys):

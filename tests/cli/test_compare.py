@@ -45,7 +45,7 @@ def test_the_report_has_the_numbers_of_the_table(folder, capsys):
     assert run(f"compare outputs.npz {methods} --csv scores.csv --report report.html --seed 4") == 0
     assert "The report is in report.html." in capsys.readouterr().out
     table, cells = pd.read_csv("scores.csv"), read("report.html").cells("overview")
-    assert list(cells) == ["Uncalibrated", "Temperature", "Isotonic", "Isotonic (CW)"]
+    assert list(cells) == ["Uncalibrated", "Temperature", "Isotonic (shared map)", "Isotonic (class-wise)"]
     for row in table.to_dict("records"):
         if (title := SCORES[row["score"]].title) in cells[row["title"]]:
             assert cells[row["title"]][title].startswith(number(row["value"]))

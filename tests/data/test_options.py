@@ -13,9 +13,10 @@ from typing import get_type_hints
 import numpy as np
 import pytest
 
-from calib.cli.arguments import parse_choice, written
+from calib.cli.arguments import parse_choice
 from calib.data import Choices, DataError, inspect, load, read_outputs
 from calib.data.load import RULES
+from calib.parameters import written
 
 WRONG = [
     ("kind", "potato", "one of logits, probabilities"),

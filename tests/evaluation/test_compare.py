@@ -10,7 +10,8 @@ from calib.data.predictions import Predictions
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES, evaluate, scores
 from calib.evaluation.compare import compare, compare_evaluations
-from calib.evaluation.verdict import best_methods, verdict
+from calib.evaluation.score_table import best_methods
+from calib.evaluation.verdict import verdict
 from calib.numerics import softmax
 from tests.conftest import simulate
 

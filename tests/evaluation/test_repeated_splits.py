@@ -11,7 +11,8 @@ from calib.data.predictions import Predictions
 from calib.errors import CalibrationError, FitCancelled
 from calib.evaluation import evaluate, scores
 from calib.evaluation.repeated_splits import corrected_interval, repeated_splits, summarise_splits
-from calib.evaluation.verdict import best_methods, verdict
+from calib.evaluation.score_table import best_methods
+from calib.evaluation.verdict import verdict
 from tests.conftest import simulate
 
 

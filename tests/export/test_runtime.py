@@ -6,12 +6,13 @@ import io
 import json
 import pickle
 import zipfile
+from typing import get_args
 
 import numpy as np
 import pytest
 
 import calib
-from calib.canonical import KINDS, standardise, to_canonical
+from calib.canonical import KINDS, Kind, standardise, to_canonical
 from calib.errors import CalibrationError
 from calib.export import runtime, writer
 from calib.export.archive import digest
@@ -79,6 +80,11 @@ def test_a_floor_below_every_float32_is_not_zero():
     for floor in (0.0, 1.0, -1.0):
         with pytest.raises(CalibrationError, match="between 0 and 1"):
             to_canonical(tiny, "probabilities", floor)
+
+
+def test_every_kind_has_its_words():
+    assert set(KINDS) == set(get_args(Kind))
+    assert len(set(KINDS.values())) == len(KINDS)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

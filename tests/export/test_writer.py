@@ -179,7 +179,7 @@ def test_the_card_says_all_that_is_known(everything):
     for text in (
         sha256,
         "400",
-        "| NLL | 0.9500 (0.9000 to 1.0000) | 0.9100 |",
+        "| NLL | 0.9500 [0.9000, 1.0000] | 0.9100 |",
         "cat, dog, a\\|b, &lt;script>",
         "0.0125",
     ):

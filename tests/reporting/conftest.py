@@ -36,6 +36,7 @@ class Reading(HTMLParser):
         self.tables: dict[str, list[list[str]]] = {}
         self.text = ""
         self._rows: list[list[str]] = []
+        self._in_cell = False
         self.feed(document)
         self.close()
 
@@ -47,14 +48,17 @@ class Reading(HTMLParser):
             self._rows.append([])
         elif tag in ("th", "td") and self._rows:
             self._rows[-1].append("")
+            self._in_cell = True
 
     def handle_endtag(self, tag):
         if tag == "table":
             self._rows = []
+        elif tag in ("th", "td"):
+            self._in_cell = False
 
     def handle_data(self, data):
         self.text += data
-        if self._rows and self._rows[-1]:
+        if self._in_cell and self._rows and self._rows[-1]:
             self._rows[-1][-1] += data
 
     def cells(self, table: str) -> dict[str, dict[str, str]]:
@@ -81,7 +85,7 @@ def make_report(names=HOSTILE, n=300, **changes) -> Report:
     for name, params in configurations:
         made = calibrator(name, **params).fit(calibration.logits, calibration.labels)
         evaluation = Evaluation.from_calibrator(made, test.logits, test.labels)
-        title = title_of(made, name)
+        title = title_of(made, name, len(names))
         methods.append(ReportedMethod(title, name, title, method_style(name), made, evaluation, 0.0123, 0.00456))
     evaluations = {method.key: method.evaluation for method in methods}
     table = compare_evaluations(evaluations, baseline=methods[0].key, notes={names[-2]: f"failed: {names[-1]}"})

@@ -8,13 +8,10 @@ import io
 import re
 import shlex
 from dataclasses import fields
-from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import calib
 from calib.cli import main
@@ -28,7 +25,6 @@ from calib.formatting import number, signed
 from calib.plots.style import method_style
 from calib.registry import calibrator, title_of
 from calib.reporting import Report, ReportedMethod, Source, commands, html, method_option, verdict_paragraphs
-from calib.reporting.markup import Markup, element, text, together
 from calib.reporting.sections import MAIN
 from tests.reporting.conftest import HOSTILE, Reading, make_report
 
@@ -149,52 +145,6 @@ def test_two_methods_take_little_room(document):
     assert len(document.encode()) < 600_000
 
 
-class Parsed(HTMLParser):
-    def __init__(self, document: str):
-        super().__init__()
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str | None]] = []
-        self.text = ""
-        self.feed(document)
-        self.close()
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        self.attributes += attrs
-
-    def handle_data(self, data):
-        self.text += data
-
-
-@given(st.text(st.characters(exclude_categories=["Cc", "Cs", "Cf", "Cn"])), st.sampled_from(["p", "td", "title"]))
-def test_a_browser_reads_back_every_text_as_it_was(written, name):
-    parsed = Parsed(element(name, written, title=written))
-    assert (parsed.tags, parsed.text, parsed.attributes) == ([name], written, [("title", written)])
-
-
-@given(st.text())
-def test_no_text_breaks_out_of_its_element(written):
-    parsed = Parsed(element("p", written))
-    assert parsed.tags == ["p"]
-    element("p", written).encode("utf-8")
-
-
-@pytest.mark.parametrize("mark", ["\x00", "\x1b", "\u202e", "\u2066", "\ud800"])
-def test_controls_and_turned_text_become_visible(mark):
-    assert text(f"a{mark}b") == "a\ufffdb"
-
-
-def test_markup_stays_and_nothing_is_left_out_of_it():
-    inner = element("b", "1 < 2")
-    assert element("p", inner, None, " & ", 3) == "<p><b>1 &lt; 2</b> &amp; 3</p>"
-    assert together("<", Markup("<br>")) == "&lt;<br>"
-
-
-def test_attributes_by_their_names():
-    assert element("path", stroke_width=2, class_="a b", fill=None) == '<path stroke-width="2" class="a b"></path>'
-    assert element("meta", name="viewport") == '<meta name="viewport">'
-
-
 @pytest.mark.parametrize("name", calib.METHODS)
 def test_every_parameter_comes_back_from_the_command_line(name):
     for field in fields(calib.METHODS[name].cls):
@@ -243,7 +193,7 @@ def test_the_commands_give_the_same_numbers(tmp_path, monkeypatch, overconfident
     ):
         made = calibrator(name, **params).fit(calibration.logits, calibration.labels)
         evaluation = Evaluation.from_calibrator(made, test.logits, test.labels)
-        title = title_of(made, name)
+        title = title_of(made, name, data.n_classes)
         methods.append(ReportedMethod(title, name, title, method_style(name), made, evaluation))
     table = compare_evaluations({m.key: m.evaluation for m in methods}, baseline=methods[0].key)
     source = Source({"source": "my outputs.npz", "labels": "my labels.npy"}, choices)

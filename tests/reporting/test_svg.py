@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import numpy as np
@@ -8,10 +9,12 @@ import plotly.graph_objects as go
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markupsafe import Markup
 
 from calib.plots.style import SYMBOLS as STYLE_SYMBOLS
 from calib.plots.style import quiet
-from calib.reporting.svg import SYMBOLS, figure_svg, frame, path, round_step
+from calib.reporting.svg import SYMBOLS, element, figure_svg, path, printable
+from calib.reporting.svg_axes import frame, round_step
 
 
 def quiet_figure(*traces, height=182, **axes) -> go.Figure:
@@ -118,3 +121,48 @@ def test_the_figure_says_what_it_shows_and_needs_nothing():
     assert root.get("aria-label") == "A sentence."
     assert (root.get("width"), root.get("height")) == ("264", "182")
     assert not re.search("http|href|style=|url\\(", drawn)
+
+
+class Read(HTMLParser):
+    def __init__(self, document: str):
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text = ""
+        self.feed(document)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data):
+        self.text += data
+
+
+@given(st.text(st.characters(exclude_categories=["Cc", "Cs", "Cf", "Cn"])), st.sampled_from(["p", "td", "title"]))
+def test_a_browser_reads_back_every_text_as_it_was(written, name):
+    parsed = Read(element(name, written, title=written))
+    assert (parsed.tags, parsed.text, parsed.attributes) == ([name], written, [("title", written)])
+
+
+@given(st.text())
+def test_no_text_breaks_out_of_its_element(written):
+    parsed = Read(element("p", written))
+    assert parsed.tags == ["p"]
+    element("p", written).encode("utf-8")
+
+
+@pytest.mark.parametrize("mark", ["\x00", "\x1b", "\u202e", "\u2066", "\ud800"])
+def test_controls_and_turned_text_become_visible(mark):
+    assert printable(f"a{mark}b") == "a\ufffdb"
+
+
+def test_markup_stays_and_nothing_is_left_out_of_it():
+    inner = element("b", "1 < 2")
+    assert element("p", inner, None, " & ", 3) == "<p><b>1 &lt; 2</b> &amp; 3</p>"
+    assert element("p", "<", Markup("<br>")) == "<p>&lt;<br></p>"
+
+
+def test_attributes_by_their_names():
+    assert element("path", stroke_width=2, class_="a b", fill=None) == '<path stroke-width="2" class="a b"></path>'

@@ -40,7 +40,9 @@ def fit(queue: FitQueue, session: OpenSession, *wanted: str | tuple[str, dict[st
     part = session.calibration
     for method, params in ((each, {}) if isinstance(each, str) else each for each in wanted):
         unfitted = calibrator(method, **params)
-        spec = FitSpec(method, params, data_key=session.split_key, label=title_of(unfitted, method))
+        spec = FitSpec(
+            method, params, data_key=session.split_key, label=title_of(unfitted, method, session.calibration.n_classes)
+        )
         queue.submit(spec, part.logits, part.labels, extras_for(unfitted, part))
         session.specs[spec.key] = spec
     wait(queue, session)

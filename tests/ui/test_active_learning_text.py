@@ -101,7 +101,7 @@ def test_cells_show_values_with_intervals_and_differences_with_marks() -> None:
     calibrated, plain = ARMS["set_points"].title, ARMS["plain"].title
     row = summary.set_index(["arm", "quantity"]).loc["set_points", "error"]
     assert values.loc[calibrated, "Error"] == (
-        f"{100 * row['value']:.1f} %  [{100 * row['low']:.1f}, {100 * row['high']:.1f}]"
+        f"{100 * row['value']:.1f} % [{100 * row['low']:.1f}, {100 * row['high']:.1f}]"
     )
     assert differences.loc[calibrated, "Error"].startswith("+2.00 pp")
     assert differences.loc[calibrated, "Labels asked"].endswith("*")

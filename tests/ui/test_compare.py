@@ -144,7 +144,7 @@ def test_a_new_upload_does_not_lose_kept_results(with_fits: OpenSession) -> None
     app = keep(open_page(PAGE, with_fits), "epoch 10")
     assert not app.exception and not app.error
     first = app.session_state[ENTRIES]["epoch 10"]
-    assert set(first.scores["title"]) == {title_of(calibrator(name), name) for name in ("identity", *FITTED)}
+    assert set(first.scores["title"]) == {title_of(calibrator(name), name, 10) for name in ("identity", *FITTED)}
     assert first.n_rows == len(with_fits.test)
     # Small tables, and none of the arrays.
     assert first.scores.memory_usage(deep=True).sum() < 100_000
@@ -207,13 +207,19 @@ def test_counterparts_come_and_go(queue: FitQueue, with_sample: OpenSession) -> 
     assert len(session.specs) == 5
     wait(queue, session)
     app.run()
-    assert methods(app)[1:] == ["Temperature", "Beta (CW)", "Beta (sCW)", "Platt (sCW)", "Platt (CW)"]
+    assert methods(app)[1:] == [
+        "Temperature",
+        "Beta (class-wise)",
+        "Beta (shared map)",
+        "Platt (shared map)",
+        "Platt (class-wise)",
+    ]
     assert len(session.specs) == 5
     (said,) = [text.value for text in app.markdown if "against" in text.value and text.value.startswith("- ")]
     lines = said.split("\n")
     scores = {name: scores_of(session, name) for name in ("Platt", "Beta")}
     for line, (name, ((right, loss), (right_apart, loss_apart))) in zip(lines[::-1], scores.items(), strict=True):
-        assert line.startswith(f"- **{name} (sCW)** against {name} (CW): accuracy ")
+        assert line.startswith(f"- **{name} (shared map)** against {name} (class-wise): accuracy ")
         points = 100 * (right - right_apart)
         assert f"{abs(points):.1f} points {'higher' if points > 0 else 'lower'}" in line or points == 0
         assert f"({100 * right:.1f} % against {100 * right_apart:.1f} %)" in line

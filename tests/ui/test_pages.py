@@ -21,7 +21,7 @@ from streamlit.testing.v1 import AppTest
 from calib.jobs import FitQueue
 from calib.jobs.dask import DaskExecutor
 from calib.jobs.executor import Executor, LocalExecutor, Place
-from calib.registry import METHODS, calibrator, title_of
+from calib.registry import METHODS, calibrator, title_of, titles_of
 from calib.ui import fits
 from calib.ui.progress import about
 from calib.ui.session import OpenSession
@@ -146,17 +146,27 @@ def test_parameters_that_do_not_go_together_are_said_and_the_others_start(with_s
 
 
 def test_every_changed_parameter_changes_the_title() -> None:
-    plain = title_of(calibrator("gpcalib"), "gpcalib")
+    plain = title_of(calibrator("gpcalib"), "gpcalib", 3)
     assert plain == METHODS["gpcalib"].title
     changed = [{"n_inducing": 20}, {"monotone": True}, {"random_state": 3}, {"random_state": 3, "n_inducing": 20}]
-    titles = {title_of(calibrator("gpcalib", **params), "gpcalib") for params in changed}
+    titles = {title_of(calibrator("gpcalib", **params), "gpcalib", 3) for params in changed}
     assert len(titles | {plain}) == 5
 
 
 def test_shared_and_class_wise_maps_have_titles_of_their_own() -> None:
     shared, apart = (calibrator("isotonic", share_classes=share) for share in (True, False))
-    assert title_of(shared, "isotonic") == "Isotonic (sCW)"
-    assert title_of(apart, "isotonic") == "Isotonic (CW)"
+    assert title_of(shared, "isotonic", 3) == "Isotonic (shared map)"
+    assert title_of(apart, "isotonic", 3) == "Isotonic (class-wise)"
+    assert title_of(shared, "isotonic", 2) == METHODS["isotonic"].title
+    assert title_of(apart, "isotonic", 2) != title_of(shared, "isotonic", 2)
+
+
+def test_a_seed_is_told_where_it_is_not_the_usual_one() -> None:
+    seeded = calibrator("gpcalib", random_state=3)
+    assert "seed 3" in title_of(seeded, "gpcalib", 3)
+    assert title_of(seeded, "gpcalib", 3, usual_seed=3) == METHODS["gpcalib"].title
+    assert "seed 0" in title_of(calibrator("gpcalib"), "gpcalib", 3, usual_seed=3)
+    assert titles_of({"gpcalib": seeded, "mine": seeded}, 3) == {"gpcalib": METHODS["gpcalib"].title, "mine": "mine"}
 
 
 def said(app: AppTest) -> list[str]:

@@ -78,7 +78,7 @@ def test_without_data_an_exported_calibrator_can_still_be_checked(exported, rows
     assert "No column is named" in said(app)
     assert len(charts(app)) == 1
     assert "Before: 500 test rows" in said(app)
-    assert table(app)["before"].tolist()[:2] == ["0.900  [0.800, 1.00]", "–"]
+    assert table(app)["before"].tolist()[:2] == ["0.900 [0.800, 1.00]", "–"]
 
 
 def test_a_finished_fit_is_compared_with_the_test_rows_it_was_judged_on(with_fits: OpenSession) -> None:

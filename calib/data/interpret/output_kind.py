@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.canonical import Kind
+from calib.canonical import KINDS, Kind
 from calib.data.checks.report import Rejected, Report, count, verb
 from calib.data.formats.base import Array
 from calib.data.limits import MAX_CLASSES, MAX_ROWS, Allowance
@@ -100,23 +100,16 @@ def decide_kind(outputs: Floats, name: str, report: Report) -> Kind:
         kind, reason = "logits", f"values reach from {low:.3g} to {high:.3g} and rows do not sum to one"
     others = {"probabilities": "logits", "binary_probability": "binary_log_odds", "binary_log_odds": None}
     other = others.get(kind)
-    report.info("kind", f"Read as {wording(kind)}: {reason}.", **({"kind": other} if other else {}))
+    report.info("kind", f"Read as {KINDS[kind]}: {reason}.", **({"kind": other} if other else {}))
     report.decide(kind=kind)
     return kind
-
-
-def wording(kind: Kind) -> str:
-    """A kind for sentences."""
-    return {"binary_log_odds": "log-odds of class 1", "binary_probability": "probability of class 1"}.get(
-        kind, kind.replace("_", "-")
-    )
 
 
 def checked(kind: Kind, low: float, high: float, width: int, name: str) -> Kind:
     """Refuse a kind that the values contradict."""
     if kind.startswith("binary") != (width == 1):
         raise Rejected(
-            "kind", f"{name} has {count(width, 'column')}, which cannot be {wording(kind)}.", "Choose another kind."
+            "kind", f"{name} has {count(width, 'column')}, which cannot be {KINDS[kind]}.", "Choose another kind."
         )
     if kind in ("probabilities", "binary_probability") and not (low >= BELOW_ZERO and high <= 1 - BELOW_ZERO):
         raise Rejected(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calib.canonical import KINDS
 from calib.data.checks.outputs import (
     check_agreement,
     check_classes,
@@ -17,7 +18,7 @@ from calib.data.checks.outputs import (
 )
 from calib.data.checks.report import Rejected, Report, count, verb
 from calib.data.interpret.labels import decode_labels
-from calib.data.interpret.output_kind import bad_rows, decide_kind, refuse_single_column, wording
+from calib.data.interpret.output_kind import bad_rows, decide_kind, refuse_single_column
 from calib.data.interpret.parts import calibration_rows
 from calib.data.interpret.reading import Upload
 from calib.data.interpret.to_logits import to_logits
@@ -77,7 +78,7 @@ def understand(upload: Upload, name: str, report: Report) -> Predictions:
     logits, floor = to_logits(upload.outputs, kind, what, report)
     report.info(
         "understood",
-        f"{count(len(labels), 'row')} with {n_classes:,} classes: {what} holds {wording(kind)}, {upload.labels_name} "
+        f"{count(len(labels), 'row')} with {n_classes:,} classes: {what} holds {KINDS[kind]}, {upload.labels_name} "
         f"the labels; accuracy {accuracy:.2%}.",
     )
     inputs = training_set(upload.rows.pop("features", None), upload.train, class_names, report, given=given)

@@ -20,7 +20,7 @@ from pandas.io.formats.style import Styler
 
 from calib.active_learning import ARMS, MEASURES, compare_arms, learning_curve, table_of
 from calib.active_learning.results import AT_EQUAL, FOR_CALIBRATION, LABELS
-from calib.formatting import number, plural, signed
+from calib.formatting import brackets, number, plural, signed
 from calib.plots.active_learning import ArmLine, learning_curves
 from calib.plots.style import NEUTRAL, Style
 from calib.ui import progress, widgets
@@ -99,7 +99,7 @@ def _difference(row: dict[Any, Any], first: bool) -> str:
     if first:
         return "–"
     low, high = row["difference_low"], row["difference_high"]
-    beyond = "  *" if low > 0 or high < 0 else ""
+    beyond = " *" if low > 0 or high < 0 else ""
     return _interval(row["quantity"], row["difference"], low, high, signed) + beyond
 
 
@@ -110,7 +110,7 @@ def _interval(quantity: str, value: float, low: float, high: float, write: Any) 
     text = write(scale * value) + (unit if not math.isnan(value) else "")
     if not math.isfinite(low) or low == high:
         return text
-    return f"{text}  [{write(scale * low)}, {write(scale * high)}]"
+    return f"{text} {brackets(scale * low, scale * high, write)}"
 
 
 def _count(sign: bool, value: float) -> str:

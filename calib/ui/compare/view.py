@@ -16,7 +16,7 @@ import pandas as pd
 import streamlit as st
 
 from calib.base import Calibrator
-from calib.calibrators.one_vs_rest import with_other_sharing
+from calib.calibrators.one_vs_rest import SHARING, with_other_sharing
 from calib.diagnostics.reliability import ReliabilityCurve, default_bins, reliability_curve
 from calib.evaluation import SCORES, paired_differences
 from calib.evaluation.compare import compare_evaluations
@@ -189,11 +189,10 @@ def sharing_toggle(session: OpenSession, fits: list[ShownFit]) -> None:
         st.caption("Shared and class-wise maps are the same here: two classes need one map alone.")
         return
     wanted = st.toggle(
-        "Shared (sCW) and class-wise (CW) maps",
+        "Shared and class-wise maps",
         key="compare/sharing",
         persist_state="session",
-        help="Fits each one-vs-rest method both ways: one map for the pooled pairs of all classes, and one for each "
-        "class. Pooling is for few rows per class (I-Max, Patel et al. 2020, table 3).",
+        help=f"Fits each one-vs-rest method both ways. {SHARING} Sharing is for few rows per class (their table 3).",
     )
     if not wanted and ours:
         for key in ours:
@@ -206,7 +205,7 @@ def sharing_toggle(session: OpenSession, fits: list[ShownFit]) -> None:
     there, missing = {spec.title for spec in session.specs.values()}, False
     for fit in able.values():
         other = _counterpart(fit)
-        if other is not None and title_of(other, fit.method) not in there:
+        if other is not None and _title(fit, other) not in there:
             before, missing = set(session.specs), True
             submit(fit.method, other.get_params())
             asked.extend(key for key in session.specs if key not in before)
@@ -223,7 +222,7 @@ def sharing_words(fits: list[ShownFit]) -> None:
     lines = []
     for fit in fits:
         other = _counterpart(fit)
-        apart = by_title.get(title_of(other, fit.method)) if other is not None else None
+        apart = by_title.get(_title(fit, other)) if other is not None else None
         if apart is not None and fit.calibrator.get_params()["share_classes"]:
             lines.append(f"- **{fit.title}** against {apart.title}: {_difference(fit, apart)}.")
     if lines:
@@ -254,6 +253,10 @@ def _amount(difference: Interval, amount: str) -> str:
 def _counterpart(fit: ShownFit) -> Calibrator | None:
     """The same method with the other sharing; None where there is nothing to share, or it would take long."""
     return with_other_sharing(fit.calibrator) if METHODS[fit.method].fast else None
+
+
+def _title(fit: ShownFit, other: Calibrator) -> str:
+    return title_of(other, fit.method, fit.calibrator.n_classes_)
 
 
 def report_button(session: OpenSession, fits: list[ShownFit], key: str, table: pd.DataFrame | None = None) -> None:

@@ -236,7 +236,7 @@ def _form(inspection: Inspection) -> dict[str, Any]:
             "Outputs are",
             kinds,
             kinds.index(inferred.kind),
-            format_func=lambda kind: (kind or "guess").replace("_", " "),
+            format_func=lambda kind: KINDS.get(kind, "guess"),
         )
         chosen["floor"] = st.number_input(
             "Floor: what exact zeros become", 0.0, 1.0, inferred.floor, format="%.3g",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
+from calib.canonical import KINDS
 from calib.data import Finding, Predictions
 from calib.data.checks.report import rounded
 from calib.data.samples import SAMPLES
@@ -20,13 +21,6 @@ from calib.ui.text import confidence_sentence, literal, show_pending_notices
 
 SHOW = {"error": st.error, "warning": st.warning, "info": st.info}
 ICON = {"error": ":material/error:", "warning": ":material/warning:", "info": ":material/info:"}
-KINDS = {
-    "logits": "logits",
-    "probabilities": "probabilities",
-    "log_probabilities": "log-probabilities",
-    "binary_log_odds": "binary log-odds",
-    "binary_probability": "one column of binary probabilities",
-}
 
 
 def overview(session: OpenSession) -> None:

@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from calib.canonical import KINDS
 from calib.data import Predictions, read_features, read_outputs
 from calib.export import writer
 from calib.formatting import plural, safe_table
 from calib.numerics import Floats, Ints
-from calib.ui.data.view import KINDS
 from calib.ui.fits import ShownFit, intervals_of
 from calib.ui.session import OpenSession, keep
 from calib.ui.widgets import at_once, on_request, size_in_words

@@ -91,7 +91,9 @@ def prepared(session: OpenSession, chosen: list[ShownFit], fits: list[ShownFit])
     """The chosen fits with short names and shades, and the temperature of the first scaling that is fitted."""
     scalings = (fit.calibrator for fit in fits)
     temperature = next((float(c.temperature_) for c in scalings if isinstance(c, TemperatureScaling)), None)
-    names = short_names(METHODS["gpcalib"].title, [variant_of(fit.calibrator) for fit in chosen])
+    names = short_names(
+        METHODS["gpcalib"].title, [variant_of(fit.calibrator, fit.calibrator.n_classes_) for fit in chosen]
+    )
     styles = overlay_styles([fit.style for fit in chosen])
     return [
         LatentFit(session, fit, fit.calibrator, name, style, temperature)

@@ -161,7 +161,8 @@ def map_names(fits: list[ShownFit]) -> dict[str, str]:
         if len(same) == 1:
             names[same[0].key] = title
             continue
-        plain = [variant_of(fit.calibrator).replace("platt_correction=True", "corrected") for fit in same]
+        variants = [variant_of(fit.calibrator, fit.calibrator.n_classes_) for fit in same]
+        plain = [variant.replace("platt_correction=True", "corrected") for variant in variants]
         for fit, short in zip(same, short_names(title, plain), strict=True):
             names[fit.key] = short if short == title else f"{title} {short}"
     return names

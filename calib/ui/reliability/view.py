@@ -15,7 +15,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from calib.data import Predictions
 from calib.diagnostics.reliability import ReliabilityCurve
-from calib.evaluation.verdict import NOTHING
+from calib.evaluation.score_table import NEGLIGIBLE
 from calib.formatting import brief, number, percent, signed
 from calib.plots.reliability import corp_diagram, gap_diagram, reliability_diagram, smooth_diagram
 from calib.plots.reliability_frame import common_limits
@@ -93,7 +93,7 @@ def _scores(fit: ShownFit, raw: ShownFit, options: Options) -> None:
 
 def _metric(place: DeltaGenerator, label: str, value: float, change: float | None, meaning: str) -> None:
     """A score with its change beneath; the one that others are compared with says so, so that rows align."""
-    if change is not None and abs(change) < NOTHING:
+    if change is not None and abs(change) < NEGLIGIBLE:
         place.metric(label, brief(value), delta="no change", delta_color="off", delta_arrow="off", help=meaning)
     elif change is None:
         place.metric(label, brief(value), delta="reference", delta_color="off", delta_arrow="off", help=meaning)

@@ -9,7 +9,7 @@ import math
 
 from calib.diagnostics.risk_coverage import Answerable, OrderQuality, RiskCoverage
 from calib.diagnostics.subgroups import Subgroups
-from calib.evaluation.verdict import NOTHING
+from calib.evaluation.score_table import NEGLIGIBLE
 from calib.formatting import listed, percent, plural, signed
 from calib.numerics import Ints
 from calib.ui.text import literal
@@ -42,9 +42,9 @@ def how_orders_differ(orders: list[tuple[str, OrderQuality]]) -> str:
     """Which methods put wrong predictions further back than the raw model does, by more than chance explains."""
     (raw, _), *others = orders
     changes = [(title, order.change) for title, order in others if order.change is not None]
-    better = [title for title, change in changes if change.high < -NOTHING]
-    worse = [title for title, change in changes if change.low > NOTHING]
-    same = [title for title, change in changes if max(abs(part) for part in change) <= NOTHING]
+    better = [title for title, change in changes if change.high < -NEGLIGIBLE]
+    worse = [title for title, change in changes if change.low > NEGLIGIBLE]
+    same = [title for title, change in changes if max(abs(part) for part in change) <= NEGLIGIBLE]
     sentences = []
     if better:
         best, change = min((item for item in changes if item[0] in better), key=lambda item: item[1].value)

@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from calib.canonical import KINDS
 from calib.data import Choices, Finding, LoadOptions
 from calib.diagnostics.shift import recorded_scores
 from calib.diagnostics.shift_data import Fresh, read_fresh, read_uploaded
@@ -19,7 +20,7 @@ from calib.plots.style import Style, method_style
 from calib.registry import METHODS
 from calib.ui import widgets
 from calib.ui.data.upload import FORMATS, LARGEST, file_uploader, show_limits
-from calib.ui.data.view import KINDS, fix_wanted, show_finding
+from calib.ui.data.view import fix_wanted, show_finding
 from calib.ui.fits import shown_fits
 from calib.ui.session import OpenSession
 from calib.ui.text import literal

@@ -1,0 +1,95 @@
+"""The table of methods by scores is the same on the pages, in a shell and in the report."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from calib.cli import text as cli_text
+from calib.data import Predictions
+from calib.evaluation import SCORES
+from calib.evaluation.compare import compare
+from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
+from calib.evaluation.score_table import MARKS, ScoreCell, score_rows
+from calib.formatting import fixed, number
+from calib.metrics.bootstrap import Interval
+from calib.registry import calibrator
+from calib.ui.score_table import styled_scores
+from tests.conftest import simulate
+
+NOWHERE = Interval(math.nan, math.nan, math.nan)
+
+
+@pytest.fixture(scope="module")
+def data() -> Predictions:
+    logits, labels = simulate(n=600, n_classes=3)
+    return Predictions(4 * logits, labels, ("a", "b", "c"))
+
+
+@pytest.fixture(scope="module")
+def table(data):
+    calibration, test = data.split(0.5)
+    methods = {name: calibrator(name) for name in ("temperature", "isotonic")}
+    return compare({**methods, "apart": calibrator("isotonic", share_classes=False)}, calibration, test)
+
+
+def cell(**changes) -> ScoreCell:
+    made = {"value": Interval(0.5, 0.4, 0.6), "sd": math.nan, "difference": NOWHERE, "to_best": NOWHERE,
+            "is_best": True, "beyond_chance": "better", "note": ""}  # fmt: skip
+    return ScoreCell(**{**made, **changes})
+
+
+def test_a_cell_holds_the_numbers_of_the_table(table):
+    keys = list(dict.fromkeys(table["score"]))
+    rows = score_rows(table, keys)
+    assert [row.method for row in rows] == ["identity", "temperature", "isotonic", "apart"]
+    for record in table.to_dict("records"):
+        (row,) = [row for row in rows if row.method == record["method"]]
+        found = row.cells[record["score"]]
+        assert tuple(found.value) == (record["value"], record["low"], record["high"])
+        assert found.difference.value == record["difference"]
+        assert found.to_best.value == record["to_best"] or SCORES[record["score"]].better == "neither"
+        assert found.beyond_chance == record["beyond_chance"]
+
+
+def test_a_title_says_how_maps_are_shared(table):
+    titles = [row.title for row in score_rows(table, ["NLL"])]
+    assert titles == ["Uncalibrated", "Temperature", "Isotonic (shared map)", "apart"]
+
+
+def test_what_a_cell_says():
+    assert cell().text() == "0.500 [0.400, 0.600] ★ ✓"
+    assert cell(sd=0.012).text(intervals=False, spread=True) == "0.500 ± 0.012 ★ ✓"
+    assert cell(beyond_chance="worse", is_best=False).text(intervals=False) == "0.500 ✗"
+    assert cell().text(fixed, {"best": "*"}) == "0.5000 [0.4000, 0.6000] *"
+    absent = cell(value=NOWHERE, is_best=False, beyond_chance="")
+    assert (absent.text(), absent.text(fixed)) == ("–", "-")
+
+
+def test_pages_and_shell_say_the_same(table):
+    rows = score_rows(table, ["NLL", "ECE"])
+    drawn = styled_scores(table, ["NLL", "ECE"], intervals=True).to_html()
+    printed = cli_text.score_table(table)
+    for row in rows:
+        assert row.title in drawn and row.title in printed
+        for found in row.cells.values():
+            assert found.text() in drawn
+            assert found.text(fixed, {"best": "*"}) in printed
+            assert number(found.value.low) in drawn and fixed(found.value.low) in printed
+    assert any(mark in drawn for mark in MARKS.values())
+
+
+def test_a_method_that_failed_says_why(data, table):
+    missing = table[table["method"] == "apart"].assign(value=math.nan, note="did not converge")
+    (row,) = score_rows(missing, ["NLL"])
+    assert row.failed == "did not converge"
+    assert "did not converge" in cli_text.score_table(missing)
+    assert not any(row.failed for row in score_rows(table, ["NLL"]))
+
+
+def test_repeated_splits_show_their_spread(data):
+    summary = summarise_splits(repeated_splits({"temperature": calibrator("temperature")}, data, 0.5, n_repeats=3))
+    for row in score_rows(summary, ["NLL", "ECE"]):
+        for found in row.cells.values():
+            assert f"± {number(found.sd, 2)}" in found.text(spread=True)
