@@ -17,7 +17,6 @@ from calib.numerics import Ints
 from calib.registry import METHODS, registry_name
 from calib.runtime import ExportedCalibrator
 from calib.streaming import can_stream
-from calib.streaming.fit import METHODS as STREAMED
 from calib.streaming.fit import check_method, fit_stored
 from calib.streaming.labelled import Labelled, open_labelled
 from calib.streaming.stopping import stopped_in_words
@@ -29,8 +28,8 @@ MOST_TEST_ROWS = 20_000
 def stream_option(command: argparse.ArgumentParser) -> None:
     """Let a fit be asked to stream."""
     command.add_argument("--stream", action="store_true",
-                         help=f"read .npy or Parquet in blocks, for {', '.join(STREAMED)} on files larger than memory; "
-                         "by itself where a file is too large")  # fmt: skip
+                         help="read .npy or Parquet in blocks, for files larger than memory and methods that learn "
+                         "from blocks of rows; by itself where a file is too large")  # fmt: skip
 
 
 def is_streamed(given: argparse.Namespace) -> bool:

@@ -15,6 +15,7 @@ from calib.base import (
     CalibrationError,
     Calibrator,
     Callback,
+    LabelledBlocks,
     check_labels,
     check_logits,
     no_callback,
@@ -24,7 +25,7 @@ from calib.calibrators.gpcalib_notes import fit_notes
 from calib.calibrators.gpcalib_state import check_unchanged, summary_of_the_past
 from calib.extras import missing_package
 from calib.gp.grid import Grid
-from calib.gp.inputs import kernel_inputs, logit_scale
+from calib.gp.inputs import Logits, StoredLogits, kernel_inputs, logit_scale
 from calib.gp.monotone import keep_predicted
 from calib.gp.prediction import predict
 from calib.gp.summary import Summary
@@ -131,10 +132,14 @@ class GPCalib(Calibrator):
             raise CalibrationError(missing_package(error)) from error
         return self
 
-    def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
+    def _fit(self, logits: Logits, labels: Ints, callback: Callback, **extras: Any) -> None:
         self._learn(logits, labels, logit_scale(logits, labels), None, callback)
 
-    def _learn(self, logits: Floats, labels: Ints, scale: float, past: Summary | None, callback: Callback) -> None:
+    def fit_blocks(self, data: LabelledBlocks, callback: Callback) -> None:
+        """Learn what the fit to all rows at once does, which asks for their range and for some of them only."""
+        self._fit(StoredLogits(data), data.labels, callback)
+
+    def _learn(self, logits: Logits, labels: Ints, scale: float, past: Summary | None, callback: Callback) -> None:
         from calib.gp.training import fit_latent_gp
 
         n_draws, seed = self.n_draws, self.random_state

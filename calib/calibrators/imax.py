@@ -9,14 +9,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import EQUIVARIANT, Calibrator, Callback, param, parameter_names
-from calib.calibrators.one_vs_rest import BinaryCalibrator, Map
+from calib.base import (
+    EQUIVARIANT,
+    CalibrationError,
+    Calibrator,
+    Callback,
+    LabelledBlocks,
+    param,
+    parameter_names,
+)
+from calib.calibrators.one_vs_rest import BinaryCalibrator, Map, one_vs_rest_pairs
 from calib.imax.bins import count_between, middle_of_bins
 from calib.imax.density import log_odds_density
 from calib.imax.representatives import monotone_representatives
 from calib.imax.scaling import matched_sigmoid
 from calib.imax.schemes import SCHEMES, scheme_edges
-from calib.imax.sums import SigmoidSums
+from calib.imax.sums import LogOddsCells, SigmoidSums
 from calib.metrics.binning import bin_index
 from calib.numerics import Floats, Ints, one_vs_rest_log_odds
 
@@ -99,6 +107,50 @@ class IMaxBinning(BinaryCalibrator):
         self._take_over(source.predict_proba(logits), logits)
         self.source_notes_ = source.notes()
         self.fallback_rows_ = self._count_fallbacks(logits)
+
+    def check_blocks(self) -> None:
+        if not self.share_classes:
+            raise CalibrationError(
+                "I-Max with a map for each class is not fitted from a stream; keep share_classes=True, or fit fewer "
+                "rows."
+            )
+        if self.representatives in SOURCES:
+            raise CalibrationError(
+                f"I-Max with representatives={self.representatives!r} is not fitted from a stream; choose "
+                "representatives='empirical' or 'raw', or fit fewer rows."
+            )
+        if self.scaled_model:
+            raise CalibrationError(
+                "I-Max with scaled_model=True is not fitted from a stream; fit fewer rows, or leave it out."
+            )
+
+    def fit_blocks(self, data: LabelledBlocks, callback: Callback) -> None:
+        """Place the bins as the fit to all pairs at once does, with their edges moved to the nearest cell's end.
+
+        One pass counts the pairs of each cell and keeps the label's log-odds of each row. The iterations take a cell
+        for as many pairs in its middle. No final bin cuts a cell, so counts and frequencies are exact.
+        """
+        n_rows, n_classes = data.shape
+        cells = LogOddsCells.of_logits(data.low, data.high, n_classes)
+
+        def counted(logits: Floats, labels: Ints) -> tuple[Ints, Floats]:
+            log_odds, positives = one_vs_rest_pairs(logits.astype(np.float64), labels)
+            return cells.counted(log_odds), log_odds[positives]
+
+        count, of_labels = np.zeros(cells.size, dtype=np.int64), []
+        for in_block, of_block in data.each(counted, "log-odds"):
+            count += in_block
+            of_labels.append(of_block)
+        label_log_odds, n_pairs = np.sort(np.concatenate(of_labels)), int(count.sum())
+        self.source_notes_ = []
+        self._count(n_rows, n_pairs)
+        state: Map = {}
+        if 0 < len(label_log_odds) < n_pairs:
+            sums = cells.sums(count)
+            edges = cells.uncut(self.place_edges(sums), sums, count)
+            state = self.map_between(edges, sums, label_log_odds)
+        self._keep([state])
+        self.fallback_rows_ = 0
 
     def _source(self) -> Calibrator:
         """The calibrator behind the representatives, one-vs-rest in the same way as the bins."""

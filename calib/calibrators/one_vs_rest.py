@@ -117,17 +117,25 @@ class BinaryCalibrator(Calibrator):
 
     def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
         log_odds, positives = one_vs_rest_pairs(logits, labels)
-        self.n_rows_ = len(labels)
-        self.margin_ = 1 / (log_odds.size + 2)
+        self._count(len(labels), log_odds.size)
         if self.share_classes:
             log_odds, positives = log_odds.reshape(-1, 1), positives.reshape(-1, 1)
         n_maps = log_odds.shape[1]
-        self.maps_: list[Map] = []
+        maps: list[Map] = []
         for k in range(n_maps):
-            self.maps_.append(self._fit_one(np.ascontiguousarray(log_odds[:, k]), positives[:, k]))
+            maps.append(self._fit_one(np.ascontiguousarray(log_odds[:, k]), positives[:, k]))
             callback(k + 1, n_maps, 0.0)
-        self.unmapped_classes_ = sum(not state for state in self.maps_)
+        self._keep(maps)
         self.fallback_rows_ = self._count_fallbacks(logits)
+
+    def _count(self, n_rows: int, n_pairs: int) -> None:
+        """Store how much there is to learn from, which :meth:`bounded` asks for; comes before any map."""
+        self.n_rows_ = n_rows
+        self.margin_ = 1 / (n_pairs + 2)
+
+    def _keep(self, maps: list[Map]) -> None:
+        self.maps_ = maps
+        self.unmapped_classes_ = sum(not state for state in maps)
 
     def _fit_one(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
         if positives.all() or not positives.any():

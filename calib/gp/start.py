@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib.gp.inputs import kernel_inputs
+from calib.gp.inputs import Logits, kernel_inputs
 from calib.gp.summary import Summary
 from calib.numerics import Floats
 
@@ -13,7 +13,7 @@ MOST = 10_000
 
 
 def starting_inducing_inputs(
-    logits: Floats, space: str, n_inducing: int, seed: int, past: Summary | None = None
+    logits: Logits, space: str, n_inducing: int, seed: int, past: Summary | None = None
 ) -> Floats:
     """k-means centres of the kernel inputs, largest first; fewer where there are fewer distinct values.
 

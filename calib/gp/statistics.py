@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.gp.grid import Grid
-from calib.gp.inputs import kernel_inputs
+from calib.gp.inputs import Logits, kernel_inputs
 from calib.gp.summary import Summary
 from calib.numerics import Floats, Ints
 
@@ -43,7 +43,7 @@ class GridStatistics:
         return len(self.sums)
 
 
-def training_grid(logits: Floats, space: str, past: Summary | None = None) -> Grid:
+def training_grid(logits: Logits, space: str, past: Summary | None = None) -> Grid:
     """256 nodes over the range of the inputs, also of earlier ones; 512 for few classes or a wide range."""
     if space == "probs":
         return Grid(0.0, 1.0, 512)

@@ -9,6 +9,7 @@ import numpy as np
 from calib.base import Callback
 from calib.gp.device import Device, run
 from calib.gp.grid import Grid
+from calib.gp.inputs import Logits
 from calib.gp.model import LatentGP
 from calib.gp.objective import GridLikelihood
 from calib.gp.optimiser import maximise
@@ -57,7 +58,7 @@ class LatentFit:
 
 
 def fit_latent_gp(
-    logits: Floats,
+    logits: Logits,
     labels: Ints,
     *,
     space: str,

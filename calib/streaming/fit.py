@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from calib.base import CalibrationError, Calibrator, Callback, check_labels, no_callback
-from calib.calibrators.gpcalib import GPCalib
-from calib.calibrators.imax import IMaxBinning
-from calib.calibrators.temperature import TemperatureScaling
 from calib.canonical import Kind
-from calib.extras import missing_package
-from calib.numerics import Floats
+from calib.registry import METHODS
 from calib.registry import calibrator as make_calibrator
-from calib.streaming.imax import check_can_stream, fit_imax
-from calib.streaming.lazy_array import LazyLogits
 from calib.streaming.opening import open_rows
 from calib.streaming.outputs import LogitRows
 from calib.streaming.progress import Progress, no_progress
 from calib.streaming.rows import ArrayRows, Rows
 from calib.streaming.stored import StoredPredictions, stored
 from calib.streaming.survey import survey
-from calib.streaming.temperature import fit_temperature
-
-METHODS = ("gpcalib", "temperature", "imax")
-"""What can be fitted from a stream: their objectives need little per row."""
 
 
 def fit_streaming(
@@ -42,7 +33,7 @@ def fit_streaming(
 
     Parameters
     ----------
-    method : "gpcalib", "temperature" or "imax".
+    method : one of :func:`streamed_methods`.
     outputs : path of a .npy or Parquet file, or an array or memory map, of shape (n, n_classes).
     labels : (n,) integers in [0, n_classes).
     kind, floor : what the outputs are; None takes for zeros what loading takes.
@@ -62,16 +53,20 @@ def fit_streaming(
     return _fit(calibrator, ArrayRows(outputs), labels, kind, floor, callback, progress)
 
 
+def streamed_methods() -> list[str]:
+    """Registry names of the calibrators that learn from blocks of rows."""
+    return [name for name, method in METHODS.items() if method.cls.learns_from_blocks()]
+
+
 def check_method(calibrator: Calibrator) -> Calibrator:
     """The calibrator, if it can be fitted from a stream with its parameters."""
     calibrator.check_params()
-    if not isinstance(calibrator, (GPCalib, TemperatureScaling, IMaxBinning)):
+    if not calibrator.learns_from_blocks():
         raise CalibrationError(
-            f"{type(calibrator).__name__} needs all rows in memory; from a stream {', '.join(METHODS)} are fitted. "
-            "Choose one of them, or fit fewer rows: 20,000 are plenty."
+            f"{type(calibrator).__name__} needs all rows in memory; from a stream {', '.join(streamed_methods())} "
+            "are fitted. Choose one of them, or fit fewer rows: 20,000 are plenty."
         )
-    if isinstance(calibrator, IMaxBinning):
-        check_can_stream(calibrator)
+    calibrator.check_blocks()
     return calibrator
 
 
@@ -82,22 +77,8 @@ def fit_stored(
     progress: Progress = no_progress,
 ) -> Calibrator:
     """Fit a calibrator of :func:`check_method` to rows that were surveyed; returns it."""
-    if len(data) < calibrator.min_rows:
-        raise CalibrationError(f"{len(data)} rows were given; at least {calibrator.min_rows} are needed.")
-    calibrator.n_classes_ = data.n_classes
-    try:
-        if isinstance(calibrator, TemperatureScaling):
-            fit_temperature(calibrator, data, progress)
-        elif isinstance(calibrator, IMaxBinning):
-            fit_imax(calibrator, data, progress)
-        else:
-            # It asks for the range, and then for the rows it would draw from all of them in memory too.
-            calibrator._fit(cast(Floats, LazyLogits(data)), data.labels, callback or no_callback)
-    except BaseException as error:
-        del calibrator.n_classes_  # as in Calibrator.fit: half a fit is none
-        if isinstance(error, ModuleNotFoundError):
-            raise CalibrationError(missing_package(error)) from error
-        raise
+    with calibrator.complete_fit(*data.shape):
+        calibrator.fit_blocks(replace(data, progress=progress), callback or no_callback)
     return calibrator
 
 
