@@ -22,7 +22,7 @@ LAYERS = (
     ("numerics", "errors", "extras", "hardware", "quiet_start", "formats", "settings", "csv_cells", "logs", "zipped"),
     ("parameters", "checked_arrays"),
     ("base",),
-    ("canonical", "flat_state", "input_scale", "record", "record_files"),
+    ("canonical", "flat_state", "input_scale", "lbfgs", "record", "record_files"),
     ("data", "imax"),
     ("metrics", "geometry"),
     ("reliability", "evaluation", "over_under", "verifiability", "risk_coverage", "subgroups"),

@@ -173,11 +173,11 @@ class GPCalib(Calibrator):
         self.shift_mean_ = table.shift
         self.shift_variance_ = table.variance
         self.shift_draws_ = table.draws
-        self.objective_trace_ = fit.objective_trace
-        self.objective_ = float(fit.objective_trace[-1])
-        self.n_iter_ = len(fit.objective_trace) - 1
-        self.converged_ = fit.converged
-        self.message_ = fit.message
+        self.objective_trace_ = fit.report.trace
+        self.objective_ = float(fit.report.trace[-1])
+        self.n_iter_ = fit.report.n_iter
+        self.converged_ = fit.report.converged
+        self.message_ = fit.report.message
         self.device_, self.device_note_ = fit.device, fit.device_note
         self.n_rows_: int = fit.n_rows + (self.n_rows_ if past else 0)
         self.n_rows_given_: int = len(logits) + (self.n_rows_given_ if past else 0)

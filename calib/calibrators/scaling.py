@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from calib.base import Calibrator, Callback, param
 from calib.hardware import DEVICES, cpu_description, no_gpu_note, worth_a_gpu
+from calib.lbfgs import minimise_convex
 from calib.numerics import Floats, Ints
 
 _BLOCK = 65_536  # numbers that stay in the processor's cache while loss and gradient are summed
@@ -98,3 +100,26 @@ class ScalingCalibrator(Calibrator):
 
         ran = run(fit_on, self.device, (len(logits), logits.shape[1]))
         self.device_, self.device_note_ = ran.device, ran.note
+
+
+class IterativeScaling(ScalingCalibrator):
+    """Base of scaling methods with so many weights that L-BFGS fits them; a subclass declares ``max_iter``."""
+
+    max_iter: int
+
+    def _unfinished(self) -> list[str]:
+        """A sentence about a fit that did not converge."""
+        if self.converged_:
+            return []
+        return [
+            f"The fit stopped after {self.n_iter_} steps before it had converged; raise max_iter to let it go "
+            "on, or the penalty to make it easier."
+        ]
+
+    def _minimum(
+        self, objective: Callable[[Floats], tuple[float, Floats]], start: Floats, callback: Callback
+    ) -> Floats:
+        """Weights where the objective is least, and store how the search ended."""
+        weights, report = minimise_convex(objective, start, self.max_iter, callback)
+        self.n_iter_, self.converged_ = report.n_iter, report.converged
+        return weights

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import tensorflow as tf
 from gpflow.optimizers import Scipy
@@ -11,6 +9,7 @@ from scipy.optimize import OptimizeResult
 
 from calib.base import Callback
 from calib.gp.model import LatentGP
+from calib.lbfgs import LBFGSReport
 
 LARGEST_VARIANCE = 1e6
 """Bound on the kernel variance, so that the jitter still keeps K_uu positive definite."""
@@ -22,21 +21,7 @@ WORTHWHILE = 0.01
 """Gain in nats of a fresh start below which no other is made."""
 
 
-class Optimum(NamedTuple):
-    """Where the optimiser ended.
-
-    Attributes
-    ----------
-    trace : (n_iter + 1,) the objective at the start and after each iteration, in nats.
-    converged, message : whether it finished, and why it stopped, in words.
-    """
-
-    trace: list[float]
-    converged: bool
-    message: str
-
-
-def maximise(model: LatentGP, max_iter: int, callback: Callback) -> Optimum:
+def maximise(model: LatentGP, max_iter: int, callback: Callback) -> LBFGSReport:
     """L-BFGS-B with the reference's tight tolerance: stopping early moves the calibration error visibly.
 
     The long memory (40 pairs, with some thirty parameters) halves the number of iterations. After one wild step
@@ -71,21 +56,10 @@ def maximise(model: LatentGP, max_iter: int, callback: Callback) -> Optimum:
             tf_fun_args={"autograph": False},  # rewriting Python source costs more than the whole fit, for nothing
             options={"maxiter": max_iter - done, "maxfun": 20 * max_iter, "ftol": 2.2e-9, "maxcor": 40},
         )
+        report = LBFGSReport.from_result(result, trace)
         if not np.isfinite(result.fun):
             Scipy.assign_tensors(variables, Scipy.unpack_tensors(variables, last))
-            return Optimum(trace, False, f"stopped where the objective overflows, after {_iterations(len(trace) - 1)}")
+            return report
         flat = float(np.abs(result.jac).max()) <= FLAT * max(1.0, abs(trace[-1]))
         if flat or len(trace) > max_iter or trace[-1] < before + WORTHWHILE:
-            return Optimum(trace, bool(result.success), _message(result, len(trace) - 1))
-
-
-def _message(result: OptimizeResult, n_iter: int) -> str:
-    if result.success:
-        return f"converged after {_iterations(n_iter)}"
-    if result.status == 1:
-        return f"stopped at the limit of {_iterations(n_iter)}"
-    return f"the line search found no better point after {_iterations(n_iter)}"
-
-
-def _iterations(n: int) -> str:
-    return f"{n} iteration{'' if n == 1 else 's'}"
+            return report

@@ -17,6 +17,7 @@ from calib.gp.posterior import Posterior
 from calib.gp.start import starting_inducing_inputs
 from calib.gp.statistics import grid_statistics, training_grid
 from calib.gp.summary import Summary
+from calib.lbfgs import LBFGSReport
 from calib.numerics import Floats, Ints
 
 MOST_ROWS = 50_000
@@ -39,19 +40,16 @@ class LatentFit:
     ----------
     posterior : the fitted function.
     summary : what the rows, and the earlier ones, say about it; its range is that of the kernel inputs.
-    objective_trace : (n_iter + 1,) the objective at the start and after each iteration, in nats.
-    resolved : whether the grid can follow the function.
-    converged, message : whether the optimiser finished on such a function, and why it stopped, in words.
+    report : of the optimiser, with the objective in nats.
+    resolved : whether the grid can follow the function; where it cannot, the report says that it did not converge.
     n_rows : calibration rows used.
     device, device_note : where it ran, in words, and a sentence where that is not what was asked for.
     """
 
     posterior: Posterior
     summary: Summary
-    objective_trace: Floats
+    report: LBFGSReport
     resolved: bool
-    converged: bool
-    message: str
     n_rows: int
     device: str = ""
     device_note: str = ""
@@ -83,18 +81,17 @@ def fit_latent_gp(
         rows = _sample(len(logits), most_rows, seed)
         likelihood = GridLikelihood(grid_statistics(logits[rows], labels[rows], space, grid))
         model = LatentGP(likelihood, start, space, covariance, variational, past)
-        optimum = maximise(model, max_iter, callback)
+        report = maximise(model, max_iter, callback)
         posterior = model.posterior()
-        resolved = _resolved(posterior, grid, optimum.trace)
+        resolved = _resolved(posterior, grid, report.trace)
         if not resolved:
+            report = replace(report, converged=False, message=TOO_STEEP)
             model.return_to_prior()  # a summary made there would be one of the grid's faults
         return LatentFit(
             posterior=posterior,
             summary=model.summary(),
-            objective_trace=np.array(optimum.trace),
+            report=report,
             resolved=resolved,
-            converged=optimum.converged and resolved,
-            message=optimum.message if resolved else TOO_STEEP,
             n_rows=likelihood.n_rows,
         )
 
@@ -114,10 +111,10 @@ def _sample(n: int, most: int, seed: int) -> slice | Ints:
     return np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
 
 
-def _resolved(posterior: Posterior, grid: Grid, trace: list[float]) -> bool:
+def _resolved(posterior: Posterior, grid: Grid, trace: Floats) -> bool:
     """Whether the grid objective can be believed: the shift changes little from node to node.
 
     Where it does not, the optimiser has found a fault of the interpolation, and its objective may even fall.
     """
     steepest = float(np.abs(np.diff(posterior.shift(grid.nodes))).max())
-    return steepest < STEEPEST and trace[-1] > max(trace) - 0.01
+    return steepest < STEEPEST and float(trace[-1]) > float(trace.max()) - 0.01
