@@ -14,17 +14,15 @@ import numpy.typing as npt
 from calib.checked_arrays import check_labels, check_logits
 from calib.errors import CalibrationError, FitCancelled
 from calib.extras import missing_package
-from calib.numerics import Floats, Ints
+from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks
 from calib.parameters import check_declared, param, parameter_names, unknown_parameter
 
 # With the names of the modules below that whoever writes or calls a calibrator needs beside the contract.
 __all__ = [
-    "BLOCK_ELEMENTS",
     "EQUIVARIANT",
     "GIVES_UNCERTAINTY",
     "KEEPS_ACCURACY",
     "KEEPS_RANKING",
-    "PREDICTED_ELEMENTS",
     "ROWS_SUM_TO_ONE",
     "CalibrationError",
     "Calibrator",
@@ -38,7 +36,6 @@ __all__ = [
     "no_callback",
     "param",
     "parameter_names",
-    "predicted_rows",
 ]
 
 Callback = Callable[[int, int, float], None]
@@ -49,12 +46,6 @@ KEEPS_RANKING = "keeps ranking"
 ROWS_SUM_TO_ONE = "rows sum to one"
 EQUIVARIANT = "equivariant to relabelling"
 GIVES_UNCERTAINTY = "gives uncertainty"
-
-BLOCK_ELEMENTS = 2_000_000
-"""What goes by rows is read and judged in blocks of about this many numbers (16 MB): memory does not grow with n."""
-
-PREDICTED_ELEMENTS = 250_000
-"""Prediction works on blocks of about this many numbers (2 MB), which stay in the processor's cache."""
 
 
 def no_callback(step: int, total: int, value: float) -> None:
@@ -240,10 +231,8 @@ class Calibrator:
                 f"classes; call predict_confidence(logits{given})."
             )
         probs = np.empty(logits.shape)
-        step = predicted_rows(logits.shape[1])
-        for start in range(0, len(logits), step):
-            block = check_logits(logits[start : start + step])
-            probs[start : start + step] = self._predict_proba(block)
+        for rows in blocks(len(logits), logits.shape[1], PREDICTED_ENTRIES):
+            probs[rows] = self._predict_proba(check_logits(logits[rows]))
         return probs
 
     def predict(self, logits: Any) -> Ints:
@@ -303,11 +292,6 @@ class Calibrator:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.variant()})"
-
-
-def predicted_rows(n_classes: int) -> int:
-    """Rows that are predicted at a time; whoever hands over rows in multiples of it gets the numbers of one call."""
-    return max(1, PREDICTED_ELEMENTS // n_classes)
 
 
 def argmax_with_ties(probs: Floats, ranking: Floats) -> Ints:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from calib.base import CalibrationError, Calibrator, check_labels, check_logits
 from calib.calibrators.bayes_iso import BayesIso
 from calib.calibrators.one_vs_rest import BinaryCalibrator
-from calib.numerics import Floats, one_vs_rest_log_odds
+from calib.numerics import MEMORY_ENTRIES, Floats, blocks, one_vs_rest_log_odds
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,9 +115,10 @@ def class_pairs(logits: Any, labels: Any, k: int = 1) -> tuple[Floats, npt.NDArr
     if logits.shape[1] == 2:
         return logits[:, k] - logits[:, 1 - k], labels == k
     # In blocks, so that the log-odds of all other classes are never held for all rows.
-    step = max(1, 2_000_000 // logits.shape[1])
-    blocks = [one_vs_rest_log_odds(logits[start : start + step])[:, k].copy() for start in range(0, len(logits), step)]
-    return np.concatenate(blocks), labels == k
+    log_odds = [
+        one_vs_rest_log_odds(logits[rows])[:, k].copy() for rows in blocks(len(logits), logits.shape[1], MEMORY_ENTRIES)
+    ]
+    return np.concatenate(log_odds), labels == k
 
 
 def ranks_of(log_odds: Floats, pairs: Floats) -> Floats:

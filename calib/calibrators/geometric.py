@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from calib import geometry
 from calib.base import (
-    BLOCK_ELEMENTS,
     EQUIVARIANT,
     KEEPS_ACCURACY,
     CalibrationError,
@@ -23,7 +22,7 @@ from calib.base import (
 from calib.calibrators.logistic import fit_logistic
 from calib.calibrators.success_map import MAPS, apply_success_map, fit_success_map
 from calib.input_scale import Scale
-from calib.numerics import Floats, Ints, one_vs_rest_log_odds
+from calib.numerics import MEMORY_ENTRIES, Floats, Ints, block_rows, blocks, one_vs_rest_log_odds
 
 _REDUCED_BY = {
     "mean_pool": "mean pooling",
@@ -213,9 +212,8 @@ class Geometric(Calibrator):
             )
         training = geometry.TrainingSet.of(reduced.train_features, reduced.train_labels)
         separation, log_odds = np.empty(n), np.zeros(n)
-        step = min(_MOST_ROWS, max(64, BLOCK_ELEMENTS // max(n_classes, self.given_[1])))
-        for start in range(0, n, step):
-            rows = slice(start, start + step)
+        step = min(_MOST_ROWS, max(64, block_rows(max(n_classes, self.given_[1]), MEMORY_ENTRIES)))
+        for rows in blocks(n, entries=step):
             block = check_logits(logits[rows])
             queries = training.queries(reduced.transform(features[rows]), np.argmax(block, axis=1))
             if self.exact:
@@ -224,7 +222,7 @@ class Geometric(Calibrator):
                 separation[rows] = geometry.nearest(training, *queries, self.distance).fast
             if self.signal == "combined":
                 log_odds[rows] = one_vs_rest_log_odds(block).max(axis=1)
-            callback(min(start + step, n), n, 0.0)
+            callback(rows.stop, n, 0.0)
         return separation, log_odds
 
     def _fit_slopes(self, separation: Floats, log_odds: Floats, right: npt.NDArray[np.bool_]) -> list[float]:

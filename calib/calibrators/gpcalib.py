@@ -30,7 +30,7 @@ from calib.gp.monotone import keep_predicted
 from calib.gp.prediction import predict
 from calib.gp.summary import Summary
 from calib.gp.tabulate import LatentTable, tabulate
-from calib.numerics import Floats, Ints
+from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks
 
 FIXED = ("inputs", "covariance", "monotone")
 """Parameters that prediction must have as the fit had them."""
@@ -40,9 +40,6 @@ KEEPING = ("mean", "draws")
 
 COLLAPSED = 1e-3
 """Latent shifts that differ by less than this over the data change nothing a person could see."""
-
-BLOCK_ENTRIES = 200_000
-"""Numbers in a block of prediction: small enough for the processor's cache."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -190,10 +187,9 @@ class GPCalib(Calibrator):
         check_unchanged(self)
         table = LatentTable(self.grid(), self.shift_mean_, self.shift_variance_, self.shift_draws_)
         probs = np.empty_like(logits)
-        step = max(1, BLOCK_ENTRIES // max(logits.shape[1], len(self.grid_)))
-        for start in range(0, len(logits), step):
-            inputs, prior = self.kernel_inputs(logits[start : start + step])
-            probs[start : start + step] = predict(
+        for rows in blocks(len(logits), max(logits.shape[1], len(self.grid_)), PREDICTED_ENTRIES):
+            inputs, prior = self.kernel_inputs(logits[rows])
+            probs[rows] = predict(
                 self.prediction, inputs, prior, table, self.noise_variance_, self.n_draws, self.random_state
             )
         if self.monotone and self.prediction in KEEPING:

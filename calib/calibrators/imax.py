@@ -26,7 +26,7 @@ from calib.imax.scaling import matched_sigmoid
 from calib.imax.schemes import SCHEMES, scheme_edges
 from calib.imax.sums import LogOddsCells, SigmoidSums
 from calib.metrics.binning import bin_index
-from calib.numerics import Floats, Ints, one_vs_rest_log_odds
+from calib.numerics import Floats, Ints, blocks, one_vs_rest_log_odds
 
 # Registry name -> home of the calibrators whose probabilities bins can take over; the registry lies above this layer.
 SOURCES = {
@@ -40,9 +40,6 @@ SOURCES = {
     "enir": "enir:NearIsotonicEnsemble",
     "gpcalib": "gpcalib:GPCalib",
 }
-
-_CACHED_ELEMENTS = 32_768
-"""Blocks of about this many numbers stay in the processor's cache while their bins are found."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -226,8 +223,7 @@ class IMaxBinning(BinaryCalibrator):
         values = state["values"]
         probs = np.empty(log_odds.shape)
         flat, said = log_odds.reshape(-1), probs.reshape(-1)
-        for start in range(0, flat.size, _CACHED_ELEMENTS):
-            block = slice(start, start + _CACHED_ELEMENTS)
+        for block in blocks(flat.size):
             np.take(values, _bin_of(flat[block], state["edges"]), out=said[block], mode="clip")
         return probs
 

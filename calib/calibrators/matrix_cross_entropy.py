@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calib.calibrators.scaling import loss_and_residual
-from calib.numerics import Floats, Ints
-
-_BLOCK = 2_000_000  # numbers of the scores that exist at once; large, for the matrix products
+from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
 
 
 class MatrixCrossEntropy:
@@ -26,9 +24,8 @@ class MatrixCrossEntropy:
         """Value in nats and gradients in the (n_classes, n_classes) matrix and the (n_classes,) bias."""
         n, n_classes = self._logits.shape
         loss, by_matrix, by_bias = 0.0, np.zeros(matrix.shape), np.zeros(n_classes)
-        step = max(1, _BLOCK // n_classes)
-        for start in range(0, n, step):
-            logits, labels = self._logits[start : start + step], self._labels[start : start + step]
+        for rows in blocks(n, n_classes, MEMORY_ENTRIES):  # large blocks, for the matrix products
+            logits, labels = self._logits[rows], self._labels[rows]
             scores = logits @ matrix.T
             scores += bias
             in_block, residual = loss_and_residual(scores, labels)

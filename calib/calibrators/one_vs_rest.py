@@ -18,7 +18,7 @@ from calib.base import (
     Callback,
     param,
 )
-from calib.numerics import Floats, Ints, one_vs_rest_log_odds, sigmoid, softmax
+from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, one_vs_rest_log_odds, sigmoid, softmax
 
 Map = dict[str, Any]
 """What one fitted map has learned, as arrays and numbers; empty for the map that changes nothing."""
@@ -186,9 +186,10 @@ class BinaryCalibrator(Calibrator):
     def _count_fallbacks(self, logits: Floats) -> int:
         if self.n_classes_ == 2:
             return 0
-        step = max(1, 2_000_000 // self.n_classes_)
-        blocks = (logits[start : start + step] for start in range(0, len(logits), step))
-        return sum(int(_sums_to_zero(self._mapped(block).sum(axis=1)).sum()) for block in blocks)
+        return sum(
+            int(_sums_to_zero(self._mapped(logits[rows]).sum(axis=1)).sum())
+            for rows in blocks(len(logits), logits.shape[1], MEMORY_ENTRIES)
+        )
 
 
 def with_other_sharing(calibrator: Calibrator) -> BinaryCalibrator | None:

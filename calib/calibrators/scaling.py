@@ -11,9 +11,7 @@ import numpy as np
 from calib.base import Calibrator, Callback, param
 from calib.hardware import DEVICES, cpu_description, no_gpu_note, worth_a_gpu
 from calib.lbfgs import minimise_convex
-from calib.numerics import Floats, Ints
-
-_BLOCK = 65_536  # numbers that stay in the processor's cache while loss and gradient are summed
+from calib.numerics import Floats, Ints, blocks
 
 
 class ScaledCrossEntropy(Protocol):
@@ -53,9 +51,8 @@ class NumPyCrossEntropy:
         """See :class:`ScaledCrossEntropy`."""
         n, n_classes = self._logits.shape
         loss, by_scale, by_bias = 0.0, np.zeros(n_classes), np.zeros(n_classes)
-        step = max(1, _BLOCK // n_classes)
-        for start in range(0, n, step):
-            logits, labels = self._logits[start : start + step], self._labels[start : start + step]
+        for rows in blocks(n, n_classes):
+            logits, labels = self._logits[rows], self._labels[rows]
             scores = logits * scale
             scores += bias
             in_block, residual = loss_and_residual(scores, labels)

@@ -12,9 +12,8 @@ from calib.calibrators.matrix_cross_entropy import MatrixCrossEntropy
 from calib.calibrators.scaling import IterativeScaling, ScaledCrossEntropy
 from calib.calibrators.temperature import TemperatureScaling
 from calib.hardware import cpu_description
-from calib.numerics import Floats, Ints, softmax
+from calib.numerics import Floats, Ints, blocks, softmax
 
-_BLOCK = 65_536  # numbers that stay in the processor's cache from one operation to the next
 _BYTES = 250  # memory that L-BFGS takes for each weight
 _WORK_A_SECOND = 5e9  # rows times squared classes in one pass, by one core
 
@@ -62,9 +61,8 @@ class StructuredScaling(IterativeScaling):
         self.temperature_, self.n_rows_ = scaled.temperature_, n
         self.temperature_notes_ = [note for note in scaled.notes() if note != scaled.device_note_]
         features = np.empty(logits.shape)
-        step = max(1, _BLOCK // n_classes)
-        for start in range(0, n, step):
-            features[start : start + step] = self._log_probs(logits[start : start + step])
+        for rows in blocks(n, n_classes):
+            features[rows] = self._log_probs(logits[rows])
         if self.structure == "vector":
             super()._fit(features, labels, callback)
             return

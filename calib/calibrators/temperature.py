@@ -11,7 +11,7 @@ import numpy as np
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, CalibrationError, Callback, LabelledBlocks, param
 from calib.calibrators.scaling import ScaledCrossEntropy, ScalingCalibrator
 from calib.hardware import cpu_description
-from calib.numerics import Floats, Ints, softmax
+from calib.numerics import Floats, Ints, blocks, softmax
 
 PILOT_ELEMENTS = 20_000_000
 """Numbers of the rows, drawn at random, whose temperature the first pass over blocks starts from."""
@@ -20,8 +20,6 @@ TOLERANCE = 1e-7
 """Estimated error of log T at which no further pass is made; the mean NLL is then exact to about its square."""
 
 MOST_PASSES = 60
-
-_CACHED_ELEMENTS = 65_536
 
 
 @dataclass(frozen=True)
@@ -171,10 +169,8 @@ def _step(at: Slopes, log_t: float) -> tuple[float, float]:
 
 
 def _of_block(logits: Floats, labels: Ints, inverse: float) -> Slopes:
-    step = max(1, _CACHED_ELEMENTS // logits.shape[1])
     total = Slopes()
-    for start in range(0, len(logits), step):
-        rows = slice(start, start + step)
+    for rows in blocks(*logits.shape):
         total += _of_rows(logits[rows].astype(np.float64), labels[rows], inverse)
     return total
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.data.blocks import row_blocks
 from calib.data.findings.report import Rejected, Report
 from calib.data.formats.contents import Array
 from calib.data.limits import Allowance
 from calib.data.shape import float_dtype
+from calib.numerics import blocks
 
 Features = npt.NDArray[Any]
 """(n, d), or images (n, height, width) and (n, height, width, channels): float32, float64, or uint8 as it came."""
@@ -115,7 +115,7 @@ def bad_feature_rows(features: Features) -> npt.NDArray[np.bool_]:
         return bad
     flat = features.reshape(len(features), -1)
     most = largest(features.dtype, flat.shape[1])
-    for rows in row_blocks(flat.shape):
+    for rows in blocks(*flat.shape):
         bad[rows] = ~(np.abs(flat[rows]) < most).all(axis=1)
     return bad
 

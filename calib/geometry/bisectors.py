@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib.geometry.squared_distances import PAIR_ELEMENTS
-from calib.numerics import Floats, Ints
+from calib.numerics import Floats, Ints, blocks
 
 
 def bisector_distances(
@@ -22,9 +21,7 @@ def bisector_distances(
     train_features : (N, d) training inputs; ``same_rows`` (m,) names x', ``other_rows`` (m,) names x''.
     """
     values = np.full(len(rows), -np.inf)
-    step = max(1, PAIR_ELEMENTS // max(features.shape[1], 1))
-    for start in range(0, len(rows), step):
-        part = slice(start, start + step)
+    for part in blocks(len(rows), features.shape[1]):
         inputs = features[rows[part]].astype(np.float64)
         same = train_features[same_rows[part]].astype(np.float64)
         other = train_features[other_rows[part]].astype(np.float64)

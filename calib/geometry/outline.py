@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.geometry.squared_distances import SquaredDistances, squared_lengths
-from calib.numerics import Floats, Ints
+from calib.numerics import Floats, Ints, blocks
 
 N_DIRECTIONS = 64
 SAMPLE = 1024
@@ -71,8 +71,7 @@ class Outline:
 def _outlined(shifted: Floats, directions: Floats) -> Floats:
     """Outlines (n, p + 1) of centred points."""
     points = np.empty((len(shifted), directions.shape[1] + 1), shifted.dtype)
-    for start in range(0, len(shifted), SAMPLE):
-        part = slice(start, start + SAMPLE)
+    for part in blocks(len(shifted), entries=SAMPLE):
         coordinates = shifted[part] @ directions
         points[part, :-1] = coordinates
         # Not from |t|² less that of the coordinates: its root would have half the digits where it is small.

@@ -11,10 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from calib.numerics import Floats, Ints
-
-PAIR_ELEMENTS = 1_000_000
-"""Differences are taken for about this many numbers at a time (8 MB)."""
+from calib.numerics import Floats, Ints, blocks
 
 CENTRE_ROWS = 256
 """About so many rows give the centre, and are copied at a time."""
@@ -41,8 +38,7 @@ class SquaredDistances:
         centre = features[:: max(1, len(features) // CENTRE_ROWS)].mean(axis=0, dtype=np.float64)
         centre = centre.astype(features.dtype)
         points, norms = np.empty_like(features), np.empty(len(features), features.dtype)
-        for start in range(0, len(order), CENTRE_ROWS):  # while they are in the processor's cache
-            part = slice(start, start + CENTRE_ROWS)
+        for part in blocks(len(order), entries=CENTRE_ROWS):  # while they are in the processor's cache
             np.subtract(features[order[part]], centre, out=points[part])
             norms[part] = squared_lengths(points[part])
         return cls(centre, points, norms)
@@ -89,9 +85,7 @@ def squared_lengths(points: Floats) -> Floats:
 def pairwise_l2(features: Floats, rows: Ints, others: Floats, other_rows: Ints) -> Floats:
     """Euclidean distance of ``features[rows]`` from ``others[other_rows]``, pair by pair, in float64."""
     distances = np.empty(len(rows))
-    step = max(1, PAIR_ELEMENTS // max(features.shape[1], 1))
-    for start in range(0, len(rows), step):
-        part = slice(start, start + step)
+    for part in blocks(len(rows), features.shape[1]):
         gaps = features[rows[part]].astype(np.float64)
         gaps -= others[other_rows[part]]
         distances[part] = np.sqrt(np.einsum("ij,ij->i", gaps, gaps))

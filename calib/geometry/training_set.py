@@ -11,10 +11,7 @@ import numpy as np
 from calib.base import CalibrationError
 from calib.geometry.outline import Outline
 from calib.geometry.squared_distances import SquaredDistances
-from calib.numerics import Floats, Ints
-
-CHECKED_ELEMENTS = 2_000_000
-"""Features are checked in blocks of about this many numbers."""
+from calib.numerics import Floats, Ints, blocks
 
 LEAST_NUMBERS = 256
 """Shorter rows are compared whole at once."""
@@ -111,11 +108,7 @@ def flattened(features: Any, name: str) -> Floats:
     array = array.astype(np.float32 if small else np.float64, copy=False)
     array = array.reshape(len(array), int(np.prod(array.shape[1:])))
     largest = np.sqrt(np.finfo(array.dtype).max / max(array.shape[1], 1)) / 8  # a squared distance stays finite
-    step = max(1, CHECKED_ELEMENTS // max(array.shape[1], 1))
-    bad = sum(
-        int(np.count_nonzero(~(np.abs(array[start : start + step]) < largest).all(axis=1)))
-        for start in range(0, len(array), step)
-    )
+    bad = sum(int(np.count_nonzero(~(np.abs(array[rows]) < largest).all(axis=1))) for rows in blocks(*array.shape))
     if bad:
         raise CalibrationError(
             f"{bad} of {len(array)} rows of the {name} hold NaN, infinite or far too large values. "

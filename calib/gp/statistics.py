@@ -9,10 +9,10 @@ import numpy as np
 from calib.gp.grid import Grid
 from calib.gp.inputs import Logits, kernel_inputs
 from calib.gp.summary import Summary
-from calib.numerics import Floats, Ints
+from calib.numerics import Floats, Ints, blocks
 
 BLOCK_ENTRIES = 100_000
-"""Numbers in a block: small enough for the processor's cache."""
+"""Numbers in a block: small enough for the processor's cache. In another size the sums would round differently."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,9 +64,7 @@ def grid_statistics(logits: Floats, labels: Ints, space: str, grid: Grid) -> Gri
     n, n_classes = logits.shape
     sums, squares = np.empty((n, grid.size)), np.empty((n, grid.size))
     label_weights, label_prior = np.zeros(grid.size), 0.0
-    step = max(1, BLOCK_ENTRIES // max(n_classes, grid.size))
-    for start in range(0, n, step):
-        block = slice(start, start + step)
+    for block in blocks(n, max(n_classes, grid.size), BLOCK_ENTRIES):
         order = np.argsort(logits[block], axis=1)
         inputs, prior = kernel_inputs(np.take_along_axis(logits[block], order, axis=1), space)
         prior = prior - prior.max(axis=1, keepdims=True)

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.numerics import Floats, Ints
+from calib.numerics import Floats, Ints, blocks
 
 LARGEST_LOG_ODDS = 700.0
 """Beyond it the smaller of the two probabilities is no number of its own in double precision."""
 
 N_CELLS = 2**20
 """Cells over the range of the log-odds: 1e-4 wide for logits that span 100, so a hundredth of a percent of odds."""
-
-_CACHED_ELEMENTS = 65_536
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +48,7 @@ class SigmoidSums:
         np.clip(ordered, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS, out=ordered)
         n = len(ordered)
         one, zero = np.zeros(n + 1), np.zeros(n + 1)
-        for start in range(0, n, _CACHED_ELEMENTS):
-            block = slice(start, min(start + _CACHED_ELEMENTS, n))
+        for block in blocks(n):
             small = np.exp(-np.abs(ordered[block]))
             large = 1.0 / (1.0 + small)
             small *= large

@@ -10,13 +10,12 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from calib.base import BLOCK_ELEMENTS, predicted_rows
 from calib.data.findings.report import Rejected
 from calib.data.formats.contents import Array, reading
 from calib.data.formats.npy import check_dtype, check_length, read_header
 from calib.data.limits import MAX_CLASSES, nbytes_of
 from calib.data.shape import float_dtype
-from calib.numerics import Floats, Ints
+from calib.numerics import MEMORY_ENTRIES, PREDICTED_ENTRIES, Floats, Ints, block_rows, blocks
 
 Block = tuple[int, Floats]
 """The number of the first row, and the rows."""
@@ -47,8 +46,8 @@ class Rows(ABC):
                 "Save the outputs as (rows, classes).",
             )
         self.name, self.shape, self.dtype = name, shape, dtype
-        together = predicted_rows(max(self.width, 1))
-        self.block_rows = together * max(1, BLOCK_ELEMENTS // (together * max(self.width, 1)))
+        together = block_rows(self.width, PREDICTED_ENTRIES)
+        self.block_rows = together * block_rows(together * self.width, MEMORY_ENTRIES)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -80,8 +79,8 @@ class ArrayRows(Rows):
 
     def blocks(self) -> Iterator[Block]:
         """See the base class."""
-        for start in range(0, len(self), self.block_rows):
-            yield start, np.asarray(self._array[start : start + self.block_rows], dtype=self.dtype)
+        for rows in blocks(len(self), entries=self.block_rows):
+            yield rows.start, np.asarray(self._array[rows], dtype=self.dtype)
 
     def take(self, rows: Ints) -> Floats:
         """See the base class."""
@@ -106,8 +105,8 @@ class NpyRows(Rows):
 
     def blocks(self) -> Iterator[Block]:
         """See the base class."""
-        for start in range(0, len(self), self.block_rows):
-            yield start, self._read(start, min(start + self.block_rows, len(self)))
+        for rows in blocks(len(self), entries=self.block_rows):
+            yield rows.start, self._read(rows.start, rows.stop)
 
     def take(self, rows: Ints) -> Floats:
         """See the base class; where they are few, only they are read."""

@@ -14,7 +14,7 @@ from calib.imax.density import LogOddsDensity, log_odds_density
 from calib.imax.divergence import SharingDivergence, sharing_divergence
 from calib.imax.picture import BinningPicture
 from calib.metrics.binning import BINNINGS
-from calib.numerics import Floats, logsumexp, one_vs_rest_log_odds
+from calib.numerics import Floats, blocks, logsumexp, one_vs_rest_log_odds
 from calib.plots.binning import densities
 from calib.plots.binning_information import information_plane_chart
 from calib.plots.binning_iterations import START_NAMES, edge_paths, gain, shown_steps
@@ -165,10 +165,9 @@ def _sharing(data: Predictions) -> SharingDivergence:
 
 
 def label_log_odds(data: Predictions) -> Floats:
-    """Log-odds of each row's label against the rest, (n,), a thousand rows at a time."""
+    """Log-odds of each row's label against the rest, (n,)."""
     found = np.empty(len(data))
-    for start in range(0, len(data), 1000):
-        rows = slice(start, start + 1000)
+    for rows in blocks(*data.logits.shape):
         logits = np.array(data.logits[rows], dtype=float)
         places = np.arange(len(logits)), data.labels[rows]
         own = logits[places]

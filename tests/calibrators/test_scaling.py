@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ import calib
 from calib import hardware
 from calib.calibrators import scaling
 from calib.calibrators.scaling import NumPyCrossEntropy
+from calib.numerics import blocks
 from tests.conftest import simulate
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,7 +31,7 @@ def weights(n_classes: int) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("n_classes", [2, 5])
 def test_the_value_is_the_mean_nll_and_the_gradient_its_derivative(n_classes, monkeypatch):
-    monkeypatch.setattr(scaling, "_BLOCK", 7 * n_classes)  # 7 rows a block, the last one of 2
+    monkeypatch.setattr(scaling, "blocks", partial(blocks, entries=7 * n_classes))  # 7 rows a block, the last one of 2
     logits, labels = simulate(30, n_classes)
     loss = NumPyCrossEntropy(logits, labels)
     scale, bias = weights(n_classes)

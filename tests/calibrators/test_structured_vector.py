@@ -103,7 +103,7 @@ def test_a_matrix_learns_what_a_vector_cannot():
 
 @pytest.mark.parametrize("n_classes", [2, 5])
 def test_the_loss_of_a_matrix_is_the_mean_nll_and_its_gradient_the_derivative(n_classes, monkeypatch):
-    monkeypatch.setattr(matrix_cross_entropy, "_BLOCK", 7 * n_classes)  # 7 rows a block, the last one of 2
+    monkeypatch.setattr(matrix_cross_entropy, "MEMORY_ENTRIES", 7 * n_classes)  # 7 rows a block, the last one of 2
     logits, labels = simulate(30, n_classes)
     generator = np.random.default_rng(1)
     matrix, bias = generator.normal(size=(n_classes, n_classes)), generator.normal(size=n_classes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 import calib
 from calib.base import CalibrationError
 from calib.geometry import TrainingSet, exact_separation, explain, fast_separation, nearest
+from calib.numerics import blocks
 from tests.geometry import naive
 
 DISTANCES = ("l1", "l2", "linf")
@@ -193,8 +195,8 @@ def test_many_blocks_and_classes_give_what_one_does(rng, monkeypatch):
     features, predicted = rng.normal(size=(50, 3)), rng.integers(0, 12, 50)
     whole = exact_separation(train, labels, features, predicted)
     monkeypatch.setattr("calib.geometry.neighbours.BLOCK_ELEMENTS", 1)
-    monkeypatch.setattr("calib.geometry.pruning.PAIR_BLOCK", 1)
-    monkeypatch.setattr("calib.geometry.squared_distances.PAIR_ELEMENTS", 1)
+    monkeypatch.setattr("calib.geometry.pruning.MEMORY_ENTRIES", 1)
+    monkeypatch.setattr("calib.geometry.squared_distances.blocks", partial(blocks, entries=1))
     np.testing.assert_allclose(exact_separation(train, labels, features, predicted), whole, rtol=1e-12)
     expected = naive_of(naive.exact, Case(train, labels, features, predicted))
     np.testing.assert_allclose(whole, expected, rtol=1e-9)

@@ -7,11 +7,10 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from calib.data.blocks import row_blocks
 from calib.data.features import Features
 from calib.data.findings.report import Report, count, listed, rounded, verb
 from calib.data.predictions import Finding
-from calib.numerics import Floats, Ints
+from calib.numerics import Floats, Ints, blocks
 
 Hashes = npt.NDArray[np.uint64]
 
@@ -147,7 +146,7 @@ def row_hashes(features: Features) -> Hashes:
     words = flat.view(np.dtype(f"u{word}"))
     weights = np.random.default_rng(0).integers(2**63, size=words.shape[1], dtype=np.uint64) * 2 + 1
     hashes = np.empty(len(flat), dtype=np.uint64)
-    for rows in row_blocks(words.shape):
+    for rows in blocks(*words.shape):
         mixed = (words[rows].astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
         mixed ^= mixed >> np.uint64(32)
         hashes[rows] = (mixed * weights).sum(axis=1, dtype=np.uint64)
