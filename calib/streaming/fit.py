@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from calib.registry import calibrator as make_calibrator
 from calib.streaming.opening import open_rows
 from calib.streaming.outputs import LogitRows
 from calib.streaming.progress import Progress, no_progress
-from calib.streaming.rows import ArrayRows, Rows
+from calib.streaming.rows import ArrayRows
 from calib.streaming.stored import StoredPredictions, stored
 from calib.streaming.survey import survey
 
@@ -47,10 +48,11 @@ def fit_streaming(
         For a method that needs all rows at once, and for arrays that cannot be used.
     """
     calibrator = check_method(make_calibrator(method, **params))
-    if isinstance(outputs, (str, Path)):
-        with open_rows(Path(outputs)) as rows:
-            return _fit(calibrator, rows, labels, kind, floor, callback, progress)
-    return _fit(calibrator, ArrayRows(outputs), labels, kind, floor, callback, progress)
+    opened = open_rows(Path(outputs)) if isinstance(outputs, (str, Path)) else nullcontext(ArrayRows(outputs))
+    with opened as rows:
+        labels = check_labels(labels, LogitRows(rows, kind, floor).shape)
+        data = stored(rows, labels, kind, survey(rows, labels, kind, progress), floor)
+        return fit_stored(calibrator, data, callback, progress)
 
 
 def streamed_methods() -> list[str]:
@@ -80,17 +82,3 @@ def fit_stored(
     with calibrator.complete_fit(*data.shape):
         calibrator.fit_blocks(replace(data, progress=progress), callback or no_callback)
     return calibrator
-
-
-def _fit(
-    calibrator: Calibrator,
-    outputs: Rows,
-    labels: Any,
-    kind: Kind,
-    floor: float | None,
-    callback: Callback | None,
-    progress: Progress,
-) -> Calibrator:
-    labels = check_labels(labels, LogitRows(outputs, kind, floor).shape)
-    found = survey(outputs, labels, kind, progress)
-    return fit_stored(calibrator, stored(outputs, labels, kind, found, floor), callback, progress)
