@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib.ui.choices_view import change_by_hand
-from calib.ui.data_view import findings, next_step, overview, split_controls
-from calib.ui.features_view import features_overview
-from calib.ui.link_view import where_data_are_kept
-from calib.ui.opening import sample_cards, uploaders
+from calib.ui.data.upload import change_by_hand, sample_cards, uploaders
+from calib.ui.data.view import features_overview, findings, next_step, overview, split_controls
+from calib.ui.link import where_data_are_kept
 from calib.ui.session import session
 from calib.ui.shell import page
 

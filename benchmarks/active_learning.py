@@ -28,7 +28,7 @@ import pandas as pd
 
 from benchmarks.kitti import N_CLASSES, read
 from benchmarks.measure import machine, markdown
-from calib.active import CLASSIFIERS, Plan, Pool, compare_arms, simulate, table_of, verdicts
+from calib.active_learning import CLASSIFIERS, Plan, Pool, compare_arms, simulate, table_of, verdicts
 
 KITTI: dict[str, Any] = {"pretraining": 500, "batch": 250}
 DIGITS: dict[str, Any] = {"pretraining": 100, "batch": 50}

@@ -22,7 +22,7 @@ from benchmarks.bayes_iso_data import MODELS, SIZES, Task, has_probabilities, ou
 from benchmarks.measure import machine, markdown
 from calib import metrics
 from calib.base import Calibrator
-from calib.maps import class_pairs, end_confidence
+from calib.diagnostics.calibration_maps import class_pairs, end_confidence
 from calib.numerics import Floats, Ints
 
 RIVALS = {"logistic": "platt", "beta": "beta", "isotonic": "isotonic", "ENIR": "enir"}

@@ -9,8 +9,8 @@ from scipy.special import logit
 from scipy.stats import beta
 
 from calib.base import Calibrator
-from calib.data.simulated import bayes_iso_map, bayes_iso_scores
-from calib.maps import class_map
+from calib.data.samples import bayes_iso_map, bayes_iso_scores
+from calib.diagnostics.calibration_maps import class_map
 from calib.numerics import Floats, Ints
 
 N_CELLS = 100_000

@@ -16,7 +16,8 @@ from typing import Any
 from benchmarks.measure import cost_of, in_fresh_process, machine, markdown
 from benchmarks.simulated import simulated
 from benchmarks.wenger2020 import SECONDS
-from calib.base import CalibrationError, parameter_names
+from calib.errors import CalibrationError
+from calib.parameters import parameter_names
 from calib.registry import METHODS, calibrator
 
 CLASSES = (2, 10, 100, 1000)

@@ -16,9 +16,10 @@ import numpy as np
 
 import calib
 from benchmarks.measure import cost_of, in_fresh_process, machine, megabytes
-from calib.compare import compare, compare_evaluations, verdict
 from calib.data.predictions import Predictions
 from calib.evaluation import Evaluation
+from calib.evaluation.compare import compare, compare_evaluations
+from calib.evaluation.verdict import verdict
 from calib.jobs import FitQueue, FitSpec
 from calib.registry import calibrator, presets
 

@@ -19,14 +19,13 @@ import calib
 from benchmarks.hostile_uploads import wrong_data, wrong_words
 from benchmarks.mutations import NAMES
 from benchmarks.originals import ENDINGS, originals
-from calib import runtime
-from calib.base import CalibrationError
 from calib.data import Choices, DataError, inspect, load, read_features, read_outputs
-from calib.recheck.untrusted import read_uploaded
-from calib.record import digest
-from calib.workspace.entry import Entry, KeptSpec, KeptStudy, from_json, to_json
-from calib.workspace.items import Damaged
-from calib.workspace.token import entry_id
+from calib.diagnostics.shift_data import read_uploaded
+from calib.errors import CalibrationError
+from calib.export import runtime
+from calib.export.archive import digest
+from calib.workspace.folders import Damaged
+from calib.workspace.links import Entry, KeptSpec, KeptStudy, entry_id, from_json, to_json
 
 SECONDS, BYTES = 5.0, 2**30
 """Processor time that one input may take, and memory it may hold above an idle process."""

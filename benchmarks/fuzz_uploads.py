@@ -25,7 +25,7 @@ INSTRUMENTED = [
     "calib.data",
     "calib.canonical",
     "calib.runtime",
-    "calib.flat_state",
+    "calib.export.archive",
     "calib.recheck",
     "calib.workspace",
 ]

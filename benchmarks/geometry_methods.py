@@ -9,9 +9,9 @@ import numpy as np
 
 from benchmarks.geometry_splits import Split
 from calib.metrics import ece
-from calib.metrics.binning import bin_index, equal_width_edges
-from calib.metrics.consistency import calibrated_outcomes
-from calib.numerics import Floats
+from calib.metrics.binning import equal_width_edges
+from calib.metrics.corp import calibrated_outcomes
+from calib.numerics import Floats, bin_index
 from calib.registry import calibrator
 
 N_BINS = 15

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.measure import bytes_after_imports, cost_of, in_fresh_process, machine, markdown, megabytes
-from calib.geometry import exact_separation, fast_separation
+from calib.calibrators.geometric.separation import exact_separation, fast_separation
 from calib.numerics import Floats, Ints
 
 ROWS = 42_000

@@ -2,7 +2,7 @@
 
     python -m benchmarks.gpcalib_speed [--quick] [--only-xla] [--data FILE.npz]
 
-The logits are simulated (:func:`calib.data.simulated.exaggerated_logits`) unless ``--data`` names an npz with
+The logits are simulated (:func:`calib.data.samples.exaggerated_logits`) unless ``--data`` names an npz with
 ``predictions`` (probabilities) and ``ground_truth``, of which 1000 rows are taken. All fits have the same kernel and
 tolerance and start from the same k-means centres, on one thread of the CPU and in a process each. Imports are not
 counted; tracing and XLA's compilation are. The plain model is optimised as the authors' code does, and where it says
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import Cost, bytes_after_imports, cost_of, in_fresh_process, machine, markdown, megabytes
-from calib.data.simulated import exaggerated_logits
+from calib.data.samples import exaggerated_logits
 from calib.numerics import Floats, Ints
 
 SIZES = ((1000, 10), (1000, 100), (1000, 1000), (5000, 100))
@@ -29,7 +29,12 @@ QUICK = ((500, 20),)
 MEMORY, LONG_MEMORY = 10, 40
 """Pairs that L-BFGS-B keeps: SciPy's default, and calib's."""
 
-NEEDED = ("sklearn.cluster", "calib.gp.training", "calib.gp.tabulate", "calib.gp.start")
+NEEDED = (
+    "sklearn.cluster",
+    "calib.calibrators.gpcalib.training",
+    "calib.calibrators.gpcalib.posterior",
+    "calib.calibrators.gpcalib.statistics",
+)
 """What the first fit would import."""
 
 
@@ -81,7 +86,7 @@ class CalibFit:
     second_seconds : CPU seconds of the same fit done again in the same process.
     n_iter : iterations of L-BFGS.
     at_start, at_end : the objective on the grid, in nats.
-    posterior : :class:`calib.gp.posterior.Posterior` at the end.
+    posterior : :class:`calib.calibrators.gpcalib.posterior.Posterior` at the end.
     """
 
     cost: Cost
@@ -115,7 +120,7 @@ def fit_calib(data: CalibrationSet) -> CalibFit:
     """Fit with calib, twice."""
     imported = bytes_after_imports(*NEEDED)
     from calib.calibrators.gpcalib import GPCalib
-    from calib.gp.posterior import Posterior
+    from calib.calibrators.gpcalib.posterior import Posterior
 
     logits, labels = data.load()
     fitted, cost = cost_of(lambda: GPCalib(device="cpu").fit(logits, labels), imported)
@@ -138,8 +143,8 @@ def fit_plain(data: CalibrationSet, way: Plain, posterior: Any) -> PlainFit:
     """Fit the plain model, then evaluate it where calib's fit ended."""
     imported = bytes_after_imports("benchmarks.plain_gpflow", *NEEDED)
     from benchmarks.plain_gpflow import PlainModel
-    from calib.gp.device import choose
-    from calib.gp.start import starting_inducing_inputs
+    from calib.calibrators._tensorflow import choose
+    from calib.calibrators.gpcalib.statistics import starting_inducing_inputs
 
     choose("cpu")
     logits, labels = data.load()

@@ -17,10 +17,9 @@ import numpy as np
 from benchmarks.measure import cost_of, machine, markdown
 from benchmarks.simulated import simulated
 from calib.calibrators.imax import IMaxBinning
-from calib.imax.picture import binning_picture
-from calib.imax.starts import equal_mass_edges
-from calib.imax.sums import SigmoidSums
-from calib.imax.updates import centres_of, edges_between, information_bound
+from calib.calibrators.imax.placement import centres_of, edges_between, equal_mass_edges, information_bound
+from calib.calibrators.imax.sums import SigmoidSums
+from calib.diagnostics.binning import binning_picture
 from calib.numerics import Floats, Ints, one_vs_rest_log_odds, sigmoid
 
 FITS = ((1000, 100), (5000, 100), (1000, 1000))

@@ -11,9 +11,14 @@ import numpy as np
 from calib import metrics
 from calib.base import Calibrator
 from calib.calibrators.imax import IMaxBinning
-from calib.imax.density import log_odds_density
-from calib.imax.information import NATS_PER_BIT, information_along, information_of_log_odds, label_entropy
-from calib.metrics.top_label import top_label
+from calib.calibrators.imax.density import (
+    NATS_PER_BIT,
+    information_along,
+    information_of_log_odds,
+    label_entropy,
+    log_odds_density,
+)
+from calib.metrics.confidence import top_label
 from calib.numerics import Floats, Ints, one_vs_rest_log_odds
 from calib.registry import calibrator
 

@@ -18,9 +18,9 @@ import numpy as np
 from benchmarks.imax_splits import N_TEST, OWN_BINS, Method, Split
 from benchmarks.measure import machine, markdown
 from benchmarks.patel2020 import CIFAR_100, NETWORK
+from calib.diagnostics.verifiability import error_by_scheme
 from calib.metrics import BINNINGS
 from calib.numerics import Floats
-from calib.verifiability import error_by_scheme
 
 FEW, MANY = 1000, 5000
 """Calibration rows: the paper's 1k, and as many as there are beside the test rows for its 25k and 5k."""

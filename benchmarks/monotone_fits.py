@@ -22,9 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.calibrators.gpcalib import GPCalib
-from calib.gp.posterior import Posterior
-from calib.gp.statistics import training_grid
-from calib.gp.tabulate import tabulate
+from calib.calibrators.gpcalib.posterior import Posterior, tabulate
+from calib.calibrators.gpcalib.statistics import training_grid
 from calib.metrics import accuracy
 from calib.numerics import softmax
 

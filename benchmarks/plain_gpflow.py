@@ -6,7 +6,7 @@ import gpflow
 import tensorflow as tf
 from scipy.optimize import OptimizeResult
 
-from calib.gp.posterior import Posterior
+from calib.calibrators.gpcalib.posterior import Posterior
 from calib.numerics import Floats, Ints
 
 

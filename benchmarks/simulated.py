@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib.data.simulated import exaggerate
+from calib.data.samples import exaggerate
 from calib.numerics import Floats, Ints
 
 

@@ -22,15 +22,15 @@ import numpy as np
 
 from benchmarks.measure import Cost, cost_of, in_fresh_process, machine, markdown, megabytes
 from benchmarks.simulated import simulated
-from calib import export, runtime
 from calib.calibrators.imax import IMaxBinning
-from calib.imax.sums import SigmoidSums
-from calib.imax.updates import centres_of, information_bound
+from calib.calibrators.imax.placement import centres_of, information_bound
+from calib.calibrators.imax.sums import SigmoidSums
+from calib.export import runtime, writer
 from calib.numerics import Floats, Ints, log_softmax, one_vs_rest_log_odds
+from calib.out_of_core import apply_streaming, fit_streaming, open_rows
+from calib.out_of_core.apply import DTYPES
+from calib.out_of_core.fit import streamed_methods
 from calib.registry import calibrator
-from calib.streaming import apply_streaming, fit_streaming, open_rows
-from calib.streaming.fit import streamed_methods
-from calib.streaming.writing import DTYPES
 
 BLOCK = 2_000
 SUBSAMPLE = 20_000
@@ -93,7 +93,7 @@ def fit(method: str, path: Path, labels: Path, saved: Path) -> Timed:
     forget(path)
     started = time.perf_counter()
     fitted, cost = cost_of(lambda: fit_streaming(method, path, given, **_params(method)), baseline=0)
-    export.save(fitted, saved)
+    writer.save(fitted, saved)
     return Timed(cost, time.perf_counter() - started)
 
 

@@ -9,14 +9,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 # At once, not on first use: the module of the same name would take the function's place.
-from calib.compare import compare
+from calib.evaluation.compare import compare
 
 if TYPE_CHECKING:
-    from calib import export, geometry, metrics, runtime
-    from calib.base import CalibrationError, Calibrator, FitCancelled
-    from calib.data import DataError, Predictions, load
+    from calib import geometry, metrics
+    from calib.base import Calibrator
+    from calib.data import Predictions, load
+    from calib.diagnostics.reliability import ReliabilityCurve, reliability_curve
+    from calib.errors import CalibrationError, DataError, FitCancelled
+    from calib.export import runtime, writer
     from calib.registry import METHODS, calibrator
-    from calib.reliability import ReliabilityCurve, reliability_curve
 
 __version__ = "0.1.0"
 
@@ -26,7 +28,7 @@ _HOMES = {
     "FitCancelled": "base",
     "METHODS": "registry",
     "calibrator": "registry",
-    "DataError": "data",
+    "DataError": "errors",
     "Predictions": "data",
     "load": "data",
     "ReliabilityCurve": "reliability",

@@ -1,4 +1,7 @@
-"""The one contract of the project: what a calibrator is, what it declares and what it promises."""
+"""The one contract of the project: what a calibrator is, what it declares and what it promises.
+
+Logits and labels as calibrators take them: checked, and copied only where the dtype differs.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,38 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from calib.checked_arrays import check_labels, check_logits
-from calib.errors import CalibrationError, FitCancelled
-from calib.extras import missing_package
+from calib.errors import CalibrationError, FitCancelled, missing_package
 from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks
 from calib.parameters import check_declared, param, parameter_names, unknown_parameter
+
+
+def check_logits(logits: Any) -> Floats:
+    """Logits as a finite float64 array of shape (n, n_classes), copied only where the dtype differs."""
+    array = np.asarray(logits)
+    if array.ndim != 2 or array.shape[1] < 2:
+        raise CalibrationError(f"Logits must have shape (n, n_classes) with at least 2 classes; got {array.shape}.")
+    if array.dtype.kind not in "fiu":
+        raise CalibrationError(f"Logits must be numbers; got dtype {array.dtype}.")
+    array = array.astype(np.float64, copy=False)
+    if not np.isfinite(array).all():
+        bad = int((~np.isfinite(array)).any(axis=1).sum())
+        raise CalibrationError(f"{bad} of {len(array)} rows of logits hold NaN or infinite values.")
+    return array
+
+
+def check_labels(labels: Any, shape: tuple[int, ...]) -> Ints:
+    """Labels as int64 of shape (n,), each in [0, n_classes)."""
+    array = np.asarray(labels)
+    if array.ndim != 1 or len(array) != shape[0]:
+        raise CalibrationError(f"Labels must have shape ({shape[0]},), one for each row of logits; got {array.shape}.")
+    if array.dtype.kind not in "iub":
+        raise CalibrationError(f"Labels must be integers; got dtype {array.dtype}.")
+    if array.size and (array.min() < 0 or array.max() >= shape[1]):
+        raise CalibrationError(
+            f"Labels must lie in 0..{shape[1] - 1}, the columns of the logits; found {array.min()}..{array.max()}."
+        )
+    return array.astype(np.int64, copy=False)
+
 
 # With the names of the modules below that whoever writes or calls a calibrator needs beside the contract.
 __all__ = [

@@ -14,6 +14,9 @@ T = TypeVar("T")
 DEVICES = ("auto", "cpu", "gpu")
 """What a person can ask for."""
 
+_CPU = "CPU"
+"""First word of the description of a processor; a GPU's is its name."""
+
 WORTH_A_GPU = 1_000_000_000
 """Numbers read in a whole fit from which a GPU is worth starting.
 
@@ -40,7 +43,7 @@ class Ran(Generic[T]):
 def cpu_description() -> str:
     """The processor in words, with the cores that this process may use: "CPU (2 cores)"."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return f"CPU ({cores} core{'s' if cores > 1 else ''})"
+    return f"{_CPU} ({cores} core{'s' if cores > 1 else ''})"
 
 
 def memory_bytes(root: Path = Path("/")) -> float:
@@ -59,6 +62,11 @@ def memory_bytes(root: Path = Path("/")) -> float:
 def device_of(fitted: object) -> str:
     """Where a calibrator was fitted, in words; a method that has no choice computes on the processor."""
     return str(getattr(fitted, "device_", cpu_description()))
+
+
+def on_cpu(fitted: object) -> bool:
+    """Whether a calibrator was fitted on the processor."""
+    return device_of(fitted).partition(" ")[0] == _CPU
 
 
 def gpu_present(root: Path = Path("/")) -> bool:

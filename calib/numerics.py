@@ -10,6 +10,9 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+_FEW_EDGES = 32
+"""Up to so many inner edges, comparing with each is faster than a binary search."""
+
 CACHED_ENTRIES = 65_536
 """Blocks of about this many numbers stay in the processor's cache from one operation to the next."""
 
@@ -124,3 +127,15 @@ def _log_odds_of_rows(logits: Floats, log_odds: Floats) -> None:
     # Tied or nearly tied maxima may come out in the other order by a rounding error; the maximum stays on top.
     log_odds[rows, top] = -np.inf
     log_odds[rows, top] = np.maximum(highest, log_odds.max(axis=1))
+
+
+def bin_index(values: Floats, edges: Floats) -> Ints:
+    """Number of the bin of each value, in [0, len(edges) - 1)."""
+    inner = edges[1:-1]
+    if len(inner) > _FEW_EDGES:
+        return np.searchsorted(inner, values, side="right")
+    # The edges at or below each value, counted one edge at a time: passes that the processor vectorises.
+    index = np.zeros(values.shape, dtype=np.uint8)
+    for edge in inner:
+        index += values >= edge
+    return index.astype(np.intp)

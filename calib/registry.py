@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from calib.base import CalibrationError, Calibrator, parameter_names
+from calib.base import Calibrator
+from calib.errors import CalibrationError
+from calib.parameters import parameter_names
 
 GPCALIB = "Wenger et al., Non-Parametric Calibration for Classification, AISTATS 2020"
 CHOURAQUI = "Chouraqui et al., Uncertainty Estimation based on Geometric Separation, 2023"
@@ -123,9 +124,14 @@ def calibrator(name: str, **params: Any) -> Calibrator:
 
 def title_of(made: Calibrator, method: str) -> str:
     """A method's title and what tells this configuration from others, so that no two fits share a title."""
-    seed = f"seed {made.random_state}" if made.random_state else ""
-    variant = ", ".join(part for part in (made.variant(), seed) if part)
+    variant = variant_of(made)
     return f"{METHODS[method].title} ({variant})" if variant else METHODS[method].title
+
+
+def variant_of(made: Calibrator) -> str:
+    """What tells a configuration from others of its method, the seed included; parts separated by ", "."""
+    seed = f"seed {made.random_state}" if made.random_state else ""
+    return ", ".join(part for part in (made.variant(), seed) if part)
 
 
 def registry_name(calibrator: Calibrator) -> str | None:
@@ -151,17 +157,11 @@ def extras_for(made: Calibrator, data: Any) -> dict[str, Any]:
     absent = [name for name, array in arrays.items() if array is None]
     if absent:
         lacking = f"{type(made).__name__} needs {', '.join(absent)}, which these data do not hold"
-        why = next((f for f in getattr(data, "findings", ()) if _says_left_out(f.level, f.message)), None)
+        why = next((finding for finding in getattr(data, "findings", ()) if finding.left_out in absent), None)
         if why is None:
             raise CalibrationError(f"{lacking}.")
-        # That it is left out needs no saying to who asks for it.
-        reason = re.sub(r"[;.] methods that need .* are left out\.", ".", why.message, flags=re.IGNORECASE)
-        raise CalibrationError(f"{lacking}: {reason} {why.action}".rstrip())
+        raise CalibrationError(f"{lacking}: {why.reason} {why.action}".rstrip())
     return arrays
-
-
-def _says_left_out(level: str, message: str) -> bool:
-    return level == "warning" and "left out" in message and ("feature" in message or "train" in message)
 
 
 def presets(data: Any = None) -> dict[str, list[str]]:

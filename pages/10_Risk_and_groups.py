@@ -5,10 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.ui import fits
-from calib.ui.gap_view import one_of
-from calib.ui.risk_view import accepted_error, answers, words
+from calib.ui.over_under.view import one_of
+from calib.ui.risk.view import accepted_error, answers, groups, words
 from calib.ui.shell import need_data, need_fit, page
-from calib.ui.subgroup_view import groups
 
 
 def body() -> None:

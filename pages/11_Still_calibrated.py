@@ -6,8 +6,8 @@ import streamlit as st
 
 from calib.ui.session import session
 from calib.ui.shell import need_data, page
-from calib.ui.still_upload import choose_calibrator, choose_fresh
-from calib.ui.still_view import checked, pictures, scores, words
+from calib.ui.shift.upload import choose_calibrator, choose_fresh
+from calib.ui.shift.view import checked, pictures, scores, words
 
 
 def body() -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib.ui import active_runs
-from calib.ui.active_pool import Rows, need_features
-from calib.ui.active_settings import choose
-from calib.ui.active_view import begin, follow, headline
+from calib.ui.active_learning import state as active_runs
+from calib.ui.active_learning.state import Rows, choose, need_features
+from calib.ui.active_learning.view import begin, follow, headline
 from calib.ui.session import session
 from calib.ui.shell import need_data, page
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib.data.findings.feature_quality import leak
-from calib.ui.method_choice import choose_and_start, not_started
+from calib.data.checks.features import leak
+from calib.formatting import plural
+from calib.ui.fit.view import choose_and_start, not_started
 from calib.ui.progress import job_list
 from calib.ui.session import session
-from calib.ui.shell import need_data, page
-from calib.ui.where import trouble_with_the_cluster
-from calib.ui.wording import plural
+from calib.ui.shell import need_data, page, trouble_with_the_cluster
 
 
 def body() -> None:

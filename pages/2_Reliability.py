@@ -5,13 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.ui import fits
-from calib.ui.choosing import choose
-from calib.ui.reliability_curves import curves_of
-from calib.ui.reliability_options import controls, with_class_view
-from calib.ui.reliability_rows import bin_rows
-from calib.ui.reliability_view import diagrams, gaps
+from calib.ui.reliability.state import controls, curves_of, with_class_view
+from calib.ui.reliability.view import bin_rows, diagrams, gaps
 from calib.ui.shell import need_data, need_fit, page
-from calib.ui.wording import confidence_sentence
+from calib.ui.text import confidence_sentence
+from calib.ui.widgets import choose
 
 
 def body() -> None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.ui import fits
-from calib.ui.choosing import choose
-from calib.ui.confidence_view import change, densities, finding, rows_of
-from calib.ui.gap_view import bands, classes, one_of
+from calib.ui.over_under.view import bands, change, classes, densities, finding, one_of, rows_of, theorem
 from calib.ui.shell import need_data, need_fit, page
-from calib.ui.theorem_view import theorem
+from calib.ui.widgets import choose
 
 
 def body() -> None:

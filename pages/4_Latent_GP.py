@@ -5,10 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.ui import fits
-from calib.ui.choosing import choose
-from calib.ui.latent_fits import latent_fits, prepared
-from calib.ui.latent_view import effects, functions, progress, readable_scale, say
+from calib.ui.latent.view import effects, functions, latent_fits, prepared, progress, readable_scale, say
 from calib.ui.shell import need_data, need_fit, page
+from calib.ui.widgets import choose
 
 
 def body() -> None:

@@ -5,12 +5,18 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.ui import fits
-from calib.ui.compare_entries import other_outputs
-from calib.ui.compare_reliability import small_multiples
-from calib.ui.compare_sharing import sharing_toggle, sharing_words
-from calib.ui.compare_studies import repeated, sizes
-from calib.ui.compare_view import costs, dots, score_table, table_of, verdict_of
-from calib.ui.report_view import report_button
+from calib.ui.compare.studies import other_outputs, repeated, sizes
+from calib.ui.compare.view import (
+    costs,
+    dots,
+    report_button,
+    score_table,
+    sharing_toggle,
+    sharing_words,
+    small_multiples,
+    table_of,
+    verdict_of,
+)
 from calib.ui.shell import need_data, need_fit, page
 
 

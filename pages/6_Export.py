@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
+from calib.evaluation.verdict import NOTHING
 from calib.ui import fits
-from calib.ui.choosing import one
-from calib.ui.export_view import calibrate_upload, downloads, usage
-from calib.ui.report_view import report_button
+from calib.ui.compare.view import report_button
+from calib.ui.export.view import calibrate_upload, downloads, usage
 from calib.ui.shell import need_data, need_fit, page
-from calib.ui.wording import mean_nll
-from calib.verdict import NOTHING
+from calib.ui.text import mean_nll
+from calib.ui.widgets import one
 
 
 def body() -> None:

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib.base import CalibrationError
-from calib.ui import binning_words, fits
-from calib.ui.binning_more import iterations, plane, sharing, verifiability
-from calib.ui.binning_view import bins, controls, meaning, picture_of, rails_of, ranks
+from calib.errors import CalibrationError
+from calib.ui import fits
+from calib.ui.binning import text as binning_words
+from calib.ui.binning.view import (
+    bins,
+    controls,
+    iterations,
+    meaning,
+    picture_of,
+    plane,
+    rails_of,
+    ranks,
+    sharing,
+    verifiability,
+)
 from calib.ui.session import session
 from calib.ui.shell import need_data, page
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib.ui import fits, maps_words
-from calib.ui.maps_fits import ClassMaps, has_map, map_names
-from calib.ui.maps_view import choose, controls, correction, ends, overlay
+from calib.ui import fits
+from calib.ui.maps import text as maps_words
+from calib.ui.maps.state import ClassMaps, has_map, map_names
+from calib.ui.maps.view import choose, controls, correction, ends, overlay
 from calib.ui.session import session
 from calib.ui.shell import need_data, need_fit, page
 

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib.ui import fits, geometry_words
-from calib.ui.geometry_input import choose_row, explain_row
-from calib.ui.geometry_study import Study
-from calib.ui.geometry_tradeoff import tradeoff
-from calib.ui.geometry_view import choose_kind, fast_and_exact, need_features, offer_fit, success
+from calib.ui import fits
+from calib.ui.geometry import text as geometry_words
+from calib.ui.geometry.state import Study
+from calib.ui.geometry.view import (
+    choose_kind,
+    choose_row,
+    explain_row,
+    fast_and_exact,
+    need_features,
+    offer_fit,
+    success,
+    tradeoff,
+)
 from calib.ui.session import session
 from calib.ui.shell import need_data, page
 

@@ -21,8 +21,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from calib.calibrators.temperature import TemperatureScaling
-from calib.data.samples import SAMPLES, load_sample
-from calib.data.simulated import bayes_iso_scores, exaggerated_logits
+from calib.data.samples import SAMPLES, bayes_iso_scores, exaggerated_logits, load_sample
 from calib.numerics import Floats, Ints, softmax
 
 FOLDER = Path(__file__).resolve().parent

@@ -12,16 +12,9 @@ import pytest
 import sklearn.base
 
 import calib
-from calib.base import (
-    EQUIVARIANT,
-    KEEPS_ACCURACY,
-    KEEPS_RANKING,
-    ROWS_SUM_TO_ONE,
-    CalibrationError,
-    Calibrator,
-    FitCancelled,
-)
-from calib.flat_state import flatten, unflatten
+from calib.base import EQUIVARIANT, KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_ONE, Calibrator
+from calib.errors import CalibrationError, FitCancelled
+from calib.export.archive import flatten, unflatten
 from calib.registry import registry_name
 
 BINARY: list[dict[str, Any]] = [

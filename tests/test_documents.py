@@ -1,21 +1,36 @@
-"""What the documents tell people to run does run."""
+"""What the documents tell people to run does run.
+
+docs/running.md says of settings, limits and protections what holds.
+
+The Dockerfile and the compose file name what is there, lock what can be locked, and agree with the app.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shutil
+import subprocess
 import sys
+import threading
+import tomllib
+from fnmatch import fnmatch
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
+import yaml
+from streamlit import config
+from streamlit.web.server.starlette.starlette_routes import ROUTE_HEALTH, ROUTE_METRICS
 
 from calib.metrics import nll
 from calib.numerics import softmax
-from tests.conftest import simulate
-
-ROOT = Path(__file__).resolve().parents[1]
+from calib.settings import DECLARED, SETTINGS, Setting
+from tests.conftest import ROOT, simulate
 
 
 def python_blocks(document: str) -> list[str]:
@@ -54,3 +69,255 @@ def test_links_and_pictures_lead_somewhere(document: str) -> None:
     targets = re.findall(r"\]\(([^)#:]+)\)", (ROOT / document).read_text(encoding="utf-8"))
     missing = [target for target in targets if not ((ROOT / document).parent / target).exists()]
     assert not missing
+
+
+PAGE = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
+DELIVERED = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+
+
+def rows(prefix: str) -> list[tuple[str, ...]]:
+    """Cells of the tables' rows whose first cell begins so."""
+    lines = [line for line in PAGE.splitlines() if line.startswith(f"| `{prefix}")]
+    return [tuple(cell.strip() for cell in line.strip("|").split(" | ")) for line in lines]
+
+
+def row(declared: Setting) -> tuple[str, ...]:
+    plain = isinstance(declared.default, str) and not declared.otherwise
+    default = f"`{declared.default_text}`" if plain else declared.default_text
+    return f"`{declared.name}`", declared.meaning, default
+
+
+def test_the_table_of_settings_is_what_is_declared():
+    documented = [found for found in rows("CALIB_") if found[0].strip("`") in SETTINGS and len(found) == 3]
+    assert [found for found in documented if not found[1].startswith("`data/`")] == [row(each) for each in DECLARED]
+
+
+def test_the_table_of_streamlits_settings_is_what_it_does():
+    options = {option.env_var: option for option in config.get_config_options().values()}
+    here = {name.strip("`"): value for name, _, value in rows("STREAMLIT_")}
+    for name, value in here.items():
+        section, _, key = options[name].key.partition(".")
+        found = DELIVERED.get(section, {}).get(key, options[name].default_val)
+        if isinstance(found, list):
+            assert value == (f"`{' '.join(found)}`" if found else "none"), name
+        elif isinstance(found, int):
+            assert value == f"{found:,}" or value == str(found), name
+        else:
+            assert not found and value.startswith(("none", "all")), name
+    assert len(here) >= 7
+
+
+def test_the_proxy_takes_what_the_app_takes_and_keeps_its_paths():
+    (size,) = re.findall(r"client_max_body_size (\d+)m;", PAGE)
+    default = SETTINGS["CALIB_UPLOAD_MB"].default
+    assert isinstance(default, int) and 0 < int(size) - default < 16
+    assert f"location = /{ROUTE_METRICS} " in PAGE
+    assert f"`GET /{ROUTE_HEALTH}`" in PAGE
+
+
+def test_the_page_is_found_from_the_readme():
+    assert "(docs/running.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
+    anchors = {
+        re.sub(r"[^\w -]", "", title).strip().lower().replace(" ", "-")
+        for title in re.findall(r"^#+ (.*)$", PAGE, re.M)
+    }
+    assert set(re.findall(r"\]\(#([^)]+)\)", PAGE)) <= anchors
+
+
+INSTRUCTIONS = [
+    tuple(line.split(maxsplit=1))
+    for line in re.sub(
+        r"\\\n", "", re.sub(r"^#.*\n", "", (ROOT / "Dockerfile").read_text(), flags=re.MULTILINE)
+    ).splitlines()
+    if line.strip()
+]
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+
+
+def given(instruction: str) -> list[str]:
+    return [rest for name, rest in INSTRUCTIONS if name == instruction]
+
+
+def environment() -> dict[str, str]:
+    """What the last stage sets."""
+    return dict(pair.split("=", 1) for pair in given("ENV")[-1].split())
+
+
+def command(instruction: str) -> list[str]:
+    return json.loads(given(instruction)[-1].partition("[")[1] + given(instruction)[-1].partition("[")[2])
+
+
+def copied() -> list[str]:
+    """Paths of this repository that are copied into an image."""
+    return [source for rest in given("COPY") if not rest.startswith("--from") for source in rest.split()[:-1]]
+
+
+def left_in(path: str) -> bool:
+    """Whether .dockerignore leaves a file: the last line that fits it, or a folder above it, decides."""
+    left = True
+    for line in (ROOT / ".dockerignore").read_text().splitlines():
+        pattern = line.removeprefix("!").removeprefix("**/")
+        parts = Path(path).parts
+        above = ["/".join(parts[:n]) for n in range(1, len(parts) + 1)]
+        fits = pattern in parts if line.startswith("**/") else any(fnmatch(one, pattern) for one in above)
+        if line and not line.startswith("#") and fits:
+            left = line.startswith("!")
+    return left
+
+
+def test_all_that_is_copied_is_there_and_nothing_else_is_sent():
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True).stdout.split()
+    if not tracked:
+        pytest.skip("no repository")
+    wanted = {path for path in tracked if any(Path(path).is_relative_to(source) for source in copied())}
+    assert {path for path in tracked if left_in(path)} == wanted
+    for source in copied():
+        assert any(Path(path).is_relative_to(source) for path in wanted), f"nothing of {source} is there"
+    for stray in (
+        ".git/config",
+        ".venv/bin/python",
+        ".streamlit/secrets.toml",
+        "calib/__pycache__/a.pyc",
+        "calib.toml",
+    ):
+        assert not left_in(stray)
+
+
+def test_the_app_runs_as_nobody_in_particular():
+    user, group = given("USER")[-1].split(":")
+    assert int(user) == int(group) > 0
+    assert f"--uid {user}" in given("RUN")[-2] and f"--owner {user} --group {group}" in given("RUN")[-2]
+    names = [name for name, _ in INSTRUCTIONS]
+    after = names[names.index("USER") :]
+    assert not {"RUN", "COPY"} & set(after)
+
+
+def test_images_are_built_from_pinned_versions():
+    for base in given("FROM"):
+        image = base.split()[0]
+        assert image == "${DEVICE}" or re.search(r":[\d.]+-", image), f"{image} has no version"
+    for file in [rest.partition("=")[2] for rest in given("ENV")[:-1]]:
+        assert (ROOT / file).is_file()
+        assert file in given("COPY")[0]
+
+
+def test_extras_and_requirements_name_the_same_versions():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    for extra, file in (
+        ("fit", "requirements.txt"),
+        ("gp", "requirements.txt"),
+        ("cluster", "requirements-cluster.txt"),
+    ):
+        lines = [line.partition("#")[0].strip() for line in (ROOT / file).read_text().splitlines()]
+        assert set(extras[extra]) <= set(lines), extra
+
+
+@pytest.mark.parametrize("base", ["", "/team/calib/"])
+def test_the_health_check_asks_where_the_app_answers(base):
+    asked: list[str] = []
+    health = "/".join(["", *filter(None, [base.strip("/")]), ROUTE_HEALTH])
+
+    class Answering(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(200 if self.path == health else 503)
+            self.end_headers()
+
+        def log_message(self, *args: Any) -> None: ...
+
+    with HTTPServer(("127.0.0.1", 0), Answering) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        check = [sys.executable, *command("HEALTHCHECK")[1:]]
+        answers = {}
+        for path in (base, "/elsewhere"):
+            set_to = {"STREAMLIT_SERVER_PORT": str(server.server_port), "STREAMLIT_SERVER_BASE_URL_PATH": path}
+            answers[path] = subprocess.run(check, env=os.environ | set_to, timeout=30).returncode
+        server.shutdown()
+    assert asked[0] == health
+    assert answers == {base: 0, "/elsewhere": 1}
+
+
+@pytest.mark.parametrize(("rows", "starts"), [("", True), ("many", False)])
+def test_a_wrong_setting_ends_the_container_with_a_sentence(rows, starts, tmp_path):
+    for name, does in (("streamlit", 'echo "$@"'), ("python", f'exec "{sys.executable}" "$@"')):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
+        (tmp_path / name).chmod(0o755)
+    found = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "CALIB_ROWS": rows}
+    done = subprocess.run(command("CMD"), cwd=ROOT, env=os.environ | found, capture_output=True, text=True, timeout=60)
+    assert (done.stdout == "run app.py\n") is (done.returncode == 0) is starts
+    assert ("CALIB_ROWS='many' must be" in done.stderr) is not starts
+    assert "Traceback" not in done.stderr
+
+
+def test_every_variable_is_read_by_somebody():
+    options = config.get_config_options().values()
+    known = set(SETTINGS) | {option.env_var for option in options}
+    for file in ("Dockerfile", "compose.yaml", "docs/running.md"):
+        named = set(re.findall(r"\b(?:CALIB|STREAMLIT)_[A-Z_]+\b", (ROOT / file).read_text()))
+        assert named <= known, file
+    for service in SERVICES.values():
+        for name, value in service.get("environment", {}).items():
+            assert name == "TMPDIR" or name in known
+            assert not value.startswith("${") or value.startswith(f"${{{name}:-"), f"{name} is set from another name"
+
+
+def test_port_and_workspace_agree():
+    port = given("EXPOSE")[-1]
+    assert environment()["STREAMLIT_SERVER_PORT"] == port
+    assert environment()["CALIB_WORKSPACE"] == environment()["TMPDIR"] == given("VOLUME")[-1]
+    for name in ("app", "app-gpu"):
+        (published,) = SERVICES[name]["ports"]
+        assert published.startswith("127.0.0.1:") and published.endswith(f":{port}")
+        assert SERVICES[name]["volumes"] == [f"workspace:{given('VOLUME')[-1]}"]
+    assert "workspace" in COMPOSE["volumes"]
+
+
+def test_memory_is_allocated_alike_wherever_the_app_starts():
+    from benchmarks.process_tree import RETURNS_MEMORY
+
+    assert RETURNS_MEMORY.items() <= environment().items()
+    in_words = " ".join(f"{name}={value}" for name, value in RETURNS_MEMORY.items())
+    assert f"RETURNS_MEMORY = {in_words}\n" in (ROOT / "Makefile").read_text()
+    assert f"`{in_words}`" in (ROOT / "docs" / "running.md").read_text()
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_container_is_locked_up(name):
+    service = SERVICES[name]
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert service["restart"] and service["mem_limit"] and service["pids_limit"]
+    assert service["tmpfs"].startswith("/tmp:")
+    assert "privileged" not in service and "cap_add" not in service
+
+
+def test_the_cluster_is_reached_by_the_app_alone():
+    assert COMPOSE["networks"]["cluster"] == {"internal": True}
+    for name in ("scheduler", "worker"):
+        assert SERVICES[name]["profiles"] == ["cluster"]
+        assert SERVICES[name]["networks"] == ["cluster"]
+        assert "ports" not in SERVICES[name]
+    assert "cluster" in SERVICES["app"]["networks"] and "profiles" not in SERVICES["app"]
+    assert SERVICES["worker"]["deploy"]["replicas"] == 2
+
+
+@pytest.mark.parametrize("name", ["scheduler", "worker"])
+def test_dask_understands_its_commands(name):
+    module = pytest.importorskip(f"distributed.cli.dask_{name}")
+    program, kind, *arguments = SERVICES[name]["command"]
+    assert (program, kind) == ("dask", name)
+    understood = module.main.make_context(kind, list(arguments)).params
+    if name == "worker":
+        assert understood["scheduler"] == "tcp://scheduler:8786"
+    else:
+        assert understood["port"] == "8786"
+
+
+def test_there_is_an_image_for_a_gpu():
+    args = SERVICES["app-gpu"]["build"]["args"]
+    assert any(base.endswith(f" AS {args['DEVICE']}") and base.startswith("nvidia/cuda:") for base in given("FROM"))
+    assert given("ARG") == ["DEVICE=cpu"]
+    assert SERVICES["app-gpu"]["profiles"] == ["gpu"]
+    assert SERVICES["app-gpu"]["deploy"]["resources"]["reservations"]["devices"][0]["capabilities"] == ["gpu"]

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from calib import hardware
-
-ROOT = Path(__file__).resolve().parents[1]
+from tests.conftest import ROOT
 
 
 def machine(root: Path, *files: str) -> Path:

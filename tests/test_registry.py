@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 import calib
-from calib.base import CalibrationError
+from calib.errors import CalibrationError
 from calib.hardware import DEVICES
 from calib.registry import extras_for, missing_arrays, presets
 from tests.conftest import simulate

@@ -1,16 +1,136 @@
-"""Ensemble of near-isotonic regressions."""
+"""Ensemble of near-isotonic regressions.
+
+The whole path of nearly-isotonic regression, from the data to their isotonic fit.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from calib.bayes_iso.groups import Groups, group_ties
 from calib.calibrators.one_vs_rest import BinaryCalibrator, Map
-from calib.near_isotonic import near_isotonic_path
+from calib.calibrators.pooled_scores import Groups, group_ties
 from calib.numerics import Floats, Ints
+
+_SAME = 1e-12  # rounding: values this close are equal, and so are penalties, relatively
+
+
+@dataclass(frozen=True, eq=False)
+class NearIsotonicPath:
+    """Minimisers of ``1/2 sum w_i (y_i - b_i)^2 + penalty * sum max(b_i - b_{i+1}, 0)`` for every penalty.
+
+    Neighbours that have met stay together, so the path is a list of blocks, each with a value that is linear in the
+    penalty while the block lasts.
+
+    Attributes
+    ----------
+    penalties : (n_steps,) rising from 0; at each but the first, blocks merge.
+    start, stop : (n_blocks,) first position of a block and the one after its last.
+    born, died : (n_blocks,) steps between which a block exists, ``born <= step < died``.
+    intercept, slope : (n_blocks,) its value is ``intercept + slope * penalty``.
+    """
+
+    penalties: Floats
+    start: Ints
+    stop: Ints
+    born: Ints
+    died: Ints
+    intercept: Floats
+    slope: Floats
+
+    def blocks(self, step: int) -> tuple[Ints, Floats]:
+        """First positions and values of the blocks at a step, from left to right; the last step is the isotonic fit."""
+        return self._blocks(step, float(self.penalties[step]))
+
+    def solution(self, penalty: float) -> Floats:
+        """Fitted values at any penalty, shape (m,)."""
+        step = int(np.searchsorted(self.penalties, penalty, side="right")) - 1
+        starts, values = self._blocks(step, min(penalty, float(self.penalties[-1])))
+        return np.repeat(values, np.diff(starts, append=self.stop.max()))
+
+    def _blocks(self, step: int, penalty: float) -> tuple[Ints, Floats]:
+        there = np.flatnonzero((self.born <= step) & (step < self.died))
+        there = there[np.argsort(self.start[there])]
+        return self.start[there], self.intercept[there] + self.slope[there] * penalty
+
+
+def near_isotonic_path(values: Floats, weights: Floats | Ints) -> NearIsotonicPath:
+    """Follow the solution as the penalty grows (Tibshirani, Hoefling and Tibshirani 2011, section 3).
+
+    A block above its right neighbour falls at the rate 1 / weight, the neighbour rises; the next two blocks to meet
+    merge. Meetings wait in a heap, so m values take O(m log m).
+
+    Parameters
+    ----------
+    values : (m,) of order one, in the order in which they should rise.
+    weights : (m,) positive.
+    """
+    first = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
+    start = first.tolist()
+    stop = np.append(first[1:], len(values)).tolist()
+    weight = np.add.reduceat(weights, first).tolist()
+    level = values[first]
+    n = len(start)
+    falls = np.concatenate([level[:-1] > level[1:], [False]]).tolist()  # whether a block is above its right neighbour
+    slope = [(falls[i - 1] - falls[i]) / weight[i] for i in range(n)]  # falls[-1] is False, as nothing is left of 0
+    intercept = level.tolist()
+    left, right = [*range(-1, n - 1)], [*range(1, n), -1]
+    born, died = [0] * n, [-1] * n
+    penalties = [0.0]
+
+    heap: list[tuple[float, int, int]] = []
+
+    def expect(a: int, b: int, penalty: float) -> None:
+        """Put the next meeting of two neighbours into the heap, if there is one."""
+        gap = intercept[b] - intercept[a] + (slope[b] - slope[a]) * penalty
+        closing = slope[a] - slope[b]
+        if abs(gap) <= _SAME:
+            heappush(heap, (penalty, a, b))
+        elif gap * closing > 0:
+            heappush(heap, (penalty + gap / closing, a, b))
+
+    for a, b in pairwise(range(n)):
+        expect(a, b, 0.0)
+    while heap:
+        penalty, a, b = heappop(heap)
+        if died[a] >= 0 or died[b] >= 0:
+            continue
+        if penalty > penalties[-1] * (1 + _SAME):
+            penalties.append(penalty)
+        step = len(penalties) - 1
+        died[a] = died[b] = step
+        new, before, after = len(start), left[a], right[b]
+        start.append(start[a])
+        stop.append(stop[b])
+        weight.append(weight[a] + weight[b])
+        falls.append(falls[b])
+        slope.append(((before >= 0 and falls[before]) - falls[b]) / weight[new])
+        intercept.append(intercept[a] + (slope[a] - slope[new]) * penalty)
+        left.append(before)
+        right.append(after)
+        born.append(step)
+        died.append(-1)
+        if before >= 0:
+            right[before] = new
+            expect(before, new, penalty)
+        if after >= 0:
+            left[after] = new
+            expect(new, after, penalty)
+    ends = np.array(died)
+    return NearIsotonicPath(
+        np.array(penalties),
+        np.array(start),
+        np.array(stop),
+        np.array(born),
+        np.where(ends < 0, len(penalties), ends),
+        np.array(intercept),
+        np.array(slope),
+    )
+
 
 NEGLIGIBLE = 1e-20
 """A model this much less likely than the best one changes no digit of the average."""

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Calibrator, Callback, param
+from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Calibrator, Callback
 from calib.calibrators.temperature import TemperatureScaling
 from calib.numerics import Floats, Ints, blocks, softmax
+from calib.parameters import param
 
 _SAMPLE = 1_000_000  # numbers read at each temperature of the first, coarse search
 _COARSE = np.linspace(-3.0, 3.0, 25)  # log-temperatures of that search

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import EQUIVARIANT, param
+from calib.base import EQUIVARIANT
 from calib.calibrators.one_vs_rest import BinaryCalibrator, Map
 from calib.numerics import Floats
+from calib.parameters import param
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -8,17 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import (
-    EQUIVARIANT,
-    KEEPS_ACCURACY,
-    KEEPS_RANKING,
-    ROWS_SUM_TO_ONE,
-    CalibrationError,
-    Calibrator,
-    Callback,
-    param,
-)
+from calib.base import EQUIVARIANT, KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_ONE, Calibrator, Callback
+from calib.errors import CalibrationError
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, one_vs_rest_log_odds, sigmoid, softmax
+from calib.parameters import param
 
 Map = dict[str, Any]
 """What one fitted map has learned, as arrays and numbers; empty for the map that changes nothing."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import param
 from calib.calibrators.logistic import fit_logistic
 from calib.calibrators.one_vs_rest import BinaryCalibrator, Map
 from calib.numerics import Floats, sigmoid
+from calib.parameters import param
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

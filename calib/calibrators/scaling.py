@@ -8,10 +8,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from calib.base import Calibrator, Callback, param
+from calib.base import Calibrator, Callback
+from calib.calibrators._lbfgs import minimise_convex
 from calib.hardware import DEVICES, cpu_description, no_gpu_note, worth_a_gpu
-from calib.lbfgs import minimise_convex
 from calib.numerics import Floats, Ints, blocks
+from calib.parameters import param
 
 
 class ScaledCrossEntropy(Protocol):
@@ -87,8 +88,7 @@ class ScalingCalibrator(Calibrator):
             self.device_ = cpu_description()
             self.device_note_ = no_gpu_note() if self.device == "gpu" else ""
             return
-        from calib.gp.cross_entropy import TensorFlowCrossEntropy
-        from calib.gp.device import Device, run
+        from calib.calibrators._tensorflow import Device, TensorFlowCrossEntropy, run
 
         def fit_on(device: Device) -> None:
             on_gpu = device.kind == "gpu"  # on a CPU NumPy is the quicker one

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import EQUIVARIANT, param
+from calib.base import EQUIVARIANT
 from calib.calibrators.one_vs_rest import Map
 from calib.calibrators.platt import PlattScaling
 from calib.numerics import Floats, blocks
+from calib.parameters import param
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

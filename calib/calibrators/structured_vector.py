@@ -1,4 +1,7 @@
-"""Structured vector and matrix scaling."""
+"""Structured vector and matrix scaling.
+
+The loss of matrix scaling.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,41 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calib.base import CalibrationError, Callback, param
-from calib.calibrators.matrix_cross_entropy import MatrixCrossEntropy
-from calib.calibrators.scaling import IterativeScaling, ScaledCrossEntropy
+from calib.base import Callback
+from calib.calibrators.scaling import IterativeScaling, ScaledCrossEntropy, loss_and_residual
 from calib.calibrators.temperature import TemperatureScaling
+from calib.errors import CalibrationError
 from calib.hardware import cpu_description
-from calib.numerics import Floats, Ints, blocks, softmax
+from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, softmax
+from calib.parameters import param
+
+
+class MatrixCrossEntropy:
+    """Mean cross-entropy of ``softmax(matrix @ x + bias)`` on a calibration set, and its gradient.
+
+    Parameters
+    ----------
+    logits : (n, n_classes) array of rows x, not copied.
+    labels : (n,) integers in [0, n_classes).
+    """
+
+    def __init__(self, logits: Floats, labels: Ints):
+        self._logits, self._labels = logits, labels
+
+    def __call__(self, matrix: Floats, bias: Floats) -> tuple[float, Floats, Floats]:
+        """Value in nats and gradients in the (n_classes, n_classes) matrix and the (n_classes,) bias."""
+        n, n_classes = self._logits.shape
+        loss, by_matrix, by_bias = 0.0, np.zeros(matrix.shape), np.zeros(n_classes)
+        for rows in blocks(n, n_classes, MEMORY_ENTRIES):  # large blocks, for the matrix products
+            logits, labels = self._logits[rows], self._labels[rows]
+            scores = logits @ matrix.T
+            scores += bias
+            in_block, residual = loss_and_residual(scores, labels)
+            loss += in_block
+            by_matrix += residual.T @ logits
+            by_bias += residual.sum(axis=0)
+        return loss / n, by_matrix / n, by_bias / n
+
 
 _BYTES = 250  # memory that L-BFGS takes for each weight
 _WORK_A_SECOND = 5e9  # rows times squared classes in one pass, by one core

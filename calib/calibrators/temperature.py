@@ -8,10 +8,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, CalibrationError, Callback, LabelledBlocks, param
+from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Callback, LabelledBlocks
 from calib.calibrators.scaling import ScaledCrossEntropy, ScalingCalibrator
+from calib.errors import CalibrationError
 from calib.hardware import cpu_description
 from calib.numerics import Floats, Ints, blocks, softmax
+from calib.parameters import param
 
 PILOT_ELEMENTS = 20_000_000
 """Numbers of the rows, drawn at random, whose temperature the first pass over blocks starts from."""

@@ -7,9 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from calib.base import Callback, param
+from calib.base import Callback
 from calib.calibrators.scaling import IterativeScaling, ScaledCrossEntropy
 from calib.numerics import Floats, Ints, softmax
+from calib.parameters import param
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -1,9 +1,12 @@
 """The data set: reading it, saying what was understood, splitting it."""
 
-from calib.data.choices import ArrayInfo, Choices, Inspection
-from calib.data.inspection import inspect, load
-from calib.data.predictions import DataError, Finding, Predictions
-from calib.data.unlabelled import read_features, read_outputs
+from calib.data.checks.report import Finding
+from calib.data.formats.base import ArrayInfo
+from calib.data.interpret.unlabelled import read_features, read_outputs
+from calib.data.load import Inspection, inspect, load
+from calib.data.options import Choices, LoadOptions
+from calib.data.predictions import Predictions
+from calib.errors import DataError
 
 __all__ = [
     "ArrayInfo",
@@ -11,6 +14,7 @@ __all__ = [
     "DataError",
     "Finding",
     "Inspection",
+    "LoadOptions",
     "Predictions",
     "inspect",
     "load",

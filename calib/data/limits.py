@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from calib.data.findings.report import Rejected
+from calib.data.checks.report import Rejected
 from calib.settings import limit
 
 MAX_UPLOAD = int(limit("CALIB_UPLOAD_MB") * 2**20)

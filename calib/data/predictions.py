@@ -1,47 +1,43 @@
-"""The dataset type: what a model said about labelled rows, in the one canonical form."""
+"""The dataset type: what a model said about labelled rows, in the one canonical form.
+
+One hash of what a data set says, the key of every cache and fit.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from calib.canonical import Kind as Kind
+from calib.canonical import Kind
+from calib.data.checks.report import Finding
+from calib.data.split import split_rows
 from calib.numerics import Floats, Ints
 
-Level = Literal["error", "warning", "info"]
 
+def fingerprint(fields: Mapping[str, Any]) -> str:
+    """Hash of names, types, shapes and bytes; arrays are read in place.
 
-@dataclass(frozen=True)
-class Finding:
-    """One thing noticed in an upload.
-
-    Attributes
+    Parameters
     ----------
-    level : an error stops the journey, a warning is worth a look, an info says what was understood.
-    code : stable name of the rung, for tests and for one-click fixes.
-    message : what happened, with numbers, and the likely cause.
-    action : the one thing to do next; empty for most infos.
-    fix : changes to :class:`~calib.data.Choices` that mend it, offered as one click; empty if none.
+    fields : arrays, numbers, strings and tuples of strings, by name; None counts as absent.
     """
-
-    level: Level
-    code: str
-    message: str
-    action: str = ""
-    fix: dict[str, object] = field(default_factory=dict)
-
-
-class DataError(ValueError):
-    """An upload that cannot be used; ``findings`` says why, the errors first."""
-
-    def __init__(self, findings: list[Finding]):
-        self.findings = findings
-        first = next(f for f in findings if f.level == "error")
-        super().__init__(f"{first.message} {first.action}".strip())
+    digest = hashlib.sha256()
+    for name in sorted(fields):
+        value = fields[name]
+        if value is None:
+            continue
+        if isinstance(value, np.ndarray):
+            digest.update(f"{name}:{value.dtype.str}:{value.shape}:".encode())
+            # Text has no buffer of plain bytes, so every type is seen as bytes.
+            digest.update(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
+        else:
+            digest.update(f"{name}={value!r};".encode())
+    return digest.hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,15 +116,11 @@ class Predictions:
         DataError
             If a part would be empty, or row numbers are out of range or repeated.
         """
-        from calib.data.split import split_rows
-
         calibration, test = split_rows(self.labels, part, self.given_split, random_state)
         return self.take(calibration), self.take(test)
 
     def _sha256(self) -> str:
         """The hash, computed here for data that did not come through the door."""
-        from calib.data.fingerprint import fingerprint
-
         if self.sha256:
             return self.sha256
         spared = ("sha256", "name", "findings")

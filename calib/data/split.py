@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.data.predictions import DataError, Finding
-from calib.extras import missing_package
+from calib.data.checks.report import Finding
+from calib.errors import DataError, missing_package
 from calib.numerics import Ints
 
 Rows = tuple[Ints, Ints]

@@ -1,8 +1,8 @@
 """From a calibrator and a test set to scores with intervals: ``Evaluation`` first, numbers from it."""
 
+from calib.evaluation.bootstrap import paired_differences, score_intervals
 from calib.evaluation.evaluation import Evaluation, evaluate, gives_probabilities
 from calib.evaluation.scores import SCORES, Score, scores
-from calib.evaluation.uncertainty import paired_differences, score_intervals
 
 __all__ = [
     "SCORES",

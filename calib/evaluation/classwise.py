@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib.metrics.binning import bin_edges, bin_index
-from calib.metrics.intervals import Resamples, random_groups
-from calib.numerics import Floats, Ints, blocks
+from calib.metrics.binning import bin_edges
+from calib.metrics.bootstrap import Resamples, random_groups
+from calib.numerics import Floats, Ints, bin_index, blocks
 
 CLASSWISE = "class-wise ECE"
 CLASSWISE_ABOVE = "class-wise ECE above 1/K"

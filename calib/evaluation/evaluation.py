@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from calib.base import CalibrationError, Calibrator, argmax_with_ties, check_labels
+from calib.base import Calibrator, argmax_with_ties, check_labels
+from calib.errors import CalibrationError
 from calib.evaluation.classwise import MAX_CLASSES, ClasswiseSums
-from calib.metrics.proper import PROBABILITY_FLOOR, row_scores
-from calib.metrics.top_k import label_in_top_k
-from calib.metrics.top_label import Bools, check_pair, check_probs
+from calib.metrics.confidence import Bools, check_pair, check_probs
+from calib.metrics.scoring_rules import PROBABILITY_FLOOR, label_in_top_k, row_scores
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
 
 TOP_K = 5

@@ -1,4 +1,7 @@
-"""The one interface through which work leaves the app, and its local form: worker processes."""
+"""The one interface through which work leaves the app, and its local form: worker processes.
+
+Where fits run, in words.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,32 @@ import pickle
 import threading
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from calib.jobs.local_worker import LocalWorker, Work
-from calib.jobs.messages import Data, Progress
-from calib.jobs.place import HERE, Place
-from calib.jobs.turns import Turns
+from calib.jobs.local import LocalWorker, Work
+from calib.jobs.protocol import Data, Progress
+from calib.jobs.scheduling import Turns
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where fits run at one moment.
+
+    Attributes
+    ----------
+    cluster : such as "cluster of 2 workers"; empty on this machine.
+    trouble : one sentence on why they do not run where they were meant to; empty where they do.
+    connecting : whether all this is still to be found out.
+    """
+
+    cluster: str = ""
+    trouble: str = ""
+    connecting: bool = False
+
+
+HERE = Place()
+
 
 Lane = Literal["fast", "slow", "study"]
 """Fast tasks never wait behind a slow one; slow tasks run one at a time, and of fits only theirs load TensorFlow.

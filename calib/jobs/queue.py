@@ -1,27 +1,135 @@
-"""The queue of fits and other tasks: each paid once, followed, cancelled and kept."""
+"""The queue of fits and other tasks: each paid once, followed, cancelled and kept.
+
+How a task ended, in words.
+
+A finished fit that carries arrays it was given, such as a training set, refers to those instead of copies.
+
+Workers made ready before anybody waits for them.
+"""
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from calib.jobs.ending import ending
-from calib.jobs.executor import Executor, Lane, LocalExecutor
-from calib.jobs.job import WAITING, Job
-from calib.jobs.line import Room, place_in_line
-from calib.jobs.messages import Data, Progress
-from calib.jobs.place import Place
-from calib.jobs.record import NOTHING, Record, data_of, lane_of
-from calib.jobs.sharing import share_arrays
-from calib.jobs.spec import FitSpec, TaskSpec
-from calib.jobs.tasks import fit_calibrator
-from calib.jobs.warming import Warming
+import numpy as np
+
+from calib.base import Calibrator
+from calib.errors import CalibrationError, FitCancelled
+from calib.jobs.executor import Executor, Lane, LocalExecutor, Place
+from calib.jobs.local import UnexpectedError, WorkerDied
+from calib.jobs.protocol import Data, Progress
+from calib.jobs.scheduling import Room, place_in_line
+from calib.jobs.spec import NOTHING, FitSpec, Job, Record, TaskSpec, data_of, lane_of
+from calib.jobs.tasks import fit_calibrator, fit_small
+from calib.logs import trace
+from calib.registry import METHODS
+
+log = logging.getLogger("calib.jobs")
+
+
+def ending(job: Job, future: Future[Any]) -> dict[str, Any]:
+    """What the end of a task changes in its job."""
+    is_fit = isinstance(job.spec, FitSpec)
+    others = "; the other methods are not affected" if is_fit else ""
+    try:
+        result = future.result()
+    except (CancelledError, FitCancelled):
+        return {"state": "cancelled", "message": "Cancelled."}
+    except CalibrationError as error:
+        return {"state": "failed", "message": str(error)}
+    except WorkerDied as error:
+        message = f"{job.spec.title} was stopped: {error}{others}. Try fewer rows, then retry."
+        log.error("%s was stopped: %s", _kind(job), error)
+        return {"state": "failed", "message": message}
+    except Exception as error:
+        text = str(error) if isinstance(error, UnexpectedError) else f"{type(error).__name__}: {error}"
+        log.error("%s failed\n%s", _kind(job), error.trace if isinstance(error, UnexpectedError) else trace(error))
+        message = f"{job.spec.title} failed unexpectedly: {text}{others}."
+        return {"state": "failed", "message": message}
+    message = f"{'Fitted' if is_fit else 'Done'} in {job.seconds:.1f} s."
+    return {"state": "done", "fraction": 1.0, "message": message, "result": result}
+
+
+def _kind(job: Job) -> str:
+    """What it was, for the log: titles and messages may name what belongs to somebody."""
+    return job.spec.method if isinstance(job.spec, FitSpec) else job.spec.function.__name__
+
+
+LARGE = 1 << 20
+"""Bytes from which an array is worth the comparison."""
+
+
+def share_arrays(result: Any, given: Mapping[str, Any]) -> None:
+    """Replace large arrays in what a calibrator learned by those of ``given`` with the same type and content.
+
+    A worker's answer is a copy of everything; without this, each fit kept would hold the training set once more.
+    """
+    large = [array for array in given.values() if isinstance(array, np.ndarray) and array.nbytes >= LARGE]
+    if large and isinstance(result, Calibrator):
+        for name, value in vars(result).items():
+            if name.endswith("_"):
+                setattr(result, name, _shared(value, large))
+
+
+def _shared(value: Any, large: list[np.ndarray]) -> Any:
+    if isinstance(value, dict):
+        return {key: _shared(item, large) for key, item in value.items()}
+    if isinstance(value, np.ndarray) and value.nbytes >= LARGE:
+        for array in large:
+            # Images are carried as rows of numbers: the same content in another shape.
+            if array.dtype == value.dtype and array.size == value.size and array.flags.c_contiguous:
+                same = array.reshape(value.shape)
+                if np.array_equal(same, value):
+                    return same
+    return value
+
+
+class Warming:
+    """Starts the workers and TensorFlow in the background; where they run already it costs next to nothing.
+
+    Parameters
+    ----------
+    executor : whose workers.
+    """
+
+    def __init__(self, executor: Executor):
+        self._executor = executor
+        self._slow: Future[Any] | None = None
+
+    @property
+    def under_way(self) -> bool:
+        """Whether the worker for slow tasks is not ready yet."""
+        return self._slow is not None and not self._slow.done()
+
+    def begin(self) -> None:
+        """Make all workers ready."""
+        if not self.under_way:
+            self._slow = self._warm("slow")
+            self._warm("fast")
+
+    def begin_again(self) -> None:
+        """Make the worker for slow tasks ready again if it was, for the case that it had to be killed."""
+        if self._slow is not None:
+            try:
+                self._slow = self._warm("slow")
+            except RuntimeError:
+                return  # shut down
+
+    def _warm(self, lane: Lane) -> Future[Any]:
+        def ignore(progress: Progress) -> None: ...
+
+        fast = lane == "fast"
+        methods = tuple(name for name, method in METHODS.items() if not method.needs and method.fast == fast)
+        return self._executor.submit(fit_small, methods, data=Data("", {}), lane=lane, on_progress=ignore)
+
 
 NAMES: dict[bool, tuple[str, str]] = {True: ("fit", "fits"), False: ("study", "studies")}
 """What waits in one lane, one and many, by whether it is a fit."""
@@ -104,6 +212,7 @@ class FitQueue:
             record = self._records.get(key)
             if record is None or not record.job.active:
                 return
+            record.cancelling = True
             record.job = replace(record.job, message="Cancelling.")
         self._executor.cancel(record.future)
 
@@ -204,7 +313,7 @@ class FitQueue:
                 step=progress.step if known else job.step,
                 total=progress.total if known else job.total,
                 value=progress.value if known else job.value,
-                message=progress.message if progress.message and job.message != "Cancelling." else job.message,
+                message=progress.message if progress.message and not record.cancelling else job.message,
                 cpu_seconds=max(job.cpu_seconds, progress.cpu_seconds),
             )
 
@@ -232,7 +341,7 @@ class FitQueue:
         job = record.job
         if job.state == "running":
             return replace(job, seconds=time.monotonic() - record.started)
-        if job.state != "queued" or job.message != WAITING:
+        if job.state != "queued" or record.cancelling:
             return job
         if record.lane == "slow" and self._warming.under_way and not self._runs("slow"):
             return replace(job, message="Waiting: TensorFlow is starting.")

@@ -1,15 +1,26 @@
-"""What is to be fitted or computed, and the key under which it is paid once."""
+"""What is to be fitted or computed, and the key under which it is paid once.
+
+What a page sees of a fit, or of another task.
+
+A job with what its next attempt needs, and who wants it.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
+
+from calib.base import Calibrator
 from calib.hardware import worth_a_gpu
+from calib.jobs.executor import Lane
+from calib.jobs.protocol import Data
 from calib.registry import METHODS
 
 
@@ -99,3 +110,86 @@ def _hash(content: Any) -> str:
 def _plain(value: Any) -> Any:
     """NumPy scalars as Python numbers; widgets and data frames hand out both."""
     return value.item() if hasattr(value, "item") else str(value)
+
+
+State = Literal["queued", "running", "done", "failed", "cancelled"]
+
+
+@dataclass(frozen=True)
+class Job:
+    """A fit or another task at one moment; a snapshot never changes.
+
+    Attributes
+    ----------
+    key : the key of its spec.
+    spec : what is fitted or computed.
+    state : where it stands.
+    fraction : how far it is, 0 to 1; never goes back while it runs.
+    step, total : iterations done and the most there can be; 0 before the first.
+    value : the objective or loss at ``step``; NaN before the first.
+    message : one sentence for people: what it waits for, does, or why it failed.
+    seconds : wall time since it began to run, for a fit without what its worker imports the first time.
+    cpu_seconds : CPU time of the worker on it, likewise.
+    result : what a job that is done gave, else None.
+    """
+
+    key: str
+    spec: FitSpec | TaskSpec
+    state: State = "queued"
+    fraction: float = 0.0
+    step: int = 0
+    total: int = 0
+    value: float = float("nan")
+    message: str = "Waiting for a free worker."
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    result: Any = None
+
+    @property
+    def calibrator(self) -> Calibrator | None:
+        """The fitted calibrator of a fit that is done, else None."""
+        return self.result if isinstance(self.spec, FitSpec) else None
+
+    @property
+    def active(self) -> bool:
+        """Whether it waits or runs, so that a page should look again."""
+        return self.state in ("queued", "running")
+
+
+NOTHING = Data("", {})
+
+
+@dataclass(eq=False)
+class Record:
+    """What the queue knows of a job.
+
+    Attributes
+    ----------
+    job : as it stands.
+    data : the arrays it is computed from; nothing once it is done.
+    lane : where it waits or runs.
+    owners : who wants it.
+    future : of the present attempt.
+    started : when that began to run, by the monotonic clock.
+    cancelling : whether it was asked to stop.
+    """
+
+    job: Job
+    data: Data
+    lane: Lane
+    owners: set[str]
+    future: Future[Any] = field(default_factory=Future)
+    started: float = 0.0
+    cancelling: bool = False
+
+
+def data_of(spec: FitSpec | TaskSpec, arrays: Mapping[str, Any]) -> Data:
+    """The arrays of a task under a key; methods that need the same arrays share one transfer of them."""
+    return Data(f"{spec.data_key} {sorted(arrays)}", {name: np.asarray(array) for name, array in arrays.items()})
+
+
+def lane_of(spec: FitSpec | TaskSpec, data: Data) -> Lane:
+    """Where a task has to wait."""
+    if isinstance(spec, TaskSpec):
+        return "study"
+    return "fast" if spec.fast(data.arrays["logits"].size) else "slow"

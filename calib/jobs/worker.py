@@ -12,10 +12,8 @@ import signal
 import threading
 from typing import BinaryIO
 
-from calib.jobs.messages import Cancel, Data, Failure, Progress, Result, Task, receive, send
-from calib.jobs.run import Run
-from calib.logs import without_data
-from calib.quiet_start import quiet_start
+from calib.jobs.protocol import Cancel, Data, Failure, Progress, Result, Run, Task, receive, send
+from calib.logs import quiet_start, without_data
 
 NICE = 10
 

@@ -6,8 +6,8 @@ All take ``(probs, labels)`` with probs of shape (n, n_classes). Those that look
 """
 
 from calib.metrics.binning import BINNINGS
-from calib.metrics.calibration_error import debiased_ece, ece, mce
-from calib.metrics.classwise import classwise_ece
+from calib.metrics.bootstrap import Interval, Resamples, interval_of_draws, reflect, wilson_interval
+from calib.metrics.calibration_error import classwise_ece, debiased_ece, ece, mce
 from calib.metrics.confidence import (
     confidence_gap,
     over_under_ratio,
@@ -17,10 +17,8 @@ from calib.metrics.confidence import (
     underconfidence,
 )
 from calib.metrics.corp import Decomposition, corp
-from calib.metrics.intervals import Interval, Resamples, interval_of_draws, reflect, wilson_interval
-from calib.metrics.proper import brier, count_clipped, nll
+from calib.metrics.scoring_rules import accuracy, brier, count_clipped, nll, top_k_accuracy
 from calib.metrics.smooth import smooth_ece
-from calib.metrics.top_k import accuracy, top_k_accuracy
 
 __all__ = [
     "BINNINGS",

@@ -12,18 +12,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.base import CalibrationError
-from calib.imax.sums import SigmoidSums
-from calib.imax.trace import best_traces
-from calib.metrics.top_label import Bools
-from calib.numerics import Floats, Ints, sigmoid
+from calib.calibrators.imax.placement import best_traces
+from calib.calibrators.imax.sums import SigmoidSums
+from calib.errors import CalibrationError
+from calib.metrics.confidence import Bools
+from calib.numerics import Floats, Ints, bin_index, sigmoid
 
 KMEANS_ITERATIONS = 300
 IMAX_ITERATIONS = 200
 SATURATED = 37.0
 """Log-odds beyond which a probability is 1 in double precision."""
-FEW_EDGES = 32
-"""Up to so many inner edges, comparing with each is faster than a binary search."""
 
 
 def equal_width_edges(values: Floats, n_bins: int) -> Floats:
@@ -107,18 +105,6 @@ def bin_edges(values: Floats, n_bins: int, binning: str) -> Floats:
     if int(n_bins) != n_bins or n_bins < 1:
         raise CalibrationError(f"n_bins={n_bins!r} must be a whole number of at least 1.")
     return BINNINGS[binning](values, int(n_bins))
-
-
-def bin_index(values: Floats, edges: Floats) -> Ints:
-    """Number of the bin of each value, in [0, len(edges) - 1)."""
-    inner = edges[1:-1]
-    if len(inner) > FEW_EDGES:
-        return np.searchsorted(inner, values, side="right")
-    # The edges at or below each value, counted one edge at a time: passes that the processor vectorises.
-    index = np.zeros(values.shape, dtype=np.uint8)
-    for edge in inner:
-        index += values >= edge
-    return index.astype(np.intp)
 
 
 @dataclass(frozen=True, eq=False)

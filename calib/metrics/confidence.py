@@ -1,11 +1,115 @@
-"""Over- and underconfidence, their weighted gap, and sharpness."""
+"""Over- and underconfidence, their weighted gap, and sharpness.
+
+What a classifier says about its own prediction: the pair (confidence, correct).
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from calib.metrics.top_label import Bools, top_label
+import numpy as np
+import numpy.typing as npt
+
+from calib.base import argmax_with_ties, check_labels
+from calib.errors import CalibrationError
 from calib.numerics import Floats
+
+ROUNDING = 1e-4
+"""How far a probability may lie outside [0, 1]: sums in float32 and printed decimals."""
+
+Bools = npt.NDArray[np.bool_]
+
+
+def top_label(probs: Any, labels: Any, ranking: Any = None) -> tuple[Floats, Bools]:
+    """Confidence in the predicted class and whether the prediction is right.
+
+    Parameters
+    ----------
+    probs : (n, n_classes) probabilities with (n,) integer ``labels``; or (n,) confidences with (n,) booleans
+        that say whether each prediction was right, for methods that give a confidence only.
+    labels : see ``probs``.
+    ranking : (n, n_classes) second key among equal probabilities (the raw logits); without it, and where it is
+        equal too, the lower class is predicted.
+
+    Returns
+    -------
+    (confidence, correct) : (n,) float64 and (n,) booleans
+
+    Raises
+    ------
+    CalibrationError
+        If the arrays do not fit together or there are no rows.
+    """
+    array = np.asarray(probs)
+    if array.ndim == 1:
+        return check_pair(array, labels)
+    array = check_probs(array)
+    labels = check_labels(labels, array.shape)
+    predicted = np.argmax(array, axis=1) if ranking is None else argmax_with_ties(array, np.asarray(ranking))
+    confidence = np.take_along_axis(array, predicted[:, None], axis=1)[:, 0].astype(np.float64)
+    check_range(confidence)
+    return confidence, predicted == labels
+
+
+def target_pair(probs: Any, labels: Any, target: int | None) -> tuple[Floats, Bools]:
+    """What is said and whether it came true: of the predicted class, or of one class.
+
+    Parameters
+    ----------
+    probs, labels : see :func:`top_label`.
+    target : a class k, for p_k and whether the label is k; None for the predicted class.
+
+    Raises
+    ------
+    CalibrationError
+        If there is no such class or the arrays do not fit together.
+    """
+    if target is None:
+        return top_label(probs, labels)
+    array = check_probs(probs)
+    labels = check_labels(labels, array.shape)
+    if not 0 <= target < array.shape[1]:
+        raise CalibrationError(f"There is no class {target}; the columns are 0..{array.shape[1] - 1}.")
+    return array[:, target].astype(np.float64), labels == target
+
+
+def check_pair(confidence: Floats, correct: Any) -> tuple[Floats, Bools]:
+    """The pair (confidence, correct) as float64 and booleans, each of shape (n,)."""
+    right = np.asarray(correct)
+    if right.shape != confidence.shape:
+        raise CalibrationError(
+            f"Confidences have shape {confidence.shape}, so `correct` must have it too; got {right.shape}."
+        )
+    if not len(confidence):
+        raise CalibrationError("There are no rows to score.")
+    if right.dtype.kind != "b" and not np.isin(right, (0, 1)).all():
+        raise CalibrationError(
+            "Beside one confidence per row, give True or False for each row (was the prediction right?), not labels."
+        )
+    check_range(confidence)
+    return confidence.astype(np.float64, copy=False), right.astype(bool, copy=False)
+
+
+def check_range(confidence: Floats) -> None:
+    """Refuse confidences outside [0, 1], a rounding error apart: logits and percentages are no probabilities."""
+    low, high = float(confidence.min()), float(confidence.max())
+    if low < -ROUNDING or high > 1 + ROUNDING:
+        raise CalibrationError(
+            f"Confidences reach from {low:.3g} to {high:.3g}, so these are not probabilities; "
+            "take the softmax of logits, or divide percentages by 100."
+        )
+
+
+def check_probs(probs: Any) -> Floats:
+    """Probabilities of shape (n, n_classes) with at least one row, never copied."""
+    array = np.asarray(probs)
+    if array.ndim != 2 or array.shape[1] < 2:
+        raise CalibrationError(
+            f"Probabilities must have shape (n, n_classes) with at least 2 classes; got {array.shape}."
+        )
+    if not len(array):
+        raise CalibrationError("There are no rows to score.")
+    return array
 
 
 def overconfidence(probs: Any, labels: Any) -> float:

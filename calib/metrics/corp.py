@@ -1,4 +1,7 @@
-"""The CORP decomposition of a score: miscalibration, discrimination and uncertainty."""
+"""The CORP decomposition of a score: miscalibration, discrimination and uncertainty.
+
+What a calibrated model with the same confidences would have shown.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from calib.base import CalibrationError
-from calib.metrics.binning import bin_index, equal_mass_edges
-from calib.metrics.proper import PROBABILITY_FLOOR
-from calib.metrics.top_label import Bools, target_pair
-from calib.numerics import Floats, Ints, blocks
+from calib.errors import CalibrationError
+from calib.metrics.binning import equal_mass_edges
+from calib.metrics.confidence import Bools, target_pair
+from calib.metrics.scoring_rules import PROBABILITY_FLOOR
+from calib.numerics import Floats, Ints, bin_index, blocks
 
 RULES = ("Brier", "log")
 SAMPLES_AT_ONCE = 64
@@ -164,3 +167,28 @@ def ordered_cells(confidence: Floats, most: int) -> Ints:
         inside = bin_index(confidence, equal_mass_edges(confidence, most))
         index = np.unique(inside, return_inverse=True)[1]
     return index
+
+
+def calibrated_outcomes(
+    confidence: Floats, cell: Ints, n_samples: int, random_state: int = 0
+) -> tuple[Ints, Floats, Ints]:
+    """Right predictions in groups of rows when each row is right with the probability that it says.
+
+    The confidences stay and the outcomes are drawn (Bröcker and Smith 2007), for a group at once: a binomial number at
+    the group's mean. Groups must be narrow, because the spread of a group's confidences is taken for chance.
+
+    Parameters
+    ----------
+    confidence : (n,) floats.
+    cell : (n,) numbers of the groups, in [0, n_cells), each with at least one row.
+    n_samples : how often the outcomes are drawn.
+    random_state : seed.
+
+    Returns
+    -------
+    (count, mean, right) : (n_cells,) rows and (n_cells,) mean confidence of each group, and (n_samples, n_cells) draws.
+    """
+    count = np.bincount(cell)
+    mean = np.clip(np.bincount(cell, weights=confidence) / count, 0.0, 1.0)
+    right = np.random.default_rng(random_state).binomial(count, mean, size=(n_samples, len(count)))
+    return count, mean, right

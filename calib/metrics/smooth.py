@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from calib.base import CalibrationError
-from calib.metrics.top_label import Bools, top_label
+from calib.errors import CalibrationError
+from calib.metrics.confidence import Bools, top_label
 from calib.numerics import Floats, Ints
 
 GRID = 4096

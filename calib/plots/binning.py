@@ -1,30 +1,175 @@
-"""Log-odds where the class is the label and where it is not, over the bins of every scheme."""
+"""Log-odds where the class is the label and where it is not, over the bins of every scheme.
+
+Bins as rails: where each scheme puts its edges, and how much lies between them.
+
+What bins say: their representatives as steps against what the model says.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.imax.density import LogOddsDensity
-from calib.plots.binning_rails import (
-    LABEL_COLORS,
-    RAIL_PIXELS,
-    KeyEntry,
-    Rail,
-    draw_edges,
-    draw_rails,
-    grouped,
-    key_of,
-    rail_axis,
-    span_of,
-    write_key,
-)
+from calib.calibrators.imax.bins import BinnedPairs
+from calib.calibrators.imax.density import LogOddsDensity
+from calib.numerics import Floats, Ints, sigmoid
+from calib.plots.axes import Scale, on_scale
 from calib.plots.data import carry
-from calib.plots.layout import set_layout, set_x, set_y
-from calib.plots.style import FRAME, Limits, fade, quiet, three_digits
+from calib.plots.style import (
+    COLORS,
+    FRAME,
+    GUIDE,
+    NEUTRAL,
+    Limits,
+    Style,
+    fade,
+    method_style,
+    plain,
+    quiet,
+    set_layout,
+    set_x,
+    set_y,
+    three_digits,
+)
+
+Rail = tuple[str, BinnedPairs, Style]
+"""Name, bins and style of one scheme."""
+
+SCHEME_NAMES = {"imax": "I-Max", "equal_mass": "equal mass", "equal_size": "equal size"}
+SCHEME_STYLES = {
+    "imax": method_style("imax"),
+    "equal_mass": Style(COLORS[1], "square", "dash"),
+    "equal_size": Style(COLORS[5], "triangle-up", "longdash"),
+}
+LABEL_COLORS = (NEUTRAL, COLORS[2])
+"""Of y = 0 and of y = 1."""
+
+RAIL_PIXELS = 42
+_LINE = 44
+"""Letters in a line of a key that fit a window of 420 pixels."""
+_LINE_PIXELS = 17
+_THICK = 0.34
+_DROP = 0.22
+"""How far beneath the middle of its row a rail lies; its name stands above it."""
+_TAIL = 0.002
+"""Share of the pairs of each outcome that may lie beyond each end of the axis."""
+_PAD = 0.03
+
+
+def span_of(density: LogOddsDensity, edges: Sequence[Floats] = ()) -> Limits:
+    """Ends of the axis of log-odds: nearly all pairs of both outcomes, and every edge."""
+    ends = [float(end) for inner in edges if len(inner) for end in (inner[0], inner[-1])]
+    for count in (density.count_label, density.count_other):
+        if count.sum():
+            below = np.cumsum(count) / count.sum()
+            ends += [float(density.middles[below.searchsorted(share)]) for share in (_TAIL, 1 - _TAIL)]
+    pad = max(_PAD * (max(ends) - min(ends)), density.cell_width)
+    return min(ends) - pad, max(ends) + pad
+
+
+def draw_rails(fig: go.Figure, rails: Sequence[Rail], span: Limits, yaxis: str = "y2", named: bool = True) -> None:
+    """Draw one rail per scheme on an axis whose row i is at y = i; the darker a bin, the more pairs lie in it.
+
+    Parameters
+    ----------
+    span : ends of the axis of log-odds, where the outermost bins end in the picture.
+    yaxis : in plotly's short form.
+    named : whether each name and its information stand above the rail.
+    """
+    for row, (name, bins, style) in enumerate(rails):
+        _draw_rail(fig, name, bins, style, span, row + (_DROP if named else 0), yaxis)
+        if not named:
+            continue
+        note = f"{bins.label_information:.3g} nats · fullest bin {100 * bins.mass.max():.3g} %"
+        for text, x, anchor, color in ((plain(short(name)), 0, "left", style.color), (note, 1, "right", None)):
+            fig.add_annotation(
+                text=text, x=x, xref="paper", xanchor=anchor, y=row - 0.22, yref=yaxis, yanchor="middle",
+                showarrow=False, font={"size": 12} | ({"color": color} if color else {}),
+            )  # fmt: skip
+
+
+def short(name: str, longest: int = 24) -> str:
+    """A name that leaves room for the note at the other end of its row."""
+    return name if len(name) <= longest else name[: longest - 1] + "…"
+
+
+def rail_axis(n_rails: int, domain: Limits) -> dict:
+    """The axis on which :func:`draw_rails` places its rows, the first on top."""
+    return {"domain": domain, "range": [n_rails - 0.5, -0.5], "visible": False, "fixedrange": True}
+
+
+def _draw_rail(fig: go.Figure, name: str, bins: BinnedPairs, style: Style, span: Limits, y: float, yaxis: str) -> None:
+    low, high = np.r_[-np.inf, bins.edges], np.r_[bins.edges, np.inf]
+    drawn_low, drawn_high = np.clip(low, *span), np.clip(high, *span)
+    fig.add_bar(
+        base=drawn_low, x=drawn_high - drawn_low, y=np.full(len(low), y), width=_THICK, orientation="h", yaxis=yaxis,
+        name=name, marker={"color": [fade(style.color, 0.05 + 0.9 * np.sqrt(share)) for share in bins.mass],
+                           "line_width": 0},
+        **carry(
+            low=low, high=high, width=bins.width, pairs=bins.count, share=bins.mass, positives=bins.positives,
+            representative=bins.representatives, model_says=bins.predicted,
+        ),
+        text=[f"{_end(a)} to {_end(b)}" + (f" (width {b - a:.3g})" if np.isfinite(b - a) else "")
+              for a, b in zip(low, high, strict=True)],
+        textposition="none",
+        hovertemplate=f"{plain(name)}: log-odds %{{text}}<br>%{{customdata[3]:,d}} pairs (%{{customdata[4]:.3p}}), "
+        "%{customdata[5]:,d} with y = 1<br>representative %{customdata[6]:.3r}, the model says %{customdata[7]:.3r}"
+        "<extra></extra>",
+    )  # fmt: skip
+    fig.add_scatter(
+        x=np.repeat(bins.edges, 3), y=[y - _THICK * 0.75, y + _THICK * 0.75, None] * len(bins.edges), yaxis=yaxis,
+        mode="lines", line={"color": style.color, "width": 1.8}, hoverinfo="skip",
+    )  # fmt: skip
+
+
+def draw_edges(fig: go.Figure, edges: Floats, style: Style, top: float) -> None:
+    """Thin vertical lines through the plot above the rails."""
+    fig.add_scatter(
+        x=np.repeat(edges, 3), y=[0, top, None] * len(edges), mode="lines", hoverinfo="skip",
+        line={"color": fade(style.color, 0.45), "width": 1},
+    )  # fmt: skip
+
+
+KeyEntry = tuple[str, str, str]
+"""Mark, name and colour."""
+
+
+def key_of(names: Iterable[tuple[str, str]], mark: str = "■") -> list[KeyEntry]:
+    """Entries of a key for (name, colour), all with one mark."""
+    return [(mark, name, color) for name, color in names]
+
+
+def write_key(fig: go.Figure, entries: Sequence[KeyEntry]) -> None:
+    """Name the colours above the plot, in as many lines as a narrow window asks for; the figure grows by them."""
+    lines: list[list[str]] = [[]]
+    length = 0
+    for mark, name, color in entries:
+        length += len(name) + 4
+        if lines[-1] and length > _LINE:
+            lines, length = [*lines, []], len(name) + 4
+        lines[-1].append(f'<span style="color:{color}">{mark} {plain(name)}</span>')
+    text = "<br>".join("   ".join(line) for line in lines)
+    room = _LINE_PIXELS * (len(lines) - (0 if fig.layout.title.text else 1))
+    set_layout(fig, height=fig.layout.height + room, margin_t=fig.layout.margin.t + room)
+    fig.add_annotation(
+        text=text, x=0, xref="paper", xanchor="left", y=1, yref="paper", yanchor="bottom", yshift=4, showarrow=False,
+        font={"size": 12}, align="left",
+    )  # fmt: skip
+
+
+def grouped(count: Floats | Ints, edges: Floats, cells: Floats) -> Floats:
+    """Counts of narrow cells in wider ones between ``cells``, (n_cells,); what lies beyond them is left out."""
+    below = np.interp(cells, edges, np.concatenate([[0.0], np.cumsum(count)]))
+    return np.array([high - low for low, high in pairwise(below)])
+
+
+def _end(value: float) -> str:
+    return f"{value:.3g}".replace("-", "−") if np.isfinite(value) else ("−∞" if value < 0 else "∞")
+
 
 Shape = Literal["kernel", "histogram"]
 
@@ -125,3 +270,92 @@ def _draw_densities(fig: go.Figure, density: LogOddsDensity, shape: Shape, span:
             )  # fmt: skip
         tops.append(float(y.max()))
     return max(tops) or 1.0
+
+
+_LEAST = 1e-6
+_FLAT = 0.01
+_FLAT_BEYOND = 5.0
+"""Log-odds beyond which the sigmoid is flat to the eye."""
+_TICKS = (1e-6, 1e-5, 1e-4, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
+
+
+def representatives(
+    density: LogOddsDensity, rails: Sequence[Rail], scale: Scale = "linear", title: str = "", height: int = 420
+) -> go.Figure:
+    """Representatives over the log-odds, beside the sigmoid (the model as it is) and the frequencies of the densities.
+
+    Parameters
+    ----------
+    density : of the log-odds; its P(y = 1 | log-odds) is what the representatives should come near.
+    rails : name, bins and style of each scheme.
+    scale : "logit" makes the sigmoid a straight line, and shows the small probabilities of one class in many.
+    """
+    span = span_of(density, [bins.edges for _, bins, _ in rails])
+    if scale == "linear":
+        span = _rise(rails, span)
+    said = np.concatenate([bins.representatives for _, bins, _ in rails])
+    limits = _limits(said) if scale == "logit" else (0.0, 1.0)
+    fig = go.Figure()
+    x = np.linspace(*span, N_POINTS)
+    posterior = np.interp(x, density.middles, density.posterior, left=np.nan, right=np.nan)
+    for name, y, color, dash in (
+        ("sigmoid", sigmoid(x), GUIDE, "dot"),
+        ("kernel densities", posterior, LABEL_COLORS[1], "dot"),
+    ):
+        shown = np.isfinite(y)
+        fig.add_scatter(
+            x=x[shown], y=on_scale(y[shown], scale, limits), name=name, mode="lines",
+            line={"color": color, "width": 2, "dash": dash}, **carry(log_odds=x[shown], probability=y[shown]),
+            hovertemplate=f"{name} %{{customdata[1]:.3r}}<br>at %{{customdata[0]:.3r}}<extra></extra>",
+        )  # fmt: skip
+    for name, bins, style in reversed(rails):
+        ends = np.clip(np.r_[span[0], bins.edges, span[1]], *span)
+        values = np.r_[bins.representatives, bins.representatives[-1:]]
+        fig.add_scatter(
+            x=ends, y=on_scale(values, scale, limits), name=name, mode="lines",
+            line={"shape": "hv", "color": style.color, "width": 2.4 if bins is rails[0][1] else 1.8,
+                  "dash": "solid" if bins is rails[0][1] else style.dash},
+            **carry(from_log_odds=ends, representative=values, pairs=np.r_[bins.count, bins.count[-1:]]),
+            hovertemplate=f"{plain(name)} says %{{customdata[1]:.3r}}<br>%{{customdata[2]:,d}} pairs from log-odds"
+            " %{customdata[0]:.3r} on<extra></extra>",
+        )  # fmt: skip
+    alt = "Representatives over the log-odds, which rise from the first bin to the last: " + "; ".join(
+        f"{name} from {three_digits(bins.representatives[0])} to {three_digits(bins.representatives[-1])}"
+        for name, bins, _ in rails
+    )
+    quiet(fig, height, alt=f"{alt}.", title=title, left=62, right=14)
+    set_x(fig, range=span, title_text=LOG_ODDS_TITLE)
+    set_y(fig, title_text="probability that y = 1", **_axis(scale, limits))
+    lines = [(name, style.color) for name, _, style in rails]
+    write_key(fig, key_of(lines, "━") + key_of([("sigmoid", GUIDE), ("densities", LABEL_COLORS[1])], "┅"))
+    return fig
+
+
+def _rise(rails: Sequence[Rail], span: Limits) -> Limits:
+    """The part of the axis where anything but 0 and 1 can be seen."""
+    lows, highs = [-_FLAT_BEYOND], [_FLAT_BEYOND]
+    for _, bins, _ in rails:
+        rising = np.flatnonzero((bins.representatives > _FLAT) & (bins.representatives < 1 - _FLAT))
+        inner = np.r_[span[0], bins.edges, span[1]]
+        if rising.size:
+            lows.append(float(inner[rising[0]]))
+            highs.append(float(inner[rising[-1] + 1]))
+    pad = 0.05 * (max(highs) - min(lows))
+    return max(min(lows) - pad, span[0]), min(max(highs) + pad, span[1])
+
+
+def _limits(said: np.ndarray) -> Limits:
+    inside = said[(said > 0) & (said < 1)]
+    low = min(float(inside.min()) / 2, 0.05) if inside.size else 0.01
+    high = max(float(inside.max()), 0.95) if inside.size else 0.99
+    return max(low, _LEAST), 1 - (1 - high) / 2
+
+
+def _axis(scale: Scale, limits: Limits) -> dict:
+    if scale == "linear":
+        return {"range": [-0.02, 1.02], "dtick": 0.2, "tick0": 0}
+    low, high = on_scale(np.array(limits), scale, limits)
+    ticks = [tick for tick in _TICKS if limits[0] <= tick <= limits[1]]
+    text = [f"{tick:f}".rstrip("0") for tick in ticks]
+    pad = 0.03 * (high - low)
+    return {"range": [low - pad, high + pad], "tickvals": on_scale(np.array(ticks), scale, limits), "ticktext": text}

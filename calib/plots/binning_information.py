@@ -1,4 +1,9 @@
-"""What bins keep of the label: beside what the log-odds carry, and against what it costs to name a bin."""
+"""What bins keep of the label: beside what the log-odds carry, and against what it costs to name a bin.
+
+The iterations of I-Max: the information they gain, and where the edges go.
+
+Log-odds by the rank of their class, over the edges of every scheme.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +12,26 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.imax.bottleneck import InformationPlane
-from calib.imax.information import NATS_PER_BIT
-from calib.plots.binning_rails import SCHEME_NAMES, SCHEME_STYLES, Rail, key_of, write_key
+from calib.calibrators.imax.density import NATS_PER_BIT, LogOddsDensity
+from calib.calibrators.imax.placement import EdgeTrace
+from calib.diagnostics.binning import RankHistogram
+from calib.diagnostics.information_plane import InformationPlane
+from calib.numerics import Floats, Ints
+from calib.plots.binning import (
+    LABEL_COLORS,
+    LOG_ODDS_TITLE,
+    SCHEME_NAMES,
+    SCHEME_STYLES,
+    Rail,
+    draw_rails,
+    grouped,
+    key_of,
+    span_of,
+    write_key,
+)
 from calib.plots.data import carry
-from calib.plots.labelled_rows import DROP, RowLabel, frame_labelled_rows, line_through_rows
-from calib.plots.layout import set_layout, set_x, set_y
-from calib.plots.style import GRID, GUIDE, fade, plain, quiet, three_digits
+from calib.plots.rows import DROP, RowLabel, frame_labelled_rows, line_through_rows
+from calib.plots.style import FRAME, GRID, GUIDE, Limits, fade, plain, quiet, set_layout, set_x, set_y, three_digits
 
 _NAMED = (2, 4, 8, 16, 64)
 _HOVER = "%{customdata[0]:.3r} nats (%{customdata[1]:.3r} bits)"
@@ -110,3 +128,172 @@ def information_plane_chart(plane: InformationPlane, title: str = "", height: in
 
 def _share(part: float, whole: float) -> str:
     return f"{100 * part / whole:.1f} %" if whole > 0 else "–"
+
+
+START_NAMES = {"kmeans": "k-means++", **{name: SCHEME_NAMES[name] for name in ("equal_mass", "equal_size")}}
+_START_COLORS = {"kmeans": SCHEME_STYLES["imax"].color} | {
+    name: SCHEME_STYLES[name].color for name in ("equal_mass", "equal_size")
+}
+_MOST_STEPS = 60
+
+
+def shown_steps(trace: EdgeTrace) -> Ints:
+    """Some steps of a trace, dense where most happens: the first ones, and the last."""
+    last = len(trace.edges) - 1
+    return np.unique(np.r_[0, np.geomspace(1, max(last, 1), _MOST_STEPS).round().astype(int), last].clip(0, last))
+
+
+def gain(
+    traces: Sequence[EdgeTrace], kept: Sequence[Floats], information: float, chosen: int, step: int,
+    title: str = "", height: int = 360,
+) -> go.Figure:  # fmt: skip
+    """Bound and label information over the steps from every start (Patel et al. 2020, figure 4a), in nats.
+
+    Parameters
+    ----------
+    traces : from each start.
+    kept : I(bin; y) under the kernel densities along each trace.
+    information : I(log-odds; y), which the latter cannot exceed.
+    chosen, step : place of the trace and its step to mark.
+    """
+    fig = go.Figure()
+    fig.add_hline(y=information, line={"color": GUIDE, "width": 1.5, "dash": "dot"})
+    fig.add_vline(x=float(np.log10(step + 1)), line={"color": GUIDE, "width": 1})
+    for place, (trace, seen) in enumerate(zip(traces, kept, strict=True)):
+        steps, color = shown_steps(trace), _START_COLORS[trace.start]
+        for what, values, dash in (("keeps", seen, "solid"), ("bound", trace.bound, "dash")):
+            fig.add_scatter(
+                x=np.log10(steps + 1), y=values[steps], name=f"{START_NAMES[trace.start]}, {what}", mode="lines",
+                line={"color": color, "width": 2.6 if place == chosen else 1.4, "dash": dash},
+                **carry(step=steps, nats=values[steps]),
+                hovertemplate=f"from {START_NAMES[trace.start]}: {what} %{{customdata[1]:.4r}} nats"
+                "<br>after step %{customdata[0]:,d}<extra></extra>",
+            )  # fmt: skip
+        if place == chosen:
+            fig.add_scatter(
+                x=[np.log10(step + 1)] * 2, y=[seen[step], trace.bound[step]], mode="markers", hoverinfo="skip",
+                marker={"color": color, "size": 9},
+            )  # fmt: skip
+    best = traces[chosen]
+    alt = (
+        f"From {START_NAMES[best.start]} the bound rises from {three_digits(best.bound[0])} to"
+        f" {three_digits(best.bound[-1])} nats in {len(best.bound) - 1:,} steps."
+    )
+    quiet(fig, height, alt=alt, title=title, left=62, right=14)
+    ticks = [tick for tick in (0, 1, 3, 10, 30, 100, 300, 1000) if tick < max(len(trace.edges) for trace in traces)]
+    set_x(
+        fig,
+        tickvals=np.log10(np.array(ticks) + 1),
+        ticktext=[str(tick) for tick in ticks],
+        title_text="step",
+        tickangle=0,
+    )
+    set_y(fig, title_text="information (nats)", nticks=6)
+    starts = {trace.start for trace in traces}
+    write_key(
+        fig, key_of([(name, _START_COLORS[start]) for start, name in START_NAMES.items() if start in starts], "━")
+    )
+    return fig
+
+
+def edge_paths(trace: EdgeTrace, step: int, span: Limits, title: str = "", height: int = 360) -> go.Figure:
+    """Where every edge goes, from the start on top to the fixpoint at the bottom; dots mark one step."""
+    steps = shown_steps(trace)
+    color = SCHEME_STYLES["imax"].color
+    most = max(len(edges) for edges in trace.edges)
+    paths = np.full((most, len(steps)), np.nan)
+    for column, at in enumerate(steps):
+        paths[: len(trace.edges[at]), column] = trace.edges[at]
+    depth = np.log10(steps + 1)
+    gaps = np.full((most, 1), np.nan)
+    fig = go.Figure()
+    fig.add_scatter(
+        x=np.hstack([paths, gaps]).round(4).ravel(), y=np.tile(np.r_[depth, np.nan], most), mode="lines",
+        line={"color": fade(color, 0.7), "width": 1.5}, hoverinfo="skip",
+    )  # fmt: skip
+    fig.add_hline(y=float(np.log10(step + 1)), line={"color": GUIDE, "width": 1})
+    edges = trace.edges[step]
+    fig.add_scatter(
+        x=edges, y=np.full(len(edges), np.log10(step + 1)), name="edges", mode="markers",
+        marker={"color": color, "size": 8}, **carry(step=np.full(len(edges), step), edge=edges),
+        hovertemplate="edge at %{customdata[1]:.4r}<br>after step %{customdata[0]:,d}<extra></extra>",
+    )  # fmt: skip
+    alt = f"Paths of {most} edges over {len(trace.edges) - 1:,} steps from {START_NAMES[trace.start]}."
+    quiet(fig, height, alt=alt, title=title, left=58, right=14)
+    ticks = [tick for tick in (0, 1, 3, 10, 30, 100, 300, 1000) if tick < len(trace.edges)]
+    set_x(fig, range=span, title_text=LOG_ODDS_TITLE)
+    set_y(
+        fig, range=[float(depth[-1]) + 0.05, -0.05], tickvals=np.log10(np.array(ticks) + 1),
+        ticktext=[str(tick) for tick in ticks], title_text="step",
+    )  # fmt: skip
+    write_key(fig, key_of([(f"{len(edges)} edges at the chosen step", color)], "●"))
+    return fig
+
+
+_ROW = 62
+_RAIL = 26
+_GAP = 10
+_CELLS = 120
+_TALL = 0.82
+
+
+def ranks_over_bins(ranks: RankHistogram, density: LogOddsDensity, rails: Sequence[Rail], title: str = "") -> go.Figure:
+    """Where the first, second, ... class of a row lies, and the label (Patel et al. 2020, figure S2).
+
+    Each row is as tall as its highest cell: there are many more classes of low rank than first ones.
+
+    Parameters
+    ----------
+    ranks : histogram of the log-odds by rank.
+    density : of the same log-odds, for those of the label.
+    rails : the schemes whose edges stand beneath; those of the first are drawn through the rows.
+    """
+    span = span_of(density, [bins.edges for _, bins, _ in rails])
+    cells = np.linspace(*span, _CELLS + 1)
+    rows = [("label", density.count_label, LABEL_COLORS[1])]
+    rows += [(name, count, LABEL_COLORS[0]) for name, count in zip(ranks.titles, ranks.count, strict=True)]
+    fig = go.Figure()
+    middles = (cells[1:] + cells[:-1]) / 2
+    for row, (name, count, color) in enumerate(rows):
+        inside = grouped(count, density.edges, cells)
+        height = _TALL * inside / max(float(inside.max()), 1e-12)
+        what = "labels" if name == "label" else f"classes ranked {name}"
+        fig.add_scatter(
+            x=np.r_[middles[0], middles, middles[-1]], y=np.r_[row + 0.5, row + 0.5 - height, row + 0.5], mode="lines",
+            fill="toself", line={"color": color, "width": 1.2, "shape": "hvh"}, fillcolor=fade(color, 0.4),
+            hoverinfo="skip",
+        )  # fmt: skip
+        fig.add_scatter(
+            x=middles, y=row + 0.5 - height, name=name, mode="markers", marker={"color": color, "opacity": 0},
+            **carry(low=cells[:-1], high=cells[1:], count=inside),
+            hovertemplate=f"%{{customdata[2]:,.0f}} {what}<br>from %{{customdata[0]:.3r}} to %{{customdata[1]:.3r}}"
+            "<extra></extra>",
+        )  # fmt: skip
+    _, first, style = rails[0]
+    n = len(rows)
+    fig.add_scatter(
+        x=np.repeat(first.edges, 3), y=[-0.5, n - 0.5, None] * len(first.edges), mode="lines", hoverinfo="skip",
+        line={"color": fade(style.color, 0.45), "width": 1},
+    )  # fmt: skip
+    draw_rails(fig, rails, span, named=False)
+    above, below = _ROW * n, _RAIL * len(rails)
+    plot = above + _GAP + below
+    alt = (
+        f"Log-odds of the label and of classes ranked {', '.join(ranks.titles)}, over the edges of "
+        f"{', '.join(name for name, _, _ in rails)}."
+    )
+    quiet(fig, FRAME + plot, alt=alt, title=title, left=88, right=14)
+    set_layout(
+        fig, xaxis={"anchor": "y2", "range": span, "title_text": LOG_ODDS_TITLE},
+        yaxis={
+            "domain": [1 - above / plot, 1], "range": [n - 0.5, -0.5], "showgrid": False,
+            "tickvals": list(range(n)),
+            "ticktext": [f'<span style="color:{color}">{plain(name)}</span>' for name, _, color in rows],
+        },
+        yaxis2={
+            "domain": [0, below / plot], "range": [len(rails) - 0.5, -0.5], "showgrid": False, "fixedrange": True,
+            "tickvals": list(range(len(rails))),
+            "ticktext": [f'<span style="color:{style.color}">{plain(name)}</span>' for name, _, style in rails],
+        },
+    )  # fmt: skip
+    return fig

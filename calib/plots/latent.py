@@ -1,19 +1,134 @@
-"""The latent function of GPcalib: what it does to a logit, how sure it is, and where the data lie."""
+"""The latent function of GPcalib: what it does to a logit, how sure it is, and where the data lie.
+
+The latent function as curves ready to draw: as it is, or as what it does to a probability.
+
+The objective of variational fits over their iterations.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
+from calib.diagnostics.latent import InducingPoints, LatentCurve
+from calib.diagnostics.latent_baseline import RivalCurve
 from calib.numerics import Floats
+from calib.plots.annotations import draw_bands, label_line_ends, label_margin, reference_look
+from calib.plots.axes import Scale, on_scale, probability_axis
 from calib.plots.data import carry
-from calib.plots.labels import label_line_ends
-from calib.plots.latent_view import LatentView
-from calib.plots.layout import set_layout
-from calib.plots.overlay import draw_bands, label_margin, reference_look
-from calib.plots.style import FRAME, NEUTRAL, Style, fade, plain, quiet, three_digits
+from calib.plots.style import FRAME, NEUTRAL, Limits, Style, fade, plain, quiet, set_layout, set_x, set_y, three_digits
+
+_MOST_POINTS = 140
+_PAD = 0.06
+"""Room above and below the curves, as a share of their range."""
+
+
+@dataclass(frozen=True, eq=False)
+class LatentView:
+    """Curves over one axis in their natural units; those over x have shape (m,).
+
+    Attributes
+    ----------
+    x : places on the horizontal axis, increasing.
+    mean, bands : the posterior mean; (low, high) at 2 and at 1 standard deviations.
+    references : name -> curve, the prior first and, where given, temperature and truth.
+    inducing : the inducing points in the picture.
+    edges, label, other : the histograms of the data beneath.
+    every : 1 if all calibration rows are counted there, n if every n-th.
+    x_title, y_title : names of the axes.
+    label_at : index of the point by whose height the curves' names are ordered.
+    scale, limits : of both axes where they are probabilities; scale is None for latents.
+    piled : whether the data are probabilities, most of which lie at the ends.
+    """
+
+    x: Floats
+    mean: Floats
+    bands: tuple[tuple[Floats, Floats], ...]
+    references: dict[str, Floats]
+    inducing: InducingPoints
+    edges: Floats
+    label: Floats
+    other: Floats
+    every: int
+    x_title: str
+    y_title: str
+    label_at: int = -1
+    scale: Scale | None = None
+    limits: Limits = (0.0, 1.0)
+    piled: bool = False
+
+    def place(self, values: Floats) -> Floats:
+        """Where values lie on the axes."""
+        return values if self.scale is None else on_scale(values, self.scale, self.limits)
+
+    def x_axis(self) -> dict[str, Any]:
+        """Range and ticks of the horizontal axis."""
+        if self.scale is None:
+            return {"range": [float(self.x[0]), float(self.x[-1])]}
+        return probability_axis(self.scale, self.limits)
+
+    def span(self) -> Limits:
+        """Range of the vertical axis that holds the curves; a wide band may leave the picture."""
+        drawn = [self.place(values) for values in (self.mean, *self.references.values())]
+        low, high = min(float(part.min()) for part in drawn), max(float(part.max()) for part in drawn)
+        pad = _PAD * max(high - low, 1e-9)
+        return low - pad, high + pad
+
+
+def latent_view(curve: LatentCurve) -> LatentView:
+    """The latents themselves, thinned to at most 140 points."""
+    keep = np.linspace(0, len(curve.inputs) - 1, min(len(curve.inputs), _MOST_POINTS)).astype(int)
+    mean, sd = curve.mean[keep], curve.sd[keep]
+    logits = curve.space == "logits"
+    return LatentView(
+        x=curve.inputs[keep],
+        mean=mean,
+        bands=tuple((mean - width * sd, mean + width * sd) for width in (2, 1)),
+        references={name: values[keep] for name, values in _references(curve, curve.prior_name).items()},
+        inducing=curve.inducing,
+        edges=curve.density_edges,
+        label=curve.density_label,
+        other=curve.density_other,
+        every=curve.every,
+        x_title="logit z" if logits else "probability p",
+        y_title=f"latent g({'z' if logits else 'p'}), up to a shift",
+        piled=not logits,
+    )
+
+
+def probability_view(curve: RivalCurve) -> LatentView:
+    """What the latents do to a class of probability p against one rival of probability 1 - p."""
+    logit = curve.scale == "logit"
+    # A usual prior is the diagonal in every space, and is then the same line for all fits.
+    prior = "identity" if np.array_equal(curve.prior, curve.probs) else curve.prior_name
+    return LatentView(
+        x=curve.probs,
+        mean=curve.mean,
+        bands=curve.bands,
+        references=_references(curve, prior),
+        inducing=curve.inducing,
+        edges=curve.density_edges,
+        label=curve.density_label,
+        other=curve.density_other,
+        every=curve.every,
+        x_title="probability against one rival",
+        y_title="calibrated probability",
+        # All curves meet at 1; their order is seen where they are apart.
+        label_at=-1 if logit else int(np.searchsorted(curve.probs, 0.85)),
+        scale=curve.scale,
+        limits=(float(curve.probs[0]), float(curve.probs[-1])) if logit else (0.0, 1.0),
+        piled=True,
+    )
+
+
+def _references(curve: LatentCurve | RivalCurve, prior: str) -> dict[str, Floats]:
+    every = {prior: curve.prior, "temperature": curve.temperature, "truth": curve.truth}
+    return {name: values for name, values in every.items() if values is not None}
+
 
 _TOP = 0.27
 """Where the plot of the function begins, as a share of the height; the data lie beneath."""
@@ -158,3 +273,64 @@ def _heights(counts: Floats, view: LatentView) -> Floats:
     if view.piled:
         top = max(float(counts[1:-1].max()), 0.02 * top)
     return np.minimum(counts / max(top, 1.0), 1.0)
+
+
+_MOST_STEPS = 500
+
+
+@dataclass(frozen=True, eq=False)
+class ObjectiveTrace:
+    """The objective of one fit, in nats: (n_iter + 1,) values, and whether the optimiser came to its end."""
+
+    name: str
+    values: Floats
+    converged: bool
+    style: Style
+
+
+def objective_traces(traces: Sequence[ObjectiveTrace], title: str = "", height: int = 240) -> go.Figure:
+    """Objectives over the iterations; the steep start may leave the picture below.
+
+    A dot at the end means that the fit converged, a cross that it did not.
+    """
+    fig = go.Figure()
+    ends: list[tuple[str, float, str]] = []
+    spans = []
+    said = []
+    for trace in traces:
+        values = np.asarray(trace.values, dtype=float)
+        keep = np.unique(np.linspace(0, len(values) - 1, min(len(values), _MOST_STEPS)).astype(int))
+        values = values[keep]
+        color = trace.style.color
+        fig.add_scatter(
+            x=keep, y=values, name=trace.name, mode="lines",
+            line={"color": color, "width": 2, "dash": trace.style.dash},
+            **carry(iteration=keep, objective=values),
+            hovertemplate=f"{plain(trace.name)}, iteration %{{customdata[0]:,d}}<br>%{{customdata[1]:,.1f}} nats"
+            "<extra></extra>",
+        )  # fmt: skip
+        finite = np.flatnonzero(np.isfinite(values))
+        if not len(finite):
+            said.append(f"{trace.name} has no value")
+            continue
+        last = float(values[finite[-1]])
+        fig.add_scatter(
+            x=[int(keep[finite[-1]])], y=[last], mode="markers", hoverinfo="skip",
+            marker={"color": color, "size": 9, "symbol": "circle" if trace.converged else "x"},
+        )  # fmt: skip
+        final = f"{last:,.1f} nats".replace("-", "−")
+        ends.append((trace.name if len(traces) > 1 else final, last, color))
+        state = "converged" if trace.converged else "stopped unconverged"
+        said.append(f"{trace.name} {state} at {final} after {max(len(trace.values) - 1, 0):,} iterations")
+        spans.append((float(np.quantile(values[finite], 0.1)), float(values[finite].max())))
+    alt = f"Objective over the iterations: {'; '.join(said) or 'nothing to show'}."
+    quiet(fig, height, alt=alt, title=title, right=label_margin([text for text, _, _ in ends]), left=64)
+    set_x(fig, title_text="iteration")
+    set_y(fig, title_text="objective (nats)")
+    if spans:
+        low, high = min(low for low, _ in spans), max(high for _, high in spans)
+        pad = 0.1 * (high - low) + 0.1
+        span = (low - pad, high + pad)
+        set_y(fig, range=span, nticks=6)
+        label_line_ends(fig, ends, span, height - FRAME)
+    return fig

@@ -9,15 +9,13 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.numerics import Ints
+from calib.plots.annotations import label_line_ends, label_margin
 from calib.plots.data import carry
-from calib.plots.labels import label_line_ends
-from calib.plots.layout import set_layout, set_x, set_y
-from calib.plots.overlay import label_margin
 from calib.plots.rows import frame_rows
-from calib.plots.style import FRAME, GUIDE, Style, fade, plain, quiet, three_digits
+from calib.plots.style import FRAME, GUIDE, Style, fade, plain, quiet, set_layout, set_x, set_y, three_digits
 
 if TYPE_CHECKING:
-    from calib.risk_coverage import Answerable, RiskCoverage
+    from calib.diagnostics.risk_coverage import Answerable, RiskCoverage
 
 MAX_POINTS = 400
 _LONGEST_NAME = 20

@@ -1,17 +1,50 @@
-"""How every figure looks: one colour, marker and dash per method, and a quiet frame that reads in light and dark."""
+"""How every figure looks: one colour, marker and dash per method, and a quiet frame that reads in light and dark.
+
+Parts of a figure's layout, set one by one.
+
+Plotly's ``update_layout`` and ``update_xaxes`` give the same result and take ten times as long: of a page that draws
+eight figures, they were half of its time.
+"""
 
 from __future__ import annotations
 
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.formats import number
-from calib.plots.layout import set_layout, set_x, set_y
+from calib.formatting import number
 from calib.registry import METHODS
+
+
+def set_layout(fig: go.Figure, **values: Any) -> None:
+    """Set parts of the layout; what a dict does not name within a part stays."""
+    for name, value in values.items():
+        held = fig.layout[name] if isinstance(value, Mapping) and name in fig.layout else None
+        fig.layout[name] = value if held is None else _merged(held.to_plotly_json(), value)
+
+
+def set_x(fig: go.Figure, **values: Any) -> None:
+    """Set properties of the horizontal axis."""
+    set_layout(fig, xaxis=values)
+
+
+def set_y(fig: go.Figure, **values: Any) -> None:
+    """Set properties of the vertical axis."""
+    set_layout(fig, yaxis=values)
+
+
+def _merged(held: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(held)
+    for name, value in values.items():
+        both = isinstance(value, Mapping) and isinstance(merged.get(name), Mapping)
+        merged[name] = _merged(merged[name], value) if both else value
+    return merged
+
 
 # Okabe and Ito's colour-blind-safe palette after a grey for the raw model. Their orange and sky blue are darkened
 # and their yellow and black left out, so that each colour has a contrast of 3 on white and on #0e1117;

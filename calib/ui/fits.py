@@ -12,18 +12,18 @@ import streamlit as st
 
 from calib.base import Calibrator
 from calib.evaluation import Evaluation
-from calib.evaluation.uncertainty import ResampledScores, resample_scores
+from calib.evaluation.bootstrap import ResampledScores, resample_scores
+from calib.formatting import listed
 from calib.hardware import cpu_description, device_of, gpu_present
 from calib.jobs import FitQueue, FitSpec, Job, TaskSpec
-from calib.jobs.chosen import chosen_executor
-from calib.jobs.line import LineFull, Room
-from calib.metrics.intervals import Interval, Resamples
+from calib.jobs.choose import chosen_executor
+from calib.jobs.scheduling import LineFull, Room
+from calib.metrics.bootstrap import Interval, Resamples
 from calib.numerics import Floats
 from calib.plots.style import Style, method_style
 from calib.registry import METHODS, calibrator, extras_for, title_of
-from calib.ui.notices import tell
 from calib.ui.session import Evaluated, keep, session
-from calib.ui.wording import listed
+from calib.ui.text import tell
 from calib.workspace import keep_fit
 
 RAW = "raw"

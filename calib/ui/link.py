@@ -1,4 +1,7 @@
-"""The visitor's link: what it leads to is kept as it changes, and brought back where a page is opened anew."""
+"""The visitor's link: what it leads to is kept as it changes, and brought back where a page is opened anew.
+
+Where the visitor's data are kept, in words, with the switch that keeps nothing and the button that deletes all.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,14 @@ from dataclasses import dataclass, field, replace
 
 import streamlit as st
 
-from calib.base import CalibrationError
 from calib.data import DataError, Predictions
+from calib.errors import CalibrationError
 from calib.logs import trace
-from calib.ui import earlier, fits
-from calib.ui.notices import tell
-from calib.ui.reopening import reopen
-from calib.ui.session import SESSION, Session
-from calib.ui.standing import entry_of, keys_of
+from calib.ui import fits
+from calib.ui import restore as earlier
+from calib.ui.restore import entry_of, keys_of, reopen
+from calib.ui.session import SESSION, Session, session
+from calib.ui.text import tell
 from calib.workspace import Damaged, Entry, Keeper, entry_id, keeper, new_token
 
 LINK, PRIVATE = "calib_link", "calib_private"
@@ -194,3 +197,64 @@ def _bring_back(token: str) -> str | None:
     earlier.remember(_recalled(made, entry.earlier))
     tell(said)
     return None
+
+
+SWITCH = "link/private"
+
+
+def where_data_are_kept() -> None:
+    """A folded part at the foot of the Data page."""
+    made = keeper()
+    with st.expander("Where your data are kept", icon=":material/folder_managed:"):
+        if made is None:
+            st.write("In this server's memory, while this page is open. Nothing is kept on disk.")
+            return
+        st.write(
+            "On this server's disk, and deleted when unused for "
+            f"{made.configuration.max_days:g} days, or sooner when its room is needed. The address of this page is "
+            "your link to them: it brings them back after a refresh or a restart, here or in another browser. Whoever "
+            "has the link sees what you see; nobody finds it otherwise."
+        )
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.toggle(
+                "Private mode: keep nothing on disk",
+                value=private(),
+                key=SWITCH,
+                on_change=_switched,
+                help="Removes what was kept. Closing or refreshing the page then loses the data, fits and studies.",
+            )
+            if session().data is not None:
+                with st.popover("Delete my data", icon=":material/delete:"):
+                    st.write(
+                        "The open data, their fits and studies, and what was open before in this tab. This cannot be "
+                        "undone."
+                    )
+                    st.button("Delete now", key="link/delete", type="primary", on_click=delete)
+        st.fragment(_state, run_every=1.0 if _saving() else None)()
+
+
+def _switched() -> None:
+    be_private(bool(st.session_state[SWITCH]))
+
+
+def _saving() -> bool:
+    now: Link | None = st.session_state.get(LINK)
+    return now is not None and any(work is not None and not work.done() for work in (now.writing, now.saving))
+
+
+def _state() -> None:
+    now: Link | None = st.session_state.get(LINK)
+    if private():
+        st.caption(":material/visibility_off: Private: nothing is kept, and the address leads to nothing.")
+    elif now is not None:
+        failed = [
+            error
+            for work in (now.writing, now.saving)
+            if work is not None and work.done() and (error := work.exception()) is not None
+        ]
+        if failed:
+            st.warning(f"Not kept on disk: {failed[0]}. Export what you need before you close this page.")
+        elif _saving():
+            st.caption(":material/cloud_sync: Saving…")
+        else:
+            st.caption(":material/cloud_done: Saved.")

@@ -14,10 +14,10 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from calib.jobs import FitQueue
-from calib.ui import fits, heap, link
+from calib.ui import fits, link, memory
 from calib.ui.memory import open_sessions, release
+from calib.ui.restore import keys_of, specs_of
 from calib.ui.session import Session, session
-from calib.ui.standing import keys_of, specs_of
 
 RECONNECT = "server.disconnectedSessionTTL"
 """Seconds for which Streamlit keeps a session whose connection broke. Then it hands it out no more, and yet holds it,
@@ -58,7 +58,7 @@ _left: dict[str, Visit] = {}
 
 def be_present() -> None:
     """Note on every run who is there, so that their leaving is noticed."""
-    heap.prepare()
+    memory.prepare()
     context = get_script_run_ctx()
     if context is not None and runtime.exists():
         visit = _visit(context.session_id)
@@ -105,13 +105,13 @@ def _let_go(visit: Visit) -> None:
             timer.daemon = True
             timer.start()
         release(visit.of)
-        heap.collect(not open_sessions())
+        memory.collect(not open_sessions())
         if not open_sessions():
             visit.queue.rest()
-        heap.give_back()
+        memory.give_back()
         time.sleep(SETTLED)  # until the server has dropped its part
-        heap.collect(not open_sessions())
-        heap.give_back()
+        memory.collect(not open_sessions())
+        memory.give_back()
     except Exception as error:
         logging.getLogger("calib").error("what a visitor held could not be let go: %s", type(error).__name__)
 

@@ -10,10 +10,10 @@ import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
-from calib.compare import best_methods
 from calib.evaluation import SCORES
-from calib.ui.narrow import sideways
-from calib.ui.wording import number
+from calib.evaluation.verdict import best_methods
+from calib.formatting import number
+from calib.ui.widgets import sideways
 
 
 def styled_scores(table: pd.DataFrame, keys: Sequence[str], intervals: bool, spread: bool = False) -> Styler:
@@ -21,7 +21,7 @@ def styled_scores(table: pd.DataFrame, keys: Sequence[str], intervals: bool, spr
 
     Parameters
     ----------
-    table : tidy, as from :func:`calib.compare.compare_evaluations` or :func:`calib.studies.summarise_splits`.
+    table : tidy, as from :func:`calib.evaluation.compare.compare_evaluations` or :func:`calib.evaluation.repeated_splits.summarise_splits`.
     keys : scores to show.
     intervals : whether cells show the interval.
     spread : whether they show the standard deviation over splits.

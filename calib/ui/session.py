@@ -1,4 +1,7 @@
-"""What one visitor has open: the data, its split and the fits asked for. Lives in Streamlit's session state."""
+"""What one visitor has open: the data, its split and the fits asked for. Lives in Streamlit's session state.
+
+How much memory things take, as far as it comes to arrays and texts.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,51 @@ from typing import IO, Any, TypeVar
 from uuid import uuid4
 from weakref import finalize
 
+import numpy as np
 import streamlit as st
 
 from calib.data import Choices, Inspection, Predictions
 from calib.evaluation import Evaluation
 from calib.jobs import FitSpec, TaskSpec
 from calib.settings import limit
-from calib.ui.sizes import nbytes
+
+_DEEPEST = 8
+_NOTHING = (int, float, complex, bool, type(None), type)
+
+
+def nbytes(*things: Any) -> int:
+    """Bytes of the arrays and texts in these things and whatever they consist of, each counted once.
+
+    What is mapped from disk takes none, and of a view counts what it keeps alive.
+    """
+    found: dict[int, int] = {}
+    seen: set[int] = set()
+    todo = [(thing, 0) for thing in things]
+    while todo:
+        thing, depth = todo.pop()
+        if isinstance(thing, np.ndarray):
+            while isinstance(thing.base, np.ndarray):
+                thing = thing.base
+            if not isinstance(thing, np.memmap):
+                found[id(thing)] = thing.nbytes
+        elif isinstance(thing, (str, bytes, bytearray)):
+            found[id(thing)] = len(thing)
+        elif id(thing) not in seen and depth < _DEEPEST:
+            seen.add(id(thing))
+            if hasattr(thing, "memory_usage") and hasattr(thing, "to_numpy"):  # a column or a table of pandas
+                found[id(thing)] = int(np.sum(thing.memory_usage(deep=True)))
+            else:
+                todo.extend((part, depth + 1) for part in _parts(thing) if not isinstance(part, _NOTHING))
+    return sum(found.values())
+
+
+def _parts(thing: Any) -> Any:
+    if isinstance(thing, dict):
+        return thing.values()
+    if isinstance(thing, (list, tuple, set, frozenset)):
+        return thing
+    return () if callable(thing) else getattr(thing, "__dict__", {}).values()
+
 
 T = TypeVar("T")
 
@@ -67,8 +108,8 @@ class Session:
     evaluated : verdicts by fit key.
     kept : what pages computed from the above, by key; see :func:`keep`.
     kept_bytes : memory that it takes, by key.
-    built : files that are offered, each with what it was built of, by button; see :mod:`calib.ui.downloads`.
-    picked : what pages show by the visitor's choice, by widget; see :mod:`calib.ui.choosing`.
+    built : files that are offered, each with what it was built of, by button; see :mod:`calib.ui.widgets`.
+    picked : what pages show by the visitor's choice, by widget; see :mod:`calib.ui.widgets`.
     variants : number of each fit among the fits of its method, by key: it sets marker and dash apart.
     seen_done : how many fits were finished when the page was last drawn.
     """

@@ -1,4 +1,9 @@
-"""The frame around every page: title, menu, data set, device and running fits; and no traceback, ever."""
+"""The frame around every page: title, menu, data set, device and running fits; and no traceback, ever.
+
+Whether the app is configured as it can be, before anything else is drawn.
+
+Where fits run: on this machine or a cluster, and what is wrong where they should.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +13,59 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from calib.base import CalibrationError
+from calib import settings
 from calib.data import DataError
+from calib.errors import CalibrationError
+from calib.formatting import plural
 from calib.logs import trace, without_data
-from calib.ui import link, notices
-from calib.ui.configured import stop_unless_configured
-from calib.ui.markdown import literal
+from calib.ui import fits, link
+from calib.ui import text as notices
 from calib.ui.presence import be_present
 from calib.ui.progress import fits_at_the_foot, refusal
 from calib.ui.session import session
-from calib.ui.where import where_fits_run
-from calib.ui.wording import plural
+from calib.ui.text import literal
+
+CAP = "server.maxUploadSize"
+"""Streamlit's own limit of an upload, in MB of 2^20 bytes; its server refuses what is larger before we see it."""
+
+
+def stop_unless_configured() -> None:
+    """Where a setting is wrong, show the sentence that says so and nothing else."""
+    try:
+        settings.check()
+        asked, allowed = settings.number("CALIB_UPLOAD_MB"), float(st.get_option(CAP))
+        if asked > allowed:
+            raise ValueError(
+                f"CALIB_UPLOAD_MB is {asked:g} and Streamlit takes {allowed:g}; "
+                "set STREAMLIT_SERVER_MAX_UPLOAD_SIZE too."
+            )
+    except ValueError as error:
+        logging.getLogger("calib").error("%s", error)
+        st.error(f"This server is not configured as it should be. {error}", icon=":material/settings_alert:")
+        st.stop()
+
+
+def where_fits_run() -> None:
+    """The menu's line on it; looks again by itself while a cluster is being connected to."""
+    connecting = fits.queue().place().connecting
+    st.fragment(_line, run_every=1.0 if connecting else None)()
+
+
+def _line() -> None:
+    place = fits.queue().place()
+    if place.cluster:
+        st.caption(f":material/lan: {place.cluster[0].upper()}{place.cluster[1:]}")
+    else:
+        st.caption(f":material/memory: {fits.device_description()}")
+    if place.trouble:
+        st.caption(f":material/warning: {place.trouble}")
+
+
+def trouble_with_the_cluster() -> None:
+    """Say on a page why fits do not run where they should; nothing where they do."""
+    if trouble := fits.queue().place().trouble:
+        st.warning(trouble, icon=":material/lan:")
+
 
 MENU = {
     "Start": [

@@ -1,10 +1,8 @@
 """What outlives the server: data, fits and studies on disk by content, and the links that lead to them."""
 
-from calib.workspace.configuration import Configuration, configured
-from calib.workspace.entry import Entry, KeptSpec, KeptStudy
-from calib.workspace.items import Damaged, Items
-from calib.workspace.keeping import Keeper, keep_fit, keeper
-from calib.workspace.token import entry_id, new_token
+from calib.workspace.folders import Damaged, Items
+from calib.workspace.keeper import Configuration, Keeper, configured, keep_fit, keeper
+from calib.workspace.links import Entry, KeptSpec, KeptStudy, entry_id, new_token
 
 __all__ = [
     "Configuration",

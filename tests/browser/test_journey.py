@@ -15,8 +15,8 @@ from playwright.sync_api import Page, expect
 
 import calib
 from calib.registry import METHODS, presets
+from tests.conftest import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 REAL = ROOT.parent / "shared" / "data" / "wideresnet-16-4-cifar-100.npz"
 SAMPLE = ROOT / "sample_data" / "digits-mlp.npz"
 FILE = REAL if REAL.exists() else SAMPLE

@@ -11,8 +11,9 @@ from playwright.sync_api import Browser, Page, expect
 
 import calib
 from calib.registry import METHODS, presets
-from tests.browser.conftest import ROOT, free_port, start_app
+from tests.browser.conftest import free_port, start_app
 from tests.browser.test_journey import go, no_trouble, photograph, settle
+from tests.conftest import ROOT
 
 pytestmark = pytest.mark.browser
 

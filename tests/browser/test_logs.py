@@ -47,7 +47,7 @@ def break_all(module):
 def break_method(module): module.IsotonicCalibration.fit = fit
 def break_page(module): module.accepted_error = draw
 BROKEN = {
-    "calib.calibrators.isotonic": break_method, "calib.ui.risk_view": break_page, "calib.ui.link": break_all,
+    "calib.calibrators.isotonic": break_method, "calib.ui.risk.view": break_page, "calib.ui.link": break_all,
 }
 
 class Breaking:

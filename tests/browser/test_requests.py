@@ -1,13 +1,20 @@
-"""A visitor's browser speaks to the app's server and to nobody else."""
+"""A visitor's browser speaks to the app's server and to nobody else.
+
+A report opened from disk, with no network, in a real browser.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
 from urllib.parse import urlparse
 
+import pandas as pd
 import pytest
 from playwright.sync_api import Browser
 
+from calib.reporting import html
 from tests.browser.test_journey import go, settle
+from tests.reporting.conftest import HOSTILE, make_report
 
 pytestmark = pytest.mark.browser
 
@@ -28,3 +35,44 @@ def test_no_request_leaves_for_another_server(server: str, browser: Browser) -> 
     assert len(asked) > 10
     own = {url for url in asked if url.startswith(server) or urlparse(url).scheme in ("data", "blob")}
     assert not set(asked) - own
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1500, "light"), (1500, "dark"), (420, "light"), (420, "dark")])
+def test_it_opens_from_disk_and_asks_nothing_of_the_network(
+    browser: Browser, tmp_path: Path, width: int, theme: str
+) -> None:
+    path = tmp_path / "report.html"
+    report = make_report()
+    path.write_text(html(report), encoding="utf-8")
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme, offline=True)
+    page = context.new_page()
+    asked, said = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: said.append(message.text))
+    page.on("dialog", lambda dialog: said.append(dialog.message))
+    page.goto(path.as_uri())
+    assert asked == [path.as_uri()]
+    assert said == []
+    assert page.title() == f"Calibration of {HOSTILE[0]}"
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert background == {"light": "rgb(255, 255, 255)", "dark": "rgb(14, 17, 23)"}[theme]
+    figures = page.locator("svg.figure")
+    assert figures.count() == len(report.methods) + report.table["score"].nunique() + 3
+    boxes = [figure.bounding_box() for figure in figures.all()]
+    assert all(box and box["width"] > 250 and box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
+    context.close()
+
+
+def test_its_numbers_can_be_saved_from_disk(browser: Browser, tmp_path: Path) -> None:
+    path, report = tmp_path / "report.html", make_report()
+    path.write_text(html(report), encoding="utf-8")
+    context = browser.new_context(offline=True, accept_downloads=True)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    with page.expect_download() as download:
+        page.get_by_role("link", name="as CSV").click()
+    download.value.save_as(tmp_path / "saved.csv")
+    assert download.value.suggested_filename == "comparison.csv"
+    assert len(pd.read_csv(tmp_path / "saved.csv")) == len(report.table)
+    context.close()

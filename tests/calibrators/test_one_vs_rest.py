@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import calib
-from calib.base import CalibrationError
 from calib.calibrators.one_vs_rest import BinaryCalibrator, with_other_sharing
+from calib.errors import CalibrationError
 from calib.numerics import one_vs_rest_log_odds, sigmoid, softmax
 
 

@@ -1,4 +1,9 @@
-"""The loss of the scaling methods: NumPy's and TensorFlow's against each other, and where a fit runs."""
+"""The loss of the scaling methods: NumPy's and TensorFlow's against each other, and where a fit runs.
+
+Temperature scaling against the condition of its optimum and the reference.
+
+Vector scaling against the conditions of its optimum and simulated truth.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +11,20 @@ import subprocess
 import sys
 import textwrap
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.optimize import approx_fprime
+from scipy.optimize import approx_fprime, check_grad, minimize
 from scipy.special import log_softmax
 
 import calib
 from calib import hardware
 from calib.calibrators import scaling
 from calib.calibrators.scaling import NumPyCrossEntropy
-from calib.numerics import blocks
-from tests.conftest import simulate
+from calib.calibrators.vector import VectorScaling
+from calib.numerics import blocks, softmax
+from tests.conftest import ROOT, simulate
 
-ROOT = Path(__file__).resolve().parents[2]
 METHODS = [name for name, method in calib.METHODS.items() if method.cls.passes]
 
 
@@ -48,7 +52,7 @@ def test_the_value_is_the_mean_nll_and_the_gradient_its_derivative(n_classes, mo
 @pytest.mark.parametrize(("n", "n_classes"), [(40, 2), (500, 10), (30, 300)])
 @pytest.mark.parametrize("size", [1.0, 1e3])
 def test_tensorflow_computes_the_same(n, n_classes, size):
-    from calib.gp.cross_entropy import TensorFlowCrossEntropy
+    from calib.calibrators._tensorflow import TensorFlowCrossEntropy
 
     logits, labels = simulate(n, n_classes)
     logits = size * logits
@@ -61,16 +65,16 @@ def test_tensorflow_computes_the_same(n, n_classes, size):
 @pytest.fixture
 def pretend_gpu(monkeypatch):
     """A machine that says it has a GPU; what is placed on it runs on the CPU, in TensorFlow."""
-    from calib.gp import device
+    from calib.calibrators import _tensorflow
 
     monkeypatch.setattr(hardware, "gpu_present", lambda: True)
-    monkeypatch.setattr(device, "_gpus", lambda: [device.Device("/CPU:0", "gpu", "Test GPU")])
+    monkeypatch.setattr(_tensorflow, "_gpus", lambda: [_tensorflow.Device("/CPU:0", "gpu", "Test GPU")])
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_fit_is_the_same_wherever_it_runs(name, pretend_gpu, overconfident):
     logits, labels = overconfident
-    here, there = (calib.calibrator(name, device=device).fit(logits, labels) for device in ("cpu", "gpu"))
+    here, there = (calib.calibrator(name, device=_tensorflow).fit(logits, labels) for _tensorflow in ("cpu", "gpu"))
     assert here.device_.startswith("CPU (")
     assert there.device_ == "Test GPU"
     assert here.notes() == there.notes() == []
@@ -154,3 +158,135 @@ def test_a_device_of_its_own_is_used_and_left_when_its_memory_is_not_enough():
         "gpcalib|Test GPU|CPU:1",
         f"gpcalib|CPU|CPU:0|CPU:1|{note}",
     ]
+
+
+def test_the_mean_logit_of_the_labels_is_what_the_probabilities_expect(overconfident):
+    """Stationarity in 1/T: sum_n z_{n,y} = sum_n sum_k p_nk z_nk."""
+    logits, labels = overconfident
+    fitted = calib.calibrator("temperature").fit(logits, labels)
+    probs = fitted.predict_proba(logits)
+    assert np.mean(logits[np.arange(len(labels)), labels] - (probs * logits).sum(axis=1)) == pytest.approx(0, abs=1e-5)
+
+
+def test_a_known_temperature_is_recovered():
+    generator = np.random.default_rng(0)
+    logits = generator.normal(size=(50_000, 5))
+    labels = np.argmax(logits + generator.gumbel(size=logits.shape), axis=1)
+    assert calib.calibrator("temperature").fit(3 * logits, labels).temperature_ == pytest.approx(3, rel=0.02)
+
+
+def test_scores_worse_than_none_reach_the_bound_and_say_so(overconfident):
+    logits, _ = overconfident
+    fitted = calib.calibrator("temperature").fit(logits, np.argmin(logits, axis=1))
+    assert fitted.temperature_ == pytest.approx(np.exp(5), rel=0.01)
+    assert "at its bound" in fitted.notes()[0]
+
+
+def test_a_calibration_set_without_mistakes_reaches_the_other_bound_and_says_so(overconfident):
+    logits, _ = overconfident
+    fitted = calib.calibrator("temperature").fit(logits, np.argmax(logits, axis=1))
+    assert fitted.temperature_ == pytest.approx(np.exp(-5))
+    assert "at its bound" in fitted.notes()[0]
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize(
+    ("file", "temperature", "nll"),
+    [("wideresnet-16-4-cifar-100.npz", 1.1231, 0.9420), ("wideresnet-16-4-cifar-10.npz", 1.8406, 0.2813)],
+)
+def test_the_reference_is_reproduced(shared_data, file, temperature, nll):
+    with np.load(shared_data / file) as arrays:
+        logits, labels = np.log(arrays["predictions"]), arrays["ground_truth"]
+    order = np.random.RandomState(0).permutation(len(labels))
+    fitted = calib.calibrator("temperature").fit(logits[order[:1000]], labels[order[:1000]])
+    probs = fitted.predict_proba(logits[order[1000:]])
+    assert fitted.temperature_ == pytest.approx(temperature, abs=1e-3)
+    assert -np.log(probs[np.arange(9000), labels[order[1000:]]]).mean() == pytest.approx(nll, abs=1e-4)
+
+
+def test_the_identity_is_softmax(overconfident):
+    logits, labels = overconfident
+    np.testing.assert_array_equal(
+        calib.calibrator("identity").fit(logits, labels).predict_proba(logits), softmax(logits)
+    )
+
+
+def simulated(n: int = 30_000):
+    generator = np.random.default_rng(0)
+    logits = generator.normal(size=(n, 3)) * 2
+    scale, bias = np.array([0.5, 1.0, 1.5]), np.array([0.5, -0.5, 0.0])
+    labels = np.argmax(logits * scale + bias + generator.gumbel(size=logits.shape), axis=1)
+    return logits, labels, scale, bias
+
+
+def penalised_loss(weights, logits, labels, penalty):
+    k = logits.shape[1]
+    spread = logits.std()
+    loss = -log_softmax(logits * weights[:k] + weights[k:], axis=1)[np.arange(len(labels)), labels].sum()
+    away = np.concatenate([(weights[:k] - 1) * spread, weights[k:]])
+    return loss + 0.5 * penalty * away @ away
+
+
+def test_known_scales_and_biases_are_recovered():
+    logits, labels, scale, bias = simulated()
+    fitted = VectorScaling().fit(logits, labels)
+    np.testing.assert_allclose(fitted.scale_, scale, atol=0.05)
+    np.testing.assert_allclose(fitted.bias_ - fitted.bias_.mean(), bias - bias.mean(), atol=0.05)
+    assert fitted.converged_
+    assert fitted.notes() == []
+
+
+@pytest.mark.parametrize("penalty", [1e-3, 1.0, 50.0])
+def test_the_fit_is_the_minimum_of_the_stated_loss(penalty):
+    logits, labels, _, _ = simulated(300)
+    fitted = VectorScaling(penalty=penalty).fit(logits, labels)
+    reached = np.concatenate([fitted.scale_, fitted.bias_])
+    reference = minimize(penalised_loss, np.r_[np.ones(3), np.zeros(3)], (logits, labels, penalty), tol=1e-8)
+    assert penalised_loss(reached, logits, labels, penalty) == pytest.approx(reference.fun, rel=1e-7)
+    np.testing.assert_allclose(reached, reference.x, atol=2e-3)
+
+
+def test_the_gradient_is_that_of_the_loss():
+    """Seen from outside: a fit from slightly moved data must move along the loss, whatever SciPy is told."""
+    logits, labels, _, _ = simulated(100)
+    fitted = VectorScaling().fit(logits, labels)
+    reached = np.concatenate([fitted.scale_, fitted.bias_])
+
+    def numeric(weights):
+        steps = 1e-5 * np.eye(6)
+        return np.array(
+            [
+                (penalised_loss(weights + s, logits, labels, 1.0) - penalised_loss(weights - s, logits, labels, 1.0))
+                / 2e-5
+                for s in steps
+            ]
+        )
+
+    assert check_grad(lambda w: penalised_loss(w, logits, labels, 1.0), numeric, reached + 0.1) < 1e-3
+    np.testing.assert_allclose(numeric(reached), 0, atol=2e-3)
+
+
+def test_an_absent_class_stays_finite_and_becomes_rare():
+    logits, labels, _, _ = simulated(500)
+    kept = labels != 2
+    fitted = VectorScaling().fit(logits[kept], labels[kept])
+    assert np.isfinite(fitted.bias_).all()
+    probs = fitted.predict_proba(logits[kept])
+    assert 0 < probs[:, 2].mean() < 0.2 * softmax(logits[kept])[:, 2].mean()
+
+
+def test_stopping_early_says_so():
+    logits, labels, _, _ = simulated(300)
+    fitted = VectorScaling(max_iter=1).fit(logits, labels)
+    assert "raise max_iter" in fitted.notes()[0]
+
+
+@pytest.mark.reference
+def test_on_cifar_10_it_is_no_worse_than_the_raw_model(shared_data):
+    with np.load(shared_data / "wideresnet-16-4-cifar-10.npz") as file:
+        logits, labels = np.log(file["predictions"]), file["ground_truth"]
+    order = np.random.RandomState(0).permutation(len(labels))
+    probs = (
+        calib.calibrator("vector").fit(logits[order[:1000]], labels[order[:1000]]).predict_proba(logits[order[1000:]])
+    )
+    assert -np.log(probs[np.arange(9000), labels[order[1000:]]]).mean() < 0.3864

@@ -10,11 +10,10 @@ from scipy.optimize import approx_fprime, minimize
 from scipy.special import log_softmax, softmax
 
 import calib
-from calib.base import CalibrationError
-from calib.calibrators import matrix_cross_entropy, structured_vector
-from calib.calibrators.matrix_cross_entropy import MatrixCrossEntropy
-from calib.calibrators.structured_vector import StructuredScaling
+from calib.calibrators import matrix_cross_entropy as matrix_cross_entropy
+from calib.calibrators.structured_vector import MatrixCrossEntropy, StructuredScaling
 from calib.calibrators.temperature import TemperatureScaling
+from calib.errors import CalibrationError
 from tests.conftest import SHARED, simulate
 
 both = pytest.mark.parametrize("structure", ["vector", "matrix"])
@@ -128,7 +127,7 @@ def test_an_absent_class_stays_finite_and_becomes_rarer():
 def test_a_matrix_that_would_take_too_long_or_too_much_memory_is_refused(monkeypatch):
     with pytest.raises(CalibrationError, match=r"2,001 x 2,001 weights needs about 1 GB .* structure=\"vector\"\."):
         StructuredScaling(structure="matrix").fit(np.zeros((3, 2001)), [0, 1, 2])
-    monkeypatch.setattr(structured_vector, "MATRIX_WORK", 10 * 3**2)
+    monkeypatch.setattr(matrix_cross_entropy, "MATRIX_WORK", 10 * 3**2)
     logits, labels, _ = bent(11)
     with pytest.raises(CalibrationError, match=r"on 11 rows takes .* at most 10 rows\."):
         StructuredScaling(structure="matrix").fit(logits, labels)

@@ -1,12 +1,146 @@
-"""Sizes are refused with numbers, before anything is read."""
+"""Files that unpack to far more than they weigh: refused, with memory measured in a process of its own.
+
+Sizes are refused with numbers, before anything is read.
+
+Small files that would keep a reader busy for minutes, or have it take gigabytes before it could ask for how much.
+"""
 
 from __future__ import annotations
 
+import gzip
+import io
+import itertools
+import os
+import struct
+import subprocess
+import sys
+import time
+import tracemalloc
+import zipfile
+import zlib
+
+import h5py
+import numpy as np
 import pytest
 
 import calib
-from calib.data import DataError, limits
-from calib.data.findings.report import Rejected
+from calib.data import DataError, inspect, limits
+from calib.data.checks.report import Rejected
+from calib.data.formats.archives import unpacked
+from tests.conftest import ROOT
+
+BLOCK = bytes(2**24)
+BLOCKS = 40
+"""Unpacked size in blocks: 640 MiB, more than is allowed for one upload."""
+
+MEASURE = """
+import re, resource, sys
+from pathlib import Path
+from calib.data import inspect
+error = inspect(sys.argv[1]).findings[0]
+print(error.level, error.code, error.message, sep="|")
+# Linux's ru_maxrss begins at the peak of the process that forked this one; VmHWM is this program's own.
+status = Path("/proc/self/status")
+own = re.search(r"VmHWM:\\s+(\\d+)", status.read_text()) if status.exists() else None
+print(own[1] if own else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def zip_bomb(make):
+    """Less than a megabyte."""
+    path = make.folder / "bomb.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        with archive.open("logits.npy", "w") as member:
+            member.write(make.header((BLOCKS * 2**14, 128)))
+            for _ in range(BLOCKS):
+                member.write(BLOCK)
+        archive.writestr("labels.npy", make.npy(np.zeros(BLOCKS * 2**14, np.int8)).read_bytes())
+    return path
+
+
+def chunk_bomb(make):
+    """A chunk of ten rows whose deflated bytes go on and on; HDF5 itself would follow them."""
+    packer = zlib.compressobj(1)
+    packed = b"".join(packer.compress(BLOCK) for _ in range(BLOCKS)) + packer.flush()
+    with h5py.File(make.folder / "chunk.h5", "w") as file:
+        logits = file.create_dataset("logits", (10, 4), "f8", chunks=(10, 4), compression="gzip")
+        logits.id.write_direct_chunk((0, 0), packed)
+        file["labels"] = np.arange(10) % 4
+    return make.folder / "chunk.h5"
+
+
+def gzip_bomb(make):
+    path = make.folder / "bomb.csv.gz"
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write(b"label,p_0,p_1\n")
+        for _ in range(BLOCKS):
+            file.write(b"0,0,1\n" * (2**24 // 6))
+    return path
+
+
+def parquet_bomb(make):
+    """Runs of one value: 25 million rows of three columns in a few kilobytes."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    zeros = pa.array(np.zeros(10**6))
+    table = pa.table({"label": pa.array(np.zeros(10**6, np.int8)), "p_0": zeros, "p_1": zeros, "p_2": zeros})
+    with pq.ParquetWriter(make.folder / "runs.parquet", table.schema) as writer:
+        for _ in range(25):
+            writer.write_table(table)
+    return make.folder / "runs.parquet"
+
+
+def long_text(make):
+    """One label of ten megabytes, which every row repeats by reference."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    label = pa.DictionaryArray.from_arrays(pa.array(np.zeros(10**5, np.int32)), pa.array(["a" * 10**7]))
+    table = pa.table({"label": label, "p_0": np.zeros(10**5), "p_1": np.ones(10**5)})
+    pq.write_table(table, make.folder / "text.parquet")
+    return make.folder / "text.parquet"
+
+
+def shared_string(make):
+    """The same in HDF5, where strings are kept apart from the rows."""
+    with h5py.File(make.folder / "text.h5", "w") as file:
+        file["logits"] = np.zeros((2000, 2))
+        labels = file.create_dataset("labels", (2000,), h5py.string_dtype())
+        labels[:] = "a"
+        labels[0] = "a" * 10**7
+    return make.folder / "text.h5"
+
+
+def header_bomb(make):
+    """128 bytes."""
+    return make.file("bomb.npy", make.header((93_125_000, 1000)))
+
+
+BOMBS = [
+    (zip_bomb, "logits in bomb.npz would take 671 MB"),
+    (chunk_bomb, "A chunk of logits in chunk.h5"),
+    (gzip_bomb, "The text of bomb.csv.gz has more than 225 MB"),
+    (parquet_bomb, "of runs.parquet would take 600 MB"),
+    (long_text, "Column label of text.parquet would take 4,000 GB"),
+    (shared_string, "labels in text.h5 would take 80 GB"),
+    (header_bomb, "bomb.npy would take 745 GB"),
+]
+
+
+@pytest.mark.parametrize(("build", "fragment"), BOMBS, ids=[build.__name__ for build, _ in BOMBS])
+def test_is_refused_in_little_memory(make, build, fragment):
+    path = build(make)
+    assert path.stat().st_size < 20_000_000
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ran = subprocess.run(
+        [sys.executable, "-c", MEASURE, str(path)], capture_output=True, text=True, env=environment, check=True
+    )
+    finding, peak_kib = ran.stdout.splitlines()
+    level, code, message = finding.split("|", 2)
+    assert (level, code) == ("error", "too_large"), finding
+    assert fragment in message
+    assert int(peak_kib) < 500 * 1024, "refused before anything of that size was allocated"
 
 
 def test_a_file_is_measured_in_the_unit_of_the_uploader(monkeypatch, tmp_path):
@@ -28,3 +162,177 @@ def test_what_is_booked_is_never_more_than_is_allowed():
         allowance.take(401, "the labels")
     allowance.take(400, "the labels")
     assert allowance.left == 0
+
+
+SECONDS = 5.0
+TEXT = b"label,p_0,p_1\n" + b"0,0.4,0.6\n1,0.7,0.3\n" * 200
+
+
+def gzip_name(make):
+    """A name in the header that goes on and on."""
+    packed = gzip.compress(TEXT, mtime=0)
+    return "name.csv.gz", packed[:3] + b"\x08" + packed[4:10] + b"a" * 40_000_000 + b"\0" + packed[10:]
+
+
+def gzip_zeros(make):
+    return "zeros.csv.gz", gzip.compress(TEXT, mtime=0) + bytes(40_000_000)
+
+
+def gzip_members(make):
+    """Packed pieces that hold nothing."""
+    return "pieces.csv.gz", gzip.compress(b"", mtime=0) * 500_000 + gzip.compress(TEXT, mtime=0)
+
+
+def hdf5_paths(make):
+    """Nine groups, the first of which leads to the last on 30^8 ways."""
+    with h5py.File(make.folder / "paths.h5", "w") as file:
+        groups = [file.create_group(f"g{i}") for i in range(9)]
+        for group, following in itertools.pairwise(groups):
+            for j in range(30):
+                group[f"l{j}"] = following
+        file["logits"], file["labels"] = make.logits, make.labels
+    return "paths.h5", (make.folder / "paths.h5").read_bytes()
+
+
+def hdf5_depth(make):
+    """A thousand groups inside each other."""
+    with h5py.File(make.folder / "deep.h5", "w") as file:
+        group = file
+        for _ in range(1000):
+            group = group.create_group("g")
+        group["x"] = np.zeros(3)
+        file["logits"], file["labels"] = make.logits, make.labels
+    return "deep.h5", (make.folder / "deep.h5").read_bytes()
+
+
+def hdf5_entries(make):
+    """As many names for one group as are worth no look."""
+    with h5py.File(make.folder / "names.h5", "w") as file:
+        group = file.create_group("g")
+        for j in range(5001):
+            file[f"a{j}"] = group
+            group[f"b{j}"] = file
+    return "names.h5", (make.folder / "names.h5").read_bytes()
+
+
+def zip_directory(make):
+    """A directory of 300,000 arrays, none of which is there."""
+    entry = struct.pack("<4s4B4HL2L5H2L", b"PK\x01\x02", 20, 3, 20, *[0] * 8, 5, *[0] * 6) + b"a.npy"
+    directory = entry * 300_000
+    end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 0, 0, len(directory), 30, 0)
+    return "directory.npz", b"PK\x03\x04" + bytes(26) + directory + end
+
+
+def dtype_depth(make, opening="[('a',", closing=")]", depth=900):
+    text = f"{{'descr': {opening * depth}'<f8'{closing * depth}, 'fortran_order': False, 'shape': (300, 4)}}".encode()
+    return "deep.npy", b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text + bytes(9600)
+
+
+def dtype_lists(make):
+    return dtype_depth(make, "[", "]", 4000)
+
+
+def dtype_subarrays(make):
+    return dtype_depth(make, "(", ", (2,))", 900)
+
+
+def shape_depth(make):
+    text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {'(' * 4000}1{',)' * 4000}}}".encode()
+    return "deep.npy", b"\x93NUMPY\2\0" + struct.pack("<I", len(text)) + text
+
+
+def shape_digits(make):
+    text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({'9' * 9000},)}}".encode()
+    return "digits.npy", b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text
+
+
+BUSY = {
+    gzip_name: "read",
+    gzip_zeros: "read",
+    gzip_members: "more than 100,000 packed pieces",
+    hdf5_paths: "read",
+    hdf5_depth: "read",
+    hdf5_entries: "entries; at most 10,000",
+    zip_directory: "a directory of 15,300,000 bytes",
+    dtype_depth: "deep.npy",
+    dtype_lists: "deep.npy",
+    dtype_subarrays: "deep.npy",
+    shape_depth: "deep.npy",
+    shape_digits: "digits.npy",
+}
+
+
+@pytest.mark.parametrize("build", BUSY, ids=lambda build: build.__name__)
+def test_takes_little_time_and_memory(make, build):
+    upload = build(make)
+    inspect(("first.csv", TEXT))  # loads the readers
+    started = time.process_time()
+    tracemalloc.start()
+    found = inspect(upload)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert time.process_time() - started < SECONDS
+    assert peak < 100_000_000
+    if BUSY[build] == "read":
+        assert found.predictions is not None
+    else:
+        assert found.predictions is None and BUSY[build] in found.findings[0].message
+        assert len(found.findings[0].message) < 500
+
+
+def parquet_footer(groups, columns, announced=None):
+    """A Parquet file of metadata alone, in Thrift's compact form, whose column chunks say nothing: three bytes each."""
+
+    def number(n):
+        return bytes([n & 127 | 128]) + number(n >> 7) if n > 127 else bytes([n])
+
+    def many(n, items):
+        return b"\xfc" + number(n) + items  # a list of structures
+
+    def column(name):
+        return b"\x15\x0a\x25\x00\x18" + number(len(name)) + name + b"\0"
+
+    schema = many(4, b"\x48\x01r\x15\x06\0" + b"".join(column(b"c%d" % j) for j in range(3)))
+    group = b"\x19" + many(announced or columns, b"\x26\0\0" * columns) + b"\x16\0\x16\x02\0"
+    footer = b"\x15\x02\x19" + schema + b"\x16" + number(2 * groups) + b"\x19" + many(groups, group * groups) + b"\0"
+    return b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1"
+
+
+def test_a_small_footer_of_that_form_is_read():
+    error = inspect(("a.parquet", parquet_footer(2, 3))).findings[0]
+    assert error.code == "no_labels" and "c0 (2,), c1 (2,), c2 (2,)" in error.message
+
+
+@pytest.mark.parametrize(
+    ("groups", "columns", "announced", "code"),
+    [(200, 9000, None, "too_large"), (1, 3, 10**6, "damaged"), (10**5, 1, None, "damaged")],
+    ids=["many chunks", "announced", "many groups"],
+)
+def test_parquet_metadata_are_not_parsed_into_gigabytes(groups, columns, announced, code):
+    content = parquet_footer(groups, columns, announced)
+    before = held()
+    error = inspect(("a.parquet", content)).findings[0]
+    assert error.code == code, error
+    assert held() - before < 200_000_000
+
+
+def held():
+    """The most memory this process has held."""
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
+
+
+@pytest.mark.parametrize("sizes", [(0,), (1,), (0, 0, 5), (50_000, 0, 1_000_000), (3_000_000,)], ids=str)
+def test_gzip_unpacks_to_what_was_packed(sizes):
+    generator = np.random.default_rng(len(sizes))
+    parts = [generator.integers(0, 9, size, dtype=np.uint8).tobytes() for size in sizes]
+    packed = b"".join(gzip.compress(part) + bytes(j * 20_000) for j, part in enumerate(parts))
+    assert unpacked(io.BytesIO(packed)).read() == b"".join(parts)
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda b: b[:-1], lambda b: b[:15], lambda b: b + b"x", lambda b: b[:-8] + bytes(8)]
+)
+def test_gzip_that_is_not_whole_is_not_read(damage):
+    error = inspect(("a.csv.gz", damage(gzip.compress(TEXT, mtime=0)))).findings[0]
+    assert (error.level, error.code) == ("error", "damaged")

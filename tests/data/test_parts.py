@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calib.data import Choices, inspect, load
+from calib.data import Choices, LoadOptions, inspect, load
 
 CUT = 100
 
@@ -70,7 +70,12 @@ def test_two_files(make):
 def test_four_files(make):
     parts = [make.npy(a, n) for n, a in (("z.npy", make.logits[:CUT]), ("y.npy", make.labels[:CUT]))]
     parts += [make.npy(a, n) for n, a in (("tz.npy", make.logits[CUT:]), ("ty.npy", make.labels[CUT:]))]
-    check(make, load(parts[0], labels=parts[1], test=parts[2], test_labels=parts[3]))
+    data = load(parts[0], labels=parts[1], test=parts[2], test_labels=parts[3])
+    check(make, data)
+    options = LoadOptions(labels=parts[1], test=parts[2])
+    assert load(parts[0], options, test_labels=parts[3], kind="logits").sha256 == data.sha256
+    with pytest.raises(TypeError, match="knid"):
+        load(parts[0], options, knid="logits")
 
 
 @pytest.mark.parametrize("form", ["npy", "csv", "npz", "plain lines"])

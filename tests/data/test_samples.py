@@ -14,8 +14,17 @@ from scipy.stats import beta
 from calib.base import argmax_with_ties
 from calib.calibrators.temperature import TemperatureScaling
 from calib.data import DataError, Predictions
-from calib.data.samples import SAMPLES, load_sample, true_latent, true_map
-from calib.data.simulated import bayes_iso_map, bayes_iso_scores, exaggerate, exaggerated_logits, undo_exaggeration
+from calib.data.samples import (
+    SAMPLES,
+    bayes_iso_map,
+    bayes_iso_scores,
+    exaggerate,
+    exaggerated_logits,
+    load_sample,
+    true_latent,
+    true_map,
+    undo_exaggeration,
+)
 
 FOLDER = Path(__file__).resolve().parents[2] / "sample_data"
 NAMES = list(SAMPLES)

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib.base import CalibrationError
 from calib.data import Choices, inspect, load
+from calib.errors import CalibrationError
 from calib.registry import calibrator, extras_for
 
 NAMES = np.array(["ant", "bee", "cat", "dog"])

@@ -6,9 +6,9 @@ import os
 import sys
 import time
 
-from calib.base import CalibrationError
 from calib.calibrators.identity import Identity
-from calib.jobs.parts import Parts, in_parts
+from calib.errors import CalibrationError
+from calib.jobs.subtasks import Parts, in_parts
 from calib.jobs.tasks import fit_calibrator
 
 

@@ -12,14 +12,13 @@ import pandas as pd
 import pytest
 
 import calib
-from calib.compare import compare_evaluations
 from calib.evaluation import Evaluation
+from calib.evaluation.compare import compare_evaluations
+from calib.evaluation.studies import repeat_task, size_task
 from calib.jobs import FitQueue, FitSpec, Job, TaskSpec
-from calib.jobs.cluster import Cluster
-from calib.jobs.dask_executor import DaskExecutor
-from calib.jobs.executor import LocalExecutor
-from calib.jobs.place import Place
-from calib.studies.tasks import repeat_task, size_task
+from calib.jobs.dask import DaskExecutor
+from calib.jobs.dask_task import Cluster
+from calib.jobs.executor import LocalExecutor, Place
 
 pytest.importorskip("distributed")
 HERE = Path(__file__).parent

@@ -1,14 +1,31 @@
+"""Fits of one training set share it.
+
+TensorFlow stays in the one worker that needs it, and starting it never holds anybody up.
+"""
+
+from __future__ import annotations
+
 import logging
 import os
+import subprocess
+import sys
+import textwrap
 import threading
 import time
 from concurrent.futures import Future
+from functools import partial
 
 import numpy as np
 import pytest
+import slow_methods
 
 from calib import hardware
+from calib.errors import CalibrationError
 from calib.jobs import FitQueue, FitSpec, Job
+from calib.jobs.protocol import Data
+from calib.jobs.queue import LARGE, share_arrays
+from calib.registry import calibrator
+from tests.conftest import ROOT
 
 
 def running(job: Job) -> bool:
@@ -51,7 +68,7 @@ def test_progress_never_goes_back_and_moves(queue, submit, wait):
 def test_progress_messages_are_throttled(executor):
     import slow_methods
 
-    from calib.jobs.messages import Data
+    from calib.jobs.protocol import Data
 
     seen = []
     arguments = {"n": 2000, "seconds": 0.0005}
@@ -250,3 +267,95 @@ def test_no_call_waits_for_a_fit(submit, wait, queue):
         submit("deaf")
     assert time.monotonic() - start < 0.5
     queue.cancel(key)
+
+
+@pytest.fixture
+def images(rng):
+    """Calibration rows with a training set of 600 images of 16 x 16 in float64, 1.2 MB."""
+    n, labels = 600, np.arange(600) % 3
+    train = rng.normal(size=(n, 16, 16)) + labels[:, None, None]
+    features = rng.normal(size=(60, 16, 16)) + (np.arange(60) % 3)[:, None, None]
+    assert train.nbytes >= LARGE
+    extras = {"features": features, "train_features": train, "train_labels": labels}
+    return rng.normal(size=(60, 3)), np.arange(60) % 3, extras
+
+
+def test_a_geometric_fit_refers_to_the_training_set_it_was_given(queue, wait, images):
+    logits, labels, extras = images
+    jobs = [
+        wait(queue.submit(FitSpec("geometric", {"map": kind}, "images"), logits, labels, extras))
+        for kind in ("isotonic", "sigmoid")
+    ]
+    for job in jobs:
+        assert job.state == "done", job.message
+        assert np.shares_memory(job.calibrator.reduced_["train_features"], extras["train_features"])
+        here = calibrator("geometric", map=job.spec.params["map"]).fit(logits, labels, **extras)
+        given = logits, extras["features"]
+        np.testing.assert_array_equal(job.calibrator.predict_confidence(*given), here.predict_confidence(*given))
+
+
+def test_arrays_of_other_content_are_left_alone(images):
+    logits, labels, extras = images
+    made = calibrator("geometric").fit(logits, labels, **extras)
+    carried = made.reduced_["train_features"] = made.reduced_["train_features"].copy()
+    share_arrays(made, {"train_features": extras["train_features"] + 1})
+    share_arrays(made, {"train_features": extras["train_features"].astype("f4")})
+    assert made.reduced_["train_features"] is carried
+
+
+def test_fast_fits_and_cancelling_go_on_while_tensorflow_starts(queue, submit, wait, executor):
+    queue.warm_up()
+    queue.warm_up()
+    slow = submit("loaded", name="gpflow")
+    (job,) = queue.snapshot([slow])
+    assert (job.state, job.message) == ("queued", "Waiting: TensorFlow is starting.")
+    queue.cancel(slow)
+    assert queue.snapshot([slow])[0].state == "cancelled"
+    assert wait(submit("temperature"), seconds=240).state == "done"
+    queue.retry(slow)
+    assert wait(slow, seconds=240).state == "done"
+    fast = executor.submit(
+        partial(slow_methods.loaded, name="tensorflow"),
+        data=Data("", {}),
+        lane="fast",
+        on_progress=lambda progress: None,
+    )
+    with pytest.raises(CalibrationError, match="tensorflow is not loaded"):
+        fast.result(timeout=240)
+
+
+def test_cancel_while_tensorflow_is_imported_for_a_fit(queue, submit, wait):
+    key = submit("starts_tensorflow")
+    wait(key, lambda job: job.message == "Starting TensorFlow.")
+    start = time.monotonic()
+    queue.cancel(key)
+    assert wait(key, seconds=5).state == "cancelled"
+    assert time.monotonic() - start < 2.0
+
+
+APP = """
+    import sys, time
+    import numpy as np
+    from calib.jobs import FitQueue, FitSpec
+    queue = FitQueue()
+    generator = np.random.default_rng(0)
+    logits, labels = generator.normal(size=(80, 3)), generator.integers(0, 3, 80)
+    key = queue.submit(FitSpec("gpcalib", {"max_iter": 5}, "data"), logits, labels)
+    while queue.snapshot([key])[0].active:
+        time.sleep(0.02)
+    (job,) = queue.snapshot([key])
+    print(job.state, job.calibrator.predict_proba(logits).shape)
+    print(sorted({"tensorflow", "gpflow", "scipy", "sklearn"} & set(sys.modules)))
+"""
+
+
+def test_a_fitted_gp_comes_back_without_tensorflow():
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(APP)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=400,
+    )
+    assert done.stdout.splitlines() == ["done (80, 3)", "[]"]

@@ -1,10 +1,28 @@
+"""What workers run, without a worker.
+
+Tasks in parts: how they are divided, and their progress as one.
+"""
+
+from __future__ import annotations
+
 import dataclasses
+import io
+import pickle
+from functools import partial
 
 import numpy as np
 import pytest
 
 from calib import hardware
-from calib.jobs import FitSpec
+from calib.errors import CalibrationError
+from calib.evaluation.studies import repeat_task, size_task
+from calib.export import runtime
+from calib.export.runtime import ExportedCalibrator
+from calib.hardware import device_of
+from calib.jobs import FitSpec, tasks
+from calib.jobs.protocol import Cancel, Data, Progress, receive, send
+from calib.jobs.subtasks import JointProgress, Parts, divided, in_parts
+from tests.conftest import simulate
 
 
 def test_key_ignores_order_defaults_and_label():
@@ -80,3 +98,127 @@ def test_frozen_and_hashable():
     with pytest.raises(dataclasses.FrozenInstanceError):
         spec.method = "identity"
     assert hash(spec) == hash(FitSpec("temperature", {"random_state": 5}, "data"))
+
+
+def test_a_fit_names_the_processor_it_was_made_on_wherever_it_is_looked_at(monkeypatch):
+    logits, labels = simulate(60)
+    with monkeypatch.context() as worker:
+        worker.setattr(tasks, "cpu_description", lambda: "CPU (64 cores)")
+        fitted = tasks.fit_calibrator("isotonic", {}, data={"logits": logits, "labels": labels}, callback=print)
+    assert device_of(pickle.loads(pickle.dumps(fitted))) == "CPU (64 cores)"
+    exported = runtime.from_record(*runtime.to_record(ExportedCalibrator(fitted)))
+    assert device_of(exported.calibrator) == "CPU (64 cores)"
+
+
+def test_round_trip_of_arrays_in_any_layout():
+    base = np.arange(24.0).reshape(4, 6)
+    arrays = {"c": base, "fortran": np.asfortranarray(base), "strided": base[::2, ::3], "empty": base[:0]}
+    stream = io.BytesIO()
+    send(stream, Data("key", arrays))
+    send(stream, Cancel(3))
+    stream.seek(0)
+    received = receive(stream)
+    assert received.key == "key"
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(received.arrays[name], array)
+    assert receive(stream) == Cancel(3)
+
+
+def test_big_arrays_travel_beside_the_pickle():
+    stream = io.BytesIO()
+    send(stream, Data("key", {"a": np.zeros(1_000_000, dtype=np.float32)}))
+    assert stream.tell() == pytest.approx(4_000_000, abs=1000)
+    assert len(pickle.dumps(Data("key", {}))) < 1000
+
+
+def test_a_closed_pipe_is_the_end():
+    stream = io.BytesIO()
+    send(stream, Cancel(3))
+    for end in (0, 2, stream.tell() - 1):
+        with pytest.raises(EOFError):
+            receive(io.BytesIO(stream.getvalue()[:end]))
+
+
+def double(numbers, *, data):
+    return Parts(double_one, [(number,) for number in numbers], [1] * len(numbers), sum)
+
+
+@in_parts(double)
+def doubled(numbers, *, data, callback):
+    return sum(double_one(number, data=data, callback=callback) for number in numbers)
+
+
+def double_one(number, *, data, callback):
+    return number * data["by"]
+
+
+def test_parts_joined_are_the_whole():
+    data = {"by": 2}
+    parts = divided(doubled, ([1, 2, 3],), data)
+    made = [parts.function(*arguments, data=data, callback=None) for arguments in parts.arguments]
+    assert parts.join(made) == doubled([1, 2, 3], data=data, callback=None) == 12
+
+
+def test_a_single_part_and_an_unmarked_task_stay_whole():
+    assert divided(doubled, ([1],), {}) is None
+    assert divided(double_one, (1,), {}) is None
+
+
+METHODS = [("temperature", "temperature", {}), ("isotonic", "isotonic", {})]
+
+
+@pytest.mark.parametrize(
+    ("task", "arguments", "n_parts"),
+    [
+        (repeat_task, (METHODS, 0.5, 3, 1), 3),
+        (repeat_task, (METHODS, 40, 2, 1), 2),
+        (size_task, (METHODS, 0.5, 0, 3, 1), 3),
+        (size_task, (METHODS, None, 0, 2, 1), 2),
+        (size_task, ([], None, 0, 2, 1), 2),
+    ],
+)
+def test_studies_are_divided_into_parts_that_report_as_many_steps_as_planned(task, arguments, n_parts):
+    import pandas as pd
+
+    logits, labels = simulate(200)
+    data = {"logits": logits, "labels": labels, "given_split": np.arange(200) < 90}
+    parts = divided(task, arguments, data)
+    assert len(parts.arguments) == len(parts.steps) == n_parts
+    made = []
+    for planned, part in zip(parts.steps, parts.arguments, strict=True):
+        seen: list[tuple[int, int]] = [(0, planned)]
+        made.append(parts.function(*part, data=data, callback=partial(remember, seen)))
+        assert seen[-1] == (planned, planned)
+    whole = task(*arguments, data=data, callback=lambda step, total, value: None)
+    tables = [table.drop(columns="fit_seconds", errors="ignore") for table in (parts.join(made), whole)]
+    pd.testing.assert_frame_equal(*tables, check_exact=True)
+
+
+def remember(seen, step, total, value):
+    seen.append((step, total))
+
+
+def test_what_cannot_be_studied_is_refused_before_it_is_divided():
+    logits, labels = simulate(100)
+    with pytest.raises(CalibrationError, match="1 draw shows no spread"):
+        divided(size_task, (METHODS, 0.5, 0, 1, 1), {"logits": logits, "labels": labels})
+
+
+def test_progress_is_summed_and_a_part_that_starts_again_counts_once():
+    seen = []
+    joint = JointProgress([4, 6], seen.append)
+    first, second = joint.of(0), joint.of(1)
+    first(Progress(message="Starting."))
+    first(Progress(3, 4, 0.5, "Step 3 of 4.", 1.0))
+    second(Progress(2, 6, 0.4, "Step 2 of 6.", 0.5))
+    first(Progress(message="Starting again: the worker it ran on died."))
+    first(Progress(1, 4, 0.9, "Step 1 of 4.", 0.2))
+    first(Progress(4, 4, 0.1, "Step 4 of 4.", 1.5))
+    second(Progress(cpu_seconds=2.0))
+    assert [(p.step, p.total) for p in seen] == [(0, 0), (3, 10), (5, 10), (5, 10), (5, 10), (6, 10), (6, 10)]
+    assert [p.message for p in seen][1:5] == [
+        "Step 3 of 10.", "Step 5 of 10.", "Starting again: the worker it ran on died.", "Step 5 of 10."
+    ]  # fmt: skip
+    assert seen[-1].cpu_seconds == 3.5
+    joint.ended(1)
+    assert (seen[-1].step, seen[-1].message, seen[-1].cpu_seconds) == (10, "Step 10 of 10.", 3.5)

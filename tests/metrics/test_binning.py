@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from calib.base import CalibrationError
-from calib.metrics.binning import BINNINGS, bin_edges, bin_index, bins_of
+from calib.errors import CalibrationError
+from calib.metrics.binning import BINNINGS, bin_edges, bins_of
+from calib.numerics import bin_index
 
 # Some values are common, 0 and 1 among them, so that ties and saturation are met.
 confidences = hnp.arrays(

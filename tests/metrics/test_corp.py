@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
 from calib import metrics
-from calib.base import CalibrationError
+from calib.errors import CalibrationError
 from calib.metrics.corp import isotonic_of_samples, recalibrate
 from calib.numerics import softmax
 

@@ -7,20 +7,18 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
+from calib.diagnostics.over_under import balances, theorem_by_bins, theorem_one
+from calib.diagnostics.reliability import confidence_histogram, corp_curve, reliability_curve
+from calib.diagnostics.smooth_reliability import smooth_curve
+from calib.diagnostics.subgroups import BAND_EDGES, by_band, by_class
 from calib.evaluation import evaluate
 from calib.numerics import softmax
-from calib.over_under import BAND_EDGES, balances, by_band, by_class, theorem_by_bins, theorem_one
-from calib.plots.bands import band_chart
-from calib.plots.before_after import before_after, ratio_to_odds
 from calib.plots.compare import score_dots
-from calib.plots.confidence import confidence_densities
-from calib.plots.per_class import per_class_chart
-from calib.plots.plane import balance_plane
-from calib.plots.reliability import gap_diagram, reliability_diagram
-from calib.plots.reliability_lines import corp_diagram, smooth_diagram
+from calib.plots.confidence_bands import band_chart, per_class_chart
+from calib.plots.over_under import before_after, confidence_densities, ratio_to_odds
+from calib.plots.reliability import corp_diagram, gap_diagram, reliability_diagram, smooth_diagram
 from calib.plots.style import method_style
-from calib.plots.theorem import theorem_chain, theorem_lines
-from calib.reliability import confidence_histogram, corp_curve, reliability_curve, smooth_curve
+from calib.plots.theorem import balance_plane, theorem_chain, theorem_lines
 from tests.plots.latent_figures import latent_figures
 
 NAMES = ("identity", "temperature", "gpcalib")

@@ -8,12 +8,12 @@ import numpy as np
 import plotly.graph_objects as go
 from scipy.special import expit
 
-from calib.latent import EffectCurve, InducingPoints, LatentCurve, RivalCurve
-from calib.plots.effect import effect_chart
-from calib.plots.latent import latent_function
-from calib.plots.latent_view import latent_view, probability_view
-from calib.plots.objective import ObjectiveTrace, objective_traces
-from calib.plots.overlay import overlay_styles
+from calib.diagnostics.latent import InducingPoints, LatentCurve
+from calib.diagnostics.latent_baseline import RivalCurve
+from calib.diagnostics.latent_effect import EffectCurve
+from calib.plots.annotations import overlay_styles
+from calib.plots.latent import ObjectiveTrace, latent_function, latent_view, objective_traces, probability_view
+from calib.plots.latent_effect import effect_chart
 from calib.plots.style import method_style
 
 TEMPERATURE = method_style("temperature")

@@ -3,18 +3,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from calib.diagnostics.over_under import balances, theorem_by_bins, theorem_one
+from calib.diagnostics.reliability import confidence_histogram
+from calib.diagnostics.subgroups import BAND_EDGES, GroupGaps, by_band, gaps_by_group
 from calib.evaluation import Evaluation
-from calib.over_under import BAND_EDGES, GroupGaps, balances, by_band, gaps_by_group, theorem_by_bins, theorem_one
-from calib.plots.bands import band_chart
-from calib.plots.before_after import Row, before_after, ratio_to_odds
 from calib.plots.compare import score_dots
-from calib.plots.confidence import confidence_densities
+from calib.plots.confidence_bands import band_chart, per_class_chart
 from calib.plots.data import figure_data
-from calib.plots.per_class import per_class_chart
-from calib.plots.plane import balance_plane
+from calib.plots.over_under import Row, before_after, confidence_densities, ratio_to_odds
 from calib.plots.style import Style, alt_text, method_style
-from calib.plots.theorem import theorem_chain, theorem_lines
-from calib.reliability import confidence_histogram
+from calib.plots.theorem import balance_plane, theorem_chain, theorem_lines
 from tests.plots.conftest import table_of
 
 STYLE = method_style("isotonic")

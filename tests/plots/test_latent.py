@@ -1,3 +1,5 @@
+""""""
+
 from __future__ import annotations
 
 import dataclasses
@@ -6,10 +8,10 @@ import numpy as np
 import pytest
 
 from calib.plots.data import figure_data
-from calib.plots.latent import latent_function
-from calib.plots.latent_view import latent_view, probability_view
+from calib.plots.latent import ObjectiveTrace, latent_function, latent_view, objective_traces, probability_view
+from calib.plots.latent_effect import effect_chart
 from calib.plots.style import alt_text
-from tests.plots.latent_figures import STYLE, STYLES, TEMPERATURE, latent_of, rival_of, without
+from tests.plots.latent_figures import STYLE, STYLES, TEMPERATURE, effect_of, latent_of, rival_of, without
 
 
 def draw(curve=None, **options):
@@ -135,3 +137,75 @@ def test_the_alternative_names_all_fits_and_the_numbers_go_home() -> None:
     table = figure_data(fig)
     assert {"one", "two", "identity", "truth", "true class"} <= set(table["trace"])
     assert {"low", "high", "low 2 sd", "high 2 sd"} <= set(table.columns)
+
+
+def trace_of(values, name: str = "GPcalib", converged: bool = True, style=STYLE) -> ObjectiveTrace:
+    return ObjectiveTrace(name, np.asarray(values, dtype=float), converged, style)
+
+
+@pytest.mark.parametrize("length", [0, 1, 2, 5000])
+def test_objective_traces_of_any_length(length: int) -> None:
+    values = -1000 / np.arange(1.0, length + 1)
+    fig = objective_traces([trace_of(values)])
+    assert len(fig.data[0].x) == min(length, 500)
+    if length:
+        table = figure_data(fig)
+        assert table["iteration"].iloc[[0, -1]].tolist() == [0, length - 1]
+        assert table["objective"].iloc[-1] == pytest.approx(values[-1], rel=1e-5)
+        assert fig.layout.annotations[0].text in alt_text(fig)
+
+
+def test_an_objective_that_failed_is_drawn_as_far_as_it_goes() -> None:
+    fig = objective_traces([trace_of([-10.0, -5.0, np.nan], converged=False)])
+    assert "stopped unconverged at −5.0 nats" in alt_text(fig)
+    assert (fig.data[1].x[0], fig.data[1].marker.symbol) == (1, "x")
+
+
+def test_several_fits_are_named_and_all_in_the_picture() -> None:
+    fig = objective_traces([trace_of([-300, -200.0], "one"), trace_of([-99, -90.0], "two", style=STYLES[1])])
+    assert [note.text for note in fig.layout.annotations] == ["one", "two"]
+    low, high = fig.layout.yaxis.range
+    assert low < -200
+    assert high > -90
+    assert "one converged at −200.0 nats after 1 iterations; two converged" in alt_text(fig)
+
+
+@pytest.mark.parametrize("scale", ["linear", "logit"])
+def test_every_line_is_drawn_where_its_numbers_lie(scale: str) -> None:
+    curve = effect_of(scale)
+    traces = named(effect_chart([("GPcalib", curve, STYLES[0])], TEMPERATURE))
+    drawn = {"GPcalib": curve.after, "temperature": curve.temperature, "truth": curve.truth, "right": curve.accuracy}
+    for name, values in drawn.items():
+        placed = values if scale == "linear" else np.log(values) - np.log1p(-values)
+        np.testing.assert_allclose(traces[name].y, placed)
+        np.testing.assert_allclose([row[1] for row in traces[name].customdata], values, rtol=1e-5)
+
+
+def test_without_temperature_and_truth_the_fit_stands_alone() -> None:
+    curve = without(effect_of(), "temperature", "truth")
+    assert set(named(effect_chart([("GPcalib", curve, STYLES[0])], TEMPERATURE))) == {"GPcalib", "right"}
+
+
+def test_a_curve_laid_over_others_is_the_curve_alone_effect() -> None:
+    second = ("two", effect_of(slope=0.9), STYLES[1])
+    alone = named(effect_chart([second], TEMPERATURE))["two"]
+    beside = named(effect_chart([("one", effect_of(), STYLES[0]), second], TEMPERATURE))["two"]
+    np.testing.assert_array_equal(alone.y, beside.y)
+    assert alone.customdata == beside.customdata
+
+
+def test_the_probe_is_marked_where_it_lies() -> None:
+    fig = effect_chart([("GPcalib", effect_of("logit"), STYLES[0])], TEMPERATURE, probe=0.9)
+    assert [shape.x0 for shape in fig.layout.shapes] == pytest.approx([np.log(9)])
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_few_bins_show_as_markers(n: int) -> None:
+    fig = effect_chart([("GPcalib", effect_of(n=n), STYLES[0])], TEMPERATURE)
+    assert "markers" in named(fig)["GPcalib"].mode
+    assert "1 bin of" in alt_text(fig) if n == 1 else "2 bins of" in alt_text(fig)
+
+
+def test_the_numbers_go_home() -> None:
+    table = figure_data(effect_chart([("GPcalib", effect_of(), STYLES[0])], TEMPERATURE))
+    assert {"before", "after", "sd", "low", "high", "accuracy", "rows"} <= set(table.columns)

@@ -9,13 +9,11 @@ from hypothesis import strategies as st
 from scipy.special import expit, logit
 
 from calib.calibrators.bayes_iso import BayesIso
-from calib.evaluation.class_frequencies import balanced_edges, class_frequencies
-from calib.maps import class_pairs, posterior_map, ranks_of
-from calib.metrics.intervals import Interval
+from calib.diagnostics.calibration_maps import balanced_edges, class_frequencies, class_pairs, posterior_map, ranks_of
+from calib.metrics.bootstrap import Interval
 from calib.plots.data import figure_data
-from calib.plots.maps import MapLine, MapPicture, calibration_maps
-from calib.plots.maps_axes import logit_limits, probability_text, probability_ticks, score_axis
-from calib.plots.maps_ends import EndRow, end_rows
+from calib.plots.maps import EndRow, MapLine, MapPicture, calibration_maps, end_rows
+from calib.plots.maps_posterior import logit_limits, probability_text, probability_ticks, score_axis
 from calib.plots.style import alt_text, method_style
 from tests.conftest import simulate
 

@@ -10,7 +10,7 @@ import weakref
 
 import pytest
 
-from calib.ui import heap
+from calib.ui import memory
 from tests.conftest import ROOT
 
 SCRIPT = """
@@ -64,13 +64,13 @@ def test_what_was_left_out_of_the_collectors_sight_is_found_when_nothing_refers_
     try:
         kept = Circle()
         seen = weakref.ref(kept)
-        heap.collect(nobody_there=True)
+        memory.collect(nobody_there=True)
         assert gc.get_freeze_count() > 0
         assert seen() is kept
         del kept
         gc.collect()
         assert seen() is not None
-        heap.collect(nobody_there=False)
+        memory.collect(nobody_there=False)
         assert seen() is None
         assert gc.get_freeze_count() == 0
     finally:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from calib.data.fingerprint import fingerprint
+from calib.data.predictions import fingerprint
 from calib.jobs import FitSpec
 from calib.workspace import Configuration, Items, Keeper
-from calib.workspace.arrays import read_folder
+from calib.workspace.store import read_folder
 from tests.conftest import ROOT
 
 WRITER = str(Path(__file__).with_name("writer.py"))

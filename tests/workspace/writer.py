@@ -9,7 +9,7 @@ import numpy as np
 
 from calib.calibrators.temperature import TemperatureScaling
 from calib.data import Predictions
-from calib.data.fingerprint import fingerprint
+from calib.data.predictions import fingerprint
 from calib.jobs import FitSpec, Job
 from calib.workspace import Configuration, Entry, Keeper, KeptSpec
 

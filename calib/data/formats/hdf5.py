@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from calib.data.choices import ArrayInfo
-from calib.data.findings.report import Rejected
-from calib.data.formats.contents import Array, Contents, reading, text_array
+from calib.data.checks.report import Rejected
+from calib.data.formats.base import Array, ArrayInfo, Contents, reading, text_array
 from calib.data.limits import MAX_DEPTH, RESAVE, Allowance, check_count, nbytes_of
 from calib.numerics import block_rows, blocks
 

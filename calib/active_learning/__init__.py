@@ -1,0 +1,25 @@
+"""Active learning as a simulation: which rows to ask labels for, and whether to spend some of them on calibration."""
+
+from calib.active_learning.classifiers import CLASSIFIERS
+from calib.active_learning.results import MEASURES, LearningCurve, compare_arms, final_rounds, learning_curve, table_of
+from calib.active_learning.simulation import Pool, Round, pool_of, simulate
+from calib.active_learning.strategies import ARMS, Arm, Plan
+from calib.active_learning.verdict import verdicts
+
+__all__ = [
+    "ARMS",
+    "CLASSIFIERS",
+    "MEASURES",
+    "Arm",
+    "LearningCurve",
+    "Plan",
+    "Pool",
+    "Round",
+    "compare_arms",
+    "final_rounds",
+    "learning_curve",
+    "pool_of",
+    "simulate",
+    "table_of",
+    "verdicts",
+]

@@ -1,0 +1,101 @@
+"""Non-parametric Bayesian isotonic calibration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.base import EQUIVARIANT, GIVES_UNCERTAINTY
+from calib.calibrators.bayes_iso.importance_sampling import BOUNDS
+from calib.calibrators.bayes_iso.schemes import SCHEMES, chosen
+from calib.calibrators.isotonic import interpolate_monotone
+from calib.calibrators.one_vs_rest import BinaryCalibrator, Map
+from calib.calibrators.pooled_scores import even_cuts, group_ties, thin
+from calib.numerics import Floats
+from calib.parameters import param
+
+MOST_SHOWN = 100
+"""Scores at which the posterior band, the bounds and the sampled maps are kept."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class BayesIso(BinaryCalibrator):
+    """The average of many monotone maps, each weighted by how likely it makes the labels.
+
+    Allikivi and Kull, Non-parametric Bayesian Isotonic Calibration: Fighting Over-confidence in Binary Classification,
+    ECML PKDD 2019. The prior picks a rank, gives it a value between those of its neighbours, and goes on to the left
+    and right. Equal scores share a value; between scores the average map is linear, and constant beyond them. It is
+    kept at least 1 / (m + 2) away from 0 and 1, m the number of calibration pairs.
+
+    Plain sampling degenerates with many pairs: one map gets all the weight. ``blocks`` samples blocks of ranks one by
+    one, as the paper proposes; ``knots`` draws from the exact posterior at 64 to 128 pools of scores, and is what
+    ``auto`` takes above 100 scores or 1000 pairs.
+    """
+
+    n_maps: int = param(10_000, low=100, high=1_000_000, help="Number of maps to sample.")
+    bounds: str = param(
+        "pav",
+        choices=("pav", "paper"),
+        help="Bounds of the sampled maps: around the isotonic fit, as in the authors' code, or as in the paper.",
+    )
+    scheme: str = param(
+        "auto",
+        choices=("auto", "plain", "blocks", "knots"),
+        help="Sample maps over all scores as the paper does, over blocks of scores, or over pooled scores.",
+    )
+
+    def promises(self, n_classes: int) -> frozenset[str]:
+        # Seen from the other of two classes, other maps are sampled.
+        own = super().promises(n_classes) | {GIVES_UNCERTAINTY}
+        return own - ({EQUIVARIANT} if n_classes == 2 else set())
+
+    def notes(self) -> list[str]:
+        fitted = [state for state in self.maps_ if state]
+        found = super().notes()
+        if not fitted:
+            return found
+        worst = min(fitted, key=lambda state: state["effective_maps"])
+        each = "" if len(fitted) == 1 else " for each class"
+        dominated = sum(state["dominated"] for state in fitted)
+        if dominated:
+            where = "" if len(fitted) == 1 else f" for {dominated} of {len(fitted)} classes"
+            block = " of some block of scores" if worst["scheme"] == "blocks" else ""
+            found.append(
+                f"One of the sampled maps{block} outweighs all others together{where}, so the average rests on hardly "
+                "more than one map. Take scheme='knots', or sample more maps."
+            )
+        found.append(
+            f"{worst['n_maps']:,} maps were sampled{each} (scheme {worst['scheme']}); their effective sample size is "
+            f"{worst['effective_maps']:,.0f}{' at least' if each else ''}."
+        )
+        return found
+
+    def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
+        groups = group_ties(log_odds, self.targets(positives))
+        shown = np.unique(np.concatenate([[0], even_cuts(groups, MOST_SHOWN - 1), [len(groups) - 1]]))
+        scheme = chosen(self.scheme, groups)
+        rng = np.random.default_rng(self.random_state)
+        found = SCHEMES[scheme](groups, self.bounds, self.n_maps, shown, rng)
+        lower, upper = BOUNDS[self.bounds](groups)
+        mean = self.bounded(found.mean)
+        kept = thin(found.knots, mean)
+        return {
+            "knots": found.knots[kept],
+            "values": mean[kept],
+            "log_odds": groups.log_odds[shown],
+            "ranks": (groups.ends[shown] - groups.counts[shown] / 2) / len(log_odds),
+            "low": found.low,
+            "high": found.high,
+            "lower_bound": lower[shown],
+            "upper_bound": upper[shown],
+            "samples": found.samples,
+            "n_maps": found.n_maps,
+            "effective_maps": found.effective_maps,
+            "dominated": found.dominated,
+            "scheme": scheme,
+        }
+
+    def _apply_map(self, state: Map, log_odds: Floats) -> Floats:
+        return interpolate_monotone(log_odds, state["knots"], state["values"])

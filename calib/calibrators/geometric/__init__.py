@@ -1,0 +1,281 @@
+"""Geometric separation: a confidence from where an input lies among the training data.
+
+From a signal of any scale to how often a prediction is right: a monotone map, and a logistic curve.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from calib import geometry
+from calib.base import EQUIVARIANT, KEEPS_ACCURACY, Calibrator, Callback, check_logits, no_callback
+from calib.calibrators.isotonic import interpolate_monotone
+from calib.calibrators.logistic import fit_logistic
+from calib.canonical import Scale
+from calib.errors import CalibrationError
+from calib.numerics import MEMORY_ENTRIES, Floats, Ints, block_rows, blocks, one_vs_rest_log_odds, sigmoid
+from calib.parameters import param
+
+MAPS = ("isotonic", "sigmoid")
+
+
+def fit_success_map(kind: str, signal: Floats, right: npt.NDArray[np.bool_]) -> dict[str, Any]:
+    """Learn the success rate as a function that does not fall as the signal rises.
+
+    Chouraqui et al. (2023), section 3.3. Rows of equal signal count together, by their number.
+
+    Parameters
+    ----------
+    kind : "isotonic", linear between its steps and constant beyond them; or "sigmoid", a logistic curve.
+    signal : (n,) finite values.
+    right : (n,) whether the prediction was right.
+
+    Returns
+    -------
+    dict
+        What :func:`apply_success_map` needs, as arrays and numbers.
+    """
+    if kind == "isotonic":
+        from sklearn.isotonic import IsotonicRegression
+
+        regression = IsotonicRegression(out_of_bounds="clip").fit(signal, right.astype(float))
+        return {"knots": regression.X_thresholds_, "values": regression.y_thresholds_}
+    slope, intercept = 0.0, 0.0
+    if right.any() and not right.all():
+        slopes, intercept, _ = fit_logistic(signal[None], right.astype(float))
+        slope = float(slopes[0])
+    if slope <= 0:  # nothing to tell right from wrong by, or worse: the rate alone, with Laplace's two rows
+        rate = (right.sum() + 1) / (len(right) + 2)
+        slope, intercept = 0.0, float(np.log(rate) - np.log1p(-rate))
+    return {"slope": slope, "intercept": intercept}
+
+
+def apply_success_map(state: dict[str, Any], signal: Floats) -> Floats:
+    """Success rate at some values of the signal, of any shape; NumPy alone."""
+    if "knots" in state:
+        return interpolate_monotone(signal, state["knots"], state["values"])
+    return sigmoid(state["slope"] * signal + state["intercept"])
+
+
+_REDUCED_BY = {
+    "mean_pool": "mean pooling",
+    "max_pool": "max pooling",
+    "pca": "principal components",
+    "bilinear": "bilinear resizing",
+    "random_pixels": "a random choice of pixels",
+    "kmeans": "k-means centroids",
+    "random_set": "a random choice of rows",
+}
+
+_MOST_ROWS = 1024
+"""Rows between two reports of a fit: enough for BLAS, and few enough to be cancelled soon."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Geometric(Calibrator):
+    """Confidence from the separation of an input between its predicted class and all others in the training data.
+
+    Chouraqui et al., Uncertainty Estimation based on Geometric Separation, 2023. The separation is the radius
+    around an input within which the nearest training row stays on the same side: in the predicted class (positive,
+    a *safe* input) or in another (negative, a *dangerous* one; definitions 1 to 3). ``exact`` takes the largest such
+    radius (section 3.1), otherwise it is the lower bound of section 3.2. A map learned from the calibration rows
+    turns it into how often the model is right (section 3.3).
+
+    It gives a confidence in the model's own prediction, no probabilities of all classes. The training set, reduced
+    or not, is part of what it learned and of its exports.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"features", "train_features", "train_labels"})
+
+    distance: str = param("l2", choices=geometry.DISTANCES, help="How the distance of two inputs is measured.")
+    exact: bool = param(False, help="The largest zone instead of a lower bound of it: slower, and for l2 alone.")
+    map: str = param(
+        "isotonic", choices=MAPS, help="How the signal becomes a confidence: a free monotone map, or a logistic curve."
+    )
+    signal: str = param(
+        "separation",
+        choices=("separation", "combined"),
+        help="What is mapped: the separation, or its logistic blend with the model's own confidence.",
+    )
+    reduction: str = param(
+        "none", choices=geometry.REDUCTIONS, help="What makes the training set smaller and predictions faster."
+    )
+    factor: int = param(
+        2, low=1, high=32, help="A reduction divides the numbers of an input, or the training rows, by its square."
+    )
+
+    def check_params(self) -> None:
+        super().check_params()
+        if self.exact and self.distance != "l2":
+            raise CalibrationError(
+                f"exact=True goes with distance='l2', not with {self.distance!r}: the largest zone is known in l2 only."
+            )
+
+    def promises(self, n_classes: int) -> frozenset[str]:
+        return frozenset({KEEPS_ACCURACY, EQUIVARIANT})
+
+    def notes(self) -> list[str]:
+        n = self.safe_[0] + self.dangerous_[0]
+        sides = [
+            f"{rows:,} are {name}, of which {100 * right / rows:.1f} % are right"
+            for name, (rows, right) in (("safe", self.safe_), ("dangerous", self.dangerous_))
+            if rows
+        ]
+        carried, given = (
+            f"{rows:,} training row{'s' * (rows != 1)} of {size:,} number{'s' * (size != 1)}"
+            for rows, size in (self.carried_, self.given_)
+        )
+        reduced = f" (reduced from {given} by {_REDUCED_BY[self.reduction]})" if self.reduction in _REDUCED_BY else ""
+        found = [
+            f"Of {n:,} calibration rows {' and '.join(sides)}; safe means nearer to training rows of the predicted "
+            "class than to all others.",
+            f"It predicts from {carried}{reduced}, which every export carries along.",
+        ]
+        ends = ("1", self.certain_, "wrong"), ("0", getattr(self, "hopeless_", 0), "right")
+        found += [
+            f"It says exactly {end} where none of {rows:,} calibration row{'s' * (rows != 1)} was {other}; up to "
+            f"{_at_most(rows):.2g} % may be {other} there all the same (95 % confidence). The sigmoid map never says "
+            f"{end}."
+            for end, rows, other in ends
+            if rows
+        ]
+        scales = self._scales()
+        if len(scales) == 2 and scales["calibration"].differs([scales["training"]]):
+            said = scales["calibration"].against(scales["training"], "the training rows")
+            found.insert(
+                0, f"{said}; distances between them mean nothing then, so save both after the same preparation."
+            )
+        if self.unbounded_:
+            verb = "row has" if self.unbounded_ == 1 else "rows have"
+            found.append(
+                f"{self.unbounded_:,} calibration {verb} no finite separation, because the training set lacks "
+                "their predicted class or holds no other; they count as the lowest or the highest of all."
+            )
+        if 2 * self.unbounded_ > n:
+            found.insert(
+                0,
+                f"Only {n - self.unbounded_:,} of {n:,} calibration rows have a finite separation: for all others this "
+                "confidence knows only which class is predicted, nothing of the input; give training rows of every "
+                "class.",
+            )
+        return found
+
+    def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
+        train_features, features = np.asarray(extras["train_features"]), np.asarray(extras["features"])
+        train_labels = np.asarray(extras["train_labels"])
+        training = geometry.TrainingSet.of(train_features, train_labels)
+        if training.classes[0] < 0 or training.classes[-1] >= logits.shape[1]:
+            raise CalibrationError(
+                f"train_labels must lie in 0..{logits.shape[1] - 1}, the columns of the logits; found "
+                f"{training.classes[0]}..{training.classes[-1]}."
+            )
+        reduced = geometry.reduce_training(self.reduction, self.factor, train_features, train_labels, self.random_state)
+        self.reduced_ = reduced.state()
+        self.given_, self.carried_ = list(training.features.shape), list(reduced.train_features.shape)
+        scales = {"training": Scale.of(train_features), "calibration": Scale.of(features)}
+        self.scales_ = {name: scale.state() for name, scale in scales.items() if scale}
+
+        separation, log_odds = self._signals(logits, features, reduced, callback)
+        right = np.argmax(logits, axis=1) == labels
+        safe = separation > 0
+        self.safe_, self.dangerous_ = ([int(rows.sum()), int(right[rows].sum())] for rows in (safe, ~safe))
+        finite = separation[np.isfinite(separation)]
+        self.unbounded_ = len(separation) - len(finite)
+        if not len(finite):
+            raise CalibrationError(
+                f"None of {len(separation):,} calibration rows has a finite separation, because the training set "
+                f"({len(training.features):,} row{'s' * (len(training.features) != 1)}, "
+                f"{len(training.classes):,} class{'es' * (len(training.classes) != 1)}) lacks their predicted classes "
+                "or holds no other; give training rows of every class."
+            )
+        self.limits_ = [float(finite.min()), float(finite.max())]
+        self.slopes_ = self._fit_slopes(separation, log_odds, right)
+        self.map_ = fit_success_map(self.map, self._blend(separation, log_odds), right)
+        confidence = self.confidence_at(separation, log_odds)
+        self.certain_, self.hopeless_ = (int(np.count_nonzero(confidence == end)) for end in (1, 0))
+
+    def predict_confidence(self, logits: Any, features: Any = None) -> Floats:
+        """Confidence in the class of the largest logit, shape (n,).
+
+        Parameters
+        ----------
+        logits : (n, n_classes) array.
+        features : (n, ...) inputs, each of the shape of a training row.
+
+        Raises
+        ------
+        CalibrationError
+            If the features are absent, not one usable input for each row, or clearly on another scale than those it
+            learned from.
+        """
+        logits = self._check_fitted_input(logits)
+        if features is None:
+            raise CalibrationError(
+                "Geometric predicts from the inputs, not from the logits alone; call "
+                "predict_confidence(logits, features=features) with one input for each row."
+            )
+        self._check_scale(features)
+        reduced = geometry.Reduced.from_state(self.reduced_)
+        return self.confidence_at(*self._signals(logits, np.asarray(features), reduced, no_callback))
+
+    def _scales(self) -> dict[str, Scale]:
+        """Scales of the training and the calibration features; none in what was exported before they were kept."""
+        return {name: Scale(**numbers) for name, numbers in getattr(self, "scales_", {}).items()}
+
+    def _check_scale(self, features: Any) -> None:
+        """Refuse inputs in other units: their separations would be finite, and their confidences nonsense."""
+        scale, known = Scale.of(features), self._scales()
+        # Where the two sets it learned from differ themselves, inputs like either are what it was fitted for.
+        if scale and scale.differs(list(known.values())):
+            name, first = next(iter(known.items()))
+            raise CalibrationError(f"{scale.against(first, f'the {name} rows')}; prepare both in the same way.")
+
+    def confidence_at(self, separation: Floats, log_odds: Floats) -> Floats:
+        """Confidence at separations, shape (n,), and log-odds of the predicted class, which "combined" looks at too."""
+        return apply_success_map(self.map_, self._blend(separation, log_odds))
+
+    def _signals(
+        self, logits: Floats, features: npt.NDArray[Any], reduced: geometry.Reduced, callback: Callback
+    ) -> tuple[Floats, Floats]:
+        """Separation of each row, +-inf included, and the log-odds of its predicted class, both (n,)."""
+        n, n_classes = logits.shape
+        if features.ndim < 2 or len(features) != n:
+            raise CalibrationError(
+                f"features has the shape {features.shape} for {n:,} rows of logits; give one input for each row."
+            )
+        training = geometry.TrainingSet.of(reduced.train_features, reduced.train_labels)
+        separation, log_odds = np.empty(n), np.zeros(n)
+        step = min(_MOST_ROWS, max(64, block_rows(max(n_classes, self.given_[1]), MEMORY_ENTRIES)))
+        for rows in blocks(n, entries=step):
+            block = check_logits(logits[rows])
+            queries = training.queries(reduced.transform(features[rows]), np.argmax(block, axis=1))
+            if self.exact:
+                separation[rows] = geometry.exact(training, *queries).separation
+            else:
+                separation[rows] = geometry.nearest(training, *queries, self.distance).fast
+            if self.signal == "combined":
+                log_odds[rows] = one_vs_rest_log_odds(block).max(axis=1)
+            callback(rows.stop, n, 0.0)
+        return separation, log_odds
+
+    def _fit_slopes(self, separation: Floats, log_odds: Floats, right: npt.NDArray[np.bool_]) -> list[float]:
+        """Weights of the clipped separation and the log-odds in what is mapped."""
+        if self.signal == "separation" or right.all() or not right.any():
+            return [1.0, 0.0]
+        slopes, _, _ = fit_logistic(np.stack([self._bounded(separation), log_odds]), right.astype(float))
+        return [float(slope) for slope in slopes]
+
+    def _bounded(self, separation: Floats) -> Floats:
+        return np.clip(separation, self.limits_[0], self.limits_[1])
+
+    def _blend(self, separation: Floats, log_odds: Floats) -> Floats:
+        return self.slopes_[0] * self._bounded(separation) + self.slopes_[1] * log_odds
+
+
+def _at_most(rows: int) -> float:
+    """The percentage that would still give none of so many rows in 5 % of samples."""
+    return float(100 * (1 - 0.05 ** (1 / rows)))

@@ -1,0 +1,152 @@
+"""Cubic and linear interpolation on a uniform grid, in NumPy alone.
+
+The latent function of GPcalib is one-dimensional, so functions of every logit become vectors on a grid of a
+few hundred nodes, and sums over classes become products with a matrix of interpolation weights.
+
+Smooth functions on a range by their values at a few fixed points.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.polynomial.chebyshev import chebpts1, chebvander
+
+from calib.numerics import Floats, Ints
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Equally spaced nodes from ``low`` to ``high``; inputs outside are moved to the nearer end.
+
+    Attributes
+    ----------
+    low, high : the ends, low < high.
+    size : number of nodes, at least 4.
+    order : 3 for cubic interpolation (Lagrange on four nodes), 1 for linear.
+    """
+
+    low: float
+    high: float
+    size: int
+    order: int = 3
+
+    @cached_property
+    def nodes(self) -> Floats:
+        """The nodes, shape (size,)."""
+        return np.linspace(self.low, self.high, self.size)
+
+    @property
+    def spacing(self) -> float:
+        """Distance of neighbouring nodes."""
+        return (self.high - self.low) / (self.size - 1)
+
+    def window(self, low: float, high: float) -> tuple[slice, Grid]:
+        """The smallest part of this grid that inputs in [low, high] touch, and where its nodes lie in it."""
+        ends = self.stencil(np.array([low, high])).first
+        start, stop = int(ends[0]), int(ends[1]) + self.order + 1
+        last = self.low + (stop - 1) * self.spacing
+        return slice(start, stop), Grid(self.low + start * self.spacing, last, stop - start, self.order)
+
+    def stencil(self, inputs: Floats) -> Stencil:
+        """The nodes and weights that interpolate at ``inputs``, of any shape."""
+        at = np.clip((inputs - self.low) * (1.0 / self.spacing), 0.0, self.size - 1.0)
+        before = 1 if self.order == 3 else 0
+        first = np.clip(at.astype(np.int64) - before, 0, self.size - 1 - self.order)
+        x = at - first
+        if self.order == 1:
+            return Stencil(self.size, first, [1.0 - x, x])
+        x1, x2, x3 = x - 1.0, x - 2.0, x - 3.0
+        left, right = x * x1, x2 * x3
+        return Stencil(self.size, first, [x1 * right / -6.0, x * right / 2.0, left * x3 / -2.0, left * x2 / 6.0])
+
+    def interpolate(self, values: Floats, inputs: Floats) -> Floats:
+        """Values at ``inputs`` of the function known at the nodes; see :meth:`Stencil.interpolate`."""
+        return self.stencil(inputs).interpolate(values)
+
+
+@dataclass(frozen=True, eq=False)
+class Stencil:
+    """Where some inputs lie on a grid: each has ``len(weights)`` neighbouring nodes.
+
+    Attributes
+    ----------
+    size : number of nodes of the grid.
+    first : the first node of each input.
+    weights : one array of the inputs' shape for each neighbour; they sum to one.
+    """
+
+    size: int
+    first: Ints
+    weights: list[Floats]
+
+    def interpolate(self, values: Floats) -> Floats:
+        """Values at the inputs of a function known at the nodes.
+
+        Parameters
+        ----------
+        values : (size,) one function, or (n, size) one for each row of (n, m) inputs.
+        """
+        first = self.first if values.ndim == 1 else self._in_rows()
+        flat = values.ravel()
+        result = self.weights[0] * flat[first]
+        for step, weight in enumerate(self.weights[1:], start=1):
+            result += weight * flat[first + step]
+        return result
+
+    def collect(self, mass: Floats) -> Floats:
+        """Spread each row's masses over the nodes: the transpose of :meth:`interpolate`.
+
+        Parameters
+        ----------
+        mass : (n, m), as the inputs.
+
+        Returns
+        -------
+        (n, size) array H with ``H @ values == (mass * interpolate(values)).sum(axis=1)``.
+        """
+        n = len(mass)
+        cells = self._in_rows().ravel()
+        flat = np.zeros(n * self.size + len(self.weights))
+        for step, weight in enumerate(self.weights):
+            # The first nodes of the last row end len(weights) before its end, so no shift leaves the array.
+            flat[step : step + n * self.size] += np.bincount(cells, (mass * weight).ravel(), minlength=n * self.size)
+        return flat[: n * self.size].reshape(n, self.size)
+
+    def _in_rows(self) -> Ints:
+        return self.first + (np.arange(len(self.first)) * self.size)[:, None]
+
+
+N_FEATURES = 96
+"""Enough for an RBF kernel whose lengthscale is at least a 32nd of the range, to about 1e-8."""
+
+SHORTEST = 1.0 / 32.0
+
+
+def chebyshev_features(grid: Grid, n_features: int = N_FEATURES) -> tuple[Floats, Floats]:
+    """Chebyshev points c on the grid's range, and the matrix P that interpolates polynomially from them.
+
+    ``K(nodes, nodes)`` is then ``P K(c, c) P^T``, whatever the lengthscale, so P is computed once.
+
+    Returns
+    -------
+    points : (n_features,)
+    weights : (grid.size, n_features)
+    """
+    return chebyshev_points(grid.low, grid.high, n_features), chebyshev_weights(
+        grid.low, grid.high, n_features, grid.nodes
+    )
+
+
+def chebyshev_points(low: float, high: float, n_points: int) -> Floats:
+    """Points between ``low`` and ``high`` from which polynomials interpolate well, shape (n_points,)."""
+    return (low + high) / 2.0 + (high - low) / 2.0 * chebpts1(n_points)
+
+
+def chebyshev_weights(low: float, high: float, n_points: int, inputs: Floats) -> Floats:
+    """Weights, shape (len(inputs), n_points), that interpolate at ``inputs`` from the points of that range."""
+    unit = (2.0 * inputs - (low + high)) / (high - low)
+    at_points, at_inputs = chebvander(chebpts1(n_points), n_points - 1), chebvander(unit, n_points - 1)
+    return np.linalg.solve(at_points.T, at_inputs.T).T

@@ -1,0 +1,110 @@
+"""Calibrated probabilities from functions on a grid, in NumPy alone.
+
+Every function takes the kernel inputs ``t`` and prior means ``mu`` of a block of rows, both (n, n_classes),
+and returns (n, n_classes) probabilities. None depends on the other rows of the block.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calib.calibrators.gpcalib.interpolation import Grid
+from calib.calibrators.gpcalib.posterior import LatentTable
+from calib.numerics import Floats, softmax
+
+LARGEST_SHIFT = 300.0
+"""Bound on shifts inside exponentials, so that no product of two of them overflows."""
+
+SMALLEST_PROBABILITY = 1e-300
+"""Stands for a probability of 0 in a logarithm."""
+
+NEGLIGIBLE_NOISE = 1e-4
+"""White-noise variance below which no probability moves by more than 5e-5 of itself."""
+
+
+def predict(
+    way: str, t: Floats, mu: Floats, table: LatentTable, noise_variance: float, n_draws: int, seed: int
+) -> Floats:
+    """Probabilities in one of the ways below: "mean", "delta", "draws" or "mc".
+
+    Parameters
+    ----------
+    table : the latent function on its grid.
+    noise_variance : of the white noise, which ``table`` leaves out.
+    n_draws, seed : of "mc"; the functions of "draws" are in the table.
+    """
+    if way == "mean":
+        return predict_mean(t, mu, table.grid, table.shift)
+    if way == "draws":
+        probs = predict_draws(t, mu, table.grid, table.draws)
+        return add_white_noise(probs, noise_variance) if noise_variance > NEGLIGIBLE_NOISE else probs
+    variance = table.variance + noise_variance
+    if way == "delta":
+        return predict_delta(t, mu, table.grid, table.shift, variance)
+    return predict_monte_carlo(t, mu, table.grid, table.shift, variance, n_draws, seed)
+
+
+def predict_mean(t: Floats, mu: Floats, grid: Grid, shift: Floats) -> Floats:
+    """Softmax of the posterior mean (the paper's "mean approximation")."""
+    return softmax(mu + grid.interpolate(shift, t))
+
+
+def predict_delta(t: Floats, mu: Floats, grid: Grid, shift: Floats, variance: Floats) -> Floats:
+    """Expected softmax under independent Gaussian latents, to second order in their variance.
+
+    With s the softmax of the mean, ``d^2 log s_k / d g_k^2`` leads to ``p_k ~ s_k exp(v_k (1 - 2 s_k) / 2)``.
+    That grows with v without end, where the expected probability levels off: from ``v = -log s`` on (or
+    ``-log(1 - s)``) it is governed by the latents that take the whole probability, and v counts no further.
+    """
+    latents = mu + grid.interpolate(shift, t)
+    probs = softmax(latents)
+    level = -np.log(np.maximum(np.minimum(probs, 1.0 - probs), SMALLEST_PROBABILITY))
+    spread = np.clip(grid.interpolate(variance, t), 0.0, level)
+    return softmax(latents + spread * (0.5 - probs))
+
+
+def predict_monte_carlo(
+    t: Floats, mu: Floats, grid: Grid, shift: Floats, variance: Floats, n_draws: int, seed: int
+) -> Floats:
+    """Average softmax over independent Gaussian latents.
+
+    All rows see the same (n_draws, n_classes) standard normals: the answer does not depend on the batch and
+    memory does not grow with the number of draws.
+    """
+    generator = np.random.default_rng(seed)
+    mean = mu + grid.interpolate(shift, t)
+    sd = np.sqrt(np.maximum(grid.interpolate(variance, t), 0.0))
+    total = np.zeros_like(mean)
+    for _ in range(n_draws):
+        total += softmax(mean + sd * generator.standard_normal(mean.shape[1]))
+    return total / n_draws
+
+
+def predict_draws(t: Floats, mu: Floats, grid: Grid, shift_draws: Floats) -> Floats:
+    """Average softmax over whole functions drawn from the joint posterior.
+
+    With ``Z_nq`` the normaliser of row n under draw q and ``r_n(t) = sum_q exp(a_q(t)) / Z_nq``, the average
+    is ``exp(mu_nk) r_n(t_nk)``: two matrix products on the grid instead of n * n_classes * n_draws exponentials.
+
+    Parameters
+    ----------
+    shift_draws : (n_draws, grid.size) functions ``a_q`` at the nodes.
+    """
+    nodes, window = grid.window(t.min(), t.max())
+    growth = np.exp(np.clip(shift_draws[:, nodes], -LARGEST_SHIFT, LARGEST_SHIFT))
+    mass = np.exp(mu - mu.max(axis=1, keepdims=True))
+    stencil = window.stencil(t)
+    sums = stencil.collect(mass)
+    ratio = (1.0 / (sums @ growth.T)) @ growth
+    probs = mass * stencil.interpolate(ratio)
+    probs /= probs.sum(axis=1, keepdims=True)
+    return probs
+
+
+def add_white_noise(probs: Floats, noise_variance: float) -> Floats:
+    """Probabilities after independent noise of this variance on every latent value, as in :func:`predict_delta`.
+
+    The variance is capped at 1, up to where ``s exp(-v s)`` rises in s, so the ranking is kept.
+    """
+    spread = probs * np.exp(min(noise_variance, 1.0) * (0.5 - probs))
+    return spread / spread.sum(axis=1, keepdims=True)

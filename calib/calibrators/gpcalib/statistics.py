@@ -1,0 +1,177 @@
+"""Everything the objective needs to know about a calibration set, as matrices on a grid.
+
+What the kernel acts on.
+
+Where the inducing inputs start.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calib.base import LabelledBlocks
+from calib.calibrators.gpcalib.interpolation import Grid
+from calib.calibrators.gpcalib.laplace_summary import Summary
+from calib.numerics import Floats, Ints, blocks, log_softmax, softmax
+
+USUAL_TEMPERATURES = (0.2, 5.0)
+"""Within these the paper's prior, that the model is calibrated already, can be mended by the fit."""
+
+MOST_ENTRIES = 200_000
+
+
+class StoredLogits:
+    """As much of a float64 array (n, n_classes) as a fit to sampled rows asks for; rows are read by indexing."""
+
+    ndim = 2
+
+    def __init__(self, data: LabelledBlocks, scale: float = 1.0):
+        self._data, self._scale = data, scale
+        self.shape = data.shape
+        self.size = self.shape[0] * self.shape[1]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def min(self) -> float:
+        """Smallest logit."""
+        return self._data.low / self._scale
+
+    def max(self) -> float:
+        """Largest logit."""
+        return self._data.high / self._scale
+
+    def __getitem__(self, rows: Any) -> Floats:
+        taken = self._data.take(np.arange(len(self))[rows])
+        return taken / self._scale if self._scale != 1.0 else taken
+
+    def __truediv__(self, scale: float) -> StoredLogits:
+        return StoredLogits(self._data, self._scale * scale)
+
+
+Logits = Floats | StoredLogits
+"""What a fit that samples rows learns from: an array, or rows that stay on disk."""
+
+
+def kernel_inputs(logits: Floats, space: str) -> tuple[Floats, Floats]:
+    """Kernel inputs and the prior mean there: (z, z), or (p, ln p) where ``space`` is "probs"."""
+    return (logits, logits) if space == "logits" else (softmax(logits), log_softmax(logits))
+
+
+def logit_scale(logits: Logits, labels: Ints) -> float:
+    """What to divide badly scaled logits by before the fit; 1 for all others.
+
+    Similarities in [-1, 1] or margins in the thousands are so far from log-probabilities that the objective has no
+    useful maximum near the prior. The scale is the temperature of greatest posterior probability, with a
+    standard normal prior on log T so that separable data have one too, rounded to three digits.
+    """
+    from scipy.optimize import minimize_scalar
+
+    rows = slice(None, None, max(1, logits.size // MOST_ENTRIES))
+    sample, classes = logits[rows], labels[rows]
+    index = np.arange(len(sample))
+    weight = len(logits) / len(sample)
+
+    def loss(log_temperature: float) -> float:
+        log_probs = log_softmax(sample * np.exp(-log_temperature))[index, classes]
+        return 0.5 * log_temperature**2 - weight * float(log_probs.sum())
+
+    temperature = float(np.exp(minimize_scalar(loss, bounds=(-15.0, 15.0), method="bounded").x))
+    low, high = USUAL_TEMPERATURES
+    return 1.0 if low <= temperature <= high else float(f"{temperature:.3g}")
+
+
+BLOCK_ENTRIES = 100_000
+"""Numbers in a block: small enough for the processor's cache. In another size the sums would round differently."""
+
+
+@dataclass(frozen=True, eq=False)
+class GridStatistics:
+    """Sums over classes and labels as linear maps from functions on the grid.
+
+    With the latent function ``g = mu + a``, any sum over the classes of row n is a product:
+    ``sum_k exp(g_nk) f(t_nk) = exp(max_k mu_nk) * (sums @ (exp(a) * f))_n``, and likewise ``squares`` for
+    ``exp(2 g)``. The cost of an evaluation is then independent of the number of classes.
+
+    Attributes
+    ----------
+    grid : the nodes, spanning all kernel inputs.
+    sums, squares : (n, grid.size) interpolation weights times ``exp(mu - max mu)`` and its square.
+    label_weights : (grid.size,) with ``label_weights @ a = sum_n a(t_{n, y_n})``.
+    label_prior : ``sum_n (mu_{n, y_n} - max_k mu_nk)``.
+    """
+
+    grid: Grid
+    sums: Floats
+    squares: Floats
+    label_weights: Floats
+    label_prior: float
+
+    @property
+    def n_rows(self) -> int:
+        """Number of calibration rows."""
+        return len(self.sums)
+
+
+def training_grid(logits: Logits, space: str, past: Summary | None = None) -> Grid:
+    """256 nodes over the range of the inputs, also of earlier ones; 512 for few classes or a wide range."""
+    if space == "probs":
+        return Grid(0.0, 1.0, 512)
+    low, high = float(logits.min()), float(logits.max())
+    margin = 0.01 * (high - low) or 0.5
+    low, high = low - margin, high + margin
+    if past is not None:
+        low, high = min(low, past.low), max(high, past.high)
+    wide = logits.shape[1] <= 10 or high - low > 65
+    return Grid(low, high, 512 if wide else 256)
+
+
+def grid_statistics(logits: Floats, labels: Ints, space: str, grid: Grid) -> GridStatistics:
+    """Collect a calibration set on the grid, in blocks of rows.
+
+    Rows are sorted first, so that the result is the same to the last bit whatever the order of the classes.
+    """
+    n, n_classes = logits.shape
+    sums, squares = np.empty((n, grid.size)), np.empty((n, grid.size))
+    label_weights, label_prior = np.zeros(grid.size), 0.0
+    for block in blocks(n, max(n_classes, grid.size), BLOCK_ENTRIES):
+        order = np.argsort(logits[block], axis=1)
+        inputs, prior = kernel_inputs(np.take_along_axis(logits[block], order, axis=1), space)
+        prior = prior - prior.max(axis=1, keepdims=True)
+        mass = np.exp(prior)
+        stencil = grid.stencil(inputs)
+        sums[block], squares[block] = stencil.collect(mass), stencil.collect(mass * mass)
+        label = np.argmax(order == labels[block, None], axis=1)[:, None]
+        label_prior += float(np.take_along_axis(prior, label, axis=1).sum())
+        at = np.take_along_axis(inputs, label, axis=1).T
+        label_weights += grid.stencil(at).collect(np.ones_like(at))[0]
+    return GridStatistics(grid, sums, squares, label_weights, label_prior)
+
+
+MOST = 10_000
+"""Kernel inputs that are enough to find centres among."""
+
+
+def starting_inducing_inputs(
+    logits: Logits, space: str, n_inducing: int, seed: int, past: Summary | None = None
+) -> Floats:
+    """k-means centres of the kernel inputs, largest first; fewer where there are fewer distinct values.
+
+    The sample is taken from sorted values, so that the order of the classes does not matter. The largest inputs
+    carry the probability, and with a diagonal S in the whitened space what comes first is fitted best. After
+    ``past`` rows the points of their summary stand among the inputs, so that a handful of new rows do not decide alone.
+    """
+    from sklearn.cluster import KMeans
+
+    rows = logits[:: max(1, logits.size // (20 * MOST))]
+    inputs = kernel_inputs(np.sort(rows, axis=1), space)[0].ravel()
+    inputs = np.sort(inputs if past is None else np.concatenate([inputs, past.points]))
+    sample = inputs[:: max(1, len(inputs) // MOST)]
+    distinct = sample[np.diff(sample, prepend=-np.inf) > 1e-6 * np.ptp(sample)]
+    if len(distinct) <= n_inducing:
+        return distinct[::-1].copy()
+    centres = KMeans(n_inducing, n_init=1, random_state=seed).fit(sample[:, None]).cluster_centers_[:, 0]
+    return np.sort(centres)[::-1].copy()

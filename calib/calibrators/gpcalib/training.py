@@ -1,0 +1,177 @@
+"""From a calibration set to a fitted posterior: start, optimise, report.
+
+L-BFGS on the objective, until it has arrived or may do no more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import tensorflow as tf
+from gpflow.optimizers import Scipy
+from scipy.optimize import OptimizeResult
+
+from calib.base import Callback
+from calib.calibrators._lbfgs import LBFGSReport
+from calib.calibrators._tensorflow import Device, run
+from calib.calibrators.gpcalib.interpolation import Grid
+from calib.calibrators.gpcalib.laplace_summary import Summary
+from calib.calibrators.gpcalib.likelihood import GridLikelihood
+from calib.calibrators.gpcalib.model import LatentGP
+from calib.calibrators.gpcalib.posterior import Posterior
+from calib.calibrators.gpcalib.statistics import Logits, grid_statistics, starting_inducing_inputs, training_grid
+from calib.numerics import Floats, Ints
+
+LARGEST_VARIANCE = 1e6
+"""Bound on the kernel variance, so that the jitter still keeps K_uu positive definite."""
+
+FLAT = 0.01
+"""Gradient per unit of a parameter, relative to the objective, above which the optimiser stopped without arriving."""
+
+WORTHWHILE = 0.01
+"""Gain in nats of a fresh start below which no other is made."""
+
+
+def maximise(model: LatentGP, max_iter: int, callback: Callback) -> LBFGSReport:
+    """L-BFGS-B with the reference's tight tolerance: stopping early moves the calibration error visibly.
+
+    The long memory (40 pairs, with some thirty parameters) halves the number of iterations. After one wild step
+    of a line search that memory misleads, and the optimiser stops on a slope; it then starts afresh from there. Where
+    the objective overflows the model is left at the last iteration before.
+    """
+    trace = [float(model.maximum_log_likelihood_objective().numpy())]
+    variables = model.trainable_variables
+    bounds: list[tuple[float | None, float | None]] = []
+    for variable in variables:
+        upper = LARGEST_VARIANCE if variable is model.rbf.variance.unconstrained_variable else None
+        bounds += [(None, upper)] * int(tf.size(variable))
+
+    last = Scipy.initial_parameters(variables).numpy()
+
+    def after_iteration(intermediate_result: OptimizeResult) -> None:
+        nonlocal last
+        value = -float(intermediate_result.fun)
+        if np.isfinite(value):
+            trace.append(value)
+            last = np.array(intermediate_result.x)
+        callback(min(len(trace) - 1, max_iter), max_iter, trace[-1])
+
+    while True:
+        done, before = len(trace) - 1, trace[-1]
+        result = Scipy().minimize(
+            model.training_loss,
+            variables,
+            method="L-BFGS-B",
+            bounds=bounds,
+            callback=after_iteration,
+            tf_fun_args={"autograph": False},  # rewriting Python source costs more than the whole fit, for nothing
+            options={"maxiter": max_iter - done, "maxfun": 20 * max_iter, "ftol": 2.2e-9, "maxcor": 40},
+        )
+        report = LBFGSReport.from_result(result, trace)
+        if not np.isfinite(result.fun):
+            Scipy.assign_tensors(variables, Scipy.unpack_tensors(variables, last))
+            return report
+        flat = float(np.abs(result.jac).max()) <= FLAT * max(1.0, abs(trace[-1]))
+        if flat or len(trace) > max_iter or trace[-1] < before + WORTHWHILE:
+            return report
+
+
+MOST_ROWS = 50_000
+"""More calibration rows than this no longer move a function with ten inducing inputs; they are subsampled."""
+
+STEEPEST = 0.5
+"""Change of the shift between neighbouring nodes up to which interpolating its exponential is exact to 0.2 %."""
+
+REFINEMENT = 4
+"""How much finer the grid of the second attempt is, where the first was too coarse."""
+
+TOO_STEEP = "the latent function became steeper than its grid can follow"
+
+
+@dataclass(frozen=True, eq=False)
+class LatentFit:
+    """A fitted latent function and how the fit went.
+
+    Attributes
+    ----------
+    posterior : the fitted function.
+    summary : what the rows, and the earlier ones, say about it; its range is that of the kernel inputs.
+    report : of the optimiser, with the objective in nats.
+    resolved : whether the grid can follow the function; where it cannot, the report says that it did not converge.
+    n_rows : calibration rows used.
+    device, device_note : where it ran, in words, and a sentence where that is not what was asked for.
+    """
+
+    posterior: Posterior
+    summary: Summary
+    report: LBFGSReport
+    resolved: bool
+    n_rows: int
+    device: str = ""
+    device_note: str = ""
+
+
+def fit_latent_gp(
+    logits: Logits,
+    labels: Ints,
+    *,
+    space: str,
+    n_inducing: int,
+    covariance: str,
+    variational: str,
+    max_iter: int,
+    device: str,
+    seed: int,
+    callback: Callback,
+    past: Summary | None = None,
+) -> LatentFit:
+    """Fit the latent function by L-BFGS; see :class:`calib.calibrators.gpcalib.GPCalib` for the parameters.
+
+    ``past`` is the summary of earlier rows of the same model, which then count as if they were here.
+    """
+    start = starting_inducing_inputs(logits, space, n_inducing, seed, past)
+    grid = training_grid(logits, space, past)
+    past = past and past.onto(grid.low, grid.high)
+
+    def attempt(grid: Grid, most_rows: int) -> LatentFit:
+        rows = _sample(len(logits), most_rows, seed)
+        likelihood = GridLikelihood(grid_statistics(logits[rows], labels[rows], space, grid))
+        model = LatentGP(likelihood, start, space, covariance, variational, past)
+        report = maximise(model, max_iter, callback)
+        posterior = model.posterior()
+        resolved = _resolved(posterior, grid, report.trace)
+        if not resolved:
+            report = replace(report, converged=False, message=TOO_STEEP)
+            model.return_to_prior()  # a summary made there would be one of the grid's faults
+        return LatentFit(
+            posterior=posterior,
+            summary=model.summary(),
+            report=report,
+            resolved=resolved,
+            n_rows=likelihood.n_rows,
+        )
+
+    def optimise(_: Device) -> LatentFit:
+        fit = attempt(grid, MOST_ROWS)
+        if fit.resolved:
+            return fit
+        return attempt(replace(grid, size=REFINEMENT * grid.size), MOST_ROWS // REFINEMENT)
+
+    ran = run(optimise, device, (len(logits), logits.shape[1]))
+    return replace(ran.result, device=ran.device, device_note=ran.note)
+
+
+def _sample(n: int, most: int, seed: int) -> slice | Ints:
+    if n <= most:
+        return slice(None)
+    return np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
+
+
+def _resolved(posterior: Posterior, grid: Grid, trace: Floats) -> bool:
+    """Whether the grid objective can be believed: the shift changes little from node to node.
+
+    Where it does not, the optimiser has found a fault of the interpolation, and its objective may even fall.
+    """
+    steepest = float(np.abs(np.diff(posterior.shift(grid.nodes))).max())
+    return steepest < STEEPEST and float(trace[-1]) > float(trace.max()) - 0.01

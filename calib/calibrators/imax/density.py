@@ -1,0 +1,253 @@
+"""Histogram and kernel density of the log-odds of labels and of all other classes.
+
+The scaled sigma-model, for classifiers whose sigmoid(log-odds) is far from the truth.
+
+Entropy and mutual information in nats, of cells and of bins over cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from calib.numerics import Floats, Ints, blocks, sigmoid, softplus
+
+N_CELLS = 4096
+"""Cells between the lowest and the highest log-odds: narrower than any kernel that real data ask for."""
+
+TAIL = 5.0
+"""Bandwidths beyond the data at which a kernel is taken to end."""
+
+FEW_PAIRS = 1e-3
+"""With fewer expected pairs in a cell, a ratio of densities is a ratio of two kernels' tails."""
+
+
+@dataclass(frozen=True, eq=False)
+class LogOddsDensity:
+    """How one-vs-rest log-odds are distributed where the class is the label (y = 1) and where it is not (y = 0).
+
+    Millions of pairs are counted in narrow cells of equal width once; the Gaussian kernel density estimates
+    (Patel et al. 2020, figure 3) come from the counts.
+
+    Attributes
+    ----------
+    edges : (n_cells + 1,) equally spaced log-odds; the kernel's tails are inside.
+    count_label, count_other : (n_cells,) pairs with y = 1 and with y = 0 in each cell.
+    density_label, density_other : (n_cells,) p(log-odds | y) at the middle of each cell, per unit of log-odds;
+        each integrates to one over the cells, and is 0 where there is no such pair.
+    bandwidth_label, bandwidth_other : standard deviation of each kernel, in log-odds.
+    """
+
+    edges: Floats
+    count_label: Ints
+    count_other: Ints
+    density_label: Floats
+    density_other: Floats
+    bandwidth_label: float
+    bandwidth_other: float
+
+    @property
+    def middles(self) -> Floats:
+        """(n_cells,) middle of each cell, where the densities are given."""
+        return (self.edges[1:] + self.edges[:-1]) / 2
+
+    @property
+    def share_label(self) -> float:
+        """P(y = 1), the share of pairs whose class is the label."""
+        positives = int(self.count_label.sum())
+        return positives / (positives + int(self.count_other.sum()))
+
+    @property
+    def cell_width(self) -> float:
+        """Width of the cells in log-odds."""
+        return float(self.edges[-1] - self.edges[0]) / len(self.count_label)
+
+    @property
+    def posterior(self) -> Floats:
+        """(n_cells,) P(y = 1 | log-odds) under the kernel densities; NaN where hardly any pair is near."""
+        joint = self.joint()
+        mass = joint.sum(axis=0)
+        pairs = mass * float(self.count_label.sum() + self.count_other.sum())
+        return joint[1] / np.where(pairs > FEW_PAIRS, mass, np.nan)
+
+    def joint(self) -> Floats:
+        """P(y, cell) under the kernel densities, (2, n_cells), y = 0 first; sums to one."""
+        share = self.share_label
+        masses = np.stack([self.density_other * (1.0 - share), self.density_label * share])
+        return masses / masses.sum()
+
+
+def log_odds_density(log_odds: Floats, label_log_odds: Floats) -> LogOddsDensity:
+    """Count log-odds in cells and smooth the counts.
+
+    The bandwidth of each kernel is ``sd * n^(-1/5)`` (Scott 1992). Smoothing is a product after a Fourier
+    transform of the counts, so a million pairs cost one pass.
+
+    Parameters
+    ----------
+    log_odds : one-vs-rest log-odds of all pairs, any shape.
+    label_log_odds : (n,) those among them whose class is the label.
+    """
+    low, high = float(log_odds.min()), float(log_odds.max())
+    if high - low < 1e-6:
+        low, high = low - 0.5, high + 0.5
+    width = (high - low) / N_CELLS
+    counts = [count_in_cells(values, low, width, N_CELLS) for values in (log_odds, label_log_odds)]
+    bandwidths = [_bandwidth(count, width) for count in (counts[1], counts[0] - counts[1])]
+    margin = int(np.ceil(TAIL * max(bandwidths) / width))
+    label, other = np.pad(counts[1], margin), np.pad(counts[0] - counts[1], margin)
+    return LogOddsDensity(
+        edges=low + width * np.arange(-margin, N_CELLS + margin + 1),
+        count_label=label,
+        count_other=other,
+        density_label=_smoothed(label, width, bandwidths[0]),
+        density_other=_smoothed(other, width, bandwidths[1]),
+        bandwidth_label=bandwidths[0],
+        bandwidth_other=bandwidths[1],
+    )
+
+
+def count_in_cells(values: Floats, low: float, width: float, n_cells: int) -> Ints:
+    """How many values lie in each cell from ``low`` on, (n_cells,); those beyond the ends count in the outermost."""
+    count = np.zeros(n_cells, dtype=np.int64)
+    flat = values.reshape(-1)
+    for block in blocks(flat.size):
+        cell = ((flat[block] - low) / width).astype(np.intp)
+        count += np.bincount(np.clip(cell, 0, n_cells - 1), minlength=n_cells)
+    return count
+
+
+def _bandwidth(count: Ints, width: float) -> float:
+    """Scott's rule on counts in cells; a cell's width for a single pair or none."""
+    n = int(count.sum())
+    if n < 2:
+        return width
+    position = np.arange(len(count))
+    mean = count @ position / n
+    variance = count @ (position - mean) ** 2 / (n - 1)
+    return width * max(float(np.sqrt(variance)) * n**-0.2, 1.0)
+
+
+def _smoothed(count: Ints, width: float, bandwidth: float) -> Floats:
+    """Gaussian kernel density at the middle of each cell."""
+    n = int(count.sum())
+    if n == 0:
+        return np.zeros(len(count))
+    circle = 2 * len(count)  # as long again, so that what leaves at one end does not come in at the other
+    kernel = np.exp(-0.5 * (2.0 * np.pi * bandwidth * np.fft.rfftfreq(circle, width)) ** 2)
+    density = np.fft.irfft(np.fft.rfft(count, circle) * kernel, circle)[: len(count)]
+    return np.maximum(density, 0.0) / (n * width)
+
+
+MAX_STEPS = 50
+
+
+def matched_sigmoid(density: LogOddsDensity) -> tuple[float, float]:
+    """Slope and intercept of the ``sigmoid(slope * log-odds + intercept)`` nearest to the kernel densities.
+
+    Nearest in mean Kullback-Leibler divergence of the label (Patel et al. 2020, section S3.3), found by Newton's
+    method with step halving: the divergence is convex. A slope that is not positive would turn the bins around, and
+    one outcome alone says nothing about the other: the model is then left as it is, with slope 1 and intercept 0.
+    """
+    joint = density.joint()
+    held = joint.sum(axis=0) > 0
+    joint, points = joint[:, held], density.middles[held]
+    if density.share_label in (0.0, 1.0):
+        return 1.0, 0.0
+    design = np.stack([points, np.ones_like(points)])
+    weights = np.array([1.0, 0.0])
+    loss = _loss(weights, design, joint)
+    for _ in range(MAX_STEPS):
+        probs = sigmoid(weights @ design)
+        mass = joint.sum(axis=0)
+        gradient = design @ (mass * probs - joint[1])
+        curvature = (design * (mass * probs * (1.0 - probs))) @ design.T + 1e-12 * np.eye(2)
+        step = np.linalg.solve(curvature, gradient)
+        while (trial := _loss(weights - step, design, joint)) > loss and np.abs(step).max() > 1e-12:
+            step = step / 2
+        if not trial < loss - 1e-14:
+            break
+        weights, loss = weights - step, trial
+    slope, intercept = (float(weight) for weight in weights)
+    return (slope, intercept) if slope > 0 else (1.0, 0.0)
+
+
+def sigmoid_divergence(density: LogOddsDensity, slope: float = 1.0, intercept: float = 0.0) -> float:
+    """Mean divergence (Kullback-Leibler, nats) of ``sigmoid(slope * log-odds + intercept)`` from the densities."""
+    joint = density.joint()
+    mass = joint.sum(axis=0)
+    held = joint > 0
+    left = -float(np.sum(joint[held] * np.log((joint / np.where(mass > 0, mass, 1.0))[held])))
+    design = np.stack([density.middles, np.ones_like(mass)])
+    return max(_loss(np.array([slope, intercept]), design, joint) - left, 0.0)
+
+
+def _loss(weights: Floats, design: Floats, joint: Floats) -> float:
+    """Mean cross-entropy in nats."""
+    score = weights @ design
+    return float(joint[0] @ softplus(score) + joint[1] @ softplus(-score))
+
+
+NATS_PER_BIT = float(np.log(2.0))
+
+
+def entropy(masses: Floats) -> float:
+    """Entropy in nats of masses that sum to one; zero masses contribute nothing."""
+    held = masses[masses > 0]
+    return float(-np.sum(held * np.log(held)))
+
+
+def mutual_information(joint: Floats) -> float:
+    """``sum_y sum_m P(y, m) log[P(y, m) / (P(y) P(m))]`` in nats.
+
+    Parameters
+    ----------
+    joint : (n_labels, n_bins) masses that sum to one.
+    """
+    independent = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
+    held = joint > 0
+    return max(float(np.sum(joint[held] * np.log(joint[held] / independent[held]))), 0.0)
+
+
+def joint_of_bins(density: LogOddsDensity, edges: Floats) -> Floats:
+    """P(y, bin) under the kernel densities, (2, ..., n_bins), y = 0 first.
+
+    A cell that an edge cuts is divided in proportion, which leaves no more information in the bins than in the
+    cells.
+
+    Parameters
+    ----------
+    edges : (..., n_bins - 1) increasing inner edges in log-odds.
+    """
+    below = np.concatenate([np.zeros((2, 1)), np.cumsum(density.joint(), axis=1)], axis=1)
+    at_edges = np.stack([np.interp(edges, density.edges, row) for row in below])
+    ends = np.broadcast_to(below[:, -1].reshape(-1, *[1] * edges.ndim), (*at_edges.shape[:-1], 1))
+    return np.diff(at_edges, axis=-1, prepend=0.0, append=ends)
+
+
+def information_of_bins(density: LogOddsDensity, edges: Floats) -> float:
+    """I(bin; y) in nats under the kernel densities."""
+    return mutual_information(joint_of_bins(density, edges))
+
+
+def information_along(density: LogOddsDensity, steps: Sequence[Floats]) -> Floats:
+    """I(bin; y) in nats under the kernel densities for many sets of edges, such as the steps of a trace."""
+    most = max(len(edges) for edges in steps)
+    # A repeated edge makes a bin without mass, which carries no information.
+    padded = np.array([np.concatenate([edges, np.full(most - len(edges), density.edges[-1])]) for edges in steps])
+    joint = joint_of_bins(density, padded)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = joint * np.log(joint / (joint.sum(axis=-1, keepdims=True) * joint.sum(axis=0)))
+    return np.maximum(np.where(joint > 0, terms, 0.0).sum(axis=(0, 2)), 0.0)
+
+
+def information_of_log_odds(density: LogOddsDensity) -> float:
+    """I(log-odds; y) in nats under the kernel densities: what no binning can exceed; itself at most H(y)."""
+    return mutual_information(density.joint())
+
+
+def label_entropy(density: LogOddsDensity) -> float:
+    """H(y) in nats."""
+    return entropy(np.array([density.share_label, 1.0 - density.share_label]))

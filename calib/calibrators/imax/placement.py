@@ -1,0 +1,288 @@
+"""The iterations of I-Max, step by step.
+
+Edges to start from, two of which are binning schemes of their own.
+
+The two half-steps of I-Max and the bound that each of them raises.
+
+The three ways to place the edges of the bins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from calib.calibrators.imax.sums import SigmoidSums
+from calib.numerics import Floats, Ints, softplus
+
+
+def centres_of(sums: SigmoidSums, cuts: Ints) -> Floats:
+    """Log-odds of the mean of sigmoid(log-odds) in each bin (Patel et al. 2020, eq. 6, phi).
+
+    Parameters
+    ----------
+    cuts : (n_bins + 1,) positions of the ends of bins that all hold something.
+
+    Returns
+    -------
+    (n_bins,) strictly increasing: each lies between the lowest and the highest log-odds of its bin.
+    """
+    one, zero = sums.between(cuts)
+    centres = np.log(one) - np.log(zero)
+    # A rounding error may carry the centre of a bin of equal log-odds out of it, and past the next one.
+    return np.minimum(np.maximum(centres, sums.log_odds[cuts[:-1]]), sums.log_odds[cuts[1:] - 1])
+
+
+def edges_between(centres: Floats) -> Floats:
+    """Log-odds at which two neighbouring centres explain a label equally well (Patel et al. 2020, eq. 6, g).
+
+    Parameters
+    ----------
+    centres : (n_bins,) strictly increasing log-odds.
+
+    Returns
+    -------
+    (n_bins - 1,) increasing edges, each above the centre on its left and at most at that on its right.
+    """
+    below, above = centres[:-1], centres[1:]
+    gain_if_one = softplus(-centres)
+    gain_if_zero = softplus(centres)
+    gain_if_one = gain_if_one[:-1] - gain_if_one[1:]
+    gain_if_zero = gain_if_zero[1:] - gain_if_zero[:-1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        edges = np.log(gain_if_zero) - np.log(gain_if_one)
+    # Centres so close that a difference has vanished: the exact edge lies between them in any case.
+    edges = np.where(np.isfinite(edges), edges, (below + above) / 2)
+    return np.minimum(np.maximum(edges, np.nextafter(below, np.inf)), above)
+
+
+def information_bound(one: Floats, zero: Floats, centres: Floats) -> float:
+    """Lower bound of I(bin; y) in nats under P(1 | log-odds) = sigmoid(log-odds) (Patel et al. 2020, eq. 5).
+
+    ``- sum_y sum_m P(y, m) log[P(y) (1 + exp((1 - 2y) centre_m))]`` with P(y) = sum_m P(y, m). It holds for any
+    centres and is an equality where each is the log-odds of P(1, m) / P(0, m).
+
+    Parameters
+    ----------
+    one, zero : (n_bins,) sums of P(1 | log-odds) and P(0 | log-odds) in each bin.
+    centres : (n_bins,) log-odds.
+    """
+    total_one, total_zero = float(one.sum()), float(zero.sum())
+    total = total_one + total_zero
+    label_entropy = -(total_one * np.log(total_one / total) + total_zero * np.log(total_zero / total))
+    remaining = one @ softplus(-centres) + zero @ softplus(centres)
+    return float(label_entropy - remaining) / total
+
+
+CELLS = 1024
+"""k-means++ draws among the centres of so many cells; the divergence hardly changes within one."""
+
+
+def equal_size_edges(n_bins: int) -> Floats:
+    """Inner edges of bins that are equally wide in probability, (n_bins - 1,) log-odds."""
+    parts = np.arange(1, n_bins)
+    return np.log(parts) - np.log(n_bins - parts)
+
+
+def equal_mass_edges(sums: SigmoidSums, n_bins: int) -> Floats:
+    """Inner edges of bins that hold about equally many pairs, at most (n_bins - 1,) log-odds.
+
+    Equal log-odds stay together, which may leave fewer edges; no bin is empty.
+    """
+    ordered = sums.log_odds
+    below = sums.one - sums.zero + sums.zero[0]
+    # Half a pair less than wanted, so that a rounding error of the sums does not count.
+    cuts = below.searchsorted(np.arange(1, n_bins) * sums.n_pairs // n_bins - 0.5)
+    cuts = np.maximum(cuts, ordered.searchsorted(ordered[0], side="right"))
+    return np.unique(ordered[cuts[cuts < len(ordered)]])
+
+
+def kmeans_edges(sums: SigmoidSums, n_bins: int, generator: np.random.Generator) -> Floats:
+    """Edges between centres drawn by greedy k-means++ with the Jensen-Shannon divergence (section S3.2).
+
+    A point is drawn with probability proportional to its divergence from the nearest centre, the mixture taken in
+    probability space; of 2 + int(log n_bins) candidates the one that leaves the least divergence becomes a centre.
+    Fewer distinct points than bins give fewer edges.
+    """
+    points, weights = _cells(sums)
+    n_candidates = 2 + int(np.log(n_bins))
+    first = generator.choice(len(points), p=weights / weights.sum())
+    chosen = [first]
+    nearest = divergence(points, points[first])
+    while len(chosen) < n_bins:
+        potential = np.cumsum(weights * nearest)
+        if not potential[-1] > 0:
+            break
+        drawn = potential.searchsorted(generator.random(n_candidates) * potential[-1], side="right")
+        drawn = np.minimum(drawn, len(points) - 1)
+        left = np.minimum(nearest, divergence(points, points[drawn][:, None]))
+        best = int(np.argmin(left @ weights))
+        chosen.append(int(drawn[best]))
+        nearest = left[best]
+    return edges_between(np.unique(points[chosen]))
+
+
+def divergence(first: Floats, second: Floats) -> Floats:
+    """Jensen-Shannon divergence in nats of the Bernoulli distributions with these log-odds; broadcasts."""
+    p, q = _sigmoids(first), _sigmoids(second)
+    mixed = _entropy((p[0] + q[0]) / 2, (p[1] + q[1]) / 2)
+    return np.maximum(mixed - (_entropy(*p) + _entropy(*q)) / 2, 0.0)
+
+
+def _sigmoids(log_odds: Floats) -> tuple[Floats, Floats]:
+    small = np.exp(-np.abs(log_odds))
+    large = 1.0 / (1.0 + small)
+    small = small * large
+    positive = log_odds >= 0
+    return np.where(positive, large, small), np.where(positive, small, large)
+
+
+def _entropy(one: Floats, zero: Floats) -> Floats:
+    return -(one * np.log(one) + zero * np.log(zero))
+
+
+def _cells(sums: SigmoidSums) -> tuple[Floats, Floats]:
+    """Log-odds of the mean probability in narrow cells, and how many pairs each stands for."""
+    low, high = sums.log_odds[0], sums.log_odds[-1]
+    cuts = np.unique(sums.positions(np.linspace(low, high, CELLS + 1)[1:-1]))
+    one, zero = sums.between(cuts)
+    return np.log(one) - np.log(zero), one + zero
+
+
+MAX_STEPS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeTrace:
+    """Edges and bound at every step, from one start to the fixpoint.
+
+    Attributes
+    ----------
+    start : "kmeans", "equal_mass" or "equal_size".
+    edges : one array per step, the start first and the result last; each holds the increasing inner edges of
+        the bins in log-odds. Almost always ``n_bins - 1``; fewer where there are fewer distinct log-odds.
+    bound : (n_steps,) the lower bound of the mutual information between bin and label under
+        P(y = 1 | log-odds) = sigmoid(log-odds), in nats, with the edges of that step; it never falls.
+    converged : whether another step would change nothing; False where ``max_steps`` came first.
+    """
+
+    start: str
+    edges: tuple[Floats, ...]
+    bound: Floats
+    converged: bool
+
+
+def best_traces(
+    sums: SigmoidSums, n_bins: int, n_starts: int = 3, random_state: int = 0, max_steps: int = MAX_STEPS
+) -> tuple[EdgeTrace, ...]:
+    """The iterations from several starts, the one with the highest bound first.
+
+    The starts are k-means++, equal mass and equal size, in this order, and k-means++ again for any further.
+    """
+    generator = np.random.default_rng(random_state)
+    traces = []
+    for number in range(n_starts):
+        if number == 1:
+            start, edges = "equal_mass", equal_mass_edges(sums, n_bins)
+        elif number == 2:
+            start, edges = "equal_size", equal_size_edges(n_bins)
+        else:
+            start, edges = "kmeans", kmeans_edges(sums, n_bins, generator)
+        traces.append(iterate(sums, n_bins, edges, start, max_steps))
+    return tuple(sorted(traces, key=lambda trace: -trace.bound[-1]))
+
+
+def iterate(sums: SigmoidSums, n_bins: int, edges: Floats, start: str = "", max_steps: int = MAX_STEPS) -> EdgeTrace:
+    """Update centres and edges in turn until the bins no longer change (Patel et al. 2020, section 3.3).
+
+    A step costs O(n_bins log n). Empty bins are first placed elsewhere, see :func:`fill_empty_bins`.
+    """
+    edges, cuts = fill_empty_bins(sums, edges, n_bins)
+    passed, bounds = [], []
+    converged = False
+    for _ in range(max_steps):
+        centres = centres_of(sums, cuts)
+        passed.append(edges)
+        bounds.append(information_bound(*sums.between(cuts), centres))
+        edges, before = edges_between(centres), cuts
+        cuts = sums.positions(edges)
+        if (cuts[1:] == cuts[:-1]).any():
+            edges, cuts = fill_empty_bins(sums, edges, n_bins)
+        if np.array_equal(cuts, before):
+            converged = True
+            break
+    # The last update moved the edges between the same neighbours only: the bins and the bound are the same.
+    passed.append(edges)
+    bounds.append(information_bound(*sums.between(cuts), centres_of(sums, cuts)))
+    return EdgeTrace(start, tuple(passed), np.array(bounds), converged)
+
+
+def fill_empty_bins(sums: SigmoidSums, edges: Floats, n_bins: int) -> tuple[Floats, Ints]:
+    """Drop empty bins, and split the bins where a split raises the bound most until there are ``n_bins`` again.
+
+    Returns
+    -------
+    edges : at most (n_bins - 1,) increasing log-odds; fewer where there are fewer distinct log-odds.
+    cuts : the positions of their ends, ``sums.positions(edges)``.
+    """
+    cuts = sums.positions(edges)
+    inner = cuts[1:-1]
+    edges = edges[(inner > cuts[:-2]) & (inner < cuts[-1])]
+    cuts = sums.positions(edges)
+    while len(edges) + 1 < n_bins:
+        centres = centres_of(sums, cuts)
+        middles = sums.log_odds.searchsorted(centres)
+        halves = np.sort(np.concatenate([cuts, middles]))
+        remaining = _remaining_entropy(*sums.between(halves))
+        gain = _remaining_entropy(*sums.between(cuts)) - remaining[::2] - remaining[1::2]
+        gain[(middles == cuts[:-1]) | (middles == cuts[1:])] = -np.inf
+        widest = int(np.argmax(gain))
+        if not gain[widest] > 0:
+            break
+        edges = np.insert(edges, widest, centres[widest])
+        cuts = np.insert(cuts, widest + 1, middles[widest])
+    return edges, cuts
+
+
+def _remaining_entropy(one: Floats, zero: Floats) -> Floats:
+    """Entropy of the label that is left in each bin, times the bin's mass."""
+    total = one + zero
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = one * np.log(one / total) + zero * np.log(zero / total)
+    return -np.where(total > 0, parts, 0.0)
+
+
+SCHEMES = ("imax", "equal_mass", "equal_size")
+"""I-Max; equally many pairs in each bin; equally wide in probability."""
+
+
+def scheme_edges(
+    sums: SigmoidSums,
+    scheme: str,
+    n_bins: int,
+    *,
+    sigmoid: tuple[float, float] = (1.0, 0.0),
+    n_starts: int = 3,
+    random_state: int = 0,
+    max_steps: int = MAX_STEPS,
+) -> Floats:
+    """Increasing inner edges of a scheme in log-odds; fewer than ``n_bins - 1`` where log-odds are few or tied.
+
+    Parameters
+    ----------
+    sums : the sorted log-odds.
+    scheme : "imax", "equal_mass" or "equal_size".
+    sigmoid : slope and intercept of I-Max's model ``P(y = 1 | x) = sigmoid(slope * x + intercept)``; the slope is
+        positive. Other than (1, 0) they scale the update of the edges (Patel et al. 2020, eq. S19).
+    n_starts, random_state, max_steps : of I-Max, see :func:`~calib.calibrators.imax.placement.best_traces`.
+    """
+    if scheme == "equal_size":
+        return equal_size_edges(n_bins)
+    if scheme == "equal_mass":
+        return equal_mass_edges(sums, n_bins)
+    slope, intercept = sigmoid
+    if sigmoid != (1.0, 0.0):
+        sums = SigmoidSums.of(slope * sums.log_odds + intercept)
+    edges = best_traces(sums, n_bins, n_starts, random_state, max_steps)[0].edges[-1]
+    return (edges - intercept) / slope

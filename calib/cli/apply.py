@@ -1,0 +1,103 @@
+"""``apply``: new outputs through a saved calibrator, at once or, for a file of any size, block by block."""
+
+from __future__ import annotations
+
+import argparse
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from calib.cli import text
+from calib.cli.arguments import target
+from calib.data import Choices, read_features, read_outputs
+from calib.data.limits import MAX_BYTES
+from calib.errors import CalibrationError
+from calib.export import runtime
+from calib.export.runtime import ExportedCalibrator
+from calib.out_of_core import can_stream
+from calib.out_of_core.apply import DTYPES
+
+
+def apply_command(commands: Any, formats: str) -> argparse.ArgumentParser:
+    """Add the command to the others; returns it."""
+    command: argparse.ArgumentParser = commands.add_parser(
+        "apply", help="calibrate new outputs with a saved calibrator"
+    )
+    command.set_defaults(run=apply)
+    command.add_argument("calibrator", type=Path, help=".pkl (only one you trust), .npz or .zip")
+    command.add_argument(
+        "file",
+        type=Path,
+        help=f"a model's outputs: {formats}; labels are not needed, features where the calibrator predicts from them",
+    )
+    command.add_argument("--key", help="name of the array with the outputs; the same as --read outputs=NAME")
+    command.add_argument("--out", type=target(".npz", ".npy", ".parquet", ".csv"), default=Path("calibrated.npz"),
+                         help="what to write; .npy and .parquet also for files larger than memory")  # fmt: skip
+    command.add_argument("--dtype", choices=DTYPES, default=DTYPES[0],
+                         help="of .npy and .parquet; float32 takes half the room and rounds probabilities by 6e-8 of "
+                              "themselves, those below 1e-45 to zero (default: float64)")  # fmt: skip
+    return command
+
+
+def apply(given: argparse.Namespace) -> int:
+    """Calibrate a file; ``given.out`` decides whether it is streamed. Returns the exit status."""
+    from calib.export import predict_script
+    from calib.out_of_core.apply import ENDINGS
+
+    _check_nothing_is_lost(given)
+    exported = runtime.load(given.calibrator)
+    streamed = can_stream(given.file) and not exported.needs_features
+    if streamed and given.out.suffix.lower() in ENDINGS:
+        n = _apply_streaming(given, exported)
+    elif given.dtype != DTYPES[0]:
+        raise CalibrationError(
+            f"--dtype {given.dtype} is for what is written block by block, from .npy or .parquet to .npy or .parquet; "
+            f"leave it out for {given.out.name}."
+        )
+    elif given.out.suffix.lower() == ".parquet":
+        raise CalibrationError(f"{given.out.name} is written from .npy or .parquet; for other files take --out .npz.")
+    elif streamed and given.file.stat().st_size > MAX_BYTES:
+        raise CalibrationError(
+            f"{given.file.name} has {given.file.stat().st_size / 1e6:,.0f} MB, more than is read at once; give --out "
+            "calibrated.npy or calibrated.parquet, which are written block by block."
+        )
+    else:
+        n = _apply_at_once(given, exported)
+    print(predict_script.written(given.out, exported, n))
+    return 0
+
+
+def _check_nothing_is_lost(given: argparse.Namespace) -> None:
+    out = given.out.resolve()
+    for read in (given.file, given.calibrator, given.features):
+        if read is not None and read.resolve() == out:
+            raise CalibrationError(f"{given.out.name} is read too and would be overwritten; give --out another name.")
+
+
+def _apply_streaming(given: argparse.Namespace, exported: ExportedCalibrator) -> int:
+    from calib.out_of_core import apply_streaming, open_rows
+    from calib.out_of_core.apply import stopped_in_words
+
+    with stopped_in_words(f"{given.out.name} was not written"), open_rows(given.file, _choices(given)) as rows:
+        return apply_streaming(exported, rows, given.out, dtype=given.dtype, progress=text.row_progress())
+
+
+def _apply_at_once(given: argparse.Namespace, exported: ExportedCalibrator) -> int:
+    from calib.export import predict_script
+
+    features = None
+    if given.file.suffix.lower() == ".csv" and not given.read and find_spec("pyarrow") is None:
+        outputs = predict_script.read_outputs(given.file)  # an installation for prediction has NumPy alone
+        features = predict_script.features_for(exported, given.file, given.features)
+    else:
+        outputs = read_outputs(given.file, _choices(given))
+        if exported.needs_features:
+            own: Path | None = given.features
+            features = read_features(own, beside_outputs=False) if own else read_features(given.file, _choices(given))
+    logits = exported.to_logits(outputs)
+    predict_script.write_predictions(given.out, exported, logits, features)
+    return len(logits)
+
+
+def _choices(given: argparse.Namespace) -> Choices:
+    return Choices(**{"outputs": given.key, **dict(given.read)})

@@ -1,0 +1,229 @@
+"""``compare``: several methods on held-out rows, as a table, a verdict and a report.
+
+What ``compare --repeats`` and ``compare --sizes`` do: studies that fit many times.
+
+What ``compare --report`` writes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from calib.base import Calibrator, Callback
+from calib.cli import text as cli_text
+from calib.evaluation import SCORES
+from calib.formatting import safe_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from calib.data import Predictions
+from typing import TYPE_CHECKING, Any
+
+from calib.cli import text
+from calib.cli.arguments import method_with_parameters, target
+from calib.cli.data import (
+    data_command,
+    load_data,
+    made_calibrator,
+    options_from,
+    refuse,
+    split_data,
+    split_options,
+    warn_of_leak,
+)
+from calib.data import Predictions
+from calib.data.samples import FOLDER, SAMPLES
+from calib.plots.style import method_style
+from calib.registry import calibrator, presets, registry_name, title_of
+from calib.reporting import Report, ReportedMethod, Source, html
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from calib.evaluation.compare import MethodEvaluations
+
+
+def study_options(command: argparse.ArgumentParser) -> None:
+    """Add the options of both studies."""
+    command.add_argument("--repeats", type=_repeats, metavar="R",
+                         help="compare on R random splits too, with calibration parts of the same size")  # fmt: skip
+    command.add_argument("--sizes", action="store_true",
+                         help="fit on ever more calibration rows too, and say how many labels are needed")  # fmt: skip
+
+
+def study(
+    given: argparse.Namespace,
+    methods: Mapping[str, Calibrator],
+    data: Predictions,
+    calibration: Predictions,
+    test: Predictions,
+) -> None:
+    """Run and print the studies that were asked for."""
+    from calib.evaluation.learning_curve import size_curve
+    from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
+    from calib.evaluation.verdict import verdict
+
+    if given.repeats:
+        table = repeated_splits(
+            methods, data, len(calibration), n_repeats=given.repeats, random_state=given.seed, callback=_progress()
+        )
+        summary = summarise_splits(table)
+        print(f"\nOver {given.repeats} random splits into {len(calibration):,} and {len(test):,} rows:")
+        print(cli_text.score_table(summary))
+        print(f"\n{verdict(summary, judged=f'over {given.repeats} splits')}")
+        _write(given.csv, "splits", table)
+    if given.sizes:
+        table = size_curve(methods, calibration, test, random_state=given.seed, callback=_progress())
+        print(f"\nFitted on ever more of the {len(calibration):,} calibration rows:")
+        print(sizes_table(table))
+        _write(given.csv, "sizes", table)
+
+
+def sizes_table(table: pd.DataFrame) -> str:
+    """Scores by size, a method a line, and how many labels each needs."""
+    from calib.evaluation.learning_curve import labels_needed
+
+    sizes = sorted(table["size"].unique())
+    lines, answers = [], []
+    for key in table["score"].unique():
+        rows = [[SCORES[key].title, *(f"{size:,}" for size in sizes)]]
+        for _, method in table[table["score"] == key].groupby("method", sort=False):
+            values = method.set_index("size")["value"]
+            numbers = ("-" if values[size] != values[size] else f"{values[size]:.4f}" for size in sizes)
+            rows.append([method["title"].iloc[0], *numbers])
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        lines += [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+        ]
+        lines.append("")
+    nll = table[(table["score"] == "NLL") & table["value"].notna()]
+    for name in nll.loc[nll["size"] == sizes[-1], "method"].iloc[1:]:
+        answers.append(labels_needed(table, name).sentence)
+    notes = table.loc[(table["note"] != "") & (table["score"] == "NLL"), ["title", "size", "note"]]
+    failed = [f"{title} on {size:,} rows: {note}" for title, size, note in notes.itertuples(index=False)]
+    return "\n".join([*lines, *answers, *failed])
+
+
+def _write(csv: Path | None, what: str, table: pd.DataFrame) -> None:
+    if csv:
+        path = csv.with_name(f"{csv.stem}-{what}{csv.suffix}")
+        safe_table(table).to_csv(path, index=False)
+        print(f"The numbers are in {path}.")
+
+
+def _progress() -> Callback | None:
+    if not sys.stderr.isatty():
+        return None
+
+    def show(step: int, total: int, value: float) -> None:
+        end = "\r\033[K" if step == total else ""
+        print(f"\r{step} of {total} fits\033[K{end}", end="", file=sys.stderr, flush=True)
+
+    return show
+
+
+def _repeats(text: str) -> int:
+    if not text.isdigit() or int(text) < 2:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of splits; give 2 or more")
+    return int(text)
+
+
+def compare_command(commands: Any) -> argparse.ArgumentParser:
+    """Add the command to a parser's commands."""
+    command = data_command(commands, "compare", _compare, "fit several methods and score them on held-out rows")
+    command.add_argument("--methods", help="all, fast (default), papers, or names with commas between")
+    command.add_argument("--method", action="append", default=[], type=method_with_parameters,
+                         metavar="NAME[:PARAMETER=VALUE,...]",
+                         help="a method with parameters of its own; may be repeated")  # fmt: skip
+    command.add_argument("--csv", type=target(), help="file for the whole table")
+    command.add_argument("--report", type=target(".html"), help="report.html to hand over: figures, tables, settings")
+    study_options(command)
+    split_options(command)
+    return command
+
+
+def _compare(given: argparse.Namespace) -> int:
+    from calib.evaluation.compare import BASELINE, compare_evaluations, fit_and_evaluate
+    from calib.evaluation.verdict import verdict
+
+    data = load_data(given)
+    methods = _methods(given, data)
+    calibration, test = split_data(data, given)
+    if test is None:
+        refuse(given, "a comparison needs rows to test on; --calibration all leaves none")
+    found = fit_and_evaluate(methods, calibration, test)
+    table = compare_evaluations(found.evaluations, seconds=found.seconds, notes=found.notes)
+    print(text.score_table(table))
+    print(f"\n{verdict(table)}")
+    warn_of_leak(data)
+    if given.csv:
+        safe_table(table).to_csv(given.csv, index=False)
+        print(f"All scores, intervals and differences are in {given.csv}.")
+    if given.report:
+        raw = {BASELINE: calibrator(BASELINE).fit(calibration.logits, calibration.labels)}
+        write_report(given, data, (calibration, test), {**raw, **methods}, found, table)
+    study(given, methods, data, calibration, test)
+    return 0
+
+
+def _methods(given: argparse.Namespace, data: Predictions) -> dict[str, Calibrator]:
+    """What is compared: methods at their defaults by name, and those with parameters by their titles."""
+    methods = {name: made_calibrator(given, name, {}) for name in _names(given, data)}
+    for name, params in given.method:
+        made = made_calibrator(given, name, params)
+        # The command's own seed is that of all methods, and no part of a title.
+        methods[title_of(calibrator(name, **params), name) if params else name] = made
+    return methods
+
+
+def _names(given: argparse.Namespace, data: Predictions) -> list[str]:
+    """Methods asked for by name or by preset; presets leave out those whose arrays the data do not hold."""
+    offered = presets(data)
+    if given.methods is None:
+        return [] if given.method else offered["Fast"]
+    chosen = {"fast": offered["Fast"], "papers": offered["From the papers"], "all": offered["All"]}
+    return chosen.get(given.methods) or [name.strip() for name in given.methods.split(",")]
+
+
+def write_report(
+    given: argparse.Namespace,
+    data: Predictions,
+    parts: tuple[Predictions, Predictions],
+    methods: Mapping[str, Calibrator],
+    found: MethodEvaluations,
+    table: pd.DataFrame,
+) -> None:
+    """Write the report of a finished comparison to ``given.report``.
+
+    Parameters
+    ----------
+    given : the command's arguments.
+    data, parts : all rows; calibration and test rows.
+    methods : by their names in ``found`` and ``table``, the raw model among them.
+    """
+    titles = dict(zip(table["method"], table["title"], strict=True))
+    reported: list[ReportedMethod] = []
+    for key, evaluation in found.evaluations.items():
+        name = registry_name(methods[key]) or key
+        style = method_style(name, sum(other.name == name for other in reported))
+        reported.append(
+            ReportedMethod(key, name, titles[key], style, methods[key], evaluation, *found.seconds[key])
+        )  # fmt: skip
+    options = options_from(given)
+    source = Source(
+        {role: str(path) for role, path in {"source": given.file, **options.files}.items() if path is not None},
+        options.choices,
+        given.file.stem if _is_sample(given.file) else None,
+    )
+    report = Report(data, *parts, given.calibration, given.seed, reported, table, source)
+    given.report.write_text(html(report), encoding="utf-8")
+    print(f"The report is in {given.report}.")
+
+
+def _is_sample(path: Path) -> bool:
+    return path.resolve().parent.name == FOLDER and path.stem in SAMPLES

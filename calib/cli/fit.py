@@ -1,0 +1,165 @@
+"""``fit``: one method on one data set, saved.
+
+``fit --stream``: a calibrator fitted to outputs that are larger than memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from calib.base import Calibrator
+from calib.cli import text
+from calib.cli.arguments import assignment, method_with_parameters, target
+from calib.cli.data import data_command, load_data, made_calibrator, refuse, split_data, split_options, warn_of_leak
+from calib.data import Choices, Predictions
+from calib.data.limits import MAX_BYTES, megabytes
+from calib.data.split import split_rows
+from calib.export import runtime, writer
+from calib.export.runtime import ExportedCalibrator
+from calib.numerics import Ints
+from calib.out_of_core import can_stream
+from calib.out_of_core.apply import stopped_in_words
+from calib.out_of_core.fit import check_method, fit_stored
+from calib.out_of_core.labelled import Labelled, open_labelled
+from calib.registry import METHODS, extras_for, registry_name
+
+MOST_TEST_ROWS = 20_000
+"""Rows that are scored before and after: plenty for the intervals, and little beside the rows fitted on."""
+
+
+def stream_option(command: argparse.ArgumentParser) -> None:
+    """Let a fit be asked to stream."""
+    command.add_argument("--stream", action="store_true",
+                         help="read .npy or Parquet in blocks, for files larger than memory and methods that learn "
+                         "from blocks of rows; by itself where a file is too large")  # fmt: skip
+
+
+def is_streamed(given: argparse.Namespace) -> bool:
+    """Whether a fit was asked to stream, or its file is too large for anything else, which is then said."""
+    if given.stream:
+        return True
+    size = given.file.stat().st_size if can_stream(given.file) else 0
+    if size > MAX_BYTES:
+        print(
+            f"note: {given.file.name} has {megabytes(size)}, more than the {megabytes(MAX_BYTES)} that are read at "
+            "once, so the fit reads it in blocks (--stream).",
+            file=sys.stderr,
+        )
+    return size > MAX_BYTES
+
+
+def fit_streamed(given: argparse.Namespace, start: Calibrator | ExportedCalibrator) -> int:
+    """Fit, score on rows that were held back, and save; returns the exit status."""
+    if isinstance(start, ExportedCalibrator) or given.test:
+        given.error("a fit by --stream starts anew, from one file; leave out --continue and --test")
+    assert isinstance(start, Calibrator)  # argparse has left otherwise
+    calibrator = check_method(start)
+    show = text.row_progress()
+    with (
+        stopped_in_words(f"{given.out.name} was not written"),
+        open_labelled(given.file, given.labels, Choices(**dict(given.read)), show) as found,
+    ):
+        noticed = [finding for finding in found.findings if finding.level == "warning"]
+        if noticed:
+            print(text.findings(noticed), file=sys.stderr)
+        calibration, rows = _split(given, found)
+        data = found.data if calibration is None else found.data.part(calibration)
+        test = found.predictions(rows) if len(rows) else None
+        fit_stored(calibrator, data, text.progress(), show)
+    scores = text.before_and_after(calibrator, test) if test is not None else {}
+    _save(given, found, calibrator, len(data), scores)
+    print(f"{METHODS[registry_name(calibrator) or ''].title} fitted on {len(data):,} rows, read in blocks.")
+    print("\n".join(f"note: {note}" for note in calibrator.notes()), end="\n" if calibrator.notes() else "")
+    if test is not None:
+        print(text.score_lines(scores, len(test)))
+    print(f"Saved to {given.out}.")
+    return 0
+
+
+def _split(given: argparse.Namespace, found: Labelled) -> tuple[Ints | None, Ints]:
+    """Numbers of the rows to fit on, None for all, and of those to test on: a random part of all others."""
+    if given.calibration == "all":
+        return None, np.empty(0, dtype=np.int64)
+    calibration, test = split_rows(found.data.labels, given.calibration, None, given.seed)
+    most = max(1, min(MOST_TEST_ROWS, MAX_BYTES // (8 * found.data.n_classes)))
+    if len(test) > most:
+        test = np.sort(np.random.default_rng(given.seed).choice(test, most, replace=False))
+    return calibration, test
+
+
+def _save(given: argparse.Namespace, found: Labelled, calibrator: Calibrator, n_rows: int, scores: object) -> None:
+    nothing = Predictions(
+        np.empty((0, found.data.n_classes)),
+        found.data.labels[:0],
+        found.class_names,
+        found.data.kind,
+        found.data.floor,
+        name=found.name,
+    )
+    known = {name: value for name, value in writer.describe(nothing).items() if name != "data_sha256"}
+    writer.save(calibrator, given.out, **known, n_rows=n_rows, scores=scores)
+
+
+def fit_command(commands: Any) -> argparse.ArgumentParser:
+    """Add the command to a parser's commands."""
+    methods = "; ".join(f"{name}: {method.summary}" for name, method in METHODS.items())
+    methods = methods.replace("%", "%%")  # argparse formats help texts
+    command = data_command(commands, "fit", _fit, "fit one method and save it")
+    what = command.add_mutually_exclusive_group(required=True)
+    what.add_argument("--method", type=method_with_parameters, metavar="NAME[:PARAMETER=VALUE,...]", help=methods)
+    what.add_argument("--continue", dest="earlier", type=Path, metavar="CALIBRATOR",
+                      help="go on with a saved calibrator (gpcalib): it learns from these rows too")  # fmt: skip
+    command.add_argument("--set", action="append", default=[], type=assignment, metavar="NAME=VALUE",
+                         help="a parameter of the method; may be repeated")  # fmt: skip
+    command.add_argument("--out", required=True, type=target(".pkl", ".npz", ".zip"),
+                         help="calibrator.pkl, .npz (with .json) or .zip to write")  # fmt: skip
+    stream_option(command)
+    split_options(command)
+    return command
+
+
+def _fit(given: argparse.Namespace) -> int:
+    from calib.export import writer
+
+    start = _new(given) if given.method else _earlier(given)
+    if is_streamed(given):
+        return fit_streamed(given, start)
+    data = load_data(given)
+    calibration, test = split_data(data, given)
+    if isinstance(start, ExportedCalibrator):
+        record = writer.resume(start, calibration, callback=text.progress())
+    else:
+        extras = extras_for(start, calibration)
+        start.fit(calibration.logits, calibration.labels, callback=text.progress(), **extras)
+        record = writer.exported(start, {**writer.describe(data), "n_rows": len(calibration)})
+    fitted = record.calibrator
+    scores = text.before_and_after(fitted, test) if test is not None else {}
+    writer.save(replace(record, metadata={**record.metadata, "scores": scores}), given.out)
+    print(f"{METHODS[record.method].title} fitted on {record.metadata['n_rows']:,} rows.")
+    print("\n".join(f"note: {note}" for note in fitted.notes()), end="\n" if fitted.notes() else "")
+    if test is not None:
+        print(text.score_lines(scores, len(test)))
+        warn_of_leak(data)
+    print(f"Saved to {given.out}.")
+    return 0
+
+
+def _new(given: argparse.Namespace) -> Calibrator:
+    name, params = given.method
+    return made_calibrator(given, name, {**params, **dict(given.set)})
+
+
+def _earlier(given: argparse.Namespace) -> ExportedCalibrator:
+    """The calibrator to go on with; zeros in the new data become its floor."""
+    if given.set:
+        refuse(given, "--set goes with --method; a calibrator that goes on keeps its parameters")
+    earlier = runtime.load(given.earlier)
+    if earlier.floor is not None:
+        given.read = [("floor", earlier.floor), *given.read]
+    return earlier

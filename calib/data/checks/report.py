@@ -1,0 +1,126 @@
+"""What is written down on the way from the file to the data set."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from calib.data.options import Choices
+
+_UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+"""Unicode's categories of control and format characters, lone surrogates, and ends of lines and paragraphs."""
+
+Level = Literal["error", "warning", "info"]
+
+_ORDER = {"error": 0, "warning": 1, "info": 2}
+
+NO_FEATURE_METHODS = "Methods that need features are left out."
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing noticed in an upload.
+
+    Attributes
+    ----------
+    level : an error stops the journey, a warning is worth a look, an info says what was understood.
+    code : stable name of the rung, for tests and for one-click fixes.
+    reason : what happened, with numbers, and the likely cause.
+    action : the one thing to do next; empty for most infos.
+    fix : changes to :class:`~calib.data.Choices` that mend it, offered as one click; empty if none.
+    left_out : the array that was given and could not be used for this reason: features, train_features or
+        train_labels; empty for every other finding.
+    """
+
+    level: Level
+    code: str
+    reason: str
+    action: str = ""
+    fix: dict[str, object] = field(default_factory=dict)
+    left_out: str = ""
+
+    @property
+    def message(self) -> str:
+        """What happened, and what it costs where an array was left out."""
+        return f"{self.reason} {NO_FEATURE_METHODS}" if self.left_out else self.reason
+
+
+class Rejected(Exception):
+    """A rung that the upload cannot pass; carries the one finding that says why."""
+
+    def __init__(self, code: str, message: str, action: str = "", **fix: Any):
+        self.finding = Finding("error", code, one_line(message), action, fix)
+        super().__init__(self.finding.message)
+
+
+class Report:
+    """The findings so far, and the choices with the guesses so far filled in."""
+
+    def __init__(self, choices: Choices):
+        self.choices = choices
+        self._findings: list[Finding] = []
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Errors first, then in the order of the ladder."""
+        return tuple(sorted(self._findings, key=lambda finding: _ORDER[finding.level]))
+
+    def add(self, finding: Finding) -> None:
+        """Keep one finding."""
+        self._findings.append(replace(finding, reason=one_line(finding.reason)))
+
+    def warn(self, code: str, message: str, action: str = "", **fix: Any) -> None:
+        """Write down something that is worth a look."""
+        self.add(Finding("warning", code, message, action, fix))
+
+    def info(self, code: str, message: str, action: str = "", **fix: Any) -> None:
+        """Write down what was understood."""
+        self.add(Finding("info", code, message, action, fix))
+
+    def leave_out(self, array: str, code: str, reason: str, action: str = "", **fix: Any) -> None:
+        """Write down why features or training data cannot be used; it costs methods that need them, not the upload."""
+        self.add(Finding("warning", code, reason, action, fix, array))
+
+    def decide(self, **guesses: Any) -> None:
+        """Fill in choices that were left to guessing."""
+        self.choices = replace(self.choices, **guesses)
+
+
+def count(n: int, noun: str) -> str:
+    """``1 row``, ``9,900 rows``, ``2 classes``."""
+    if n == 1:
+        return f"1 {noun}"
+    return f"{n:,} {noun}es" if noun.endswith("s") else f"{n:,} {noun}s"
+
+
+def verb(n: int, singular: str, plural: str) -> str:
+    """The verb that goes with :func:`count`."""
+    return singular if n == 1 else plural
+
+
+def listed(names: Iterable[Any], most: int = 6) -> str:
+    """The first few names, each shortened, for a sentence."""
+    names = list(names)
+    shown = ", ".join(shortened(name) for name in names[:most])
+    return f"{shown} and {len(names) - most:,} more" if len(names) > most else shown or "nothing"
+
+
+def shortened(value: Any, length: int = 40) -> str:
+    """One value of an upload, short enough for a sentence."""
+    text = str(value)
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def one_line(text: str) -> str:
+    """The text, with a mark for whatever would break its line, turn its direction or drive a terminal.
+
+    Names of files and arrays stand in sentences, and so do the reasons that libraries give, with bytes of the file.
+    """
+    return "".join("\ufffd" if unicodedata.category(c) in _UNSEEN else c for c in text)
+
+
+def rounded(value: float) -> str:
+    """Three or four digits of a number of any size, without an exponent for usual ones: 0.00321, 25.4, 13,290."""
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.4g}"

@@ -1,0 +1,106 @@
+"""What a reader gives: the list of arrays, and each array when it is asked for."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.data.checks.report import Rejected
+from calib.data.limits import Allowance
+from calib.errors import missing_package
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class ArrayInfo:
+    """One array of a file, or one column of a table."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    file: str = ""
+
+
+class Contents(ABC):
+    """An open file whose arrays are listed but not yet read.
+
+    Attributes
+    ----------
+    name : file name, for sentences.
+    arrays : what the file holds.
+    names : of all arrays, in the order of the file.
+    allowance : bytes that may still be read.
+    tabular : whether the arrays are columns of one table.
+    format_choices : how a text table was read, as fields of Choices.
+    """
+
+    tabular = False
+
+    def __init__(self, name: str, arrays: tuple[ArrayInfo, ...], allowance: Allowance):
+        self.name = name
+        self.arrays = arrays
+        self.names = [array.name for array in arrays]
+        self.allowance = allowance
+        self.format_choices: dict[str, Any] = {}
+        self._infos = {array.name: array for array in reversed(arrays)}  # of two of one name, the first
+
+    def __contains__(self, name: object) -> bool:
+        """Whether the file holds an array of this name."""
+        return name in self._infos
+
+    def info(self, name: str) -> ArrayInfo:
+        """Shape and dtype of one array."""
+        return self._infos[name]
+
+    @abstractmethod
+    def read(self, name: str) -> Array:
+        """One array; raises Rejected if it cannot be read safely."""
+
+    def read_columns(self, names: tuple[str, ...]) -> Array:
+        """Columns of a table side by side, shape (n, len(names))."""
+        raise Rejected("no_such_array", f"{self.name} holds arrays, not columns.", "Choose one array by its name.")
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Turn whatever a library makes of a broken file into one finding.
+
+    The parsers of zip, HDF5, Parquet and CSV raise dozens of types on hostile bytes, so all are caught here,
+    and nowhere else.
+    """
+    try:
+        yield
+    except (Rejected, ModuleNotFoundError):
+        raise
+    except MemoryError as error:
+        raise Rejected("too_large", f"There is not enough memory to read {what}.", "Save fewer rows.") from error
+    except Exception as error:
+        reason = str(error).strip().partition("\n")[0][:160] or type(error).__name__
+        raise Rejected(
+            "damaged",
+            f"{what} cannot be read ({reason}). It is probably cut off or damaged.",
+            "Copy or download the file again, or save it anew.",
+        ) from error
+
+
+@contextmanager
+def missing_packages() -> Iterator[None]:
+    """Turn a package that is not installed into a finding; NumPy alone is enough to predict, not to read tables."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise Rejected("missing_package", missing_package(error)) from error
+
+
+def text_array(values: list[str], what: str, allowance: Allowance) -> Array:
+    """Strings as a NumPy array, whose every item takes as much room as the longest."""
+    longest = max(map(len, values), default=0)
+    allowance.take(4 * longest * len(values), what)
+    return np.array(values, dtype=f"<U{max(longest, 1)}")

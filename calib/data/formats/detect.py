@@ -1,0 +1,246 @@
+"""From a path or an upload to the list of its arrays.
+
+What a file really is, from its first bytes; the ending of its name only decides what the bytes leave open.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import json
+from contextlib import ExitStack
+from pathlib import Path, PurePath
+from typing import BinaryIO, Literal
+
+from calib.data.checks.report import Rejected, Report, one_line, shortened
+from calib.data.formats.archives import open_zip, unpacked
+from calib.data.formats.base import Contents, reading
+from calib.data.formats.numpy import NpyContents, NpzContents
+from calib.data.formats.text import guess_encoding
+from calib.data.limits import Allowance, check_upload
+from calib.data.options import Choices, Source
+
+Format = Literal["npz", "npy", "hdf5", "parquet", "text", "gzipped text"]
+
+HEAD = 4096
+PICKLE_ENDINGS = {".pkl", ".pickle", ".joblib", ".pt", ".pth", ".ckpt"}
+ENDINGS: dict[Format, tuple[str, ...]] = {
+    "npz": (".npz",),
+    "npy": (".npy",),
+    "hdf5": (".h5", ".hdf5", ".hdf"),
+    "parquet": (".parquet", ".pq"),
+    "text": (".csv", ".tsv", ".txt", ".data", ".labels"),
+    "gzipped text": (".gz",),
+}
+SAVE_CSV = "Save it as csv, npz or Parquet."
+OTHERS = {
+    b"MATLAB 5.0": "a MATLAB file",
+    b"ARROW1": "an Arrow (Feather) file",
+    b"%PDF": "a PDF document",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"7z\xbc\xaf": "a 7-zip archive",
+    b"Rar!": "a rar archive",
+    b"BZh": "packed with bzip2",
+    b"\xfd7zXZ": "packed with xz",
+    b"(\xb5/\xfd": "packed with zstd",
+    b"<?xml": "an XML document",
+    b"{": "a JSON document",
+    b"[": "a JSON document",
+}
+
+
+def sniff(name: str, file: BinaryIO) -> Format:
+    """Recognise a file, or say what else it is and what to do instead."""
+    file.seek(0)
+    head = file.read(HEAD)
+    if not head:
+        raise Rejected("empty", f"{name} is empty (0 bytes).", "Check that saving it ended, and upload it again.")
+    if head.startswith(b"\x1f\x8b"):
+        return sniff_gzip(name, file)
+    refuse_texts(name, head)
+    if head.startswith(b"PK"):
+        return sniff_zip(name, file)
+    if head.startswith(b"\x93NUMPY"):
+        return "npy"
+    if head.startswith(b"\x89HDF\r\n\x1a\n"):
+        return "hdf5"
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    refuse_pickles(name, head)
+    refuse_others(name, head)
+    return "text"
+
+
+def refuse_texts(name: str, head: bytes) -> None:
+    """Refuse what stands in for the file: a pointer to it, or the page it could have been fetched from."""
+    if head.startswith(b"version https://git-lfs"):
+        size = next((int(w) for w in head.split() if w.isdigit()), 0)
+        raise Rejected(
+            "lfs_pointer",
+            f"{name} is a git-lfs pointer of {len(head):,} bytes, not the data themselves ({size:,} bytes).",
+            "Run `git lfs pull` in the repository, then upload the file again.",
+        )
+    start = head.removeprefix(codecs.BOM_UTF8).lstrip().lower()
+    if start.startswith((b"<!doctype html", b"<html")):
+        raise Rejected(
+            "html",
+            f"{name} is a web page (HTML), not data; a download link that needs a login usually causes it.",
+            "Open the link in a browser, download the raw file and upload that.",
+        )
+
+
+def refuse_pickles(name: str, head: bytes, inner: str = "") -> None:
+    """Refuse pickles, which run code when they are opened; joblib packs them with zlib.
+
+    Parameters
+    ----------
+    inner : name without the ending of a packer, if there is one.
+    """
+    packed = head[:2] in (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
+    binary = head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05")
+    if packed or binary or PurePath(inner or name).suffix.lower() in PICKLE_ENDINGS:
+        raise pickled(name)
+
+
+def pickled(name: str) -> Rejected:
+    """Refuse a pickle and give the three lines that convert it at home, whether it holds a dict or a pair."""
+    path = PurePath(name)
+    ending = path.suffix.lower()
+    source = json.dumps(name, ensure_ascii=False)
+    target = json.dumps(f"{path.stem or 'outputs'}{'_arrays' if ending == '.npz' else ''}.npz", ensure_ascii=False)
+    if ending in (".pt", ".pth", ".ckpt"):
+        module, opened = "torch", f'torch.load({source}, map_location="cpu")'
+    elif ending == ".joblib":
+        module, opened = "joblib", f"joblib.load({source})"
+    else:
+        module, opened = "pandas", f"pandas.read_pickle({source})"
+    lines = f"import {module}, numpy\nsaved = {opened}\n"
+    named = 'saved if hasattr(saved, "keys") else zip(("logits", "labels"), saved)'
+    save = f"numpy.savez({target}, **dict({named}))"
+    return Rejected(
+        "pickle",
+        f"{name} is a Python pickle, which can run any code when it is opened, so it is never opened here.",
+        f"Convert it where you trust it, and upload the npz:\n{lines}{save}",
+    )
+
+
+def refuse_others(name: str, head: bytes) -> None:
+    """Refuse formats that are known but not read, and bytes that are no text."""
+    start = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    for signature, kind in OTHERS.items():
+        if start.startswith(signature):
+            raise Rejected("unknown_format", f"{name} is {kind}, which is not read.", SAVE_CSV)
+    wide = guess_encoding(head).startswith("utf-16")
+    control = sum(head.count(byte) for byte in range(1, 9))
+    if (0 in head and not wide) or control > len(head) // 20:
+        raise Rejected(
+            "unknown_format",
+            f"{name} is neither npz, npy, HDF5 nor Parquet, and its bytes are no text.",
+            SAVE_CSV,
+        )
+
+
+def sniff_zip(name: str, file: BinaryIO) -> Format:
+    """Recognise an npz; PyTorch's files and spreadsheets are zip archives too."""
+    file.seek(0)
+    with reading(name), open_zip(file) as archive:
+        members = archive.namelist()
+    if any(member.endswith(".npy") for member in members):
+        return "npz"
+    if any(member.endswith(".pkl") for member in members):
+        raise pickled(name)
+    if any(member.startswith("xl/") for member in members):
+        raise Rejected("zip", f"{name} is a spreadsheet.", "Save the sheet as csv and upload that.")
+    raise Rejected(
+        "zip",
+        f"{name} is a zip archive of {len(members):,} files, and none is a NumPy array.",
+        "Unpack it and upload the file with the outputs, or save numpy.savez(file, logits=..., labels=...).",
+    )
+
+
+def sniff_gzip(name: str, file: BinaryIO) -> Format:
+    """Look at the first bytes inside; only text tables are read from gzip."""
+    with reading(name):
+        head = unpacked(file).read(HEAD)
+    inner = PurePath(name).stem
+    if not head:
+        raise Rejected("empty", f"{name} unpacks to 0 bytes.", "Check that saving it ended, and upload it again.")
+    refuse_texts(inner, head)
+    if head.startswith((b"PK", b"\x93NUMPY", b"\x89HDF", b"PAR1", b"\x1f\x8b")):
+        raise Rejected(
+            "zip", f"{name} is packed with gzip around a format that packs itself.", f"Run `gunzip {name}` first."
+        )
+    refuse_pickles(name, head, inner)
+    refuse_others(inner, head)
+    return "gzipped text"
+
+
+def ending_is_right(name: str, found: Format) -> bool:
+    """Whether the name's ending belongs to what was found, or says nothing."""
+    ending = PurePath(name).suffix.lower()
+    known = {e for endings in ENDINGS.values() for e in endings}
+    return ending not in known or ending in ENDINGS[found]
+
+
+LONGEST_NAME = 120
+"""Characters of a file's name in a sentence; an upload may have any name."""
+
+
+def open_source(source: Source, allowance: Allowance, report: Report, stack: ExitStack) -> Contents:
+    """Recognise the format and list the arrays; the choices say how text is written.
+
+    Parameters
+    ----------
+    stack : closes what is opened here; a file that was handed in stays open.
+    """
+    name, file = open_file(source, stack)
+    size = file.seek(0, io.SEEK_END)
+    check_upload(size, name)
+    found = sniff(name, file)
+    if not ending_is_right(name, found):
+        report.info("ending", f"{name} holds {found} by its content, whatever its name says; read as that.")
+    file.seek(0)
+    return contents_of(found, name, file, size, allowance, report.choices)
+
+
+def open_file(source: Source, stack: ExitStack) -> tuple[str, BinaryIO]:
+    """The name for people and an open binary file."""
+    if isinstance(source, tuple):
+        name, content = source
+        return shown_name(name), io.BytesIO(content) if isinstance(content, (bytes, bytearray, memoryview)) else content
+    path = Path(source)
+    try:
+        return shown_name(path), stack.enter_context(path.open("rb"))
+    except OSError as error:
+        raise Rejected(
+            "missing",
+            f"{shown_name(path)} cannot be opened ({error.strerror or error}).",
+            "Check the path; to name an array inside a file, give its name as the outputs or the labels.",
+        ) from error
+
+
+def shown_name(path: str | Path) -> str:
+    """A file's name for sentences: one line that stays short, with the ending that says what it should hold."""
+    name = one_line(Path(path).name) or "The file"
+    ending = PurePath(name).suffix[-12:]
+    return name if len(name) <= LONGEST_NAME else shortened(name, LONGEST_NAME - len(ending)) + ending
+
+
+def contents_of(found: str, name: str, file: BinaryIO, size: int, allowance: Allowance, choices: Choices) -> Contents:
+    """The reader of one format; pyarrow and h5py are loaded only where they are needed."""
+    if found == "npz":
+        return NpzContents(name, file, allowance)
+    if found == "npy":
+        return NpyContents(name, file, size, allowance)
+    if found == "hdf5":
+        from calib.data.formats.hdf5 import Hdf5Contents
+
+        return Hdf5Contents(name, file, size, allowance)
+    if found == "parquet":
+        from calib.data.formats.table import open_parquet
+
+        return open_parquet(name, file, allowance, bool(choices.drop_bad_rows))
+    from calib.data.formats.text import open_text
+
+    return open_text(name, file, found == "gzipped text", allowance, choices)

@@ -1,0 +1,249 @@
+"""A table in memory, one Arrow column after the other; text tables and Parquet both end here.
+
+Parquet tables, whose sizes are checked in the metadata before a page is unpacked.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calib.data.checks.report import Rejected, shortened
+from calib.data.formats.base import Array, ArrayInfo, Contents, reading
+from calib.data.limits import Allowance
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+import io
+from typing import TYPE_CHECKING, BinaryIO
+
+from calib.data.limits import MAX_ARRAYS, MAX_FOOTER, MAX_STRUCTURES, check_count, megabytes
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$|^\s*[-+]?(?i:nan|inf|infinity)\s*$"
+
+
+class TableContents(Contents):
+    """Columns of one table, read when they are first asked for.
+
+    Parameters
+    ----------
+    schema : names and Arrow types of the columns.
+    fetch : gives the columns of these names.
+    drop_bad_cells : whether text in a column of numbers becomes NaN instead of an error.
+    """
+
+    tabular = True
+
+    def __init__(
+        self,
+        name: str,
+        schema: pa.Schema,
+        n_rows: int,
+        fetch: Callable[[list[str]], list[pa.ChunkedArray]],
+        allowance: Allowance,
+        drop_bad_cells: bool,
+    ):
+        check_names(schema.names, name)
+        arrays = tuple(ArrayInfo(field.name, (n_rows,), str(field.type)) for field in schema)
+        super().__init__(name, arrays, allowance)
+        self.n_rows = n_rows
+        self._types = {field.name: field.type for field in schema}
+        self._fetch = fetch
+        self._drop_bad_cells = drop_bad_cells
+
+    def read(self, name: str) -> Array:
+        """One column: numbers, booleans, or strings."""
+        import pyarrow as pa
+
+        what = f"Column {shortened(name)} of {self.name}"
+        kind = self._types[name]
+        if pa.types.is_dictionary(kind):
+            kind = kind.value_type
+        with reading(what):
+            (column,) = self._fetch([name])
+            if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+                return text_column(column, what, self.allowance)
+            if pa.types.is_boolean(kind) and column.null_count == 0:
+                self.allowance.take(self.n_rows, what)
+                return column.to_numpy().astype(bool)
+            if pa.types.is_temporal(kind) or pa.types.is_nested(kind) or pa.types.is_binary(kind):
+                raise not_numbers(what, str(kind))
+            self.allowance.take(self.n_rows * 8, what)
+            return numbers(column, what, self._drop_bad_cells)
+
+    def read_columns(self, names: tuple[str, ...]) -> Array:
+        """Numbers of several columns side by side; each Arrow column is let go as soon as it is copied."""
+        dtype = common_dtype([self._types[name] for name in names])
+        what = f"The {len(names):,} columns from {shortened(names[0])} of {self.name}"
+        self.allowance.take(self.n_rows * len(names) * dtype.itemsize, what)
+        out = np.empty((self.n_rows, len(names)), dtype=dtype)
+        with reading(what):
+            columns = self._fetch(list(names))[::-1]
+            for j, name in enumerate(names):
+                out[:, j] = numbers(columns.pop(), f"Column {shortened(name)} of {self.name}", self._drop_bad_cells)
+        return out
+
+
+def check_names(names: list[str], file: str) -> None:
+    """Refuse columns that cannot be told apart."""
+    counts = Counter(names)
+    if len(counts) < len(names):
+        twice, times = counts.most_common(1)[0]
+        raise Rejected(
+            "duplicate_columns",
+            f"{file} has {times} columns called {shortened(twice)!r}; a join usually causes it.",
+            "Rename or delete all but one of them.",
+        )
+
+
+def common_dtype(types: list[Any]) -> np.dtype[Any]:
+    """float32 where all columns are, float64 otherwise."""
+    single = all(str(kind) in ("float", "halffloat") for kind in types)
+    return np.dtype(np.float32 if single else np.float64)
+
+
+def text_column(column: pa.ChunkedArray, what: str, allowance: Allowance) -> Array:
+    """A column of strings; what is missing becomes the empty string.
+
+    Only the different strings become Python objects, however many rows repeat them.
+    """
+    import pyarrow.compute as pc
+
+    allowance.take(4 * longest_text(column) * len(column), what)
+    parts = []
+    for chunk in dictionaries(column):
+        values = np.array([*chunk.dictionary.to_pylist(), ""], dtype=np.str_)
+        parts.append(values[pc.fill_null(chunk.indices, len(values) - 1).to_numpy(zero_copy_only=False)])
+    return np.concatenate(parts) if parts else np.empty(0, dtype="<U1")
+
+
+def dictionaries(column: pa.ChunkedArray) -> list[pa.DictionaryArray]:
+    """The chunks of a column of strings, each as its different values and the positions of these."""
+    import pyarrow as pa
+
+    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    return [chunk for chunk in encoded.chunks if len(chunk)]
+
+
+def longest_text(column: pa.ChunkedArray) -> int:
+    """Characters of the longest string."""
+    import pyarrow.compute as pc
+
+    return max((pc.max(pc.utf8_length(chunk.dictionary)).as_py() or 0 for chunk in dictionaries(column)), default=0)
+
+
+def numbers(column: pa.ChunkedArray, what: str, drop_bad_cells: bool) -> Array:
+    """A column as numbers; what is missing becomes NaN."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(column.type):
+        Allowance().take(longest_text(column) * len(column), what)
+        column = column.cast(column.type.value_type)
+    kind = column.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        column = parse_cells(column, what, drop_bad_cells)
+    elif pa.types.is_null(kind):
+        return np.full(len(column), np.nan)
+    elif not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind)):
+        raise not_numbers(what, str(kind))
+    if pa.types.is_decimal(column.type):
+        column = pc.cast(column, pa.float64())
+    return column.to_numpy()
+
+
+def parse_cells(column: pa.ChunkedArray, what: str, drop_bad_cells: bool) -> pa.ChunkedArray:
+    """Strings as numbers, where each is one; otherwise say how many are not, and where the first is."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    good = pc.match_substring_regex(column, NUMBER)
+    bad = pc.fill_null(pc.invert(good), False)
+    n_bad = pc.sum(bad).as_py() or 0
+    if n_bad and not drop_bad_cells:
+        first = pc.index(bad, True).as_py()
+        raise Rejected(
+            "text_in_cells",
+            f"{what} should hold numbers, but {n_bad:,} of {len(column):,} cells hold text; the first is "
+            f"{shortened(column[first].as_py())!r} in row {first + 1:,}. A second header line, a comment or a "
+            "decimal comma usually causes it.",
+            "Leave these rows out, or correct the cells.",
+            drop_bad_rows=True,
+        )
+    return pc.cast(pc.utf8_trim_whitespace(pc.if_else(good, column, None)), pa.float64())
+
+
+def not_numbers(what: str, kind: str) -> Rejected:
+    """Refuse dates, lists and other values that are neither numbers nor names."""
+    return Rejected(
+        "dtype",
+        f"{what} holds values of type {shortened(kind)} where numbers are needed.",
+        "Choose another column, or save one number per cell.",
+    )
+
+
+FOUR_BYTES = ("FLOAT", "INT32")
+
+
+def open_parquet(name: str, file: BinaryIO, allowance: Allowance, drop_bad_cells: bool) -> TableContents:
+    """List the columns of a Parquet file; each is read only if it is used."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    check_footer(file, name)
+    with reading(name):
+        # A list that only says that it is long would already be given its room.
+        metadata = pq.ParquetFile(file, thrift_container_size_limit=MAX_ARRAYS + 1).metadata
+        schema = metadata.schema.to_arrow_schema()
+        check_count(metadata.num_columns, "columns", name)
+        # Strings stay dictionaries: one long string would otherwise be copied into every row.
+        texts = [
+            field.name for field in schema if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
+        ]
+        parquet = pq.ParquetFile(file, metadata=metadata, read_dictionary=texts)
+
+    def fetch(names: list[str]) -> list[pa.ChunkedArray]:
+        Allowance().take(unpacked_size(metadata, set(names)), f"Reading the columns of {name}")
+        table = parquet.read(columns=names, use_threads=False)
+        return [table.column(column) for column in names]
+
+    return TableContents(name, schema, metadata.num_rows, fetch, allowance, drop_bad_cells)
+
+
+def check_footer(file: BinaryIO, name: str) -> None:
+    """Refuse metadata that would take far more memory than their bytes; counted before they are parsed."""
+    size = file.seek(0, io.SEEK_END)
+    file.seek(max(0, size - 8))
+    length = min(int.from_bytes(file.read(4), "little"), size)
+    file.seek(max(0, size - 8 - length))
+    if length > MAX_FOOTER or file.read(length).count(0) > MAX_STRUCTURES:
+        raise Rejected(
+            "too_large",
+            f"The metadata of {name} have {megabytes(length)}, for more row groups and columns than are read.",
+            "Save it again with fewer row groups: pandas' to_parquet does.",
+        )
+    file.seek(0)
+
+
+def unpacked_size(metadata: Any, names: set[str]) -> int:
+    """Bytes that some columns need once unpacked.
+
+    Run-length encoding makes a page of a few bytes into millions of values, so the declared bytes alone would
+    say too little; the number of values times their width is taken where it is more.
+    """
+    total = 0
+    for g in range(metadata.num_row_groups):
+        group = metadata.row_group(g)
+        for c in range(group.num_columns):
+            column = group.column(c)
+            if column.path_in_schema.split(".")[0] in names:
+                width = 4 if column.physical_type in FOUR_BYTES else 8
+                total += max(column.total_uncompressed_size, width * column.num_values)
+    return total

@@ -1,0 +1,353 @@
+"""Which columns of a table are the outputs and the labels: first by name, then by what is left over.
+
+Which arrays of an npz or HDF5 file are the outputs and the labels: first by name, then by shape.
+
+Which arrays or columns of a file of features are the features, and which the labels of the training set.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from calib.data.checks.report import Rejected, listed
+from calib.data.formats.base import ArrayInfo, Contents
+from calib.data.interpret.names import (
+    CLASS_NAMES,
+    FEATURES,
+    GROUPS,
+    HARD,
+    LABELS,
+    OUTPUTS,
+    ROW_NAMES,
+    SPLIT,
+    SUMMARIES,
+    Column,
+    Part,
+    canonical,
+    feature_column,
+    output_column,
+)
+from calib.data.options import Choices, Columns
+
+NUMBERS = ("float", "int", "uint", ">f", "<f", ">i", "<i", ">u", "<u")
+
+
+def guess_arrays(contents: Contents, choices: Choices, separate_labels: bool) -> Choices:
+    """Fill in the names of the arrays that are left to guessing.
+
+    Parameters
+    ----------
+    separate_labels : whether the labels lie in another file, so that none are looked for here.
+    """
+    part, test_part = parts_of(contents)
+    outputs = choices.outputs or named(contents, OUTPUTS, part) or outputs_by_shape(contents, choices.labels)
+    if outputs is None:
+        raise Rejected(
+            "no_outputs",
+            f"{contents.name} holds {describe(contents)}; none looks like outputs of shape (rows, classes).",
+            "Name the array with the logits or probabilities.",
+        )
+    labels = choices.labels or None
+    if labels is None and not separate_labels:
+        labels = named(contents, LABELS, part) or labels_by_shape(contents, str(outputs))
+        if labels is None:
+            raise no_labels(contents)
+    test_outputs, test_labels = choices.test_outputs, choices.test_labels
+    if test_outputs is None and test_part is not NO_TEST:
+        test_outputs = named(contents, OUTPUTS, test_part)
+        test_labels = test_labels or named(contents, LABELS, test_part)
+        if test_outputs == outputs or test_labels is None:
+            test_outputs = test_labels = None
+    # Where there is one part only, features of its rows may still be called x_test beside x_train.
+    others: tuple[Part, ...] = ("test", "calibration") if test_part is NO_TEST else ()
+    return replace(
+        choices,
+        outputs=outputs,
+        labels=labels,
+        test_outputs=test_outputs,
+        test_labels=test_labels,
+        split=_or(choices.split, named(contents, SPLIT, None, "calibration")),
+        groups=_or(choices.groups, named(contents, GROUPS, part, None)),
+        features=_or(choices.features, named(contents, FEATURES, part, None, *others)),
+        train_features=_or(choices.train_features, named(contents, FEATURES, "train")),
+        train_labels=_or(choices.train_labels, named(contents, LABELS, "train")),
+    )
+
+
+NO_TEST: Part = "train"
+"""Stands for "the file has one part only": training outputs are never used for calibration."""
+
+
+def parts_of(contents: Contents) -> tuple[Part | None, Part | None]:
+    """The part to calibrate on and the part to test on, from the names of the arrays.
+
+    Training outputs are left alone: a model is too sure of what it was trained on.
+    """
+    names = [canonical(name) for name in contents.names]
+    with_outputs = {name.part for name in names if name.base in OUTPUTS} - {"train"}
+    if {"calibration", "test"} <= with_outputs:
+        return "calibration", "test"
+    if {None, "test"} <= with_outputs:
+        return None, "test"
+    if {None, "calibration"} <= with_outputs:
+        return "calibration", None
+    return next(iter(with_outputs), None), NO_TEST
+
+
+def named(contents: Contents, vocabulary: tuple[str, ...], *parts: Part | None) -> str | None:
+    """The array whose name comes first in a vocabulary, in the first of the parts that has one."""
+    for part in parts:
+        found = [
+            (vocabulary.index(base), name)
+            for name in contents.names
+            for found_part, base in [canonical(name)]
+            if base in vocabulary and found_part == part
+        ]
+        if found:
+            return min(found, key=lambda pair: pair[0])[1]
+    return None
+
+
+def class_names_array(contents: Contents) -> str | None:
+    """The array that names the classes, if there is one."""
+    return named(contents, CLASS_NAMES, None)
+
+
+def outputs_by_shape(contents: Contents, labels: object) -> str | None:
+    """The widest two-dimensional array of floats; else of any numbers; else a single column of floats."""
+    free = [a for a in contents.arrays if is_free(a) and a.name != labels and canonical(a.name).base not in LABELS]
+    floats = [array for array in free if "float" in array.dtype or "<f" in array.dtype or ">f" in array.dtype]
+    for candidates in (
+        [array for array in floats if array_width(array) > 1],
+        [array for array in free if array_width(array) > 1 and array.dtype.startswith(NUMBERS)],
+        floats,
+        [array for array in free if len(contents.arrays) == 1 or array_width(array) > 1],
+    ):
+        if candidates:
+            return max(candidates, key=array_width).name
+    return None
+
+
+def labels_by_shape(contents: Contents, outputs: str) -> str | None:
+    """The array with one value for each row of the outputs, integers before anything else."""
+    shape = contents.info(outputs).shape
+    free = [a for a in contents.arrays if is_free(a) and a.name != outputs and 0 < len(a.shape) <= 2]
+    fits = [a for a in free if a.shape[0] in shape[:2] and (array_width(a) == 1 or a.shape == shape)]
+    if not fits and len(free) == 1:
+        fits = [a for a in free if array_width(a) == 1]
+    integers = [a for a in fits if "int" in a.dtype]
+    return (integers or fits)[0].name if fits else None
+
+
+def is_free(array: ArrayInfo) -> bool:
+    """Whether the array's name leaves its role open."""
+    part, base = canonical(array.name)
+    return part != "train" and base not in (*CLASS_NAMES, *GROUPS, *FEATURES, *SPLIT)
+
+
+def array_width(array: ArrayInfo) -> int:
+    """Values per row."""
+    width = 1
+    for n in array.shape[1:]:
+        width *= n
+    return width
+
+
+def describe(contents: Contents) -> str:
+    """The list of arrays for a sentence."""
+    return listed(f"{a.name} {a.shape}" for a in contents.arrays)
+
+
+def no_labels(contents: Contents) -> Rejected:
+    """Say that nothing can be judged without the true classes."""
+    return Rejected(
+        "no_labels",
+        f"{contents.name} holds {describe(contents)}; none looks like labels, the true class of each row.",
+        "Name the array with the labels, or add a second file that holds them.",
+    )
+
+
+def _or(choice: Any, guess: Any) -> Any:
+    return guess if choice is None else choice
+
+
+def guess_columns(contents: Contents, choices: Choices, separate_labels: bool) -> Choices:
+    """Fill in the columns that are left to guessing; see :func:`guess_arrays`."""
+    labels = choices.labels or None
+    if labels is None and not separate_labels:
+        labels = label_column(contents, choices.outputs)
+    groups = first_column(contents, GROUPS) if choices.groups is None else choices.groups
+    split = first_column(contents, SPLIT) if choices.split is None else choices.split
+    features = feature_columns(contents) if choices.features is None else choices.features
+    taken: set[object] = {labels, groups, split, *((features,) if isinstance(features, str) else features or ())}
+    outputs = choices.outputs or output_columns(contents, taken)
+    if not outputs:
+        raise Rejected(
+            "no_outputs",
+            f"{contents.name} has the columns {listed(contents.names)}; none holds the score of a class.",
+            "Save one column of logits or probabilities for each class, called p_0, p_1, ...",
+        )
+    if labels is None and not separate_labels:
+        raise no_labels(contents)
+    return replace(choices, outputs=outputs, labels=labels, groups=groups, split=split, features=features)
+
+
+def label_column(contents: Contents, outputs: object) -> str | None:
+    """By name; else the only column of strings; else the first or last column if it alone holds integers."""
+    named = first_column(contents, LABELS)
+    if named is not None:
+        return named
+    used = set(outputs) if isinstance(outputs, tuple) else {outputs}
+    free = [
+        n
+        for n in contents.names
+        if n not in used
+        and not has_role(n)
+        and not is_summary(n)
+        and output_column(n) is None
+        and feature_column(n) is None
+    ]
+    strings = [name for name in free if "string" in contents.info(name).dtype]
+    if len(strings) == 1:
+        return strings[0]
+    integers = [name for name in free if "int" in contents.info(name).dtype or contents.info(name).dtype == "bool"]
+    for name in (*free[:1], *free[-1:], *integers[:1]):
+        if name in integers and len(contents.names) > 1:
+            return name
+    return None
+
+
+def output_columns(contents: Contents, taken: set[object]) -> tuple[str, ...]:
+    """Columns with the same telling stem, in the order of their numbers; else all numbers that are left."""
+    stems: dict[str, list[tuple[str, str]]] = {}
+    for name in contents.names:
+        column = output_column(name)
+        if column is not None and name not in taken:
+            stems.setdefault(column.stem, []).append((column.suffix, name))
+    wide = {stem: columns for stem, columns in stems.items() if len(columns) > 1} or stems
+    if wide:
+        columns = wide[min(wide, key=OUTPUTS.index)]
+        if all(suffix.isdecimal() for suffix, _ in columns):
+            columns.sort(key=lambda pair: int(pair[0]))
+        return tuple(name for _, name in columns)
+    single = first_column(contents, OUTPUTS)
+    left = tuple(
+        name for name in contents.names if name not in taken and not has_role(name) and is_number(contents, name)
+    )
+    if single is not None and (len(left) < 2 or single not in left):
+        return (single,)
+    return without_summaries(contents, left)
+
+
+def without_summaries(contents: Contents, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Leave out what sums up a row beside the scores of its classes: predicted class, or confidence in it.
+
+    A column such as ``y_pred`` is no class where others carry the scores. With only one other column it may be
+    the score itself, unless it holds integers.
+    """
+    scores = tuple(name for name in names if not is_summary(name))
+    if len(scores) > 1:
+        return scores
+    floats = tuple(name for name in names if not (is_summary(name) and is_integer(contents, name)))
+    return floats or names
+
+
+def left_out(contents: Contents, choices: Choices) -> list[str]:
+    """Columns that look like predicted classes or confidences and are not used."""
+    used = {name for role in vars(choices).values() if isinstance(role, tuple) for name in role}
+    used |= {role for role in vars(choices).values() if isinstance(role, str)}
+    return [name for name in contents.names if name not in used and is_summary(name)]
+
+
+def feature_columns(contents: Contents) -> tuple[str, ...] | str:
+    """Columns called feature_0, x1, feat_age, ..., in the order of their numbers; empty if there are none."""
+    found = []
+    for name in contents.names:
+        column = feature_column(name) or (Column(name, "") if canonical(name).base in FEATURES else None)
+        if column is not None and is_number(contents, name) and not has_role(name):
+            found.append((column, name))
+    if all(column.suffix.isdecimal() for column, _ in found):
+        found.sort(key=lambda pair: (pair[0].stem, int(pair[0].suffix)))
+    return tuple(name for _, name in found) or ""
+
+
+def has_role(name: str) -> bool:
+    """Whether a name says that the column is neither outputs nor labels."""
+    return canonical(name).base in (*ROW_NAMES, *HARD, *GROUPS, *SPLIT)
+
+
+def is_summary(name: str) -> bool:
+    """Whether a name means what was predicted for the row, not the score of one class."""
+    return canonical(name).base in (*HARD, *SUMMARIES)
+
+
+def is_integer(contents: Contents, name: str) -> bool:
+    """Whether a column was read as whole numbers."""
+    return contents.info(name).dtype.startswith(("int", "uint"))
+
+
+def is_number(contents: Contents, name: str) -> bool:
+    """Whether a column was read as numbers."""
+    return contents.info(name).dtype.startswith(("float", "double", "int", "uint", "half", "decimal"))
+
+
+def first_column(contents: Contents, vocabulary: tuple[str, ...]) -> str | None:
+    """The column whose name comes first in a vocabulary."""
+    found = [(vocabulary.index(canonical(n).base), n) for n in contents.names if canonical(n).base in vocabulary]
+    return min(found, key=lambda pair: pair[0])[1] if found else None
+
+
+def guess_features(contents: Contents, role: str) -> Columns:
+    """The features of a file that was given for them: by name, else the widest array, else all columns of numbers.
+
+    Parameters
+    ----------
+    role : "features", or "train_features", which may also be called x_train.
+    """
+    training = role == "train_features"
+    if contents.tabular:
+        names = tuple(n for n in contents.names if is_number(contents, n) and not has_role(n) and not is_label(n))
+        found: Columns | None = feature_columns(contents) or names
+    else:
+        parts = ("train", None) if training else (None, "test", "calibration")
+        free = [
+            array
+            for array in contents.arrays
+            if array.dtype.startswith(NUMBERS)
+            and not is_label(array.name)
+            and (training or canonical(array.name).part != "train")
+        ]
+        widest = max(free, key=array_width).name if free else None
+        found = named(contents, FEATURES, *parts) or widest
+    if not found:
+        raise Rejected(
+            "no_features",
+            f"{contents.name} holds {describe(contents)}; none looks like features.",
+            "Name the array with the features.",
+        )
+    return found
+
+
+def guess_training_labels(contents: Contents) -> str:
+    """The labels of a file that was given for them: by name, the only array or column, else the last of its kind."""
+    found = first_column(contents, LABELS) if contents.tabular else named(contents, LABELS, "train", None)
+    return found or contents.names[-1]
+
+
+def guess_training_part(contents: Contents, role: str, beside: bool) -> str | None:
+    """Arrays of the training set in a file that was given for something else, where their names tell.
+
+    Parameters
+    ----------
+    beside : whether the file was given for the training features, so that its labels are those of the training set.
+    """
+    if contents.tabular:
+        return first_column(contents, LABELS) if beside else None
+    vocabulary = LABELS if role == "train_labels" else FEATURES
+    return named(contents, vocabulary, "train", *((None,) if beside else ()))
+
+
+def is_label(name: str) -> bool:
+    """Whether an array or a column is called like labels."""
+    return canonical(name).base in LABELS

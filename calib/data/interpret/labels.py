@@ -1,0 +1,266 @@
+"""Labels as column numbers, whichever way they were written.
+
+Which column belongs to which label, where labels are names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.data.checks.report import Rejected, Report, count, listed, verb
+from calib.data.formats.base import Array
+from calib.data.limits import MAX_BYTES, MAX_CLASSES, Allowance
+from calib.numerics import Ints
+
+
+def match_values(
+    values: list[Any], n_classes: int, column_names: Sequence[str] | None, name: str, report: Report
+) -> tuple[Any, ...]:
+    """The label of each column: by the columns' names where these fit, else in sorted order.
+
+    Parameters
+    ----------
+    values : the different labels, sorted.
+    column_names : names of the outputs' columns; a single binary column names its positive class.
+    """
+    if not values:
+        raise Rejected("labels_missing", f"{name} holds no label at all.", "Choose another array or column.")
+    if column_names is not None and len(column_names) == n_classes:
+        by_name = matched(values, column_names)
+        if by_name is not None:
+            report.info("class_order", f"The labels in {name} were matched to the columns by name ({listed(by_name)}).")
+            return by_name
+    if n_classes == 2 and len(values) == 2 and column_names is not None and len(column_names) == 1:
+        positive = matched([column_names[0]], [str(value) for value in values])
+        if _plain(column_names[0]) == _plain(values[0]):
+            report.info("class_order", f"The column of outputs is named after {values[0]!r}: read as its probability.")
+            return (values[1], values[0])
+        if positive is not None:
+            return tuple(values)
+    if len(values) < n_classes:
+        raise Rejected(
+            "labels_unmatched",
+            f"{name} holds {len(values)} different labels ({listed(values)}) for {n_classes} columns of outputs, "
+            "and the columns are not named after them.",
+            "Name the label of each column, or save labels as column numbers.",
+        )
+    if len(values) == n_classes:
+        report.warn(
+            "class_order",
+            f"The labels in {name} are names, and no column carries one; the columns were taken in sorted order: "
+            f"{listed(values)}.",
+            "Compare this order with the model's, and change it if it differs.",
+        )
+    return tuple(values)
+
+
+def matched(values: Sequence[Any], column_names: Sequence[str]) -> tuple[Any, ...] | None:
+    """The value each column is named after; a column without rows keeps its own name. None if one fits nowhere."""
+    by_name = {_plain(value): value for value in values}
+    columns = [_plain(column) for column in column_names]
+    if len(by_name) < len(values) or len(set(columns)) < len(columns) or not set(by_name) <= set(columns):
+        return None
+    return tuple(by_name.get(plain, column) for plain, column in zip(columns, column_names, strict=True))
+
+
+def _plain(value: Any) -> str:
+    """A name without case and separators, since columns spell them differently."""
+    return "".join(c for c in str(value).lower() if c.isalnum()) or str(value)
+
+
+MISSING_TEXTS = ("", "nan", "none", "null", "NaN", "None")
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """Labels as int64 column numbers; ``bad`` marks the rows whose label is missing or belongs to no column."""
+
+    labels: Ints
+    bad: npt.NDArray[np.bool_]
+
+
+def decode_labels(raw: Array, n_classes: int, column_names: Sequence[str] | None, name: str, report: Report) -> Decoded:
+    """Bring labels into the one form the rest of the project knows.
+
+    Parameters
+    ----------
+    raw : (n,), (n, 1) or one-hot (n, n_classes) array of integers, floats, booleans or strings.
+    column_names : names of the outputs' columns, where the upload has any.
+    name : the labels' name, for sentences.
+    """
+    raw = one_per_row(raw, n_classes, name, report)
+    if raw.dtype.kind in "US":
+        raw = as_numbers_if_possible(raw, name)
+    if raw.dtype.kind in "US" or report.choices.label_values is not None:
+        return by_value(raw, n_classes, column_names, name, report)
+    whole, missing = as_integers(raw, name, report)
+    if missing.all():
+        raise Rejected("labels_missing", f"{name} holds no label at all.", "Choose another array or column.")
+    present = whole[~missing]
+    if n_classes == 2 and np.array_equal(np.unique(present), [-1, 1]):
+        report.info("labels_signed", f"{name} holds -1 and 1: read as classes 0 and 1.")
+        report.decide(label_values=(-1, 1))
+        return by_value(raw, n_classes, None, name, report)
+    shift = (report.choices.label_shift or 0) - one_based(present, n_classes, column_names, name, report)
+    if abs(shift) > MAX_CLASSES:
+        raise Rejected("label_shift", f"A shift of the labels by {shift:,} leaves no class.", "Choose a small one.")
+    labels = whole + shift
+    report.decide(label_shift=report.choices.label_shift or 0)
+    outside = ~missing & ((labels < 0) | (labels >= n_classes))
+    if outside.any() and not report.choices.drop_bad_rows:
+        raise outside_range(labels, outside, n_classes, name)
+    return Decoded(labels, missing | outside)
+
+
+def one_per_row(raw: Array, n_classes: int, name: str, report: Report) -> Array:
+    """Drop axes of length one, and turn one-hot rows into numbers."""
+    squeezed = raw.reshape(len(raw), -1) if raw.ndim > 1 else raw[:, None]
+    if squeezed.shape[1] == 1:
+        if raw.ndim > 1:
+            report.info("labels_squeezed", f"{name} has the shape {raw.shape}; read as one label per row.")
+        return squeezed[:, 0]
+    if raw.ndim == 2 and raw.size and raw.dtype.kind in "biuf":
+        low, high = raw.min(), raw.max()
+        total = raw.sum(axis=1, dtype=np.float64)
+        if (low, high) == (0, 1) and (total == 1).all() and np.count_nonzero(raw) == len(raw):
+            report.info("one_hot", f"{name} has the shape {raw.shape} with a single one in each row: read as one-hot.")
+            return raw.argmax(axis=1)
+        if low >= 0 and np.allclose(total, 1, atol=1e-3):
+            raise fractional(f"{name} has the shape {raw.shape} with rows of fractions that sum to one (soft labels)")
+    raise Rejected(
+        "labels_shape",
+        f"{name} has the shape {raw.shape}; one label per row, or one-hot rows of {n_classes} columns, are needed.",
+        "Choose another array, or save labels of shape (rows,).",
+    )
+
+
+def as_numbers_if_possible(raw: Array, name: str) -> Array:
+    """Strings such as "3" as numbers, if all that are not missing are whole numbers."""
+    Allowance(MAX_BYTES // 4).take(raw.nbytes, name)  # sorting takes as much again, and decoding four times
+    if raw.dtype.kind == "S":
+        return as_numbers_if_possible(np.char.decode(raw, "utf-8", "replace"), name)
+    values = np.unique(raw)
+    present = [v for v in values.tolist() if v not in MISSING_TEXTS]
+    if not present or not all(v.strip().lstrip("+-").isdecimal() and len(v) < 16 for v in present):
+        return raw
+    numbers = np.array([np.nan if v in MISSING_TEXTS else float(v) for v in values.tolist()])
+    return numbers[np.searchsorted(values, raw)]
+
+
+def by_value(raw: Array, n_classes: int, column_names: Sequence[str] | None, name: str, report: Report) -> Decoded:
+    """Labels that are names, or numbers with an order given by hand: position in ``label_values``."""
+    values, positions = np.unique(raw, return_inverse=True)
+    missing = np.array([is_missing(value) for value in values.tolist()], dtype=bool)
+    known = [value for value, gone in zip(values.tolist(), missing, strict=True) if not gone]
+    order = report.choices.label_values or match_values(known, n_classes, column_names, name, report)
+    report.decide(label_values=tuple(order))
+    column = {str(value): j for j, value in enumerate(order)}
+    codes = np.array([column.get(_spelled(value), -1) for value in values.tolist()], dtype=np.int64)
+    codes[missing] = -1
+    labels = codes[positions.reshape(-1)]
+    unknown = [str(v) for v, code in zip(values.tolist(), codes, strict=True) if code < 0 and not is_missing(v)]
+    if len(order) > n_classes:
+        raise Rejected(
+            "label_too_large",
+            f"{name} has {len(order):,} different labels ({listed(order)}) but there are {n_classes:,} columns of "
+            "outputs. A class may be missing from the outputs.",
+            "Choose the columns with one score for each class, or another column of labels.",
+        )
+    if unknown and not report.choices.drop_bad_rows:
+        n_unknown = int((labels < 0).sum())
+        raise Rejected(
+            "labels_unmatched",
+            f"{count(n_unknown, 'label')} in {name} {verb(n_unknown, 'belongs', 'belong')} to no column "
+            f"({listed(unknown)}).",
+            "Leave these rows out, or name the label of each column.",
+            drop_bad_rows=True,
+        )
+    return Decoded(labels, labels < 0)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a label says nothing: an empty text or NaN."""
+    return value in MISSING_TEXTS if isinstance(value, str) else value != value
+
+
+def as_integers(raw: Array, name: str, report: Report) -> tuple[Ints, npt.NDArray[np.bool_]]:
+    """Whole numbers as int64, and where there is none."""
+    missing = np.zeros(len(raw), dtype=bool)
+    if raw.dtype.kind == "b":
+        report.info("labels_bool", f"{name} holds booleans: false is class 0, true is class 1.")
+    elif raw.dtype.kind == "f":
+        missing = ~np.isfinite(raw)
+        whole = np.where(missing, 0, raw)
+        odd = whole != np.floor(whole)
+        if odd.any():
+            raise fractional(f"{name} holds {count(int(odd.sum()), 'fraction')}, such as {whole[odd][0]:g}")
+        report.info("labels_float", f"{name} holds whole numbers saved as floats: read as integers.")
+        raw = np.clip(whole, -(2.0**62), 2.0**62)
+    elif raw.dtype.kind not in "iu":
+        raise Rejected("labels_dtype", f"{name} holds {raw.dtype}, not classes.", "Choose another array or column.")
+    return raw.astype(np.int64), missing
+
+
+def fractional(message: str) -> Rejected:
+    """Refuse labels that are no classes."""
+    return Rejected(
+        "labels_fractional",
+        f"{message}. Outputs taken for labels, mixed labels (mixup) or label smoothing usually cause it.",
+        "Choose the array with the true class of each row.",
+    )
+
+
+def one_based(present: Ints, n_classes: int, column_names: Sequence[str] | None, name: str, report: Report) -> int:
+    """1 if labels count from one: they reach from 1 to the number of columns, or the columns themselves do."""
+    if report.choices.one_based is None:
+        low, high = int(present.min()), int(present.max())
+        counted = column_names is not None and list(column_names) == [str(j + 1) for j in range(n_classes)]
+        guess = low >= 1 and (high == n_classes or (counted and high <= n_classes))
+        if guess:
+            report.info(
+                "one_based",
+                f"{name} runs from {low} to {high} and there are {n_classes} columns: labels count from one.",
+                "If they count from zero, a column of outputs is missing.",
+                one_based=False,
+            )
+        report.decide(one_based=guess)
+    return int(bool(report.choices.one_based))
+
+
+def outside_range(labels: Ints, outside: npt.NDArray[np.bool_], n_classes: int, name: str) -> Rejected:
+    """Say which labels belong to no column, and offer what mends it."""
+    n, wrong = int(outside.sum()), np.unique(labels[outside])
+    values = np.unique(labels)
+    where = f"{count(n, 'row')} of {len(labels):,} in {name} {verb(n, 'has', 'have')}"
+    if 0 < len(values) <= n_classes and len(values) == n_classes and n > 0.05 * len(labels):
+        return Rejected(
+            "label_too_large" if wrong[-1] >= n_classes else "label_negative",
+            f"{where} a label outside 0..{n_classes - 1} ({listed(wrong)}), but there are as many different "
+            f"labels as columns ({n_classes}).",
+            "Take them in ascending order as the columns.",
+            label_values=tuple(values.tolist()),
+        )
+    if wrong[0] < 0:
+        return Rejected(
+            "label_negative",
+            f"{where} a negative label ({listed(wrong)}); it usually marks rows without a label.",
+            "Leave these rows out.",
+            drop_bad_rows=True,
+        )
+    return Rejected(
+        "label_too_large",
+        f"{where} a label above {n_classes - 1} ({listed(wrong)}), but the outputs have {n_classes} columns. "
+        "Labels that count from one, or outputs of another model, usually cause it.",
+        "Leave these rows out, or choose other outputs.",
+        drop_bad_rows=True,
+    )
+
+
+def _spelled(value: Any) -> str:
+    """A value as its label is written in Choices: 2.0 is 2."""
+    return str(int(value)) if isinstance(value, float) and value == value and value.is_integer() else str(value)

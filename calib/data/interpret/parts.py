@@ -1,0 +1,251 @@
+"""Calibration and test rows that come apart: under separate names, in separate files, or marked by a column.
+
+Features and the training set from files of their own, beside the file with the outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.data.checks.report import Rejected, Report, count, listed
+from calib.data.formats.base import Array, Contents
+from calib.data.formats.detect import open_source
+from calib.data.interpret.columns import guess_features, guess_training_labels, guess_training_part
+from calib.data.interpret.features import leave_out
+from calib.data.interpret.names import PARTS, canonical
+from calib.data.interpret.reading import Upload, check_there, read_aside, read_part, read_rows, read_upload
+from calib.data.limits import Allowance
+from calib.data.options import NOTHING, Choices, Source
+
+
+def read_named_parts(contents: Contents, labels: Contents | None, report: Report) -> Upload:
+    """One file, with its test part where that lies under its own names."""
+    first = read_upload(contents, labels, report)
+    choices = report.choices
+    if not choices.test_outputs:
+        return first
+    if not choices.test_labels:
+        raise Rejected(
+            "no_labels",
+            f"{choices.test_outputs} of {contents.name} was chosen as the outputs of the test part, without labels.",
+            "Choose the labels of the test part too.",
+        )
+    check_there(contents, choices.test_outputs)
+    check_there(contents, choices.test_labels)
+    second = read_part(contents, None, choices.test_outputs, choices.test_labels, report)
+    for role in ("groups", "features"):
+        read_rows(second, contents, role, counterpart(contents, getattr(choices, role)), report)
+    return join(first, second, report)
+
+
+def read_given_parts(
+    first: Contents,
+    first_labels: Contents | None,
+    second: Contents,
+    second_labels: Contents | None,
+    report: Report,
+) -> Upload:
+    """Two files: calibration, then test; the second is guessed anew, since its names may differ."""
+    # Parts that the first file may bring itself are overruled by giving two files.
+    test_outputs, test_labels = report.choices.test_outputs, report.choices.test_labels
+    calibration = read_upload(first, first_labels, report)
+    chosen = report.choices
+    other = Report(
+        Choices(
+            outputs=test_outputs,
+            labels=test_labels,
+            transposed=chosen.transposed,
+            groups=same_name(second, chosen.groups),
+            features=same_name(second, chosen.features),
+            split="",
+        )
+    )
+    test = read_upload(second, second_labels, other)
+    for finding in other.findings:
+        report.add(finding)
+    report.decide(test_outputs=other.choices.outputs, test_labels=other.choices.labels)
+    outputs_name, labels_name = calibration.outputs_name, calibration.labels_name
+    name_files(calibration, first)
+    name_files(test, second)
+    return replace(join(calibration, test, report), outputs_name=outputs_name, labels_name=labels_name)
+
+
+def name_files(upload: Upload, contents: Contents) -> None:
+    """Call arrays by their file too, since both parts may use the same names."""
+    if upload.outputs_name != contents.name:
+        upload.outputs_name += f" of {contents.name}"
+    if upload.labels_name in contents:
+        upload.labels_name += f" of {contents.name}"
+
+
+def same_name(contents: Contents, name: Any) -> Any:
+    """A choice made for the first file, where the second holds the same name; else left to guessing."""
+    names = [name] if isinstance(name, str) else list(name or ())
+    return name if all(n in contents for n in names if n) else None
+
+
+def counterpart(contents: Contents, name: Any) -> str | None:
+    """The array of the test part that goes by the same name as one of the calibration part."""
+    if not isinstance(name, str) or not name:
+        return None
+    base = canonical(name).base
+    return next((n for n in contents.names if canonical(n) == ("test", base)), None)
+
+
+def join(first: Upload, second: Upload, report: Report) -> Upload:
+    """Calibration rows, then test rows, with the split marked."""
+    a, b = first.outputs.shape[1], second.outputs.shape[1]
+    if a != b:
+        raise Rejected(
+            "columns_differ",
+            f"{first.outputs_name} has {a:,} columns but {second.outputs_name} has {b:,}.",
+            "Use outputs of one model on both parts.",
+        )
+    rows: dict[str, Array] = {"split": np.arange(len(first.outputs) + len(second.outputs)) < len(first.outputs)}
+    for role in ("groups", "features"):
+        if role in first.rows and role in second.rows and first.rows[role].shape[1:] == second.rows[role].shape[1:]:
+            rows[role] = np.concatenate([first.rows[role], second.rows[role]])
+        elif role in first.rows or role in second.rows:
+            reason = f"Only one part has {role}, so they were left out."
+            finding = ("one_part_only", reason, f"Save {role} for both parts.")
+            if role == "features":
+                report.leave_out(role, *finding)
+            else:
+                report.warn(*finding)
+    labels = [flat(first.labels), flat(second.labels)]
+    texts = [array.dtype.kind in "US" for array in labels]
+    if labels[0].shape[1:] != labels[1].shape[1:] or texts[0] != texts[1]:
+        raise Rejected(
+            "labels_differ",
+            f"{first.labels_name} holds {labels[0].dtype} of shape {labels[0].shape}, but "
+            f"{second.labels_name} holds {labels[1].dtype} of shape {labels[1].shape}.",
+            "Save both in the same way.",
+        )
+    outputs = np.concatenate([first.outputs, second.outputs])
+    first.outputs = second.outputs = outputs[:0]  # let the parts go before anything else is built
+    return replace(first, outputs=outputs, labels=np.concatenate(labels), rows=rows)
+
+
+def flat(labels: Array) -> Array:
+    """Labels of shape (n, 1) as (n,)."""
+    return labels.reshape(-1) if labels.ndim > 1 and labels.size == len(labels) else labels
+
+
+def calibration_rows(split: Array, name: str, report: Report) -> npt.NDArray[np.bool_] | None:
+    """Which rows are for calibration, from booleans, 0 and 1, or words such as val and test.
+
+    Returns None, with a warning, where the values do not say so.
+    """
+    values, positions = np.unique(split, return_inverse=True)
+    if split.ndim == 1 and len(values) == 2:
+        if split.dtype.kind in "bf" or (split.dtype.kind in "iu" and values.tolist() == [0, 1]):
+            return np.asarray(split == values[1])
+        parts = [PARTS.get(str(value).strip().lower()) for value in values.tolist()]
+        if "test" in parts and parts[0] != parts[1] and None not in parts:
+            return np.asarray([part != "test" for part in parts])[positions.reshape(-1)]
+    report.warn(
+        "split_unclear",
+        f"{name} holds {count(len(values), 'value')} ({listed(values.tolist())}), which do not say which rows are "
+        "for calibration; it was left out.",
+        'Save "calibration" and "test", or true for calibration rows.',
+    )
+    report.decide(split="")
+    return None
+
+
+HOMES = {
+    "features": ("features",),
+    "train_features": ("train_features", "features"),
+    "train_labels": ("train_labels", "train_features", "features"),
+}
+"""The files that may hold each array, the one that is meant for it first."""
+
+Files = Mapping[str, Contents]
+
+
+def open_files(given: Mapping[str, Source | None], allowance: Allowance, report: Report, stack: ExitStack) -> Files:
+    """Open the files with features by role; one that cannot be opened is left out and the upload goes on."""
+    files: dict[str, Contents] = {}
+    for role, source in given.items():
+        if source is None:
+            continue
+        try:
+            files[role] = open_source(source, allowance, report, stack)
+        except Rejected as rejected:
+            leave_out(rejected, role, report)
+    return files
+
+
+def set_aside(files: Files, main: Contents, report: Report) -> Choices:
+    """Keep the file with the outputs from answering for what other files hold; returns the choices as made.
+
+    It answers where an array of its own was chosen, and where nothing was chosen and no file was given for the role.
+    """
+    made = report.choices
+    for role, homes in HOMES.items():
+        chosen = getattr(made, role)
+        if chosen:
+            answers = in_file(main, chosen) and not (role in files and in_file(files[role], chosen))
+        else:
+            answers = role not in files
+        if any(home in files for home in homes) and not answers:
+            report.decide(**{role: NOTHING})
+    return made
+
+
+def in_file(contents: Contents, chosen: Any) -> bool:
+    """Whether every name in a choice is one of this file."""
+    return all(name in contents for name in ([chosen] if isinstance(chosen, str) else chosen))
+
+
+def read_files(upload: Upload, files: Files, made: Choices, report: Report) -> None:
+    """Add what the files hold to the upload.
+
+    Parameters
+    ----------
+    made : choices by hand; each array that they leave open is guessed.
+
+    Raises
+    ------
+    Rejected
+        If an array was chosen that none of the files holds.
+    """
+    for role, homes in HOMES.items():
+        given = [files[home] for home in homes if home in files]
+        chosen = getattr(made, role)
+        if not given or chosen == NOTHING or getattr(report.choices, role):
+            continue
+        try:
+            contents, name = find(given, role, chosen, files)
+        except Rejected as rejected:
+            leave_out(rejected, role, report)
+            continue
+        if not name:
+            continue
+        check_there(contents, name)
+        report.decide(**{role: name})
+        if role == "features":
+            read_rows(upload, contents, role, name, report)
+        else:
+            read_aside(upload.train, contents, role, name, report)
+
+
+def find(given: list[Contents], role: str, chosen: Any, files: Files) -> tuple[Contents, Any]:
+    """The file and the name of an array that was chosen or is guessed; the name is None where there is none."""
+    if chosen:
+        return next((contents for contents in given if in_file(contents, chosen)), given[0]), chosen
+    guesses = ((contents, guess(contents, role, files)) for contents in given)
+    return next(((contents, name) for contents, name in guesses if name), (given[0], None))
+
+
+def guess(contents: Contents, role: str, files: Files) -> Any:
+    """The array or the columns that a role is most likely to mean in one file; None if it is not there."""
+    if contents is files.get(role):
+        return guess_training_labels(contents) if role == "train_labels" else guess_features(contents, role)
+    return guess_training_part(contents, role, beside=contents is files.get("train_features"))

@@ -1,0 +1,107 @@
+"""Outputs without labels, from a file of any format: what a fitted calibrator is applied to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+
+import numpy as np
+
+from calib.data.checks.report import Rejected, Report, listed
+from calib.data.formats.base import Contents, missing_packages
+from calib.data.formats.detect import open_source
+from calib.data.interpret.columns import guess_arrays, guess_columns, guess_features, label_column
+from calib.data.interpret.features import Features, as_features
+from calib.data.interpret.output_kind import as_floats
+from calib.data.interpret.reading import check_there, read_any, said
+from calib.data.limits import Allowance
+from calib.data.load import check_choices
+from calib.data.options import Choices, Source
+from calib.errors import DataError
+from calib.numerics import Floats
+
+
+def read_outputs(source: Source, choices: Choices | None = None) -> Floats:
+    """A model's outputs as they stand in a file; labels may be there and are left alone.
+
+    Parameters
+    ----------
+    source : path, or (file name, bytes or binary file).
+    choices : as for :func:`calib.data.inspect`; usually the outputs' name at most.
+
+    Returns
+    -------
+    (n, k) floats, for :meth:`calib.runtime.ExportedCalibrator.to_logits` to make canonical and check.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read or holds no outputs.
+    """
+    with _opened(source, choices) as (contents, report):
+        _guess(contents, report)
+        outputs = report.choices.outputs
+        check_there(contents, outputs)
+        values = read_any(contents, outputs)
+        if values.ndim == 0:
+            raise Rejected("shape_0d", f"{said(contents, outputs)} is a single value.", "Save one row per input.")
+        return as_floats(values.reshape(len(values), -1) if values.ndim == 1 else values, said(contents, outputs))
+
+
+def read_features(source: Source, choices: Choices | None = None, *, beside_outputs: bool = True) -> Features:
+    """The inputs of the rows as they stand in a file, for methods that predict from them.
+
+    Parameters
+    ----------
+    source, choices : as for :func:`read_outputs`.
+    beside_outputs : whether the file also holds the model's outputs; otherwise it was given for the features.
+
+    Returns
+    -------
+    (n, d) numbers or images, for :meth:`calib.runtime.ExportedCalibrator.to_features` to prepare.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read or holds no features.
+    """
+    with _opened(source, choices) as (contents, report):
+        if beside_outputs:
+            _guess(contents, report)
+        name = report.choices.features or (None if beside_outputs else guess_features(contents, "features"))
+        if not name:
+            raise Rejected(
+                "no_features",
+                f"{contents.name} holds {listed(contents.names)}; none looks like the inputs of the rows.",
+                "Save them as features beside the outputs, or name the array.",
+            )
+        check_there(contents, name)
+        found = as_features(read_any(contents, name), said(contents, name), report)
+        if found is None:
+            raise Rejected("no_features", report.findings[-1].reason, report.findings[-1].action)
+        return found
+
+
+@contextmanager
+def _opened(source: Source, choices: Choices | None) -> Iterator[tuple[Contents, Report]]:
+    """The contents of a file; what is wrong becomes a DataError."""
+    report = Report(choices or Choices())
+    try:
+        check_choices(report.choices)
+        with missing_packages(), np.errstate(all="ignore"), ExitStack() as stack:
+            contents = open_source(source, Allowance(), report, stack)
+            report.decide(**contents.format_choices)
+            yield contents, report
+    except Rejected as rejected:
+        report.add(rejected.finding)
+        raise DataError(list(report.findings)) from None
+
+
+def _guess(contents: Contents, report: Report) -> None:
+    """Give every array its place, as if the labels had a file of their own: nothing in this one need be labels."""
+    if contents.tabular:
+        labels = report.choices.labels or label_column(contents, report.choices.outputs)
+        report.choices = guess_columns(contents, replace(report.choices, labels=labels), True)
+    else:
+        report.choices = guess_arrays(contents, report.choices, True)

@@ -1,0 +1,151 @@
+"""From a file to Predictions, with every inferred option and every finding.
+
+Whether choices made by hand can be meant at all, before anything is read with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, fields, replace
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+
+from calib.canonical import KINDS
+from calib.data.checks.report import Finding, Rejected, Report, shortened
+from calib.data.formats.base import ArrayInfo, Contents, missing_packages
+from calib.data.formats.detect import open_source
+from calib.data.interpret.parts import open_files, read_files, read_given_parts, read_named_parts, set_aside
+from calib.data.interpret.pipeline import understand
+from calib.data.limits import Allowance
+from calib.data.options import FEATURE_FILES, Choices, LoadOptions, Source
+from calib.data.predictions import Predictions
+from calib.errors import DataError
+
+
+def check_choices(choices: Choices) -> None:
+    """Refuse a value of the wrong type, or one that is not allowed.
+
+    Raises
+    ------
+    Rejected
+        Naming the first such choice and what it may be.
+    """
+    for field in fields(choices):
+        value = getattr(choices, field.name)
+        fits, expected = RULES[str(field.type)]
+        if value is not None and not fits(value):
+            raise Rejected(
+                "choice",
+                f"{field.name} was chosen as {shortened(repr(value))}, but must be {expected}.",
+                "Choose another value, or leave it to guessing.",
+            )
+    if choices.floor is not None and not 0 < choices.floor < 1:
+        raise Rejected(
+            "floor", f"The floor {choices.floor:g} is not a probability between 0 and 1.", "Choose a small one."
+        )
+
+
+def _names(value: Any) -> bool:
+    return isinstance(value, tuple) and all(isinstance(name, str) for name in value)
+
+
+def _values(value: Any) -> bool:
+    return isinstance(value, tuple) and all(isinstance(item, (str, int, np.integer)) for item in value)
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "Columns | None": (lambda value: isinstance(value, str) or _names(value), "one name or several"),
+    "str | None": (lambda value: isinstance(value, str), "text"),
+    "Kind | None": (lambda value: value in KINDS, f"one of {', '.join(KINDS)}"),
+    "tuple[str, ...] | None": (_names, "several names"),
+    "tuple[str, ...] | tuple[int, ...] | None": (_values, "several names or whole numbers"),
+    "bool | None": (lambda value: isinstance(value, (bool, np.bool_)), "true or false"),
+    "int | None": (_whole, "a whole number"),
+    "float | None": (lambda value: _whole(value) or isinstance(value, (float, np.floating)), "a number"),
+}
+"""What fits each type that a field of Choices has, and how it is called."""
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What an upload holds and how it was understood.
+
+    Attributes
+    ----------
+    arrays : what the file holds, whether used or not.
+    choices : the guesses, filled in as far as they were reached.
+    findings : what was noticed; the errors first.
+    predictions : the data set, or None if there is an error.
+    """
+
+    arrays: tuple[ArrayInfo, ...]
+    choices: Choices
+    findings: tuple[Finding, ...]
+    predictions: Predictions | None
+
+
+def inspect(source: Source, options: LoadOptions | None = None, **changes: Any) -> Inspection:
+    """Read an upload and say what was understood; bad content gives findings, never an exception.
+
+    Parameters
+    ----------
+    source : the model's outputs, with the labels unless these have their own file.
+    options : the other files and how all are read; everything that is not chosen is inferred.
+    **changes : fields of the options, and single fields of their choices such as ``kind="logits"``. ``labels``,
+        ``features``, ``train_features`` and ``train_labels`` are files here; the arrays of these names are chosen with
+        ``choices=Choices(labels="y")``.
+    """
+    options = (options or LoadOptions()).changed(**changes)
+    report = Report(options.choices)
+    arrays: tuple[ArrayInfo, ...] = ()
+    predictions = None
+    try:
+        check_choices(report.choices)
+        # What overflows or is no number is found and said; NumPy's warnings about it would only fill the log.
+        with missing_packages(), np.errstate(all="ignore"), ExitStack() as stack:
+            allowance = Allowance()
+            files: list[Contents | None] = []
+            for given in (source, options.labels, options.test, options.test_labels):
+                contents = None if given is None else open_source(given, allowance, report, stack)
+                files.append(contents)
+                if contents is not None:
+                    arrays += tuple(replace(array, file=contents.name) for array in contents.arrays)
+            given_features = {name: file for name, file in options.files.items() if name in FEATURE_FILES}
+            feature_files = open_files(given_features, allowance, report, stack)
+            for contents in feature_files.values():
+                arrays += tuple(replace(array, file=contents.name) for array in contents.arrays)
+            first, first_labels, second, second_labels = files
+            assert first is not None
+            report.decide(**first.format_choices)
+            made = set_aside(feature_files, first, report)
+            if second is None:
+                upload = read_named_parts(first, first_labels, report)
+            else:
+                upload = read_given_parts(first, first_labels, second, second_labels, report)
+            read_files(upload, feature_files, made, report)
+            del files, feature_files, first, first_labels, second, second_labels, contents
+            predictions = understand(upload, PurePath(arrays[0].file).stem, report)
+    except Rejected as rejected:
+        report.add(rejected.finding)
+    return Inspection(arrays, report.choices, report.findings, predictions)
+
+
+def load(source: Source, options: LoadOptions | None = None, **changes: Any) -> Predictions:
+    """Read a data set; the one-line form of :func:`inspect`, whose parameters it takes.
+
+    Raises
+    ------
+    DataError
+        If the upload cannot be used; its ``findings`` say why and what to do.
+    """
+    inspection = inspect(source, options, **changes)
+    if inspection.predictions is None:
+        raise DataError(inspection.findings)
+    return inspection.predictions

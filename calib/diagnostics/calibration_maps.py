@@ -1,0 +1,300 @@
+"""Calibration maps, from the log-odds of one class to its probability, as numbers a picture or a table can show.
+
+How often a class is the label at each of its scores, and whether a map says the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.base import Calibrator, check_labels, check_logits
+from calib.calibrators.bayes_iso import BayesIso
+from calib.calibrators.one_vs_rest import BinaryCalibrator
+from calib.errors import CalibrationError
+from calib.metrics.bootstrap import wilson_interval
+from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, one_vs_rest_log_odds
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationMap:
+    """What Bayes-Iso knows about one calibration map; figures 4 and 6 of Allikivi and Kull (2019) draw it.
+
+    Attributes
+    ----------
+    log_odds : (n_points,) increasing; some of the calibration pairs' own scores, the outermost two among them.
+    ranks : (n_points,) share of the calibration pairs below each and half of those at it, as :func:`ranks_of`.
+    mean : (n_points,) the posterior mean, which is the map that predicts.
+    low, high : (n_points,) the posterior's 5 % and 95 % points.
+    lower_bound, upper_bound : (n_points,) the bounds of section 4.3; only plain sampling stays between them.
+    samples : (n_samples, n_points) a few maps as likely as the posterior has them.
+    n_maps : how many maps were sampled, of blocks in each.
+    effective_maps : how many equally weighted ones they are worth, between 1 and ``n_maps``; of blocks, the least.
+    dominated : whether one map outweighs all others together, the paper's sign of a map not to be trusted.
+    scheme : how the maps were sampled: "plain", "blocks" or "knots".
+    """
+
+    log_odds: Floats
+    ranks: Floats
+    mean: Floats
+    low: Floats
+    high: Floats
+    lower_bound: Floats
+    upper_bound: Floats
+    samples: Floats
+    n_maps: int
+    effective_maps: float
+    dominated: bool
+    scheme: str
+
+
+@dataclass(frozen=True)
+class EndConfidence:
+    """Mean calibrated probability against the share of positives at both ends of the ranking.
+
+    Attributes
+    ----------
+    first_mean, first_share : among the pairs of lowest score; a mean below the share is overconfident.
+    last_mean, last_share : among the pairs of highest score; a mean above the share is overconfident.
+    n_pairs : how many pairs each end holds.
+    """
+
+    first_mean: float
+    first_share: float
+    last_mean: float
+    last_share: float
+    n_pairs: int
+
+    @property
+    def overconfident(self) -> tuple[bool, bool]:
+        """Whether the first and the last end are overconfident; there is nothing between over and under."""
+        return self.first_mean < self.first_share, self.last_mean > self.last_share
+
+
+def has_class_map(calibrator: Calibrator) -> bool:
+    """Whether a fitted calibrator gives a class a probability that depends on its own log-odds alone.
+
+    Every method that gives probabilities does for two classes; for more, those that reach them one against the rest.
+    """
+    if not (calibrator.fitted and calibrator.gives_probabilities):
+        return False
+    return calibrator.n_classes_ == 2 or isinstance(calibrator, BinaryCalibrator)
+
+
+def class_map(calibrator: Calibrator, log_odds: Any, k: int = 1) -> Floats:
+    """Probability of class ``k`` at each of its log-odds against the rest, before any normalisation of rows.
+
+    Parameters
+    ----------
+    calibrator : fitted, with :func:`has_class_map`; of two classes any method will do, and is asked about rows
+        ``(0, s)``, as binary log-odds are stored.
+    log_odds : (n_points,) finite floats.
+    k : the class; of two classes, class 0's map is the complement of class 1's.
+
+    Returns
+    -------
+    (n_points,) probabilities
+    """
+    if not has_class_map(calibrator):
+        raise CalibrationError(
+            f"{type(calibrator).__name__} has no map of one class: its probabilities depend on all logits of a row, "
+            "or it gives none, or it is not fitted. Choose a method that works one against the rest."
+        )
+    _check_class(calibrator, k)
+    points = np.asarray(log_odds, dtype=float)
+    if calibrator.n_classes_ == 2:
+        logits = np.zeros((len(points), 2))
+        logits[:, k] = points
+        return calibrator.predict_proba(logits)[:, k]
+    assert isinstance(calibrator, BinaryCalibrator)
+    return calibrator.class_map(points, k)
+
+
+def class_pairs(logits: Any, labels: Any, k: int = 1) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """Log-odds of class ``k`` against the rest and whether it is the label, both (n,), in the rows' order."""
+    logits = check_logits(logits)
+    labels = check_labels(labels, logits.shape)
+    if logits.shape[1] == 2:
+        return logits[:, k] - logits[:, 1 - k], labels == k
+    # In blocks, so that the log-odds of all other classes are never held for all rows.
+    log_odds = [
+        one_vs_rest_log_odds(logits[rows])[:, k].copy() for rows in blocks(len(logits), logits.shape[1], MEMORY_ENTRIES)
+    ]
+    return np.concatenate(log_odds), labels == k
+
+
+def ranks_of(log_odds: Floats, pairs: Floats) -> Floats:
+    """Share of the ``pairs``' log-odds that lie below each given one, plus half of those equal to it, in [0, 1]."""
+    ordered = np.sort(pairs)
+    below, upto = (np.searchsorted(ordered, log_odds, side=side) for side in ("left", "right"))
+    return (below + upto) / (2 * len(pairs))
+
+
+def posterior_map(calibrator: Calibrator, k: int = 1) -> CalibrationMap | None:
+    """What a fitted Bayes-Iso knows about the map of class ``k``; None where it had nothing to learn from."""
+    if not isinstance(calibrator, BayesIso) or not calibrator.fitted:
+        raise CalibrationError("A posterior of maps needs a fitted BayesIso; call fit(logits, labels) first.")
+    _check_class(calibrator, k)
+    state = calibrator.maps_[k if len(calibrator.maps_) > 1 else 0]
+    if not state:
+        return None
+    log_odds = state["log_odds"]
+    seen = CalibrationMap(
+        log_odds=log_odds,
+        ranks=state["ranks"],
+        mean=class_map(calibrator, log_odds, 1 if calibrator.n_classes_ == 2 else k),
+        low=state["low"],
+        high=state["high"],
+        lower_bound=state["lower_bound"],
+        upper_bound=state["upper_bound"],
+        samples=state["samples"],
+        n_maps=state["n_maps"],
+        effective_maps=state["effective_maps"],
+        dominated=state["dominated"],
+        scheme=state["scheme"],
+    )
+    return _mirrored(seen) if calibrator.n_classes_ == 2 and k == 0 else seen
+
+
+def end_confidence(
+    log_odds: Floats, positives: npt.NDArray[np.bool_], probs: Floats, share: float = 0.025
+) -> EndConfidence:
+    """Over- or underconfidence among the first and last pairs by score (Allikivi and Kull 2019, section 3).
+
+    Parameters
+    ----------
+    log_odds, positives : (n,) as from :func:`class_pairs`, of rows not calibrated with.
+    probs : (n,) the calibrated probability of each.
+    share : of the pairs at each end; at least one pair is.
+    """
+    size = max(1, round(share * len(log_odds)))
+    first, last = _lowest(log_odds, size), _lowest(-log_odds, size)
+    return EndConfidence(
+        float(first @ probs), float(first @ positives), float(last @ probs), float(last @ positives), size
+    )
+
+
+def _lowest(scores: Floats, size: int) -> Floats:
+    """Weights (n,) of a mean over the ``size`` lowest scores; those tied at the end share what is left.
+
+    So the mean is that over all ways to break the tie, whatever the order of the rows.
+    """
+    end = np.partition(scores, size - 1)[size - 1]
+    below, tied = scores < end, scores == end
+    return (below + tied * ((size - below.sum()) / tied.sum())) / size
+
+
+def _mirrored(seen: CalibrationMap) -> CalibrationMap:
+    """The same of two classes seen from the other: scores change sign and probabilities are complements."""
+    back = slice(None, None, -1)
+    return CalibrationMap(
+        log_odds=-seen.log_odds[back],
+        ranks=1 - seen.ranks[back],
+        mean=1 - seen.mean[back],
+        low=1 - seen.high[back],
+        high=1 - seen.low[back],
+        lower_bound=1 - seen.upper_bound[back],
+        upper_bound=1 - seen.lower_bound[back],
+        samples=1 - seen.samples[:, back],
+        n_maps=seen.n_maps,
+        effective_maps=seen.effective_maps,
+        dominated=seen.dominated,
+        scheme=seen.scheme,
+    )
+
+
+def _check_class(calibrator: Calibrator, k: int) -> None:
+    if not 0 <= k < calibrator.n_classes_:
+        raise CalibrationError(f"There is no class {k}; the calibrator has classes 0 to {calibrator.n_classes_ - 1}.")
+
+
+@dataclass(frozen=True, eq=False)
+class ClassFrequencies:
+    """Pairs of one class in bins of its log-odds; no bin is empty.
+
+    Attributes
+    ----------
+    edges : (n_bins - 1,) increasing log-odds; a pair at an edge belongs above it.
+    log_odds : (n_bins,) median of each bin's pairs.
+    count, positives : (n_bins,) its pairs, and those whose label is the class.
+    low, high : (n_bins,) 95 % Wilson interval of the frequency.
+    """
+
+    edges: Floats
+    log_odds: Floats
+    count: Ints
+    positives: Ints
+    low: Floats
+    high: Floats
+
+    @property
+    def frequency(self) -> Floats:
+        """Share of positives in each bin."""
+        return self.positives / self.count
+
+    def means(self, log_odds: Floats, probs: Floats) -> Floats:
+        """Mean probability in each bin, of the same pairs in the same order, shape (n_bins,)."""
+        bins = np.searchsorted(self.edges, log_odds, side="right")
+        return np.bincount(bins, weights=probs, minlength=len(self.count)) / self.count
+
+    def outside(self, means: Floats) -> npt.NDArray[np.bool_]:
+        """Which of (n_bins,) mean probabilities the intervals exclude."""
+        return (means < self.low) | (means > self.high)
+
+
+def class_frequencies(log_odds: Floats, positives: npt.NDArray[np.bool_], edges: Floats) -> ClassFrequencies:
+    """Frequencies of a class between edges that other pairs gave; empty bins join their neighbours.
+
+    Parameters
+    ----------
+    log_odds, positives : (n,) n at least 1.
+    edges : as from :func:`balanced_edges`, best of pairs that are not these: edges chosen by the outcomes that are
+        then counted would bias the frequencies.
+    """
+    count = np.bincount(np.searchsorted(edges, log_odds, side="right"), minlength=len(edges) + 1)
+    edges = edges[count[:-1] > 0]
+    if len(edges) and not count[-1]:
+        edges = edges[:-1]
+    order = np.argsort(log_odds, kind="stable")
+    ordered, ends = log_odds[order], np.append(np.searchsorted(log_odds[order], edges), len(log_odds))
+    starts = np.append(0, ends[:-1])
+    count, hits = ends - starts, np.add.reduceat(positives[order].astype(int), starts)
+    low, high = wilson_interval(hits, count)
+    middles = (ordered[(starts + ends - 1) // 2] + ordered[(starts + ends) // 2]) / 2
+    return ClassFrequencies(edges, middles, count, hits, low, high)
+
+
+def balanced_edges(log_odds: Floats, positives: npt.NDArray[np.bool_], n_bins: int) -> Floats:
+    """Edges of bins with the same mass of pairs, where positives together weigh as much as all others together.
+
+    Of balanced classes these are bins of equal mass. Of a rare class most of those would hold no positive pair, and
+    all that is to be seen would lie in the last.
+
+    Returns
+    -------
+    (n_bins - 1,) increasing log-odds, or fewer where scores are tied
+    """
+    n_positive = int(positives.sum())
+    sizes = np.where(positives, n_positive, len(positives) - n_positive)
+    order = np.argsort(log_odds, kind="stable")
+    mass = np.cumsum(1.0 / sizes[order])
+    cuts = np.searchsorted(mass, np.arange(1, n_bins) / n_bins * mass[-1])
+    edges = np.unique(log_odds[order][cuts])
+    return edges[edges > log_odds.min()]
+
+
+def most_by_chance(n: int, miss: float = 0.05, level: float = 0.95) -> int:
+    """How many of ``n`` independent intervals may miss, each with chance ``miss``, before that is no chance any more.
+
+    The ``level`` quantile of the binomial distribution.
+    """
+    chance = (1.0 - miss) ** n
+    below, k = chance, 0
+    while below < level:
+        chance *= (n - k) / (k + 1) * miss / (1.0 - miss)
+        k += 1
+        below += chance
+    return k

@@ -1,0 +1,255 @@
+"""The latent function over its own inputs: logits, or probabilities.
+
+What every view of a latent function needs first: a fitted GPcalib, and not more data than a picture can show.
+
+The inducing points of a fit, where a picture can show them.
+
+The calibration function that a simulated data set is known to have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from calib.base import Calibrator, check_labels, check_logits
+from calib.calibrators.gpcalib import GPCalib
+from calib.data.samples import TrueFunction
+from calib.errors import CalibrationError
+from calib.numerics import Floats, softmax
+
+MOST_ENTRIES = 1_000_000
+"""Logits a curve is computed from: with 10,000 x 1000 of them every tenth row, which moves no line visibly."""
+
+MOST_ROWS = 10_000
+
+
+def fitted_gp(calibrator: Calibrator) -> GPCalib:
+    """The calibrator, if it is a fitted GPcalib.
+
+    Raises
+    ------
+    CalibrationError
+        For anything else.
+    """
+    if not isinstance(calibrator, GPCalib) or not calibrator.fitted:
+        raise CalibrationError("A latent function needs a fitted GPCalib; call fit(logits, labels) first.")
+    return calibrator
+
+
+def every_nth_row(calibrator: GPCalib, logits: Any, most: int = MOST_ENTRIES) -> tuple[slice, Floats]:
+    """Evenly spaced rows, about ``most`` entries and 10,000 rows at most: which they are, and their logits.
+
+    Raises
+    ------
+    CalibrationError
+        If the logits are not usable, or have another number of classes than the fit.
+    """
+    array = np.asarray(logits)
+    step = max(1, -(-array.size // most), -(-len(array) // MOST_ROWS))
+    rows = slice(None, None, step)
+    checked = check_logits(array[rows])
+    if checked.shape[1] != calibrator.n_classes_:
+        raise CalibrationError(
+            f"The calibrator was fitted on {calibrator.n_classes_} classes, but these logits have {checked.shape[1]}."
+        )
+    return rows, checked
+
+
+def spread_of_draws(calibrator: GPCalib, draws: Floats, points: Floats) -> Floats:
+    """Standard deviation over drawn functions on the grid, at one-dimensional ``points``."""
+    stencil = calibrator.grid().stencil(points)
+    return np.std([stencil.interpolate(draw) for draw in draws], axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class InducingPoints:
+    """The function at the trained inducing inputs that lie in the picture.
+
+    Attributes
+    ----------
+    inputs : (m,) places on the picture's horizontal axis, increasing.
+    mean : (m,) posterior mean there.
+    bands : (low, high) at 2 and at 1 standard deviations, each (m,).
+    outside : how many more lie outside the picture.
+    """
+
+    inputs: Floats
+    mean: Floats
+    bands: tuple[tuple[Floats, Floats], ...]
+    outside: int
+
+
+def in_picture(places: Floats, low: float, high: float) -> tuple[Floats, int]:
+    """The places within [low, high] in increasing order, and how many are not."""
+    inside = np.sort(places[(places >= low) & (places <= high)])
+    return inside, len(places) - len(inside)
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What perfect calibration would be, as far as it is known.
+
+    Attributes
+    ----------
+    latent : the perfect latent function of a logit, up to a shift; None where unknown.
+    map : for two classes, the true probability of class 1 at each given probability; None where unknown.
+    """
+
+    latent: TrueFunction | None = None
+    map: TrueFunction | None = None
+
+    def probabilities(self, logits: Floats) -> Floats | None:
+        """True probabilities, (n, n_classes), of rows of logits; None where unknown."""
+        if self.latent is not None:
+            return softmax(self.latent(logits))
+        if self.map is not None:
+            second = self.map(softmax(logits)[:, 1])
+            return np.stack([1.0 - second, second], axis=1)
+        return None
+
+
+Space = Literal["logits", "probs"]
+
+N_BINS = 60
+SMALLEST_PROBABILITY = 1e-4
+"""Where the curve begins in probability space: ln p has no end at 0."""
+NO_PROBABILITY = 50.0
+"""A logit so far below the highest that it takes part in no probability: exp(-50) is 2e-22."""
+RARE_LABEL = 0.001
+
+
+@dataclass(frozen=True, eq=False)
+class LatentCurve:
+    """The latent function of GPcalib beside its prior mean and temperature scaling.
+
+    ``softmax(g(z) + c) = softmax(g(z))`` for any constant c, so latents mean something only up to a shift:
+    every curve here is shifted until it agrees with the prior mean on average over the calibration data
+    (Wenger et al. 2020, section S3.7). Two curves of the same space and data may therefore be laid over each
+    other; a function of logits and one of probabilities may not, see :func:`calib.diagnostics.latent_baseline.rival_curve`.
+
+    Attributes
+    ----------
+    inputs : (n_points,) increasing; logits, or probabilities where ``space`` is "probs".
+    mean, sd : (n_points,) posterior mean and standard deviation of the latent function.
+    prior : (n_points,) the prior mean: the identity, or ln p.
+    prior_name : how the prior mean is called; a badly scaled model's is z / scale.
+    temperature : (n_points,) the line z / T (ln p / T in probability space); None if no temperature was given.
+    truth : (n_points,) the perfect latent function, where it is known.
+    inducing : the inducing points in the range of the inputs.
+    density_edges : (n_bins + 1,) edges of the two histograms.
+    density_label : (n_bins,) counts of calibration inputs of the true class.
+    density_other : (n_bins,) counts of the inputs of all other classes.
+    every : 1 if all calibration rows are counted, n if every n-th.
+    space : what the kernel acts on.
+    """
+
+    inputs: Floats
+    mean: Floats
+    sd: Floats
+    prior: Floats
+    prior_name: str
+    temperature: Floats | None
+    truth: Floats | None
+    inducing: InducingPoints
+    density_edges: Floats
+    density_label: Floats
+    density_other: Floats
+    every: int
+    space: Space
+
+
+def latent_curve(
+    calibrator: Calibrator,
+    logits: Any,
+    labels: Any,
+    temperature: float | None = None,
+    truth: Truth | None = None,
+    n_points: int = 200,
+) -> LatentCurve:
+    """The latent function of a fitted GPcalib over the range of its calibration data.
+
+    Logits that are lower than all but 0.1 % of those of true classes, and by 50 than the highest, are left out.
+
+    Parameters
+    ----------
+    calibrator : a fitted :class:`~calib.calibrators.gpcalib.GPCalib`.
+    logits, labels : (n, n_classes) and (n,) the calibration set.
+    temperature : for the line of temperature scaling; None leaves it out.
+    truth : what is known of the perfect latent function; it is one of logits.
+    n_points : resolution of the curve.
+
+    Raises
+    ------
+    CalibrationError
+        If the calibrator is not fitted or the arrays do not belong to it.
+    """
+    gp = fitted_gp(calibrator)
+    labels = check_labels(labels, np.shape(logits))
+    rows, logits = every_nth_row(gp, logits)
+    space: Space = "logits" if gp.inputs == "logits" else "probs"
+    entries = gp.kernel_inputs(logits)[0]
+    data = entries.ravel()
+    of_label = entries[np.arange(len(entries)), labels[rows]]
+    low, high = _range(data, of_label)
+    points = np.linspace(low, high, n_points) if space == "logits" else np.geomspace(SMALLEST_PROBABILITY, 1, n_points)
+    unit = gp.scale_ if space == "logits" else 1.0
+
+    weights = gp.grid().stencil(data[None, :]).collect(np.full((1, data.size), 1.0 / data.size))[0]
+    draws = gp.shift_draws_ - (gp.shift_draws_ @ weights)[:, None]
+    shift = gp.shift_mean_ - gp.shift_mean_ @ weights
+
+    def mean_at(places: Floats) -> Floats:
+        return prior_mean(places, space) + gp.grid().interpolate(shift, places)
+
+    prior = prior_mean(points, space)
+    anchor = float(prior_mean(np.maximum(data, points[0]), space).mean())
+    line = None
+    if temperature is not None:
+        line = prior + (gp.scale_ / temperature - 1.0) * (prior - anchor)
+    perfect = None
+    if truth is not None and truth.latent is not None and space == "logits":
+        perfect = truth.latent(points * unit) - float((truth.latent(data * unit) - data).mean())
+    places, outside = in_picture(gp.inducing_inputs_, float(points[0]), float(points[-1]))
+    centre, sd = mean_at(places), spread_of_draws(gp, draws, places)
+    edges = np.linspace(low, high, N_BINS + 1)
+    label = np.histogram(of_label, edges)[0]
+    return LatentCurve(
+        inputs=points * unit,
+        mean=mean_at(points),
+        sd=spread_of_draws(gp, draws, points),
+        prior=prior,
+        prior_name=prior_name(gp),
+        temperature=line,
+        truth=perfect,
+        inducing=InducingPoints(
+            places * unit, centre, tuple((centre - width * sd, centre + width * sd) for width in (2, 1)), outside
+        ),
+        density_edges=edges * unit,
+        density_label=label,
+        density_other=np.histogram(data, edges)[0] - label,
+        every=rows.step,
+        space=space,
+    )
+
+
+def _range(data: Floats, of_label: Floats) -> tuple[float, float]:
+    """Where the picture begins and ends: some models have logits of -2500 that matter to nothing."""
+    high = float(data.max())
+    low = max(float(data.min()), min(float(np.quantile(of_label, RARE_LABEL)), high - NO_PROBABILITY))
+    return (low, high) if low < high else (low - 0.5, high + 0.5)
+
+
+def prior_mean(inputs: Floats, space: str) -> Floats:
+    """``mu(z) = z`` or ``mu(p) = ln p``: the model is calibrated already (Wenger et al. 2020, section 3)."""
+    return inputs.copy() if space == "logits" else np.log(inputs)
+
+
+def prior_name(calibrator: GPCalib) -> str:
+    """The prior mean in a word or two."""
+    scale = calibrator.scale_
+    if calibrator.inputs == "logits":
+        return "identity" if scale == 1.0 else f"prior z / {scale:g}"
+    return "ln prior" if scale == 1.0 else f"ln prior at T = {scale:g}"

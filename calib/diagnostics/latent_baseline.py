@@ -1,0 +1,174 @@
+"""What a latent function does to a probability: one class against one rival."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from calib.base import Calibrator, check_labels
+from calib.calibrators.gpcalib import GPCalib
+from calib.diagnostics.latent import N_BINS, InducingPoints, Truth, every_nth_row, fitted_gp, in_picture, prior_name
+from calib.numerics import Floats, Ints, logsumexp, sigmoid, softmax
+
+Scale = Literal["linear", "logit"]
+
+N_POINTS = 140
+LEAST_PROBABILITY = 5e-4
+"""The curve runs from here to 1 minus this: a logit-scaled axis has no end of its own."""
+
+
+@dataclass(frozen=True, eq=False)
+class RivalCurve:
+    """Calibrated probability of a class that the model gives p, against one rival that it gives 1 - p.
+
+    ``q(p) = sigmoid(g(a) - g(b))`` with a and b the kernel inputs of the two: it does not depend on the shift of
+    the latents, makes the uncalibrated model the diagonal, and puts functions of logits and of probabilities on
+    the same axes. Where the rows are log-probabilities, a = ln p and b = ln(1 - p); where they are logits, both
+    lie higher by the mean logit of the true class. With two classes of which one always has logit 0, b = 0.
+
+    Attributes
+    ----------
+    probs : (n_points,) p, increasing.
+    mean : (n_points,) q of the posterior mean.
+    bands : (low, high) at 2 and at 1 standard deviations of the log-odds over the drawn functions.
+    prior, prior_name : (n_points,) q of the prior mean, and how it is called; the diagonal for a usual model.
+    temperature : (n_points,) None if no temperature was given.
+    truth : (n_points,) where it is known.
+    inducing : the inducing points that some p in the picture lies on.
+    density_edges, density_label, density_other : as in a LatentCurve, of the probabilities of all classes.
+    every : 1 if all calibration rows are counted, n if every n-th.
+    scale : the axis on which the edges are evenly spaced.
+    """
+
+    probs: Floats
+    mean: Floats
+    bands: tuple[tuple[Floats, Floats], ...]
+    prior: Floats
+    prior_name: str
+    temperature: Floats | None
+    truth: Floats | None
+    inducing: InducingPoints
+    density_edges: Floats
+    density_label: Floats
+    density_other: Floats
+    every: int
+    scale: Scale
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Where a class with log-odds l and its rival lie: logits ``own`` and ``other`` as functions of l."""
+
+    origin: float
+    rival_is_zero: bool
+
+    def logits(self, log_odds: Floats) -> tuple[Floats, Floats]:
+        if self.rival_is_zero:
+            return log_odds, np.zeros_like(log_odds)
+        return self.origin - np.logaddexp(0.0, -log_odds), self.origin - np.logaddexp(0.0, log_odds)
+
+    def log_odds(self, logits: Floats) -> Floats:
+        """The inverse of the first of :meth:`logits`; NaN for logits that no probability has."""
+        if self.rival_is_zero:
+            return logits
+        below = np.where(logits < self.origin, logits - self.origin, np.nan)
+        return below - np.log(-np.expm1(below))
+
+
+def rival_curve(
+    calibrator: Calibrator,
+    logits: Any,
+    labels: Any,
+    temperature: float | None = None,
+    truth: Truth | None = None,
+    scale: Scale = "linear",
+) -> RivalCurve:
+    """What a fitted GPcalib does to a probability, see :class:`RivalCurve`.
+
+    Parameters
+    ----------
+    calibrator : a fitted :class:`~calib.calibrators.gpcalib.GPCalib`.
+    logits, labels : (n, n_classes) and (n,) the calibration set.
+    temperature, truth : for curves to compare with.
+    scale : of the axis that the histogram is made for.
+
+    Raises
+    ------
+    CalibrationError
+        If the calibrator is not fitted or the arrays do not belong to it.
+    """
+    gp = fitted_gp(calibrator)
+    labels = check_labels(labels, np.shape(logits))
+    rows, logits = every_nth_row(gp, logits)
+    labels = labels[rows]
+    pair = _pair(logits, labels)
+    end = np.log1p(-LEAST_PROBABILITY) - np.log(LEAST_PROBABILITY)
+    log_odds = np.linspace(-end, end, N_POINTS)
+    inducing, outside = in_picture(_log_odds_of_inducing(gp, pair), -end, end)
+    mean, bands = _calibrated(gp, pair, log_odds)
+    edges = np.linspace(-end, end, N_BINS + 1) if scale == "logit" else np.linspace(0.0, 1.0, N_BINS + 1)
+    edges = sigmoid(edges) if scale == "logit" else edges
+    # What lies beyond the ends is counted in the last bins.
+    probs = np.clip(softmax(logits), edges[0], edges[-1])
+    label = np.histogram(probs[np.arange(len(probs)), labels], edges)[0]
+    return RivalCurve(
+        probs=sigmoid(log_odds),
+        mean=mean,
+        bands=bands,
+        prior=sigmoid(log_odds / gp.scale_),
+        prior_name=prior_name(gp),
+        temperature=None if temperature is None else sigmoid(log_odds / temperature),
+        truth=_truth(truth, pair, log_odds),
+        inducing=InducingPoints(sigmoid(inducing), *_calibrated(gp, pair, inducing), outside),
+        density_edges=edges,
+        density_label=label,
+        density_other=np.histogram(probs, edges)[0] - label,
+        every=rows.step,
+        scale=scale,
+    )
+
+
+def _pair(logits: Floats, labels: Ints) -> _Pair:
+    if logits.shape[1] == 2 and not logits[:, 0].any():
+        return _Pair(0.0, rival_is_zero=True)
+    if np.abs(logsumexp(logits)).max() < 1e-3:
+        return _Pair(0.0, rival_is_zero=False)
+    return _Pair(float(logits[np.arange(len(logits)), labels].mean()), rival_is_zero=False)
+
+
+def _kernel_inputs(gp: GPCalib, pair: _Pair, log_odds: Floats) -> tuple[Floats, Floats]:
+    if gp.inputs == "probs":
+        return sigmoid(log_odds / gp.scale_), sigmoid(-log_odds / gp.scale_)
+    own, other = pair.logits(log_odds)
+    return own / gp.scale_, other / gp.scale_
+
+
+def _calibrated(gp: GPCalib, pair: _Pair, log_odds: Floats) -> tuple[Floats, tuple[tuple[Floats, Floats], ...]]:
+    """q of the posterior mean, and its bands at 2 and 1 standard deviations."""
+    own, other = (gp.grid().stencil(inputs) for inputs in _kernel_inputs(gp, pair, log_odds))
+
+    def bent(shift: Floats) -> Floats:
+        return log_odds / gp.scale_ + own.interpolate(shift) - other.interpolate(shift)
+
+    mean = bent(gp.shift_mean_)
+    sd = np.std([bent(draw) for draw in gp.shift_draws_], axis=0)
+    return sigmoid(mean), tuple((sigmoid(mean - width * sd), sigmoid(mean + width * sd)) for width in (2, 1))
+
+
+def _log_odds_of_inducing(gp: GPCalib, pair: _Pair) -> Floats:
+    inputs = gp.inducing_inputs_
+    if gp.inputs == "logits":
+        return pair.log_odds(inputs * gp.scale_)
+    inside = np.where((inputs > 0.0) & (inputs < 1.0), inputs, np.nan)
+    return (np.log(inside) - np.log1p(-inside)) * gp.scale_
+
+
+def _truth(truth: Truth | None, pair: _Pair, log_odds: Floats) -> Floats | None:
+    if truth is None:
+        return None
+    if truth.latent is not None:
+        own, other = pair.logits(log_odds)
+        return sigmoid(truth.latent(own) - truth.latent(other))
+    return None if truth.map is None else truth.map(sigmoid(log_odds))

@@ -1,0 +1,257 @@
+"""Reliability curves in bins: the one binning from which both the picture and the calibration error come.
+
+Histograms of confidences, small at any number of rows.
+
+CORP reliability curves: isotonic regression in place of bins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calib.errors import CalibrationError
+from calib.metrics.binning import bins_of
+from calib.metrics.bootstrap import (
+    Interval,
+    Resamples,
+    folded,
+    interval_of_draws,
+    not_below,
+    reflect,
+    wilson_interval,
+)
+from calib.metrics.calibration_error import norm_of_gaps
+from calib.metrics.confidence import target_pair, top_label
+from calib.metrics.corp import Decomposition, corp, recalibrate
+from calib.numerics import Floats, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class ReliabilityCurve:
+    """Mean confidence against accuracy in bins; empty bins are left out.
+
+    Attributes
+    ----------
+    confidence : (m,) mean confidence of each bin, increasing.
+    accuracy : (m,) share of right predictions in each bin (for a class: share of rows of that class).
+    count : (m,) rows in each bin.
+    low, high : (m,) Wilson interval of each accuracy.
+    edges : (n_bins + 1,) nominal edges, of the empty bins too.
+    bin_of_row : (n,) for each row, which of the m bins it lies in.
+    ece : calibration error of these bins under ``norm``.
+    norm, binning, level : how it was made.
+    n : number of rows.
+    mean_confidence, mean_accuracy : over all rows.
+    target : the class whose probability is shown; None for the predicted class.
+    """
+
+    confidence: Floats
+    accuracy: Floats
+    count: Ints
+    low: Floats
+    high: Floats
+    edges: Floats
+    bin_of_row: Ints
+    ece: float
+    norm: float
+    binning: str
+    level: float
+    n: int
+    mean_confidence: float
+    mean_accuracy: float
+    target: int | None = None
+
+    @property
+    def gap(self) -> Floats:
+        """Confidence minus accuracy of each bin; positive is overconfident."""
+        return self.confidence - self.accuracy
+
+
+def reliability_curve(
+    probs: Any,
+    labels: Any,
+    n_bins: int = 15,
+    binning: str = "equal_width",
+    norm: float = 1,
+    target: int | None = None,
+    level: float = 0.95,
+) -> ReliabilityCurve:
+    """Bin confidences and compare each bin's mean confidence with its accuracy (DeGroot and Fienberg 1983).
+
+    Parameters
+    ----------
+    probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+    n_bins : number of bins; :func:`default_bins` suits equal-mass pictures.
+    binning : "equal_width" on [0, 1], "equal_mass", "kmeans" or "imax".
+    norm : norm of the calibration error, 1, 2 or ``inf``.
+    target : a class k, to bin p_k against the indicator of label k; None for the predicted class.
+    level : coverage of the Wilson intervals.
+
+    Raises
+    ------
+    CalibrationError
+        For unknown options or arrays that do not fit together.
+    """
+    confidence, correct = target_pair(probs, labels, target)
+    bins = bins_of(confidence, correct, n_bins, binning)
+    held = bins.held
+    count = bins.count[held]
+    low, high = wilson_interval(bins.outcome[held] * count, count, level)
+    position = np.cumsum(bins.count > 0) - 1
+    return ReliabilityCurve(
+        confidence=bins.value[held],
+        accuracy=bins.outcome[held],
+        count=count,
+        low=low,
+        high=high,
+        edges=bins.edges,
+        bin_of_row=position[bins.index],
+        ece=norm_of_gaps(bins.gap, bins.weight, norm),
+        norm=norm,
+        binning=binning,
+        level=level,
+        n=len(confidence),
+        mean_confidence=float(confidence.mean()),
+        mean_accuracy=float(correct.mean()),
+        target=target,
+    )
+
+
+def ece_interval(
+    curve: ReliabilityCurve, confidence: Floats, correct: Any, level: float = 0.95, n_resamples: int = 500
+) -> Interval:
+    """Bootstrap interval of a curve's ECE in the curve's own bins; see :func:`calib.metrics.reflect`.
+
+    No ECE is below the distance of mean confidence from accuracy, and so is neither end of its interval.
+
+    Parameters
+    ----------
+    curve : made from the next two with ``norm=1``.
+    confidence, correct : (n,) arrays.
+    level : coverage.
+    n_resamples : bootstrap resamples, from a fixed seed.
+    """
+    if curve.norm != 1:
+        raise CalibrationError(f"The interval is that of the ECE with norm 1; the curve has norm {curve.norm}.")
+    resamples = Resamples(curve.n, n_resamples)
+    n_bins = len(curve.count)
+    excess, rows = (
+        resamples.resample(resamples.groups.sums_by(curve.bin_of_row, n_bins, values))
+        for values in (confidence - correct, None)
+    )
+    n_drawn = rows.sum(axis=1)
+    drawn = np.abs(excess).sum(axis=1) / n_drawn
+    found = interval_of_draws(curve.ece, reflect(curve.ece, drawn, squared=True), level, 0.0, 1.0)
+    signed = curve.mean_confidence - curve.mean_accuracy
+    gap = interval_of_draws(signed, reflect(signed, excess.sum(axis=1) / n_drawn), level, -1.0, 1.0)
+    return not_below(found, folded(abs(signed), gap))
+
+
+def default_bins(n: int) -> int:
+    """Number of equal-mass bins for a picture of n rows: about n^(1/3), so that both bias and noise shrink."""
+    return max(2, round(n ** (1.0 / 3.0)))
+
+
+@dataclass(frozen=True, eq=False)
+class ConfidenceHistogram:
+    """Counts of confidences on a common fine grid, right and wrong predictions apart; small at any n.
+
+    Attributes
+    ----------
+    edges : (n_bins + 1,) in the units of ``scale``; the end bins also hold everything beyond.
+    right, wrong : (n_bins,) counts.
+    scale : "linear" (edges are confidences) or "logit" (edges are log-odds of the confidence).
+    """
+
+    edges: Floats
+    right: Ints
+    wrong: Ints
+    scale: str
+
+    @property
+    def count(self) -> Ints:
+        """Rows in each bin, right and wrong together."""
+        return self.right + self.wrong
+
+    def density(self, which: str) -> Floats:
+        """Density of the "right" or "wrong" predictions per unit of the scale; zeros where there are none."""
+        count = self.right if which == "right" else self.wrong
+        return count / (max(1, count.sum()) * np.diff(self.edges))
+
+
+LOGIT_LIMITS = (-4.0, 12.0)
+"""Ends of the log-odds grid: confidences of 0.018 and 0.999994."""
+
+
+def confidence_histogram(probs: Any, labels: Any, n_bins: int = 50, scale: str = "linear") -> ConfidenceHistogram:
+    """Histogram of the confidence of right and of wrong predictions.
+
+    The grid does not depend on the data, so the histograms of several methods lie on the same one.
+
+    Parameters
+    ----------
+    probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+    n_bins : number of bins on [0, 1], or on ``LOGIT_LIMITS``.
+    scale : "linear" or "logit".
+    """
+    if scale not in ("linear", "logit"):
+        raise CalibrationError(f"There is no scale {scale!r}; choose 'linear' or 'logit'.")
+    confidence, correct = top_label(probs, labels)
+    edges = np.linspace(0.0, 1.0, n_bins + 1)
+    if scale == "logit":
+        edges = np.linspace(*LOGIT_LIMITS, n_bins + 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            confidence = np.log(confidence) - np.log1p(-np.minimum(confidence, 1.0))
+    cell = np.searchsorted(edges[1:-1], confidence, side="right") + n_bins * correct
+    counts = np.bincount(cell, minlength=2 * n_bins)
+    return ConfidenceHistogram(edges=edges, right=counts[n_bins:], wrong=counts[:n_bins], scale=scale)
+
+
+MAX_POINTS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class CorpCurve:
+    """Steps of the isotonic regression of outcomes on confidences.
+
+    Attributes
+    ----------
+    confidence : (m,) first and last confidence of each step, non-decreasing; at most 200 points.
+    accuracy : (m,) accuracy of the step, non-decreasing.
+    count : (m,) rows in the step.
+    parts : decomposition of the Brier score of the confidences.
+    n : number of rows.
+    """
+
+    confidence: Floats
+    accuracy: Floats
+    count: Ints
+    parts: Decomposition
+    n: int
+
+
+def corp_curve(probs: Any, labels: Any, target: int | None = None) -> CorpCurve:
+    """CORP reliability diagram (Dimitriadis, Gneiting and Jordan 2021, figure 2).
+
+    Each step pools as many rows as monotonicity asks for, so that there are no bins to choose. Where there are more
+    than 100 steps, points are left out evenly.
+
+    Parameters
+    ----------
+    probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+    target : a class k, for p_k against label k; None for the predicted class.
+    """
+    pair = target_pair(probs, labels, target)
+    again = recalibrate(*pair)
+    first = np.flatnonzero(np.r_[True, np.diff(again.frequency) > 0])
+    last = np.r_[first[1:], len(again.frequency)] - 1
+    count = np.add.reduceat(again.count, first)
+    point, step = np.stack([first, last], axis=1).ravel(), np.repeat(np.arange(len(first)), 2)
+    kept = np.r_[True, np.diff(point) > 0]
+    if kept.sum() > MAX_POINTS:
+        kept = np.unique(np.linspace(0, len(point) - 1, MAX_POINTS).astype(np.int64))
+    point, step = point[kept], step[kept]
+    return CorpCurve(again.confidence[point], again.frequency[point], count[step], corp(*pair), len(pair[0]))

@@ -1,0 +1,205 @@
+"""Answer the surest inputs only: the error among those answered against the share of them.
+
+A selective classifier answers where its confidence reaches a threshold. Its coverage is the share of inputs answered,
+its risk the error rate among them (El-Yaniv and Wiener 2010; Geifman and El-Yaniv 2017). Only the order of the
+confidences counts: a map that keeps the order moves the threshold and leaves the curve as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calib.errors import CalibrationError
+from calib.evaluation.bootstrap import N_RESAMPLES, check_same_rows
+from calib.evaluation.evaluation import Evaluation
+from calib.metrics.bootstrap import Interval, Resamples, interval_of_draws, reflect, wilson_interval
+from calib.metrics.confidence import Bools, check_pair
+from calib.numerics import Floats, Ints
+
+MAX_STEPS = 256
+"""Thresholds at which resampled curves are known."""
+
+
+@dataclass(frozen=True, eq=False)
+class RiskCoverage:
+    """Risk against coverage, one entry for each different confidence, the highest first.
+
+    Rows of equal confidence are answered together or not at all, so no entry depends on the order of the rows.
+
+    Attributes
+    ----------
+    threshold : (m,) answer where the confidence is at least this; decreasing.
+    answered, wrong : (m,) rows answered, and how many of them are wrong.
+    low, high : (m,) Wilson interval of each risk.
+    n : number of rows.
+    aurc : area under the curve, the mean over i = 1..n of the error rate among the i surest rows; within rows of
+        equal confidence, the mean over their orders (Geifman, Uziel and El-Yaniv 2019, section 3).
+    best_aurc : the area of the best order for this accuracy, with all right predictions before all wrong ones.
+    """
+
+    threshold: Floats
+    answered: Ints
+    wrong: Ints
+    low: Floats
+    high: Floats
+    n: int
+    aurc: float
+    best_aurc: float
+
+    @property
+    def coverage(self) -> Floats:
+        """Share of rows answered, increasing to 1."""
+        return self.answered / self.n
+
+    @property
+    def risk(self) -> Floats:
+        """Error rate among the rows answered."""
+        return self.wrong / self.answered
+
+    @property
+    def excess_aurc(self) -> float:
+        """E-AURC: the area above that of the best order; 0 where confidence tells all right from all wrong."""
+        return self.aurc - self.best_aurc
+
+    def best_risk(self, coverage: Floats) -> Floats:
+        """Risk of the best order at each coverage: 0 up to the accuracy, then ``1 - accuracy / coverage``."""
+        accuracy = 1.0 - self.wrong[-1] / self.n
+        return np.maximum(0.0, 1.0 - accuracy / np.maximum(coverage, 1.0 / self.n))
+
+    def last_within(self, risk: float) -> int | None:
+        """Entry with the most rows answered among those whose risk is at most ``risk``; None if there is none."""
+        within = np.flatnonzero(self.risk <= risk)
+        return int(within[-1]) if len(within) else None
+
+
+@dataclass(frozen=True)
+class Answerable:
+    """What one method can answer if a given error is accepted.
+
+    Attributes
+    ----------
+    coverage : the largest share of inputs with no more than that error among them; 0 if there is none.
+    threshold : answer where the confidence is at least this; NaN if nothing can be answered.
+    n_answered : rows of the test set that this is.
+    """
+
+    coverage: Interval
+    threshold: float
+    n_answered: int
+
+
+@dataclass(frozen=True)
+class OrderQuality:
+    """How well the confidence of one method puts right predictions before wrong ones.
+
+    Attributes
+    ----------
+    aurc, excess_aurc : areas, see :class:`RiskCoverage`; lower is better.
+    change : of the AURC against the first method, paired; its interval holds for all methods together. None for the
+        first method.
+    """
+
+    aurc: Interval
+    excess_aurc: float
+    change: Interval | None = None
+
+
+def risk_coverage(confidence: Any, correct: Any, level: float = 0.95) -> RiskCoverage:
+    """The curve of one method.
+
+    Parameters
+    ----------
+    confidence, correct : (n,) arrays, as in ``Evaluation.pair``.
+    level : coverage of the pointwise Wilson intervals, which hold given the confidences.
+
+    Raises
+    ------
+    CalibrationError
+        If the arrays do not fit together.
+    """
+    confidence, correct = check_pair(np.asarray(confidence), correct)
+    order = np.argsort(-confidence, kind="stable")
+    descending = confidence[order]
+    last = np.flatnonzero(np.append(descending[1:] < descending[:-1], True))
+    answered, wrong = last + 1, np.cumsum(~correct[order])[last]
+    low, high = wilson_interval(wrong, answered, level)
+    n = len(confidence)
+    rows = np.arange(1, n + 1)
+    in_order = np.interp(rows, np.append(0, answered), np.append(0, wrong))
+    at_best = np.maximum(0, rows - int(correct.sum()))
+    aurc, best = float(np.mean(in_order / rows)), float(np.mean(at_best / rows))
+    return RiskCoverage(descending[last], answered, wrong, low, high, n, aurc, best)
+
+
+def answerable(curve: RiskCoverage, risk: float) -> Answerable:
+    """How many inputs can be answered if an error rate of ``risk`` among them is accepted.
+
+    The interval inverts the curve's pointwise ones: it ends where the curve's lower, and its upper, end last meets the
+    accepted error. In simulations with 300 and 2000 rows its 95 % intervals held the true share in 92 to 100 % of runs,
+    the lower end in 97 to 100 % (percentiles of bootstrapped shares: 68 to 100 %).
+
+    Raises
+    ------
+    CalibrationError
+        If ``risk`` is not between 0 and 1.
+    """
+    if not 0.0 <= risk <= 1.0:
+        raise CalibrationError(f"The accepted error is a share between 0 and 1; got {risk:g}.")
+    entry = curve.last_within(risk)
+    low, high = (_last_share(curve, bound <= risk) for bound in (curve.high, curve.low))
+    if entry is None:
+        return Answerable(Interval(0.0, 0.0, high), float("nan"), 0)
+    share = float(curve.coverage[entry])
+    return Answerable(Interval(share, low, high), float(curve.threshold[entry]), int(curve.answered[entry]))
+
+
+def order_qualities(
+    evaluations: Sequence[Evaluation], level: float = 0.95, n_resamples: int = N_RESAMPLES, random_state: int = 0
+) -> list[OrderQuality]:
+    """Areas under the curves of several methods on the same rows, with bootstrap intervals.
+
+    Raises
+    ------
+    CalibrationError
+        If the evaluations are not about the same rows.
+    """
+    for evaluation in evaluations[1:]:
+        check_same_rows(evaluation, evaluations[0])
+    resamples = Resamples(len(evaluations[0]), n_resamples, random_state)
+    joint = 1.0 - (1.0 - level) / max(1, len(evaluations) - 1)
+    made: list[OrderQuality] = []
+    first: tuple[float, Floats] | None = None
+    for evaluation in evaluations:
+        curve = risk_coverage(*evaluation.pair, level)
+        draws = reflect(curve.aurc, _resampled_aurc(curve, evaluation, resamples))
+        area = interval_of_draws(curve.aurc, draws, level, 0.0, 1.0)
+        change = None if first is None else interval_of_draws(curve.aurc - first[0], draws - first[1], joint)
+        first = first or (curve.aurc, draws)
+        made.append(OrderQuality(area, curve.excess_aurc, change))
+    return made
+
+
+def _last_share(curve: RiskCoverage, within: Bools) -> float:
+    return float(curve.coverage[np.flatnonzero(within)[-1]]) if within.any() else 0.0
+
+
+def _resampled_aurc(curve: RiskCoverage, evaluation: Evaluation, resamples: Resamples) -> Floats:
+    """Areas on resamples, from sums between some of the thresholds; moved by what those few thresholds change."""
+    wanted = np.linspace(0, curve.n, MAX_STEPS + 1)[1:]
+    kept = np.unique(np.searchsorted(curve.answered, wanted))
+    step = np.searchsorted(-curve.threshold[kept], -evaluation.confidence)
+    rows, wrong = (resamples.groups.sums_by(step, len(kept), w) for w in (None, (~evaluation.correct).astype(float)))
+    again = _area(resamples.resample(rows), resamples.resample(wrong))
+    return again + (curve.aurc - _area(rows.sum(axis=0), wrong.sum(axis=0)))
+
+
+def _area(rows: Floats, wrong: Floats) -> Floats:
+    """Area from rows and errors of each step on the last axis, by trapezoids; the first step counts as flat."""
+    answered, wrong = np.cumsum(rows, axis=-1), np.cumsum(wrong, axis=-1)
+    risk = wrong / np.maximum(answered, 1.0)
+    before = np.concatenate([risk[..., :1], risk[..., :-1]], axis=-1)
+    return np.sum(rows * (risk + before) / 2.0, axis=-1) / answered[..., -1]

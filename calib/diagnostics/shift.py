@@ -1,0 +1,298 @@
+"""What a calibrator scores on fresh rows, and how that differs from the rows it was judged on.
+
+Whether a calibrator still holds, in words that claim no more than the intervals allow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from calib.evaluation import Evaluation, paired_differences
+from calib.evaluation.bootstrap import PROPORTIONS, ResampledScores, resample_scores
+from calib.metrics.bootstrap import Interval, Resamples, interval_of_draws
+
+SHOWN = ("NLL", "Brier", "accuracy", "ECE", "signed gap")
+CLAIMS = len(SHOWN) + 4
+"""What may be claimed: the change of each score, the gap and the ECE now, drift, and the gain over the raw model."""
+N_RESAMPLES = 2000
+
+
+@dataclass(frozen=True)
+class ScoreChange:
+    """One score, before and now.
+
+    Attributes
+    ----------
+    key : of ``calib.evaluation.SCORES``.
+    now : on the fresh rows.
+    before : on the rows that the calibrator was judged on; None if that is not known.
+    change : now minus before; None where there is no before.
+    joint_now, joint_change : the same at the level at which all claims of the verdict hold together.
+    """
+
+    key: str
+    now: Interval
+    joint_now: Interval
+    before: Interval | None = None
+    change: Interval | None = None
+    joint_change: Interval | None = None
+
+
+@dataclass(frozen=True)
+class Recheck:
+    """A calibrator on fresh rows.
+
+    Attributes
+    ----------
+    n, n_before : rows now, and rows it was judged on (None if not known).
+    confidence, accuracy : means over the fresh rows.
+    scores : by key, those of ``SHOWN`` that exist.
+    gain : NLL of the calibrator minus that of the raw model on the fresh rows, paired, at the joint level; None for
+        methods that give a confidence only.
+    drift : largest distance between the shares of rows below any confidence, before and now (Kolmogorov and Smirnov),
+        and how often chance alone makes it as large; None without the confidences of before.
+    level : of the intervals; the joint ones hold for all claims together.
+    """
+
+    n: int
+    confidence: float
+    accuracy: float
+    scores: dict[str, ScoreChange]
+    n_before: int | None = None
+    gain: Interval | None = None
+    drift: tuple[float, float] | None = None
+    level: float = 0.95
+
+    @property
+    def joint_level(self) -> float:
+        """Of one claim, so that all hold together (Bonferroni)."""
+        return joint_level(self.level)
+
+
+def joint_level(level: float) -> float:
+    """Coverage of one interval among ``CLAIMS`` that shall hold together (Bonferroni)."""
+    return 1.0 - (1.0 - level) / CLAIMS
+
+
+def recheck(
+    now: Evaluation,
+    raw: Evaluation | None = None,
+    before: Evaluation | Mapping[str, Interval] | None = None,
+    *,
+    n_before: int | None = None,
+    level: float = 0.95,
+    n_resamples: int = N_RESAMPLES,
+    random_state: int = 0,
+) -> Recheck:
+    """Compare a calibrator on fresh rows with what it was.
+
+    The two sets of rows are independent samples. Where both are at hand, changes are differences of two bootstraps with
+    seeds of their own, and for proportions Newcombe's (1998, method 10); where only intervals were recorded, they are
+    combined as he does (Zou and Donner 2008, equation 7).
+
+    Parameters
+    ----------
+    now, raw : the calibrator and the raw model on the same fresh rows.
+    before : the calibrator on the rows it was judged on, or its recorded scores with their intervals at ``level``, see
+        :func:`recorded_scores`.
+    n_before : rows behind recorded scores.
+    level : of the intervals.
+    n_resamples, random_state : of the bootstrap.
+    """
+    wide = joint_level(level)
+    drawn = resample_scores(now, Resamples(len(now), n_resamples, random_state))
+    here, here_joint = drawn.intervals(level), drawn.intervals(wide)
+    keys = [key for key in SHOWN if key in here]
+    drift = None
+    changes: dict[str, tuple[Interval, Interval, Interval]] = {}
+    if isinstance(before, Evaluation):
+        earlier = resample_scores(before, Resamples(len(before), n_resamples, random_state + 1))
+        there, there_joint = earlier.intervals(level), earlier.intervals(wide)
+        n_before, drift = len(before), _drift(before, now)
+        for key in keys:
+            if key in there:
+                changes[key] = (
+                    there[key],
+                    _difference(drawn, earlier, key, here[key], there[key], level),
+                    _difference(drawn, earlier, key, here_joint[key], there_joint[key], wide),
+                )
+    elif before:
+        factor = NormalDist().inv_cdf(0.5 + wide / 2) / NormalDist().inv_cdf(0.5 + level / 2)
+        for key in keys:
+            if key in before:
+                joint = combined(here_joint[key], _wider(before[key], factor))
+                changes[key] = before[key], combined(here[key], before[key]), joint
+    scores = {key: ScoreChange(key, here[key], here_joint[key], *changes.get(key, ())) for key in keys}
+    gain = None
+    if raw is not None and now.row_nll is not None and raw.row_nll is not None:
+        gain = paired_differences(now, raw, wide, n_resamples, random_state)["NLL"]
+    means = float(now.confidence.mean()), float(now.correct.mean())
+    return Recheck(len(now), *means, scores, n_before, gain, drift, level)
+
+
+def combined(now: Interval, before: Interval) -> Interval:
+    """Interval of a difference of two independent estimates from their own intervals."""
+    difference = now.value - before.value
+    below = np.hypot(now.value - now.low, before.high - before.value)
+    above = np.hypot(now.high - now.value, before.value - before.low)
+    return Interval(difference, float(difference - below), float(difference + above))
+
+
+def recorded_scores(metadata: Mapping[str, Any]) -> tuple[dict[str, Interval], int | None]:
+    """The scores after calibration that an export's metadata record, and the rows they are of.
+
+    Metadata are written by anybody: what is no number, or no interval around its value, is left out.
+    """
+    found: dict[str, Interval] = {}
+    scores = metadata.get("scores")
+    for key in SHOWN:
+        entry = scores.get(key) if isinstance(scores, dict) else None
+        after = entry.get("after") if isinstance(entry, dict) else None
+        if isinstance(after, list) and len(after) == 3 and all(_is_number(part) for part in after):
+            interval = Interval(*(float(part) for part in after))
+            if interval.low <= interval.value <= interval.high:
+                found[key] = interval
+    n = metadata.get("n_test")
+    return found, n if type(n) is int and n > 0 else None
+
+
+def _difference(
+    now: ResampledScores, before: ResampledScores, key: str, here: Interval, there: Interval, level: float
+) -> Interval:
+    if key in PROPORTIONS:
+        return combined(here, there)
+    return interval_of_draws(now.value[key] - before.value[key], now.draws[key] - before.draws[key], level)
+
+
+def _drift(before: Evaluation, now: Evaluation) -> tuple[float, float]:
+    from scipy.stats import ks_2samp
+
+    found = ks_2samp(before.confidence, now.confidence, method="asymp")
+    return float(found.statistic), float(found.pvalue)
+
+
+def _wider(interval: Interval, factor: float) -> Interval:
+    value, low, high = interval
+    return Interval(value, value - factor * (value - low), value + factor * (high - value))
+
+
+def _is_number(part: Any) -> bool:
+    return isinstance(part, (int, float)) and not isinstance(part, bool) and bool(np.isfinite(part))
+
+
+FEW = 10
+"""With fewer rows, now or before, the bootstrap knows too little for any claim."""
+
+_CHANGES = {"NLL": "NLL", "accuracy": "accuracy", "ECE": "ECE", "signed gap": "confidence minus accuracy"}
+_IN_POINTS = ("accuracy", "signed gap")
+
+NOT_FRESH = (
+    "These are the data that the calibrator was fitted on, so its scores are better than on rows it has not seen; "
+    "give rows collected since then."
+)
+"""Said where the hashes of the data are equal."""
+
+
+def verdict(found: Recheck, subject: str) -> list[str]:
+    """Sentences, most important first: is it right now, what changed, does it still help, did its confidences move.
+
+    ``subject`` is the calibrator's title.
+    """
+    if found.n < FEW:
+        return [f"{found.n:,} fresh rows are too few to say whether {subject} is still right; {FEW} are the least."]
+    sentences = [_now(found, subject), _changed(found), _gain(found), _drift_sentence(found)]
+    return [sentence for sentence in sentences if sentence]
+
+
+def off(found: Recheck) -> bool:
+    """Whether the fresh rows show, beyond chance, that the confidence cannot be taken at its word."""
+    gap, ece = found.scores["signed gap"].joint_now, found.scores["ECE"].joint_now
+    return found.n >= FEW and (_beyond(gap) or ece.low > 0)
+
+
+def _now(found: Recheck, subject: str) -> str:
+    gap, ece = found.scores["signed gap"].joint_now, found.scores["ECE"].joint_now
+    facts = f"it says {_percent(found.confidence)} and is right {_percent(found.accuracy)} of the time"
+    if _beyond(gap):
+        word = "overconfident" if gap.value > 0 else "underconfident"
+        near, far = sorted((abs(gap.low), abs(gap.high)))
+        return (
+            f"{subject} is **{word} by {100 * abs(gap.value):.1f} points** on the fresh rows "
+            f"({100 * near:.1f} to {100 * far:.1f}): {facts}."
+        )
+    if ece.low > 0:
+        return (
+            f"{subject} is **off on the fresh rows**: on average {facts}, but at single confidences it is not right: "
+            f"ECE {ece.value:.3f} ({ece.low:.3f} to {ece.high:.3f})."
+        )
+    return (
+        f"**Nothing shows that {subject} is off**: {facts}. {found.n:,} rows leave room for a gap of "
+        f"{100 * gap.low:+.1f} to {100 * gap.high:+.1f} points."
+    )
+
+
+def _changed(found: Recheck) -> str:
+    known = {key: score.joint_change for key, score in found.scores.items() if key in _CHANGES and score.joint_change}
+    if not known or (found.n_before is not None and found.n_before < FEW):
+        return ""
+    moved = {key: change for key, change in known.items() if _beyond(change)}
+    if not moved:
+        said = ", ".join(f"{_CHANGES[key]} {_change(key, change)}" for key, change in known.items())
+        return f"No change since it was judged is beyond chance: {said}."
+    said = _listed(
+        [
+            f"{_CHANGES[key]} {'rose' if change.value > 0 else 'fell'} by {_change(key, change).lstrip('+-')}"
+            for key, change in moved.items()
+        ]
+    )
+    rest = [name for key, name in _CHANGES.items() if key in known and key not in moved]
+    other = f"; the change of {_listed(rest)} could be chance" if rest else ""
+    return f"Since it was judged, {said}{other}."
+
+
+def _gain(found: Recheck) -> str:
+    gain = found.gain
+    if gain is None:
+        return ""
+    near, far = sorted((abs(gain.low), abs(gain.high)))
+    size = f"by {abs(gain.value):.2g} ({near:.2g} to {far:.2g})"
+    if not _beyond(gain):
+        return "On the fresh rows its NLL cannot be told from the raw model's."
+    if gain.value < 0:
+        return f"It still helps: its NLL is below the raw model's {size}."
+    return f"The raw model alone would now do better: its NLL is lower {size}."
+
+
+def _drift_sentence(found: Recheck) -> str:
+    if found.drift is None:
+        return ""
+    distance, chance = found.drift
+    if chance < (1 - found.level) / CLAIMS:
+        return (
+            f"Its confidences have moved: at some confidence the share of rows below it differs by "
+            f"{100 * distance:.1f} points from before, more than chance explains."
+        )
+    return "Its confidences are spread as before, as far as these rows can tell."
+
+
+def _change(key: str, change: Interval) -> str:
+    if key in _IN_POINTS:
+        return f"{100 * change.value:+.1f} points ({100 * change.low:+.1f} to {100 * change.high:+.1f})"
+    return f"{change.value:+.2g} ({change.low:+.2g} to {change.high:+.2g})"
+
+
+def _beyond(interval: Interval) -> bool:
+    return interval.low > 0 or interval.high < 0
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _listed(parts: list[str]) -> str:
+    return f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else parts[0]

@@ -1,0 +1,317 @@
+"""Fresh labelled rows, brought into the form and the class order that a calibrator was fitted on.
+
+An exported calibrator from somebody else: read as data, and believed only as far as it behaves like one.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import warnings
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from calib.data import Finding, Inspection, LoadOptions, Predictions, inspect
+from calib.data.checks.report import Rejected
+from calib.data.formats.archives import open_zip, read_member
+from calib.data.formats.numpy import NpzContents
+from calib.data.limits import MAX_CLASSES, MAX_RECORD, Allowance, check_upload, megabytes
+from calib.data.options import Source
+from calib.errors import CalibrationError
+from calib.evaluation.evaluation import Evaluation
+from calib.export.runtime import ExportedCalibrator, from_record
+from calib.metrics.confidence import ROUNDING, check_range
+from calib.registry import METHODS, calibrator
+
+_GUESSED = ("class_order", "labels_unmatched")
+"""Findings that say that the order of the classes was, or could not be, guessed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fresh:
+    """What was found in a file with fresh rows.
+
+    Attributes
+    ----------
+    inspection : how the file was read; its ``predictions`` are None where it cannot be.
+    data : the rows in the calibrator's class order, or None.
+    notes : what was done to bring them there, a sentence each.
+    """
+
+    inspection: Inspection
+    data: Predictions | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def noticed(self) -> list[Finding]:
+        """Findings worth a look; missing training sets are no matter here."""
+        return [f for f in self.inspection.findings if f.level != "info" and "train" not in f.code]
+
+
+def read_fresh(exported: ExportedCalibrator, source: Source, options: LoadOptions | None = None) -> Fresh:
+    """Read a labelled file for a calibrator.
+
+    Zeros become what they became for the calibrator. Where the file's labels are names and its columns are not, the
+    columns are taken in the calibrator's order.
+
+    Parameters
+    ----------
+    exported : the calibrator.
+    source, options : as for :func:`calib.data.inspect`.
+
+    Raises
+    ------
+    CalibrationError
+        If the rows cannot be those of the same model.
+    """
+    options = options or LoadOptions()
+    if exported.floor is not None and options.choices.floor is None:
+        options = options.changed(floor=exported.floor)
+    found = inspect(source, options)
+    notes: tuple[str, ...] = ()
+    if options.choices.label_values is None and any(f.code in _GUESSED and f.level != "info" for f in found.findings):
+        again = inspect(source, options, label_values=exported.class_names)
+        if again.predictions is not None:
+            found, notes = again, ("No column is named, so the columns were taken in the calibrator's class order.",)
+    if found.predictions is None:
+        return Fresh(found)
+    data, more = fitted_to(exported, found.predictions)
+    return Fresh(found, data, (*notes, *more))
+
+
+def fitted_to(exported: ExportedCalibrator, data: Predictions) -> tuple[Predictions, tuple[str, ...]]:
+    """The rows with their columns in the calibrator's class order, and what was done, a sentence each.
+
+    Raises
+    ------
+    CalibrationError
+        If they are outputs of another kind, of other classes, or lack the features that the method needs.
+    """
+    if data.n_classes != exported.n_classes:
+        raise CalibrationError(
+            f"The fresh rows have {data.n_classes:,} classes and the calibrator {exported.n_classes:,}; give outputs "
+            "of the model that it was fitted for."
+        )
+    if data.kind != exported.kind:
+        raise CalibrationError(
+            f"The calibrator takes {_words(exported.kind)}, but the fresh rows were read as {_words(data.kind)}; give "
+            f"the same outputs as before, or have them read as {_words(exported.kind)}."
+        )
+    if exported.needs_features and data.features is None:
+        raise CalibrationError(
+            f"{METHODS[exported.method].title} predicts from features too, and the fresh rows have none; add them as "
+            "an array or a file of their own."
+        )
+    return _in_order(data, exported.class_names)
+
+
+def judge(exported: ExportedCalibrator, data: Predictions) -> tuple[Evaluation, Evaluation]:
+    """The raw model and the calibrator on rows of :func:`fitted_to`.
+
+    Raises
+    ------
+    CalibrationError
+        If the calibrator does not predict what it should; a changed file can hold anything.
+    """
+    raw = Evaluation.from_calibrator(calibrator("identity").fit(data.logits[:2], data.labels[:2]), *_rows(data))
+    method = exported.calibrator
+    try:
+        features = exported.to_features(data.features) if exported.needs_features else None
+        with np.errstate(all="ignore"):
+            judged = Evaluation.from_calibrator(method, *_rows(data), features)
+        check_range(judged.confidence)
+    except CalibrationError:
+        raise
+    except Exception as error:
+        raise CalibrationError(
+            f"The calibrator fails on these rows ({type(error).__name__}); their features are of another form than it "
+            "learned from, or its file was changed."
+        ) from error
+    return raw, judged
+
+
+def _rows(data: Predictions) -> tuple[Any, Any]:
+    return data.logits, data.labels
+
+
+def _in_order(data: Predictions, class_names: tuple[str, ...]) -> tuple[Predictions, tuple[str, ...]]:
+    """Columns by name where both sides have names; by position where one of them counts its classes."""
+    if data.class_names == class_names:
+        return data, ()
+    counted = tuple(map(str, range(len(class_names))))
+    if counted in (data.class_names, class_names):
+        return replace(data, class_names=class_names), (
+            "Only one of the two names its classes, so the columns were taken to be in the same order.",
+        )
+    unknown = [name for name in data.class_names if name not in set(class_names)]
+    if unknown or len(set(data.class_names)) < len(class_names):
+        odd = f"the calibrator does not know {_few(unknown)}" if unknown else "some names repeat"
+        raise CalibrationError(
+            f"The fresh rows have other classes than the calibrator: {odd}; give outputs of the same model, or name "
+            "the columns alike."
+        )
+    place = {name: k for k, name in enumerate(data.class_names)}
+    order = np.array([place[name] for name in class_names])
+    labels = np.argsort(order)[data.labels]
+    moved = replace(data, logits=data.logits[:, order], labels=labels, class_names=class_names)
+    return moved, ("The columns stood in another order and were brought into the calibrator's, by name.",)
+
+
+def _few(names: list[str]) -> str:
+    shown = ", ".join(repr(name[:40]) for name in names[:3])
+    return f"{shown} and {len(names) - 3:,} more" if len(names) > 3 else shown
+
+
+def _words(kind: str) -> str:
+    return kind.replace("_", " ")
+
+
+_PLAIN = "biufUS"
+_PICKLE = b"\x80"
+_BUNDLED = ("calibrator.json", "calibrator.npz")
+
+
+def read_uploaded(files: Sequence[tuple[str, BinaryIO]]) -> ExportedCalibrator:
+    """The calibrator that uploaded files hold; nothing is unpickled, and sizes are checked before they are allocated.
+
+    Parameters
+    ----------
+    files : (name, open binary file) of the npz and the json, or of a bundle, whose pickle is left alone.
+
+    Raises
+    ------
+    CalibrationError
+        In one sentence, whatever is wrong with the files.
+    """
+    text, arrays = _parts(files)
+    _check_arrays(arrays)
+    with _in_one_sentence("The calibrator's record does not hold what it should"):
+        record = text.decode("utf-8")
+        _check_class_count(record)
+        made = from_record(record, arrays)
+        _check_record(made)
+    with _in_one_sentence(f"The calibrator's record does not fit {METHODS[made.method].title}"):
+        _check_behaviour(made)
+    return made
+
+
+def _parts(files: Sequence[tuple[str, BinaryIO]]) -> tuple[bytes, bytes]:
+    """The bytes of the json and of the npz."""
+    found: dict[str, bytes] = {}
+    for name, file in files:
+        content = _content(name, file)
+        if name.lower().endswith((".pkl", ".pickle")) or content.startswith(_PICKLE):
+            raise CalibrationError(
+                f"{name} is a pickle, which can run code when it is read, so it is not; upload the calibrator's npz "
+                "and json, or its bundle."
+            )
+        if content.lstrip()[:1] == b"{":
+            found["json"] = content
+        elif zipfile.is_zipfile(io.BytesIO(content)):
+            found |= _of_archive(content)
+        else:
+            raise CalibrationError(f"{name} is no part of an exported calibrator, which is an npz with its json.")
+    for kind, other in (("json", "npz"), ("npz", "json")):
+        if kind not in found:
+            raise CalibrationError(f"The calibrator's {kind} is missing; upload it together with the {other}.")
+    if len(found["json"]) > MAX_RECORD:
+        raise CalibrationError(
+            f"The calibrator's json has {megabytes(len(found['json']))}; at most {megabytes(MAX_RECORD)} are read."
+        )
+    return found["json"], found["npz"]
+
+
+def _content(name: str, file: BinaryIO) -> bytes:
+    size = file.seek(0, io.SEEK_END)
+    with _in_one_sentence(name):
+        check_upload(size, name)
+    file.seek(0)
+    return file.read()
+
+
+def _of_archive(content: bytes) -> dict[str, bytes]:
+    """An npz is itself; of a bundle, its two parts that are data."""
+    with _in_one_sentence("The bundle cannot be read"), open_zip(io.BytesIO(content)) as archive:
+        if not set(_BUNDLED) <= set(archive.namelist()):
+            return {"npz": content}
+        allowance = Allowance()
+        members = [archive.getinfo(part) for part in _BUNDLED]
+        for member in members:
+            allowance.take(member.file_size, f"{member.filename} in the bundle")
+        record, arrays = (read_member(archive, member) for member in members)
+        return {"json": record, "npz": arrays}
+
+
+def _check_arrays(content: bytes) -> None:
+    """Refuse arrays that are larger than they say, too large, or no plain numbers and text, before any is read."""
+    with _in_one_sentence("The calibrator's npz cannot be read"):
+        with open_zip(io.BytesIO(content)) as archive:
+            others = [name for name in archive.namelist() if not name.endswith(".npy")]
+        if others:
+            raise CalibrationError(
+                f"The calibrator's npz holds {others[0][:80]!r}, which is no array; export it again."
+            )
+        contents, allowance = NpzContents("the calibrator's npz", io.BytesIO(content), Allowance()), Allowance()
+        for array in contents.arrays:
+            dtype = np.dtype(array.dtype) if array.dtype != "object" else np.dtype(object)
+            if dtype.kind not in _PLAIN:
+                raise CalibrationError(
+                    f"The calibrator's array {array.name[:80]!r} holds {array.dtype[:80]}, not plain numbers or text; "
+                    "nothing in an upload is unpickled."
+                )
+            allowance.take(dtype.itemsize * int(np.prod(array.shape, dtype=object)), f"The array {array.name[:80]!r}")
+
+
+def _check_class_count(record: str) -> None:
+    """Refuse a number of classes that nothing was fitted on, before any name is made for each."""
+    found = json.loads(record)
+    state = found.get("state") if isinstance(found, dict) else None
+    n_classes = state.get("n_classes_") if isinstance(state, dict) else None
+    if type(n_classes) is not int or not 2 <= n_classes <= MAX_CLASSES:
+        raise CalibrationError(
+            f"The json is no calibrator's record: it names {n_classes!r:.40} classes, and there can be 2 to "
+            f"{MAX_CLASSES:,}."
+        )
+
+
+def _check_record(made: ExportedCalibrator) -> None:
+    """Refuse a floor, metadata or a standardisation that nothing could have been fitted with."""
+    if made.floor is not None and not (isinstance(made.floor, float) and 0.0 < made.floor < 1.0):
+        raise CalibrationError(f"The calibrator's floor is {made.floor!r:.40}, and no probability between 0 and 1.")
+    if not isinstance(made.metadata, dict):
+        raise CalibrationError("The calibrator's metadata are no list of names and values; export it again.")
+    for array in (made.feature_mean, made.feature_scale):
+        if array is not None and not (array.dtype.kind == "f" and np.isfinite(array).all()):
+            raise CalibrationError("The calibrator's standardisation of features is not made of finite numbers.")
+
+
+def _check_behaviour(made: ExportedCalibrator) -> None:
+    """Let it predict a few rows: whatever its state says, probabilities have to come out."""
+    if made.needs_features:
+        return  # judged on the fresh rows themselves, which bring features
+    logits = np.random.default_rng(0).normal(scale=3.0, size=(8, made.n_classes))
+    probs = made.calibrator.predict_proba(logits)
+    if not (np.isfinite(probs).all() and probs.min() >= -ROUNDING and probs.max() <= 1 + ROUNDING):
+        raise CalibrationError("The calibrator's record does not make probabilities; export it again.")
+
+
+@contextmanager
+def _in_one_sentence(start: str) -> Iterator[None]:
+    """Whatever goes wrong with what others wrote becomes one sentence."""
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            yield
+    except CalibrationError:
+        raise
+    except Rejected as rejected:
+        raise CalibrationError(f"{rejected.finding.message} {rejected.finding.action}".strip()) from None
+    except (Exception, RecursionError, MemoryError) as error:
+        raise CalibrationError(
+            f"{start} ({type(error).__name__}); it was damaged or changed, so export the calibrator again."
+        ) from error

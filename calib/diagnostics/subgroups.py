@@ -1,0 +1,310 @@
+"""Reliability by subgroup: sites, cohorts or batches that are off, and those that stand out from the rest.
+
+Over- and underconfidence within groups of rows: classes, and bands of confidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.errors import CalibrationError
+from calib.evaluation.evaluation import Evaluation
+from calib.metrics.bootstrap import wilson_interval
+from calib.metrics.calibration_error import debiased_ece, ece
+from calib.metrics.confidence import Bools
+from calib.numerics import Floats, Ints
+
+BAND_EDGES = (0.0, 0.5, 0.7, 0.9, 0.99, 1.0)
+"""A band holds its lower edge, the last one its upper edge too."""
+
+
+@dataclass(frozen=True, eq=False)
+class GroupGaps:
+    """Over- and underconfidence of each group of rows; every array has shape (n_groups,), means over nothing are NaN.
+
+    Attributes
+    ----------
+    wrong, right : counts of wrong and right predictions.
+    confidence : mean confidence.
+    gap, gap_low, gap_high : mean confidence minus accuracy with its interval, see :func:`gap_interval`.
+    over, over_low, over_high : mean confidence of the wrong ones with Wilson's conservative interval.
+    under, under_low, under_high : mean of 1 - confidence of the right ones with the same interval.
+    """
+
+    wrong: Ints
+    right: Ints
+    confidence: Floats
+    gap: Floats
+    gap_low: Floats
+    gap_high: Floats
+    over: Floats
+    over_low: Floats
+    over_high: Floats
+    under: Floats
+    under_low: Floats
+    under_high: Floats
+
+    @property
+    def rows(self) -> Ints:
+        """Rows of each group."""
+        return self.wrong + self.right
+
+    @property
+    def accuracy(self) -> Floats:
+        """Share of right predictions of each group."""
+        return _ratio(self.right, self.rows)
+
+    @property
+    def share(self) -> Floats:
+        """Each group's share of all rows."""
+        return self.rows / max(1, self.rows.sum())
+
+    @property
+    def contribution(self) -> Floats:
+        """Share of rows times gap: what each group adds to the overall signed gap; 0 where it has no rows."""
+        return self.share * np.where(self.rows > 0, self.gap, 0.0)
+
+    def worst_first(self, least_rows: int = 1) -> Ints:
+        """Numbers of the groups with at least ``least_rows`` rows, by how far chance lets their gap be from 0.
+
+        The gap's end nearest to 0 decides, so that a group of a few odd rows does not come first; among groups whose
+        interval holds 0, the size of the gap.
+        """
+        kept = np.flatnonzero(self.rows >= max(1, least_rows))
+        return kept[np.lexsort((-np.abs(self.gap[kept]), -self.sure_gap[kept]))]
+
+    @property
+    def sure_gap(self) -> Floats:
+        """Distance of each gap's interval from 0; 0 where the interval holds it, NaN for groups without rows."""
+        return np.maximum(np.maximum(self.gap_low, -self.gap_high), 0.0)
+
+
+def gaps_by_group(confidence: Floats, correct: Bools, group: Ints, n_groups: int, level: float = 0.95) -> GroupGaps:
+    """Over- and underconfidence within each group of rows.
+
+    Parameters
+    ----------
+    confidence, correct : (n,) arrays, as in ``Evaluation.pair``.
+    group : (n,) number of each row's group, in [0, n_groups).
+    level : coverage of the intervals.
+    """
+    right = np.bincount(group[correct], minlength=n_groups)
+    wrong = np.bincount(group[~correct], minlength=n_groups)
+    rows = right + wrong
+    total = np.bincount(group, weights=confidence, minlength=n_groups)
+    total_over = np.bincount(group[~correct], weights=confidence[~correct], minlength=n_groups)
+    total_under = np.bincount(group[correct], weights=1.0 - confidence[correct], minlength=n_groups)
+    mean = _ratio(total, rows)
+    difference = confidence - correct
+    squares = _ratio(np.bincount(group, weights=difference**2, minlength=n_groups), rows)
+    gap = _ratio(total_over - total_under, rows)
+    deviation = np.sqrt(np.maximum(squares - gap**2, 0.0))
+    return GroupGaps(
+        wrong, right, mean,
+        gap, *gap_interval(gap, deviation, mean, right, rows, level),
+        *_mean_with_interval(total_over, wrong, level),
+        *_mean_with_interval(total_under, right, level),
+    )  # fmt: skip
+
+
+def gap_interval(
+    gap: Floats, deviation: Floats, confidence: Floats, right: Ints, rows: Ints, level: float = 0.95
+) -> tuple[Floats, Floats]:
+    """Interval of mean confidence minus accuracy: the wider of two at either end.
+
+    Wilson's interval of the accuracy, as in reliability diagrams, does not collapse where all of a few rows are
+    right; the normal interval of the row-wise difference knows how the confidences spread.
+
+    Parameters
+    ----------
+    gap, deviation : mean and standard deviation of confidence - correct over the rows.
+    confidence, right, rows : mean confidence, counts of right predictions and of rows.
+
+    Returns
+    -------
+    (low, high) within [-1, 1]; NaN where there are no rows.
+    """
+    low_accuracy, high_accuracy = wilson_interval(right, rows, level)
+    half = NormalDist().inv_cdf(0.5 + level / 2.0) * deviation / np.sqrt(np.maximum(rows - 1, 1))
+    low = np.minimum(confidence - high_accuracy, gap - half)
+    high = np.maximum(confidence - low_accuracy, gap + half)
+    return np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0)
+
+
+def by_class(evaluation: Evaluation, by: str = "predicted", level: float = 0.95) -> GroupGaps:
+    """Over- and underconfidence by class.
+
+    Parameters
+    ----------
+    evaluation : of one method.
+    by : "predicted": among the predictions of each class, which of a calibrated model have no gap; or "label": among
+        the rows that are of each class, where even a calibrated model is too sure of classes that are hard to tell.
+    level : coverage of the intervals.
+
+    Raises
+    ------
+    CalibrationError
+        For another ``by``.
+    """
+    if by not in ("predicted", "label"):
+        raise CalibrationError(f"by={by!r} must be 'predicted' or 'label'.")
+    classes = evaluation.predicted if by == "predicted" else evaluation.labels
+    return gaps_by_group(*evaluation.pair, classes, evaluation.n_classes, level)
+
+
+def band_of(confidence: Floats) -> Ints:
+    """Number of the band of each confidence, (n,) integers in [0, 5)."""
+    return np.searchsorted(BAND_EDGES[1:-1], confidence, side="right")
+
+
+def by_band(evaluation: Evaluation, level: float = 0.95) -> GroupGaps:
+    """Over- and underconfidence in each band of confidence; contributions add up to the overall signed gap."""
+    return gaps_by_group(*evaluation.pair, band_of(evaluation.confidence), len(BAND_EDGES) - 1, level)
+
+
+def _mean_with_interval(total: Floats | Ints, count: Ints, level: float) -> tuple[Floats, Floats, Floats]:
+    some = count > 0
+    low, high = wilson_interval(np.clip(total, 0.0, count), count, level)
+    return _ratio(total, count), np.where(some, low, np.nan), np.where(some, high, np.nan)
+
+
+def _ratio(total: Floats | Ints, count: Ints) -> Floats:
+    return np.divide(total, count, out=np.full(len(count), np.nan), where=count > 0)
+
+
+LEAST_ROWS = 10
+"""Fewer rows than this are too few to say anything about a group."""
+
+
+@dataclass(frozen=True, eq=False)
+class Subgroups:
+    """One method's confidence and accuracy in each group; arrays have shape (n_groups,).
+
+    Attributes
+    ----------
+    names : of the groups, sorted.
+    gaps : rows, accuracy, mean confidence and the gap of each group, whose intervals hold for all groups of enough
+        rows together.
+    enough : whether a group has enough rows to be judged.
+    excess, excess_low, excess_high : gap of each group minus the gap of all other rows, with joint intervals too.
+    ece, ece_debiased : of each group, in 15 bins of equal width, and in bins of equal counts less what noise alone
+        would give; NaN where there are too few rows.
+    level : joint coverage of the intervals.
+    """
+
+    names: tuple[str, ...]
+    gaps: GroupGaps
+    enough: npt.NDArray[np.bool_]
+    excess: Floats
+    excess_low: Floats
+    excess_high: Floats
+    ece: Floats
+    ece_debiased: Floats
+    level: float
+
+    @property
+    def overconfident(self) -> Ints:
+        """Groups whose whole interval is above 0, the worst first."""
+        return self._off(self.gaps.gap_low > 0)
+
+    @property
+    def underconfident(self) -> Ints:
+        """Groups whose whole interval is below 0, the worst first."""
+        return self._off(self.gaps.gap_high < 0)
+
+    @property
+    def apart(self) -> Ints:
+        """Groups whose gap differs from that of the other rows, the worst first."""
+        return self._off((self.excess_low > 0) | (self.excess_high < 0))
+
+    @property
+    def worst_first(self) -> Ints:
+        """Groups of enough rows; see :meth:`calib.diagnostics.subgroups.GroupGaps.worst_first`."""
+        order = self.gaps.worst_first()
+        return order[self.enough[order]]
+
+    def _off(self, chosen: npt.NDArray[np.bool_]) -> Ints:
+        order = self.worst_first
+        return order[chosen[order]]
+
+
+def subgroups(
+    evaluation: Evaluation, groups: Sequence[str] | npt.NDArray[Any], least_rows: int = LEAST_ROWS, level: float = 0.95
+) -> Subgroups:
+    """Judge each group of rows by itself and beside the rest.
+
+    Intervals of the gap are those of :func:`calib.diagnostics.subgroups.gap_interval` at the level ``1 - (1 - level) / m``
+    for m judged groups (Bonferroni), so that on a calibrated model no group at all is called off in at least ``level``
+    of cases. Differences to the other rows combine two such intervals (Zou and Donner 2008, equation 7).
+
+    Parameters
+    ----------
+    evaluation : of one method.
+    groups : (n,) name of each row's group.
+    least_rows : groups with fewer rows are not judged.
+    level : joint coverage.
+
+    Raises
+    ------
+    CalibrationError
+        If there is not one group for each row.
+    """
+    array = np.asarray(groups)
+    if array.shape != (len(evaluation),):
+        raise CalibrationError(f"There must be one group for each of {len(evaluation)} rows; got shape {array.shape}.")
+    names, group = np.unique(array, return_inverse=True)
+    n_groups = len(names)
+    rows = np.bincount(group, minlength=n_groups)
+    enough = rows >= max(1, least_rows)
+    joint = 1.0 - (1.0 - level) / max(1, int(enough.sum()))
+    gaps = gaps_by_group(*evaluation.pair, group, n_groups, joint)
+    plain, debiased = _errors(evaluation, group, n_groups, enough)
+    return Subgroups(
+        tuple(map(str, names)), gaps, enough, *_excess(evaluation, group, gaps, joint), plain, debiased, level
+    )
+
+
+def folded(
+    evaluation: Evaluation, groups: npt.NDArray[Any], order: Ints, names: Sequence[str], level: float
+) -> GroupGaps:
+    """Gaps of some groups in the given order and, last, of all other rows pooled; at the given level each."""
+    place = np.full(len(names), len(order))
+    place[order] = np.arange(len(order))
+    position = place[np.searchsorted(np.asarray(names), np.asarray(groups))]
+    return gaps_by_group(*evaluation.pair, position, len(order) + 1, level)
+
+
+def _excess(evaluation: Evaluation, group: Ints, gaps: GroupGaps, level: float) -> tuple[Floats, Floats, Floats]:
+    """Gap of each group less that of the rows outside it, with its interval; NaN where there are none outside."""
+    confidence, correct = evaluation.pair
+    n_groups = len(gaps.rows)
+    own = [np.bincount(group, weights=w, minlength=n_groups) for w in (confidence, (confidence - correct) ** 2)]
+    total_confidence, total_squares = (sums.sum() - sums for sums in own)
+    rows, right = gaps.rows.sum() - gaps.rows, gaps.right.sum() - gaps.right
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean, squares = total_confidence / rows, total_squares / rows
+        gap = mean - right / rows
+    deviation = np.sqrt(np.maximum(squares - gap**2, 0.0))
+    low, high = gap_interval(gap, deviation, mean, right, rows, level)
+    excess = gaps.gap - gap
+    below = np.hypot(gaps.gap - gaps.gap_low, high - gap)
+    above = np.hypot(gaps.gap_high - gaps.gap, gap - low)
+    return excess, excess - below, excess + above
+
+
+def _errors(evaluation: Evaluation, group: Ints, n_groups: int, enough: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    confidence, correct = evaluation.pair
+    plain, debiased = np.full(n_groups, np.nan), np.full(n_groups, np.nan)
+    order = np.argsort(group, kind="stable")
+    ends = np.cumsum(np.bincount(group, minlength=n_groups))
+    for k in np.flatnonzero(enough):
+        rows = order[ends[k - 1] if k else 0 : ends[k]]
+        plain[k] = ece(confidence[rows], correct[rows])
+        debiased[k] = debiased_ece(confidence[rows], correct[rows])
+    return plain, debiased

@@ -1,0 +1,312 @@
+"""Monte-Carlo cross-validation: the same comparison on many random splits of one data set.
+
+Repeated splits as a comparison: means, and intervals that allow for splits sharing most of their rows.
+
+One fit among many: what it says about the test rows, or why it could not.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from calib.base import Calibrator, Callback
+from calib.errors import CalibrationError, FitCancelled
+from calib.evaluation import Evaluation
+from calib.registry import METHODS, calibrator, extras_for
+
+if TYPE_CHECKING:
+    from calib.data.predictions import Predictions
+from typing import TYPE_CHECKING, Any
+
+from calib.base import no_callback
+from calib.evaluation import SCORES, scores
+from calib.evaluation.verdict import CONFIDENCE_ONLY
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from calib.data.predictions import Predictions
+import math
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.evaluation.bootstrap import PROPORTIONS, too_few_of
+from calib.evaluation.compare import best_method, beyond_chance, not_rounding
+from calib.metrics.bootstrap import Interval
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+BASELINE = "identity"
+
+
+@dataclass(frozen=True, eq=False)
+class Attempt:
+    """A fit with its verdict on the test rows; ``evaluation`` is None where it failed, and ``note`` says why."""
+
+    evaluation: Evaluation | None
+    fit_seconds: float = float("nan")
+    note: str = ""
+
+
+@dataclass(eq=False)
+class Steps:
+    """Counts the fits of a study, and lets it be cancelled between two fits and within each."""
+
+    total: int
+    callback: Callback
+    done: int = 0
+
+    def next(self) -> None:
+        """One more fit is done."""
+        self.done += 1
+        self.callback(self.done, self.total, float("nan"))
+
+    def within(self, step: int, total: int, value: float) -> None:
+        """Callback of a single fit, whose own progress is none of the study's."""
+        self.callback(self.done, self.total, float("nan"))
+
+
+def attempt(method: Calibrator, calibration: Predictions, test: Predictions, steps: Steps) -> Attempt:
+    """Fit a fresh copy of ``method`` and evaluate it; whatever goes wrong is a note, and only a cancellation passes."""
+    try:
+        fresh = type(method)(**method.get_params())
+        start = time.perf_counter()
+        extras = extras_for(fresh, calibration)
+        fresh.fit(calibration.logits, calibration.labels, callback=steps.within, **extras)
+        seconds = time.perf_counter() - start
+        features = test.features if "features" in fresh.needs else None
+        return Attempt(Evaluation.from_calibrator(fresh, test.logits, test.labels, features), seconds)
+    except FitCancelled:
+        raise
+    except CalibrationError as error:
+        return Attempt(None, note=str(error))
+    except Exception as error:
+        return Attempt(None, note=f"{type(error).__name__}: {error}")
+
+
+def with_baseline(calibrators: Mapping[str, Calibrator]) -> dict[str, Calibrator]:
+    """The raw model first, then the others."""
+    return {BASELINE: calibrator(BASELINE), **calibrators}
+
+
+def title_of(name: str) -> str:
+    """How tables call a method: the registry's title of a registered name, else the name itself."""
+    return METHODS[name].title if name in METHODS else name
+
+
+def repeated_splits(
+    calibrators: Mapping[str, Calibrator],
+    data: Predictions,
+    part: float | int,
+    *,
+    n_repeats: int = 10,
+    random_state: int = 0,
+    callback: Callback | None = None,
+) -> pd.DataFrame:
+    """Fit and score every method on random splits of all rows.
+
+    One split tells how methods compare after one draw of calibration rows; the spread over splits shows what another
+    draw would change. A method that fails on a split has NaN there and the reason in ``note``; the others go on.
+
+    Parameters
+    ----------
+    calibrators : name -> calibrator; fresh copies are fitted. The raw model is always there, first, as "identity".
+    data : all rows, labelled.
+    part : size of the calibration part of each split, as in ``Predictions.split``: a fraction or a count.
+    n_repeats : number of splits.
+    random_state : split r is drawn, stratified, with the seed ``random_state + r``.
+    callback : called after every fit as ``callback(fits done, fits in all, nan)``; may raise to cancel.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for each method, split and score, with the columns method, title, split, score, value, fit_seconds,
+        n_calibration, n_test, note. :func:`calib.evaluation.repeated_splits.summarise_splits` makes the comparison of it.
+
+    Raises
+    ------
+    CalibrationError
+        If there are fewer than two splits.
+    DataError
+        If the part cannot be taken from the data.
+    """
+    steps = Steps(n_repeats * len(with_baseline(calibrators)), callback or no_callback)
+    seeds = split_seeds(n_repeats, random_state)
+    return join_splits([one_split(calibrators, data, part, split, seed, steps) for split, seed in enumerate(seeds)])
+
+
+def split_seeds(n_repeats: int, random_state: int) -> range:
+    """The seed of each split; refuses fewer than two."""
+    if n_repeats < 2:
+        raise CalibrationError(f"{n_repeats} split shows no spread; repeat at least twice.")
+    return range(random_state, random_state + n_repeats)
+
+
+def one_split(
+    calibrators: Mapping[str, Calibrator], data: Predictions, part: float | int, split: int, seed: int, steps: Steps
+) -> pd.DataFrame:
+    """The rows of one split, of all scores there could be; what it takes of the others is nothing."""
+    import pandas as pd
+
+    calibration, test = data.split(part, random_state=seed)
+    sizes = {"n_calibration": len(calibration), "n_test": len(test)}
+    rows: list[dict[str, Any]] = []
+    for name, method in with_baseline(calibrators).items():
+        here = {"method": name, "title": title_of(name), "split": split, **sizes}
+        rows += [here | values for values in _scored(attempt(method, calibration, test, steps))]
+        steps.next()
+    return pd.DataFrame(rows)
+
+
+def join_splits(tables: list[pd.DataFrame]) -> pd.DataFrame:
+    """One table of all splits, without scores that no method has on any."""
+    import pandas as pd
+
+    table = pd.concat(tables, ignore_index=True)
+    known = set(table.loc[table["value"].notna(), "score"])
+    return table[table["score"].isin(known)].reset_index(drop=True)
+
+
+def _scored(made: Attempt) -> list[dict[str, Any]]:
+    values = scores(made.evaluation) if made.evaluation is not None else {}
+    absent = made.note or CONFIDENCE_ONLY
+    return [
+        {
+            "score": key,
+            "value": values.get(key, float("nan")),
+            "fit_seconds": made.fit_seconds,
+            "note": "" if key in values else absent,
+        }
+        for key in SCORES
+    ]
+
+
+NOWHERE = Interval(float("nan"), float("nan"), float("nan"))
+
+
+def corrected_interval(values: npt.ArrayLike, n_calibration: int, n_test: int, level: float = 0.95) -> Interval:
+    """Interval of the mean over random splits: the corrected resampled t-test of Nadeau and Bengio (2003).
+
+    Splits of one data set share rows, so that the variance of their mean does not fall as 1 / R: to the R-th part of
+    the sample variance comes its (n_test / n_calibration)-fold, with R - 1 degrees of freedom. This takes the
+    correlation of two splits to be n_test / (n_test + n_calibration), which is exact where the method does not depend
+    on which rows calibrate it, and a heuristic elsewhere.
+
+    Parameters
+    ----------
+    values : (R,) a score, or a difference of scores, on each split.
+    n_calibration, n_test : rows of the two parts.
+    level : coverage.
+
+    Returns
+    -------
+    Interval
+        All NaN without values; unbounded with one.
+    """
+    from scipy.stats import t
+
+    values = np.asarray(values, dtype=float)
+    n = len(values)
+    if not n:
+        return NOWHERE
+    mean = float(values.mean())
+    if n == 1:
+        return Interval(mean, -math.inf, math.inf)
+    half = float(t.ppf(0.5 + level / 2, n - 1) * math.sqrt((1 / n + n_test / n_calibration) * values.var(ddof=1)))
+    return Interval(mean, mean - half, mean + half)
+
+
+def summarise_splits(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
+    """Mean scores over splits with intervals, and differences to the raw model and to the best, split by split.
+
+    Parameters
+    ----------
+    table : from :func:`calib.evaluation.repeated_splits.repeated_splits`; its first method is what differences refer to.
+    level : coverage of the intervals.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for each method and score, with the columns of :func:`calib.evaluation.compare.compare_evaluations` except
+        predict_seconds; ``value`` is the mean over splits, and sd (over splits) and n_splits come in addition. As
+        there, to_best and beyond_chance hold for all pairs of methods together (Bonferroni). A method that failed on
+        some splits is compared on the others, and ``note`` says so.
+    """
+    import pandas as pd
+
+    sizes = int(table["n_calibration"].iloc[0]), int(table["n_test"].iloc[0])
+    names, baseline = list(table["method"].unique()), table["method"].iloc[0]
+    titles = table.groupby("method")["title"].first()
+    seconds = table.drop_duplicates(["method", "split"]).groupby("method")["fit_seconds"].mean()
+    n_splits = table["split"].nunique()
+    pairs = max(1, len(list(combinations(names, 2))))
+    joint_level = 1.0 - (1.0 - level) / pairs
+    # Splits share their rows, so that all rows hold about as many wrong ones as there are to see.
+    accuracy = table[table["score"] == "accuracy"].groupby("method")["value"].mean().dropna()
+    few = {name: too_few_of(round(share * sum(sizes)), sum(sizes), level) for name, share in accuracy.items()}
+    rows: list[dict[str, Any]] = []
+    for key in [key for key in SCORES if key in set(table["score"])]:
+        here = table[table["score"] == key]
+        values = here.pivot(index="split", columns="method", values="value")
+        best = best_method({name: float(values[name].mean()) for name in names}, key)
+
+        def interval(name: str, other: str | None, level: float, values: Any = values) -> Interval:
+            shift = 0.0 if other is None else values[other]
+            return not_rounding(corrected_interval((values[name] - shift).dropna(), *sizes, level))
+
+        def joint(name: str, other: str, key: str = key) -> Interval:
+            found = interval(name, other, joint_level)
+            unseen = key not in PROPORTIONS and (few.get(name) or few.get(other))
+            return (
+                found._replace(low=float("-inf"), high=float("inf")) if unseen and found.value == found.value else found
+            )
+
+        for name in names:
+            own = interval(name, None, level)
+            difference = interval(name, baseline, level)
+            to_best = joint(name, best) if best else NOWHERE
+            known = values[name].dropna()
+            rows.append(
+                {
+                    "method": name,
+                    "title": titles[name],
+                    "score": key,
+                    "value": own.value,
+                    "low": max(own.low, SCORES[key].low),
+                    "high": min(own.high, SCORES[key].high),
+                    "sd": float(known.std(ddof=1)) if len(known) > 1 else float("nan"),
+                    "n_splits": len(known),
+                    **_columns("difference", difference),
+                    **_columns("to_best", to_best),
+                    "beyond_chance": beyond_chance(key, joint(name, baseline)),
+                    "too_few": "" if key in PROPORTIONS else few.get(name, ""),
+                    "better": SCORES[key].better,
+                    "fit_seconds": float(seconds[name]),
+                    "note": _note(here[here["method"] == name]["note"], n_splits),
+                }
+            )
+    summary = pd.DataFrame(rows)
+    order = {name: place for place, name in enumerate(names)}
+    return summary.sort_values("method", key=lambda column: column.map(order), kind="stable", ignore_index=True)
+
+
+def _note(notes: pd.Series, n_splits: int) -> str:
+    """Why there are no values on some splits; the reason alone where there are none on any."""
+    reasons = notes[notes != ""]
+    if not len(reasons):
+        return ""
+    if len(reasons) == n_splits:
+        return str(reasons.iloc[0])
+    return f"Failed on {len(reasons)} of {n_splits} splits: {reasons.iloc[0]}"
+
+
+def _columns(name: str, interval: Interval) -> dict[str, float]:
+    return {name: interval.value, f"{name}_low": interval.low, f"{name}_high": interval.high}

@@ -1,0 +1,247 @@
+"""The studies as workers run them: from plain settings and arrays, by registry name, whole or in parts.
+
+The studies whose results are tables that can be kept: a name for each, so that no file has to name a function.
+
+Scores of several data sets side by side: epochs of one model, or several models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from calib.base import Calibrator, Callback
+from calib.data.predictions import Predictions
+from calib.data.split import split_rows
+from calib.evaluation.learning_curve import (
+    Drawn,
+    checked_sizes,
+    count_fits,
+    halved_sizes,
+    join_draws,
+    one_draw,
+    size_curve,
+)
+from calib.evaluation.repeated_splits import Steps, join_splits, one_split, repeated_splits, split_seeds, with_baseline
+from calib.jobs.subtasks import Parts, in_parts
+from calib.registry import calibrator
+
+if TYPE_CHECKING:
+    import pandas as pd
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+Methods = Sequence[tuple[str, str, Mapping[str, Any]]]
+"""(name in tables, registry name, parameters) of each method."""
+
+ARRAYS = ("given_split", "features", "train_features", "train_labels")
+"""What of a data set a study is given beside logits and labels, where it holds them."""
+
+LEVEL = 0.95
+"""Coverage of the bands."""
+
+
+def arrays_of(data: Predictions) -> dict[str, Any]:
+    """The arrays beyond logits and labels that go to a worker."""
+    return {name: array for name in ARRAYS if (array := getattr(data, name)) is not None}
+
+
+def _splits(methods: Methods, part: int, n_repeats: int, random_state: int, *, data: Mapping[str, Any]) -> Parts:
+    seeds = split_seeds(n_repeats, random_state)
+    n_fits = len(with_baseline(_made(methods)))
+    arguments = [(methods, part, split, seed) for split, seed in enumerate(seeds)]
+    return Parts(split_task, arguments, [n_fits] * n_repeats, join_splits)
+
+
+@in_parts(_splits)
+def repeat_task(
+    methods: Methods, part: int, n_repeats: int, random_state: int, *, data: Mapping[str, Any], callback: Callback
+) -> pd.DataFrame:
+    """:func:`repeated_splits` on ``data``: ``logits``, ``labels`` and what :func:`arrays_of` gives."""
+    return repeated_splits(
+        _made(methods), _predictions(data), part, n_repeats=n_repeats, random_state=random_state, callback=callback
+    )
+
+
+def split_task(
+    methods: Methods, part: int, split: int, seed: int, *, data: Mapping[str, Any], callback: Callback
+) -> pd.DataFrame:
+    """One split of :func:`repeat_task`."""
+    made = _made(methods)
+    return one_split(made, _predictions(data), part, split, seed, Steps(len(with_baseline(made)), callback))
+
+
+def _draws(
+    methods: Methods,
+    part: float | None,
+    split_seed: int,
+    n_draws: int,
+    random_state: int,
+    *,
+    data: Mapping[str, Any],
+) -> Parts:
+    n = len(split_rows(data["labels"], part, data.get("given_split"), split_seed)[0])
+    made, sizes = _made(methods), checked_sizes(halved_sizes(n), n, n_draws)
+    arguments = [(methods, part, split_seed, draw, random_state) for draw in range(n_draws)]
+    join = partial(join_draws, with_baseline(made), sizes, n=n, level=LEVEL)
+    return Parts(draw_task, arguments, [count_fits(made, sizes, n, draw) for draw in range(n_draws)], join)
+
+
+@in_parts(_draws)
+def size_task(
+    methods: Methods,
+    part: float | None,
+    split_seed: int,
+    n_draws: int,
+    random_state: int,
+    *,
+    data: Mapping[str, Any],
+    callback: Callback,
+) -> pd.DataFrame:
+    """:func:`size_curve` on the split of ``data`` that ``Predictions.split(part, split_seed)`` gives."""
+    calibration, test = _predictions(data).split(part, random_state=split_seed)
+    return size_curve(
+        _made(methods),
+        calibration,
+        test,
+        n_draws=n_draws,
+        level=LEVEL,
+        random_state=random_state,
+        callback=callback,
+    )
+
+
+def draw_task(
+    methods: Methods,
+    part: float | None,
+    split_seed: int,
+    draw: int,
+    random_state: int,
+    *,
+    data: Mapping[str, Any],
+    callback: Callback,
+) -> list[Drawn]:
+    """One draw of :func:`size_task`."""
+    calibration, test = _predictions(data).split(part, random_state=split_seed)
+    n, made = len(calibration), _made(methods)
+    sizes = halved_sizes(n)
+    return one_draw(
+        made, calibration, test, sizes, draw, random_state, Steps(count_fits(made, sizes, n, draw), callback)
+    )
+
+
+def _made(methods: Methods) -> dict[str, Calibrator]:
+    return {name: calibrator(method, **params) for name, method, params in methods}
+
+
+def _predictions(data: Mapping[str, Any]) -> Predictions:
+    names = tuple(map(str, range(data["logits"].shape[1])))
+    # The hash keys caches, of which a worker has none; without one, every split would hash the arrays.
+    return Predictions(**data, class_names=names, sha256="in a worker")
+
+
+SPLITS, SIZES = "splits", "sizes"
+
+
+@dataclass(frozen=True)
+class StudyKind:
+    """A study as workers run it, and the columns of the table that it gives.
+
+    A stored table with other columns is of another version, and nothing that pages could show.
+    """
+
+    function: Callable[..., Any]
+    columns: tuple[str, ...]
+
+
+STUDIES = {
+    SPLITS: StudyKind(
+        repeat_task,
+        ("method", "title", "split", "n_calibration", "n_test", "score", "value", "fit_seconds", "note"),
+    ),
+    SIZES: StudyKind(
+        size_task,
+        (
+            "method",
+            "title",
+            "size",
+            "n_draws",
+            "value",
+            "low",
+            "high",
+            "sd",
+            "to_last",
+            "to_last_low",
+            "to_last_high",
+            "score",
+            "note",
+        ),
+    ),
+}
+
+
+COLUMNS = ("method", "title", "score", "value", "low", "high")
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """What is left of a comparison when its data are gone: a name and a small table.
+
+    Attributes
+    ----------
+    name : how it is called.
+    key : names the data and their split.
+    n_rows : test rows that the scores are of.
+    scores : a row for each method and score, with the columns ``COLUMNS``; method is a registry name.
+    """
+
+    name: str
+    key: str
+    n_rows: int
+    scores: pd.DataFrame
+
+
+def entry_of(name: str, key: str, n_rows: int, table: pd.DataFrame, methods: Mapping[str, str]) -> Entry:
+    """Keep of a comparison what several entries are compared by.
+
+    Parameters
+    ----------
+    table : from :func:`calib.evaluation.compare.compare_evaluations`.
+    methods : registry name of each of its methods.
+    """
+    scores = table.assign(method=table["method"].map(methods))[list(COLUMNS)]
+    return Entry(name, key, n_rows, scores.reset_index(drop=True))
+
+
+def natural_order(names: Iterable[str]) -> list[str]:
+    """Names in alphabetical order, with numbers in them by size: epoch 2 before epoch 10."""
+
+    def parts(name: str) -> list[tuple[bool, int, str]]:
+        # Each part says first whether it is a number, so that no number meets a word.
+        return [
+            (not part.isdecimal(), int(part) if part.isdecimal() else 0, part.casefold())
+            for part in re.split(r"(\d+)", name)
+            if part
+        ]
+
+    return sorted(names, key=parts)
+
+
+def together(entries: Iterable[Entry], order: Iterable[str] | None = None) -> pd.DataFrame:
+    """All entries in one table, with their names in the first column; in the order of names given, else their own."""
+    import pandas as pd
+
+    by_name = {entry.name: entry for entry in entries}
+    names = list(order) if order is not None else list(by_name)
+    tables = [by_name[name].scores.assign(entry=name, n_rows=by_name[name].n_rows) for name in names]
+    if not tables:
+        return pd.DataFrame(columns=["entry", "n_rows", *COLUMNS])
+    table = pd.concat(tables, ignore_index=True)
+    return table[["entry", "n_rows", *COLUMNS]]

@@ -1,0 +1,84 @@
+"""A zip that works wherever Python and NumPy are: the calibrator, its model card, a script and the code it needs."""
+
+from __future__ import annotations
+
+import ast
+import io
+import zipfile
+from pathlib import Path
+
+import calib
+from calib.export import runtime
+from calib.export.model_card import model_card
+from calib.export.runtime import ExportedCalibrator, to_record
+from calib.registry import METHODS
+
+PACKAGE = Path(runtime.__file__).parent
+
+# The package's own __init__ offers the whole library, most of which stays at home.
+_PUBLIC = '''"""The part of calib that predicting needs; MODEL_CARD.md shows how."""
+
+__version__ = "{version}"
+'''
+
+_OLDEST = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that equal content gives equal bytes
+
+
+def bundle_bytes(exported: ExportedCalibrator, pickled: bytes) -> bytes:
+    """The bytes of the zip.
+
+    Parameters
+    ----------
+    exported : the calibrator.
+    pickled : its pickle, which travels along for those who prefer one file.
+    """
+    text, arrays = to_record(exported)
+    files = {
+        "MODEL_CARD.md": model_card(exported).encode(),
+        "calibrator.json": text.encode(),
+        "calibrator.npz": arrays,
+        "calibrator.pkl": pickled,
+        "predict.py": (PACKAGE / "predict_file.py").read_bytes(),
+    }
+    files["calib/__init__.py"] = _PUBLIC.format(version=calib.__version__).encode()
+    for module in needed_modules(exported.method):
+        source = _source(module)
+        files[f"calib/{source.relative_to(PACKAGE).as_posix()}"] = source.read_bytes()
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as bundle:
+        for name, content in sorted(files.items()):
+            member = zipfile.ZipInfo(name, _OLDEST)
+            member.compress_type = zipfile.ZIP_DEFLATED
+            member.external_attr = 0o644 << 16
+            bundle.writestr(member, content)
+    return buffer.getvalue()
+
+
+def needed_modules(method: str) -> list[str]:
+    """Modules below calib that the script and predicting with a method load, by following module-level imports."""
+    script = _imports("calib.export.predict_script")
+    pending = ["calib.runtime", *script, f"calib.calibrators.{METHODS[method].where.partition(':')[0]}"]
+    found: set[str] = set()
+    while pending:
+        module = pending.pop()
+        if module in found or module == "calib":
+            continue
+        found.add(module)
+        pending += [module.rpartition(".")[0], *_imports(module)]
+    return sorted(found)
+
+
+def _imports(module: str) -> list[str]:
+    tree = ast.parse(_source(module).read_text(encoding="utf-8"))
+    names: list[str] = []
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return [name for name in names if name.split(".")[0] == "calib" and _source(name).is_file()]
+
+
+def _source(module: str) -> Path:
+    path = PACKAGE.joinpath(*module.split(".")[1:])
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")

@@ -1,0 +1,123 @@
+"""The text that travels with an exported calibrator: what it is, what it was fitted on, how to use it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from calib.base import ROWS_SUM_TO_ONE
+from calib.export.runtime import ExportedCalibrator
+from calib.registry import METHODS
+
+_INPUTS = {
+    "logits": "logits, one column per class",
+    "probabilities": "probabilities, one column per class",
+    "log_probabilities": "logarithms of probabilities, one column per class",
+    "binary_log_odds": "one column of log-odds of the second class",
+    "binary_probability": "one column of probabilities of the second class",
+}
+
+
+def model_card(exported: ExportedCalibrator) -> str:
+    """Markdown text of the model card.
+
+    Of the metadata it reads ``data_name``, ``data_sha256``, ``n_rows``, ``n_calibration``, ``n_test``,
+    ``notes`` (list of sentences), ``versions`` (name to version) and ``scores``: score name to
+    ``{"before": value, "after": value}``, each value a number or ``[value, low, high]`` with its 95 % interval.
+    Whatever is absent is left out; other entries are listed as they are.
+    """
+    method = METHODS[exported.method]
+    known = exported.metadata
+    sections = [
+        f"# Calibrator: {method.title}\n\n{method.summary}" + (f"\n\nSource: {method.paper}." if method.paper else "")
+    ]
+    sections.append(_use(exported))
+    sections.append("## What goes in, what comes out\n\n" + _table(_contract(exported)))
+    parameters = {name: f"`{value!r}`" for name, value in exported.params.items()}
+    sections.append("## Parameters\n\n" + _table(parameters))
+    if data := {label: str(known[key]) for key, label in _DATA if known.get(key) is not None}:
+        sections.append("## Calibration data\n\n" + _table(data))
+    if known.get("scores"):
+        sections.append("## Scores on test data\n\n" + _scores(known["scores"]))
+    if notes := known.get("notes"):
+        sections.append("## Notes\n\n" + "\n".join(f"- {_cell(note)}" for note in notes))
+    if rest := {key: str(value) for key, value in known.items() if key not in _SHOWN}:
+        sections.append("## Further details\n\n" + _table(rest))
+    if known.get("versions"):
+        sections.append("## Versions\n\n" + _table(known["versions"]))
+    return "\n\n".join(sections) + "\n"
+
+
+_DATA = (
+    ("data_name", "name"),
+    ("n_rows", "rows"),
+    ("n_calibration", "rows fitted on"),
+    ("n_test", "rows of the scores below"),
+    ("data_sha256", "sha256 of the content"),
+)
+_SHOWN = {"scores", "notes", "versions", *(key for key, _ in _DATA)}
+
+
+def _use(exported: ExportedCalibrator) -> str:
+    given = "outputs, features" if exported.needs_features else "outputs"
+    call = f"probs = calibrator.calibrate(outputs)  # {_shape(exported)} -> (n, {exported.n_classes})"
+    if not exported.calibrator.gives_probabilities:
+        call = f"confidence = calibrator.confidence({given})  # (n,), in the predicted class"
+    file = "outputs.npz" if exported.needs_features else "outputs.npy"
+    holds = ", with the arrays `outputs` and `features` in it" if exported.needs_features else ""
+    return (
+        "## Use\n\nIn this folder, with Python and NumPy alone:\n\n```python\nfrom calib import runtime\n\n"
+        f'calibrator = runtime.load("calibrator.npz")\n{call}\n```\n\n'
+        f"or from a shell: `python predict.py {file} --out calibrated.npz`{holds}.\n\n"
+        "`calibrator.npz` with `calibrator.json` is data and safe to load. `calibrator.pkl` is the same in one file "
+        "for `pickle.load`; as with every pickle, load it only if you trust where it came from."
+    )
+
+
+def _contract(exported: ExportedCalibrator) -> dict[str, str]:
+    promises = exported.calibrator.promises(exported.n_classes)
+    sums = "" if ROWS_SUM_TO_ONE in promises else "; rows are not normalised and need not sum to one"
+    output = f"calibrated probabilities: (n, {exported.n_classes}), float64{sums}"
+    if not exported.calibrator.gives_probabilities:
+        output = "confidence in the predicted class, which is that of the largest output: (n,), float64"
+    rows = {"input": f"{_INPUTS[exported.kind]}: {_shape(exported)}"}
+    if exported.needs_features:
+        scaled = "" if exported.feature_mean is None else "; they are standardised here as the calibration data were"
+        rows["features"] = f"the inputs of the rows, prepared as in the calibration data: (n, ...){scaled}"
+    rows |= {"output": output, "guarantees": ", ".join(sorted(promises))}
+    if exported.floor is not None:
+        rows["zero probabilities"] = f"become {exported.floor:.4g} before the logarithm, as in the calibration data"
+    shown = exported.class_names[:100]
+    more = exported.n_classes - len(shown)
+    rows["classes"] = ", ".join(shown) + (f" and {more} more (all in calibrator.json)" if more else "")
+    return rows
+
+
+def _shape(exported: ExportedCalibrator) -> str:
+    return "(n,)" if exported.kind.startswith("binary") else f"(n, {exported.n_classes})"
+
+
+def _scores(scores: Mapping[str, Mapping[str, Any]]) -> str:
+    lines = ["| score | before | after |", "|---|---|---|"]
+    lines += [
+        f"| {_cell(name)} | {_value(row.get('before'))} | {_value(row.get('after'))} |" for name, row in scores.items()
+    ]
+    return "\n".join(lines)
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, (list, tuple)):
+        middle, low, high = value
+        return f"{middle:.4f} ({low:.4f} to {high:.4f})"
+    return f"{value:.4f}"
+
+
+def _table(rows: Mapping[str, str]) -> str:
+    return "\n".join(["| | |", "|---|---|", *(f"| {_cell(name)} | {_cell(value)} |" for name, value in rows.items())])
+
+
+def _cell(text: Any) -> str:
+    # Class names and notes are people's text: they may not end a cell, a row or start HTML.
+    return str(text).replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")

@@ -1,0 +1,169 @@
+"""Calibrate a file of a model's outputs from the command line; needs NumPy alone.
+
+    python predict.py outputs.npy --out calibrated.npz
+
+Reads ``.npy``, ``.npz`` (the one array of fitting shape, or ``--key``) and ``.csv`` (a header is allowed;
+columns of labels, predicted classes and row numbers are left out by their names). Writes ``.npz`` (probabilities,
+predicted, confidence), ``.npy`` or ``.csv``. A calibrator that predicts from the inputs of the rows too takes them
+from the array ``features`` of the ``.npz`` or from a file of their own (``--features``); one that gives a confidence
+only writes that, and the predicted class, instead of probabilities.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from calib.base import argmax_with_ties
+from calib.errors import CalibrationError
+from calib.export import runtime
+from calib.formatting import safe_cell
+from calib.numerics import Floats
+
+FEATURES = "features"
+"""The array of an ``.npz`` that holds the inputs of the rows."""
+
+_INPUTS = {FEATURES, "train_features"}
+
+_NOT_OUTPUTS = {"label", "labels", "y", "y_true", "target", "ground_truth", "class", "id", "index", "y_pred", ""}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit status."""
+    parser = argparse.ArgumentParser(description="Calibrate a file of a model's outputs.")
+    parser.add_argument("outputs", type=Path, help=".npy, .npz or .csv of what the model wrote out")
+    parser.add_argument("--out", type=Path, default=Path("calibrated.npz"), help=".npz, .npy or .csv to write")
+    parser.add_argument("--key", help="name of the array in an .npz")
+    parser.add_argument("--features", type=Path, help="file of the rows' inputs, where they are not in that .npz")
+    parser.add_argument("--calibrator", type=Path, default=Path(__file__).with_name("calibrator.npz"))
+    given = parser.parse_args(arguments)
+    try:
+        calibrator = runtime.load(given.calibrator)
+        logits = calibrator.to_logits(read_outputs(given.outputs, given.key))
+        features = features_for(calibrator, given.outputs, given.features)
+        write_predictions(given.out, calibrator, logits, features)
+    except (CalibrationError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(written(given.out, calibrator, len(logits)))
+    return 0
+
+
+def written(path: Path, calibrator: runtime.ExportedCalibrator, n: int) -> str:
+    """What was written, in a sentence."""
+    what = "calibrated probabilities" if calibrator.calibrator.gives_probabilities else "calibrated confidence"
+    return f"Wrote {n:,} rows of {what} to {path}."
+
+
+def features_for(calibrator: runtime.ExportedCalibrator, outputs: Path, own: Path | None) -> Floats | None:
+    """The inputs of the rows as they stand in their own file, or beside the outputs; None where none are needed."""
+    if not calibrator.needs_features:
+        return None
+    path = own or outputs
+    if own is None and path.suffix.lower() != ".npz":
+        raise CalibrationError(
+            "This calibrator predicts from the inputs of the rows too; give their file with --features, or one .npz "
+            "that holds outputs and features."
+        )
+    return read_outputs(path, FEATURES if path.suffix.lower() == ".npz" else None)
+
+
+def read_outputs(path: Path, key: str | None = None) -> Floats:
+    """A model's outputs from ``.npy``, ``.npz`` or ``.csv``; nothing is unpickled."""
+    suffix = path.suffix.lower()
+    if suffix == ".csv":
+        return _read_csv(path)
+    if suffix not in (".npy", ".npz"):
+        raise CalibrationError(f"{path.name} is not a .npy, .npz or .csv file.")
+    try:
+        loaded = np.load(path, allow_pickle=False)
+        if suffix == ".npy":
+            return loaded
+        with loaded:
+            if key and key not in loaded.files:
+                raise CalibrationError(f"{path.name} has no array {key!r}; it holds {', '.join(loaded.files)}.")
+            return loaded[key or _only_key(path, {name: loaded[name] for name in loaded.files})]
+    except CalibrationError:
+        raise
+    except (ValueError, EOFError, KeyError) as error:
+        raise CalibrationError(f"{path.name} could not be read: {error}") from None
+
+
+def write_predictions(
+    path: Path, calibrator: runtime.ExportedCalibrator, logits: Floats, features: Floats | None = None
+) -> None:
+    """Write what the calibrator says of some rows, in the format the suffix names.
+
+    Parameters
+    ----------
+    logits : (n, n_classes) canonical logits.
+    features : (n, ...) inputs as they were uploaded, for a calibrator that needs them.
+    """
+    suffix = path.suffix.lower()
+    arrays = predictions(calibrator, logits, features)
+    main = arrays.get("probabilities", arrays["confidence"])
+    if suffix == ".npz":
+        np.savez(path, **arrays)
+    elif suffix == ".npy":
+        np.save(path, main)
+    elif suffix == ".csv":
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            if main.ndim == 2:
+                writer.writerow(map(safe_cell, calibrator.class_names))
+                np.savetxt(file, main, delimiter=",", fmt="%.17g")
+            else:
+                writer.writerow(["predicted", "confidence"])
+                names = (safe_cell(calibrator.class_names[k]) for k in arrays["predicted"])
+                writer.writerows(zip(names, main.tolist(), strict=True))
+    else:
+        raise CalibrationError(f"{path.name}: write to .npz, .npy or .csv.")
+
+
+def predictions(
+    calibrator: runtime.ExportedCalibrator, logits: Floats, features: Floats | None = None
+) -> dict[str, Any]:
+    """``probabilities`` (n, n_classes) where the calibrator gives them, ``predicted`` (n,) and ``confidence`` (n,)."""
+    if calibrator.calibrator.gives_probabilities:
+        probs = calibrator.predict_proba(logits)
+        predicted = argmax_with_ties(probs, logits)
+        return {"probabilities": probs, "predicted": predicted, "confidence": probs.max(axis=1)}
+    confidence = calibrator.predict_confidence(logits, calibrator.to_features(features))
+    return {"predicted": calibrator.predict(logits), "confidence": confidence}
+
+
+def _only_key(path: Path, arrays: dict[str, np.ndarray]) -> str:
+    floats = [name for name, array in arrays.items() if array.dtype.kind == "f" and name not in _INPUTS]
+    if len(floats) == 1:
+        return floats[0]
+    raise CalibrationError(f"{path.name} holds {', '.join(arrays) or 'nothing'}; name the outputs with --key.")
+
+
+def _read_csv(path: Path) -> Floats:
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        rows = [row for row in csv.reader(file) if row]
+    if not rows:
+        raise CalibrationError(f"{path.name} is empty.")
+    try:
+        [float(cell) for cell in rows[0]]
+        header: list[str] = []
+    except ValueError:
+        header, rows = rows[0], rows[1:]
+    columns = header or [f"column {i}" for i in range(len(rows[0]))]
+    kept = [i for i, name in enumerate(columns) if name.strip().lower() not in _NOT_OUTPUTS]
+    try:
+        return np.array([[float(row[i]) for i in kept] for row in rows]).reshape(len(rows), len(kept))
+    except (ValueError, IndexError) as error:
+        raise CalibrationError(
+            f"{path.name} holds a cell that is not a number or a row that is too short: {error}."
+        ) from None
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

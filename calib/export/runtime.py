@@ -1,0 +1,263 @@
+"""Predict with an exported calibrator: this module and all it loads need NumPy alone.
+
+Two kinds of files hold the same record. ``.npz`` with a ``.json`` beside it is data only and safe to load
+from anywhere; a ``.pkl`` is one convenient file, but unpickling can run code, so load only pickles you trust.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from calib.base import Calibrator
+from calib.canonical import KINDS, Kind, check_against_mean, check_values, standardise, to_canonical
+from calib.errors import CalibrationError
+from calib.export.archive import (
+    FORMAT,
+    damage_in_words,
+    flatten,
+    pack,
+    read_bundle,
+    read_file,
+    read_pair,
+    unflatten,
+    unpack,
+    without_arrays,
+)
+from calib.numerics import Floats, Ints
+from calib.registry import calibrator as make_calibrator
+from calib.registry import registry_name
+
+_MEAN, _SCALE = "feature_mean", "feature_scale"  # arrays beside those of the state, whose names end in "_"
+
+
+@dataclass(eq=False)
+class ExportedCalibrator:
+    """A fitted calibrator with all that is needed to use it far from where it was fitted.
+
+    Attributes
+    ----------
+    calibrator : the fitted calibrator itself.
+    kind : what the model writes out, see :data:`calib.canonical.Kind`.
+    floor : the probability that stands for an exact zero, as in the calibration data; None if it had none.
+    class_names : one name per class.
+    feature_mean, feature_scale : what features are standardised with, in the shape of one row, where the calibration
+        data had them so; None for methods without features and for features taken as they are.
+    metadata : what else was recorded: data hash, scores, versions, notes.
+    """
+
+    calibrator: Calibrator
+    kind: Kind = "logits"
+    floor: float | None = None
+    class_names: tuple[str, ...] = ()
+    metadata: dict[str, Any] = field(default_factory=dict)
+    feature_mean: Floats | None = None
+    feature_scale: Floats | None = None
+
+    def __post_init__(self) -> None:
+        if not self.calibrator.fitted:
+            raise CalibrationError(f"This {type(self.calibrator).__name__} is not fitted yet; fit it, then export it.")
+        if self.kind not in KINDS:
+            raise CalibrationError(f"Unknown kind of outputs {self.kind!r}; it is one of {', '.join(KINDS)}.")
+        self.metadata = without_arrays(self.metadata)
+        self.class_names = tuple(map(str, self.class_names)) or tuple(str(k) for k in range(self.n_classes))
+        if len(self.class_names) != self.n_classes:
+            raise CalibrationError(f"{len(self.class_names)} class names were given for {self.n_classes} classes.")
+        if self.kind.startswith("binary") and self.n_classes != 2:
+            raise CalibrationError(
+                f"Outputs of kind {self.kind!r} have 2 classes; the calibrator has {self.n_classes}."
+            )
+
+    @property
+    def method(self) -> str:
+        """Registry name of the method."""
+        name = registry_name(self.calibrator)
+        if name is None:
+            raise CalibrationError(f"{type(self.calibrator).__name__} is not a registered method and has no export.")
+        return name
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Hyper-parameters by name."""
+        return self.calibrator.get_params()
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.calibrator.n_classes_
+
+    @property
+    def needs_features(self) -> bool:
+        """Whether it predicts from the inputs of the rows, beside a model's outputs."""
+        return "features" in self.calibrator.needs
+
+    def calibrate(self, outputs: Any) -> Floats:
+        """Calibrated probabilities, shape (n, n_classes), for a model's outputs as they were uploaded."""
+        self._check_gives_probabilities()
+        return self.calibrator.predict_proba(self.to_logits(outputs))
+
+    def confidence(self, outputs: Any, features: Any = None) -> Floats:
+        """Confidence in the predicted class, shape (n,), for a model's outputs as they were uploaded.
+
+        ``features`` are the (n, ...) inputs as they were uploaded, for methods that need them.
+        """
+        return self.calibrator.predict_confidence(self.to_logits(outputs), self.to_features(features))
+
+    def predict_proba(self, logits: Any) -> Floats:
+        """Calibrated probabilities for canonical logits, shape (n, n_classes); see :meth:`to_logits`."""
+        self._check_gives_probabilities()
+        return self.calibrator.predict_proba(self._canonical(logits))
+
+    def predict(self, logits: Any) -> Ints:
+        """Most probable class of each row of canonical logits, shape (n,)."""
+        return self.calibrator.predict(self._canonical(logits))
+
+    def predict_confidence(self, logits: Any, features: Any = None) -> Floats:
+        """Confidence in the predicted class for canonical logits, shape (n,), and features of :meth:`to_features`."""
+        return self.calibrator.predict_confidence(self._canonical(logits), features)
+
+    def to_features(self, features: Any) -> Any:
+        """Features as the calibrator learned from them, for features as they were uploaded.
+
+        Raises
+        ------
+        CalibrationError
+            If they were standardised and are of another shape, or clearly on another scale, than those before.
+        """
+        if features is None or self.feature_mean is None or self.feature_scale is None:
+            return features
+        standardised = standardise(features, self.feature_mean, self.feature_scale)
+        check_against_mean(features, self.feature_mean)
+        return standardised
+
+    def to_logits(self, outputs: Any) -> Floats:
+        """Canonical logits, shape (n, n_classes), for a model's outputs of the recorded kind.
+
+        Raises
+        ------
+        CalibrationError
+            If the outputs cannot be of that kind: a wrong shape, NaN, or values outside its range.
+        """
+        logits = to_canonical(outputs, self.kind, self.floor)
+        if logits.shape[1] != self.n_classes:
+            raise CalibrationError(
+                f"The outputs have {logits.shape[1]} columns; {self.n_classes} classes were calibrated."
+            )
+        check_values(outputs, self.kind)
+        return logits
+
+    def _check_gives_probabilities(self) -> None:
+        if not self.calibrator.gives_probabilities:
+            given = "outputs, features" if self.needs_features else "outputs"
+            raise CalibrationError(
+                f"{type(self.calibrator).__name__} gives a confidence in the predicted class only, not probabilities "
+                f"of all classes; call confidence({given})."
+            )
+
+    def _canonical(self, logits: Any) -> Any:
+        # Logarithms of probabilities are never positive, so positive values up to 1 were meant for calibrate().
+        array = np.asarray(logits)
+        if self.kind in ("probabilities", "log_probabilities", "binary_probability") and array.size:
+            low, high = array.min(), array.max()
+            if low >= 0 and 0 < high <= 1:
+                raise CalibrationError(
+                    "These values lie between 0 and 1 like probabilities, but logits are expected here; "
+                    "use calibrate(outputs), or predict_proba(to_logits(outputs))."
+                )
+        return logits
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        text, arrays = to_record(self)
+        return restore, ({"format": FORMAT, "method": self.method, "record": text, "arrays": arrays},)
+
+
+def to_record(exported: ExportedCalibrator) -> tuple[str, bytes]:
+    """The JSON text and the npz bytes that together hold an exported calibrator; equal content, equal bytes."""
+    outline, arrays = flatten(exported.calibrator.get_state())
+    if exported.feature_mean is not None and exported.feature_scale is not None:
+        arrays |= {_MEAN: exported.feature_mean, _SCALE: exported.feature_scale}
+    fields = {
+        "method": exported.method,
+        "params": flatten(exported.params)[0],
+        "kind": exported.kind,
+        "floor": exported.floor,
+        "class_names": list(exported.class_names),
+        "state": outline,
+        "metadata": exported.metadata,
+    }
+    return pack(fields, arrays)
+
+
+def from_record(text: str, arrays: bytes) -> ExportedCalibrator:
+    """Undo :func:`to_record`; nothing is unpickled.
+
+    Raises
+    ------
+    CalibrationError
+        If the record was made by a newer calib, is damaged, or does not fit this version.
+    """
+    record, unpacked = unpack(text, arrays)
+    with damage_in_words():
+        return _made(record, unpacked)
+
+
+def restore(state: dict[str, Any]) -> ExportedCalibrator:
+    """Undo :meth:`ExportedCalibrator.__reduce__`: the one name that every pickle refers to, so it stays here for ever.
+
+    Raises
+    ------
+    CalibrationError
+        As :func:`from_record`.
+    """
+    if state["format"] > FORMAT:
+        return from_record(json.dumps({"format": state["format"]}), b"")  # says that calib is too old
+    return from_record(state["record"], state["arrays"])
+
+
+def load(path: str | Path) -> ExportedCalibrator:
+    """Load an exported calibrator from ``.npz`` (its ``.json`` beside it), ``.json``, ``.zip`` or ``.pkl``.
+
+    The first three are read as data. A ``.pkl`` is unpickled, which can run code: load only one you trust.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix in (".npz", ".json"):
+        return from_record(*read_pair(path))
+    if suffix == ".zip":
+        return from_record(*read_bundle(path))
+    if suffix == ".pkl":
+        with damage_in_words():
+            loaded = pickle.loads(read_file(path))
+        if not isinstance(loaded, ExportedCalibrator):
+            raise CalibrationError(f"{path.name} holds a {type(loaded).__name__}, not an exported calibrator.")
+        return loaded
+    raise CalibrationError(f"{path.name} is not an exported calibrator; expected .pkl, .npz with .json, or .zip.")
+
+
+def _made(record: dict[str, Any], arrays: dict[str, np.ndarray]) -> ExportedCalibrator:
+    made = make_calibrator(record["method"], **record["params"])
+    state = unflatten(record["state"], arrays)
+    for name, value in state.items():
+        if not name.endswith("_") or name.startswith("_"):
+            raise CalibrationError(f"The calibrator's record holds {name!r}, which is nothing that a method learns.")
+        setattr(made, name, value)
+    _check_class_count(state.get("n_classes_"), record["class_names"])
+    kind, floor = cast(Kind, record["kind"]), record["floor"]
+    return ExportedCalibrator(
+        made, kind, floor, tuple(record["class_names"]), record["metadata"], arrays.get(_MEAN), arrays.get(_SCALE)
+    )
+
+
+def _check_class_count(n_classes: Any, class_names: Any) -> None:
+    # Names would be made up for a number without any, and anybody can write 10^12 into a json.
+    if type(n_classes) is not int or not isinstance(class_names, list) or len(class_names) != n_classes:
+        named = f"{len(class_names):,}" if isinstance(class_names, list) else "no"
+        raise CalibrationError(
+            f"The calibrator's record says {n_classes!r:.40} classes and names {named}; an export names each one, so "
+            "it was damaged or changed: export the calibrator again."
+        )

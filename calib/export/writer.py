@@ -1,0 +1,172 @@
+"""Write a fitted calibrator to a file that works elsewhere with NumPy alone."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import platform
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import calib
+from calib.base import Calibrator, Callback
+from calib.errors import CalibrationError
+from calib.export.runtime import ExportedCalibrator, to_record
+from calib.registry import METHODS
+
+if TYPE_CHECKING:
+    from calib.data.predictions import Predictions
+
+_OF_THE_EXPORT = ("kind", "floor", "class_names")
+_OF_FEATURES = ("feature_mean", "feature_scale")
+_USED_IN_FITS = ("scipy", "sklearn", "gpflow", "tensorflow")
+_DISTRIBUTIONS = {"sklearn": "scikit-learn"}
+
+
+def save(calibrator: Calibrator | ExportedCalibrator, path: str | Path, **metadata: Any) -> Path:
+    """Write a fitted calibrator; the suffix chooses how. Returns the path.
+
+    ``.pkl``: one pickle. ``.npz``: arrays, with a ``.json`` written beside it; holds no code at all.
+    ``.zip``: a bundle with both, a model card, a script and the code to run it without installing anything.
+
+    Parameters
+    ----------
+    calibrator : fitted calibrator.
+    path : where to write.
+    **metadata : ``kind``, ``floor``, ``class_names``, ``feature_mean`` and ``feature_scale`` as in
+        :class:`~calib.runtime.ExportedCalibrator` (see :func:`describe`); all else is recorded, and shown in the model
+        card.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix == ".pkl":
+        path.write_bytes(to_pickle(calibrator, metadata))
+    elif suffix == ".npz":
+        arrays, text = to_npz_json(calibrator, metadata)
+        path.write_bytes(arrays)
+        path.with_suffix(".json").write_text(text, encoding="utf-8")
+    elif suffix == ".zip":
+        path.write_bytes(to_bundle(calibrator, metadata))
+    else:
+        raise CalibrationError(f"A calibrator is saved as .pkl, .npz or .zip; got {path.name!r}.")
+    return path
+
+
+def to_pickle(calibrator: Calibrator | ExportedCalibrator, metadata: Mapping[str, Any] | None = None) -> bytes:
+    """Bytes of a pickle that ``pickle.load`` turns into an :class:`~calib.runtime.ExportedCalibrator`."""
+    return pickle.dumps(exported(calibrator, metadata), protocol=4)
+
+
+def to_npz_json(
+    calibrator: Calibrator | ExportedCalibrator, metadata: Mapping[str, Any] | None = None
+) -> tuple[bytes, str]:
+    """Bytes of the ``.npz`` and text of the ``.json`` that belongs to it."""
+    text, arrays = to_record(exported(calibrator, metadata))
+    return arrays, text
+
+
+def to_bundle(calibrator: Calibrator | ExportedCalibrator, metadata: Mapping[str, Any] | None = None) -> bytes:
+    """Bytes of a zip that works unpacked, with Python and NumPy alone; see :mod:`calib.export.bundle`."""
+    from calib.export.bundle import bundle_bytes
+
+    made = exported(calibrator, metadata)
+    return bundle_bytes(made, to_pickle(made))
+
+
+def exported(
+    calibrator: Calibrator | ExportedCalibrator, metadata: Mapping[str, Any] | None = None
+) -> ExportedCalibrator:
+    """The calibrator as its file will hold it; predicting with it is predicting with the file.
+
+    Notes of the fit, the versions in use and the day are recorded, unless the metadata name them.
+    """
+    if isinstance(calibrator, ExportedCalibrator):
+        if metadata:
+            raise CalibrationError("An exported calibrator has its metadata already; export the fitted one anew.")
+        return calibrator
+    known = dict(metadata or {})
+    special = {key: known.pop(key) for key in (*_OF_THE_EXPORT, *_OF_FEATURES) if key in known}
+    if not calibrator.fitted:
+        raise CalibrationError(f"This {type(calibrator).__name__} is not fitted yet; fit it, then export it.")
+    if "features" not in calibrator.needs:
+        special = {key: value for key, value in special.items() if key not in _OF_FEATURES}
+    today = datetime.now(UTC).date().isoformat()
+    recorded = {"notes": calibrator.notes(), "versions": versions(), "exported_on": today, **known}
+    return ExportedCalibrator(calibrator, metadata=recorded, **special)
+
+
+def resume(earlier: ExportedCalibrator, data: Predictions, *, callback: Callback | None = None) -> ExportedCalibrator:
+    """An exported calibrator after learning from more calibration data; the earlier rows are not needed.
+
+    Parameters
+    ----------
+    earlier : from :func:`calib.runtime.load`; it stays as it was.
+    data : the new rows, with zeros at the earlier floor: ``calib.load(path, choices=Choices(floor=earlier.floor))``.
+    callback : as in :meth:`~calib.base.Calibrator.fit`.
+
+    Raises
+    ------
+    CalibrationError
+        If the method cannot go on (GPcalib can), or the data are not outputs of the same kind and classes.
+    """
+    _check_same_model(earlier, data)
+    calibrator = copy.deepcopy(earlier.calibrator)
+    if not hasattr(calibrator, "partial_fit"):
+        raise CalibrationError(f"{METHODS[earlier.method].title} cannot go on from an earlier fit; fit it on all rows.")
+    calibrator.partial_fit(data.logits, data.labels, callback=callback)
+    known = {**describe(data), "n_rows": calibrator.get_state()["n_rows_given_"]}
+    for key, joint in (("data_name", " + "), ("data_sha256", " ")):
+        if key in earlier.metadata:
+            known[key] = f"{earlier.metadata[key]}{joint}{known[key]}"
+    floor = data.floor if earlier.floor is None else earlier.floor
+    return exported(calibrator, {**known, "floor": floor, "class_names": earlier.class_names})
+
+
+def _check_same_model(earlier: ExportedCalibrator, data: Predictions) -> None:
+    if data.kind != earlier.kind:
+        raise CalibrationError(
+            f"The calibrator takes {earlier.kind}, but these data hold {data.kind}; give the same outputs as before."
+        )
+    if earlier.floor is not None and data.floor not in (None, earlier.floor):
+        raise CalibrationError(
+            f"Probabilities of 0 became {data.floor:.3g} here and {earlier.floor:.3g} in the calibrator; "
+            f"load the data with floor={earlier.floor!r}."
+        )
+    if data.class_names != earlier.class_names and set(data.class_names) == set(earlier.class_names):
+        raise CalibrationError(
+            "The classes are those of the calibrator in another order; bring the columns into its order: "
+            f"{', '.join(earlier.class_names[:10])}{', ...' if len(earlier.class_names) > 10 else ''}."
+        )
+
+
+def describe(data: Predictions) -> dict[str, Any]:
+    """What an export should record about a data set: input kind, floor, class names, name and content hash.
+
+    Where features were standardised, also with what.
+    """
+    return {
+        **{key: value for key in _OF_FEATURES if (value := getattr(data, key, None)) is not None},
+        "kind": data.kind,
+        "floor": data.floor,
+        "class_names": data.class_names,
+        "data_name": data.name,
+        "data_sha256": data.sha256,
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of calib, Python, NumPy and of those libraries for fitting that this process has loaded."""
+    found = {"calib": calib.__version__, "python": platform.python_version(), "numpy": np.__version__}
+    for module in _USED_IN_FITS:
+        if module in sys.modules:
+            try:
+                found[module] = version(_DISTRIBUTIONS.get(module, module))
+            except PackageNotFoundError:  # tensorflow also comes as tensorflow-cpu
+                found[module] = str(getattr(sys.modules[module], "__version__", "unknown"))
+    return found

@@ -1,0 +1,82 @@
+"""How numbers and counts are written, the same on every page and in every report.
+
+Text that others wrote, in CSV files that spreadsheets open: none of it may run as a formula.
+
+Names of classes, groups, traces and files come from uploads, and a cell such as ``=HYPERLINK(...)`` is carried out by
+the program of whoever opens the export. OWASP, "CSV Injection", gives the characters that begin a formula.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def number(value: float, digits: int = 3) -> str:
+    """Three significant digits without an exponent for usual scores: 0.0523, 12.3, 1,230."""
+    if value is None or math.isnan(value):
+        return "–"
+    if value == 0:
+        return "0"
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    if abs(value) < 1e-4 or abs(value) >= 1e6:
+        return f"{value:.{digits - 1}e}"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    return f"{value:,.{decimals}f}"
+
+
+def brief(value: float) -> str:
+    """Like :func:`number` with no more than four decimals, where room is short: 0.0071."""
+    text = number(value)
+    return f"{value:.4f}" if len(text) > len("0.0710") and abs(value) < 1 else text
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """A share as a percentage with a thin space: 96.5 %."""
+    return "–" if math.isnan(share) else f"{100 * share:.{digits}f} %"
+
+
+def signed(value: float, digits: int = 3) -> str:
+    """A difference with its sign: +0.012, -0.105 (an ASCII minus, by which Streamlit tells better from worse)."""
+    if math.isnan(value):
+        return "–"
+    return ("+" if value > 0 else "-" if value < 0 else "±") + number(abs(value), digits)
+
+
+def plural(count: int, noun: str, nouns: str | None = None) -> str:
+    """A count with its noun: 1 row, 1,000 rows."""
+    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence: A, B and C."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]])) if names else ""
+
+
+_FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r\n]")
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+
+
+def safe_cell(value: Any) -> Any:
+    """The value, or a text that would be a formula behind an apostrophe, which spreadsheets take for "this is text".
+
+    Numbers, and classes with names such as -1 and +1, stay as they are.
+    """
+    if isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value):
+        return f"'{value}"
+    return value
+
+
+def safe_table(table: pd.DataFrame) -> pd.DataFrame:
+    """A copy of a table to write with ``to_csv``, whose texts and column names cannot be formulas."""
+    safe = table.rename(columns=safe_cell)
+    for place, dtype in enumerate(table.dtypes):
+        if dtype.kind not in "biufc":
+            safe.isetitem(place, table.iloc[:, place].astype(object).map(safe_cell).array)
+    return safe

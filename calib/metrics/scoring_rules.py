@@ -1,0 +1,114 @@
+"""Proper scores: negative log-likelihood and Brier score.
+
+Accuracy, and whether the label is among the k most probable classes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calib.base import check_labels
+from calib.errors import CalibrationError
+from calib.metrics.confidence import Bools, check_probs, top_label
+from calib.numerics import Floats, Ints
+
+PROBABILITY_FLOOR = 1e-15
+"""Probabilities below it count as this much in the NLL, as in the papers' tables."""
+
+
+def nll(probs: Any, labels: Any) -> float:
+    """Mean negative log-likelihood in nats, with probabilities below 1e-15 put at 1e-15.
+
+    Parameters
+    ----------
+    probs : (n, n_classes) probabilities.
+    labels : (n,) integers in [0, n_classes).
+    """
+    of_label, _ = _probability_of_label(probs, labels)
+    return float(-np.log(np.maximum(of_label, PROBABILITY_FLOOR)).mean())
+
+
+def count_clipped(probs: Any, labels: Any) -> int:
+    """Number of rows in which the label's probability is below 1e-15 and so was clipped in :func:`nll`."""
+    of_label, _ = _probability_of_label(probs, labels)
+    return int((of_label < PROBABILITY_FLOOR).sum())
+
+
+def brier(probs: Any, labels: Any) -> float:
+    """Mean Brier score, the squared distance from the one-hot label summed over classes (Brier 1950).
+
+    It lies between 0 and 2; papers on binary calibration print half of it.
+
+    Parameters
+    ----------
+    probs : (n, n_classes) probabilities.
+    labels : (n,) integers in [0, n_classes).
+    """
+    of_label, array = _probability_of_label(probs, labels)
+    return float(_row_brier(array, of_label).mean())
+
+
+def row_scores(probs: Floats, labels: Ints) -> tuple[Floats, Floats, Floats]:
+    """NLL, Brier score and probability of the label of each row, three (n,) arrays."""
+    of_label = probs[np.arange(len(probs)), labels].astype(np.float64)
+    return -np.log(np.maximum(of_label, PROBABILITY_FLOOR)), _row_brier(probs, of_label), of_label
+
+
+def _probability_of_label(probs: Any, labels: Any) -> tuple[Floats, Floats]:
+    array = check_probs(probs)
+    labels = check_labels(labels, array.shape)
+    return array[np.arange(len(array)), labels].astype(np.float64), array
+
+
+def _row_brier(probs: Floats, of_label: Floats) -> Floats:
+    # sum_k (p_k - [k = y])^2 without the one-hot matrix; rounding must not make it negative.
+    return np.maximum(np.einsum("nk,nk->n", probs, probs, dtype=np.float64) - 2.0 * of_label + 1.0, 0.0)
+
+
+def accuracy(probs: Any, labels: Any, ranking: Any = None) -> float:
+    """Share of right predictions.
+
+    Parameters
+    ----------
+    probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+    ranking : (n, n_classes) second key among equal probabilities (the raw logits), then the lower class.
+    """
+    return float(top_label(probs, labels, ranking)[1].mean())
+
+
+def top_k_accuracy(probs: Any, labels: Any, k: int = 5, ranking: Any = None) -> float:
+    """Share of rows whose label is among the k most probable classes.
+
+    Parameters
+    ----------
+    probs : (n, n_classes) probabilities.
+    labels : (n,) integers in [0, n_classes).
+    k : how many classes; with ``k >= n_classes`` the result is 1.
+    ranking : (n, n_classes) second key among equal probabilities (the raw logits), then the lower class.
+    """
+    if int(k) != k or k < 1:
+        raise CalibrationError(f"k={k!r} must be a whole number of at least 1.")
+    array = check_probs(probs)
+    labels = check_labels(labels, array.shape)
+    keys = array if ranking is None else np.asarray(ranking)
+    return float(label_in_top_k(array, labels, k, keys).mean())
+
+
+def label_in_top_k(probs: Floats, labels: Ints, k: int, ranking: Floats) -> Bools:
+    """Whether fewer than k classes come before the label, shape (n,).
+
+    Counting the classes ahead needs no sort; ties are looked at only in rows where they decide.
+    """
+    of_label = probs[np.arange(len(probs)), labels][:, None]
+    ahead = np.count_nonzero(probs > of_label, axis=1)
+    not_behind = np.count_nonzero(probs >= of_label, axis=1)
+    inside = ahead < k
+    for row in np.flatnonzero(inside & (not_behind > k)):
+        label = labels[row]
+        tied = np.flatnonzero(probs[row] == probs[row, label])
+        key, own = ranking[row, tied], ranking[row, label]
+        before = np.count_nonzero((key > own) | ((key == own) & (tied < label)))
+        inside[row] = ahead[row] + before < k
+    return inside

@@ -1,0 +1,149 @@
+"""Direct labels at the ends of lines, moved apart so that none covers another.
+
+Several fits of one method over each other: shades of its colour, and names short enough to stand beside a line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import plotly.graph_objects as go
+
+from calib.numerics import Floats
+from calib.plots.style import DASHES, GUIDE, NEUTRAL, Style, fade, plain
+
+
+def spread(positions: Sequence[float] | Floats, gap: float, low: float, high: float) -> Floats:
+    """Move positions apart to at least ``gap`` where there is room, keeping their order and moving little.
+
+    Neighbours that are too close become a block centred on its members' mean; blocks that then touch merge
+    (the pooling of isotonic regression, so no position moves more than it must in the least-squares sense).
+
+    Parameters
+    ----------
+    positions : (n,) wanted places.
+    gap : least distance; reduced when n labels do not fit between ``low`` and ``high``.
+    low, high : the room there is.
+
+    Returns
+    -------
+    (n,) places in the order given.
+    """
+    wanted = np.asarray(positions, dtype=float)
+    if len(wanted) == 0:
+        return wanted
+    gap = min(gap, (high - low) / max(1, len(wanted) - 1))
+    order = np.argsort(wanted, kind="stable")
+    offsets = gap * np.arange(len(wanted))
+    blocks: list[tuple[float, int]] = []
+    for value in wanted[order] - offsets:
+        mean, size = float(value), 1
+        while blocks and blocks[-1][0] > mean:
+            previous, members = blocks.pop()
+            mean, size = (previous * members + mean * size) / (members + size), size + members
+        blocks.append((mean, size))
+    placed = np.repeat([mean for mean, _ in blocks], [size for _, size in blocks])
+    placed = np.clip(placed, low, high - offsets[-1]) + offsets
+    result = np.empty_like(placed)
+    result[order] = placed
+    return result
+
+
+def label_line_ends(
+    fig: go.Figure,
+    labels: Sequence[tuple[str, float, str]],
+    span: tuple[float, float],
+    pixels: float,
+    yref: str = "y",
+) -> None:
+    """Write each line's name in its colour beside the right end of the plot.
+
+    Parameters
+    ----------
+    labels : (text, y of the line's last point, colour) of each line.
+    span : the axis range in y.
+    pixels : height of the plot area, to keep 16 pixels from one label to the next.
+    """
+    low, high = span
+    places = spread([y for _, y, _ in labels], 16 / pixels * (high - low), low, high)
+    for (text, _, color), place in zip(labels, places, strict=True):
+        fig.add_annotation(
+            text=plain(text), x=1, xref="paper", xshift=6, y=place, yref=yref,
+            xanchor="left", yanchor="middle", showarrow=False, font={"color": color, "size": 12},
+        )  # fmt: skip
+
+
+BAND_ALPHAS = (0.14, 0.22)
+"""Of the bands at 2 and at 1 standard deviations."""
+
+_LONGEST = 16
+_TOWARDS = ((0, 0.0), (0, 0.24), (255, 0.17))
+"""The colour itself, a darker and a lighter shade that still read on white and on near-black."""
+
+
+def overlay_styles(styles: Sequence[Style]) -> list[Style]:
+    """Styles of fits in one picture: every third has its colour itself, and none another's dash while any is free."""
+    made: list[Style] = []
+    for index, style in enumerate(styles):
+        taken = ["dash", *(other.dash for other in made)]  # the first is temperature scaling's
+        free = [dash for dash in (style.dash, *DASHES) if dash not in taken]
+        made.append(replace(style, color=_shade(style.color, index), dash=free[0] if free else style.dash))
+    return made
+
+
+def _shade(color: str, index: int) -> str:
+    target, share = _TOWARDS[index % len(_TOWARDS)]
+    parts = [int(color[i : i + 2], 16) for i in (1, 3, 5)]
+    return "#" + "".join(f"{round(part + share * (target - part)):02X}" for part in parts)
+
+
+def short_names(method: str, variants: Sequence[str]) -> list[str]:
+    """Names of about 16 characters for fits of one method, all different.
+
+    What all fits share is left out; of "inputs=probs, monotone=True" the first part and "+1" remain.
+
+    Parameters
+    ----------
+    method : the name of a fit of which nothing is left.
+    variants : what tells each configuration from the method's own, parts separated by ", "; empty for none.
+    """
+    parts = [variant.split(", ") if variant else [] for variant in variants]
+    shared = set(parts[0]).intersection(*parts[1:]) if len(parts) > 1 else set()
+    short: list[str] = []
+    for own in parts:
+        first, *more = [part for part in own if part not in shared] or [method]
+        rest = f" +{len(more)}" if more else ""
+        room = _LONGEST - len(rest)
+        text = (first if len(first) <= room else f"{first[: room - 1]}…") + rest
+        twins = sum(other == text or other.startswith(f"{text} #") for other in short)
+        short.append(f"{text} #{twins + 1}" if twins else text)
+    return short
+
+
+def reference_look(name: str, temperature: Style) -> tuple[str, str, float]:
+    """Colour, dash and width of what fits are compared with; anything but temperature and truth is a guide."""
+    looks = {"temperature": (temperature.color, "dash", 2.0), "truth": (NEUTRAL, "solid", 1.8)}
+    return looks.get(name, (GUIDE, "dot", 1.5))
+
+
+def draw_bands(fig: go.Figure, x: Floats, bands: Sequence[tuple[Floats, Floats]], style: Style, filled: bool) -> None:
+    """Bands at 2 and 1 standard deviations; of all but one fit only the outline of the wider, lest all be mud."""
+    if not filled:
+        for edge in bands[0]:
+            fig.add_scatter(
+                x=x, y=edge, mode="lines", hoverinfo="skip",
+                line={"color": fade(style.color, 0.6), "width": 1, "dash": style.dash},
+            )  # fmt: skip
+        return
+    for (low, high), alpha in zip(bands, BAND_ALPHAS, strict=True):
+        fig.add_scatter(
+            x=np.r_[x, x[::-1]], y=np.r_[low, high[::-1]], fill="toself", mode="lines", line_width=0,
+            fillcolor=fade(style.color, alpha), hoverinfo="skip",
+        )  # fmt: skip
+
+
+def label_margin(names: Sequence[str]) -> int:
+    """Pixels to the right of the plot for names at the ends of lines."""
+    return 20 + 7 * max((len(name) for name in names), default=0)

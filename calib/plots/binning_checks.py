@@ -1,0 +1,151 @@
+"""Whether pooling the classes pays: distance from a class's truth against the number of rows.
+
+Whether a calibration error can be believed: against the bins it is measured in, and against the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from calib.diagnostics.binning import SharingDivergence
+from calib.diagnostics.verifiability import ErrorByBins, ErrorByRows
+from calib.numerics import Floats, Ints
+from calib.plots.annotations import label_line_ends, label_margin
+from calib.plots.binning import key_of, short, write_key
+from calib.plots.data import carry
+from calib.plots.style import COLORS, FRAME, Style, fade, plain, quiet, set_x, set_y, three_digits
+
+KINDS = (("class-wise (CW)", COLORS[0], "dash"), ("pooled (sCW)", COLORS[10], "solid"))
+_SIZES = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000)
+
+
+def sharing_chart(
+    sharing: SharingDivergence, class_names: Sequence[str], chosen: int | None = None, title: str = "",
+    height: int = 380,
+) -> go.Figure:  # fmt: skip
+    """Distance from the truth of a class, of its own rows and of all classes' (Patel et al. 2020, figure S1).
+
+    Parameters
+    ----------
+    sharing : the distances.
+    class_names : (n_classes,)
+    chosen : the class drawn thick; None for the mean over the classes, with each class faint.
+    """
+    fig = go.Figure()
+    x = np.log10(sharing.n_rows)
+    places = list(sharing.classes)
+    said = []
+    for (kind, color, dash), distances in zip(KINDS, (sharing.classwise, sharing.shared), strict=True):
+        for row, k in enumerate(places):
+            if k != chosen:
+                _draw(fig, x, sharing, distances[row], f"{class_names[k]}, {kind}", fade(color, 0.3), dash, 1)
+        thick = distances[places.index(chosen)] if chosen in places else _mean(distances)
+        whose = str(class_names[chosen]) if chosen in places and chosen is not None else "mean of the classes"
+        _draw(fig, x, sharing, thick, f"{whose}, {kind}", color, dash, 3)
+        said.append(f"{kind} from {three_digits(thick[0])} to {three_digits(thick[-1])}")
+    alt = f"Distance from the truth over {sharing.n_rows[0]:,} to {sharing.n_rows[-1]:,} rows: {'; '.join(said)}."
+    quiet(fig, height, alt=alt, title=title, left=52, right=14)
+    ticks = [size for size in _SIZES if sharing.n_rows[0] <= size <= sharing.n_rows[-1]]
+    set_x(
+        fig,
+        tickvals=np.log10(ticks),
+        ticktext=[f"{tick:,}" for tick in ticks],
+        title_text="calibration rows",
+        tickangle=0,
+    )
+    set_y(fig, rangemode="tozero", title_text="√ Jensen-Shannon divergence", nticks=6)
+    write_key(fig, key_of([(kind, color) for kind, color, _ in KINDS], "━"))
+    return fig
+
+
+def _draw(
+    fig: go.Figure, x: Floats, sharing: SharingDivergence, y: Floats, name: str, color: str, dash: str, width: int
+) -> None:
+    fig.add_scatter(
+        x=x, y=y, name=name, mode="lines", line={"color": color, "width": width, "dash": dash},
+        **carry(rows=sharing.n_rows, distance=y),
+        hovertemplate=f"{plain(name)}<br>%{{customdata[1]:.3r}} with %{{customdata[0]:,d}} rows<extra></extra>",
+    )  # fmt: skip
+
+
+def _mean(distances: Floats) -> Floats:
+    """Mean over the classes; of a class without rows nothing is known."""
+    known = np.isfinite(distances)
+    count = known.sum(axis=0)
+    return np.where(known, distances, 0.0).sum(axis=0) / np.where(count, count, np.nan)
+
+
+HEIGHT = 380
+_LONGEST_NAME = 18
+_BANDS = 0.3
+"""Opacity of all bands together: of many, each is fainter."""
+_ROW_SIZES = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 1_000_000)
+
+
+def error_by_bins_chart(found: ErrorByBins, styles: Mapping[str, Style], title: str = "") -> go.Figure:
+    """ECE of each method against the number of evaluation bins (Patel et al. 2020, figure 1a).
+
+    A line that stays level can be verified; one that goes on rising has a true error that no number of bins shows.
+    """
+    fig = go.Figure()
+    x = found.n_bins
+    for name, error in found.ece.items():
+        _line(fig, x, error, name, styles[name], carry(bins=x, ECE=error), "%{customdata[0]} bins")
+    said = "; ".join(
+        f"{name} from {three_digits(error[0])} to {three_digits(error[-1])}" for name, error in found.ece.items()
+    )
+    _frame(fig, found.ece, styles, f"ECE with {x[0]} to {x[-1]} evaluation bins: {said}.", title)
+    set_x(fig, title_text="evaluation bins", range=[0, float(x[-1]) * 1.01])
+    return fig
+
+
+def error_by_rows_chart(found: ErrorByRows, styles: Mapping[str, Style], title: str = "") -> go.Figure:
+    """ECE of each method against the number of evaluation rows, by bootstrap (Patel et al. 2020, figure 1b)."""
+    fig = go.Figure()
+    x = np.log10(found.n_rows)
+    for name in found.ece:
+        fig.add_scatter(
+            x=np.r_[x, x[::-1]], y=np.r_[found.low[name], found.high[name][::-1]], fill="toself", mode="lines",
+            line_width=0, fillcolor=fade(styles[name].color, _BANDS / max(len(found.ece), 2)), hoverinfo="skip",
+        )  # fmt: skip
+    for name, error in found.ece.items():
+        columns = carry(rows=found.n_rows, ECE=error, low=found.low[name], high=found.high[name])
+        after = "(%{customdata[2]:.3r} to %{customdata[3]:.3r})<br>%{customdata[0]:,d} rows"
+        _line(fig, x, error, name, styles[name], columns, after)
+    said = "; ".join(
+        f"{name} from {three_digits(error[0])} to {three_digits(error[-1])}" for name, error in found.ece.items()
+    )
+    alt = f"ECE of samples of {found.n_rows[0]:,} to {found.n_rows[-1]:,} rows: {said}."
+    _frame(fig, found.ece, styles, alt, title)
+    ticks = [size for size in _ROW_SIZES if found.n_rows[0] <= size <= found.n_rows[-1]]
+    set_x(
+        fig,
+        tickvals=np.log10(ticks),
+        ticktext=[f"{tick:,}" for tick in ticks],
+        tickangle=0,
+        title_text="evaluation rows",
+    )
+    return fig
+
+
+def _line(fig: go.Figure, x: Floats | Ints, y: Floats, name: str, style: Style, columns: dict, after: str) -> None:
+    fig.add_scatter(
+        x=x, y=y, name=name, mode="lines+markers",
+        line={"color": style.color, "width": 2, "dash": style.dash}, marker={"symbol": style.symbol, "size": 6},
+        **columns, hovertemplate=f"{plain(name)}: ECE %{{customdata[1]:.3r}} {after}<extra></extra>",
+    )  # fmt: skip
+
+
+def _frame(fig: go.Figure, errors: Mapping[str, Floats], styles: Mapping[str, Style], alt: str, title: str) -> None:
+    names = [short(name, _LONGEST_NAME) for name in errors]
+    quiet(fig, HEIGHT, alt=alt, title=title, left=56, right=label_margin(names))
+    top = 1.06 * max((float(error.max()) for error in errors.values()), default=1.0) or 1.0
+    set_y(fig, range=[0, top], title_text="ECE (top label)", nticks=6)
+    ends = [
+        (short, float(error[-1]), styles[name].color)
+        for short, (name, error) in zip(names, errors.items(), strict=True)
+    ]
+    label_line_ends(fig, ends, (0, top), HEIGHT - FRAME)

@@ -1,0 +1,145 @@
+"""Where the confidence gap comes from: what each band of confidence adds to it, before and after.
+
+The confidence gap of each class with its interval, the worst first, before and after.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import plotly.graph_objects as go
+
+from calib.plots.data import carry
+from calib.plots.rows import RowLabel, frame_labelled_rows, line_through_rows, name_colors
+from calib.plots.style import GUIDE, Style, fade, plain, set_x, three_digits
+
+if TYPE_CHECKING:
+    from calib.diagnostics.subgroups import GroupGaps
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from calib.numerics import Ints
+from calib.plots.rows import frame_rows
+from calib.plots.style import set_layout
+
+if TYPE_CHECKING:
+    from calib.diagnostics.subgroups import GroupGaps
+
+
+PIXELS = 56
+_MIDDLE = 0.22
+_HALF = 0.1
+"""Bars lie so far above (the raw model's) and below (the method's) the middle line of a row's lower part."""
+
+
+def band_name(low: float, high: float) -> str:
+    """A band in words: "below 0.5", "0.5 to 0.7", "0.99 to 1"."""
+    return f"{low:g} to {high:g}" if low > 0 else f"below {high:g}"
+
+
+def band_chart(edges: tuple[float, ...], methods: list[tuple[str, GroupGaps, Style]], title: str = "") -> go.Figure:
+    """What each band adds to the gap: its share of the rows times its confidence minus accuracy.
+
+    Parameters
+    ----------
+    edges : ends of the bands.
+    methods : (title, gaps by band, style) of the raw model, and of one method to set beside it.
+    title : heading.
+    """
+    fig = go.Figure()
+    bands = [band_name(low, high) for low, high in pairwise(edges)]
+    shown = [k for k in range(len(bands)) if any(gaps.rows[k] for _, gaps, _ in methods)]
+    line_through_rows(fig, 0, len(shown), GUIDE, _MIDDLE)
+    offsets = (-_HALF, _HALF) if len(methods) > 1 else (0.0,)
+    for offset, (name, gaps, style) in zip(offsets, methods, strict=True):
+        at = np.arange(len(shown)) + _MIDDLE + offset
+        low, high = (np.where(gaps.rows, gaps.share * end, 0.0)[shown] for end in (gaps.gap_low, gaps.gap_high))
+        value = gaps.contribution[shown]
+        fig.add_bar(
+            x=value, y=at, orientation="h", width=0.17, name=name,
+            marker={"color": fade(style.color, 0.8), "line_width": 0},
+            error_x={"type": "data", "symmetric": False, "array": high - value, "arrayminus": value - low,
+                     "color": style.color, "thickness": 1.5, "width": 0},
+            **carry(
+                band=np.array([bands[k] for k in shown], dtype=object), adds=value, rows=gaps.rows[shown],
+                accuracy=gaps.accuracy[shown], confidence=gaps.confidence[shown], over=gaps.over[shown],
+                under=gaps.under[shown], gap=gaps.gap[shown], gap_low=gaps.gap_low[shown],
+                gap_high=gaps.gap_high[shown],
+            ),
+            hovertemplate=f"{plain(name)}, confidence %{{customdata[0]}}<br>%{{customdata[2]:,d}} rows, says"
+            " %{customdata[4]:.3r}, right %{customdata[3]:.3r}<br>o %{customdata[5]:.3r}, u %{customdata[6]:.3r}"
+            "<br>adds %{customdata[1]:+.2r} to the gap<extra></extra>",
+        )  # fmt: skip
+    name, gaps, style = methods[-1]
+    labels = [RowLabel(bands[k], _note(gaps, k), None) for k in shown]
+    said = "; ".join(f"{bands[k]} {three_digits(gaps.contribution[k])}" for k in shown)
+    frame_labelled_rows(fig, labels, alt=f"What each band of confidence adds to the gap of {name}: {said}.",
+                        title=title, pixels=PIXELS, drop=_MIDDLE)  # fmt: skip
+    set_x(fig, title_text="← underconfident     adds to the gap     overconfident →", nticks=6)
+    name_colors(fig, [(name, style) for name, _, style in methods])
+    return fig
+
+
+def _note(gaps: GroupGaps, k: int) -> str:
+    if not gaps.rows[k]:
+        return "no rows"
+    return f"{gaps.rows[k]:,} rows: says {100 * gaps.confidence[k]:.1f} %, right {100 * gaps.accuracy[k]:.1f} %"
+
+
+CLASS_PIXELS = 30
+_CLASS_HALF = 0.17
+_LINE_PIXELS = 16
+
+
+def per_class_chart(
+    class_names: Sequence[str],
+    order: Ints,
+    methods: Sequence[tuple[str, GroupGaps, Style]],
+    title: str = "",
+) -> go.Figure:
+    """Mean confidence minus accuracy of classes: a dot with its interval, and the raw model's above it.
+
+    Parameters
+    ----------
+    class_names : (n_classes,)
+    order : numbers of the classes to show, from the top; each with at least one row of the last method.
+    methods : (title, gaps by class, style) of the raw model, and of one method to set beside it.
+    title : heading.
+    """
+    fig = go.Figure()
+    fig.add_vline(x=0, line={"color": GUIDE, "width": 1})
+    places = np.arange(len(order))
+    names = [str(class_names[k]) for k in order]
+    offsets = (-_CLASS_HALF, _CLASS_HALF) if len(methods) > 1 else (0.0,)
+    for offset, (name, gaps, style) in zip(offsets, methods, strict=True):
+        gap, low, high = (values[order] for values in (gaps.gap, gaps.gap_low, gaps.gap_high))
+        fig.add_scatter(
+            x=gap, y=places + offset, name=name, mode="markers",
+            marker={"color": style.color, "symbol": style.symbol, "size": 7 if offset < 0 else 9},
+            error_x={"type": "data", "symmetric": False, "array": high - gap, "arrayminus": gap - low,
+                     "color": fade(style.color, 0.5) if offset < 0 else style.color, "thickness": 2, "width": 0},
+            **carry(
+                **{"class": np.array(names, dtype=object)}, gap=gap, gap_low=low, gap_high=high,
+                rows=gaps.rows[order], wrong=gaps.wrong[order], confidence=gaps.confidence[order],
+                accuracy=gaps.accuracy[order], over=gaps.over[order], over_low=gaps.over_low[order],
+                over_high=gaps.over_high[order], under=gaps.under[order], under_low=gaps.under_low[order],
+                under_high=gaps.under_high[order],
+            ),
+            text=[plain(class_name) for class_name in names],
+            hovertemplate=f"%{{text}}, {plain(name)}<br>gap %{{customdata[1]:+.2r}} (%{{customdata[2]:+.2r}} to"
+            " %{customdata[3]:+.2r})<br>%{customdata[4]:,d} rows, %{customdata[5]:,d} wrong: says %{customdata[6]:.3r},"
+            " right %{customdata[7]:.3r}<br>o %{customdata[8]:.3r}, u %{customdata[11]:.3r}<extra></extra>",
+        )  # fmt: skip
+    alt = "No class has enough rows."
+    if len(order):
+        name, gaps, _ = methods[-1]
+        said = "; ".join(f"{class_names[k]} {three_digits(gaps.gap[k])}" for k in order[:5])
+        alt = f"Confidence minus accuracy of {len(order)} classes, {name}, the worst first: {said}."
+    frame_rows(fig, names, alt=alt, title=title, pixels=CLASS_PIXELS)
+    # In two short lines: beside long names of classes a narrow window leaves the axis 170 pixels.
+    set_x(fig, title_text="confidence − accuracy<br>← too unsure     too sure →", nticks=7)
+    set_layout(fig, height=fig.layout.height + _LINE_PIXELS, margin_b=fig.layout.margin.b + _LINE_PIXELS)
+    name_colors(fig, [(name, style) for name, _, style in methods])
+    return fig

@@ -1,0 +1,233 @@
+"""One input among the training data: the plane of the pair that decides its zone, and the principal components.
+
+Several images side by side as one picture.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+
+from calib.diagnostics.separation import DecidingPlane
+from calib.numerics import Floats, Ints
+from calib.plots.data import carry
+from calib.plots.geometry_success import DANGER, RIGHT
+from calib.plots.style import GUIDE, NEUTRAL, fade, plain, quiet, set_layout, set_x, set_y
+
+SAFE = "#009E73"
+INPUT = "#8C6BD8"
+HEIGHT = 460
+_LONGEST = 14
+_ANGLES = np.linspace(0, 2 * np.pi, 181)
+
+
+@dataclass(frozen=True)
+class Zone:
+    """Radii of an input's zones: its fast and its exact separation, whose sign says safe or dangerous."""
+
+    fast: float
+    exact: float
+
+    @property
+    def color(self) -> str:
+        """Green where the input is safe, else vermilion."""
+        return SAFE if self.fast > 0 else DANGER
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A training input that decides: its row, the name of its class, and its true distance from the input."""
+
+    row: int
+    class_name: str
+    distance: float
+
+
+@dataclass(frozen=True, eq=False)
+class Crowd:
+    """Training inputs (m,) on a plane.
+
+    Attributes
+    ----------
+    places : (m, 2)
+    rows : (m,) row numbers.
+    class_names : (m,)
+    same : (m,) whether their class is the one predicted for the input.
+    """
+
+    places: Floats
+    rows: Ints
+    class_names: np.ndarray
+    same: np.ndarray
+
+
+def deciding_picture(plane: DecidingPlane, zone: Zone, same: Neighbour, other: Neighbour) -> go.Figure:
+    """An input, the pair that decides its exact separation and the line half-way between them, at true distances.
+
+    Chouraqui et al. (2023), figures 1 and 3.
+
+    Parameters
+    ----------
+    plane : where the pair lies, the input at the origin.
+    zone : radii of the zones.
+    same, other : the pair.
+    """
+    fig = go.Figure()
+    _add_zones(fig, np.zeros(2), zone)
+    fig.add_vline(x=plane.border, line={"color": GUIDE, "width": 1.5, "dash": "dash"})
+    for place, who, color, symbol in (
+        (plane.same, same, RIGHT, "circle"), (plane.other, other, NEUTRAL, "square"),
+    ):  # fmt: skip
+        fig.add_scatter(
+            x=[0, place[0]], y=[0, place[1]], mode="lines", hoverinfo="skip", line={"color": fade(color, 0.5)}
+        )
+        _add_neighbour(fig, place, who, color, symbol)
+        is_same = who is same
+        fig.add_annotation(
+            text=plain(shortened(who.class_name)), x=place[0], y=place[1], showarrow=False, yanchor="bottom", yshift=8,
+            xanchor="right" if is_same else "left", xshift=6 if is_same else -6, font={"color": color, "size": 12},
+        )  # fmt: skip
+    _add_input(fig, np.zeros(2))
+    fig.add_annotation(
+        text="input", x=0, y=0, showarrow=False, yanchor="top", yshift=-9, font={"color": INPUT, "size": 12}
+    )
+    radius = abs(zone.exact)
+    left, right = min(-radius, plane.same[0], 0.0), max(radius, plane.other[0], 0.0)
+    low, high = min(-radius, 0.0), max(radius, plane.same[1])
+    alt = (
+        f"The input between training rows {same.row:,} ({same.class_name}, at {same.distance:.3g}) and {other.row:,} "
+        f"({other.class_name}, at {other.distance:.3g}); their half-way line is {radius:.3g} away."
+    )
+    quiet(fig, HEIGHT, alt=alt, right=14)
+    _equal_axes(fig, (left, right), (low, high))
+    set_x(fig, title_text="distance along the line between the two<br>" + _zone_key(zone))
+    return fig
+
+
+def principal_picture(crowd: Crowd, place: Floats, zone: Zone, deciding: list[tuple[Floats, Neighbour]]) -> go.Figure:
+    """An input among training inputs on their principal components, where all distances look shorter than they are.
+
+    Parameters
+    ----------
+    crowd : training inputs.
+    place : (2,) of the input.
+    zone : radii of its zones.
+    deciding : training inputs that decide, with their places (2,).
+    """
+    fig = go.Figure()
+    for name, rows, color, symbol in (
+        ("other classes", ~crowd.same, NEUTRAL, "square"), ("predicted class", crowd.same, RIGHT, "circle"),
+    ):  # fmt: skip
+        fig.add_scatter(
+            x=crowd.places[rows, 0], y=crowd.places[rows, 1], name=name, mode="markers",
+            marker={"color": fade(color, 0.6), "symbol": symbol, "size": 5},
+            **carry(first_component=crowd.places[rows, 0], second_component=crowd.places[rows, 1],
+                    training_row=crowd.rows[rows], class_name=crowd.class_names[rows]),
+            hovertemplate="training row %{customdata[2]:,d}<br>%{customdata[3]}<extra></extra>",
+        )  # fmt: skip
+    _add_zones(fig, place, zone)
+    for spot, who in deciding:
+        fig.add_scatter(
+            x=[place[0], spot[0]], y=[place[1], spot[1]], mode="lines", hoverinfo="skip",
+            line={"color": fade(INPUT, 0.6), "width": 1},
+        )  # fmt: skip
+        _add_neighbour(fig, spot, who, INPUT, "circle-open")
+    _add_input(fig, place)
+    radius = abs(zone.exact) if np.isfinite(zone.exact) else 0.0
+    circle = np.stack([place - radius, place + radius])
+    everywhere = np.concatenate([crowd.places, circle, *(spot[None] for spot, _ in deciding)])
+    alt = (
+        f"{len(crowd.rows):,} training inputs on two principal components, {int(crowd.same.sum()):,} of them of the "
+        "predicted class, with the input and those that decide its zone."
+    )
+    quiet(fig, HEIGHT, alt=alt, right=14)
+    _equal_axes(
+        fig, *((float(everywhere[:, axis].min()), float(everywhere[:, axis].max())) for axis in (0, 1))
+    )  # fmt: skip
+    key = (
+        f'<span style="color:{RIGHT}">● predicted class</span>  <span style="color:{NEUTRAL}">■ others</span>  '
+        f'<span style="color:{INPUT}">★ input, ○ decide</span>'
+    )
+    set_x(fig, title_text=f"first component<br>{key}")
+    set_y(fig, title_text="second component", title_standoff=8)
+    return fig
+
+
+def shortened(name: str) -> str:
+    """A class's name where room is short."""
+    return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
+
+
+def _zone_key(zone: Zone) -> str:
+    return f'<span style="color:{zone.color}">zones: ── exact {abs(zone.exact):.3g}, ┄ fast {abs(zone.fast):.3g}</span>'
+
+
+def _add_zones(fig: go.Figure, centre: Floats, zone: Zone) -> None:
+    for name, radius, dash in (("exact", abs(zone.exact), "solid"), ("fast", abs(zone.fast), "dot")):
+        if not np.isfinite(radius):
+            continue
+        fig.add_scatter(
+            x=centre[0] + radius * np.cos(_ANGLES), y=centre[1] + radius * np.sin(_ANGLES), mode="lines",
+            fill="toself" if name == "exact" else None, fillcolor=fade(zone.color, 0.12), hoveron="fills",
+            hoverinfo="skip", line={"color": zone.color, "width": 1.8, "dash": dash},
+        )  # fmt: skip
+
+
+def _add_neighbour(fig: go.Figure, place: Floats, who: Neighbour, color: str, symbol: str) -> None:
+    fig.add_scatter(
+        x=[place[0]], y=[place[1]], name=f"training row {who.row}", mode="markers",
+        marker={"color": color, "symbol": symbol, "size": 12, "line_width": 2 if symbol.endswith("open") else 0},
+        **carry(training_row=[who.row], class_name=[who.class_name], distance=[who.distance]),
+        hovertemplate="training row %{customdata[0]:,d}<br>%{customdata[1]}<br>%{customdata[2]:.3r} away"
+        "<extra></extra>",
+    )  # fmt: skip
+
+
+def _add_input(fig: go.Figure, place: Floats) -> None:
+    fig.add_scatter(
+        x=[place[0]], y=[place[1]], name="input", mode="markers", hoverinfo="name",
+        marker={"color": INPUT, "symbol": "star", "size": 14},
+    )  # fmt: skip
+
+
+def _equal_axes(fig: go.Figure, across: tuple[float, float], up: tuple[float, float]) -> None:
+    """Ranges with room around, one unit as long across as up: circles stay circles."""
+    span = max(across[1] - across[0], up[1] - up[0]) or 1.0
+    margin = 0.14 * span
+    set_layout(fig, margin_b=fig.layout.margin.b + 16, height=HEIGHT + 16)
+    set_x(fig, range=[across[0] - margin, across[1] + margin], nticks=7, showgrid=True)
+    set_y(fig, range=[up[0] - margin, up[1] + margin], scaleanchor="x", scaleratio=1, nticks=7)
+
+
+GAP = 1
+"""Pixels of the images between two of them; transparent, so that they fit every background."""
+
+
+def image_grid(images: np.ndarray, columns: int, pixel: int = 1) -> Ints:
+    """Rows of images from left to right, on one scale of brightness.
+
+    Parameters
+    ----------
+    images : (n, height, width) or (n, height, width, channels) with 1 or 3 channels; any finite numbers, of which the
+        least becomes black and the largest white, for all images alike.
+    columns : images in a row.
+    pixel : how many pixels of the picture one of the images takes each way, so that small ones can be seen.
+
+    Returns
+    -------
+    (h, w, 4) uint8: red, green, blue and opacity.
+    """
+    images = images[..., None] if images.ndim == 3 else images
+    n, height, width, _ = images.shape
+    low, high = float(images.min()), float(images.max())
+    span = high - low or 1.0
+    rows = -(-n // columns)
+    picture = np.zeros((rows * (height + GAP) - GAP, columns * (width + GAP) - GAP, 4), dtype=np.uint8)
+    for i, image in enumerate(images):
+        top, left = (i // columns) * (height + GAP), (i % columns) * (width + GAP)
+        tile = picture[top : top + height, left : left + width]
+        tile[..., :3] = np.rint(255 * ((image.astype(np.float64) - low) / span))
+        tile[..., 3] = 255
+    return picture.repeat(pixel, axis=0).repeat(pixel, axis=1)

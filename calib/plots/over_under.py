@@ -1,0 +1,210 @@
+"""Over- and underconfidence and their ratio, before and after each method.
+
+How sure a method is where it is right and where it is wrong, as densities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import plotly.graph_objects as go
+
+from calib.plots.axes import log_axis
+from calib.plots.data import carry
+from calib.plots.rows import DROP, RowLabel, frame_labelled_rows, line_through_rows
+from calib.plots.style import GUIDE, Style, fade, plain, set_x, three_digits
+
+if TYPE_CHECKING:
+    from calib.diagnostics.over_under import Balance
+    from calib.metrics.bootstrap import Interval
+from typing import TYPE_CHECKING
+
+from calib.plots.axes import LOGIT_TICKS, from_scale, logit
+from calib.plots.style import GRID, NEUTRAL, quiet, set_y
+
+if TYPE_CHECKING:
+    from calib.diagnostics.reliability import ConfidenceHistogram
+
+
+Row = tuple[str, "Balance", Style]
+"""Title, balance and style of a method; the first row, by custom the raw model, is what others are compared with."""
+
+_HOVER = " (%{customdata[1]:.3r} to %{customdata[2]:.3r})"
+
+
+def before_after(rows: Sequence[Row], quantity: str, title: str = "") -> go.Figure:
+    """Overconfidence or underconfidence of each method: a dot with its interval, and the way from the raw model to it.
+
+    Parameters
+    ----------
+    rows : methods.
+    quantity : "over" or "under".
+    title : heading.
+    """
+    word = {"over": "overconfidence", "under": "underconfidence"}[quantity]
+    values: list[Interval] = [getattr(balance, quantity) for _, balance, _ in rows]
+    fig = go.Figure()
+    _reference_line(fig, rows, values)
+    for place, ((name, balance, style), value) in enumerate(zip(rows, values, strict=True)):
+        if not np.isfinite(value.value):
+            continue
+        change: Interval | None = getattr(balance.change, quantity, None)
+        _way(fig, values[0].value, value.value, place, style)
+        fig.add_trace(_dot(
+            name, value, place, style, word,
+            f"mean of {balance.n_wrong if quantity == 'over' else balance.n_right:,} rows"
+            + (f"<br>change {_signed(change.value)} ({_signed(change.low)} to {_signed(change.high)})"
+               if change and np.isfinite(change.value) else ""),
+            **_changed(change),
+        ))  # fmt: skip
+    notes = [_note(row[1], value) for row, value in zip(rows, values, strict=True)]
+    labels = [RowLabel(row[0], note, row[2].color) for row, note in zip(rows, notes, strict=True)]
+    said = "; ".join(f"{label.name} {label.note}" for label in labels)
+    frame_labelled_rows(fig, labels, alt=f"{word.capitalize()} of each method. {said}.", title=title)
+    set_x(
+        fig,
+        nticks=6,
+        range=None if any(np.isfinite(value.value) for value in values) else [0, 1],
+        title_text="confidence where wrong, o" if quantity == "over" else "doubt where right, u",
+    )
+    return fig
+
+
+def ratio_to_odds(rows: Sequence[Row], title: str = "") -> go.Figure:
+    """The ratio o / u of each method with its interval, beside the odds of its accuracy: where a calibrated one lies.
+
+    Parameters
+    ----------
+    rows : methods.
+    title : heading.
+    """
+    fig = go.Figure()
+    _reference_line(fig, rows, [balance.ratio for _, balance, _ in rows])
+    for place, (name, balance, style) in enumerate(rows):
+        ratio, odds = balance.ratio, balance.odds
+        if np.isfinite(odds.value) and odds.value > 0:
+            fig.add_scatter(
+                x=[odds.value], y=[place + DROP], name=f"{name}, odds", mode="markers",
+                marker={"symbol": "line-ns-open", "size": 15, "line_width": 3, "color": GUIDE},
+                **carry(odds=[odds.value], odds_low=[odds.low], odds_high=[odds.high]),
+                hovertemplate=f"{plain(name)}<br>odds of its accuracy %{{customdata[0]:.3r}}{_HOVER}<extra></extra>",
+            )  # fmt: skip
+        if np.isfinite(ratio.value):
+            _way(fig, odds.value, ratio.value, place, style)
+            lean = balance.lean
+            fig.add_trace(_dot(
+                name, ratio, place, style, "o / u",
+                f"{three_digits(lean.value)} times the odds ({three_digits(lean.low)} to {three_digits(lean.high)})",
+                lean=[lean.value], lean_low=[lean.low], lean_high=[lean.high],
+            ))  # fmt: skip
+    labels = [RowLabel(name, _ratio_note(balance), style.color) for name, balance, style in rows]
+    said = "; ".join(f"{label.name} {label.note}" for label in labels)
+    frame_labelled_rows(fig, labels, alt=f"Ratio o / u beside the odds it should equal. {said}.", title=title)
+    _log_axis(fig, rows)
+    return fig
+
+
+def _dot(
+    name: str, value: Interval, place: int, style: Style, word: str, more: str, **columns: list[float]
+) -> go.Scatter:
+    return go.Scatter(
+        x=[value.value], y=[place + DROP], name=name, mode="markers",
+        marker={"color": style.color, "symbol": style.symbol, "size": 10},
+        error_x={"type": "data", "symmetric": False, "array": [value.high - value.value],
+                 "arrayminus": [value.value - value.low], "color": style.color, "thickness": 2, "width": 0},
+        **carry(value=[value.value], low=[value.low], high=[value.high], **columns),
+        hovertemplate=f"{plain(name)}<br>{word} %{{customdata[0]:.3r}}{_HOVER}<br>{more}<extra></extra>",
+    )  # fmt: skip
+
+
+def _reference_line(fig: go.Figure, rows: Sequence[Row], values: Sequence[Interval]) -> None:
+    """The first method's value through all rows."""
+    if rows and np.isfinite(values[0].value):
+        line_through_rows(fig, values[0].value, len(rows), fade(rows[0][2].color, 0.7))
+
+
+def _way(fig: go.Figure, start: float, end: float, place: int, style: Style) -> None:
+    """A broad faint line from one value to another in a row."""
+    if np.isfinite(start) and start != end:
+        fig.add_scatter(
+            x=[start, end], y=[place + DROP] * 2, mode="lines", hoverinfo="skip",
+            line={"color": fade(style.color, 0.3), "width": 5},
+        )  # fmt: skip
+
+
+def _log_axis(fig: go.Figure, rows: Sequence[Row]) -> None:
+    shown = np.array([end for _, b, _ in rows for interval in (b.ratio, b.odds) for end in interval])
+    shown = shown[np.isfinite(shown) & (shown > 0)]
+    low, high = (shown.min(), shown.max()) if shown.size else (1.0, 10.0)
+    pad = 0.03 * np.log10(high / low) + 0.2
+    set_x(fig, **log_axis(np.log10(low) - pad, np.log10(high) + pad), title_text="o / u   ( | odds of the accuracy)")
+
+
+def _changed(change: Interval | None) -> dict[str, list[float]]:
+    if change is None:
+        return {}
+    return {"change": [change.value], "change_low": [change.low], "change_high": [change.high]}
+
+
+def _note(balance: Balance, value: Interval) -> str:
+    return three_digits(value.value) if np.isfinite(value.value) else _missing(balance)
+
+
+def _ratio_note(balance: Balance) -> str:
+    if not np.isfinite(balance.ratio.value):
+        return _missing(balance)
+    return f"{three_digits(balance.ratio.value)}, odds {three_digits(balance.odds.value)}"
+
+
+def _missing(balance: Balance) -> str:
+    if not balance.n_wrong:
+        return "none wrong"
+    return "none right" if not balance.n_right else "never doubts where right"
+
+
+def _signed(value: float) -> str:
+    return ("+" if value > 0 else "") + three_digits(value)
+
+
+def confidence_densities(histogram: ConfidenceHistogram, style: Style, title: str = "", height: int = 260) -> go.Figure:
+    """Confidence of right predictions upwards and of wrong ones downwards, each group on its own height.
+
+    Heights are not comparable between the groups, which differ in size by far; the labels give their counts.
+    A good model has its wrong predictions to the left; wrong ones at the right are the dangerous ones.
+
+    Parameters
+    ----------
+    histogram : whose scale, linear or logit, is the axis's.
+    style : of the method.
+    """
+    edges = histogram.edges
+    logit_scaled = histogram.scale == "logit"
+    confidence = from_scale(edges, "logit" if logit_scaled else "linear")
+    groups = (
+        ("right", histogram.right, histogram.density("right"), style.color, 0.75),
+        ("wrong", histogram.wrong, -histogram.density("wrong"), NEUTRAL, 0.6),
+    )
+    fig = go.Figure()
+    for name, count, density, color, alpha in groups:
+        fig.add_bar(
+            x=(edges[:-1] + edges[1:]) / 2, y=density / (np.abs(density).max() or 1.0), width=np.diff(edges), name=name,
+            marker={"color": fade(color, alpha), "line_width": 0},
+            **carry(low=confidence[:-1], high=confidence[1:], count=count),
+            hovertemplate=f"%{{customdata[2]:,d}} {name}<br>confidence %{{customdata[0]:.3r}} to"
+            " %{customdata[1]:.3r}<extra></extra>",
+        )  # fmt: skip
+        fig.add_annotation(
+            text=f"{name} ({int(count.sum()):,})", x=0.01, xref="paper", xanchor="left",
+            y=1 if name == "right" else 0, yref="paper", yanchor="top" if name == "right" else "bottom",
+            showarrow=False, font={"size": 12, "color": color},
+        )  # fmt: skip
+    alt = f"Confidence of {int(histogram.right.sum()):,} right and {int(histogram.wrong.sum()):,} wrong predictions."
+    quiet(fig, height, alt=alt, title=title, left=12)
+    set_y(fig, showticklabels=False, showgrid=False, range=[-1.3, 1.3], zeroline=True, zerolinecolor=GRID)
+    set_x(fig, title_text="confidence", range=[edges[0], edges[-1]])
+    if logit_scaled:
+        ticks = [tick for tick in LOGIT_TICKS if edges[0] <= logit(tick) <= edges[-1]]
+        set_x(fig, tickvals=[logit(tick) for tick in ticks], ticktext=[f"{tick:g}" for tick in ticks])
+    return fig

@@ -1,0 +1,59 @@
+"""Where the confidences lay and where they lie now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import plotly.graph_objects as go
+
+from calib.plots.axes import LOGIT_TICKS, from_scale, logit
+from calib.plots.data import carry
+from calib.plots.style import GRID, NEUTRAL, Style, fade, quiet, set_x, set_y
+
+if TYPE_CHECKING:
+    from calib.diagnostics.reliability import ConfidenceHistogram
+
+
+def confidence_drift(
+    before: ConfidenceHistogram, now: ConfidenceHistogram, style: Style, title: str = "", height: int = 260
+) -> go.Figure:
+    """Share of rows over confidence: now upwards, before downwards on the same height, so that a shift breaks symmetry.
+
+    Parameters
+    ----------
+    before, now : on the same grid in log-odds.
+    style : of the method.
+    """
+    edges = now.edges
+    confidence = from_scale(edges, "logit")
+    fig = go.Figure()
+    shares = [histogram.count / max(1, histogram.count.sum()) for histogram in (now, before)]
+    tallest = max(float(share.max()) for share in shares) or 1.0
+    for name, share, side, color in (
+        ("now", shares[0], 1, fade(style.color, 0.75)),
+        ("before", shares[1], -1, fade(NEUTRAL, 0.6)),
+    ):
+        fig.add_bar(
+            x=(edges[:-1] + edges[1:]) / 2, y=side * share / tallest, width=np.diff(edges), name=name,
+            marker={"color": color, "line_width": 0}, **carry(low=confidence[:-1], high=confidence[1:], share=share),
+            hovertemplate=f"{name}: %{{customdata[2]:.1%}} of rows<br>confidence %{{customdata[0]:.3r}} to"
+            " %{customdata[1]:.3r}<extra></extra>",
+        )  # fmt: skip
+    for name, histogram, y, color in (("now", now, 1, style.color), ("before", before, 0, NEUTRAL)):
+        fig.add_annotation(
+            text=f"{name} ({int(histogram.count.sum()):,} rows)", x=0.01, xref="paper", xanchor="left", y=y,
+            yref="paper", yanchor="top" if y else "bottom", showarrow=False, font={"size": 12, "color": color},
+        )  # fmt: skip
+    held = np.flatnonzero(before.count + now.count)
+    ends = float(edges[held[0]]), float(edges[held[-1] + 1])
+    middles = [float(h.count @ ((edges[:-1] + edges[1:]) / 2)) / max(1, h.count.sum()) for h in (before, now)]
+    moved = "up" if middles[1] > middles[0] else "down"
+    quiet(fig, height, alt=f"Confidences before and now; their mean log-odds moved {moved}.", title=title, left=12)
+    set_y(fig, showticklabels=False, showgrid=False, range=[-1.15, 1.15], zeroline=True, zerolinecolor=GRID)
+    ticks = [tick for tick in LOGIT_TICKS if ends[0] <= logit(tick) <= ends[1]]
+    set_x(
+        fig, title_text="confidence", range=list(ends), tickvals=[logit(tick) for tick in ticks],
+        ticktext=[f"{tick:g}" for tick in ticks],
+    )  # fmt: skip
+    return fig

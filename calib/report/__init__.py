@@ -1,7 +1,0 @@
-"""A comparison to hand over: one HTML file with the verdict, figures, tables, settings and how to make it again."""
-
-from calib.report.commands import commands, method_option
-from calib.report.contents import Report, ReportedMethod, Source, verdict_paragraphs
-from calib.report.page import html
-
-__all__ = ["Report", "ReportedMethod", "Source", "commands", "html", "method_option", "verdict_paragraphs"]

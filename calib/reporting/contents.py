@@ -1,0 +1,151 @@
+"""What a report is made of.
+
+The lines of the command line that make the same comparison again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from calib.base import Calibrator
+from calib.data import Choices
+from calib.data.predictions import Predictions
+from calib.evaluation import Evaluation
+from calib.evaluation.verdict import CONFIDENCE_ONLY, verdict
+from calib.plots.style import Style
+
+if TYPE_CHECKING:
+    import pandas as pd
+import shlex
+from dataclasses import fields
+
+from calib.cli.arguments import written
+from calib.data.options import FILES
+from calib.data.samples import FOLDER, SAMPLES
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the data came from, as far as the command line must be told.
+
+    Attributes
+    ----------
+    files : role -> path or name of each file, with the roles of :func:`calib.data.load`: ``source``, ``labels``,
+        ``test`` and so on.
+    choices : what was decided by hand about reading them.
+    sample : name of the sample, where it is one that comes with the project.
+    """
+
+    files: Mapping[str, str] = field(default_factory=dict)
+    choices: Choices = field(default_factory=Choices)
+    sample: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ReportedMethod:
+    """One fitted method.
+
+    Attributes
+    ----------
+    key : what the table calls it in its column ``method``.
+    name : registry name.
+    title, style : how it is called and drawn.
+    calibrator : fitted.
+    evaluation : on the test rows.
+    fit_seconds, predict_seconds : NaN where nothing was measured.
+    """
+
+    key: str
+    name: str
+    title: str
+    style: Style
+    calibrator: Calibrator
+    evaluation: Evaluation
+    fit_seconds: float = float("nan")
+    predict_seconds: float = float("nan")
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """One comparison of calibrators on one split of one data set.
+
+    Attributes
+    ----------
+    data, calibration, test : all rows and the two parts.
+    part, seed : the split that was asked for; ``part`` None means that of the data, or half where they have none.
+    methods : the raw model first.
+    table : of :func:`calib.compare`, with these methods, and those that failed with the reason.
+    source : where the data came from.
+    made : when, in UTC.
+    """
+
+    data: Predictions
+    calibration: Predictions
+    test: Predictions
+    part: float | int | None
+    seed: int
+    methods: Sequence[ReportedMethod]
+    table: pd.DataFrame
+    source: Source = field(default_factory=Source)
+    made: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+
+def verdict_paragraphs(table: pd.DataFrame) -> list[str]:
+    """The verdict by the score that calibrators are fitted for, and by ECE where not all methods have that one."""
+    scores = ["NLL", *(["ECE"] if (table["note"] == CONFIDENCE_ONLY).any() else [])]
+    return [verdict(table, score) for score in scores]
+
+
+_REBUILD = (
+    "import numpy; from calib.data.samples import load_sample; data = load_sample({name!r}); "
+    "numpy.savez({name!r}, logits=data.logits, labels=data.labels, class_names=data.class_names)"
+)
+
+
+def commands(report: Report) -> list[str]:
+    """Shell commands, the last of which writes this report's numbers to ``comparison.csv`` and the report anew.
+
+    Paths are as they were given; of an upload they are the files' names.
+    """
+    made, sample = [], SAMPLES.get(report.source.sample or "")
+    files = dict(report.source.files)
+    if sample is not None and not files:
+        files = {"source": f"{FOLDER}/{sample.name}.npz"}
+        if sample.build is not None:
+            files = {"source": f"{sample.name}.npz"}
+            made.append(shlex.join(["python", "-c", _REBUILD.format(name=sample.name)]))
+    options = [f"--{role.replace('_', '-')} {_path(files[role])}" for role in FILES if role in files]
+    choices = report.source.choices.made()
+    options += [written({name: choices[name]}) for name in choices]
+    options += [] if report.part is None else [f"--calibration {report.part!r}"]
+    options += [f"--seed {report.seed}"]
+    options += [
+        f"--method {shlex.quote(method_option(method.name, method.calibrator, report.seed))}"
+        for method in report.methods
+        if method.name != "identity"
+    ]
+    options += ["--csv comparison.csv --report report.html"]
+    start = f"python -m calib compare {_path(files.get('source', report.data.name))}"
+    return [*made, " \\\n  ".join([start, *options])]
+
+
+def method_option(name: str, made: Calibrator, seed: int) -> str:
+    """The value of ``--method`` that makes a calibrator with these parameters: ``isotonic:share_classes=False``.
+
+    Parameters
+    ----------
+    name : registry name.
+    made : the calibrator; parameters at their defaults are left out.
+    seed : that of ``--seed``, which calibrators have unless they say otherwise.
+    """
+    usual = {f.name: seed if f.name == "random_state" else f.default for f in fields(made)}
+    changed = {key: value for key, value in made.get_params().items() if value != usual[key]}
+    return name + (":" + ",".join(f"{key}={value}" for key, value in changed.items()) if changed else "")
+
+
+def _path(name: str) -> str:
+    # A name that begins with a dash would be taken for an option.
+    return shlex.quote(f"./{name}" if name.startswith("-") else name)

@@ -1,0 +1,362 @@
+"""The simulations of the Active learning page: each asked for once, followed together, and found again.
+
+What to simulate: the widgets of the Active learning page, made from the declared settings of a plan.
+
+What the Active learning page works on: which rows are the pool, which judge, and what it lacks.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from importlib.util import find_spec
+from typing import Any
+
+import streamlit as st
+
+from calib.active_learning import ARMS, CLASSIFIERS, Plan, pool_of
+from calib.active_learning.verdict import arrays_of, run_arm
+from calib.data import Predictions
+from calib.data.samples import SAMPLES
+from calib.errors import CalibrationError
+from calib.formatting import plural
+from calib.jobs import Job, TaskSpec
+from calib.jobs.scheduling import LineFull
+from calib.registry import METHODS
+from calib.ui import fits, progress
+from calib.ui.data.upload import open_sample
+from calib.ui.session import session
+from calib.ui.widgets import several
+
+SAMPLE = "digits-forest"
+
+
+@dataclass(frozen=True)
+class Rows:
+    """How many rows there are of each kind, and under which name their arrays are known.
+
+    Attributes
+    ----------
+    n_pool, n_test : rows to ask about and rows that judge.
+    n_classes : classes there are.
+    trained : whether the pool is the training set; otherwise it is the calibration part of the split.
+    data_key : the same for the same arrays in every session.
+    """
+
+    n_pool: int
+    n_test: int
+    n_classes: int
+    trained: bool
+    data_key: str
+
+    @classmethod
+    def of_session(cls) -> Rows:
+        """Of the open data, as :func:`calib.active_learning.pool_of` takes them."""
+        now = session()
+        assert now.data is not None and now.calibration is not None and now.test is not None
+        if now.data.train_features is not None and now.data.train_labels is not None:
+            return cls(len(now.data.train_labels), len(now.data), now.data.n_classes, True, now.data.sha256)
+        return cls(len(now.calibration), len(now.test), now.data.n_classes, False, now.split_key)
+
+    @property
+    def sentence(self) -> str:
+        """Which rows are which."""
+        pool = "the training set that came with the data" if self.trained else "the calibration part of the split"
+        judge = "all rows of the data" if self.trained else "the test part"
+        return (
+            f"Pool: {plural(self.n_pool, 'row')}, {pool}. Judged on {plural(self.n_test, 'row')}, {judge}; "
+            f"{plural(self.n_classes, 'class', 'classes')}. A classifier is trained here on their features, so the "
+            "outputs of your own model take no part."
+        )
+
+
+def need_features(data: Predictions) -> bool:
+    """Whether there is something to train on; otherwise say what is missing, with the buttons that get it."""
+    if data.features is not None:
+        return True
+    left_out = next((finding for finding in data.findings if finding.left_out == "features"), None)
+    if left_out is not None:
+        st.warning(
+            "Active learning trains a classifier while it asks for labels, and the features that came with these data "
+            f"cannot be used: {left_out.reason} {left_out.action}"
+        )
+    else:
+        st.info(
+            "Active learning trains a classifier while it asks for labels, and these data hold no features to train "
+            "on. Upload features beside the outputs, one entry per row; with train_features and train_labels too, the "
+            "training set is the pool that labels are asked from."
+        )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.page_link("app.py", label="Open data with features", icon=":material/upload_file:")
+        st.button(
+            f"Open the sample {SAMPLES[SAMPLE].title}, which has them", key="active/sample", icon=":material/image:",
+            on_click=open_sample, args=(SAMPLE,),
+        )  # fmt: skip
+    return False
+
+
+DECLARED = {f.name: f.metadata for f in fields(Plan)}
+PACKAGES = {"mondrian": "river"}
+"""What a classifier needs beyond the packages of every installation."""
+
+MOST_SHUFFLES = 20
+SHUFFLES = 3
+PRETRAINING, BATCH = 500, 250
+"""Of the paper; a smaller pool begins with 8 % and goes on by 4 %."""
+
+STEPS = (1, 2, 2.5, 5)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the visitor asks for.
+
+    Attributes
+    ----------
+    settings : of :class:`~calib.active_learning.Plan`, by name.
+    arms : in the order of ``ARMS``.
+    n_shuffles : 1 or more.
+    """
+
+    settings: dict[str, Any]
+    arms: list[str]
+    n_shuffles: int
+
+    @property
+    def runs(self) -> list[tuple[str, int]]:
+        """Arm and seed of each simulation: a shuffle of every arm, then the next, so that curves grow side by side."""
+        return [(arm, seed) for seed in range(self.n_shuffles) for arm in self.arms]
+
+    def settings_of(self, arm: str) -> dict[str, Any]:
+        """The settings that an arm uses."""
+        unused = {"tolerance"} if arm != "active" else set()
+        if not ARMS[arm].calibrates:
+            unused |= {"calibrator", "every", "calibrate_on"}
+        if ARMS[arm].asks_any:
+            unused |= {"uncertainty", "threshold", "first"}
+        return {name: value for name, value in self.settings.items() if name not in unused}
+
+
+def fitting_sizes(n_pool: int, n_classes: int) -> tuple[int, int]:
+    """Rows to begin with and rows of a batch that suit a pool: the paper's, or for a small pool round shares of it."""
+    pretraining = min(PRETRAINING, round_down(0.08 * n_pool))
+    pretraining = min(max(pretraining, 2 * n_classes), max(1, n_pool // 2))
+    return pretraining, min(BATCH, max(min(10, n_pool), round_down(0.04 * n_pool)))
+
+
+def round_down(value: float) -> int:
+    """The largest of 1, 2, 5, 10, 20, 25, 50, 100, ... that is not above the value; at least 1."""
+    if value < 1:
+        return 1
+    scale = 10 ** math.floor(math.log10(value))
+    return int(max(step * scale for step in STEPS if step * scale <= value and step * scale % 1 == 0))
+
+
+def choose(rows: Rows) -> Wanted:
+    """Draw all widgets; what is needed by everybody first, the rest folded away."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        settings = {
+            "classifier": _option("classifier", installed(), {name: CLASSIFIERS[name].title for name in CLASSIFIERS}),
+            "calibrator": _option(
+                "calibrator", list(DECLARED["calibrator"]["choices"]), {name: METHODS[name].title for name in METHODS},
+                begin="gpcalib",
+            ),
+        }  # fmt: skip
+        n_shuffles = _number(
+            "shuffles", "active/shuffles", SHUFFLES, 1, MOST_SHUFFLES,
+            "Each shuffle of the pool is a run of every arm. One shows no spread; the paper has 10.",
+        )  # fmt: skip
+    st.caption(_about(settings["classifier"], settings["calibrator"]))
+    arms = _arms(settings["calibrator"])
+    settings |= _sizes(rows)
+    with st.expander("More settings"):
+        settings |= _rest(arms)
+    return Wanted(settings, arms, n_shuffles)
+
+
+def installed() -> list[str]:
+    """Names of the classifiers that can be trained here."""
+    return [name for name in CLASSIFIERS if name not in PACKAGES or find_spec(PACKAGES[name]) is not None]
+
+
+def _about(classifier: str, calibrator: str) -> str:
+    missing = [
+        f"{CLASSIFIERS[name].title}, the paper's, needs the package {package}, which is not installed here."
+        for name, package in PACKAGES.items()
+        if name not in installed()
+    ]
+    return " ".join([f"{CLASSIFIERS[classifier].title}: {CLASSIFIERS[classifier].summary}", *missing])
+
+
+def _arms(calibrator: str) -> list[str]:
+    able = {name: arm.title for name, arm in ARMS.items() if name != "active" or calibrator == "gpcalib"}
+    chosen = several(able, "active/arms", "Arms to compare", aside=("random",)) or [next(iter(able))]
+    words = [f"**{ARMS[name].title}**: {ARMS[name].summary}" for name in chosen]
+    if "active" not in able:
+        words.append(
+            f"**{ARMS['active'].title}** is led by the uncertainty of a latent function, which only "
+            f"{METHODS['gpcalib'].title} has."
+        )
+    st.caption(" ".join(words))
+    return chosen
+
+
+def _sizes(rows: Rows) -> dict[str, Any]:
+    pretraining, batch = fitting_sizes(rows.n_pool, rows.n_classes)
+    key = f"active/{rows.n_pool}/{rows.n_classes}"
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        return {
+            name: _number(name, f"{key}/{name}", begin, DECLARED[name]["low"] or 0, rows.n_pool, DECLARED[name]["help"])
+            for name, begin in (("pretraining", pretraining), ("batch", batch), ("budget", None))
+        }
+
+
+def _rest(arms: list[str]) -> dict[str, Any]:
+    calibrates = any(ARMS[name].calibrates for name in arms)
+    found: dict[str, Any] = {}
+    columns = st.columns(3)
+    with columns[0]:
+        found["uncertainty"] = _declared("uncertainty")
+        found["threshold"] = _declared("threshold")
+    with columns[1]:
+        found["every"] = _declared("every", disabled=not calibrates)
+        found["tolerance"] = _declared("tolerance", disabled="active" not in arms)
+    with columns[2]:
+        found["first"] = _declared("first")
+        found["calibrate_on"] = _declared("calibrate_on", disabled=not calibrates)
+    return found
+
+
+def _declared(name: str, **looks: Any) -> Any:
+    declared = DECLARED[name]
+    begin: Any = next(f.default for f in fields(Plan) if f.name == name)
+    if declared["choices"] is not None:
+        options = list(declared["choices"])
+        return _option(name, options, {option: option.replace("_", " ") for option in options}, begin=begin, **looks)
+    return _number(name, f"active/{name}", begin, declared["low"], declared["high"], declared["help"], **looks)
+
+
+def _option(name: str, options: list[str], titles: dict[str, str], begin: str | None = None, **looks: Any) -> str:
+    return st.selectbox(
+        name.replace("_", " ").capitalize(), options, index=options.index(begin) if begin else 0,
+        format_func=titles.__getitem__, key=f"active/{name}", help=DECLARED[name]["help"], persist_state="session",
+        **looks,
+    )  # fmt: skip
+
+
+def _number(name: str, key: str, begin: Any, low: Any, high: Any, help: str, **looks: Any) -> Any:
+    kind = float if isinstance(begin, float) else int
+    return st.number_input(
+        name.capitalize(), value=begin, min_value=kind(low), max_value=None if high is None else kind(high),
+        step=0.05 if kind is float else 1, format="%.2f" if kind is float else "%d",
+        placeholder="no end" if begin is None else None, key=key, help=help, persist_state="session", **looks,
+    )  # fmt: skip
+
+
+KIND = "active/"
+"""Before the key of each simulation among the visitor's studies."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One arm on one shuffle, as it stands."""
+
+    arm: str
+    seed: int
+    job: Job
+
+    @property
+    def title(self) -> str:
+        """The arm and the number of the shuffle."""
+        return self.job.spec.title
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Those of the plan that the arm uses."""
+        assert isinstance(self.job.spec, TaskSpec)
+        return dict(self.job.spec.arguments[0])
+
+
+def specs_of(wanted: Wanted, rows: Rows) -> list[TaskSpec]:
+    """What is to be simulated; what a setting that an arm does not use was, makes no other simulation."""
+    return [
+        TaskSpec(
+            run_arm, (wanted.settings_of(arm), arm, seed), rows.data_key, f"{ARMS[arm].title}, shuffle {seed + 1}"
+        )
+        for arm, seed in wanted.runs
+    ]  # fmt: skip
+
+
+def asked() -> list[TaskSpec]:
+    """The simulations that are shown, whether or not they are done."""
+    return [spec for kind, spec in session().studies.items() if kind.startswith(KIND)]
+
+
+def settings_shown() -> dict[str, Any]:
+    """The settings of the simulations that are shown, as far as one of them uses them."""
+    return {name: value for spec in asked() for name, value in spec.arguments[0].items()}
+
+
+def start(wanted: Wanted, rows: Rows) -> None:
+    """Ask for simulations in place of those shown; what is done or under way is not paid twice."""
+    now = session()
+    assert now.data is not None
+    specs = {KIND + spec.key: spec for spec in specs_of(wanted, rows)}
+    for kind in [kind for kind in now.studies if kind.startswith(KIND) and kind not in specs]:
+        progress.stop(kind)
+    try:
+        arrays = arrays_of(pool_of(now.data, now.part, now.seed))
+        logits, labels = arrays.pop("logits"), arrays.pop("labels")
+        for kind, spec in specs.items():
+            fits.ask(spec, logits, labels, arrays)
+            now.studies[kind] = spec
+    except LineFull as error:
+        st.session_state[fits.REFUSED] = f"{len(asked())} of {len(specs)} simulations were started. {error}"
+    except CalibrationError as error:
+        st.session_state[fits.REFUSED] = str(error)
+
+
+def cancel() -> None:
+    """Stop what waits or runs; what is done stays."""
+    for run in runs():
+        if run.job.active:
+            progress.stop(KIND + run.job.key)
+
+
+def retry() -> None:
+    """Start those that failed again."""
+    for run in runs():
+        if run.job.state in ("failed", "cancelled"):
+            fits.retry(run.job.key)
+
+
+def runs() -> list[Run]:
+    """All that are shown, as they stand, arm by arm in the order of ``ARMS`` and shuffle by shuffle."""
+    specs = {spec.key: spec for spec in asked()}
+    if not specs:
+        return []
+    found = []
+    for job in fits.queue().snapshot(specs, owner=session().visitor):
+        _, arm, seed = specs[job.key].arguments
+        found.append(Run(arm, seed, job))
+    return sorted(found, key=lambda run: (list(ARMS).index(run.arm), run.seed))
+
+
+def n_known(specs: list[TaskSpec]) -> int:
+    """How many of these are done already, whoever asked for them."""
+    return sum(job.state == "done" for job in fits.queue().snapshot([spec.key for spec in specs]))
+
+
+def seconds_left(shown: list[Run]) -> float | None:
+    """How long the rest will take by the mean of what is done of each arm; None while one has none that is done."""
+    done: dict[str, list[float]] = {}
+    for run in shown:
+        if run.job.state == "done":
+            done.setdefault(run.arm, []).append(run.job.seconds)
+    rest = [run for run in shown if run.job.active]
+    if any(run.arm not in done for run in rest):
+        return None
+    means = {arm: sum(seconds) / len(seconds) for arm, seconds in done.items()}
+    at_once = max(1, sum(run.job.state == "running" for run in rest))
+    started = {run.job.key: run.job.seconds if run.job.state == "running" else 0.0 for run in rest}
+    return sum(max(0.0, means[run.arm] - started[run.job.key]) for run in rest) / at_once

@@ -1,0 +1,291 @@
+"""Studies on the Compare page: the comparison on other splits, and how many labels each method needs.
+
+Other outputs beside these: results kept by name while further data are opened, such as epochs of one model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from calib.evaluation import SCORES
+from calib.evaluation.learning_curve import SIZE_SCORES, halved_sizes, labels_needed
+from calib.evaluation.repeated_splits import summarise_splits
+from calib.evaluation.studies import SIZES, SPLITS, Entry, entry_of, natural_order, repeat_task, size_task, together
+from calib.evaluation.verdict import CONFIDENCE_ONLY, verdict
+from calib.formatting import listed, plural
+from calib.hardware import on_cpu
+from calib.plots.compare import entry_lines, score_dots, size_curves
+from calib.plots.style import Style, method_style
+from calib.ui import progress, widgets
+from calib.ui.fits import ShownFit
+from calib.ui.score_table import show_scores, styled_scores
+from calib.ui.session import keep, session
+from calib.ui.text import literal
+from calib.ui.widgets import several
+
+TABLE = ("NLL", "Brier", "accuracy", "ECE", "smooth ECE")
+N_DRAWS = 5
+TOLERANCES = (0.002, 0.005, 0.01, 0.02, 0.05)
+
+
+def repeated(everything: list[ShownFit]) -> None:
+    """The section on repeated splits."""
+    now = session()
+    assert now.calibration is not None
+    st.subheader("Would other splits say the same?")
+    st.write(
+        "Fits every method again on random splits of all rows, as the papers do. The intervals allow for splits that "
+        "share most of their rows (Nadeau and Bengio 2003)."
+    )
+    chosen = _chosen(everything, SPLITS)
+    n_splits = st.segmented_control(
+        "Splits", [5, 10, 20, 50], default=10, required=True, key="compare/splits/number", persist_state="session"
+    )  # fmt: skip
+    arguments = (progress.methods_of(chosen), len(now.calibration), n_splits, now.seed)
+    _start(SPLITS, repeat_task, arguments, f"Repeat on {n_splits} splits", chosen, n_splits)
+    _follow(SPLITS, everything, _repeated_result)
+
+
+def sizes(everything: list[ShownFit]) -> None:
+    """The section on the number of labels."""
+    now = session()
+    assert now.calibration is not None
+    st.subheader("How many labels do I need?")
+    st.write(
+        "Fits every method on ever more of the calibration rows, each time on several draws of them, and scores it on "
+        "the test rows."
+    )
+    chosen = _chosen(everything, SIZES)
+    tried = halved_sizes(len(now.calibration))
+    arguments = (progress.methods_of(chosen), now.part, now.seed, N_DRAWS, now.seed)
+    label = f"Try {plural(len(tried), 'size')} up to {len(now.calibration):,}"
+    _start(SIZES, size_task, arguments, label, chosen, fits_on_all_rows(tried))
+    _follow(SIZES, everything, _sizes_result)
+
+
+Result = Callable[[pd.DataFrame, str, list[ShownFit]], None]
+
+
+def _follow(kind: str, everything: list[ShownFit], result: Result) -> None:
+    """Show how far a study is, then its result; while it runs or may be tried again, this part refreshes itself.
+
+    What starts a study stays outside: a part that begins to refresh itself must be drawn with the whole page.
+    """
+    job = progress.job_of(kind)
+    if job is not None:
+        st.fragment(_study, run_every=1.0 if job.result is None else None)(kind, everything, result)
+
+
+def _study(kind: str, everything: list[ShownFit], result: Result) -> None:
+    job = progress.job_of(kind)
+    if job is None:
+        return
+    progress.progress(kind, job)
+    if job.result is not None:
+        result(job.result, job.key, everything)
+
+
+def _chosen(everything: list[ShownFit], kind: str) -> list[ShownFit]:
+    """Fits to study, the raw model aside: it is always there."""
+    titles = {fit.key: fit.title for fit in everything[1:]}
+    chosen = several(titles, f"compare/{kind}/methods")
+    return [fit for fit in everything[1:] if fit.key in chosen]
+
+
+def _repeated_result(splits: pd.DataFrame, key: str, everything: list[ShownFit]) -> None:
+    table = keep(("splits", key), lambda: summarise_splits(splits))
+    n_splits = int(table["n_splits"].max())
+    scores = ["NLL", *(["ECE"] if (table["note"] == CONFIDENCE_ONLY).any() else [])]
+    for score in scores:
+        st.markdown(verdict(table, score, f"over {n_splits} splits"))
+    keys = [score for score in TABLE if score in set(table["score"])]
+    show_scores(keep(("splits table", key), partial(styled_scores, table, keys, True, True)))
+    st.caption(
+        "Mean over splits ± standard deviation from split to split, with the 95 % interval of the mean in brackets. "
+        "★ best mean; ✓ better and ✗ worse than the raw model beyond what chance explains, for all pairs together."
+    )
+    failed = table[(table["note"] != "") & table["n_splits"].between(1, n_splits - 1)].drop_duplicates("method")
+    for title, note in zip(failed["title"], failed["note"], strict=True):
+        st.caption(f"{title}: {note}")
+    styles = {fit.title: fit.style for fit in everything}
+    columns = st.columns(2, gap="large")
+    for place, score in enumerate(("NLL", "ECE")):
+        with columns[place]:
+            name = SCORES[score].title
+            fig = keep(
+                ("splits dots", score, key, *styles.items()),
+                partial(score_dots, table, score, styles, title=f"{name} over {n_splits} splits"),
+            )
+            widgets.show(
+                fig, f"compare-splits-{score}",
+                f"{SCORES[score].meaning} One dot per method: its mean over the splits, with the 95 % interval of what "
+                "it would be over all splits of such data; the vertical line is the raw model.",
+            )  # fmt: skip
+    widgets.csv("All numbers as CSV", "study/splits/csv", "splits.csv", lambda: table, of=(table,))
+
+
+def _sizes_result(table: pd.DataFrame, key: str, everything: list[ShownFit]) -> None:
+    tolerance = st.segmented_control(
+        "As good as all labels, within (NLL)", TOLERANCES, default=0.01, required=True, key="compare/sizes/tolerance",
+        persist_state="session",
+    )  # fmt: skip
+    last = table[(table["score"] == "NLL") & (table["size"] == table["size"].max()) & table["value"].notna()]
+    answers = [labels_needed(table, name, "NLL", tolerance).sentence for name in last["method"].iloc[1:]]
+    st.markdown("\n".join(f"- {answer}" for answer in answers))
+    styles = {fit.title: fit.style for fit in everything}
+    columns = st.columns(2, gap="large")
+    for place, score in enumerate(SIZE_SCORES):
+        with columns[place]:
+            draw = partial(size_curves, table, score, styles, title=f"{SCORES[score].title} by calibration rows")
+            widgets.show(
+                keep(("size curve", score, key, *styles.items()), draw), f"compare-sizes-{score}",
+                f"Each line is the mean over {N_DRAWS} draws of so many calibration rows (the last is all of them); "
+                "its band is where one more draw would lie, 95 %, the sampling of the test rows included. The dotted "
+                "line is the raw model. Lines that leave at the top are worse than the picture is high. Draws are from "
+                "your calibration rows and share ever more of them to the right.",
+            )  # fmt: skip
+    notes = table[(table["note"] != "") & (table["score"] == "NLL")]
+    for title, size, note in zip(notes["title"], notes["size"], notes["note"], strict=True):
+        st.caption(f"{title} on {size:,} rows: {note}")
+    widgets.csv("All numbers as CSV", "study/sizes/csv", "sizes.csv", lambda: table, of=(table,))
+
+
+def fits_on_all_rows(tried: Sequence[int]) -> float:
+    """How many fits on the last of these sizes take as long as all draws of all sizes.
+
+    A fit on fewer rows costs something between as much and in proportion; it is counted as the middle of the two.
+    """
+    drawn = [size for size in tried for _ in range(1 if size == tried[-1] else N_DRAWS)]
+    return (len(drawn) + sum(drawn) / tried[-1]) / 2
+
+
+def seconds_of(fit: ShownFit) -> float:
+    """What one more such fit costs: processor time, which does not count what else ran then, or time on the GPU."""
+    return fit.cpu_seconds if on_cpu(fit.calibrator) else fit.fit_seconds
+
+
+def _start(
+    kind: str, task: Callable[..., Any], arguments: tuple[Any, ...], label: str, chosen: list[ShownFit], n_fits: float
+) -> None:
+    """The button, and what it will take; ``n_fits`` is how many fits on all rows it equals."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            label, key=f"study/{kind}/start", icon=":material/play_arrow:", on_click=progress.start,
+            args=(kind, task, arguments, f"{label}: {listed([fit.title for fit in chosen])}"), disabled=not chosen,
+        )  # fmt: skip
+        if chosen:
+            seconds = n_fits * sum(seconds_of(fit) + fit.predict_seconds for fit in chosen)
+            st.caption(
+                f"Takes {progress.about(seconds)} of processor time in the background, longer while others fit; you can "
+                "go on meanwhile."
+            )
+
+
+ENTRIES = "calib_entries"
+"""Kept results by name, in Streamlit's session state: the visitor's session is replaced when other data are opened."""
+MOST_ENTRIES = 30
+DRAWN = ("NLL", "ECE", "accuracy")
+FIRST = 4
+"""So many methods are drawn to begin with, the raw model among them."""
+
+
+def entries() -> dict[str, Entry]:
+    """The kept results by name, in the order kept."""
+    return st.session_state.setdefault(ENTRIES, {})
+
+
+def other_outputs(table: pd.DataFrame, everything: list[ShownFit]) -> None:
+    """The section: keep the present results, and see all kept ones together."""
+    st.subheader("Compare with other outputs")
+    _keep_form(table, everything)
+    kept = entries()
+    if len(kept) < 2:
+        st.caption(
+            "Keep these results under a name, then open the outputs of another epoch or of another model, fit and keep "
+            "them too: scores of all kept results are drawn here side by side. Only scores are kept, no outputs."
+        )
+        if kept:
+            st.page_link("app.py", label="Open other outputs", icon=":material/upload_file:")
+    if kept:
+        _view(kept)
+        _list(kept)
+
+
+def _keep_form(table: pd.DataFrame, everything: list[ShownFit]) -> None:
+    now = session()
+    assert now.data is not None and now.test is not None
+    kept = entries()
+    same = next((entry.name for entry in kept.values() if entry.key == now.split_key), None)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        name = st.text_input(
+            "Name of these results", value=same or now.data.name, max_chars=40,
+            key=f"compare/entry/{now.split_key[:8]}",
+        ).strip()  # fmt: skip
+        full = len(kept) >= MOST_ENTRIES and name not in kept
+        st.button(
+            "Update" if name in kept else "Keep these results",
+            key="compare/keep", icon=":material/bookmark_add:", disabled=not name or full, on_click=_keep,
+            args=(name, table, {fit.title: fit.method for fit in everything}),
+        )  # fmt: skip
+    if full:
+        st.caption(f"{MOST_ENTRIES} results are kept, which is all there is room for; remove one to keep these.")
+    elif name in kept and kept[name].key != now.split_key:
+        st.caption(f'"{name}" is kept already, from other rows; keeping these takes its place.')
+
+
+def _keep(name: str, table: pd.DataFrame, methods: dict[str, str]) -> None:
+    now = session()
+    assert now.test is not None
+    entries()[name] = entry_of(name, now.split_key, len(now.test), table, methods)
+
+
+def _remove(name: str) -> None:
+    entries().pop(name, None)
+
+
+def _view(kept: dict[str, Entry]) -> None:
+    order = "by name"
+    if len(kept) > 1:
+        order = st.segmented_control(
+            "Order", ["by name", "as kept"], default="by name", required=True, key="compare/entry-order",
+            persist_state="session",
+        )  # fmt: skip
+    names = natural_order(kept) if order == "by name" else list(kept)
+    table = together(kept.values(), names)
+    styles = _styles(table)
+    chosen = several({title: title for title in styles}, "compare/entry-methods", most=FIRST)
+    drawn = table[table["title"].isin(chosen or list(styles)[:1])]
+    columns = st.columns(len(DRAWN), gap="medium")
+    for place, score in enumerate(DRAWN):
+        with columns[place]:
+            fig = entry_lines(drawn, score, styles, title=SCORES[score].title)
+            widgets.show(
+                fig, f"entries-{score}",
+                f"{SCORES[score].meaning} One line per method through the kept results, with 95 % bootstrap intervals "
+                "over the test rows of each. Test rows may differ from one to the next, so neighbours are not paired.",
+            )  # fmt: skip
+    widgets.csv("All kept scores as CSV", "entries/csv", "kept.csv", lambda: table, of=(table,))
+
+
+def _styles(table: pd.DataFrame) -> dict[str, Style]:
+    """A style for each title: the method's, varied where a method is there in several ways."""
+    titles = table.drop_duplicates("title")
+    variant = titles.groupby("method").cumcount()
+    return {
+        str(title): method_style(str(method), int(number))
+        for title, method, number in zip(titles["title"], titles["method"], variant, strict=True)
+    }
+
+
+def _list(kept: dict[str, Entry]) -> None:
+    with st.expander(f"{plural(len(kept), 'kept result')}"):
+        for name, entry in kept.items():
+            left, right = st.columns([6, 1.4], vertical_alignment="center")
+            n_methods = entry.scores["title"].nunique()
+            left.markdown(f"**{literal(name)}** · {plural(entry.n_rows, 'test row')} · {plural(n_methods, 'method')}")
+            right.button("Remove", key=f"compare/remove/{name}", on_click=partial(_remove, name))

@@ -1,0 +1,305 @@
+"""The parts of the Compare page: the verdict, the table, a picture per score, and the cost.
+
+Small reliability diagrams of all methods, side by side on one scale.
+
+Every one-vs-rest method with shared and with class-wise maps, side by side on the Compare page.
+
+The button that hands the comparison over as one HTML file.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from calib.calibrators.one_vs_rest import with_other_sharing
+from calib.diagnostics.reliability import ReliabilityCurve, default_bins, reliability_curve
+from calib.evaluation import SCORES, paired_differences
+from calib.evaluation.compare import compare_evaluations
+from calib.evaluation.scores import CORP
+from calib.formatting import number, percent, plural
+from calib.hardware import device_of
+from calib.metrics.bootstrap import Interval
+from calib.plots import alt_text, figure_data
+from calib.plots.axes import Scale
+from calib.plots.compare import score_dots
+from calib.plots.reliability_frame import PIXELS, common_limits, prefers_logit_scale, small_reliability
+from calib.registry import METHODS, title_of
+from calib.reporting import Report, ReportedMethod, Source, html, verdict_paragraphs
+from calib.ui import fits, widgets
+from calib.ui.fits import ShownFit, resampled
+from calib.ui.score_table import show_scores, styled_scores
+from calib.ui.session import Session, keep, session
+from calib.ui.text import mean_nll
+from calib.ui.widgets import sideways
+
+TABLE = ("NLL", "Brier", "accuracy", "ECE", "ECE equal mass", "class-wise ECE", "overconfidence", "underconfidence")
+MORE = (
+    "top-5 accuracy", "ECE 100", "ECE equal mass 100", "debiased ECE", "smooth ECE", "class-wise ECE above 1/K", "MCE",
+    *CORP, "gap", "sharpness",
+)  # fmt: skip
+HOW_TO_READ = (
+    "One dot per method with its 95 % bootstrap interval on the test rows; the vertical line is the raw model. "
+    "Overlapping intervals do not mean that methods cannot be told apart: the table's differences are paired."
+)
+
+
+def table_of(everything: list[ShownFit]) -> pd.DataFrame:
+    """The tidy comparison of all shown fits; computed once per set of fits."""
+
+    def compare() -> pd.DataFrame:
+        with st.spinner("Computing intervals…"):
+            return compare_evaluations(
+                {fit.title: fit.evaluation for fit in everything},
+                baseline=everything[0].title,
+                resampled=resampled(everything),
+            )
+
+    return keep(("comparison", *(fit.key for fit in everything)), compare)
+
+
+def verdict_of(table: pd.DataFrame) -> str:
+    """The verdict in words, by the score that a calibrator is fitted for, and by ECE where not all have that one."""
+    return "\n\n".join(verdict_paragraphs(table))
+
+
+def score_table(table: pd.DataFrame, everything: list[ShownFit]) -> None:
+    """Methods by scores: value, interval, and whether it differs from the raw model; the best is marked."""
+    with st.container(horizontal=True):
+        more = st.toggle("More scores", key="compare/more", persist_state="session")
+        intervals = st.toggle("Show intervals", value=True, key="compare/intervals", persist_state="session")
+    keys = [key for key in (*TABLE, *(MORE if more else ())) if key in set(table["score"])]
+    name = ("table", intervals, *keys, *(fit.key for fit in everything))
+    show_scores(keep(name, partial(styled_scores, table, keys, intervals)))
+    st.caption(
+        "A click on a score sorts by it. 95 % bootstrap intervals over test rows in brackets; a calibration error is "
+        "biased upwards by noise, so its interval reaches further down than up. ★ best value; ✓ better and ✗ worse "
+        "than the raw model beyond what chance explains (paired, with intervals that hold for all pairs of methods "
+        "together, as in the verdict). ECE here is in 15 bins of equal width or equal mass. Over- and underconfidence "
+        "are not good or bad in themselves."
+    )
+    clipped = [
+        f"{plural(fit.evaluation.n_clipped, 'row')} of {fit.title}" for fit in everything if fit.evaluation.n_clipped
+    ]
+    if clipped:
+        st.caption(f"The NLL counts probabilities below 1e-15 as 1e-15, as the papers do: {', '.join(clipped)}.")
+    widgets.csv("All scores as CSV", "compare/csv", "comparison.csv", lambda: table, of=(table,))
+
+
+def dots(table: pd.DataFrame, everything: list[ShownFit]) -> None:
+    """One picture for a chosen pair of scores, methods as rows."""
+    keys = [key for key in SCORES if key in set(table["score"])]
+    chosen = st.pills(
+        "Scores to draw", keys, selection_mode="multi", default=["NLL", "ECE"], key="compare/scores",
+        format_func=lambda key: SCORES[key].title, persist_state="session",
+    )  # fmt: skip
+    styles = {fit.title: fit.style for fit in everything}
+    columns = st.columns(2, gap="large")
+    for i, key in enumerate(chosen):
+        with columns[i % 2]:
+            name = ("dots", key, *(fit.key for fit in everything))
+            fig = keep(name, partial(score_dots, table, key, styles, title=SCORES[key].title))
+            widgets.show(fig, f"compare-{key}", f"{SCORES[key].meaning} {HOW_TO_READ}")
+
+
+def costs(everything: list[ShownFit]) -> None:
+    """What each method took to fit and to predict the test set."""
+    st.subheader("What it costs")
+    table = pd.DataFrame(
+        [
+            {
+                "method": fit.title,
+                "fit, seconds": fit.fit_seconds or None,
+                "fitted on": device_of(fit.calibrator) if fit.fit_seconds else "–",
+                "predict the test rows, seconds": fit.predict_seconds,
+            }
+            for fit in everything
+        ]
+    )
+    numbers = table.style.format(_seconds, subset=["fit, seconds", "predict the test rows, seconds"])
+    st.dataframe(numbers, hide_index=True, height="content", placeholder="–")
+    sideways()
+
+
+def _seconds(value: Any) -> str:
+    return number(value)
+
+
+HOW_TO_READ_PANELS = (
+    "Dots are groups of equally many test rows: how sure the model is of them against how often it is right, with 95 % "
+    "Wilson intervals. On the dotted line both agree; below it the model is overconfident. The ECE is that of the "
+    "table, in 15 bins of equal width. "
+    "All diagrams have the same axes; the Reliability page shows each of them larger, with its histogram."
+)
+
+
+def small_multiples(everything: list[ShownFit]) -> None:
+    """One small diagram per method, as many in a row as there is room for."""
+    st.subheader("Reliability of all methods")
+    curves = [_curve(fit) for fit in everything]
+    scale: Scale = "logit" if prefers_logit_scale(curves[0]) else "linear"
+    limits = common_limits(curves, scale)
+    figures = []
+    with st.container(horizontal=True, gap="small"):
+        for fit, curve in zip(everything, curves, strict=True):
+            ece = keep(("table ECE", fit.key), partial(_ece, fit))
+            draw = partial(small_reliability, curve, fit.style, fit.title, scale, limits, ece)
+            fig = keep(("small diagram", fit.key, fit.style, scale, limits), draw)
+            figures.append(fig)
+            st.plotly_chart(
+                fig, width=PIXELS, alt=alt_text(fig), key=f"compare-small-{fit.key}",
+                config={"displayModeBar": False},
+            )  # fmt: skip
+    with st.popover("How to read this", icon=":material/help:", type="tertiary"):
+        st.write(HOW_TO_READ_PANELS)
+        widgets.csv(
+            "Data as CSV", "compare-small/csv", "reliability.csv",
+            lambda: pd.concat([figure_data(fig) for fig in figures]), of=tuple(figures),
+        )  # fmt: skip
+
+
+def _curve(fit: ShownFit) -> ReliabilityCurve:
+    def compute() -> ReliabilityCurve:
+        confidence, correct = fit.evaluation.pair
+        return reliability_curve(confidence, correct, n_bins=default_bins(len(correct)), binning="equal_mass")
+
+    return keep(("small curve", fit.key), compute)
+
+
+def _ece(fit: ShownFit) -> float:
+    return reliability_curve(*fit.evaluation.pair).ece
+
+
+COUNTERPARTS = "compare/counterparts"
+"""Keys of the fits that were asked for here and not on the Fit page, in Streamlit's session state."""
+
+
+def sharing_toggle(everything: list[ShownFit]) -> None:
+    """Offer to fit the counterparts of all one-vs-rest fits: class-wise of shared ones, and the other way round.
+
+    Turned off again, those that were asked for here leave the pages. Of two classes there is but one map to share.
+    """
+    now = session()
+    asked: list[str] = st.session_state.setdefault(COUNTERPARTS, [])
+    ours = [key for key in asked if key in now.specs]
+    able = {fit.title: fit for fit in everything if fit.key not in ours and _counterpart(fit) is not None}
+    if now.data is None or not able:
+        return
+    if now.data.n_classes == 2:
+        st.caption("Shared and class-wise maps are the same here: two classes need one map alone.")
+        return
+    wanted = st.toggle(
+        "Shared (sCW) and class-wise (CW) maps",
+        key="compare/sharing",
+        persist_state="session",
+        help="Fits each one-vs-rest method both ways: one map for the pooled pairs of all classes, and one for each "
+        "class. Pooling is for few rows per class (I-Max, Patel et al. 2020, table 3).",
+    )
+    if not wanted and ours:
+        for key in ours:
+            fits.cancel(key)
+            fits.remove(key)
+        asked.clear()
+        st.rerun()
+    if not wanted:
+        return
+    missing = [fit for fit in able.values() if _counterpart(fit) not in {spec.title for spec in now.specs.values()}]
+    for fit in missing:
+        _submit(fit, asked)
+    if missing:
+        st.rerun()  # the menu, which follows fits, was drawn before these
+    active = sum(job.active for job in fits.jobs() if job.key in ours)
+    if active:
+        st.caption(f"{plural(active, 'counterpart')} being fitted; the menu says when the results can be shown.")
+
+
+def sharing_words(everything: list[ShownFit]) -> None:
+    """What sharing does to accuracy and NLL, one line for each method that is there both ways."""
+    by_title = {fit.title: fit for fit in everything}
+    lines = []
+    for fit in everything:
+        apart = by_title.get(_counterpart(fit) or "")
+        if apart is not None and fit.calibrator.get_params()["share_classes"]:
+            lines.append(f"- **{fit.title}** against {apart.title}: {_difference(fit, apart)}.")
+    if lines:
+        st.markdown("\n".join(lines))
+
+
+def _difference(fit: ShownFit, other: ShownFit) -> str:
+    """Differences of accuracy and NLL in words, and whether chance explains them; paired over the test rows."""
+    found = keep(("sharing", fit.key, other.key), lambda: paired_differences(fit.evaluation, other.evaluation))
+    accuracy, nll = found["accuracy"], found["NLL"]
+    right, right_other = (float(each.evaluation.correct.mean()) for each in (fit, other))
+    loss, loss_other = (mean_nll(each.evaluation) for each in (fit, other))
+    return (
+        f"accuracy {_amount(accuracy, f'{100 * abs(accuracy.value):.1f} points')} "
+        f"({percent(right)} against {percent(right_other)}), "
+        f"NLL {_amount(nll, number(abs(nll.value)))} "
+        f"({number(loss)} against {number(loss_other)})"
+    )
+
+
+def _amount(difference: Interval, amount: str) -> str:
+    if difference.value == 0:
+        return "the same"
+    chance = ", which chance could explain" if difference.low <= 0 <= difference.high else ""
+    return f"{amount} {'higher' if difference.value > 0 else 'lower'}{chance}"
+
+
+def _counterpart(fit: ShownFit) -> str | None:
+    """Title of the same method with the other sharing; None where there is nothing to share, or it would take long."""
+    other = with_other_sharing(fit.calibrator) if METHODS[fit.method].fast else None
+    return None if other is None else title_of(other, fit.method)
+
+
+def _submit(fit: ShownFit, asked: list[str]) -> None:
+    other = with_other_sharing(fit.calibrator)
+    assert other is not None
+    before = set(session().specs)
+    fits.submit(fit.method, other.get_params())
+    asked.extend(key for key in session().specs if key not in before)
+
+
+def report_button(everything: list[ShownFit], key: str, table: pd.DataFrame | None = None) -> None:
+    """Offer the report of all shown fits; it takes seconds, so it is built on request.
+
+    Parameters
+    ----------
+    everything : the raw model first.
+    key : of the button, unique in the app.
+    table : the comparison where the page has it, so that no interval is computed twice.
+    """
+    now = session()
+    widgets.on_request(
+        "Report (HTML)",
+        key,
+        "report.html",
+        partial(page_report, everything, now, table),
+        of=tuple((fit.key, fit.title) for fit in everything),
+        icon=":material/summarize:",
+        help="One file to hand over: the verdict, all tables and figures, the data's hash, every setting, and how to "
+        "make it again from a shell. It opens without a network.",
+    )  # fmt: skip
+
+
+def page_report(everything: list[ShownFit], now: Session, table: pd.DataFrame | None = None) -> str:
+    """The report of these fits on the open split."""
+    assert now.data is not None
+    assert now.calibration is not None
+    assert now.test is not None
+    if table is None:
+        evaluations = {fit.title: fit.evaluation for fit in everything}
+        table = compare_evaluations(evaluations, everything[0].title, resampled=resampled(everything))
+    methods = [
+        ReportedMethod(
+            fit.title, fit.method, fit.title, fit.style, fit.calibrator, fit.evaluation, fit.fit_seconds,
+            fit.predict_seconds,
+        )
+        for fit in everything
+    ]  # fmt: skip
+    files = {role: name for role, (name, _) in now.upload.files.items()}
+    source = Source(files, now.made, now.sample)
+    return html(Report(now.data, now.calibration, now.test, now.part, now.seed, methods, table, source))

@@ -1,0 +1,268 @@
+"""Open data: one click on a sample, or an upload.
+
+Everything that was guessed about an upload, shown and changeable by hand.
+
+What an upload may be and what is kept of it, said where people upload and before they find out.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+import tempfile
+from dataclasses import replace
+from typing import IO, Any
+
+import pandas as pd
+import streamlit as st
+
+from calib.canonical import KINDS
+from calib.data import Choices, Inspection, inspect, limits
+from calib.data.limits import megabytes
+from calib.data.options import FEATURE_FILES, FILES, NOTHING
+from calib.data.samples import SAMPLES, load_sample
+from calib.settings import limit
+from calib.ui import fits, memory
+from calib.ui.link import private
+from calib.ui.restore import open_data
+from calib.ui.session import MOST_OF_ONE, Session, Upload, session
+from calib.workspace import keeper
+
+LARGEST = max(1, math.floor(limits.MAX_UPLOAD / 2**20))
+"""Of one file, in Streamlit's unit; an uploader that is given it says so and refuses what is larger by itself."""
+
+ROW_OF_1000 = 8 * 1000
+"""Bytes of a row of 1,000 classes in float64."""
+
+
+def show_limits() -> None:
+    """One line with the limits that are met first, and all of them a click away."""
+    kept = "Nothing is kept on disk." if not _kept() or private() else f"Kept on disk for {_kept()}."
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(
+            f"Once read, at most {megabytes(limits.MAX_BYTES)}, {limits.MAX_ROWS:,} rows and {limits.MAX_CLASSES:,} "
+            f"classes. {kept}",
+            width="content",
+        )
+        with st.popover("All limits", icon=":material/straighten:", type="tertiary"):
+            rows = "\n".join(f"| {what} | {most} |" for what, most in _limits().items())
+            st.markdown(f"| Of | At most |\n|:--|:--|\n{rows}")
+            st.caption("Larger outputs are read block by block from a shell: `python -m calib fit FILE --stream`.")
+
+
+def _kept() -> str:
+    """For how long, in words; empty where this server keeps nothing."""
+    made = keeper()
+    return "" if made is None else f"{made.configuration.max_days:g} days after the last use"
+
+
+def _limits() -> dict[str, str]:
+    made = keeper()
+    memory, waiting, all_waiting = (limit(f"CALIB_{name}") for name in ("MEMORY_GB", "WAITING", "WAITING_IN_ALL"))
+    rows = limits.MAX_BYTES // ROW_OF_1000
+    return {
+        "A file": f"{LARGEST:,} MB",
+        "A text table, unpacked": megabytes(limits.MAX_TEXT),
+        "All arrays of an upload": f"{megabytes(limits.MAX_BYTES)}, such as {rows:,} rows of 1,000 classes in float64",
+        "Rows": f"{limits.MAX_ROWS:,}",
+        "Classes": f"{limits.MAX_CLASSES:,}",
+        "Arrays or columns in a file": f"{limits.MAX_ARRAYS:,}",
+        "Your data, fits and figures in memory": f"{megabytes(MOST_OF_ONE)}, and {megabytes(int(memory * 1e9))} of all "
+        "visitors",
+        "Your fits that wait for a worker": f"{waiting:,.0f}, and {all_waiting:,.0f} of all visitors",
+        "What is kept on disk": "nothing"
+        if made is None
+        else f"{_kept()}, and {megabytes(made.configuration.max_bytes)} of all visitors",
+    }
+
+
+FORMATS = "npz, npy, csv or tsv (also .gz), parquet, hdf5"
+CARDS_IN_A_ROW = 4
+
+
+def sample_cards() -> None:
+    """One card per sample: what it is, what to look for, and the button that opens it."""
+    st.subheader("Try a sample")
+    samples = list(SAMPLES.values())
+    for start in range(0, len(samples), CARDS_IN_A_ROW):
+        for column, sample in zip(st.columns(CARDS_IN_A_ROW), samples[start:], strict=False):
+            with column.container(border=True, height="stretch"):
+                st.markdown(f"**{sample.title}**")
+                st.caption(f"{sample.description} {sample.n_rows:,} rows, {sample.n_classes:,} classes.")
+                st.caption(f":material/visibility: {sample.look_for}")
+                if sample.features:
+                    st.caption(f":material/image: With features: {sample.features}.")
+                st.button("Open", key=f"sample/{sample.name}", on_click=open_sample, args=(sample.name,))
+
+
+def open_sample(name: str) -> None:
+    """Make a sample the open data set."""
+    data = load_sample(name)
+    open_data(Session.opened(data, sample=name))
+    fits.queue().warm_up()
+
+
+def uploaders() -> None:
+    """The uploader, with places for labels, a test set and features in files of their own."""
+    st.subheader("Upload outputs")
+    main = st.file_uploader(f"Model outputs and labels: {FORMATS}", key="upload/main", max_upload_size=LARGEST)
+    show_limits()
+    others: dict[str, Any] = {}
+    with st.expander("Labels or a test set in separate files"):
+        for role in (role for role in FILES if role not in FEATURE_FILES):
+            others[role] = file_uploader(role)
+    with st.expander("Features (optional)"):
+        st.caption(
+            "For methods that look at the inputs too: rows of numbers, or images of shape (rows, height, width) with "
+            "or without channels. One npz may hold all three as features, train_features and train_labels, and so may "
+            "the file with the outputs; columns of a table are called feature_0, feature_1, ... or x_0, x_1, ..."
+        )
+        for role in FEATURE_FILES:
+            others[role] = file_uploader(role)
+    st.caption(
+        "Arrays of shape (rows, classes) with labels, from any framework: logits, probabilities or log-probabilities; "
+        "for binary data one column will do. Files stay on this server and nothing in them is ever executed."
+    )
+    given = {"source": main, **{role: file for role, file in others.items() if file is not None}}
+    if main is None:
+        return
+    mark = tuple((role, file.file_id) for role, file in given.items())
+    if st.session_state.get("upload/read") != mark:
+        st.session_state["upload/read"] = mark
+        with st.spinner("Reading…"):
+            read(Upload({role: (file.name, _spool(file)) for role, file in given.items()}), Choices())
+        st.rerun()
+
+
+def file_uploader(role: str, page: str = "upload") -> Any:
+    """The place for one of the files beside the outputs."""
+    return st.file_uploader(FILES[role], key=f"{page}/{role}", max_upload_size=LARGEST)
+
+
+def read(upload: Upload, choices: Choices) -> None:
+    """Read uploaded files with the given choices and open what they hold, or keep the findings that say why not."""
+    inspection = inspect(choices=choices, **upload.files)  # type: ignore[arg-type]
+    if inspection.predictions is None:
+        # What was open before stays open with its fits; only the findings are those of the new files.
+        now = session()
+        now.inspection, now.upload, now.made = inspection, upload, choices
+        return
+    opened = Session.opened(inspection.predictions, inspection=inspection, upload=upload, made=choices)
+    memory.admit(opened, leaving=session())
+    open_data(opened)
+    fits.queue().warm_up()
+
+
+def _spool(file: Any) -> IO[bytes]:
+    """A copy on disk that vanishes with the session, so that the upload itself need not stay in memory."""
+    copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the session lets go of it
+    shutil.copyfileobj(file, copy, 1 << 20)
+    return copy
+
+
+ARRAYS = {
+    "outputs": "Model outputs",
+    "labels": "Labels",
+    "test_outputs": "Test outputs",
+    "test_labels": "Test labels",
+    "split": "Calibration or test",
+    "groups": "Subgroup",
+}
+FEATURE_ARRAYS = {
+    "features": "Features",
+    "train_features": "Training features",
+    "train_labels": "Training labels",
+}
+SWITCHES = {
+    "transposed": "Outputs are (classes, rows)",
+    "one_based": "Labels count from one",
+    "drop_bad_rows": "Leave out rows with NaN, infinite values or no valid label",
+    "percent": "Probabilities sum to 100",
+    "renormalise": "Divide each row of probabilities by its sum",
+    "standardise": "Standardise features by the training set",
+}
+
+
+def change_by_hand(inspection: Inspection) -> None:
+    """A folded form with every guess filled in; applying it reads the files again."""
+    with st.expander("What was guessed, to change by hand", icon=":material/tune:"):
+        st.dataframe(
+            pd.DataFrame(
+                [{"name": a.name, "shape": "×".join(map(str, a.shape)), "dtype": a.dtype} for a in inspection.arrays]
+            ),
+            hide_index=True,
+            height=min(38 + 35 * len(inspection.arrays), 250),
+        )
+        with st.form("choices", border=False):
+            chosen = _form(inspection)
+            if st.form_submit_button("Read again with these choices", icon=":material/refresh:"):
+                now = session()
+                changed = {k: v for k, v in chosen.items() if v != getattr(inspection.choices, k)}
+                with st.spinner("Reading again…"):
+                    read(now.upload, replace(now.made, **changed))
+                st.rerun()
+
+
+def _form(inspection: Inspection) -> dict[str, Any]:
+    guessed = inspection.choices
+    names = [array.name for array in inspection.arrays]
+    chosen: dict[str, Any] = {}
+    columns = st.columns(3)
+    for i, (name, label) in enumerate(ARRAYS.items()):
+        now = getattr(guessed, name)
+        with columns[i % 3]:
+            chosen[name] = _columns(name, label, names, now)
+    for column, (name, label) in zip(columns, FEATURE_ARRAYS.items(), strict=True):
+        with column:
+            chosen[name] = _one_of(name, label, names, getattr(guessed, name))
+    with columns[0]:
+        kinds = [None, *KINDS]
+        chosen["kind"] = st.selectbox(
+            "Outputs are",
+            kinds,
+            kinds.index(guessed.kind),
+            format_func=lambda kind: (kind or "guess").replace("_", " "),
+        )
+        chosen["floor"] = st.number_input(
+            "Floor: what exact zeros become", 0.0, 1.0, guessed.floor, format="%.3g",
+            help="Half the smallest positive probability of the upload unless you say otherwise.",
+        )  # fmt: skip
+    with columns[1]:
+        text = st.text_area(
+            "Class names, one for each column in order", "\n".join(guessed.class_names or ()), height=120
+        )
+        chosen["class_names"] = tuple(line.strip() for line in text.splitlines() if line.strip()) or None
+        if guessed.label_values is not None:
+            chosen["label_values"] = _label_values(guessed.label_values)
+    with columns[2]:
+        for name, label in SWITCHES.items():
+            on = st.toggle(label, bool(getattr(guessed, name)))
+            chosen[name] = on if on != bool(getattr(guessed, name)) else getattr(guessed, name)
+    return chosen
+
+
+def _label_values(guessed: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The label that belongs to each column: the order of the classes, where labels are not column numbers."""
+    text = st.text_area("Label of each column, in the columns' order", "\n".join(map(str, guessed)), height=120)
+    by_text = {str(value): value for value in guessed}
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return tuple(by_text.get(line, line) for line in lines)
+
+
+def _columns(name: str, label: str, names: list[str], now: Any) -> Any:
+    """One array by name; a table's outputs are several columns."""
+    if isinstance(now, tuple):
+        return tuple(st.multiselect(label, names, [n for n in now if n in names]))
+    return _one_of(name, label, names, now)
+
+
+def _one_of(name: str, label: str, names: list[str], now: Any) -> Any:
+    """One array or nothing; the columns of a table that are read now count as one choice."""
+    options = list(dict.fromkeys([now or NOTHING, NOTHING, *names]))
+    chosen = st.selectbox(label, options, format_func=_spelled, key=f"choices/{name}/{now}")
+    return now if chosen == (now or NOTHING) else chosen
+
+
+def _spelled(choice: str | tuple[str, ...]) -> str:
+    """A choice for the list: a name, ``none``, or how many columns."""
+    return f"{len(choice):,} columns from {choice[0]}" if isinstance(choice, tuple) else choice or "none"

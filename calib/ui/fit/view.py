@@ -1,0 +1,162 @@
+"""The choice of calibrators on the Fit page: presets, methods, their parameters, and the button that starts them.
+
+Widgets for a calibrator's parameters, made from its declared fields, and one for where all of them are fitted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import streamlit as st
+
+from calib.base import Calibrator
+from calib.data import Predictions
+from calib.errors import CalibrationError
+from calib.formatting import listed, plural
+from calib.hardware import DEVICES, cpu_description, gpu_present
+from calib.jobs.scheduling import LineFull
+from calib.registry import METHODS, missing_arrays, presets
+from calib.ui import fits
+
+DEVICE_NAMES = {"auto": "Auto", "cpu": "CPU", "gpu": "GPU"}
+
+
+def device_choice(methods: list[str]) -> str:
+    """Ask once where the chosen methods are fitted, and say which of them that concerns."""
+    able = [METHODS[name].title for name in methods if METHODS[name].uses_device]
+    present = gpu_present()
+    chosen = st.segmented_control(
+        "Device",
+        DEVICES,
+        default="auto",
+        required=True,
+        format_func=DEVICE_NAMES.__getitem__,
+        key="fit/device",
+        help="Auto takes the GPU for slow fits, and for quick ones where the data are big enough to pay for its start.",
+        disabled=not (present and able),
+        persist_state="session",
+    )
+    if not present:
+        could = f" {listed(able)} could use one." if able else ""
+        st.caption(f"No NVIDIA GPU on this machine: everything is fitted on the {cpu_description()}.{could}")
+        return "auto"
+    rest = "; the others are fitted on the CPU" if len(able) < len(methods) else ""
+    st.caption(f"{listed(able)} can use the GPU{rest}." if able else "None of the chosen methods uses a GPU.")
+    return chosen or "auto"
+
+
+def parameter_widgets(cls: type[Calibrator], name: str) -> dict[str, Any]:
+    """Show one widget per declared parameter, the seed last; return the chosen values by name.
+
+    The device is chosen for all methods together, see :func:`device_choice`.
+    """
+    chosen = {}
+    columns = st.columns(2)
+    declared = sorted((f for f in fields(cls) if f.name != "device"), key=lambda f: f.name == "random_state")
+    for i, f in enumerate(declared):
+        with columns[i % 2]:
+            chosen[f.name] = _widget(f.name, f.default, dict(f.metadata), key=f"param/{name}/{f.name}")
+    return chosen
+
+
+def _widget(name: str, default: Any, meta: dict[str, Any], key: str) -> Any:
+    label = name.replace("_", " ")
+    keep: dict[str, Any] = {"key": key, "help": meta.get("help"), "persist_state": "session"}
+    if meta.get("choices") is not None:
+        options = list(meta["choices"])
+        return st.selectbox(label, options, index=options.index(default), format_func=str, **keep)
+    if isinstance(default, bool):
+        return st.toggle(label, value=default, **keep)
+    if isinstance(default, (int, float)):
+        kind = type(default)
+        low, high = meta.get("low"), meta.get("high")
+        return st.number_input(
+            label,
+            value=default,
+            min_value=None if low is None else kind(low),
+            max_value=None if high is None else kind(high),
+            step=1 if kind is int else None,
+            format="%d" if kind is int else "%.4g",
+            **keep,
+        )
+    return st.text_input(label, value="" if default is None else str(default), **keep) or None
+
+
+CHOSEN = "fit/methods"
+TROUBLE = "fit/trouble"
+
+
+def not_started() -> None:
+    """Say once what was not started, and why."""
+    for sentence in st.session_state.pop(TROUBLE, []):
+        st.error(sentence, icon=":material/error:")
+
+
+def choose_and_start(data: Predictions | None) -> None:
+    """Draw the choice among the methods that the data allow."""
+    offered = presets(data)
+    chosen = st.session_state.setdefault(CHOSEN, offered["From the papers"])
+    if not set(chosen) <= set(offered["All"]):  # other data were open, with all that these lack
+        _choose([name for name in chosen if name in offered["All"]])
+    with st.container(horizontal=True):
+        for preset, names in offered.items():
+            st.button(preset, key=f"fit/preset/{preset}", on_click=_choose, args=(names,))
+    methods = st.pills(
+        "Methods",
+        offered["All"],
+        selection_mode="multi",
+        key=CHOSEN,
+        format_func=lambda name: METHODS[name].title,
+        persist_state="session",
+    )
+    _left_out(data)
+    device = device_choice(methods)
+    params = {}
+    for name in methods:
+        method = METHODS[name]
+        with st.expander(f"**{method.title}** — {method.summary}"):
+            st.caption(method.paper)
+            params[name] = parameter_widgets(method.cls, name)
+        if method.uses_device:
+            params[name]["device"] = device
+    st.button(
+        f"Fit {plural(len(methods), 'calibrator')}",
+        key="fit/start",  # its label changes with the choice; without a key each label would be another button
+        type="primary",
+        icon=":material/play_arrow:",
+        disabled=not methods,
+        on_click=_start,
+        args=(params,),
+    )
+
+
+def _choose(methods: list[str]) -> None:
+    """Put a preset's methods into the selection."""
+    st.session_state[CHOSEN] = methods
+
+
+def _start(params: dict[str, dict[str, Any]]) -> None:
+    """Ask for a fit of each chosen method; parameters that do not go together are said on the page."""
+    trouble = st.session_state[TROUBLE] = []
+    for place, (name, chosen) in enumerate(params.items()):
+        try:
+            fits.submit(name, chosen)
+        except LineFull as error:
+            rest = [METHODS[later].title for later in list(params)[place:]]
+            trouble.append(f"{listed(rest)} {'was' if len(rest) == 1 else 'were'} not started: {error}")
+            break
+        except CalibrationError as error:
+            trouble.append(f"{METHODS[name].title} was not started: {error}")
+
+
+def _left_out(data: Predictions | None) -> None:
+    """Say which methods need arrays that the open data do not hold, and where such arrays come in."""
+    lacking = {METHODS[name].title: missing for name in METHODS if (missing := missing_arrays(name, data))}
+    if lacking:
+        arrays = sorted({array for missing in lacking.values() for array in missing})
+        st.caption(
+            f"{listed(list(lacking))} {'needs' if len(lacking) == 1 else 'need'} more than outputs and labels; these "
+            f"data hold no {listed(arrays)}."
+        )
+        st.page_link("app.py", label="Open data with them", icon=":material/upload_file:")

@@ -1,0 +1,298 @@
+"""What the Geometry page computes from the features of the open data, each once; big data in a limited time.
+
+Measuring reductions of the training set in the background, setting by setting, until done or stopped.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from threading import Thread
+
+import numpy as np
+import numpy.typing as npt
+
+from calib import geometry
+from calib.calibrators.geometric import MAPS, apply_success_map, fit_success_map
+from calib.data import Predictions
+from calib.diagnostics.reduction_cost import Tradeoff, measure_reduction, subsets
+from calib.diagnostics.reliability import default_bins
+from calib.diagnostics.separation import (
+    EXACT,
+    PrincipalPlane,
+    SeparationHistogram,
+    Sides,
+    SuccessRates,
+    Timed,
+    principal_plane,
+    separation_histogram,
+    success_rates,
+    timed_separation,
+)
+from calib.errors import CalibrationError
+from calib.logs import trace
+from calib.numerics import Floats, Ints, softmax
+from calib.plots.geometry import Neighbour
+from calib.plots.geometry_success import SuccessMap
+from calib.plots.style import method_style
+from calib.ui.session import keep, session
+
+SECONDS = 1.0
+"""For each part and kind of separation; what is not reached by then is left out, and the page says so."""
+KEPT_NUMBERS = 8_000_000
+"""A prepared training set of more numbers is made again when it is needed, not kept for every visitor."""
+POINTS = 200
+STYLES = {
+    "isotonic": replace(method_style("isotonic"), dash="solid"),
+    "sigmoid": replace(method_style("platt"), dash="dash"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One test row: its number, its classes by number, the model's confidence and what decides its separation."""
+
+    number: int
+    predicted: int
+    label: int
+    confidence: float
+    why: geometry.Explanation
+
+    @property
+    def right(self) -> bool:
+        """Whether the prediction is right."""
+        return self.predicted == self.label
+
+
+@dataclass(frozen=True)
+class Study:
+    """The open split under one kind of separation.
+
+    Attributes
+    ----------
+    kind : "l2", "l1", "linf" or "exact".
+    """
+
+    kind: str
+
+    @cached_property
+    def calibration(self) -> Predictions:
+        """The calibration part."""
+        part = session().calibration
+        assert part is not None
+        return part
+
+    @cached_property
+    def test(self) -> Predictions:
+        """The test part."""
+        part = session().test
+        assert part is not None
+        return part
+
+    @cached_property
+    def training(self) -> geometry.TrainingSet:
+        """The training set in the order that searches read."""
+
+        def build() -> geometry.TrainingSet:
+            return geometry.TrainingSet.of(self.test.train_features, self.test.train_labels)
+
+        features = self.test.train_features
+        assert features is not None
+        return keep(("geometry", "training"), build) if features.size <= KEPT_NUMBERS else build()
+
+    @property
+    def n_train(self) -> int:
+        """Number of training rows."""
+        assert self.test.train_labels is not None
+        return len(self.test.train_labels)
+
+    @cached_property
+    def predicted(self) -> Ints:
+        """Class of the largest logit of each test row."""
+        return np.argmax(self.test.logits, axis=1)
+
+    @cached_property
+    def right(self) -> npt.NDArray[np.bool_]:
+        """Whether each test row's prediction is right."""
+        return self.predicted == self.test.labels
+
+    def measured(self, kind: str | None = None) -> Timed:
+        """Separations of the test rows, of another kind on request."""
+        return self._timed("test", kind or self.kind)
+
+    def _timed(self, part: str, kind: str) -> Timed:
+        def build() -> Timed:
+            data = self.test if part == "test" else self.calibration
+            queries = self.training.queries(data.features, np.argmax(data.logits, axis=1))
+            return timed_separation(self.training, *queries, kind, SECONDS)
+
+        return keep(("geometry", part, kind), build)
+
+    @cached_property
+    def sides(self) -> Sides:
+        """Safe and dangerous test rows, and those well inside their class."""
+        measured = self.measured()
+        return Sides.of(measured.separation, self.right[measured.rows])
+
+    @cached_property
+    def rates(self) -> SuccessRates:
+        """Success rates of the test rows."""
+        measured = self.measured()
+        return success_rates(measured.separation, self.right[measured.rows], default_bins(len(measured.rows)))
+
+    @cached_property
+    def histogram(self) -> SeparationHistogram:
+        """Separations of the right and the wrong test rows."""
+        measured = self.measured()
+        return separation_histogram(measured.separation, self.right[measured.rows])
+
+    @cached_property
+    def learned(self) -> Timed:
+        """Separations of the calibration rows, from which the maps are learned."""
+        return self._timed("calibration", self.kind)
+
+    @cached_property
+    def grid(self) -> Floats:
+        """Separations at which maps are drawn: all that test rows have."""
+        edges = self.histogram.edges
+        return np.linspace(edges[0], edges[-1], POINTS)
+
+    def map_at(self, kind: str, separation: Floats) -> Floats:
+        """Success rate that a map learned from the calibration rows gives separations."""
+        known = self.learned.separation[np.isfinite(self.learned.separation)]
+        limits = (known.min(), known.max()) if len(known) else (-1.0, 1.0)
+
+        def build() -> dict:
+            right = np.argmax(self.calibration.logits, axis=1) == self.calibration.labels
+            return fit_success_map(kind, np.clip(self.learned.separation, *limits), right[self.learned.rows])
+
+        state = keep(("geometry map", kind, self.kind), build)
+        return apply_success_map(state, np.clip(separation, *limits))
+
+    @property
+    def maps(self) -> list[SuccessMap]:
+        """Both maps on the grid, in the colours of the methods that use them elsewhere."""
+        return [SuccessMap(kind, STYLES[kind], self.map_at(kind, self.grid)) for kind in MAPS]
+
+    def separation_of(self, row: Row) -> Floats:
+        """The separation of a row under this kind, (1,)."""
+        if self.kind in ("l2", EXACT):
+            return np.array([row.why.fast if self.kind == "l2" else row.why.exact])
+        queries = self.training.queries(self.test.features[[row.number]], np.array([row.predicted]))  # type: ignore[index]
+        return keep(
+            ("geometry row", row.number, self.kind), lambda: geometry.nearest(self.training, *queries, self.kind).fast
+        )
+
+    @cached_property
+    def confidence(self) -> Floats:
+        """The raw model's confidence in each test row."""
+        return keep(("geometry", "confidence"), lambda: softmax(self.test.logits).max(axis=1))
+
+    def row(self, number: int) -> Row:
+        """Why a test row has the separation it has."""
+        features = self.test.features
+        assert features is not None
+        predicted = int(self.predicted[number])
+
+        def build() -> geometry.Explanation:
+            return geometry.explain_among(self.training, features[number], predicted)
+
+        why = keep(("geometry explain", number), build)
+        return Row(number, predicted, int(self.test.labels[number]), float(self.confidence[number]), why)
+
+    def flat(self, number: int) -> Floats:
+        """Features (d,) of a test row in the training set's precision."""
+        assert self.test.features is not None
+        return self.test.features[number].reshape(-1).astype(self.training.features.dtype)
+
+    def training_class_names(self, rows: Sequence[int] | Ints) -> list[str]:
+        """Names of the classes of training rows."""
+        assert self.test.train_labels is not None
+        return [str(self.test.class_names[label]) for label in self.test.train_labels[rows]]
+
+    def neighbours(self, number: int, rows: list[int]) -> list[Neighbour]:
+        """Training rows as a picture names them, with their true distances from a test row."""
+        gaps = self.training.features[rows].astype(np.float64) - self.flat(number)
+        away = np.linalg.norm(gaps, axis=1)
+        names = self.training_class_names(rows)
+        return [Neighbour(*found) for found in zip(rows, names, map(float, away), strict=True)]
+
+    @cached_property
+    def components(self) -> PrincipalPlane:
+        """The training set on its first two principal components."""
+        return keep(("geometry", "components"), lambda: principal_plane(self.training))
+
+
+FACTORS = (2, 3, 4)
+Setting = tuple[str, int]
+
+
+class Cancelled(Exception):
+    """Raised within a measurement that nobody waits for any more."""
+
+
+@dataclass(eq=False)
+class Measuring:
+    """What was measured so far, and what is still to be.
+
+    Attributes
+    ----------
+    calibration, test : the rows it is measured on.
+    found : results by setting, from this and earlier requests.
+    waiting : settings still to be measured, in order; each request has a list of its own.
+    asked : how many there were when it was begun.
+    trouble : why it ended early, if it did.
+    """
+
+    calibration: Predictions
+    test: Predictions
+    found: dict[Setting, Tradeoff] = field(default_factory=dict)
+    waiting: list[Setting] = field(default_factory=list)
+    asked: int = 0
+    trouble: str = ""
+
+    @classmethod
+    def of_session(cls) -> Measuring:
+        """On the open split, or part of it."""
+        now = session()
+        assert now.calibration is not None and now.test is not None
+        return cls(*subsets(now.calibration, now.test))
+
+    def missing(self, names: list[str]) -> list[Setting]:
+        """Settings of these reductions that are not measured yet, and first of all none."""
+        settings = [("none", 1), *((name, factor) for name in names for factor in FACTORS)]
+        return [setting for setting in settings if setting not in self.found]
+
+    def begin(self, names: list[str]) -> None:
+        """Start to measure what is missing."""
+        self.waiting = self.missing(names)
+        self.asked, self.trouble = len(self.waiting), ""
+        Thread(target=self._run, args=(self.waiting,), daemon=True).start()
+
+    def stop(self) -> None:
+        """Measure no more; what is found stays."""
+        self.waiting = []
+
+    def shown(self, names: list[str]) -> list[Tradeoff]:
+        """What was found of these reductions, and of none."""
+        return [one for one in list(self.found.values()) if one.reduction in ("none", *names)]
+
+    def _run(self, mine: list[Setting]) -> None:
+        try:
+            while mine:
+                go_on = partial(self._go_on, mine)
+                self.found[mine[0]] = measure_reduction(self.calibration, self.test, *mine[0], go_on)
+                mine.pop(0)
+        except Cancelled:
+            pass
+        except Exception as error:
+            logging.getLogger("calib").error("reductions could not be measured\n%s", trace(error))
+            told = isinstance(error, CalibrationError)
+            self.trouble = str(error) if told else f"{type(error).__name__}; the log of the app has the details."
+            mine.clear()
+
+    def _go_on(self, mine: list[Setting], *_: float) -> None:
+        if self.waiting is not mine:
+            raise Cancelled

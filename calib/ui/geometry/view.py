@@ -1,0 +1,379 @@
+"""The parts of the Geometry page on all test rows: success by separation, right and wrong, fast against exact.
+
+One test input on the Geometry page: which, what decides its separation, and two pictures of it.
+
+The reduction trade-off on the Geometry page: measured on request, setting by setting, and to be stopped.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from calib.data import Predictions
+from calib.diagnostics.reduction_cost import offered_reductions
+from calib.diagnostics.separation import EXACT, DecidingPlane
+from calib.formatting import listed, plural
+from calib.numerics import Ints
+from calib.plots.geometry import GAP, Crowd, Neighbour, Zone, deciding_picture, image_grid, principal_picture
+from calib.plots.geometry_success import (
+    NAMES,
+    fast_against_exact,
+    separation_densities,
+    success_curve,
+    tradeoff_ece,
+    tradeoff_speed,
+)
+from calib.registry import METHODS, missing_arrays
+from calib.ui import widgets
+from calib.ui.data.upload import open_sample
+from calib.ui.fits import ShownFit
+from calib.ui.geometry import text as geometry_words
+from calib.ui.geometry.state import Measuring, Row, Study
+from calib.ui.session import keep, session
+
+KINDS = {"l2": "Fast, L2", "l1": "Fast, L1", "linf": "Fast, L∞", EXACT: "Exact, L2"}
+SAMPLE = "digits-cnn"
+MOST_DOTS = 2000
+
+HOW_TO_READ_SUCCESS = (
+    "Across is the separation: how far an input lies inside its predicted class among the training data, negative "
+    "(shaded) where another class is nearer. Up is how often the model is right there. Dots are test rows in bins of "
+    "equally many, with 95 % Wilson intervals; lines are the two maps that geometric calibration can use, learned from "
+    "calibration rows. A good map passes through the dots; where it is flat, separation tells no more."
+)
+HOW_TO_READ_SPREAD = (
+    "Right predictions upwards, wrong ones downwards, each group on a height of its own. The further apart the two, "
+    "the better separation tells right from wrong. The shaded side is dangerous: nearer to another class."
+)
+HOW_TO_READ_COST = (
+    "Fast separation is half the difference of two distances; exact separation looks at all pairs of training inputs "
+    "of the predicted and of other classes. Both give the radius of a zone and have the same sign; fast is never the "
+    "larger in size, so no dot lies between the dotted line and the horizontal through 0."
+)
+
+
+def need_features(data: Predictions) -> bool:
+    """Whether there is what separation needs; otherwise say what is missing, with the buttons that get it."""
+    missing = missing_arrays("geometric", data)
+    if not missing:
+        return True
+    st.info(f"Separation lies among the training data, and these data hold no {listed(missing)}.")
+    with st.container(horizontal=True):
+        st.page_link("app.py", label="Open data with them", icon=":material/upload_file:")
+        st.button(
+            "Open the digits sample, which has them", key="geometry/sample", icon=":material/image:",
+            on_click=open_sample, args=(SAMPLE,),
+        )  # fmt: skip
+    return False
+
+
+def choose_kind() -> str:
+    """Which separation the page is about."""
+    kind = st.segmented_control(
+        "Separation", list(KINDS), default="l2", required=True, format_func=KINDS.__getitem__, key="geometry/kind",
+        persist_state="session",
+    )  # fmt: skip
+    return kind or "l2"
+
+
+def axis_title(kind: str) -> str:
+    """The separation as an axis calls it."""
+    return f"separation ({KINDS[kind].lower().replace('l1', 'L1').replace('l2', 'L2').replace('l∞', 'L∞')})"
+
+
+def success(study: Study) -> None:
+    """Success rate against separation, with both maps, and how right and wrong predictions spread over it."""
+
+    def build() -> go.Figure:
+        return success_curve(study.rates, study.grid, study.maps, axis_title(study.kind))
+
+    widgets.show(keep(("geometry success", study.kind), build), "success-by-separation", HOW_TO_READ_SUCCESS)
+    st.caption(geometry_words.sides_sentence(study.sides))
+    spread = keep(
+        ("geometry spread", study.kind), lambda: separation_densities(study.histogram, axis_title(study.kind))
+    )
+    widgets.show(spread, "separations", HOW_TO_READ_SPREAD)
+
+
+def fast_and_exact(study: Study) -> None:
+    """How near fast separation comes to the exact one, and what each costs."""
+    fast, exact = study.measured("l2"), study.measured(EXACT)
+    st.markdown(geometry_words.costs(fast, exact))
+    known = np.flatnonzero(np.isfinite(exact.separation))
+    if not len(known):
+        return
+    shown = known[np.unique(np.linspace(0, len(known) - 1, MOST_DOTS).astype(int))]
+    rows = exact.rows[shown]
+
+    def build() -> go.Figure:
+        return fast_against_exact(rows, exact.fast[shown], exact.separation[shown], study.right[rows])
+
+    widgets.show(keep(("geometry", "cost"), build), "fast-against-exact", HOW_TO_READ_COST)
+    if len(shown) < len(exact.rows):
+        st.caption(f"{len(shown):,} of {len(exact.rows):,} rows are drawn.")
+
+
+def offer_fit(everything: list[ShownFit]) -> None:
+    """Say that separation is a calibrator too, where it is not fitted yet."""
+    if all(fit.method != "geometric" for fit in everything):
+        title = METHODS["geometric"].title
+        st.info(f"{title} turns this into a calibrator: fit it to see it on every page and to take it with you.")
+        st.page_link("pages/1_Fit.py", label="Fit calibrators", icon=":material/model_training:")
+
+
+WAYS = ("Lowest separation", "Wrong and most confident", "Wrong though safe", "By number")
+LISTED = 50
+PICTURES = ("True distances", "Principal components")
+SHOWN_WIDTH = 130
+LARGEST = 128
+"""Pixels of an image each way; of larger ones every second, third, ... is shown."""
+MOST_NUMBERS = 8
+
+HOW_TO_READ_PLANE = (
+    "The plane through the input (star) and the two training inputs that decide its exact separation. Distances among "
+    "these three are true, and so is that from the dashed line half-way between the two. The solid circle is the zone "
+    "of exact separation and touches that line; the dotted one is the zone of fast separation. Green: safe; vermilion: "
+    "dangerous. Other training inputs do not lie in this plane."
+)
+HOW_TO_READ_COMPONENTS = (
+    "All inputs projected on the two directions along which the training data spread most. Rings are the training "
+    "inputs that decide; circles have the true radius of the zones, while distances are shortened by the projection."
+)
+
+
+def choose_row(study: Study) -> int | None:
+    """Let the visitor choose a test row: the first of an order, one from its table, or any by its number."""
+    way = st.segmented_control(
+        "Choose an input", WAYS, default=WAYS[0], required=True, key="geometry/way", persist_state="session"
+    )
+    if way == "By number":
+        return int(
+            st.number_input(
+                "Test row", 0, len(study.test) - 1, value=0, key=f"geometry/row/{len(study.test)}", width=200
+            )
+        )
+    rows, separation = candidates(study, way or WAYS[0])
+    if not len(rows):
+        st.caption(f"There is none: no test row looked at is {'safe and wrong' if 'safe' in str(way) else 'wrong'}.")
+        return None
+    names = np.array(study.test.class_names)
+    table = pd.DataFrame(
+        {
+            "test row": rows,
+            "predicted": names[study.predicted[rows]],
+            "label": names[study.test.labels[rows]],
+            "confidence": study.confidence[rows],
+            "separation": separation,
+            "right": study.right[rows],
+        }
+    )
+    with st.expander(f"The first {len(rows)} of these rows: choose one"):
+        event = st.dataframe(
+            table, hide_index=True, height=260, key=f"geometry/table/{study.kind}/{way}", on_select="rerun",
+            selection_mode="single-row",
+            column_config={name: st.column_config.NumberColumn(format="%.3f") for name in ("confidence", "separation")},
+        )  # fmt: skip
+    chosen = event.selection.rows
+    return int(rows[chosen[0]] if chosen and chosen[0] < len(rows) else rows[0])
+
+
+def candidates(study: Study, way: str) -> tuple[Ints, np.ndarray]:
+    """Test rows in the order of a way to choose, with their separations, up to ``LISTED``."""
+    measured = study.measured()
+    rows, separation = measured.rows, measured.separation
+    wrong = ~study.right[rows]
+    if way == "Lowest separation":
+        keys, group = separation, np.ones(len(rows), dtype=bool)
+    elif way == "Wrong and most confident":
+        keys, group = -study.confidence[rows], wrong
+    else:
+        keys, group = -separation, wrong & (separation > 0)
+    order = np.argsort(keys[group], kind="stable")[:LISTED]
+    return rows[group][order], separation[group][order]
+
+
+def explain_row(study: Study, number: int, everything: list[ShownFit]) -> None:
+    """Say why a row has its separation, show it beside what decides it, and draw both pictures."""
+    row = study.row(number)
+    at = study.separation_of(row)
+    isotonic, logistic = (float(study.map_at(kind, at)[0]) for kind in ("isotonic", "sigmoid"))
+    st.markdown(
+        geometry_words.row_sentence(
+            row, study.test.class_names, isotonic, logistic, float(at[0]), axis_title(study.kind)
+        )
+    )
+    fitted = [(fit.title, float(fit.evaluation.confidence[number])) for fit in everything if fit.method == "geometric"]
+    if fitted:
+        st.markdown(geometry_words.fitted_sentence(fitted))
+    roles = deciding_rows(row)
+    if roles:
+        _show_features(study, row, roles)
+        _picture(study, row, roles)
+
+
+def deciding_rows(row: Row) -> dict[int, str]:
+    """Training rows that decide, with what each is; one that is nearest and decides is named once."""
+    why = row.why
+    found: dict[int, str] = {}
+    named = (
+        (why.same_row, "nearest of the predicted class"), (why.other_row, "nearest of another class"),
+        (why.deciding_same_row, "decides, predicted class"), (why.deciding_other_row, "decides, another class"),
+    )  # fmt: skip
+    for number, role in named:
+        if number is not None:
+            found[number] = f"{found[number]}, decides" if number in found else role
+    return found
+
+
+def _show_features(study: Study, row: Row, roles: dict[int, str]) -> None:
+    features, train = study.test.features, study.test.train_features
+    assert features is not None and train is not None
+    both = np.concatenate([features[[row.number]], train[list(roles)]])
+    names = ["the input", *roles.values()]
+    if features.ndim in (3, 4) and features.shape[3:] in ((), (1,), (3,)):
+        labels = study.training_class_names(list(roles))
+        captions = ["the input", *(f"{label} · {role}" for label, role in zip(labels, roles.values(), strict=True))]
+        with st.container(horizontal=True, gap="medium"):
+            for tile, caption in zip(tiles(both), captions, strict=True):
+                st.image(tile, caption=caption, width=SHOWN_WIDTH)
+        return
+    flat = both.reshape(len(both), -1).astype(np.float64)
+    most = np.argsort(-np.ptp(flat, axis=0), kind="stable")[:MOST_NUMBERS]
+    st.dataframe(pd.DataFrame(flat[:, most], index=names, columns=[f"number {i}" for i in most]), height="content")
+    if flat.shape[1] > len(most):
+        st.caption(f"The {len(most)} of {flat.shape[1]:,} numbers in which these inputs differ most.")
+
+
+def tiles(images: np.ndarray) -> list[np.ndarray]:
+    """Images (n, H, W[, C]) one by one, on one scale of brightness, about ``SHOWN_WIDTH`` pixels wide."""
+    step = -(-max(images.shape[1:3]) // LARGEST)
+    images = images[:, ::step, ::step]
+    pixel = max(1, SHOWN_WIDTH // images.shape[2])
+    whole = image_grid(images, len(images), pixel)
+    width, stride = images.shape[2] * pixel, (images.shape[2] + GAP) * pixel
+    return [whole[:, start : start + width] for start in range(0, stride * len(images), stride)]
+
+
+def _picture(study: Study, row: Row, roles: dict[int, str]) -> None:
+    way = st.segmented_control(
+        "Picture", PICTURES, default=PICTURES[0], required=True, key="geometry/picture", persist_state="session"
+    )
+    why = row.why
+    zone = Zone(why.fast, why.exact)
+    if way == PICTURES[1]:
+        fig, inside = keep(("geometry components", row.number), lambda: _components(study, row, zone, roles))
+        widgets.show(fig, "principal-components", HOW_TO_READ_COMPONENTS)
+        st.caption(geometry_words.components_sentence(study.components, study.n_train, inside))
+    elif why.deciding_same_row is not None and why.deciding_other_row is not None:
+        pair = why.deciding_same_row, why.deciding_other_row
+        widgets.show(
+            keep(("geometry plane", row.number), lambda: _plane(study, row, zone, pair)),
+            "deciding-plane",
+            HOW_TO_READ_PLANE,
+        )
+        st.caption(geometry_words.zone_sentence(row))
+
+
+def _plane(study: Study, row: Row, zone: Zone, pair: tuple[int, int]) -> go.Figure:
+    feature, points = study.flat(row.number), study.training.features[list(pair)]
+    plane = DecidingPlane.through(feature, *points)
+    return deciding_picture(plane, zone, *study.neighbours(row.number, list(pair)))
+
+
+def _components(study: Study, row: Row, zone: Zone, roles: dict[int, str]) -> tuple[go.Figure, int]:
+    """The figure, and how many training inputs drawn in the zone of exact separation lie outside it in truth."""
+    plane, labels = study.components, study.test.train_labels
+    assert labels is not None
+    feature, numbers = study.flat(row.number), list(roles)
+    place = plane.place(feature[None])[0]
+    names = np.array(study.training_class_names(plane.rows))
+    crowd = Crowd(plane.places, plane.rows, names, labels[plane.rows] == row.predicted)
+    seen = np.linalg.norm(plane.places - place, axis=1) < abs(zone.exact)
+    true = np.linalg.norm(study.training.features[plane.rows[seen]].astype(np.float64) - feature, axis=1)
+    spots = plane.place(study.training.features[numbers])
+    deciding: list[tuple[np.ndarray, Neighbour]] = list(zip(spots, study.neighbours(row.number, numbers), strict=True))
+    return principal_picture(crowd, place, zone, deciding), int(np.count_nonzero(true >= abs(zone.exact)))
+
+
+HALF = 495
+"""Two figures and the menu fill a window of 1500 pixels."""
+
+HOW_TO_READ_SPEED = (
+    "How many predictions geometric calibration makes for each second of processor time, reducing the input included, "
+    "when the training set is reduced by t. Higher is better. Timings repeat to some 20 %."
+)
+HOW_TO_READ_ECE = (
+    "The calibration error (15 bins) that is left on test rows with the training set reduced by t, with 95 % bootstrap "
+    "intervals; the dotted line is the one without reduction. Lower is better, but overlapping intervals do not tell "
+    "two reductions apart."
+)
+
+
+def tradeoff() -> None:
+    """The controls, and the figures as far as they are measured."""
+    measuring = keep(("geometry", "tradeoff"), Measuring.of_session)
+    offered = offered_reductions(measuring.test.features)
+    names = st.pills(
+        "Reductions", offered, selection_mode="multi", default=offered, format_func=NAMES.__getitem__,
+        key=f"geometry/reductions/{len(offered)}", persist_state="session",
+    )  # fmt: skip
+    st.caption(whose(measuring))
+    st.fragment(_progress, run_every=0.5 if measuring.waiting else None)(measuring, names, bool(measuring.waiting))
+    _figures(measuring, names)
+
+
+def whose(measuring: Measuring) -> str:
+    """On what it is measured."""
+    now = session()
+    assert now.calibration is not None and now.test is not None
+    labels, whole = measuring.test.train_labels, now.test.train_labels
+    assert labels is not None and whole is not None
+    counts = [
+        (len(part), len(all_of), name)
+        for part, all_of, name in (
+            (labels, whole, "training row"), (measuring.calibration.labels, now.calibration.labels, "calibration row"),
+            (measuring.test.labels, now.test.labels, "test row"),
+        )
+    ]  # fmt: skip
+    text = ", ".join(plural(count, name) for count, _, name in counts)
+    drawn = any(count < n for count, n, _ in counts)
+    return f"Measured with {text}{', a random draw of them: all would take minutes' if drawn else ''}."
+
+
+def _progress(measuring: Measuring, names: list[str], was_running: bool) -> None:
+    waiting = list(measuring.waiting)
+    if was_running != bool(waiting):
+        st.rerun()  # the timer, and the figures, are the whole page's
+    if waiting:
+        done = measuring.asked - len(waiting)
+        name, factor = waiting[0]
+        at = NAMES[name] + (f", t = {factor}" if name != "none" else "")
+        st.progress(done / measuring.asked, text=f"{done} of {measuring.asked} · {at}")
+        st.button("Stop", key="geometry/stop", icon=":material/cancel:", on_click=measuring.stop)
+        return
+    if measuring.trouble:
+        st.error(f"The measurement ended early: {measuring.trouble}", icon=":material/error:")
+    if measuring.missing(names):
+        st.button(
+            "Measure speed and calibration", key="geometry/measure", icon=":material/speed:", disabled=not names,
+            on_click=measuring.begin, args=(names,),
+        )  # fmt: skip
+
+
+def _figures(measuring: Measuring, names: list[str]) -> None:
+    shown = measuring.shown(names)
+    if measuring.waiting or len(shown) < 2:
+        return
+    st.markdown(geometry_words.tradeoff_sentence(shown))
+    settings = tuple((one.reduction, one.factor) for one in shown)
+    with st.container(horizontal=True, gap="medium"):
+        for key, draw, how in (
+            ("reduction-speed", tradeoff_speed, HOW_TO_READ_SPEED), ("reduction-ece", tradeoff_ece, HOW_TO_READ_ECE),
+        ):  # fmt: skip
+            with st.container(width=HALF):
+                widgets.show(keep((key, settings), partial(draw, shown)), key, how)

@@ -1,0 +1,139 @@
+"""What a latent function does to confidences, in sentences that claim no more than its band allows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from calib.diagnostics.latent_effect import ConfidenceEffect, EffectCurve, GroupChange, changes, departure
+from calib.formatting import number, percent
+
+HALF_A_POINT = 0.005
+MOST_DIGITS = 5
+SMALLEST = 10.0**-MOST_DIGITS
+SAME = 0.05
+"""Share of rows outside a 95 % band that says nothing."""
+
+
+def finding(name: str, effect: ConfidenceEffect, curve: EffectCurve) -> str:
+    """What it does to high, middle and low confidences, and where it is least sure."""
+    groups = changes(effect)
+    if not groups:
+        return f"Too few test rows ({len(effect.before)}) to say what {name} does to their confidences."
+    least_sure = int(np.argmax(curve.sd))
+    return (
+        f"**{name} {_in_words(groups)}.** It is least sure at confidences about "
+        f"{number(float(curve.before[least_sure]))} (±{points(float(curve.sd[least_sure]))} points)."
+    )
+
+
+def against_temperature(curve: EffectCurve) -> str:
+    """Whether one temperature would have done the same, within the band."""
+    if curve.temperature is None:
+        return ""
+    found = departure(curve, curve.temperature)
+    if found.share <= SAME:
+        return (
+            "On the confidence of the test rows, temperature scaling stays within its 95 % band: one number would do "
+            "about the same there."
+        )
+    more = "more" if found.difference > 0 else "less"
+    return (
+        f"Temperature scaling leaves its 95 % band for {percent(found.share, 0)} of the test rows, most at "
+        f"{number(found.before)}, where it gives {points(abs(found.difference))} points {more}."
+    )
+
+
+def against_others(name: str, curve: EffectCurve, others: list[tuple[str, EffectCurve]]) -> str:
+    """Which of the other fits leave the band of the first."""
+    sentences = []
+    inside = []
+    for other, seen in others:
+        found = departure(curve, seen.after)
+        if found.share <= SAME:
+            inside.append(f"*{other}*")
+        else:
+            sentences.append(
+                f"*{other}* leaves the band of {name} for {percent(found.share, 0)} of the rows, by up to "
+                f"{points(abs(found.difference))} points at {number(found.before)}."
+            )
+    if inside:
+        verb = "stays" if len(inside) == 1 else "stay"
+        sentences.insert(0, f"{listed(inside)} {verb} within the 95 % band of {name}.")
+    return " ".join(sentences)
+
+
+def collapsed(name: str, scale: float) -> str:
+    """For a fit whose kernel variance went to 0."""
+    did = "changes nothing" if scale == 1.0 else f"only divides the logits by {scale:g}"
+    return (
+        f"**{name} {did} here**: its kernel variance went to 0. That it shows no band is no certainty, so the "
+        "numbers below come without ±."
+    )
+
+
+def becomes(after: float, sd: float | None) -> str:
+    """A probability with its standard deviation, in as many digits as that supports: 0.81 ± 0.02.
+
+    Neither a probability of 1 nor a deviation of 0 is claimed that only rounding makes.
+    """
+    if sd is None:
+        return _below_one(after, 3)
+    if sd < SMALLEST / 2:
+        return f"{_below_one(after, MOST_DIGITS)} ± <{SMALLEST:.{MOST_DIGITS}f}"
+    digits = min(MOST_DIGITS, max(2, -math.floor(math.log10(sd))))
+    return f"{after:.{digits}f} ± {sd:.{digits}f}"
+
+
+def _below_one(probability: float, least_digits: int) -> str:
+    """With more digits where fewer would make it 1."""
+    texts = (f"{probability:.{digits}f}" for digits in range(least_digits, MOST_DIGITS + 1))
+    return next((text for text in texts if float(text) < 1.0), f">{1.0 - SMALLEST:.{MOST_DIGITS}f}")
+
+
+def level(confidence: float) -> str:
+    """A confidence in at least two decimals, and as many as tell it from 1: 0.93, 0.9995."""
+    digits = min(6, max(2, math.ceil(-math.log10(max(1.0 - confidence, 1e-6)) - 1e-9)))
+    return f"{confidence:.{digits}f}"
+
+
+def listed(parts: list[str]) -> str:
+    """Parts with commas and an "and": a, b and c."""
+    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0]
+
+
+def points(share: float) -> str:
+    """A share in percentage points, without a sign."""
+    return number(100 * abs(share), 1) if 0 < abs(share) < 0.0005 else f"{100 * abs(share):.1f}"
+
+
+def _in_words(groups: list[GroupChange]) -> str:
+    """Lowers confidences above 0.9 by 3.1 points (±0.4) and those from 0.5 to 0.9 by 9.0 points (±1.2)."""
+    clauses: dict[str, list[str]] = {}
+    for group in groups:
+        verb, amount = _change(group)
+        noun = "those" if clauses else "confidences"
+        clauses.setdefault(verb, []).append(f"{noun} {_range(group)} {amount}")
+    return listed([f"{verb} {listed(objects)}" for verb, objects in clauses.items()])
+
+
+def _change(group: GroupChange) -> tuple[str, str]:
+    """What is done to the confidences of a range, and by how much."""
+    low, high = group.change - 2 * group.sd, group.change + 2 * group.sd
+    most = max(abs(low), abs(high))
+    if most < HALF_A_POINT:
+        return "leaves", f"as they are (within {points(most)} points)"
+    if group.certain:
+        return "raises" if group.change > 0 else "lowers", f"by {points(group.change)} points (±{points(group.sd)})"
+    return "may move", f"by anything from {_signed(low)} to {_signed(high)} points"
+
+
+def _range(group: GroupChange) -> str:
+    if group.high == 1.0:
+        return f"above {group.low:g}"
+    return f"below {group.high:g}" if group.low == 0.0 else f"from {group.low:g} to {group.high:g}"
+
+
+def _signed(share: float) -> str:
+    return f"{'−' if share < 0 else '+'}{100 * abs(share):.1f}"

@@ -1,0 +1,267 @@
+"""The parts of the Latent GP page: the finding, the functions with their bands, and what they do to a confidence.
+
+The GPcalib fits the Latent GP page shows, with what is computed for each once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from calib.calibrators.gpcalib import GPCalib
+from calib.calibrators.temperature import TemperatureScaling
+from calib.data.samples import true_latent, true_map
+from calib.diagnostics.latent import LatentCurve, Truth, latent_curve
+from calib.diagnostics.latent_baseline import RivalCurve, rival_curve
+from calib.diagnostics.latent_effect import (
+    ConfidenceEffect,
+    EffectCurve,
+    EffectNear,
+    confidence_effect,
+    effect_curve,
+    effect_near,
+)
+from calib.formatting import number, percent, plural
+from calib.plots.annotations import overlay_styles, short_names
+from calib.plots.axes import Scale
+from calib.plots.latent import ObjectiveTrace, latent_function, latent_view, objective_traces, probability_view
+from calib.plots.latent_effect import effect_chart
+from calib.plots.style import Style, method_style
+from calib.registry import METHODS, variant_of
+from calib.ui import widgets
+from calib.ui.fits import ShownFit
+from calib.ui.latent.text import against_others, against_temperature, becomes, collapsed, finding, level
+from calib.ui.session import keep, session
+
+
+@dataclass(frozen=True)
+class LatentFit:
+    """A fit as this page draws it: ``name`` is short enough to stand beside a line, ``style`` a shade of its colour."""
+
+    fit: ShownFit
+    gp: GPCalib
+    name: str
+    style: Style
+    temperature: float | None
+
+    def curve(self) -> LatentCurve:
+        """The latent function over the calibration set."""
+        part = session().calibration
+        assert part is not None
+        return keep(
+            ("latent", self.fit.key, self.temperature),
+            lambda: latent_curve(self.gp, part.logits, part.labels, self.temperature, _truth()),
+        )
+
+    def rival(self, scale: Scale) -> RivalCurve:
+        """What it does to a probability."""
+        part = session().calibration
+        assert part is not None
+        return keep(
+            ("rival", self.fit.key, self.temperature, scale),
+            lambda: rival_curve(self.gp, part.logits, part.labels, self.temperature, _truth(), scale),
+        )
+
+    def effect(self) -> ConfidenceEffect:
+        """What it does to the confidence of the test rows."""
+        part = session().test
+        assert part is not None
+        return keep(
+            ("effect", self.fit.key, self.temperature),
+            lambda: confidence_effect(self.gp, part.logits, part.labels, self.temperature, _truth()),
+        )
+
+    def effect_curve(self, scale: Scale) -> EffectCurve:
+        """The same in bins."""
+        return keep(("effect curve", self.fit.key, self.temperature, scale), lambda: effect_curve(self.effect(), scale))
+
+
+def latent_fits(everything: list[ShownFit]) -> list[ShownFit]:
+    """Those of the fits that have a latent function."""
+    return [fit for fit in everything if isinstance(fit.calibrator, GPCalib)]
+
+
+def prepared(chosen: list[ShownFit], everything: list[ShownFit]) -> list[LatentFit]:
+    """The chosen fits with short names and shades, and the temperature of the first scaling that is fitted."""
+    scalings = (fit.calibrator for fit in everything)
+    temperature = next((float(c.temperature_) for c in scalings if isinstance(c, TemperatureScaling)), None)
+    names = short_names(METHODS["gpcalib"].title, [variant_of(fit.calibrator) for fit in chosen])
+    styles = overlay_styles([fit.style for fit in chosen])
+    return [
+        LatentFit(fit, fit.calibrator, name, style, temperature)
+        for fit, name, style in zip(chosen, names, styles, strict=True)
+        if isinstance(fit.calibrator, GPCalib)
+    ]
+
+
+def _truth() -> Truth | None:
+    name = session().sample
+    if name is None:
+        return None
+    latent, true = true_latent(name), true_map(name)
+    return Truth(latent, true) if latent or true else None
+
+
+HOW_TO_READ = (
+    "Each line is the posterior mean of a latent function; the first has bands at 1 and 2 standard deviations, the "
+    "others the outline of the wider one. The dotted line is the prior: a model that is calibrated already; the dashed "
+    "one is temperature scaling. Diamonds are the inducing points, with whiskers at 1 and 2 standard deviations. Only "
+    "differences between latents matter, so all curves are shifted to agree where the data lie. Beneath: the "
+    "calibration inputs of true classes and of all others, each on a height of their own."
+)
+HOW_TO_READ_PROBABILITY = (
+    "What becomes of a class to which the model gives this probability, if one rival has all the rest. On the dotted "
+    "diagonal nothing changes; a known truth of two classes is that of class 1. Functions of logits and of "
+    "probabilities share these axes; for logits the pair is put where true classes lie on average. Beneath: the raw "
+    "probabilities of true classes and of all others, each on a height of their own, with the bars at the ends cut "
+    "where they would hide the rest."
+)
+HOW_TO_READ_EFFECT = (
+    "Test rows are binned by the confidence of the raw model (across); up is the mean calibrated probability of the "
+    "same classes, with bands that hold 68 and 95 % of the functions drawn from the posterior. Grey dots are the "
+    "shares of right predictions with 95 % Wilson intervals: a good calibration passes through them."
+)
+HOW_TO_READ_OBJECTIVE = (
+    "The variational objective in nats at each iteration of the fit; it ends flat, with a dot, where the fit "
+    "converged, and with a cross where it did not. Objectives of other inputs or covariances are other objectives."
+)
+SPACES = ("latent", "probability")
+SCALES: tuple[Scale, ...] = ("linear", "logit")
+LEVELS = (*(k / 100 for k in range(1, 100)), 0.995, 0.998, 0.999, 0.9995, 0.9999)
+"""Raw confidences that can be followed, where the test rows have such."""
+USUAL = 0.93
+
+
+def say(fits: list[LatentFit], scale: Scale) -> None:
+    """The finding in words, and what each fit wants known about itself."""
+    first = fits[0]
+    if first.gp.collapsed_:
+        st.markdown(collapsed(first.name, first.gp.scale_))
+    else:
+        curve = first.effect_curve(scale)
+        others = [(fit.name, fit.effect_curve(scale)) for fit in fits[1:]]
+        sentences = (
+            finding(first.name, first.effect(), curve),
+            against_temperature(curve),
+            against_others(first.name, curve, others),
+        )
+        st.markdown(" ".join(sentence for sentence in sentences if sentence))
+    for fit in fits:
+        for note in fit.gp.notes():
+            st.warning(f"{fit.name}: {note}" if len(fits) > 1 else note)
+
+
+def functions(fits: list[LatentFit], scale: Scale) -> Scale:
+    """The latent functions: those of logits and those of probabilities apart, or all as maps of a probability.
+
+    Returns the scale of probability axes that the visitor chose; ``scale`` is what it begins with.
+    """
+    with st.container(horizontal=True, gap="large"):
+        space = st.segmented_control(
+            "Shown as", SPACES, default="latent", required=True, format_func=str.capitalize, key="latent/space",
+            persist_state="session",
+        )  # fmt: skip
+        chosen: Scale | None = st.segmented_control(
+            "Scale of probabilities", SCALES, default=scale, required=True, format_func=str.capitalize,
+            key=f"latent/scale/{scale}", persist_state="session",
+        )  # fmt: skip
+    if space == "probability":
+        _draw_functions(fits, "probability", HOW_TO_READ_PROBABILITY, chosen or scale, 560)
+    else:
+        spaces = list(dict.fromkeys(fit.gp.inputs for fit in fits))
+        for inputs in spaces:
+            within = [fit for fit in fits if fit.gp.inputs == inputs]
+            _draw_functions(within, f"latent-{inputs}", HOW_TO_READ, None, 560 if len(spaces) == 1 else 440)
+    return chosen or scale
+
+
+def _draw_functions(fits: list[LatentFit], name: str, how_to_read: str, scale: Scale | None, height: int) -> None:
+    def build() -> go.Figure:
+        views = [latent_view(fit.curve()) if scale is None else probability_view(fit.rival(scale)) for fit in fits]
+        lines = [(fit.name, view, fit.style) for fit, view in zip(fits, views, strict=True)]
+        return latent_function(lines, method_style("temperature"), height=height)
+
+    widgets.show(keep(("latent figure", name, scale, height, *_key(fits)), build), name, how_to_read)
+
+
+def effects(fits: list[LatentFit], scale: Scale) -> None:
+    """One confidence followed through the fits, and all confidences of the test rows."""
+    effect = fits[0].effect()
+    lowest, highest = float(effect.before[0]), float(effect.before[-1])
+    options = [step for step in LEVELS if lowest <= step <= highest] or [float(f"{highest:.3g}")]
+    usual = USUAL if lowest <= USUAL <= highest else float(effect.before[len(effect.before) // 2])
+    begin = min(options, key=lambda step: abs(step - usual))
+    chosen = begin
+    if len(options) > 1:
+        chosen = st.select_slider(
+            "A confidence of the raw model", options, value=begin, format_func=level,
+            key=f"latent/probe/{options[0]}/{options[-1]}", persist_state="session",
+        )  # fmt: skip
+    _probe(fits, chosen)
+    curves = [(fit.name, fit.effect_curve(scale), fit.style) for fit in fits]
+    widgets.show(
+        keep(
+            ("effect figure", scale, chosen, *_key(fits)),
+            partial(effect_chart, curves, method_style("temperature"), probe=chosen),
+        ),
+        "effect-on-confidence",
+        HOW_TO_READ_EFFECT,
+    )
+
+
+def _probe(fits: list[LatentFit], chosen: float) -> None:
+    found = [effect_near(fit.effect(), chosen) for fit in fits]
+    with st.container(horizontal=True, gap="medium"):
+        for fit, near in zip(fits, found, strict=True):
+            if near is not None:
+                label = f"{level(near.before)} becomes" + (f" · {fit.name}" if len(fits) > 1 else "")
+                sd = None if fit.gp.collapsed_ else near.sd
+                st.metric(label, becomes(near.after, sd), width="content")
+        if found[0] is not None and found[0].temperature is not None:
+            label = f"{level(found[0].before)} becomes · temperature" if len(fits) > 1 else "temperature scaling gives"
+            st.metric(label, becomes(found[0].temperature, None), width="content")
+    meaning = "" if all(fit.gp.collapsed_ for fit in fits) else "± is one posterior standard deviation. "
+    st.caption(meaning + _beneath(found[0], chosen, fits[0].effect().every))
+
+
+def _beneath(near: EffectNear | None, chosen: float, every: int) -> str:
+    if near is None:
+        return f"No test row has a confidence near {level(chosen)}."
+    of = "" if every == 1 else f" (of every {every}th)"
+    return (
+        f"{plural(near.count, 'test row')}{of} nearest to {level(chosen)}, of "
+        f"which {percent(near.accuracy)} are right (95 %: {percent(near.accuracy_low)} to "
+        f"{percent(near.accuracy_high)})."
+    )
+
+
+def progress(fits: list[LatentFit]) -> None:
+    """The objective over the iterations, and what each fit reports."""
+    for fit in fits:
+        effect = fit.effect()
+        name = f"**{fit.name}**: " if len(fits) > 1 else ""
+        st.caption(
+            f"{name}{plural(len(fit.gp.inducing_inputs_), 'inducing point')} · objective "
+            f"{number(fit.gp.objective_, 5)} after {plural(fit.gp.n_iter_, 'iteration')} · length scale "
+            f"{number(fit.gp.lengthscale_)} · {effect.changed:,} of {len(effect.before):,} predicted classes changed · "
+            f"fitted in {number(fit.fit.fit_seconds)} s on {fit.gp.device_}"
+        )
+    with st.expander("Objective over the iterations"):
+        traces = [ObjectiveTrace(fit.name, fit.gp.objective_trace_, fit.gp.converged_, fit.style) for fit in fits]
+        widgets.show(
+            keep(("objective figure", *_key(fits)), lambda: objective_traces(traces)),
+            "latent-objective",
+            HOW_TO_READ_OBJECTIVE,
+        )
+
+
+def readable_scale(raw: ShownFit) -> Scale:
+    """The scale on which most of the raw model's confidences can be told apart."""
+    return "logit" if (raw.evaluation.confidence > 0.9).mean() > 0.5 else "linear"
+
+
+def _key(fits: list[LatentFit]) -> tuple[tuple[str, str, float | None], ...]:
+    return tuple((fit.fit.key, fit.name, fit.temperature) for fit in fits)

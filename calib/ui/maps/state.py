@@ -1,0 +1,169 @@
+"""The numbers of the Calibration maps page: every fit's map of one class, and how the test rows judge it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.calibrators.bayes_iso import BayesIso
+from calib.data import Predictions
+from calib.data.samples import true_map
+from calib.diagnostics.calibration_maps import (
+    CalibrationMap,
+    ClassFrequencies,
+    EndConfidence,
+    balanced_edges,
+    class_frequencies,
+    class_map,
+    class_pairs,
+    end_confidence,
+    has_class_map,
+    posterior_map,
+)
+from calib.diagnostics.reliability import default_bins
+from calib.metrics.bootstrap import Interval, wilson_interval
+from calib.numerics import Floats, sigmoid
+from calib.plots.annotations import short_names
+from calib.plots.maps import N_CELLS, MapPicture
+from calib.plots.maps_posterior import Place, ScoreAxis, score_axis
+from calib.registry import METHODS, variant_of
+from calib.ui.fits import RAW, ShownFit, class_probability
+from calib.ui.session import keep, session
+
+MOST_BINS = 20
+END = 0.025
+"""Share of the rows at each end, as in figure 3 of Allikivi and Kull (2019)."""
+_POINTS = 300
+Pairs = tuple[Floats, npt.NDArray[np.bool_]]
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """How one map fares on the test rows: (n_bins,) its mean probability in each bin, and both ends."""
+
+    means: Floats
+    ends: EndConfidence
+
+    def share(self, end: str) -> Interval:
+        """Share of the class at the "first" or "last" end, with its 95 % Wilson interval."""
+        value = float(getattr(self.ends, f"{end}_share"))
+        low, high = wilson_interval(value * self.ends.n_pairs, self.ends.n_pairs)
+        return Interval(value, float(low), float(high))
+
+
+@dataclass(frozen=True)
+class ClassMaps:
+    """The maps of one class; numbers are computed once per class and fit, and pairs only where those are missing."""
+
+    target: int
+
+    @cached_property
+    def calibration(self) -> Pairs:
+        """Pairs of the calibration rows."""
+        part = session().calibration
+        assert part is not None
+        return class_pairs(part.logits, part.labels, self.target)
+
+    @cached_property
+    def test(self) -> Pairs:
+        """Pairs of the test rows."""
+        return class_pairs(_test().logits, _test().labels, self.target)
+
+    def axis(self, kind: Place) -> ScoreAxis:
+        """How scores are placed."""
+        return keep(("map axis", self.target, kind), lambda: score_axis(kind, self.calibration[0]))
+
+    def frequencies(self) -> ClassFrequencies:
+        """Of the test rows, in bins that the calibration rows gave."""
+
+        def build() -> ClassFrequencies:
+            log_odds, positives = self.calibration
+            n_bins = min(MOST_BINS, default_bins(min(len(log_odds), len(self.test[0]))))
+            return class_frequencies(*self.test, balanced_edges(log_odds, positives, n_bins))
+
+        return keep(("map frequencies", self.target), build)
+
+    def grid(self) -> Floats:
+        """Log-odds at which maps are drawn: scores of the calibration rows and points evenly between them."""
+        axis = self.axis("log_odds")
+        scores = axis.scores[np.unique(np.linspace(0, len(axis.scores) - 1, _POINTS).astype(int))]
+        return np.unique(np.concatenate([scores, np.linspace(*axis.limits, _POINTS)]))
+
+    def curve(self, fit: ShownFit) -> Floats:
+        """The fit's map at the grid."""
+        return keep(("map curve", fit.key, self.target), lambda: map_of(fit, self.grid(), self.target))
+
+    def judged(self, fit: ShownFit) -> Judged:
+        """The fit's map against the test rows."""
+
+        def build() -> Judged:
+            log_odds, positives = self.test
+            # Of two classes what predicts is the map; of more, rows are normalised only after their maps.
+            two = _test().n_classes == 2
+            probs = class_probability(fit, self.target) if two else map_of(fit, log_odds, self.target)
+            means = self.frequencies().means(log_odds, probs)
+            return Judged(means, end_confidence(log_odds, positives, probs, END))
+
+        return keep(("map judged", fit.key, self.target), build)
+
+    def posterior(self, fit: ShownFit) -> CalibrationMap | None:
+        """What a Bayes-Iso knows about the map; None for other methods and where it learned nothing."""
+        if not isinstance(fit.calibrator, BayesIso):
+            return None
+        return keep(("map posterior", fit.key, self.target), lambda: posterior_map(fit.calibrator, self.target))
+
+    def picture(self, kind: Place, data: Predictions) -> MapPicture:
+        """What all maps share."""
+
+        def build() -> MapPicture:
+            axis = self.axis(kind)
+            log_odds, positives = self.test
+            places = np.clip(axis.place(log_odds), *axis.limits)  # the outermost cells hold all beyond them
+            cells = np.linspace(*axis.limits, N_CELLS + 1)
+            inside, others = (np.histogram(places[rows], cells)[0] for rows in (positives, ~positives))
+            name, grid = str(data.class_names[self.target]), self.grid()
+            return MapPicture(
+                name, axis, grid, self.frequencies(), "test", cells, inside, others, self._truth(grid)
+            )  # fmt: skip
+
+        return keep(("map picture", self.target, kind), build)
+
+    def _truth(self, log_odds: Floats) -> Floats | None:
+        name = session().sample
+        true = true_map(name) if name is not None else None
+        if true is None:
+            return None
+        return true(sigmoid(log_odds)) if self.target == 1 else 1 - true(sigmoid(-log_odds))
+
+
+def has_map(fit: ShownFit) -> bool:
+    """Whether the fit gives a class a probability that depends on its own log-odds alone; the raw model's always do."""
+    return fit.key == RAW or has_class_map(fit.calibrator)
+
+
+def map_of(fit: ShownFit, log_odds: Floats, target: int) -> Floats:
+    """The fit's map at some log-odds; the raw model's is the sigmoid, whatever the number of classes."""
+    return sigmoid(log_odds) if fit.key == RAW else class_map(fit.calibrator, log_odds, target)
+
+
+def map_names(fits: list[ShownFit]) -> dict[str, str]:
+    """Names by key, short enough to stand beside a line: the method, and what tells it from others of the method."""
+    names: dict[str, str] = {}
+    for method in dict.fromkeys(fit.method for fit in fits):
+        same, title = [fit for fit in fits if fit.method == method], METHODS[method].title
+        if len(same) == 1:
+            names[same[0].key] = title
+            continue
+        plain = [variant_of(fit.calibrator).replace("platt_correction=True", "corrected") for fit in same]
+        for fit, short in zip(same, short_names(title, plain), strict=True):
+            names[fit.key] = short if short == title else f"{title} {short}"
+    return names
+
+
+def _test() -> Predictions:
+    part = session().test
+    assert part is not None
+    return part

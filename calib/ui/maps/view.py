@@ -1,0 +1,195 @@
+"""The parts of the Calibration maps page: the maps over one another, both ends, and Platt's correction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+from calib.calibrators.one_vs_rest import BinaryCalibrator
+from calib.data import Predictions
+from calib.formatting import listed, plural
+from calib.plots.axes import Scale
+from calib.plots.maps import EndRow, MapLine, calibration_maps, end_rows
+from calib.plots.maps_posterior import BAND, BOUNDS, SAMPLES, Place
+from calib.registry import METHODS
+from calib.ui import fits, widgets
+from calib.ui.fits import ShownFit
+from calib.ui.maps import text as maps_words
+from calib.ui.maps.state import END, ClassMaps, has_map, map_names
+from calib.ui.session import keep
+
+PLACES: dict[Place, str] = {"rank": "Ranks", "log_odds": "Log-odds", "probability": "Probability"}
+SCALES: tuple[Scale, ...] = ("linear", "logit")
+PARTS = {BAND: "90 % band", BOUNDS: "Bounds", SAMPLES: "Sampled maps"}
+HALF = 495
+"""Two figures and the menu fill a window of 1500 pixels."""
+CORRECTABLE = ("platt", "isotonic", "enir", "beta")
+RARE = 0.2
+"""A class rarer than this, or as frequent, has nothing to see on ranks."""
+
+HOW_TO_READ = (
+    "A calibration map says what becomes of a score. Across are the raw model's scores of the class, by rank (each "
+    "calibration row has the same room), as log-odds or as probabilities; up is the probability that a method makes of "
+    "them. Dots are the frequencies of the class among test rows, which no map has seen, in bins, with 95 % Wilson "
+    "intervals: a good map passes through them. The raw model is what it says itself; the broad pale line, where there "
+    "is one, is the truth of simulated scores. The shaded band holds 90 % of Bayes-Iso's posterior maps; dotted lines "
+    "are the bounds between which it samples. Beneath: the test rows' scores, each group on a height of its own."
+)
+HOW_TO_READ_ENDS = (
+    "The 2.5 % of the test rows with the lowest and the highest score. The line is the share of the class among them, "
+    "shaded its 95 % Wilson interval; the dots are what each method says there on average. Overconfident is a dot that "
+    "lies nearer to 0 at the lower end, or nearer to 1 at the upper one, than the interval allows."
+)
+HOW_TO_READ_CORRECTION = (
+    "The same method, fitted to the labels 0 and 1 (dotted) and to targets softened by the counts of both classes, as "
+    "Platt proposed (solid). The difference is at the ends, so the probabilities are logit-scaled: with few rows, the "
+    "correction keeps a map from claiming near-certainty."
+)
+
+
+@dataclass(frozen=True)
+class MapChoice:
+    """What the visitor wants to see."""
+
+    target: int
+    place: Place
+    scale: Scale
+
+
+def controls(calibration: Predictions) -> MapChoice:
+    """Whose map, over what, and how probabilities are scaled."""
+    frequency = np.bincount(calibration.labels, minlength=calibration.n_classes)
+    usual = 1 if calibration.n_classes == 2 else int(np.argmax(frequency))
+    with st.container(horizontal=True, gap="medium"):
+        target = st.selectbox(
+            "Map of", range(calibration.n_classes), index=usual, key=f"maps/target/{calibration.n_classes}",
+            format_func=lambda k: f"{calibration.class_names[k]} · {plural(int(frequency[k]), 'calibration row')}",
+            persist_state="session", width=300,
+        )  # fmt: skip
+        share = frequency[target] / len(calibration)
+        balanced = RARE < share < 1 - RARE
+        begin: Place = "rank" if balanced else "log_odds"
+        place = st.segmented_control(
+            "Scores as", list(PLACES), default=begin, required=True, format_func=PLACES.__getitem__,
+            key=f"maps/place/{begin}", persist_state="session",
+        )  # fmt: skip
+        usual_scale: Scale = "linear" if balanced else "logit"
+        scale = st.segmented_control(
+            "Scale of probabilities", SCALES, default=usual_scale, required=True, format_func=str.capitalize,
+            key=f"maps/scale/{usual_scale}", persist_state="session",
+        )  # fmt: skip
+    return MapChoice(int(target), place or begin, scale or usual_scale)
+
+
+def choose(everything: list[ShownFit]) -> list[ShownFit]:
+    """Which maps to show; to begin with not those that have a twin without Platt's correction, shown below."""
+    with_map = [fit for fit in everything if has_map(fit)]
+    twins = {corrected.key for _, corrected in corrected_pairs(with_map)}
+    offered = sorted(with_map, key=lambda fit: fit.key in twins)
+    return widgets.choose(offered, "maps/methods", "Maps", aside=twins)
+
+
+def overlay(chosen: list[ShownFit], maps: ClassMaps, choice: MapChoice, calibration: Predictions) -> None:
+    """All maps in one figure, with the posterior of the first Bayes-Iso that has one."""
+    names = map_names(chosen)
+    found = next(((fit, seen) for fit in chosen if (seen := maps.posterior(fit)) is not None), None)
+    parts = frozenset({BAND})
+    if found is not None:
+        parts = frozenset(
+            st.pills(
+                f"Of {names[found[0].key]}", list(PARTS), selection_mode="multi", default=[BAND],
+                format_func=PARTS.__getitem__, key="maps/parts", persist_state="session",
+            )
+        )  # fmt: skip
+
+    def build() -> go.Figure:
+        lines = [MapLine(names[fit.key], fit.style, maps.curve(fit)) for fit in chosen]
+        posterior = None if found is None else (found[1], found[0].style)
+        return calibration_maps(maps.picture(choice.place, calibration), lines, choice.scale, posterior, parts)
+
+    shown = tuple((fit.key, fit.style, names[fit.key]) for fit in chosen)
+    widgets.show(keep(("maps figure", choice, parts, shown), build), "calibration-maps", HOW_TO_READ)
+    if found is not None:
+        name = names[found[0].key]
+        if trouble := maps_words.dominated(name, found[1]):
+            st.warning(trouble)
+        st.caption(maps_words.knows(name, found[1]))
+
+
+def ends(chosen: list[ShownFit], maps: ClassMaps) -> None:
+    """Over- and underconfidence at both ends."""
+    names = map_names(chosen)
+    judged = [(names[fit.key], maps.judged(fit)) for fit in chosen]
+    st.markdown(maps_words.at_the_ends(judged))
+    with st.container(horizontal=True, gap="medium"):
+        for end, title in (("first", f"Lowest {100 * END:g} %"), ("last", f"Highest {100 * END:g} %")):
+            rows = [
+                EndRow(name, fit.style, getattr(seen.ends, f"{end}_mean"), maps_words.verdict(seen, end))
+                for fit, (name, seen) in zip(chosen, judged, strict=True)
+            ]
+            seen = judged[0][1]
+            with st.container(width=HALF):
+                widgets.show(
+                    end_rows(rows, seen.share(end), seen.ends.n_pairs, f"{title} of the scores"),
+                    f"ends-{end}",
+                    HOW_TO_READ_ENDS,
+                )
+
+
+def correction(everything: list[ShownFit], maps: ClassMaps, choice: MapChoice, calibration: Predictions) -> None:
+    """Fits that differ by Platt's correction alone, in pairs; where there is none, a button that makes them."""
+    pairs = corrected_pairs(everything)
+    with st.container(horizontal=True, gap="medium"):
+        for without, corrected in pairs:
+            with st.container(width=HALF):
+                _pair(without, corrected, maps, choice, calibration)
+    missing = [name for name in CORRECTABLE if name in METHODS and name not in {pair[0].method for pair in pairs}]
+    shown = {fit.key for fit in everything}
+    if any(job.active or (job.calibrator and job.key not in shown) for job in fits.jobs()):
+        # The menu, which follows fits, is folded away on a phone; and a fit may end while the page is drawn.
+        st.button("More fits are on their way: look again", key="maps/again", icon=":material/refresh:")
+    elif missing:
+        titles = listed([METHODS[name].title for name in missing])
+        st.caption(
+            f"Platt's correction softens the labels 0 and 1 by their counts, against overconfidence from few rows. "
+            f"Fitted with and without it, {titles} {'appears' if len(missing) == 1 else 'appear'} here side by side."
+        )
+        st.button(
+            "Fit with and without", key="maps/correct", icon=":material/model_training:",
+            on_click=fit_both, args=(missing,),
+        )  # fmt: skip
+
+
+def fit_both(methods: list[str]) -> None:
+    """Ask for each method with and without Platt's correction."""
+    for method in methods:
+        for corrected in (False, True):
+            fits.submit(method, {"platt_correction": corrected})
+
+
+def corrected_pairs(everything: list[ShownFit]) -> list[tuple[ShownFit, ShownFit]]:
+    """Fits of one method that differ by Platt's correction alone: without it and with it."""
+    groups: dict[tuple, dict[bool, ShownFit]] = {}
+    for fit in everything:
+        if isinstance(fit.calibrator, BinaryCalibrator):
+            params = fit.calibrator.get_params()
+            corrected = params.pop("platt_correction")
+            groups.setdefault((fit.method, *sorted(params.items())), {})[corrected] = fit
+    return [(group[False], group[True]) for group in groups.values() if len(group) == 2]
+
+
+def _pair(without: ShownFit, corrected: ShownFit, maps: ClassMaps, choice: MapChoice, calibration: Predictions) -> None:
+    def build() -> go.Figure:
+        lines = [
+            MapLine(name, replace(without.style, dash=dash), maps.curve(fit))
+            for name, fit, dash in (("without", without, "dot"), ("with", corrected, "solid"))
+        ]
+        picture = maps.picture(choice.place, calibration)
+        return calibration_maps(picture, lines, "logit", title=without.title, height=400)
+
+    key = ("maps correction", without.key, corrected.key, without.style, choice)
+    widgets.show(keep(key, build), f"correction-{without.title}", HOW_TO_READ_CORRECTION)
+    st.caption(maps_words.reach(maps.curve(without), maps.curve(corrected)))

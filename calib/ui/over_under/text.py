@@ -1,0 +1,90 @@
+"""The balance of over- and underconfidence in plain words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from calib.diagnostics.over_under import Balance
+from calib.formatting import number, percent, plural
+from calib.metrics.bootstrap import Interval
+
+Named = Sequence[tuple[str, Balance]]
+"""(title, balance) of each method, the raw model first."""
+
+
+def finding(methods: Named) -> str:
+    """Which side the raw model leans to, what ratio its accuracy asks for, and what calibrating made of it."""
+    raw = methods[0][1]
+    said = f"The raw model is {_lean(raw.gap)}; {_ratio(raw)}"
+    calibrated = methods[1:]
+    if not calibrated:
+        return said
+    leaning = [f"{name} is {_lean(balance.gap)}" for name, balance in calibrated if not _even(balance.gap)]
+    n, n_even = len(calibrated), len(calibrated) - len(leaning)
+    even = f"{calibrated[0][0]} leaves" if n == 1 else f"{n_even} of {n} calibrators leave"
+    after = [f"{even} no gap that chance could not explain"] if n_even else []
+    return f"{said}\n\n{'; '.join(after + leaning)}."
+
+
+def points(value: float) -> str:
+    """A difference of probabilities in points with its sign: +5.4."""
+    text = "–" if math.isnan(value) else f"{100 * value:+.1f}".replace("-", "−")
+    return "0.0" if text in ("+0.0", "−0.0") else text
+
+
+def missing(balance: Balance) -> str | None:
+    """Which quantities do not exist and why, as the rest of a sentence; None where all do."""
+    if not balance.n_wrong:
+        return (
+            f"none of {plural(balance.n_right, 'prediction')} is wrong, so its overconfidence o, the ratio o / u and "
+            "the odds it should equal do not exist."
+        )
+    if not balance.n_right:
+        return (
+            f"none of {plural(balance.n_wrong, 'prediction')} is right, so its underconfidence u and the ratio o / u "
+            "do not exist."
+        )
+    if math.isnan(balance.ratio.value):
+        return "it never doubts where it is right (u = 0), so the ratio o / u does not exist."
+    return None
+
+
+def few(methods: Named) -> str | None:
+    """Say where so few predictions are wrong, or right, that intervals are closed forms; None where nowhere."""
+    concerned = [
+        f"{name} ({plural(balance.n_wrong, 'wrong prediction')}, {balance.n_right:,} right)"
+        for name, balance in methods
+        if balance.few
+    ]
+    if not concerned:
+        return None
+    return (
+        f"Too few to resample: {', '.join(concerned)}. Intervals are cautious closed forms there, and those of changes "
+        "only rough; more test rows would narrow them."
+    )
+
+
+def _ratio(balance: Balance) -> str:
+    absent = missing(balance)
+    if absent:
+        return absent
+    accuracy = balance.n_right / (balance.n_right + balance.n_wrong)
+    return (
+        f"its ratio o / u is {number(balance.ratio.value)} ({number(balance.ratio.low)} to "
+        f"{number(balance.ratio.high)}), where its accuracy of {percent(accuracy)} asks for "
+        f"{number(balance.odds.value)}."
+    )
+
+
+def _lean(gap: Interval) -> str:
+    if _even(gap):
+        interval = f"95 %: {points(gap.low)} to {points(gap.high)}"
+        return f"**neither over- nor underconfident** beyond chance (gap {points(gap.value)} points, {interval})"
+    word = "overconfident" if gap.value > 0 else "underconfident"
+    near, far = sorted((abs(gap.low), abs(gap.high)))
+    return f"**{word} by {100 * abs(gap.value):.1f} points** (95 %: {100 * near:.1f} to {100 * far:.1f})"
+
+
+def _even(gap: Interval) -> bool:
+    return gap.low <= 0.0 <= gap.high

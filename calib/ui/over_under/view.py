@@ -1,0 +1,375 @@
+"""The first parts of the Over/underconfidence page: o, u and their ratio before and after, and the densities.
+
+Where the gap of one method comes from: bands of confidence and classes, on the Over/underconfidence page.
+
+Theorem 1 on the Over/underconfidence page: the bound for every method, the plane, and any number of bins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from calib.diagnostics.over_under import Balance, balances, theorem_by_bins, theorem_one
+from calib.diagnostics.reliability import confidence_histogram
+from calib.diagnostics.subgroups import BAND_EDGES, GroupGaps, by_band, by_class
+from calib.formatting import number, plural
+from calib.metrics import BINNINGS
+from calib.metrics.bootstrap import Interval
+from calib.plots.confidence_bands import band_chart, band_name, per_class_chart
+from calib.plots.over_under import Row, before_after, confidence_densities, ratio_to_odds
+from calib.plots.style import Style
+from calib.plots.theorem import balance_plane, theorem_chain, theorem_lines
+from calib.ui import widgets
+from calib.ui.fits import ShownFit
+from calib.ui.over_under import text as balance_words
+from calib.ui.over_under.text import points
+from calib.ui.session import keep, session
+from calib.ui.text import binning_name
+from calib.ui.widgets import sideways
+
+THIRD = 310
+"""Three figures and the menu fill a window of 1500 pixels, two one of 1100."""
+
+
+def rows_of(everything: list[ShownFit], chosen: list[ShownFit]) -> list[Row]:
+    """Title, balance and style of the chosen methods, the raw model first; the balances are computed once."""
+    keys = [fit.key for fit in everything]
+    known = keep(("balances", *keys), lambda: balances([fit.evaluation for fit in everything]))
+    shown = [everything[0], *(fit for fit in chosen if fit.key != everything[0].key)]
+    return [(fit.title, known[keys.index(fit.key)], fit.style) for fit in shown]
+
+
+def finding(rows: list[Row]) -> None:
+    """What the numbers come to, and a warning where they rest on few rows."""
+    named = [(name, balance) for name, balance, _ in rows]
+    st.markdown(balance_words.finding(named))
+    few = balance_words.few(named)
+    if few:
+        st.warning(few, icon=":material/warning:")
+
+
+def change(rows: list[Row], keys: tuple[str, ...]) -> None:
+    """Underconfidence, overconfidence and the ratio of every method, from the raw model to it."""
+    reading = (
+        "The dotted line is the raw model, each row goes from it to a method; whiskers are 95 % bootstrap intervals, "
+        "and hovering gives the change with its paired interval. "
+    )
+    pictures = (
+        ("under", partial(before_after, rows, "under", title="Underconfidence u"),
+         reading + "Underconfidence is the mean doubt, 1 − confidence, where the method is right. Calibrating trades "
+         "it against overconfidence: neither should be zero."),
+        ("over", partial(before_after, rows, "over", title="Overconfidence o"),
+         reading + "Overconfidence is the mean confidence where the method is wrong."),
+        ("ratio", partial(ratio_to_odds, rows, title="Ratio o / u against the odds"),
+         "A calibrated method says on average how often it is right, so that o · P(wrong) = u · P(right): its ratio "
+         "o / u is P(right) / P(wrong), the odds of its accuracy, drawn as a bar. A dot to the right of its bar is "
+         "overconfident, to the left underconfident; the faint line between them is what is left to mend."),
+    )  # fmt: skip
+    with st.container(horizontal=True, gap="small"):
+        for name, draw, how_to_read in pictures:
+            with st.container(width=THIRD):
+                widgets.show(keep(("before-after", name, *keys), draw), f"{name}-before-after", how_to_read)
+    with st.expander("The numbers, with intervals and changes"):
+        table = keep(("balance table", *keys), lambda: _table(rows))
+        pinned = {"method": st.column_config.TextColumn(pinned=True)}
+        st.dataframe(table, hide_index=True, column_config=pinned)
+        sideways(len(table.columns))
+        st.caption(
+            "95 % intervals in brackets: bootstrap over test rows, Wilson's for the odds. Changes are against the raw "
+            "model on the same rows (paired): differences of o, u and the gap, factors of the ratio. The gap is "
+            "o · P(wrong) − u · P(right), in points; above zero is overconfident."
+        )
+
+
+def _table(rows: list[Row]) -> pd.DataFrame:
+    return pd.DataFrame([_cells(name, balance) for name, balance, _ in rows])
+
+
+def _cells(name: str, balance: Balance) -> dict[str, str]:
+    changed = balance.change
+    nothing = "–"
+    return {
+        "method": name,
+        "o": _cell(balance.over),
+        "change of o": _cell(changed.over, "+") if changed else nothing,
+        "u": _cell(balance.under),
+        "change of u": _cell(changed.under, "+") if changed else nothing,
+        "o / u": _cell(balance.ratio),
+        "change of o / u": _cell(changed.ratio, "×") if changed else nothing,
+        "odds of the accuracy": _cell(balance.odds),
+        "o / u over odds": _cell(balance.lean),
+        "gap, points": _points_cell(balance.gap),
+        "change of the gap": _points_cell(changed.gap) if changed else nothing,
+    }
+
+
+def _cell(interval: Interval, mark: str = "") -> str:
+    value, low, high = interval
+    before = "×" if mark == "×" else "+" if mark == "+" and value > 0 else ""
+    return f"{before}{number(value)}  [{number(low)}, {number(high)}]" if value == value else "–"
+
+
+def _points_cell(interval: Interval) -> str:
+    return "{}  [{}, {}]".format(*map(points, interval)) if interval.value == interval.value else "–"
+
+
+def densities(chosen: list[ShownFit]) -> None:
+    """Confidence of right and wrong predictions, one picture per method on the same scale."""
+    crowded = (chosen[0].evaluation.confidence > 0.9).mean() > 0.5
+    scale = st.segmented_control(
+        "Scale", ["linear", "logit"], default="logit" if crowded else "linear", required=True,
+        key=f"confidence/scale/{crowded}", persist_state="session",
+    )  # fmt: skip
+    with st.container(horizontal=True, gap="small"):
+        for fit in chosen:
+            with st.container(width=THIRD):
+                widgets.show(
+                    keep(("densities", fit.key, scale), partial(_densities, fit, scale or "linear")),
+                    f"densities-{fit.title}",
+                    "Upwards the confidence of right predictions, downwards that of wrong ones, each on a height "
+                    "of its own. Wrong predictions at the right end are the dangerous ones.",
+                )
+
+
+def _densities(fit: ShownFit, scale: str) -> go.Figure:
+    histogram = confidence_histogram(*fit.evaluation.pair, scale=scale)
+    return confidence_densities(histogram, fit.style, title=fit.title)
+
+
+HALF = 495
+"""Two figures and the menu fill a window of 1500 pixels."""
+
+
+@dataclass(frozen=True)
+class BinChoice:
+    """The bins of the calibration errors."""
+
+    n_bins: int
+    binning: str
+
+
+def theorem(chosen: list[ShownFit], rows: list[Row], keys: tuple[str, ...]) -> BinChoice:
+    """The chain of inequalities of every method, beside the plane that shows its left side; the bins chosen."""
+    # Inline, so that it wraps where the window is narrow.
+    st.markdown(
+        r"For any bins: $|\,o\,P(\text{wrong}) - u\,P(\text{right})\,| \le \mathrm{ECE}_1 \le \mathrm{ECE}_2 \le "
+        r"\mathrm{ECE}_\infty$; the left side is the gap."
+    )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        n_bins = st.number_input(
+            "Number of bins", 1, 100, 15, key="confidence/bins", persist_state="session", width=160,
+            help="With one bin all four are equal. More bins find more error, and more noise; the gap stays.",
+        )  # fmt: skip
+        binning = st.selectbox(
+            "Bins", list(BINNINGS), format_func=binning_name, key="confidence/binning",
+            persist_state="session", width=160,
+        )  # fmt: skip
+    bins = BinChoice(int(n_bins), binning)
+    with st.container(horizontal=True, gap="medium"):
+        with st.container(width=HALF):
+            widgets.show(
+                keep(("theorem", bins, *keys), partial(_chain, chosen, bins)),
+                "theorem-1",
+                "Each method's marker is its gap, between over- and underconfidence weighted by how often it is wrong "
+                "and right; the ticks 1, 2 and ∞ are its calibration errors. None can lie to the left of the one "
+                f"before it (Wenger et al. 2020, theorem 1), here with {bins.n_bins} {binning_name(binning)} bins, "
+                "or with any others. Values below 0.0001 are drawn at the left end.",
+            )
+        with st.container(width=HALF):
+            widgets.show(
+                keep(("plane", *keys), lambda: balance_plane(rows, title="The gap is the distance to the diagonal")),
+                "balance-plane",
+                "Across, doubt where right; up, confidence where wrong; both weighted by how often that is. Every "
+                "calibrated method lies on the dotted diagonal, whatever its accuracy: above it a method is "
+                "overconfident, below it underconfident. On the diagonal, nearer to the origin means that confidence "
+                "tells right from wrong better. Arrows start at the raw model.",
+            )
+    return bins
+
+
+def _chain(chosen: list[ShownFit], bins: BinChoice) -> go.Figure:
+    chains = [(fit.title, theorem_one(*fit.evaluation.pair, bins.n_bins, bins.binning), fit.style) for fit in chosen]
+    return theorem_chain(chains, title="The chain holds in every row")
+
+
+def any_bins(fit: ShownFit, bins: BinChoice) -> None:
+    """The chain of one method for one to a hundred bins."""
+    chains = keep(
+        ("theorem by bins", fit.key, bins.binning), lambda: theorem_by_bins(*fit.evaluation.pair, bins.binning)
+    )
+    widgets.show(
+        keep(
+            ("theorem lines", fit.key, bins),
+            lambda: theorem_lines(chains, fit.style, bins.n_bins, title="For any number of bins"),
+        ),
+        "theorem-by-bins",
+        f"The calibration errors of {fit.title} for 1 to 100 {binning_name(bins.binning)} bins, over its gap (shaded), "
+        "which needs no bins. With one bin they equal the gap; they rise above it by over- and underconfidence that "
+        "cancel out on average, and by noise.",
+    )
+
+
+MOST_CLASSES = 20
+LEAST_ROWS = 10
+BY = {"predicted": "predicted class", "label": "true class"}
+
+Named = tuple[str, GroupGaps, Style]
+
+
+def one_of(everything: list[ShownFit]) -> ShownFit:
+    """Let the visitor choose the method to look at closely: to begin with, the first calibrator."""
+    if len(everything) == 1:
+        return everything[0]
+    titles = {fit.key: fit.title for fit in everything}
+    chosen = widgets.one(titles, "confidence/closer", "Method", begin=everything[1].key)
+    return next(fit for fit in everything if fit.key == chosen)
+
+
+def bands(everything: list[ShownFit], fit: ShownFit, bins: BinChoice) -> None:
+    """What each band of confidence adds to the gap, raw model over method, beside the chain for any bins."""
+    with st.container(horizontal=True, gap="medium"):
+        with st.container(width=HALF):
+            methods = [_bands(one) for one in _beside_raw(everything, fit)]
+            draw = partial(band_chart, BAND_EDGES, methods, title="What each band of confidence adds")
+            widgets.show(
+                keep(("bands", fit.key), draw),
+                "confidence-bands",
+                "Each band's share of the rows times its mean confidence minus accuracy: the bars of one colour add up "
+                "to that method's gap; whiskers are 95 % intervals. "
+                + (
+                    f"Grey is the raw model, beneath it {fit.title}, whose rows may lie in other bands. "
+                    if len(methods) > 1
+                    else ""
+                )
+                + "Hovering gives accuracy, mean confidence, o and u within the band.",
+            )  # fmt: skip
+        with st.container(width=HALF):
+            any_bins(fit, bins)
+    with st.expander("Bands of every method"):
+        names = [band_name(low, high) for low, high in pairwise(BAND_EDGES)]
+        table = pd.DataFrame([_band_cells(names, *_bands(one)[:2]) for one in everything])
+        pinned = {"method": st.column_config.TextColumn(pinned=True)}
+        st.dataframe(table, hide_index=True, column_config=pinned)
+        sideways()
+        st.caption(
+            "What each band adds to the gap, in points, and in brackets its share of the rows; a line adds up to its "
+            "last column."
+        )
+
+
+def classes(everything: list[ShownFit], fit: ShownFit) -> None:
+    """The gap of each class, the worst first, from the raw model to the method."""
+    now = session()
+    assert now.data is not None
+    names = now.data.class_names
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        by = st.segmented_control(
+            "Rows grouped by", list(BY), default="predicted", required=True, format_func=BY.__getitem__,
+            key="confidence/by", persist_state="session",
+        )  # fmt: skip
+        least = st.number_input(
+            "Least rows of a class", 1, 10_000, LEAST_ROWS, key="confidence/least", persist_state="session", width=180
+        )
+    by, least = by or "predicted", int(least)
+    methods = [
+        (one.title, keep(("classes", one.key, by), partial(by_class, one.evaluation, by)), one.style)
+        for one in _beside_raw(everything, fit)
+    ]
+    gaps = methods[-1][1]
+    order = gaps.worst_first(least)
+    st.caption(_class_words(gaps, len(order), by, least))
+    if len(order):
+        shown = order[:MOST_CLASSES]
+        widgets.show(
+            keep(("class chart", fit.key, by, least), partial(per_class_chart, names, shown, methods)),
+            "per-class",
+            f"Mean confidence minus accuracy among the rows of each {BY[by]}, with 95 % intervals: right of zero is "
+            "overconfident. First comes the class whose interval is farthest from zero, so that a few odd rows do not "
+            "lead."
+            + (" The dot above is the raw model." if len(methods) > 1 else "")
+            + (
+                " Given the true class, a gap is no fault of calibration: even a calibrated model is too sure of rows "
+                "of classes that are hard to tell, and too unsure of easy ones."
+                if by == "label"
+                else ""
+            ),
+        )
+    with st.expander(f"All {plural(len(names), 'class', 'classes')}"):
+        table = keep(("class table", fit.key, by), partial(_class_table, names, methods))
+        st.dataframe(table, hide_index=True)
+        sideways()
+
+
+def _beside_raw(everything: list[ShownFit], fit: ShownFit) -> list[ShownFit]:
+    return [everything[0], *([fit] if fit.key != everything[0].key else [])]
+
+
+def _bands(fit: ShownFit) -> Named:
+    return fit.title, keep(("by band", fit.key), partial(by_band, fit.evaluation)), fit.style
+
+
+def _band_cells(names: list[str], method: str, gaps: GroupGaps) -> dict[str, str]:
+    cells = {
+        name: f"{points(adds)}  [{100 * share:.0f} %]" if rows else "no rows"
+        for name, adds, share, rows in zip(names, gaps.contribution, gaps.share, gaps.rows, strict=True)
+    }
+    return {"method": method, **cells, "gap": points(float(gaps.contribution.sum()))}
+
+
+def _class_words(gaps: GroupGaps, n_kept: int, by: str, least: int) -> str:
+    n_classes = len(gaps.rows)
+    if not n_kept:
+        return (
+            f"No {BY[by]} has {plural(least, 'row')}; the largest has {int(gaps.rows.max()):,}. "
+            "Lower the least number, or test on more rows."
+        )
+    kept = gaps.rows >= least
+    over, under = int((kept & (gaps.gap_low > 0)).sum()), int((kept & (gaps.gap_high < 0)).sum())
+    by_chance = max(1, round(0.05 * n_kept))
+    said = [
+        f"Of {plural(n_kept, BY[by], BY[by] + 'es')}, {over:,} are overconfident and {under:,} underconfident beyond "
+        f"their 95 % intervals; chance alone would make it up to about {by_chance:,} in all."
+    ]
+    never = int((gaps.rows == 0).sum())
+    small = n_classes - n_kept - never
+    if small:
+        said.append(f"{plural(small, 'class', 'classes')} with fewer than {plural(least, 'row')} left out.")
+    if never:
+        said.append(
+            f"{plural(never, 'class', 'classes')} {'never predicted' if by == 'predicted' else 'without rows'}."
+        )
+    if n_kept > MOST_CLASSES:
+        said.append(f"The first {MOST_CLASSES} are drawn.")
+    return " ".join(said)
+
+
+def _class_table(names: Sequence[str], methods: list[Named]) -> pd.DataFrame:
+    _, gaps, _ = methods[-1]
+    table = pd.DataFrame(
+        {
+            "class": [str(name) for name in names],
+            "rows": gaps.rows,
+            "wrong": gaps.wrong,
+            "accuracy": gaps.accuracy,
+            "confidence": gaps.confidence,
+            "gap": gaps.gap,
+            "gap, low": gaps.gap_low,
+            "gap, high": gaps.gap_high,
+            "o": gaps.over,
+            "u": gaps.under,
+            "adds to the gap": gaps.contribution,
+        }
+    )
+    if len(methods) > 1:
+        table["gap of the raw model"] = methods[0][1].gap
+    first = gaps.worst_first()
+    others = np.setdiff1d(np.arange(len(names)), first)
+    return table.take(np.concatenate([first, others])).round(4)

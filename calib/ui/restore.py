@@ -1,0 +1,263 @@
+"""What a link leads to, opened again: the data, their split, the fits and the studies as they stood.
+
+How things stand with a session: what an entry of the workspace records of it.
+
+Opening data in the place of others: what that stops is said, and data that were open before get their fits back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from calib.data import Choices, Finding, Predictions
+from calib.data.samples import load_sample
+from calib.errors import CalibrationError
+from calib.evaluation.studies import STUDIES, arrays_of
+from calib.export.archive import flatten
+from calib.formatting import listed, plural
+from calib.jobs import FitSpec, Job, TaskSpec
+from calib.registry import calibrator, extras_for
+from calib.ui import fits, memory
+from calib.ui.session import SESSION, Session, session
+from calib.ui.text import literal, tell
+from calib.workspace import Damaged, Entry, Keeper, KeptSpec, KeptStudy, keeper
+
+
+def entry_of(
+    now: Session, jobs: dict[str, Job], settings: dict[str, Any] | None = None, earlier: tuple[str, ...] = ()
+) -> Entry:
+    """The entry of a session with data.
+
+    Parameters
+    ----------
+    jobs : where its fits and studies stand, by key.
+    settings, earlier : as in :class:`Entry`.
+    """
+    assert now.data is not None
+    return Entry(
+        visitor=now.visitor,
+        data="" if now.sample else now.data.sha256,
+        sample=now.sample,
+        name=now.data.name,
+        findings=tuple((f.level, f.code, f.reason, f.action, f.left_out) for f in now.data.findings),
+        choices=flatten(now.made.made())[0],
+        part=now.part,
+        seed=now.seed,
+        split_key=now.split_key,
+        specs=tuple(KeptSpec.of(spec, jobs.get(key)) for key, spec in specs_of(now).items()),
+        settings=settings or {},
+        earlier=earlier,
+        studies=tuple(KeptStudy.of(kind, spec, jobs.get(spec.key)) for kind, spec in studies_of(now).items()),
+    )
+
+
+def specs_of(now: Session) -> dict[str, FitSpec]:
+    """The fits of a session on all splits, by key."""
+    return {key: spec for specs in now.specs_of_splits.values() for key, spec in specs.items()}
+
+
+def studies_of(now: Session) -> dict[str, TaskSpec]:
+    """The studies of a session that are kept, by kind: those that give a table."""
+    return {kind: spec for kind, spec in now.studies.items() if kind in STUDIES}
+
+
+def keys_of(now: Session) -> list[str]:
+    """The keys of all fits and studies that are kept."""
+    return [*specs_of(now), *(spec.key for spec in studies_of(now).values())]
+
+
+INTERRUPTED = "Interrupted: the app stopped before this was finished."
+GONE = "Done before, but its result was removed to make room."
+DAMAGED = "Done before, but its stored result was damaged on disk."
+
+
+def reopen(made: Keeper, entry: Entry) -> tuple[Session | None, str]:
+    """Open what an entry names; the session, or None, and a sentence on what was found."""
+    data = load_sample(entry.sample) if entry.sample else made.data(entry)
+    if data is None:
+        return None, (
+            f"The data of this link ({literal(entry.name)}) are no longer there: they were not yet saved when the app "
+            "stopped, or were removed to make room. Upload your files again."
+        )
+    now = _session(entry, data)
+    memory.admit(now)
+    st.session_state[SESSION] = now
+    interrupted, cut_short = bring_back_fits(made, entry, now), bring_back_studies(made, entry, now)
+    fits.queue().warm_up()
+    too = f" with {listed(counted(now))}" if counted(now) else ""
+    said = [f"Brought back from your link: {literal(entry.name)}{too}."]
+    if interrupted:
+        said.append(f"Not finished: {listed(interrupted)}; try again on the page Fit.")
+    if cut_short:
+        said.append(f"Not finished: {plural(cut_short, 'study', 'studies')}; try again on the page Compare.")
+    return now, " ".join(said)
+
+
+def counted(now: Session) -> list[str]:
+    """How many fits and studies of the open split are there, in words."""
+    counts = [("fit", "fits", len(now.specs)), ("study", "studies", len(studies_of(now)))]
+    return [plural(count, one, many) for one, many, count in counts if count]
+
+
+def _session(entry: Entry, data: Predictions) -> Session:
+    if not entry.sample:
+        findings = tuple(
+            Finding(level, code, reason, action, left_out=left_out)  # type: ignore[arg-type]
+            for level, code, reason, action, left_out in entry.findings
+        )
+        data = replace(data, name=entry.name, findings=findings)
+    try:
+        choices = Choices(**entry.choices)
+    except TypeError:  # of another version
+        choices = Choices()
+    now = Session.opened(data, sample=entry.sample, made=choices, visitor=entry.visitor)
+    now.split(entry.part, entry.seed)
+    take_in(now, entry)
+    return now
+
+
+def take_in(now: Session, entry: Entry) -> None:
+    """Count the fits of an entry among those of a session with the same data open."""
+    assert now.data is not None
+    for kept in entry.specs:
+        spec = kept.spec()
+        if spec.key == kept.key and _possible(spec, now.data):  # else its method has other parameters in this version
+            now.specs_of_splits.setdefault(spec.data_key, {})[spec.key] = spec
+
+
+def bring_back_fits(made: Keeper | None, entry: Entry, now: Session) -> list[str]:
+    """Bring back the fits of the open session as far as they are kept; titles of those that were never finished."""
+    interrupted = [spec.title for spec in now.specs.values() if not _bring_back_fit(made, entry, spec)]
+    for specs in now.specs_of_splits.values():
+        if specs is not now.specs:
+            _bring_back_others(made, entry, specs)
+    return interrupted
+
+
+def _possible(spec: FitSpec, data: Predictions) -> bool:
+    try:
+        extras_for(calibrator(spec.method, **spec.params), data)
+    except CalibrationError:
+        return False
+    return True
+
+
+def _bring_back_fit(made: Keeper | None, entry: Entry, spec: FitSpec) -> bool:
+    kept = next(kept for kept in entry.specs if kept.key == spec.key)
+    job, ended = _as_it_stood(made, entry, kept, spec)
+    fits.bring_back(job)
+    return ended
+
+
+def bring_back_studies(made: Keeper | None, entry: Entry, now: Session) -> int:
+    """Bring back the studies of the open split as far as they are kept; how many were never finished."""
+    assert now.data is not None
+    unfinished = 0
+    for kept in entry.studies:
+        spec = kept.spec()
+        if spec is None or spec.data_key != now.data.sha256:
+            continue
+        job, ended = _as_it_stood(made, entry, kept, spec)
+        fits.queue().adopt(job, now.data.logits, now.data.labels, arrays_of(now.data), owner=now.visitor)
+        now.studies[kept.kind] = spec
+        unfinished += not ended
+    return unfinished
+
+
+def _as_it_stood(
+    made: Keeper | None, entry: Entry, kept: KeptSpec | KeptStudy, spec: FitSpec | TaskSpec
+) -> tuple[Job, bool]:
+    """A job that is finished, runs on, or had ended otherwise, and True; or, and False, one that is offered anew."""
+    if here := fits.queue().snapshot([spec.key]):
+        return here[0], True
+    if kept.state in ("failed", "cancelled"):
+        return Job(spec.key, spec, state="failed", message=kept.message), True
+    try:
+        job, message = _stored(made, entry, spec), GONE if kept.state == "done" else INTERRUPTED
+    except Damaged:
+        job, message = None, DAMAGED
+    return (job, True) if job is not None else (Job(spec.key, spec, state="failed", message=message), False)
+
+
+def _stored(made: Keeper | None, entry: Entry, spec: FitSpec | TaskSpec) -> Job | None:
+    if made is None:
+        return None
+    return made.fit(entry, spec) if isinstance(spec, FitSpec) else made.study(entry, spec)
+
+
+def _bring_back_others(made: Keeper | None, entry: Entry, specs: dict[str, FitSpec]) -> None:
+    """Finished fits of a split that is not open; leaving it cancelled all others."""
+    for key, spec in list(specs.items()):
+        here = fits.queue().snapshot([key])
+        try:
+            job = here[0] if here else _stored(made, entry, spec)
+        except Damaged:
+            job = None
+        if job is None:
+            specs.pop(key)
+        else:
+            fits.queue().adopt(job, owner=entry.visitor)
+
+
+EARLIER = "calib_earlier"
+
+
+def remember(entries: Iterable[Entry]) -> None:
+    """Keep in mind what was open before in this tab."""
+    known: dict[str, Entry] = st.session_state.setdefault(EARLIER, {})
+    known.update({_content(entry): entry for entry in entries})
+
+
+def open_data(opened: Session) -> None:
+    """Replace what the visitor has open.
+
+    The same data opened once more go on as they are. Fits and studies on others are stopped; those that were finished
+    come back with these data.
+    """
+    before = session()
+    if before.data is not None and opened.data is not None and before.data.sha256 == opened.data.sha256:
+        _go_on(before, opened)
+        return
+    fits.stop("other data were opened")
+    if before.data is not None:
+        jobs = fits.queue().snapshot(keys_of(before), owner=before.visitor)
+        remember([entry_of(before, {job.key: job for job in jobs})])
+    st.session_state[SESSION] = opened
+    _bring_back(opened)
+
+
+def _go_on(before: Session, opened: Session) -> None:
+    opened.visitor = before.visitor
+    _split(opened, before.part, before.seed)
+    opened.specs_of_splits = before.specs_of_splits
+    opened.specs = opened.specs_of_splits.setdefault(opened.split_key, {})
+    if opened.split_key == before.split_key:
+        opened.studies = before.studies
+    st.session_state[SESSION] = opened
+
+
+def _bring_back(opened: Session) -> None:
+    assert opened.data is not None
+    entry = st.session_state.get(EARLIER, {}).get(opened.sample or opened.data.sha256)
+    if entry is None or not (entry.specs or entry.studies):
+        return
+    _split(opened, entry.part, entry.seed)
+    take_in(opened, entry)
+    bring_back_fits(keeper(), entry, opened)
+    bring_back_studies(keeper(), entry, opened)
+    if back := counted(opened):
+        tell(f"These data were open before: {listed([*back, 'their split'])} are back.")
+
+
+def _split(opened: Session, part: float | None, seed: int) -> None:
+    assert opened.data is not None
+    if part is not None or opened.data.given_split is not None:
+        opened.split(part, seed)
+
+
+def _content(entry: Entry) -> str:
+    return entry.sample or entry.data

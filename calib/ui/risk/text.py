@@ -1,0 +1,115 @@
+"""What can be answered at an accepted error, and whose order is better, in plain words.
+
+Which groups are off, in plain words that hold for all groups together.
+"""
+
+from __future__ import annotations
+
+import math
+
+from calib.diagnostics.risk_coverage import Answerable, OrderQuality, RiskCoverage
+from calib.diagnostics.subgroups import Subgroups
+from calib.evaluation.verdict import NOTHING
+from calib.formatting import listed, percent, plural, signed
+from calib.numerics import Ints
+from calib.ui.text import literal
+
+
+def finding(title: str, curve: RiskCoverage, found: Answerable, accepted: float) -> str:
+    """ "If you accept 2 % error, you can answer x % of inputs", with its interval and the threshold."""
+    share, low, high = found.coverage
+    lead = f"If you accept **{100 * accepted:.3g} % error**, "
+    if curve.risk[-1] <= accepted:
+        rest = f"its error on all of them is {percent(float(curve.risk[-1]))}"
+        sure = "" if low >= 1 else f"; to be sure of it, no more than {percent(low)}"
+        return f"{lead}{title} can answer **all inputs**: {rest}{sure}."
+    if math.isnan(found.threshold):
+        reason = f"even among its surest {plural(int(curve.answered[0]), 'input')} the error is higher"
+        room = f"; with {plural(curve.n, 'row')} it could be up to {percent(high)}" if high > 0 else ""
+        return f"{lead}{title} can answer **none of the inputs** on its own: {reason}{room}."
+    surely = (
+        f"it could be anything from {percent(low)} to {percent(high)}"
+        if low > 0
+        else f"no share is sure, and {percent(high)} are possible"
+    )
+    return (
+        f"{lead}you can answer **{percent(share)} of inputs** with {title}: those whose confidence is at least "
+        f"{_threshold(found.threshold)}. With {plural(curve.n, 'test row')}, {surely}."
+    )
+
+
+def how_orders_differ(orders: list[tuple[str, OrderQuality]]) -> str:
+    """Which methods put wrong predictions further back than the raw model does, by more than chance explains."""
+    (raw, _), *others = orders
+    changes = [(title, order.change) for title, order in others if order.change is not None]
+    better = [title for title, change in changes if change.high < -NOTHING]
+    worse = [title for title, change in changes if change.low > NOTHING]
+    same = [title for title, change in changes if max(abs(part) for part in change) <= NOTHING]
+    sentences = []
+    if better:
+        best, change = min((item for item in changes if item[0] in better), key=lambda item: item[1].value)
+        sentences.append(
+            f"{listed(better)} {'orders' if len(better) == 1 else 'order'} inputs better than {raw} (mean error over "
+            f"all shares answered: {best} {_change(change.value)}, {_change(change.low)} to {_change(change.high)})."
+        )
+    if worse:
+        sentences.append(
+            f"{listed(worse)} {'orders' if len(worse) == 1 else 'order'} them worse, as binning does where it gives "
+            "many inputs the same confidence."
+        )
+    if len(same) == len(changes):
+        sentences.append(f"{listed(same)} {'keeps' if len(same) == 1 else 'keep'} the order of {raw} exactly.")
+    elif not better and not worse:
+        sentences.append(f"No method's order of the inputs can be told from that of {raw}.")
+    return " ".join(sentences)
+
+
+def _threshold(value: float) -> str:
+    """Enough digits next to 1 to be used: 0.9998 rather than 1.00."""
+    return "1" if value >= 1 else f"{value:.{max(3, 2 - math.floor(math.log10(1 - value)))}f}"
+
+
+def _change(value: float) -> str:
+    return signed(value) if abs(value) >= 1e-4 else ("0" if value == 0 else f"{value:+.0e}".replace("e-0", "e-"))
+
+
+MOST_NAMED = 3
+
+
+def groups_sentence(found: Subgroups, title: str, least_rows: int) -> str:
+    """How many groups are over- and underconfident beyond chance, which stand out, and how many are too small."""
+    judged, few = int(found.enough.sum()), int((~found.enough).sum())
+    small = f" {plural(few, 'group')} with fewer than {plural(least_rows, 'row')}: too few to say." if few else ""
+    if not judged:
+        return f"No group has {plural(least_rows, 'row')}; the largest has {int(found.gaps.rows.max()):,}."
+    over, under = found.overconfident, found.underconfident
+    if not len(over) and not len(under):
+        lead = f"With {title}, **no group of {judged:,} is off** by more than chance explains."
+        return lead + _apart(found) + small
+    parts = [
+        f"**{plural(len(off), 'group')} {'is' if len(off) == 1 else 'are'} {word}** ({_named(found, off)})"
+        for off, word in ((over, "overconfident"), (under, "underconfident"))
+        if len(off)
+    ]
+    return (
+        f"With {title}, of {plural(judged, 'group')} {listed(parts)} by more than chance explains in all groups "
+        f"together.{_apart(found)}{small}"
+    )
+
+
+def _apart(found: Subgroups) -> str:
+    if int(found.enough.sum()) < 2:
+        return ""
+    if not len(found.apart):
+        return " None stands out from the rest."
+    return (
+        f" Beside the rest, {_named(found, found.apart, excess=True)} "
+        f"{'stands' if len(found.apart) == 1 else 'stand'} out."
+    )
+
+
+def _named(found: Subgroups, numbers: Ints, excess: bool = False) -> str:
+    values = found.excess if excess else found.gaps.gap
+    named = [f"{literal(found.names[k])} {100 * values[k]:+.1f} points" for k in numbers[:MOST_NAMED]]
+    more = len(numbers) - len(named)
+    return listed([*named, *([f"{more:,} more"] if more else [])])

@@ -1,0 +1,253 @@
+"""The Risk and groups page's upper half: what can be answered if some error is accepted.
+
+The Risk and groups page's lower half: which subgroups' confidence is off.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import streamlit as st
+
+from calib.diagnostics.risk_coverage import (
+    Answerable,
+    OrderQuality,
+    RiskCoverage,
+    answerable,
+    order_qualities,
+    risk_coverage,
+)
+from calib.diagnostics.subgroups import LEAST_ROWS, Subgroups, folded, subgroups
+from calib.formatting import plural
+from calib.plots.confidence_bands import per_class_chart
+from calib.plots.risk import answerable_chart, risk_diagram
+from calib.ui import widgets
+from calib.ui.fits import ShownFit
+from calib.ui.risk.text import finding, groups_sentence, how_orders_differ
+from calib.ui.session import keep, session
+from calib.ui.widgets import several, sideways
+
+ACCEPTED = 2.0
+"""Percent of error to begin with."""
+MOST_DRAWN = 5
+CURVES_PIXELS, ANSWERS_PIXELS = 590, 410
+"""Both and the menu fill a window of 1500 pixels; in narrower ones they stand one above the other."""
+
+
+def curve_of(fit: ShownFit) -> RiskCoverage:
+    """Risk against coverage of one method on the test rows."""
+    return keep(("risk", fit.key), lambda: risk_coverage(*fit.evaluation.pair))
+
+
+def accepted_error() -> float:
+    """Let the visitor say which share of wrong answers is acceptable."""
+    percent = st.number_input(
+        "Error you accept among the inputs answered, in %", 0.0, 100.0, ACCEPTED, 0.5, key="risk/accepted",
+        persist_state="session", width=330, format="%g",
+        help="Inputs whose confidence is too low are not answered: they go to a person, or to a better model.",
+    )  # fmt: skip
+    return percent / 100
+
+
+def answers(everything: list[ShownFit], closer: ShownFit, accepted: float) -> None:
+    """The curves, and what each method can answer, with the numbers."""
+    found = {fit.key: answerable(curve_of(fit), accepted) for fit in everything}
+    drawn = _drawn(everything, closer)
+    key = (*(fit.key for fit in drawn), accepted)
+    with st.container(horizontal=True, gap="medium"):
+        with st.container(width=CURVES_PIXELS if len(everything) > 1 else "stretch"):
+            curves = [(fit.title, curve_of(fit), fit.style) for fit in drawn]
+            widgets.show(
+                keep(("risk figure", *key), partial(risk_diagram, curves, accepted, title="Error among the answered")),
+                "risk-coverage",
+                "Sort the inputs by confidence and answer the surest first: the line is the error among those answered "
+                "so far, at the right end that of all. A lower line puts wrong predictions further back. The band is "
+                f"the 95 % interval of {drawn[-1].title}; dots are the best possible order of its predictions. A "
+                "symbol marks the last place within the error you accept. Maps that keep the order of the confidences "
+                "cannot change the line.",
+            )
+        if len(everything) > 1:
+            with st.container(width=ANSWERS_PIXELS):
+                rows = [(fit.title, found[fit.key], fit.style) for fit in everything]
+                draw = partial(answerable_chart, rows, accepted, title="What each method can answer")
+                widgets.show(
+                    keep(("answerable", *(fit.key for fit in everything), accepted), draw),
+                    "answerable",
+                    "The largest share of inputs with no more than the accepted error among them, with its 95 % "
+                    "interval; the dotted line is the raw model.",
+                )
+    with st.expander("Numbers of every method"):
+        table = _table(everything, found)
+        st.dataframe(table, hide_index=True)
+        sideways()
+        st.caption(
+            "AURC is the mean error over all shares answered, E-AURC what of it a perfect order of the same "
+            "predictions would save; lower is better. Thresholds are what the method itself says, so each has its own."
+        )
+
+
+def words(everything: list[ShownFit], closer: ShownFit, accepted: float) -> None:
+    """The finding, and whether any method orders the inputs better than the raw model."""
+    st.markdown(finding(closer.title, curve_of(closer), answerable(curve_of(closer), accepted), accepted))
+    if len(everything) > 1:
+        titles = [fit.title for fit in everything]
+        st.markdown(how_orders_differ(list(zip(titles, orders(everything), strict=True))))
+
+
+def orders(everything: list[ShownFit]) -> list[OrderQuality]:
+    """Areas under the curves of all methods, the first of which is the raw model."""
+    return keep(
+        ("orders", *(fit.key for fit in everything)), lambda: order_qualities([fit.evaluation for fit in everything])
+    )
+
+
+def _drawn(everything: list[ShownFit], closer: ShownFit) -> list[ShownFit]:
+    """The raw model, a few others of the visitor's choice, and last the method looked at closely."""
+    rest = [fit for fit in everything[1:] if fit.key != closer.key]
+    if rest:
+        titles = {fit.key: fit.title for fit in rest}
+        chosen = several(titles, "risk/beside", "Beside it", most=MOST_DRAWN - 2)
+        rest = [fit for fit in rest if fit.key in chosen]
+    return [*([everything[0]] if closer.key != everything[0].key else []), *rest, closer]
+
+
+def _table(everything: list[ShownFit], found: dict[str, Answerable]) -> pd.DataFrame:
+    rows = []
+    for fit, order in zip(everything, orders(everything), strict=True):
+        share, low, high = found[fit.key].coverage
+        rows.append(
+            {
+                "method": fit.title,
+                "answered": f"{100 * share:.1f} %",
+                "95 % interval": f"{100 * low:.1f} to {100 * high:.1f} %",
+                "threshold": found[fit.key].threshold,
+                "AURC": order.aurc.value,
+                "AURC, low": order.aurc.low,
+                "AURC, high": order.aurc.high,
+                "E-AURC": order.excess_aurc,
+                "change of AURC": order.change.value if order.change else float("nan"),
+                "change, low": order.change.low if order.change else float("nan"),
+                "change, high": order.change.high if order.change else float("nan"),
+            }
+        )
+    return pd.DataFrame(rows).round(6)
+
+
+MOST_GROUPS = 20
+BY = {"groups": "group of the data", "predicted": "raw model's predicted class"}
+
+
+def groups(everything: list[ShownFit], closer: ShownFit) -> None:
+    """Confidence minus accuracy of each group, the worst first, from the raw model to the method."""
+    now = session()
+    assert now.test is not None
+    own = now.test.groups is not None
+    if not own:
+        st.caption(
+            "These data bring no subgroups: a column such as group, site or cohort would be read as one (on the Data "
+            "page any column can be chosen). Until then, rows are grouped by the class that the raw model predicts."
+        )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        by = "predicted"
+        if own:
+            by = st.segmented_control(
+                "Rows grouped by", list(BY), default="groups", required=True, format_func=BY.__getitem__,
+                key="groups/by", persist_state="session",
+            ) or "groups"  # fmt: skip
+        least = int(
+            st.number_input(
+                "Least rows of a group", 2, 10_000, LEAST_ROWS, key="groups/least", persist_state="session", width=180
+            )
+        )
+    of_row = _groups_of_rows(everything[0], by)
+    methods = [everything[0], *([closer] if closer.key != everything[0].key else [])]
+    found = [
+        keep(("subgroups", fit.key, by, least), partial(subgroups, fit.evaluation, of_row, least)) for fit in methods
+    ]
+    last = found[-1]
+    st.markdown(groups_sentence(last, closer.title, least))
+    if last.enough.any():
+        draw = partial(_chart, methods, last, of_row, least)
+        widgets.show(
+            keep(("subgroup chart", closer.key, by, least), draw),
+            "subgroups",
+            "Mean confidence minus accuracy in each group; right of zero is overconfident. The intervals hold for all "
+            "groups together, so that on a calibrated model no group at all leaves zero in 95 % of cases. First comes "
+            "the group whose interval is farthest from zero."
+            + (" The dot above is the raw model." if len(methods) > 1 else "")
+            + (
+                f" All others, and those with fewer than {least} rows, are pooled in the last row."
+                if _pooled(last) >= least
+                else ""
+            ),
+        )
+    with st.expander(f"All {plural(len(last.names), 'group')}"):
+        table = _subgroup_table(last, found[0] if len(found) > 1 else None)
+        st.dataframe(table, hide_index=True)
+        sideways()
+        st.caption(
+            "Beside the rest: the gap less that of all other rows. ECE in 15 bins of equal width, of few rows always "
+            "too large; debiased, in bins of equal counts less what noise alone would give."
+        )
+
+
+def _groups_of_rows(raw: ShownFit, by: str) -> npt.NDArray[Any]:
+    now = session()
+    assert now.test is not None
+    if by == "groups" and now.test.groups is not None:
+        return now.test.groups
+    return np.array(now.test.class_names)[raw.evaluation.predicted]
+
+
+def _pooled(found: Subgroups) -> int:
+    """Rows of the groups that the figure does not name."""
+    return int(found.gaps.rows.sum() - found.gaps.rows[found.worst_first[:MOST_GROUPS]].sum())
+
+
+def _chart(methods: list[ShownFit], found: Subgroups, of_row: npt.NDArray[Any], least: int) -> Any:
+    """The worst groups and, pooled, the others, as the classes of the Over- and underconfidence page."""
+    order = found.worst_first[:MOST_GROUPS]
+    names = [found.names[k] for k in order]
+    others = len(found.names) - len(order)
+    joint = 1.0 - (1.0 - found.level) / max(1, int(found.enough.sum()))
+    gaps = [(fit.title, folded(fit.evaluation, of_row, order, found.names, joint), fit.style) for fit in methods]
+    # A handful of pooled rows would stretch the axis and say nothing.
+    shown = np.arange(len(order) + (_pooled(found) >= least))
+    return per_class_chart([*names, f"{plural(others, 'other')}, pooled"], shown, gaps)
+
+
+def _subgroup_table(found: Subgroups, raw: Subgroups | None) -> pd.DataFrame:
+    gaps = found.gaps
+    known = found.enough
+    table = pd.DataFrame(
+        {
+            "group": found.names,
+            "rows": gaps.rows,
+            "verdict": _verdicts(found),
+            "accuracy": gaps.accuracy,
+            "mean confidence": gaps.confidence,
+            "gap": gaps.gap,
+            "gap, low": np.where(known, gaps.gap_low, np.nan),
+            "gap, high": np.where(known, gaps.gap_high, np.nan),
+            "beside the rest": np.where(known, found.excess, np.nan),
+            "rest, low": np.where(known, found.excess_low, np.nan),
+            "rest, high": np.where(known, found.excess_high, np.nan),
+            "ECE": found.ece,
+            "ECE, debiased": found.ece_debiased,
+        }
+    )
+    if raw is not None:
+        table["gap of the raw model"] = raw.gaps.gap
+    first = found.worst_first
+    rest = np.setdiff1d(np.arange(len(found.names)), first)
+    return table.take(np.concatenate([first, rest])).round(4)
+
+
+def _verdicts(found: Subgroups) -> list[str]:
+    said = np.where(found.enough, "no sign", "too few rows").astype(object)
+    said[found.overconfident], said[found.underconfident] = "overconfident", "underconfident"
+    return list(said)

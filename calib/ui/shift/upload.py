@@ -1,0 +1,164 @@
+"""The Still calibrated? page's choices: which calibrator, and which fresh rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import streamlit as st
+
+from calib.data import Choices, Finding, LoadOptions
+from calib.diagnostics.shift import recorded_scores
+from calib.diagnostics.shift_data import Fresh, read_fresh, read_uploaded
+from calib.evaluation import Evaluation
+from calib.export import writer
+from calib.export.runtime import ExportedCalibrator
+from calib.formatting import listed, plural
+from calib.metrics.bootstrap import Interval
+from calib.plots.style import Style, method_style
+from calib.registry import METHODS
+from calib.ui import fits, widgets
+from calib.ui.data.upload import FORMATS, LARGEST, file_uploader, show_limits
+from calib.ui.data.view import ICON, KINDS, SHOW
+from calib.ui.session import session
+from calib.ui.text import literal
+
+UPLOADED = "an exported calibrator"
+FIXES = "still/fixes"
+MOST_NAMES = 5
+"""Classes that are named; of more, the first ones and the last."""
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """The calibrator that is checked, and what is known of the rows it was judged on.
+
+    Attributes
+    ----------
+    key : tells it from every other.
+    before : its verdict on the test rows, or recorded scores with their intervals, or None.
+    data_sha256 : of the data it was fitted on, where that is known.
+    record : what an uploaded file says of itself, in a sentence.
+    """
+
+    key: str
+    title: str
+    exported: ExportedCalibrator
+    style: Style
+    before: Evaluation | dict[str, Interval] | None
+    n_before: int | None
+    data_sha256: str
+    record: str = ""
+
+
+def choose_calibrator() -> Subject | None:
+    """One of the finished fits, or an exported calibrator from its npz and json."""
+    now = session()
+    shown = fits.shown()[1:] if now.data is not None else []
+    titles = {fit.key: fit.title for fit in shown}
+    chosen = UPLOADED
+    if shown:
+        offered = {**titles, UPLOADED: UPLOADED}
+        chosen = widgets.one(offered, "still/calibrator", "Calibrator", begin=shown[0].key, style="list")
+    if chosen == UPLOADED:
+        return _uploaded()
+    fit = next(fit for fit in shown if fit.key == chosen)
+    assert now.data is not None
+    made = writer.exported(fit.calibrator, writer.describe(now.data))
+    return Subject(fit.key, fit.title, made, fit.style, fit.evaluation, len(fit.evaluation), now.data.sha256)
+
+
+def _uploaded() -> Subject | None:
+    files = st.file_uploader(
+        "Exported calibrator: its npz and json, or the bundle", accept_multiple_files=True, key="still/files",
+        max_upload_size=LARGEST,
+        help="From the Export page. They are read as data and nothing in them is executed; pickles are not read.",
+    )  # fmt: skip
+    if not files:
+        return None
+    key = " ".join(file.file_id for file in files)
+    kept = st.session_state.get("still/uploaded")
+    if kept is None or kept[0] != key:
+        kept = st.session_state["still/uploaded"] = key, read_uploaded([(file.name, file) for file in files])
+    made: ExportedCalibrator = kept[1]
+    before, n_before = recorded_scores(made.metadata)
+    title, sha256 = METHODS[made.method].title, made.metadata.get("data_sha256")
+    look, known = method_style(made.method), str(sha256 or "")
+    return Subject(key, title, made, look, before or None, n_before, known, record_sentence(made))
+
+
+def record_sentence(made: ExportedCalibrator) -> str:
+    """Which calibrator a file holds: its method, its classes, its data and its day, as far as they are recorded."""
+    names = [literal(str(name), 20) for name in made.class_names]
+    few = listed(names) if len(names) <= MOST_NAMES else f"{', '.join(names[: MOST_NAMES - 1])}, …, {names[-1]}"
+    text = f"The file holds **{METHODS[made.method].title}** for {plural(made.n_classes, 'class', 'classes')} ({few})"
+    if data := made.metadata.get("data_name"):
+        text += f", fitted on {literal(str(data))}"
+    if day := made.metadata.get("exported_on"):
+        text += f", exported on {literal(str(day), 10)}"
+    return f"{text}."
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Files with fresh rows and how to read them.
+
+    Attributes
+    ----------
+    key : tells the files, the choices and the calibrator from all others.
+    mark : tells the files from others.
+    source : name and open file of the outputs.
+    options : the other files, and choices made by hand or by clicking a finding's fix.
+    """
+
+    key: tuple[Any, ...]
+    mark: tuple[str, ...]
+    source: tuple[str, Any]
+    options: LoadOptions
+
+    def read(self, exported: ExportedCalibrator) -> Fresh:
+        """Read the rows for a calibrator."""
+        return read_fresh(exported, self.source, self.options)
+
+
+def choose_fresh(subject: Subject) -> Given | None:
+    """Let the visitor give fresh labelled rows; None until they are there. The rows stay in the uploads."""
+    kind = KINDS[subject.exported.kind]
+    main = st.file_uploader(
+        f"Fresh outputs of the same model ({kind}) with labels: {FORMATS}", key="still/fresh", max_upload_size=LARGEST
+    )
+    show_limits()
+    others: dict[str, Any] = {}
+    made = Choices()
+    with st.expander("Labels or features in separate files, and how to read them"):
+        others["labels"] = file_uploader("labels", "still")
+        if subject.exported.needs_features:
+            others["features"] = file_uploader("features", "still")
+        if st.toggle(f"Read the outputs as {kind}, whatever they look like", key="still/kind"):
+            made = Choices(kind=subject.exported.kind)
+    if main is None:
+        return None
+    files = {role: file for role, file in others.items() if file is not None}
+    mark = tuple(file.file_id for file in (main, *files.values()))
+    made = replace(made, **_fixes(mark))
+    options = LoadOptions(**{role: (file.name, file) for role, file in files.items()}, choices=made)
+    return Given((subject.key, mark, made), mark, (main.name, main), options)
+
+
+def show_noticed(noticed: list[Finding], notes: tuple[str, ...], given: Given) -> None:
+    """What is odd about the fresh rows, each with its one-click fix where there is one, and what was done to them."""
+    for finding in noticed:
+        action = f" **{finding.action}**" if finding.action else ""
+        SHOW[finding.level](finding.message + action, icon=ICON[finding.level])
+        key = f"still/fix/{finding.code}/{sorted(map(str, finding.fix))}"
+        if finding.fix and st.button("Do this", key=key, icon=":material/build:"):
+            st.session_state[FIXES] = given.mark, _fixes(given.mark) | finding.fix
+            st.rerun()
+    for note in notes:
+        st.caption(f":material/info: {note}")
+
+
+def _fixes(mark: tuple[str, ...]) -> dict[str, Any]:
+    """Choices that were clicked for these files."""
+    of, fixes = st.session_state.get(FIXES, (None, {}))
+    return fixes if of == mark else {}

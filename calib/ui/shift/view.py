@@ -1,0 +1,154 @@
+"""The Still calibrated? page's answer: the verdict, the scores before and now, and where the confidences moved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+import pandas as pd
+import streamlit as st
+
+from calib.diagnostics.reliability import confidence_histogram, default_bins, reliability_curve
+from calib.diagnostics.shift import NOT_FRESH, Recheck, off, recheck, verdict
+from calib.diagnostics.shift_data import Fresh, judge
+from calib.evaluation import SCORES, Evaluation
+from calib.formatting import number, plural, signed
+from calib.metrics.bootstrap import Interval
+from calib.plots.reliability import reliability_diagram
+from calib.plots.reliability_frame import common_limits
+from calib.plots.shift import confidence_drift
+from calib.ui import widgets
+from calib.ui.shift.upload import Given, Subject, show_noticed
+from calib.ui.widgets import sideways
+
+RESULT = "still/result"
+DIAGRAM_PIXELS, BENEATH_PIXELS = 320, 115
+"""Three figures in a row and the menu fill a window of 1500 pixels; a diagram has a histogram beneath it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """A calibrator's verdict on the fresh rows, and whether these are the rows it was fitted on."""
+
+    now: Evaluation
+    found: Recheck
+    same_data: bool
+
+
+def checked(subject: Subject, given: Given) -> Checked | None:
+    """Read the fresh rows and judge the calibrator on them, once; of the rows only scores are kept.
+
+    None where the files cannot be read; the findings, which are shown in any case, say why.
+    """
+    kept = st.session_state.get(RESULT)
+    if kept is None or kept[0] != given.key:
+        with st.spinner("Reading and scoring…"):
+            fresh = given.read(subject.exported)
+            kept = given.key, fresh.noticed, fresh.notes, _judged(subject, fresh)
+        st.session_state[RESULT] = kept
+    _, noticed, notes, result = kept
+    show_noticed(noticed, notes, given)
+    return cast("Checked | None", result)
+
+
+def _judged(subject: Subject, fresh: Fresh) -> Checked | None:
+    if fresh.data is None:
+        return None
+    raw, now = judge(subject.exported, fresh.data)
+    found = recheck(now, raw, subject.before, n_before=subject.n_before)
+    return Checked(now, found, bool(subject.data_sha256) and fresh.data.sha256 == subject.data_sha256)
+
+
+def words(subject: Subject, answer: Checked) -> None:
+    """The verdict, and what to do about it."""
+    st.markdown(" ".join(verdict(answer.found, subject.title)))
+    if answer.same_data:
+        st.warning(NOT_FRESH)
+    elif off(answer.found):
+        st.caption("To mend it, open the fresh rows on the Data page and fit a calibrator to them.")
+    if subject.before is None:
+        st.caption("The file does not record how the calibrator was judged, so there is nothing to compare with.")
+
+
+def scores(subject: Subject, answer: Checked) -> None:
+    """Every score before and now, with the change."""
+    found = answer.found
+    rows = []
+    for key, score in found.scores.items():
+        rows.append(
+            {
+                "score": SCORES[key].title,
+                "before": _cell(score.before),
+                "now": _cell(score.now),
+                "change": _cell(score.change, change=True),
+                "beyond chance": _beyond(key, score.joint_change),
+            }
+        )
+    table = pd.DataFrame(rows)
+    known = subject.before is not None
+    st.dataframe(
+        table if known else table[["score", "now"]],
+        hide_index=True,
+        column_config={"score": st.column_config.TextColumn(pinned=True)},
+    )
+    if known:
+        sideways()
+    before = f" Before: {plural(found.n_before, 'test row')}." if known and found.n_before else ""
+    st.caption(
+        f"In brackets 95 % intervals. Now: {plural(found.n, 'fresh row')}.{before}"
+        + (
+            " The two are different rows, so the change is known less well than differences between methods on the "
+            "same rows. Beyond chance is what holds for all claims of this page together."
+            if known
+            else ""
+        )
+    )
+
+
+def pictures(subject: Subject, answer: Checked) -> None:
+    """Reliability before and now on one scale, and where the confidences lay and lie."""
+    before = subject.before if isinstance(subject.before, Evaluation) else None
+    named = [("now", answer.now)] if before is None else [("before", before), ("now", answer.now)]
+    curves = [reliability_curve(*one.pair, n_bins=default_bins(len(one)), binning="equal_mass") for _, one in named]
+    limits = common_limits(curves, "logit")
+    with st.container(horizontal=True, gap="medium"):
+        for (when, one), curve in zip(named, curves, strict=True):
+            with st.container(width=DIAGRAM_PIXELS):
+                st.markdown(f"**{when.capitalize()}**, {plural(len(one), 'row')}")
+                histogram = confidence_histogram(*one.pair, scale="logit")
+                height = DIAGRAM_PIXELS + BENEATH_PIXELS
+                widgets.show(
+                    reliability_diagram(
+                        curve, subject.style, "logit", limits=limits, histogram=histogram, height=height
+                    ),
+                    f"still-reliability-{when}",
+                    "Each dot is a bin of rows of similar confidence: how often they are right over what is said of "
+                    "them. Dots on the diagonal are calibrated; whiskers are 95 % intervals.",
+                )
+        if before is not None:
+            with st.container(width=DIAGRAM_PIXELS):
+                st.markdown("**How sure it was, and is**")
+                earlier, later = (confidence_histogram(*one.pair, scale="logit") for one in (before, answer.now))
+                widgets.show(
+                    confidence_drift(earlier, later, subject.style, height=height),
+                    "still-drift",
+                    "Share of rows at each confidence, now upwards and before downwards. Where the two are not mirror "
+                    "images, the inputs have changed, or the model.",
+                )
+
+
+def _cell(interval: Interval | None, change: bool = False) -> str:
+    if interval is None:
+        return "–"
+    write = signed if change else number
+    return f"{write(interval.value)}  [{write(interval.low)}, {write(interval.high)}]"
+
+
+def _beyond(key: str, change: Interval | None) -> str:
+    if change is None:
+        return "–"
+    if change.low <= 0 <= change.high:
+        return "could be chance"
+    if SCORES[key].better == "neither":
+        return "higher" if change.value > 0 else "lower"
+    return "better" if (change.value < 0) == (SCORES[key].better == "lower") else "worse"

@@ -1,0 +1,281 @@
+"""What a page shows, by the visitor's choice: it stays while fits come and go, and a new fit comes in chosen.
+
+Files to take: what is offered is built by then, so that a click finds it however often the page was drawn since.
+
+Streamlit can build a file when its button is clicked, but forgets it two runs of any visitor later, also while the
+browser still fetches it. So a small file is built with the page, and a large one when it is asked for.
+
+Show a figure the same way everywhere: its text alternative, how to read it, and its picture and data to take.
+
+What is said where a screen is too narrow for a table, which then shows its first columns only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Mapping
+from functools import partial
+from html import escape
+from typing import Any, Literal
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from calib.formatting import safe_table
+from calib.plots import alt_text, figure_data
+from calib.plots.style import Style
+from calib.ui.fits import ShownFit
+from calib.ui.session import session
+
+
+def choose(
+    fits: list[ShownFit],
+    key: str,
+    label: str = "Methods",
+    *,
+    most: int | None = None,
+    aside: Collection[str] = (),
+) -> list[ShownFit]:
+    """Let the visitor pick which fits a page shows, at least one; see :func:`several`."""
+    if len(fits) == 1:
+        return fits
+    chosen = several({fit.key: fit.title for fit in fits}, key, label, most=most, aside=aside)
+    if not chosen:
+        st.caption(f"Nothing is chosen, so {fits[0].title} is shown.")
+    return [fit for fit in fits if fit.key in chosen] or fits[:1]
+
+
+def several(
+    options: Mapping[str, str],
+    key: str,
+    label: str = "Methods",
+    *,
+    most: int | None = None,
+    aside: Collection[str] = (),
+) -> list[str]:
+    """Let the visitor pick some of the options, which may be others in every run.
+
+    Options that were offered before stay as the visitor left them, also where they were gone for a while.
+
+    Parameters
+    ----------
+    options : their titles.
+    key : of the widget, unique in the app.
+    most : so many of those offered for the first time are picked, the first ones; all by default.
+    aside : those that are offered, but not picked to begin with.
+    """
+    wanted: dict[str, bool] = session().picked.setdefault(key, {})
+    new = [option for option in options if option not in wanted]
+    begin = [option for option in new if option not in aside][:most]
+    wanted.update({option: option in begin for option in new})
+    _show(key, [option for option in options if wanted[option]])
+
+    def remember() -> None:
+        wanted.update({option: option in st.session_state[key] for option in options})
+
+    chosen = st.pills(
+        label,
+        list(options),
+        selection_mode="multi",
+        format_func=options.__getitem__,
+        key=key,
+        on_change=remember,
+        persist_state="session",
+        wrap=True,
+    )
+    return [option for option in options if option in chosen]
+
+
+def one(
+    options: Mapping[str, str],
+    key: str,
+    label: str,
+    begin: str,
+    *,
+    style: Literal["segments", "list"] = "segments",
+) -> str:
+    """Let the visitor pick one of the options; until they do, and where what they picked is gone, it is ``begin``."""
+    picked = session().picked
+    _show(key, picked[key] if picked.get(key) in options else begin)
+
+    def remember() -> None:
+        picked[key] = st.session_state[key]
+
+    same: dict[str, Any] = {
+        "format_func": options.__getitem__,
+        "key": key,
+        "on_change": remember,
+        "persist_state": "session",
+    }
+    if style == "list":
+        return str(st.selectbox(label, list(options), **same))
+    return str(st.segmented_control(label, list(options), required=True, wrap=True, **same))
+
+
+def _show(key: str, value: str | list[str]) -> None:
+    """Put a value into a widget that is about to be drawn.
+
+    Not where it is there already: what is put in overrides a click that is on its way.
+    """
+    there = st.session_state.get(key)
+    if (sorted(there) != sorted(value)) if isinstance(there, list) else (there != value):  # widgets list in any order
+        st.session_state[key] = value
+
+
+Build = Callable[[], str | bytes]
+
+LARGE = 16 << 20
+"""Bytes of which no more than one file is kept for a visitor."""
+
+
+def csv(label: str, key: str, file_name: str, table: Callable[[], pd.DataFrame], of: tuple[object, ...]) -> None:
+    """Offer a table, free of formulas.
+
+    Parameters
+    ----------
+    key : of the button, unique in the app.
+    table : makes the table, which is of some thousand cells at most.
+    of : objects that it is made of; while they are the same ones it is not made again.
+    """
+
+    def build() -> str:
+        return safe_table(table()).to_csv(index=False)
+
+    kept = session().built.get(key)
+    if kept is None or len(kept[0]) != len(of) or any(a is not b for a, b in zip(kept[0], of, strict=True)):
+        kept = session().built[key] = of, build()
+    _offer(label, kept[1], file_name, key, icon=":material/table:")
+
+
+def at_once(label: str, key: str, file_name: str, build: Build, of: Hashable, **looks: Any) -> None:
+    """Offer a file that takes moments to build.
+
+    Parameters
+    ----------
+    key : of the button, unique in the app.
+    of : names what it is built of on the open split; while it is equal the file is not built again.
+    **looks : ``icon``, ``type``, ``width`` and ``help`` of the button.
+    """
+    kept = session().built.get(key)
+    if kept is None or kept[0] != of:
+        kept = session().built[key] = of, build()
+    _offer(label, kept[1], file_name, key, **looks)
+
+
+def on_request(label: str, key: str, file_name: str, build: Build, of: Hashable, **looks: Any) -> None:
+    """Offer to build a file that is large or takes seconds, then the file itself in the place of that button.
+
+    Parameters are those of :func:`at_once`.
+    """
+    place = st.empty()
+    kept = session().built.get(key)
+    if kept is None or kept[0] != of:
+        if not place.button(label, key=f"{key}/build", **looks):
+            return
+        with place, st.spinner(f"Building {file_name}…"):
+            kept = of, build()
+        _keep_one_large(key, kept)
+    label = f"Save {file_name}, {size_in_words(len(kept[1]))}"
+    with place:
+        _offer(label, kept[1], file_name, key, **looks | {"type": "primary"})
+
+
+def size_in_words(nbytes: int) -> str:
+    """A file's size: 1.2 MB."""
+    return f"{nbytes / 1024:,.1f} kB" if nbytes < 2**20 else f"{nbytes / 2**20:,.1f} MB"
+
+
+def _keep_one_large(key: str, kept: tuple[Hashable, str | bytes]) -> None:
+    built = session().built
+    for other in [other for other, (_, content) in built.items() if len(content) > LARGE]:
+        del built[other]
+    built[key] = kept
+
+
+def _offer(label: str, content: str | bytes, file_name: str, key: str, **looks: Any) -> None:
+    st.download_button(label, data=content, file_name=file_name, key=key, on_click="ignore", **looks)
+
+
+LAST_CLICKED = "figures/last-clicked"
+
+
+def show_selectable(fig: go.Figure, key: str, how_to_read: str) -> list[int]:
+    """Draw a figure whose points can be clicked; the bins chosen in it, if it was the one clicked last."""
+
+    def remember() -> None:
+        st.session_state[LAST_CLICKED] = key
+
+    event = show(fig, key, how_to_read, on_select=remember)
+    return selected_bins(event) if st.session_state.get(LAST_CLICKED) == key else []
+
+
+def show(fig: go.Figure, key: str, how_to_read: str, *, on_select: Callable[[], None] | None = None) -> Any:
+    """Draw a figure with its folded "how to read this" and its downloads.
+
+    Parameters
+    ----------
+    fig : the figure; ``fig.layout.meta["alt"]`` is its text alternative.
+    key : unique on the page; also the file name of the downloads.
+    how_to_read : one line for a newcomer.
+    on_select : called when a point is clicked, before the page reruns; the event is returned.
+    """
+    image = st.session_state.get(f"{key}/format", "png")
+    options: dict[str, Any] = {
+        "displaylogo": False,
+        "toImageButtonOptions": {"format": image, "filename": key, "scale": 2 if image == "png" else 1},
+        "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
+    }
+    event = st.plotly_chart(
+        fig,
+        key=key,
+        width="stretch",
+        alt=alt_text(fig),
+        config=options,
+        on_select=on_select or "ignore",
+        selection_mode="points",
+    )
+    with st.popover("How to read this", icon=":material/help:", type="tertiary"):
+        st.write(how_to_read)
+        st.segmented_control(
+            "Picture saved by the camera above the figure",
+            ["png", "svg"],
+            default="png",
+            required=True,
+            key=f"{key}/format",
+            format_func=str.upper,
+        )
+        csv("Data as CSV", f"{key}/csv", f"{key}.csv", partial(figure_data, fig), of=(fig,))
+    return event
+
+
+def method_title(title: str, style: Style) -> None:
+    """A method's name after a dot in its colour."""
+    st.html(f'<span style="color:{style.color}">●</span> <strong>{escape(title)}</strong>')
+
+
+def selected_bins(event: Any) -> list[int]:
+    """Bin numbers of the points chosen in a figure whose points carry them as ``customdata``."""
+    points = (event or {}).get("selection", {}).get("points", [])
+    return [int(point["customdata"][0]) for point in points if point.get("customdata")]
+
+
+SAID = "The table goes on to the right: swipe or scroll it sideways."
+PHONE = 640
+"""Pixels of the widest screen that counts as narrow; Streamlit, too, lays out anew from there."""
+MANY, DESK = 7, 1800
+"""So many columns of scores with their intervals fit into a window of so many pixels, beside the menu."""
+
+
+def sideways(n_with_intervals: int = 0) -> None:
+    """Say below a table that it goes on, where it does: its own scroll bar shows only while it is touched.
+
+    Parameters
+    ----------
+    n_with_intervals : number of columns of scores with their intervals.
+    """
+    widest = DESK if n_with_intervals > MANY else PHONE
+    name = f"calib-narrow-{widest}"
+    st.html(
+        f"<style>.{name} {{display: none; margin: 0; font-size: .875rem; opacity: .7}} @media (max-width: {widest}px) "
+        f"{{.{name} {{display: block}}}}</style><p class='{name}'>↔ {SAID}</p>"
+    )

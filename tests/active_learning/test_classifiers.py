@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.naive_bayes import GaussianNB
+
+from calib.active_learning.classifiers import CLASSIFIERS, Learner, classifier
+from calib.errors import CalibrationError
+
+
+def batches(pool, size=50, n=4):
+    return [(pool.features[i * size : (i + 1) * size], pool.labels[i * size : (i + 1) * size]) for i in range(n)]
+
+
+def test_online_and_anew_agree_where_the_classifier_is_exact(pool):
+    online, anew = Learner(GaussianNB(), 3, online=True), Learner(GaussianNB(), 3, online=False)
+    for features, labels in batches(pool):
+        online.learn(features, labels)
+        anew.learn(features, labels)
+    np.testing.assert_allclose(
+        online.probabilities(pool.test_features), anew.probabilities(pool.test_features), atol=1e-6
+    )
+
+
+def test_it_learns_all_rows_so_far(pool):
+    learner = Learner(RandomForestClassifier(10, random_state=0), 3, online=False)
+    for features, labels in batches(pool):
+        learner.learn(features, labels)
+    at_once = RandomForestClassifier(10, random_state=0).fit(pool.features[:200], pool.labels[:200])
+    np.testing.assert_array_equal(learner.probabilities(pool.test_features), at_once.predict_proba(pool.test_features))
+
+
+@pytest.mark.parametrize("online", [True, False])
+def test_one_class_is_all_it_knows_until_there_is_another(pool, online):
+    learner = Learner(GaussianNB(), 5, online)
+    of_two = pool.labels == 2
+    learner.learn(pool.features[of_two][:20], pool.labels[of_two][:20])
+    np.testing.assert_array_equal(learner.probabilities(pool.test_features), np.eye(5)[np.full(200, 2)])
+    learner.learn(pool.features[:100], pool.labels[:100])
+    probs = learner.probabilities(pool.test_features)
+    expected = GaussianNB().fit(
+        np.concatenate([pool.features[of_two][:20], pool.features[:100]]),
+        np.concatenate([pool.labels[of_two][:20], pool.labels[:100]]),
+    )
+    np.testing.assert_allclose(probs[:, :3], expected.predict_proba(pool.test_features), atol=1e-6)
+    np.testing.assert_array_equal(probs[:, 3:], 0.0)
+
+
+def test_no_rows_have_no_probabilities(pool):
+    learner = Learner(RandomForestClassifier(5), 3, online=False)
+    learner.learn(pool.features, pool.labels)
+    assert learner.probabilities(pool.features[:0]).shape == (0, 3)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_every_classifier_learns_in_batches_and_repeats_itself(pool, name):
+    if name == "mondrian":
+        pytest.importorskip("river")
+
+    def learned() -> np.ndarray:
+        model, online = classifier(name, seed=3)
+        learner = Learner(model, 4, online)
+        for features, labels in batches(pool):
+            learner.learn(features, labels)
+        return learner.probabilities(pool.test_features)
+
+    probs = learned()
+    np.testing.assert_allclose(probs.sum(axis=1), 1.0, atol=1e-6)
+    np.testing.assert_allclose(probs[:, 3], 0.0, atol=1e-6)
+    assert (probs.argmax(axis=1) == pool.test_labels).mean() > 0.6
+    np.testing.assert_array_equal(learned(), probs)
+
+
+def test_an_unknown_classifier():
+    with pytest.raises(CalibrationError, match="choose from forest"):
+        classifier("oracle", 0)
+
+
+def test_a_package_that_is_not_there(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "river.compat", None)
+    with pytest.raises(CalibrationError, match=r"calib\[active\]"):
+        classifier("mondrian", 0)
+
+
+@pytest.mark.parametrize("name", ["naive_bayes", "logistic", "forest", "network"])
+def test_features_that_never_vary_give_probabilities_or_a_reason(name):
+    features, labels = np.ones((40, 3)), np.arange(40) % 2
+    learner = Learner(classifier(name, seed=0)[0], 2, CLASSIFIERS[name].online)
+    learner.learn(features, labels)
+    if name == "naive_bayes":
+        with pytest.raises(CalibrationError, match="no probabilities for 40 of 40 rows"):
+            learner.probabilities(features)
+    else:
+        np.testing.assert_allclose(learner.probabilities(features), 0.5, atol=0.1)

@@ -1,0 +1,301 @@
+""""""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import calib.active_learning.simulation as simulation
+from calib.active_learning import ARMS, Plan, Pool, simulate
+from calib.active_learning.simulation import Pool, pool_of, shuffled
+from calib.active_learning.verdict import arrays_of, run_arm
+from calib.base import Calibrator
+from calib.canonical import to_canonical, zero_floor
+from calib.data.predictions import Predictions
+from calib.errors import CalibrationError, FitCancelled
+from calib.numerics import softmax
+from calib.registry import calibrator
+from tests.active_learning.conftest import simulated_pool
+
+QUICK = {"classifier": "naive_bayes", "calibrator": "temperature", "pretraining": 40, "batch": 30, "threshold": 0.1}
+
+
+def plan(**changes) -> Plan:
+    return Plan(**{**QUICK, **changes})
+
+
+def naive(plan: Plan, pool: Pool, seed: int) -> list[tuple[int, int, float]]:
+    """Labels, calibration rows and error of each round at set points, straight from the description in the paper."""
+    from sklearn.naive_bayes import GaussianNB
+
+    line = list(shuffled(pool, seed))
+    train, calibrate = line[: plan.pretraining], []
+    line, found, last = line[plan.pretraining :], [], None
+    for number in itertools.count():
+        model = GaussianNB().fit(pool.features[train], pool.labels[train])
+        probs = {name: model.predict_proba(pool.features[rows]) for name, rows in (("line", line), ("cal", calibrate))
+                 if len(rows)}  # fmt: skip
+        seen = np.concatenate(list(probs.values()))
+        floor = zero_floor(seen[seen > 0].min(), pool.n_classes)
+        chain = softmax
+        if calibrate:
+            fitted = calibrator(plan.calibrator, random_state=seed)
+            fitted.fit(to_canonical(probs["cal"], "probabilities", floor), pool.labels[calibrate])
+            chain = fitted.predict_proba
+        test = chain(to_canonical(model.predict_proba(pool.test_features), "probabilities", floor))
+        found.append((len(train) + len(calibrate), len(calibrate), float(np.mean(test.argmax(1) != pool.test_labels))))
+        p = chain(to_canonical(probs["line"], "probabilities", floor))
+        unsure = [row for row, own in zip(line, p, strict=True) if -(own * np.log(own)).sum() / np.log(3) > 0.1]
+        batch = unsure[: plan.batch]
+        if not batch or (last is not None and len(last) < plan.batch):
+            return found
+        (calibrate if number % plan.every == 0 else train).extend(batch)
+        line = [row for row in line if row not in set(batch)]
+        last = batch
+
+
+def test_against_the_description_step_by_step(pool):
+    made = plan(every=3)
+    rounds = simulate(made, "set_points", pool, seed=5)
+    assert len(rounds) > 4
+    expected = naive(made, pool, 5)
+    assert [(now.n_labels, now.n_calibration) for now in rounds] == [own[:2] for own in expected]
+    np.testing.assert_allclose([now.error for now in rounds], [own[2] for own in expected], atol=1e-12)
+
+
+def test_calibration_rows_have_the_outputs_of_the_classifier_as_it_is_now(pool, monkeypatch):
+    fits = []
+    fit = Calibrator.fit
+
+    def record(self, logits, labels, **more):
+        fits.append((logits, labels))
+        return fit(self, logits, labels, **more)
+
+    monkeypatch.setattr(Calibrator, "fit", record)
+    simulate(plan(every=100, budget=120), "set_points", pool, seed=0)
+    # One calibration batch, then training only: the same rows each time, with other outputs.
+    assert len(fits) == 4
+    for (before, labels), (after, same) in itertools.pairwise(fits):
+        np.testing.assert_array_equal(labels, same)
+        assert np.abs(before - after).max() > 1e-3
+
+
+@pytest.mark.parametrize("arm", ARMS)
+def test_the_same_seed_gives_the_same_run_and_another_does_not(pool, arm):
+    made = plan(calibrator="gpcalib", budget=90) if arm == "active" else plan()
+    first = simulate(made, arm, pool, seed=1)
+    assert repr(simulate(made, arm, pool, seed=1)) == repr(first)
+    assert repr(simulate(made, arm, pool, seed=2)) != repr(first)
+
+
+def test_every_arm_begins_with_the_same_rows(pool):
+    made = plan(calibrator="gpcalib", budget=30)
+    firsts = [simulate(made, arm, pool, seed=4)[0] for arm in ARMS]
+    assert {(now.n_labels, now.error, now.nll, now.spent) for now in firsts} == {
+        (40, firsts[0].error, firsts[0].nll, "pretraining")
+    }
+
+
+def test_no_row_is_asked_about_twice_and_none_below_the_threshold(pool, monkeypatch):
+    asked = []
+    move = simulation._Rows.move
+
+    def record(self, places, calibrates):
+        rows = move(self, places, calibrates)
+        asked.append(rows)
+        return rows
+
+    monkeypatch.setattr(simulation._Rows, "move", record)
+    rounds = simulate(plan(threshold=0.0), "plain", pool)
+    together = np.concatenate(asked)
+    assert len(np.unique(together)) == len(together) == rounds[-1].n_labels
+
+
+def test_a_pool_that_runs_dry(pool):
+    rounds = simulate(plan(threshold=0.0, batch=70), "plain", pool)
+    assert rounds[-1].n_labels == len(pool)
+    assert rounds[-1].n_unsure == 0
+    batches = np.diff([now.n_labels for now in rounds])
+    assert list(batches) == [70] * 5 + [10]
+
+
+def test_fewer_unsure_rows_than_a_batch_are_the_last_batch(pool):
+    rounds = simulate(plan(batch=5000), "set_points", pool)
+    assert len(rounds) == 2
+    assert rounds[1].n_labels == 40 + rounds[0].n_unsure == 40 + rounds[1].n_calibration
+
+
+def test_more_pretraining_than_rows():
+    pool = simulated_pool(30)
+    rounds = simulate(plan(), "plain", pool)
+    assert [now.n_labels for now in rounds] == [30]
+
+
+def test_a_threshold_nobody_reaches_asks_for_nothing(pool):
+    assert len(simulate(plan(threshold=1.0), "set_points", pool)) == 1
+
+
+@pytest.mark.parametrize("arm", ARMS)
+def test_a_budget_of_zero_is_pretraining_alone(pool, arm):
+    rounds = simulate(plan(calibrator="gpcalib", budget=0), arm, pool)
+    assert [(now.n_labels, now.n_calibration) for now in rounds] == [(40, 0)]
+
+
+def test_a_budget_is_spent_to_the_label_and_no_further(pool):
+    rounds = simulate(plan(budget=100), "set_points", pool)
+    assert [now.n_labels for now in rounds] == [40, 70, 100, 130, 140]
+
+
+def test_set_points_are_the_first_batch_and_every_so_many(pool):
+    rounds = simulate(plan(every=3, budget=210), "set_points", pool)
+    spent = ["calibration" if i % 3 == 0 else "training" for i in range(7)]
+    assert [now.spent for now in rounds] == ["pretraining", *spent]
+
+
+def test_a_class_that_never_appears(pool):
+    wider = Pool(pool.features, pool.labels, pool.test_features, pool.test_labels, 5)
+    for arm in ("plain", "set_points"):
+        rounds = simulate(plan(classifier="forest", budget=120), arm, wider)
+        assert all(np.isfinite([now.error, now.ece, now.nll]).all() for now in rounds)
+
+
+def test_a_class_of_test_rows_alone_is_always_wrong(pool):
+    moved = Pool(pool.features, pool.labels, pool.test_features, np.full(200, 3), 4)
+    rounds = simulate(plan(budget=60), "set_points", moved)
+    assert [now.error for now in rounds] == [1.0] * len(rounds)
+    assert np.isnan(rounds[-1].under)
+
+
+def test_pretraining_of_a_single_class():
+    pool = simulated_pool(200)
+    first = shuffled(pool, 0)[:20]
+    pool.labels[first] = 1
+    rounds = simulate(plan(pretraining=20), "plain", pool)
+    # Nothing is unsure to a classifier that knows one class: it asks for no label.
+    assert [now.n_labels for now in rounds] == [20]
+    assert simulate(plan(pretraining=20), "random", pool)[-1].n_labels == 200
+
+
+def test_too_few_rows_for_the_calibrator_leave_the_model_raw_and_say_so(pool):
+    rounds = simulate(plan(batch=1, every=1, budget=2), "set_points", pool)
+    assert "needs at least 2" in rounds[1].note and not rounds[2].note
+    assert rounds[1].nll == rounds[0].nll
+
+
+def test_most_unsure_first_asks_about_other_rows(pool):
+    in_line, sorted_ = (simulate(plan(first=first, budget=60), "plain", pool) for first in ("arrival", "most_unsure"))
+    assert [now.error for now in in_line] != [now.error for now in sorted_]
+
+
+def test_calibration_on_any_rows(pool):
+    rounds = simulate(plan(calibrate_on="any", budget=120), "set_points", pool)
+    assert [now.n_labels for now in rounds] == [40, 70, 100, 130, 160]
+    unsure = simulate(plan(budget=120), "set_points", pool)
+    assert rounds[1].nll != unsure[1].nll
+
+
+def test_random_rows_take_no_notice_of_what_is_unsure(pool):
+    rounds = simulate(plan(threshold=1.0), "random", pool)
+    assert rounds[-1].n_labels == len(pool)
+
+
+def test_active_calibration_calibrates_first_and_until_it_is_sure(pool, monkeypatch):
+    # On so few rows the latent function is the prior, which has a test of its own.
+    monkeypatch.setattr("calib.calibrators.gpcalib.COLLAPSED", 0.0)
+    monkeypatch.setattr("calib.active_learning.strategies.confidence_sd", lambda calibrator, logits: 3.0 / len(logits))
+    made = {"calibrator": "gpcalib", "threshold": 0.0, "budget": 150}
+    sure, never = (simulate(plan(**made, tolerance=t), "active", pool) for t in (0.11, 0.09))
+    assert [now.spent for now in sure[1:]] == ["calibration", *["training"] * 4]
+    assert [now.spent for now in never[1:]] == ["calibration"] * 5
+
+
+def test_active_calibration_needs_a_latent_function(pool):
+    with pytest.raises(CalibrationError, match="only gpcalib"):
+        simulate(plan(), "active", pool)
+
+
+def test_progress_and_cancelling(pool):
+    seen = []
+    rounds = simulate(plan(budget=90), "set_points", pool, callback=lambda *now: seen.append(now))
+    told = [now for now, _ in itertools.groupby(seen)]  # a fit within a round tells the round before it again
+    assert told == [(now.n_labels, 130, now.error) for now in rounds]
+
+    def cancel(step, total, value):
+        raise FitCancelled
+
+    with pytest.raises(FitCancelled):
+        simulate(plan(), "plain", pool, callback=cancel)
+
+
+def test_an_unknown_arm(pool):
+    with pytest.raises(CalibrationError, match="choose from plain"):
+        simulate(plan(), "guess", pool)
+
+
+GENERATOR = np.random.default_rng(0)
+FEATURES = GENERATOR.normal(size=(60, 2, 3))
+LABELS = GENERATOR.integers(3, size=60)
+
+
+def data(**more) -> Predictions:
+    return Predictions(np.zeros((60, 3)), LABELS, ("a", "b", "c"), **more)
+
+
+def test_a_training_set_is_the_pool():
+    train, train_labels = GENERATOR.normal(size=(90, 2, 3)), GENERATOR.integers(3, size=90)
+    pool = pool_of(data(features=FEATURES, train_features=train, train_labels=train_labels))
+    np.testing.assert_array_equal(pool.features, train.reshape(90, 6))
+    np.testing.assert_array_equal(pool.test_features, FEATURES.reshape(60, 6))
+    assert (len(pool), pool.n_classes) == (90, 3)
+
+
+def test_without_one_the_calibration_part_is():
+    whole = data(features=FEATURES)
+    pool = pool_of(whole, 20, seed=3)
+    calibration, test = whole.split(20, random_state=3)
+    np.testing.assert_array_equal(pool.labels, calibration.labels)
+    np.testing.assert_array_equal(pool.test_features, test.features.reshape(40, 6))
+
+
+def test_no_features():
+    with pytest.raises(CalibrationError, match="Upload features"):
+        pool_of(data())
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"labels": np.zeros(5, int)}, "with n labels"),
+        ({"features": np.zeros((6, 2, 2))}, "shape"),
+        ({"features": np.zeros((0, 2)), "labels": np.zeros(0, int)}, "pool needs"),
+        ({"labels": np.full(6, 3)}, r"0\.\.2"),
+        ({"test_labels": np.full(4, -1)}, "test set must"),
+        ({"test_features": np.zeros((4, 5))}, "test rows 5"),
+    ],
+)
+def test_parts_that_do_not_belong_together(changes, said):
+    parts = {
+        "features": np.zeros((6, 2)),
+        "labels": np.zeros(6, int),
+        "test_features": np.zeros((4, 2)),
+        "test_labels": np.zeros(4, int),
+    }
+    with pytest.raises(CalibrationError, match=said):
+        Pool(**{**parts, **changes}, n_classes=3)
+
+
+def test_a_shuffle_is_a_permutation_of_its_seed(pool):
+    order = shuffled(pool, 3)
+    np.testing.assert_array_equal(np.sort(order), np.arange(len(pool)))
+    np.testing.assert_array_equal(order, shuffled(pool, 3))
+    assert (order != shuffled(pool, 4)).any()
+
+
+def test_a_worker_runs_the_same(pool):
+    settings = {"classifier": "naive_bayes", "calibrator": "temperature", "pretraining": 40, "batch": 60}
+    seen = []
+    found = run_arm(settings, "set_points", 2, data=arrays_of(pool), callback=lambda *now: seen.append(now))
+    assert repr(found) == repr(simulate(Plan(**settings), "set_points", pool, seed=2))
+    assert seen

@@ -1,0 +1,167 @@
+""""""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from calib.active_learning import Plan
+from calib.active_learning.strategies import (
+    CALIBRATORS,
+    UNCERTAINTY,
+    Plan,
+    Standing,
+    at_set_points,
+    confidence_sd,
+    least_confidence,
+    normalised_entropy,
+    small_margin,
+    when_unsure,
+)
+from calib.errors import CalibrationError
+from calib.numerics import softmax
+from calib.registry import METHODS, calibrator
+from tests.conftest import simulate
+
+
+@pytest.fixture(scope="module")
+def gps():
+    logits, labels = simulate(2000, 4)
+    return {n: calibrator("gpcalib").fit(logits[:n], labels[:n]) for n in (50, 2000)}
+
+
+def test_the_deviation_over_functions_by_a_loop(gps):
+    logits, _ = simulate(20, 4, seed=1)
+    gp = gps[50]
+    inputs, prior = gp.kernel_inputs(logits)
+    confidences = []
+    for draw in gp.shift_draws_:
+        probs = softmax(prior + gp.grid().interpolate(draw, inputs.ravel()).reshape(inputs.shape))
+        confidences.append(probs[np.arange(20), logits.argmax(axis=1)])
+    expected = np.sqrt(np.var(confidences, axis=0).mean())
+    assert confidence_sd(gp, logits) == pytest.approx(expected, rel=0.02)
+
+
+def test_it_falls_with_calibration_rows(gps):
+    logits, _ = simulate(500, 4, seed=1)
+    assert confidence_sd(gps[2000], logits) < 0.5 * confidence_sd(gps[50], logits)
+
+
+def test_only_a_latent_function_has_it():
+    logits, labels = simulate()
+    with pytest.raises(CalibrationError, match="only gpcalib"):
+        confidence_sd(calibrator("temperature").fit(logits, labels), logits)
+
+
+def test_the_tolerance_decides(gps):
+    logits, _ = simulate(500, 4, seed=1)
+    deviation = confidence_sd(gps[50], logits)
+    for factor, expected in ((0.9, True), (1.1, False)):
+        plan = Plan(tolerance=factor * deviation)
+        assert when_unsure(plan, Standing(3, 50, gps[50], logits)) is expected
+
+
+def test_without_a_calibrator():
+    logits = np.zeros((2, 3))
+    plan = Plan(every=4)
+    assert when_unsure(plan, Standing(0, 0, None, logits))
+    # Rows that do not suffice for a fit must not keep all labels from the classifier.
+    assert [when_unsure(plan, Standing(n, 10, None, logits)) for n in range(1, 5)] == [False, False, False, True]
+
+
+def test_a_function_that_has_collapsed_is_not_sure(gps, monkeypatch):
+    logits, _ = simulate(50, 4, seed=1)
+    monkeypatch.setattr(gps[2000], "collapsed_", True)
+    plan = Plan(every=4, tolerance=0.5)
+    assert [when_unsure(plan, Standing(n, 10, gps[2000], logits)) for n in range(1, 5)] == [False, False, False, True]
+
+
+def test_set_points():
+    decided = [at_set_points(Plan(every=3), Standing(n, 0, None, np.zeros((2, 3)))) for n in range(7)]
+    assert decided == [True, False, False, True, False, False, True]
+
+
+LOGITS = arrays(float, st.tuples(st.integers(1, 5), st.integers(2, 6)), elements=st.floats(-30, 30))
+
+
+@pytest.mark.parametrize("measure", UNCERTAINTY.values(), ids=UNCERTAINTY)
+@pytest.mark.parametrize("n_classes", [2, 3, 10])
+def test_from_certain_to_uniform(measure, n_classes):
+    rows = np.array([np.eye(n_classes)[0], np.full(n_classes, 1 / n_classes)])
+    np.testing.assert_allclose(measure(rows), [0.0, 1.0], atol=1e-12)
+
+
+@given(LOGITS)
+def test_it_stays_between_them_and_knows_no_class(logits):
+    probs = softmax(logits)
+    for measure in UNCERTAINTY.values():
+        values = measure(probs)
+        assert values.shape == (len(probs),)
+        assert (values >= -1e-12).all() and (values <= 1 + 1e-9).all()
+        np.testing.assert_allclose(measure(probs[:, ::-1]), values, atol=1e-12)
+
+
+@given(LOGITS)
+def test_entropy_against_its_definition(logits):
+    from scipy.stats import entropy
+
+    probs = softmax(logits)
+    expected = [entropy(row) / np.log(len(row)) for row in probs]
+    np.testing.assert_allclose(normalised_entropy(probs), expected, atol=1e-9)
+
+
+def test_the_other_two_by_hand():
+    probs = np.array([[0.6, 0.3, 0.1], [0.4, 0.35, 0.25]])
+    np.testing.assert_allclose(least_confidence(probs), [0.4 * 1.5, 0.6 * 1.5])
+    np.testing.assert_allclose(small_margin(probs), [0.7, 0.95])
+
+
+def test_the_defaults_are_the_papers():
+    plan = Plan()
+    assert (plan.uncertainty, plan.threshold, plan.pretraining, plan.batch) == ("entropy", 0.25, 500, 250)
+    assert plan.calibrator == "gpcalib"
+
+
+def test_every_setting_says_what_it_is():
+    assert all(field.metadata.get("help") for field in fields(Plan) if field.name != "params")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("classifier", "oracle"),
+        ("calibrator", "identity"),
+        ("calibrator", "geometric"),
+        ("uncertainty", "doubt"),
+        ("threshold", 1.5),
+        ("pretraining", 0),
+        ("batch", 0),
+        ("batch", 2.5),
+        ("budget", -1),
+        ("budget", 2.5),
+        ("every", 0),
+        ("tolerance", -0.1),
+        ("first", "last"),
+        ("calibrate_on", "none"),
+    ],
+)
+def test_what_is_out_of_range_is_named(name, value):
+    with pytest.raises(CalibrationError, match=name):
+        Plan(**{name: value})
+
+
+def test_parameters_of_the_calibrator_are_checked_too():
+    with pytest.raises(CalibrationError, match="n_inducing"):
+        Plan(params={"n_inducing": 1})
+    with pytest.raises(CalibrationError, match="no parameter"):
+        Plan(params={"colour": 1})
+
+
+def test_what_can_calibrate_along_the_way():
+    assert "gpcalib" in CALIBRATORS and "identity" not in CALIBRATORS
+    assert not any(METHODS[name].needs for name in CALIBRATORS)

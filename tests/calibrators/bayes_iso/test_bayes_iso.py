@@ -1,0 +1,191 @@
+"""Bayes-Iso as a calibrator: sizes, ties, schemes, and the numbers of the paper's synthetic task."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+
+import calib
+from calib.base import GIVES_UNCERTAINTY, KEEPS_RANKING
+from calib.calibrators.bayes_iso import BayesIso
+from calib.data.samples import bayes_iso_map, bayes_iso_scores
+from calib.metrics import nll
+
+SCHEMES = ["plain", "blocks", "knots"]
+every_scheme = pytest.mark.parametrize("scheme", SCHEMES)
+
+
+def as_logits(log_odds: np.ndarray) -> np.ndarray:
+    return np.stack([np.zeros_like(log_odds), log_odds], axis=1)
+
+
+def binary(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    log_odds = 2 * generator.normal(size=n)
+    return log_odds, (generator.random(n) < expit(0.6 * log_odds - 0.4)).astype(int)
+
+
+def fitted_map(log_odds: np.ndarray, labels: np.ndarray, test: np.ndarray, **params: object) -> np.ndarray:
+    return BayesIso(**params).fit(as_logits(log_odds), labels).predict_proba(as_logits(test))[:, 1]
+
+
+def excess_log_loss(probs: np.ndarray, truth: np.ndarray) -> float:
+    """What is lost against the true probabilities, in nats."""
+    return float(np.mean(truth * np.log(truth / probs) + (1 - truth) * np.log((1 - truth) / (1 - probs))))
+
+
+@every_scheme
+@pytest.mark.parametrize("n", [2, 40, 1500])
+def test_maps_rise_and_are_never_sure(scheme, n):
+    log_odds = np.linspace(-5, 5, n)
+    for labels in ((log_odds > 0).astype(int), np.arange(n) % 2, (log_odds < 0).astype(int)):
+        probs = fitted_map(log_odds, labels, np.linspace(-9, 9, 1001), scheme=scheme, n_maps=300)
+        assert (np.diff(probs) >= 0).all()
+        assert probs.min() >= 1 / (n + 2)
+        assert probs.max() <= 1 - 1 / (n + 2)
+
+
+@every_scheme
+def test_equal_scores_give_the_share_of_positives(scheme):
+    labels = np.repeat([0, 1], [30, 90])
+    probs = fitted_map(np.full(120, 1.5), labels, np.array([-9.0, 1.5, 9.0]), scheme=scheme)
+    np.testing.assert_allclose(probs, 91 / 122, atol=0.01)
+
+
+@every_scheme
+def test_the_same_seed_the_same_map_and_another_a_similar_one(scheme):
+    log_odds, labels = binary(150)
+    settings = {"scheme": scheme, "n_maps": 2000}
+    one, again, other = (fitted_map(log_odds, labels, log_odds, **settings, random_state=s) for s in (1, 1, 2))
+    np.testing.assert_array_equal(one, again)
+    assert 0 < np.abs(one - other).mean() < 0.05
+
+
+@every_scheme
+def test_it_learns_a_known_map(scheme):
+    log_odds, labels = binary(2000)
+    test, _ = binary(20_000, seed=1)
+    truth = expit(0.6 * test - 0.4)
+    probs = fitted_map(log_odds, labels, test, scheme=scheme, n_maps=1000)
+    assert excess_log_loss(probs, truth) < 0.006 < excess_log_loss(expit(test), truth)
+
+
+def test_auto_is_plain_for_few_scores_of_few_rows_and_knots_for_many_of_either():
+    scores, labels = binary(2000)
+    for log_odds, scheme in [
+        (scores[:100], "plain"),
+        (np.round(scores[:1000]), "plain"),
+        (scores[:110], "knots"),
+        (np.round(scores), "knots"),
+    ]:
+        auto = BayesIso(n_maps=200).fit(as_logits(log_odds), labels[: len(log_odds)])
+        assert auto.maps_[0]["scheme"] == scheme
+
+
+def test_few_scores_of_many_rows_keep_their_frequencies():
+    """Six scores, as a vote of five neighbours has them: plain sampling is left with one map there."""
+    scores, labels = binary(30_000)
+    log_odds = np.clip(np.round(scores), -2, 3)
+    values = np.unique(log_odds)
+    frequencies = [labels[log_odds == value].mean() for value in values]
+    np.testing.assert_allclose(fitted_map(log_odds, labels, values), frequencies, atol=0.003)
+    plain = BayesIso(scheme="plain").fit(as_logits(log_odds), labels)
+    assert plain.maps_[0]["dominated"]
+
+
+@pytest.mark.parametrize(
+    ("n", "repeats", "scheme", "most"),
+    [
+        (100, 60, "plain", (0.0055, 0.0205)),
+        (1000, 4, "blocks", (0.0025, 0.0085)),
+        (3000, 4, "knots", (0.0008, 0.0024)),
+    ],
+)
+def test_the_papers_task(n, repeats, scheme, most):
+    """Excess Brier score and log-loss over the true map, on exactly balanced draws; the paper's table 1 in small."""
+    test, _ = bayes_iso_scores(5000, seed=999)
+    truth = bayes_iso_map(test)
+    found = []
+    for seed in range(repeats):
+        scores, labels = bayes_iso_scores(n // 2, seed=seed)
+        for name, params in (
+            ("bayes_iso", {"scheme": scheme, "n_maps": 1000}),
+            ("isotonic", {"platt_correction": True}),
+        ):
+            made = calib.calibrator(name, **params).fit(as_logits(logit(scores)), labels)
+            probs = made.predict_proba(as_logits(logit(test)))[:, 1]
+            found.append((np.mean((probs - truth) ** 2), excess_log_loss(probs, truth)))
+    ours, isotonic = np.mean(np.reshape(found, (repeats, 2, 2)), axis=0)
+    assert (ours < np.array(most)).all()
+    assert (ours < isotonic).all()
+
+
+def test_scores_in_the_wrong_order_make_a_flat_map():
+    log_odds, labels = binary(20_000)
+    probs = fitted_map(-4 * log_odds, labels, np.linspace(-9, 9, 50))
+    np.testing.assert_allclose(probs, labels.mean(), atol=0.03)
+
+
+def test_a_million_rows():
+    log_odds, labels = binary(1_000_000)
+    probs = fitted_map(log_odds, labels, log_odds)
+    assert excess_log_loss(probs, expit(0.6 * log_odds - 0.4)) < 2e-4
+
+
+@pytest.mark.parametrize("share_classes", [True, False])
+def test_many_classes_beat_isotonic_calibration(share_classes):
+    generator = np.random.default_rng(0)
+    logits = generator.normal(size=(6000, 3)) * 2
+    labels = np.argmax(logits + generator.gumbel(size=logits.shape), axis=1)
+    scores = []
+    for name, params in (("bayes_iso", {"n_maps": 500}), ("isotonic", {})):
+        made = calib.calibrator(name, share_classes=share_classes, **params).fit(2 * logits[:500], labels[:500])
+        scores.append(nll(made.predict_proba(2 * logits[500:]), labels[500:]))
+    assert scores[0] < scores[1]
+
+
+def test_platts_correction_draws_the_ends_inwards():
+    log_odds = np.linspace(-5, 5, 60)
+    labels = (log_odds > 0).astype(int)
+    plain, softened = (fitted_map(log_odds, labels, log_odds, platt_correction=c) for c in (False, True))
+    assert softened[:30].mean() > plain[:30].mean() + 0.01
+    assert softened[30:].mean() < plain[30:].mean() - 0.01
+
+
+def test_what_is_said_about_the_weights():
+    log_odds, labels = binary(3000)
+    many = BayesIso(scheme="knots").fit(as_logits(log_odds), labels)
+    (note,) = many.notes()
+    assert "(scheme knots)" in note
+    assert note.endswith(f"effective sample size is {many.maps_[0]['effective_maps']:,.0f}.")
+    made = BayesIso(share_classes=False).fit(np.random.default_rng(0).normal(size=(50, 3)), np.arange(50) % 2)
+    assert [note for note in made.notes() if "for each class" in note and note.endswith("at least.")]
+    assert [note for note in made.notes() if "1 of 3 classes hold none" in note]
+
+
+def test_a_map_that_dominates_is_flagged():
+    """Thousands of scores and a hundred maps: one of them is far more likely than the others."""
+    log_odds, labels = binary(3000)
+    flagged = 0
+    for seed in range(4):
+        few = BayesIso(scheme="plain", n_maps=100, random_state=seed).fit(as_logits(log_odds), labels)
+        assert few.maps_[0]["dominated"] == ("outweighs all others" in few.notes()[0])
+        flagged += few.maps_[0]["dominated"]
+    assert flagged
+
+
+def test_promises():
+    assert GIVES_UNCERTAINTY in BayesIso().promises(2)
+    assert KEEPS_RANKING in BayesIso().promises(5)
+
+
+def test_the_state_is_small_even_for_many_classes():
+    generator = np.random.default_rng(0)
+    logits = generator.normal(size=(100, 8)) * 2
+    labels = np.argmax(logits + generator.gumbel(size=logits.shape), axis=1)
+    made = BayesIso(share_classes=False, scheme="plain", n_maps=200).fit(
+        np.repeat(logits, 20, 0), np.repeat(labels, 20)
+    )
+    size = sum(value.nbytes for state in made.maps_ for value in state.values() if isinstance(value, np.ndarray))
+    assert size < 8 * 20_000

@@ -1,0 +1,201 @@
+""""""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom
+from sklearn.isotonic import isotonic_regression
+
+from calib.calibrators.bayes_iso.importance_sampling import (
+    BOUNDS,
+    Posterior,
+    log_likelihood,
+    paper_bounds,
+    pav_bounds,
+    sample_maps,
+    sample_posterior,
+)
+from calib.calibrators.pooled_scores import Groups, group_ties
+from tests.calibrators.bayes_iso.naive import posterior_mean_of_two, sampled_map
+
+
+def groups_of(positives: list[float], negatives: list[float]) -> Groups:
+    counts = np.add(positives, negatives)
+    return Groups(np.arange(len(counts), dtype=float), counts, np.array(positives, dtype=float))
+
+
+def unbounded(groups: Groups) -> tuple[np.ndarray, np.ndarray]:
+    return np.zeros(len(groups)), np.ones(len(groups))
+
+
+def test_likelihood_is_a_product_of_binomials(rng):
+    groups = groups_of([0, 3, 1, 5], [2, 0, 4, 1])
+    maps = np.sort(rng.random((20, 4)), axis=1)
+    orders = binom.logpmf(groups.positives, groups.counts, 0.5) - groups.counts * np.log(0.5)  # of the labels in a tie
+    expected = binom.logpmf(groups.positives, groups.counts, maps) - orders
+    np.testing.assert_allclose(log_likelihood(maps, groups), expected.sum(axis=1))
+
+
+def test_a_value_rounded_to_0_or_1_is_unlikely_and_no_error():
+    groups = groups_of([1, 0, 1, 1], [0, 1, 1, 0])
+    scores = log_likelihood(np.array([[0.0, 0.5, 0.5, 1.0], [0.3, 0.5, 1.0, 1.0], [0.3, 0.5, 0.6, 0.7]]), groups)
+    assert np.isfinite(scores).all()
+    assert scores[:2].max() < -600 < scores[2]
+
+
+@pytest.mark.parametrize(("positives", "negatives"), [(0, 3), (2, 2), (40, 10)])
+def test_one_score_gives_laplaces_rule(positives, negatives):
+    groups = groups_of([positives], [negatives])
+    posterior = sample_posterior(groups, unbounded(groups), 100_000, np.random.default_rng(0))
+    expected = (positives + 1) / (positives + negatives + 2)
+    assert posterior.mean[0] == pytest.approx(expected, abs=0.005)
+    assert posterior.band(np.array([0]))[0][0] < expected < posterior.band(np.array([0]))[1][0]
+
+
+@pytest.mark.parametrize(("positives", "negatives"), [((1, 0), (0, 1)), ((2, 5), (6, 1))])
+def test_two_scores_as_by_integration(positives, negatives):
+    groups = groups_of(list(positives), list(negatives))
+    posterior = sample_posterior(groups, unbounded(groups), 200_000, np.random.default_rng(0))
+    np.testing.assert_allclose(posterior.mean, posterior_mean_of_two(positives, negatives), atol=0.005)
+
+
+def test_thousands_of_ranks_do_not_underflow(rng):
+    groups = group_ties(np.arange(3000.0), (rng.random(3000) < np.linspace(0, 1, 3000)).astype(float))
+    posterior = sample_posterior(groups, unbounded(groups), 300, rng)
+    assert posterior.weights.sum() == pytest.approx(1)
+    assert np.isfinite(posterior.mean).all()
+    assert 1 <= posterior.effective_maps < 50
+    assert posterior.n_maps == 300
+
+
+def test_what_is_said_of_the_weights():
+    maps = np.arange(8.0).reshape(4, 2)
+    even = Posterior(maps, np.full(4, 0.25), 4)
+    assert even.effective_maps == pytest.approx(4)
+    assert not even.dominated
+    assert not Posterior(maps[:2], np.array([0.5, 0.5]), 2).dominated
+    uneven = Posterior(maps, np.array([0.6, 0.2, 0.1, 0.1]), 100)
+    assert uneven.effective_maps == pytest.approx(1 / 0.42)
+    assert uneven.dominated  # the sum of the weights is less than twice the largest
+
+
+def test_the_band_is_of_weighted_shares(rng):
+    maps, weights = rng.random((500, 3)), rng.random(500) ** 4
+    weights /= weights.sum()
+    low, high = Posterior(maps, weights, 500).band(np.array([0, 2]))
+    for column, (least, most) in zip([0, 2], zip(low, high, strict=True), strict=True):
+        for share, value in [(0.05, least), (0.95, most)]:
+            assert weights[maps[:, column] <= value].sum() >= share - 1e-12
+            assert weights[maps[:, column] < value].sum() < share
+
+
+def test_maps_are_drawn_by_weight(rng):
+    posterior = Posterior(np.array([[0.1, 0.2], [0.3, 0.4]]), np.array([0.2, 0.8]), 2)
+    drawn = posterior.draw(20_000, np.array([1]), rng)
+    assert set(drawn[:, 0]) == {0.2, 0.4}
+    assert (drawn[:, 0] == 0.4).mean() == pytest.approx(0.8, abs=0.02)
+
+
+def unbounded_prior(m: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.zeros(m), np.ones(m)
+
+
+@pytest.mark.parametrize(("m", "means"), [(1, [1 / 2]), (2, [3 / 8, 5 / 8]), (3, [5 / 16, 1 / 2, 11 / 16])])
+def test_means_in_closed_form(m, means):
+    """Of two ranks, either is first: E c_1 = (1/2 + 1/4) / 2; of three, by the same recursion."""
+    maps = sample_maps(200_000, unbounded_prior(m), np.random.default_rng(0))
+    np.testing.assert_allclose(maps.mean(axis=0), means, atol=5 * 0.3 / np.sqrt(200_000))
+
+
+def test_many_ranks_as_the_recursion_has_them(rng):
+    lower = np.linspace(0, 0.5, 30) ** 2
+    upper = np.minimum(lower + np.linspace(0.2, 0.7, 30), 1)
+    naive = np.array([sampled_map(list(lower), list(upper), rng) for _ in range(4000)])
+    maps = sample_maps(40_000, (lower, upper), rng)
+    error = np.sqrt(naive.var(axis=0) / 4000)
+    assert (np.abs(maps.mean(axis=0) - naive.mean(axis=0)) < 5 * error).all()
+    np.testing.assert_allclose(maps.std(axis=0), naive.std(axis=0), rtol=0.08)
+    np.testing.assert_allclose(np.corrcoef(maps.T), np.corrcoef(naive.T), atol=0.09)
+
+
+@given(st.integers(1, 60), st.integers(1, 20), st.integers(0, 2**32))
+def test_maps_rise_between_the_bounds(m, n_maps, seed):
+    generator = np.random.default_rng(seed)
+    ends = np.sort(generator.random((2, m)), axis=0)
+    lower, upper = np.sort(ends[0]), np.sort(ends[1])
+    maps = sample_maps(n_maps, (lower, upper), generator)
+    assert maps.shape == (n_maps, m)
+    assert (np.diff(maps, axis=1) >= 0).all()
+    assert (maps >= lower).all()
+    assert (maps <= upper).all()
+
+
+def labelled(n: int, seed: int = 0) -> np.ndarray:
+    generator = np.random.default_rng(seed)
+    return (generator.random(n) < np.linspace(0.1, 0.9, n)).astype(float)
+
+
+def ungrouped(labels: np.ndarray) -> Groups:
+    return group_ties(np.arange(len(labels)), labels)
+
+
+def widened(lower: list[float], upper: list[float]) -> tuple[np.ndarray, np.ndarray]:
+    """Lower bounds fall to the lowest that follows, upper ones rise to the highest before; both stay in [0, 1]."""
+    low = [max(0.0, min(lower[i:])) for i in range(len(lower))]
+    high = [min(1.0, max(upper[: i + 1])) for i in range(len(upper))]
+    return np.array(low), np.array(high)
+
+
+@pytest.mark.parametrize("n", [10, 100, 250])
+def test_the_papers_windows_one_by_one(n):
+    labels, size = labelled(n), n // 10
+    lower, upper = [], []
+    for i in range(n):
+        after, before = labels[i : i + size], labels[max(0, i - size + 1) : i + 1]
+        upper.append(after.mean() + 1 / np.sqrt(len(after)))
+        lower.append(before.mean() - 1 / np.sqrt(len(before)))
+    np.testing.assert_allclose(paper_bounds(ungrouped(labels)), widened(lower, upper), atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [2, 19, 100, 250])
+def test_the_codes_windows_one_by_one(n):
+    labels, size = labelled(n), max(1, n // 20)
+    fit = isotonic_regression(labels)
+    lower, upper = [], []
+    for i in range(n):
+        after, before = labels[i + 1 : i + 1 + size], labels[max(0, i - size) : i]
+        upper.append(max(after.mean(), fit[i]) + 1 / np.sqrt(n) if len(after) else 1.0)
+        lower.append(min(before.mean(), fit[i]) - 1 / np.sqrt(n) if len(before) else 0.0)
+    np.testing.assert_allclose(pav_bounds(ungrouped(labels)), widened(lower, upper), atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", BOUNDS)
+def test_ties_that_hold_one_outcome_change_little(kind):
+    """Equal scores of equal labels say the same as neighbouring ones, but for where their windows begin."""
+    labels = np.repeat(labelled(100), 4)
+    tied = group_ties(np.repeat(np.arange(100), 4), labels)
+    untied = [bound[::4] for bound in BOUNDS[kind](ungrouped(labels))]
+    for bound, other in zip(BOUNDS[kind](tied), untied, strict=True):
+        assert np.abs(bound - other)[1:-1].max() < 0.25
+        assert np.abs(bound - other).mean() < 0.05
+
+
+@pytest.mark.parametrize("kind", BOUNDS)
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)).filter(any), min_size=1, max_size=30))
+def test_bounds_rise_and_hold_the_isotonic_fit_between_them(kind, counts):
+    negatives, positives = np.array(counts, dtype=float).T
+    total = (negatives + positives).astype(int)
+    groups = Groups(np.arange(len(counts)), total, positives)
+    lower, upper = BOUNDS[kind](groups)
+    for bound in (lower, upper):
+        assert (np.diff(bound) >= 0).all()
+        assert bound.min() >= 0
+        assert bound.max() <= 1
+    assert (lower <= upper).all()
+    if kind == "pav":
+        fit = isotonic_regression(positives / total, sample_weight=total)
+        assert (lower <= fit + 1e-12).all()
+        assert (fit <= upper + 1e-12).all()

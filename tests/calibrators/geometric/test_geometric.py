@@ -1,0 +1,545 @@
+"""Geometric separation as a calibrator: its maps, digits, every export, and what it refuses."""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import subprocess
+import sys
+import zipfile
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import beta
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
+
+import calib
+from calib import recheck
+from calib.calibrators import geometric as module
+from calib.calibrators.geometric import Geometric
+from calib.calibrators.geometric.separation import exact_separation, fast_separation
+from calib.data.samples import load_sample
+from calib.errors import CalibrationError, FitCancelled
+from calib.evaluation import Evaluation, scores
+from calib.export import runtime, writer
+from calib.metrics import ece
+from tests.conftest import ROOT
+
+VARIANTS = [
+    {},
+    {"exact": True, "map": "sigmoid"},
+    {"distance": "l1", "signal": "combined"},
+    {"distance": "linf", "reduction": "mean_pool"},
+    {"reduction": "pca", "signal": "combined", "map": "sigmoid"},
+    {"reduction": "kmeans"},
+]
+
+
+@pytest.fixture(scope="module")
+def digits():
+    """Calibration and test part of the sample that carries images."""
+    return load_sample("digits-cnn").split(0.5, random_state=0)
+
+
+def fitted(data, **params):
+    return Geometric(**params).fit(
+        data.logits,
+        data.labels,
+        features=data.features,
+        train_features=data.train_features,
+        train_labels=data.train_labels,
+    )
+
+
+def blobs(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Features of three overlapping classes, their labels, and logits of a model that is often wrong."""
+    generator = np.random.default_rng(seed)
+    labels = generator.integers(0, 3, n)
+    features = 1.2 * np.eye(3)[labels] + generator.normal(size=(n, 3)) * 0.8
+    return features, labels, 3 * np.eye(3)[labels] + 2 * generator.normal(size=(n, 3))
+
+
+@pytest.fixture(scope="module")
+def small():
+    (train_features, train_labels, _), (features, labels, logits) = blobs(150, 0), blobs(400, 1)
+    return {"features": features, "train_features": train_features, "train_labels": train_labels}, logits, labels
+
+
+# -- the maps ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_the_isotonic_map_is_that_of_the_separation(small, exact):
+    extras, logits, labels = small
+    predicted = logits.argmax(axis=1)
+    separate = exact_separation if exact else fast_separation
+    separation = separate(extras["train_features"], extras["train_labels"], extras["features"], predicted)
+    # Rows of equal separation count as one point with their number as its weight, as the paper fits it.
+    points, where, counts = np.unique(separation, return_inverse=True, return_counts=True)
+    rate = np.bincount(where, predicted == labels) / counts
+    expected = IsotonicRegression(out_of_bounds="clip").fit(points, rate, sample_weight=counts)
+    made = Geometric(exact=exact).fit(logits, labels, **extras)
+    others, _, other_logits = blobs(300, 2)
+    seen = separate(extras["train_features"], extras["train_labels"], others, other_logits.argmax(axis=1))
+    np.testing.assert_allclose(made.predict_confidence(other_logits, others), expected.predict(seen), atol=1e-9)
+
+
+def test_a_repeated_row_counts_as_often_as_it_is_there(small):
+    extras, logits, labels = small
+    twice = np.concatenate([np.arange(400), np.repeat(np.arange(7), 40)])
+    again = {**extras, "features": extras["features"][twice]}
+    separation = fast_separation(
+        extras["train_features"], extras["train_labels"], extras["features"], logits.argmax(axis=1)
+    )
+    weights = np.bincount(twice, minlength=400)
+    right = (logits.argmax(axis=1) == labels).astype(float)
+    expected = IsotonicRegression(out_of_bounds="clip").fit(separation, right, sample_weight=weights)
+    made = Geometric().fit(logits[twice], labels[twice], **again)
+    np.testing.assert_allclose(
+        made.predict_confidence(logits, extras["features"]), expected.predict(separation), atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("signal", ["separation", "combined"])
+def test_the_sigmoid_map_is_a_logistic_regression(small, signal):
+    extras, logits, labels = small
+    predicted = logits.argmax(axis=1)
+    signals = [fast_separation(extras["train_features"], extras["train_labels"], extras["features"], predicted)]
+    if signal == "combined":
+        top = np.exp(logits - logits.max(axis=1, keepdims=True))
+        top /= top.sum(axis=1, keepdims=True)
+        signals.append(np.log(top.max(axis=1)) - np.log1p(-top.max(axis=1)))
+    columns = np.stack(signals, axis=1)
+    spread = columns.std(axis=0)
+    regression = LogisticRegression(C=1e4, tol=1e-10, max_iter=1000).fit(columns / spread, predicted == labels)
+    made = Geometric(map="sigmoid", signal=signal).fit(logits, labels, **extras)
+    expected = regression.predict_proba(columns / spread)[:, 1]
+    np.testing.assert_allclose(made.predict_confidence(logits, extras["features"]), expected, atol=1e-5)
+
+
+def test_combined_ranks_right_above_wrong_better_than_either_signal_alone(small):
+    extras, logits, labels = small
+    right = logits.argmax(axis=1) == labels
+
+    def ranking(confidence):
+        """Probability that a right row has the higher confidence."""
+        return np.mean(confidence[right][:, None] > confidence[~right]) + 0.5 * np.mean(
+            confidence[right][:, None] == confidence[~right]
+        )
+
+    alone = ranking(
+        Geometric(map="sigmoid").fit(logits, labels, **extras).predict_confidence(logits, extras["features"])
+    )
+    model = ranking(calib.calibrator("identity").fit(logits, labels).predict_confidence(logits))
+    both = Geometric(map="sigmoid", signal="combined").fit(logits, labels, **extras)
+    assert ranking(both.predict_confidence(logits, extras["features"])) > max(alone, model)
+
+
+def test_values_beyond_the_calibration_rows_are_clipped(rng):
+    # One training row of each class at -10 and 10: the separation of x from the second class is x itself.
+    x = rng.uniform(-1, 1, size=(200, 1))
+    logits = np.tile([0.0, 1.0], (200, 1))
+    labels = (rng.random(200) < 0.5 + 0.4 * x[:, 0]).astype(int)
+    train = {"train_features": np.array([[-10.0], [10.0]]), "train_labels": np.array([0, 1])}
+    for params in ({}, {"map": "sigmoid"}, {"map": "sigmoid", "signal": "combined"}):
+        made = Geometric(**params).fit(logits, labels, features=x, **train)
+        inside = made.predict_confidence(logits[:2], np.array([x.min(axis=0), x.max(axis=0)]))
+        beyond = made.predict_confidence(logits[:2], np.array([[-9.0], [9.0]]))
+        np.testing.assert_array_equal(beyond, inside)
+        assert inside[0] < inside[1]
+
+
+# -- awkward training sets -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("map", ["isotonic", "sigmoid"])
+def test_a_class_without_training_rows_is_the_least_safe(small, map):
+    extras, logits, labels = small
+    kept = extras["train_labels"] != 2
+    without = {name: extras[name][kept] for name in ("train_features", "train_labels")}
+    made = Geometric(map=map).fit(logits, labels, features=extras["features"], **without)
+    confidence = made.predict_confidence(logits, extras["features"])
+    absent = logits.argmax(axis=1) == 2
+    assert np.ptp(confidence[absent]) == 0
+    assert confidence[absent][0] == confidence.min()
+    assert f"{absent.sum():,} calibration rows have no finite separation" in " ".join(made.notes())
+
+
+@pytest.mark.parametrize("params", [{}, {"map": "sigmoid", "signal": "combined"}])
+def test_a_training_set_of_one_class_is_refused(small, params):
+    """Its separations are all infinite: a confidence of them would know nothing of the inputs."""
+    extras, logits, labels = small
+    one = {"train_features": extras["train_features"][:5], "train_labels": np.ones(5, int)}
+    with pytest.raises(CalibrationError, match=r"None of 400 .* finite separation.*\(5 rows, 1 class\).*every class"):
+        Geometric(**params).fit(logits, labels, features=extras["features"], **one)
+
+
+def test_few_finite_separations_are_said_first(small):
+    """Two training rows of four classes: where another class is predicted, each input counts as the same."""
+    extras, logits, labels = small
+    logits = np.c_[logits, logits[:, :1]]
+    few = {"train_features": extras["train_features"][:2], "train_labels": np.array([1, 2])}
+    logits[:, 3] += 2
+    made = Geometric().fit(logits, labels, features=extras["features"], **few)
+    finite = int(np.isin(logits.argmax(axis=1), [1, 2]).sum())
+    assert 0 < finite < 200
+    assert made.notes()[0].startswith(f"Only {finite} of 400 calibration rows have a finite separation")
+    assert "knows only which class is predicted" in made.notes()[0]
+    assert "knows only" not in " ".join(Geometric().fit(logits[:, :3], labels, **extras).notes())
+
+
+def test_exactly_zero_has_its_bound_as_exactly_one_has(rng):
+    """All predictions on the far side are wrong: the map says 0 there, of so many rows and no more."""
+    x = np.r_[rng.uniform(-3, -1, 40), rng.uniform(1, 3, 60)][:, None]
+    logits, labels = np.tile([0.0, 1.0], (100, 1)), (x[:, 0] > 0).astype(int)
+    train = {"train_features": np.array([[-10.0], [10.0]]), "train_labels": np.array([0, 1])}
+    said = Geometric().fit(logits, labels, features=x, **train).notes()
+    assert any(f"exactly 0 where none of 40 calibration rows was right; up to {100 * binom_upper(40):.2g} %" in note
+               for note in said)  # fmt: skip
+    assert any(f"exactly 1 where none of 60 calibration rows was wrong; up to {100 * binom_upper(60):.2g} %" in note
+               for note in said)  # fmt: skip
+    assert any("2 training rows of 1 number, which" in note for note in said)
+
+
+@pytest.mark.parametrize("params", [{}, {"map": "sigmoid"}, {"map": "sigmoid", "signal": "combined"}])
+def test_only_right_rows_leave_nothing_to_learn(small, params):
+    extras, logits, _ = small
+    made = Geometric(**params).fit(logits, logits.argmax(axis=1), **extras)
+    confidence = made.predict_confidence(logits, extras["features"])
+    assert np.ptp(confidence) == 0
+    assert confidence[0] == pytest.approx(1.0 if not params else 401 / 402)
+
+
+# -- digits --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("params", [{}, {"exact": True}])
+def test_digits_are_calibrated_better_than_by_the_model(digits, params):
+    calibration, test = digits
+    evaluation = Evaluation.from_calibrator(fitted(calibration, **params), test.logits, test.labels, test.features)
+    raw = Evaluation.from_calibrator(
+        calib.calibrator("identity").fit(test.logits, test.labels), test.logits, test.labels
+    )
+    found = scores(evaluation)
+    assert found["ECE"] == pytest.approx(ece(evaluation.confidence, evaluation.correct, n_bins=15))
+    assert found["ECE"] < scores(raw)["ECE"] / 2
+    assert found["accuracy"] == scores(raw)["accuracy"]
+    assert not {"NLL", "Brier"} & set(found)
+
+
+def binom_upper(n: int) -> float:
+    """Share of wrong rows at which none of n is wrong with a probability of 5 %."""
+    return float(beta.ppf(0.95, 1, n))
+
+
+def test_notes_count_safe_and_dangerous_rows(digits):
+    calibration, _ = digits
+    made = fitted(calibration)
+    predicted = calibration.logits.argmax(axis=1)
+    distance = np.linalg.norm(
+        calibration.features.reshape(-1, 1, 64).astype(float) - calibration.train_features.reshape(1, -1, 64), axis=2
+    )
+    same = calibration.train_labels == predicted[:, None]
+    safe = np.where(same, distance, np.inf).min(axis=1) < np.where(same, np.inf, distance).min(axis=1)
+    right = predicted == calibration.labels
+    assert made.safe_ == [safe.sum(), (safe & right).sum()]
+    assert made.dangerous_ == [(~safe).sum(), (~safe & right).sum()]
+    first, second, third, fourth = made.notes()
+    assert f"{safe.sum():,} are safe, of which {100 * right[safe].mean():.1f} % are right" in first
+    assert "250 training rows of 64 numbers" in second
+    certain = made.predict_confidence(calibration.logits, calibration.features) == 1
+    assert right[certain].all()
+    # The upper end of the exact 95 % interval, one-sided: m rows are all right in 5 % of samples.
+    at_most = 100 * binom_upper(int(certain.sum()))
+    assert f"none of {certain.sum():,} calibration rows was wrong; up to {at_most:.2g} % may be wrong" in third
+    hopeless = made.predict_confidence(calibration.logits, calibration.features) == 0
+    assert hopeless.any() and not right[hopeless].any()
+    assert f"exactly 0 where none of {hopeless.sum():,} calibration row" in fourth
+    assert len(fitted(calibration, map="sigmoid").notes()) == 2
+
+
+def test_a_reduction_is_named_with_what_it_came_from(digits):
+    calibration, _ = digits
+    note = fitted(calibration, reduction="mean_pool").notes()[1]
+    assert "250 training rows of 16 numbers (reduced from 250 training rows of 64 numbers by mean pooling)" in note
+    rows, size = fitted(calibration, reduction="kmeans", factor=3).carried_
+    assert rows < 250 / 6
+    assert size == 64
+
+
+def test_images_and_flat_rows_are_the_same_inputs(digits):
+    calibration, test = digits
+    made = fitted(calibration)
+    flat = made.predict_confidence(test.logits, test.features.reshape(len(test), -1))
+    np.testing.assert_array_equal(made.predict_confidence(test.logits, test.features), flat)
+
+
+@pytest.mark.parametrize("params", VARIANTS)
+def test_blocks_do_not_change_the_prediction(digits, params, monkeypatch):
+    calibration, test = digits
+    made = fitted(calibration, **params)
+    whole = made.predict_confidence(test.logits, test.features)
+    monkeypatch.setattr(module, "_MOST_ROWS", 100)
+    np.testing.assert_allclose(made.predict_confidence(test.logits, test.features), whole, atol=1e-5)
+
+
+def test_a_fit_reports_and_can_be_cancelled(small, monkeypatch):
+    extras, logits, labels = small
+    monkeypatch.setattr(module, "_MOST_ROWS", 100)
+    seen = []
+    Geometric().fit(logits, labels, callback=lambda *now: seen.append(now[:2]), **extras)
+    assert seen == [(100, 400), (200, 400), (300, 400), (400, 400)]
+
+    def stop(step, total, value):
+        if step == 200:
+            raise FitCancelled
+
+    made = Geometric()
+    with pytest.raises(FitCancelled):
+        made.fit(logits, labels, callback=stop, **extras)
+    assert not made.fitted
+
+
+# -- export --------------------------------------------------------------------------------------------
+
+PREDICT = """
+import sys
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"scipy", "sklearn", "pandas", "tensorflow", "gpflow", "streamlit", "plotly"}:
+            raise ImportError(name + " is blocked")
+sys.meta_path.insert(0, Blocker())
+import pickle
+import numpy as np
+from calib import runtime
+for name in sys.argv[1:]:
+    made = pickle.load(open(name, "rb")) if name.endswith(".pkl") else runtime.load(name)
+    rows = np.load("rows.npz")
+    np.save(name + ".npy", made.confidence(rows["outputs"], rows["features"]))
+"""
+
+
+@pytest.mark.parametrize("params", VARIANTS)
+def test_every_export_predicts_the_same_with_numpy_alone(digits, tmp_path, params):
+    calibration, test = digits
+    made = fitted(calibration, **params)
+    expected = made.predict_confidence(test.logits, test.features)
+    names = ["c.pkl", "c.npz", "c.zip"]
+    for name in names:
+        writer.save(made, tmp_path / name, **writer.describe(calibration))
+    np.savez(tmp_path / "rows.npz", outputs=test.logits, features=test.features)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, "-c", PREDICT, *names], cwd=tmp_path, env=environment, check=True, timeout=120)
+    for name in names:
+        np.testing.assert_allclose(np.load(tmp_path / f"{name}.npy"), expected, rtol=0, atol=1e-9)
+
+
+def test_the_bundle_calibrates_a_file_on_its_own(digits, tmp_path):
+    calibration, test = digits
+    made = fitted(calibration)
+    with zipfile.ZipFile(io.BytesIO(writer.to_bundle(made, writer.describe(calibration)))) as bundle:
+        bundle.extractall(tmp_path)
+    np.savez(tmp_path / "outputs.npz", logits=test.logits, features=test.features)
+    np.save(tmp_path / "logits.npy", test.logits)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+    def predict(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "predict.py", *arguments]
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+
+    done = predict("outputs.npz", "--out", "calibrated.npz")
+    assert done.stdout == f"Wrote {len(test):,} rows of calibrated confidence to calibrated.npz.\n", done.stderr
+    with np.load(tmp_path / "calibrated.npz") as arrays:
+        assert set(arrays.files) == {"predicted", "confidence"}
+        np.testing.assert_array_equal(arrays["predicted"], test.logits.argmax(axis=1))
+        expected = made.predict_confidence(test.logits, test.features)
+        np.testing.assert_allclose(arrays["confidence"], expected, rtol=0, atol=1e-9)
+    refused = predict("logits.npy", "--out", "calibrated.npz")
+    assert refused.returncode == 1
+    assert "predicts from the inputs of the rows too; give their file with --features" in refused.stderr
+    np.save(tmp_path / "features.npy", test.features)
+    done = predict("logits.npy", "--features", "features.npy", "--out", "calibrated.csv")
+    lines = (tmp_path / "calibrated.csv").read_text().splitlines()
+    assert lines[0] == "predicted,confidence", done.stderr
+    assert lines[1].split(",")[0] == calibration.class_names[test.logits[0].argmax()]
+
+
+def test_the_card_says_what_goes_in_and_what_comes_out(digits):
+    made = writer.exported(fitted(digits[0]), writer.describe(digits[0]))
+    card = calib.model_card.model_card(made)
+    for text in (
+        "confidence = calibrator.confidence(outputs, features)",
+        "keeps accuracy",
+        "the inputs of the rows",
+        "confidence in the predicted class",
+        "250 training rows of 64 numbers",
+        "predict.py outputs.npz",
+    ):
+        assert text in card
+    assert "calibrate(outputs)" not in card
+
+
+def test_standardised_features_are_standardised_by_the_export(digits, tmp_path):
+    calibration, test = digits
+    mean, scale = calibration.train_features.mean(axis=0), calibration.train_features.std(axis=0) + 1
+
+    def scaled(features):
+        return ((features - mean) / scale).astype(np.float32)
+
+    made = Geometric().fit(
+        calibration.logits,
+        calibration.labels,
+        features=scaled(calibration.features),
+        train_features=scaled(calibration.train_features),
+        train_labels=calibration.train_labels,
+    )
+    described = {**writer.describe(calibration), "feature_mean": mean, "feature_scale": scale}
+    expected = made.predict_confidence(test.logits, scaled(test.features))
+    writer.save(made, tmp_path / "c.npz", **described)
+    for again in (runtime.load(tmp_path / "c.npz"), pickle.loads(writer.to_pickle(made, described))):
+        np.testing.assert_allclose(again.confidence(test.logits, test.features), expected, rtol=0, atol=1e-6)
+    with pytest.raises(CalibrationError, match=r"expected \(n, 8, 8\) numbers"):
+        again.confidence(test.logits, test.features[:, :4])
+    plain = writer.exported(calib.calibrator("temperature").fit(test.logits, test.labels), described)
+    assert plain.feature_mean is None
+
+
+def test_an_export_that_could_not_be_read_again_is_refused(digits, monkeypatch):
+    monkeypatch.setattr("calib.export.archive.LARGEST", 10_000)
+    with pytest.raises(CalibrationError, match=r"carries 0\.0 GB.*smaller training set"):
+        writer.to_pickle(fitted(digits[0]))
+
+
+# -- what is refused -----------------------------------------------------------------------------------
+
+
+def test_probabilities_are_refused_in_one_sentence(small):
+    extras, logits, labels = small
+    made = Geometric().fit(logits, labels, **extras)
+    with pytest.raises(CalibrationError, match=r"a confidence in the predicted class only.*features=features"):
+        made.predict_proba(logits)
+    exported = writer.exported(made)
+    for wrong in (exported.calibrate, exported.predict_proba):
+        with pytest.raises(CalibrationError, match=r"a confidence in .* only.* call confidence\(outputs, features\)"):
+            wrong(logits)
+    np.testing.assert_array_equal(made.predict(logits), logits.argmax(axis=1))
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"features": lambda a: a[:-1]}, r"shape \(399, 3\) for 400 rows of logits"),
+        ({"features": lambda a: a[:, :2]}, "2 numbers a row but the training features had 3"),
+        ({"features": lambda a: np.where(a > 2, np.nan, a)}, "NaN"),
+        ({"features": lambda a: a.ravel()}, r"shape \(1200,\)"),
+        ({"train_features": lambda a: a[:0], "train_labels": lambda a: a[:0]}, "no rows"),
+        ({"train_labels": lambda a: a[:-1]}, "150 integers"),
+        ({"train_labels": lambda a: a + 1}, r"train_labels must lie in 0\.\.2.*found 1\.\.3"),
+        ({"train_labels": lambda a: a - 1}, r"found -1\.\.1"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(small, changes, says):
+    extras, logits, labels = small
+    wrong = {**extras, **{name: change(extras[name]) for name, change in changes.items()}}
+    with pytest.raises(CalibrationError, match=says):
+        Geometric().fit(logits, labels, **wrong)
+
+
+def test_a_prediction_needs_the_inputs_of_its_rows(small):
+    extras, logits, labels = small
+    made = Geometric().fit(logits, labels, **extras)
+    with pytest.raises(CalibrationError, match="predicts from the inputs"):
+        made.predict_confidence(logits)
+    with pytest.raises(CalibrationError, match=r"shape \(399, 3\) for 400 rows"):
+        made.predict_confidence(logits, extras["features"][1:])
+
+
+def test_the_largest_zone_is_for_l2_alone():
+    with pytest.raises(CalibrationError, match="exact=True goes with distance='l2'"):
+        calib.calibrator("geometric", exact=True, distance="l1")
+
+
+# -- another scale -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("params", [{}, {"reduction": "mean_pool"}])
+@pytest.mark.parametrize("times", [1 / 255, 255])
+def test_inputs_on_another_scale_are_refused_by_every_export(digits, tmp_path, params, times):
+    calibration, test = digits
+    made = fitted(calibration, **params)
+    writer.save(made, tmp_path / "c.npz", **writer.describe(calibration))
+    wrong = test.features.astype(float) * times
+    for confidence in (made.predict_confidence, runtime.load(tmp_path / "c.npz").confidence):
+        with pytest.raises(CalibrationError, match=r"(?s)runs from 0 to .* but one of .* from 0 to 1; .*255.*prepare"):
+            confidence(test.logits, wrong)
+    with pytest.raises(CalibrationError, match="prepare both in the same way"):
+        recheck.judge(runtime.load(tmp_path / "c.npz"), replace(test, features=wrong))
+
+
+def test_odd_rows_and_few_rows_are_not_refused(digits):
+    calibration, test = digits
+    made = fitted(calibration)
+    odd = test.features.astype(float)
+    odd[: len(odd) // 3] /= 255
+    odd[-3:] *= 1e6
+    odd[-9:-5] = 0
+    assert np.isfinite(made.predict_confidence(test.logits, odd)).all()
+    assert np.isfinite(made.predict_confidence(test.logits[:4], test.features[:4] / 255)).all()
+    assert np.isfinite(made.predict_confidence(test.logits, np.zeros(test.features.shape))).all()
+
+
+@pytest.mark.parametrize("sigma", [1.0, 3.0])
+def test_skewed_and_shifted_inputs_of_the_same_kind_are_not_refused(rng, sigma):
+    """Ten rows drawn as the others were are on their scale, however widely that is spread."""
+    values = rng.lognormal(0, sigma, (3000, 1))
+    labels = (rng.random(3000) < 0.5).astype(int)
+    logits = rng.normal(size=(3000, 2))
+    made = Geometric().fit(
+        logits[:200], labels[:200], features=values[:200], train_features=values[200:400], train_labels=labels[200:400]
+    )
+    for start in range(400, 3000, 10):
+        made.predict_confidence(logits[start : start + 10], values[start : start + 10])
+
+
+def test_sets_on_different_scales_are_noted_and_either_is_taken(small):
+    extras, logits, labels = small
+    made = Geometric().fit(logits, labels, **{**extras, "features": extras["features"] / 255})
+    assert "one was probably divided by 255" in made.notes()[0]
+    made.predict_confidence(logits, extras["features"] / 255)
+    made.predict_confidence(logits, extras["features"])
+    with pytest.raises(CalibrationError, match="prepare both in the same way"):
+        made.predict_confidence(logits, extras["features"] * 255)
+    assert "255" not in " ".join(Geometric().fit(logits, labels, **extras).notes())
+
+
+def test_what_was_exported_before_scales_were_kept_still_predicts(small):
+    extras, logits, labels = small
+    made = Geometric().fit(logits, labels, **extras)
+    expected = made.predict_confidence(logits, extras["features"])
+    del made.scales_
+    again = pickle.loads(writer.to_pickle(made))
+    np.testing.assert_array_equal(again.confidence(logits, extras["features"]), expected)
+    again.confidence(logits, extras["features"] / 255)
+
+
+def test_an_export_that_standardises_refuses_another_scale(rng):
+    """Pixels in 0..1 standardised as bytes are all but one image, which lies among the others."""
+    features, train = (rng.integers(0, 256, (n, 12)) for n in (300, 100))
+    mean, scale = train.mean(axis=0), train.std(axis=0)
+    labels, train_labels = rng.integers(0, 2, 300), rng.integers(0, 2, 100)
+    logits = rng.normal(size=(300, 2))
+    made = Geometric().fit(
+        logits,
+        labels,
+        features=(features - mean) / scale,
+        train_features=(train - mean) / scale,
+        train_labels=train_labels,
+    )
+    exported = writer.exported(made, {"feature_mean": mean, "feature_scale": scale})
+    exported.confidence(logits, features)
+    for wrong in (features / 255, (features - mean) / scale, features * 255):
+        with pytest.raises(CalibrationError, match="probably divided by 255 or standardised"):
+            exported.confidence(logits, wrong)

@@ -1,0 +1,194 @@
+"""Each reduction is what its name says, learns from the training set alone and survives a round trip."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.ndimage import map_coordinates
+from sklearn.decomposition import PCA
+
+from calib.calibrators.geometric.reductions import REDUCTIONS, Reduced, grey, pool, reduce_training, shrink_bilinear
+from calib.errors import CalibrationError
+
+
+def images_of(rng, shape=(30, 8, 8), n_classes=3):
+    return rng.normal(size=shape).astype(np.float32), rng.integers(0, n_classes, shape[0])
+
+
+@given(st.integers(1, 7), st.integers(1, 7), st.integers(1, 4), st.sampled_from(["mean", "max"]))
+def test_pooling_is_the_mean_or_maximum_of_each_window(height, width, factor, kind):
+    images = np.random.default_rng(height * 7 + width).normal(size=(3, height, width))
+    statistic = {"mean": np.mean, "max": np.max}[kind]
+    expected = [
+        [[statistic(image[i : i + factor, j : j + factor]) for j in range(0, width, factor)]
+         for i in range(0, height, factor)]
+        for image in images
+    ]  # fmt: skip
+    np.testing.assert_allclose(pool(images, factor, kind), expected, rtol=1e-12, atol=1e-12)
+
+
+@given(st.integers(1, 9), st.integers(1, 9), st.integers(1, 4))
+def test_bilinear_interpolates_at_the_centres_of_the_coarse_grid(height, width, factor):
+    images = np.random.default_rng(height * 9 + width).normal(size=(2, height, width))
+    new = -(-height // factor), -(-width // factor)
+    centres = [
+        np.clip((np.arange(n) + 0.5) * size / n - 0.5, 0, size - 1)
+        for n, size in zip(new, (height, width), strict=True)
+    ]
+    grid = np.meshgrid(*centres, indexing="ij")
+    expected = [map_coordinates(image, grid, order=1) for image in images]
+    np.testing.assert_allclose(shrink_bilinear(images, factor), expected, atol=1e-12)
+
+
+def test_halving_bilinearly_is_mean_pooling(rng):
+    images = rng.normal(size=(4, 6, 8))
+    np.testing.assert_allclose(shrink_bilinear(images, 2), pool(images, 2, "mean"), atol=1e-12)
+
+
+def test_grey_keeps_grey_and_weighs_green_most(rng):
+    image = rng.random((2, 3, 3))
+    np.testing.assert_allclose(grey(np.repeat(image[..., None], 3, axis=3)), image, rtol=1e-12)
+    red, green, blue = (grey(np.eye(3)[channel] * np.ones((1, 1, 1, 3)))[0, 0, 0] for channel in range(3))
+    assert (red, green, blue) == (0.299, 0.587, 0.114)
+    np.testing.assert_array_equal(grey(image[..., None]), image)
+    opaque = np.concatenate([np.ones((2, 3, 3, 3)), image[..., None]], axis=3)
+    np.testing.assert_allclose(grey(opaque), 1.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+@pytest.mark.parametrize("shape", [(30, 8, 8), (30, 8, 8, 3), (30, 64)])
+def test_the_training_set_shrinks_by_the_factor_squared(rng, name, shape):
+    features, labels = images_of(rng, shape)
+    reduced = reduce_training(name, 2, features, labels, 0)
+    n_numbers = int(np.prod(shape[1:])) if name == "none" else 64
+    by_rows = name in ("kmeans", "random_set")
+    by_numbers = not by_rows and name != "none"
+    assert reduced.train_features.shape[1] == (16 if by_numbers else n_numbers)
+    expected = sum(max(1, round(np.sum(labels == c) / 4)) for c in range(3)) if by_rows else 30
+    assert len(reduced.train_features) == len(reduced.train_labels) == expected
+    assert set(reduced.train_labels) == set(labels)
+    assert reduced.train_features.dtype == np.float32
+
+
+@pytest.mark.parametrize("name", sorted(set(REDUCTIONS) - {"kmeans", "random_set"}))
+@pytest.mark.parametrize("shape", [(30, 8, 8, 3), (30, 64)])
+def test_new_inputs_are_reduced_as_the_training_set_was(rng, name, shape):
+    features, labels = images_of(rng, shape)
+    reduced = reduce_training(name, 2, features, labels, 0)
+    np.testing.assert_allclose(reduced.transform(features), reduced.train_features, atol=1e-5)
+    np.testing.assert_allclose(reduced.transform(features[:1]), reduced.train_features[:1], atol=1e-5)
+    np.testing.assert_array_equal(reduced.transform(features.reshape(30, -1)), reduced.transform(features))
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_a_state_makes_the_same_again_with_numpy_alone(rng, name, tmp_path):
+    features, labels = images_of(rng)
+    reduced = reduce_training(name, 2, features, labels, 3)
+    state = reduced.state()
+    assert all(isinstance(value, (int, str, np.ndarray)) for value in state.values())
+    again = Reduced.from_state(state)
+    assert again.state().keys() == state.keys()
+    np.testing.assert_array_equal(again.train_features, reduced.train_features)
+    np.testing.assert_array_equal(again.transform(features), reduced.transform(features))
+    np.savez(
+        tmp_path / "state.npz",
+        features=features,
+        expected=reduced.transform(features),
+        **{"state_" + k: v for k, v in state.items()},
+    )
+    script = (
+        "import sys, numpy as np\nfrom calib.geometry import Reduced\n"
+        "with np.load(sys.argv[1]) as f:\n"
+        "    state = {k[6:]: f[k] for k in f if k.startswith('state_')}\n"
+        "    assert np.array_equal(Reduced.from_state(state).transform(f['features']), f['expected'])\n"
+        "assert not {'scipy', 'sklearn', 'pandas'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", script, tmp_path / "state.npz"], check=True)
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_the_seed_decides_and_inputs_are_left_alone(rng, name):
+    features, labels = images_of(rng)
+    features.flags.writeable = labels.flags.writeable = False
+    first, second = (reduce_training(name, 2, features, labels, 7) for _ in range(2))
+    np.testing.assert_array_equal(first.train_features, second.train_features)
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_a_factor_of_one_keeps_every_distance(rng, name):
+    features, labels = images_of(rng)
+    reduced = reduce_training(name, 1, features, labels, 0)
+    inputs = reduced.transform(features)
+    expected = np.linalg.norm(features.reshape(30, -1)[0] - features.reshape(30, -1), axis=1)
+    distances = np.linalg.norm(inputs[0] - reduced.train_features, axis=1)
+    if name == "pca":  # 30 rows span fewer than 64 directions, in which all their distances lie
+        assert reduced.train_features.shape == (30, 30)
+    np.testing.assert_allclose(np.sort(distances), np.sort(expected), atol=1e-4)
+
+
+def test_principal_components_are_scikit_learns(rng):
+    features, labels = rng.normal(size=(50, 12)), rng.integers(0, 2, 50)
+    reduced = reduce_training("pca", 2, features, labels, 0)
+    inputs = rng.normal(size=(4, 12))
+    np.testing.assert_allclose(reduced.transform(inputs), PCA(3, random_state=0).fit(features).transform(inputs))
+
+
+def test_random_pixels_are_pixels_and_random_rows_rows(rng):
+    features, labels = images_of(rng)
+    pixels = reduce_training("random_pixels", 4, features, labels, 0)
+    flat = features.reshape(30, 64)
+    assert len(np.unique(pixels.learned["pixels"])) == 4
+    np.testing.assert_array_equal(pixels.train_features, flat[:, pixels.learned["pixels"]])
+    kept = reduce_training("random_set", 2, features, labels, 0)
+    rows = [int(np.flatnonzero((flat == row).all(axis=1))[0]) for row in kept.train_features]
+    assert len(set(rows)) == len(rows)
+    np.testing.assert_array_equal(labels[rows], kept.train_labels)
+    other = reduce_training("random_set", 2, features, labels, 1)
+    assert not np.array_equal(other.train_features, kept.train_features)
+
+
+def test_centroids_are_means_of_their_class(rng):
+    """Two tight groups in each class: k-means must find their means, and give each its class."""
+    centres = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0], [10.0, 10.0]])
+    features = np.repeat(centres, 4, axis=0) + rng.normal(size=(16, 2)) * 1e-3
+    labels = np.repeat([0, 0, 1, 1], 4)
+    reduced = reduce_training("kmeans", 2, features, labels, 0)
+    means = features.reshape(4, 4, 2).mean(axis=1)
+    assert list(reduced.train_labels) == [0, 0, 1, 1]
+    found = reduced.train_features
+    for label in (0, 1):
+        np.testing.assert_allclose(
+            sorted(found[reduced.train_labels == label].tolist()), sorted(means[2 * label : 2 * label + 2].tolist())
+        )
+
+
+def test_repeated_rows_give_each_centroid_once():
+    reduced = reduce_training("kmeans", 1, np.zeros((5, 2)), np.array([0, 0, 0, 1, 1]), 0)
+    assert list(reduced.train_labels) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("crop", 2, np.ones((2, 4)), [0, 1]), "'crop' is not one of none"),
+        (("pca", 0, np.ones((2, 4)), [0, 1]), "factor=0 must be at least 1"),
+        (("max_pool", 2, np.ones((2, 5)), [0, 1]), "rows of 5 numbers are no square image"),
+        (("pca", 2, np.ones((2, 4, 4, 2)), [0, 1]), "1, 3 or 4 channels"),
+        (("pca", 2, np.ones((2, 4)), [0]), "training labels must be 2 integers"),
+        (("none", 1, [[np.nan], [1.0]], [0, 1]), "hold NaN"),
+    ],
+)
+def test_what_cannot_be_reduced_is_refused_in_a_sentence(arguments, words):
+    with pytest.raises(CalibrationError, match=words):
+        reduce_training(*arguments)
+
+
+def test_inputs_of_another_size_are_refused(rng):
+    reduced = reduce_training("mean_pool", 2, *images_of(rng))
+    with pytest.raises(CalibrationError, match="have 49 numbers a row but the training features had 64"):
+        reduced.transform(np.ones((2, 7, 7)))

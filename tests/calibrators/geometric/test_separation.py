@@ -1,0 +1,282 @@
+"""Fast and exact separation equal their definitions, also where inputs coincide, tie or lack a class."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import calib
+from calib.calibrators.geometric.neighbours import nearest
+from calib.calibrators.geometric.separation import exact_separation, fast_separation
+from calib.calibrators.geometric.training_set import TrainingSet
+from calib.diagnostics.separation import explain
+from calib.errors import CalibrationError
+from calib.numerics import blocks
+from tests.calibrators.geometric import naive
+
+DISTANCES = ("l1", "l2", "linf")
+
+
+@dataclass
+class Case:
+    train: np.ndarray
+    labels: np.ndarray
+    features: np.ndarray
+    predicted: np.ndarray
+
+
+@st.composite
+def cases(draw, coincide: bool = True) -> Case:
+    """Small sets on a coarse grid (ties and, if wanted, duplicates across classes) or off it, far or near."""
+    seed, n, d = draw(st.integers(0, 2**32 - 1)), draw(st.integers(2, 18)), draw(st.integers(1, 5))
+    n_classes = draw(st.integers(1, 4))
+    generator = np.random.default_rng(seed)
+    scale, offset = draw(st.sampled_from([(1.0, 0.0), (1e-3, 0.0), (1e3, 0.0), (1.0, 1e4)]))
+    train, features = generator.normal(size=(n, d)) * 2, generator.normal(size=(5, d)) * 2
+    if coincide and draw(st.booleans()):
+        train, features = np.round(train), np.round(features)
+    if draw(st.booleans()):
+        features[:3] = train[generator.integers(0, n, 3)]
+    predicted = generator.integers(0, n_classes + 1, len(features))  # one class is not in the training set
+    return Case(train * scale + offset, generator.integers(0, n_classes, n), features * scale + offset, predicted)
+
+
+def naive_of(function, case, *arguments):
+    rows = zip(case.features.astype(float), case.predicted, strict=True)
+    return np.array([function(case.train.astype(float), case.labels, x, label, *arguments) for x, label in rows])
+
+
+def assert_same(values, expected, absolute=1e-9, relative=1e-12):
+    assert values.dtype == np.float64
+    infinite = np.isinf(expected)
+    np.testing.assert_array_equal(values[infinite], expected[infinite])
+    np.testing.assert_allclose(values[~infinite], expected[~infinite], rtol=relative, atol=absolute)
+
+
+@given(cases(), st.sampled_from(DISTANCES))
+def test_fast_is_its_definition(case, distance):
+    values = fast_separation(case.train, case.labels, case.features, case.predicted, distance)
+    assert_same(values, naive_of(naive.fast, case, distance))
+
+
+@given(cases())
+def test_exact_is_its_definition(case):
+    values = exact_separation(case.train, case.labels, case.features, case.predicted)
+    assert_same(values, naive_of(naive.exact, case))
+
+
+@given(cases(), st.integers(1, 3), st.sampled_from([0.0, 1.0]), st.sampled_from([np.float32, np.float64]))
+def test_bounds_from_a_few_directions_change_nothing(case, n_directions, most_open, dtype):
+    """With rows of hundreds of numbers they spare most of the work; here they are tried on rows of any length."""
+    case.train, case.features = case.train.astype(dtype), case.features.astype(dtype)
+    arguments = case.train, case.labels, case.features, case.predicted
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("calib.calibrators.geometric.training_set.LEAST_NUMBERS", 1)
+        patch.setattr("calib.calibrators.geometric.training_set.N_DIRECTIONS", n_directions)
+        patch.setattr("calib.calibrators.geometric.training_set.MOST_OUTSIDE", 1.0)
+        patch.setattr("calib.calibrators.geometric.neighbours.MOST_OPEN", most_open)
+        assert_same(fast_separation(*arguments), naive_of(naive.fast, case))
+        assert_same(exact_separation(*arguments), naive_of(naive.exact, case))
+
+
+@pytest.mark.parametrize("n_varying", [20, 400])
+def test_long_rows_give_their_definition(rng, n_varying):
+    """400 numbers a row, of which 20 vary much (the few directions hold them) or all do."""
+    scale = np.where(np.arange(400) < n_varying, 1.0, 0.01)
+    train, labels = rng.normal(size=(80, 400)) * scale, rng.integers(0, 3, 80)
+    case = Case(train, labels, rng.normal(size=(12, 400)) * scale, rng.integers(0, 3, 12))
+    assert TrainingSet.of(train, labels).outline is not None
+    arguments = case.train, case.labels, case.features, case.predicted
+    assert_same(fast_separation(*arguments), naive_of(naive.fast, case))
+    assert_same(exact_separation(*arguments), naive_of(naive.exact, case))
+
+
+@given(cases())
+def test_float32_differs_by_nothing_but_its_input(case):
+    case.train, case.features = case.train.astype(np.float32), case.features.astype(np.float32)
+    arguments = case.train, case.labels, case.features, case.predicted
+    assert_same(fast_separation(*arguments), naive_of(naive.fast, case))
+    assert_same(exact_separation(*arguments), naive_of(naive.exact, case))
+
+
+@given(cases())
+def test_exact_is_no_smaller_and_has_the_same_sign(case):
+    arguments = case.train, case.labels, case.features, case.predicted
+    fast, exact = fast_separation(*arguments), exact_separation(*arguments)
+    assert (np.abs(fast) <= np.abs(exact)).all()
+    np.testing.assert_array_equal(fast > 0, exact > 0)
+
+
+@given(cases(coincide=False))
+def test_exact_is_within_the_bound_of_proposition_3(case):
+    assume(len(np.unique(case.train, axis=0)) == len(case.train))
+    training = TrainingSet.of(case.train, case.labels)
+    found = nearest(training, *training.queries(case.features, case.predicted))
+    exact = exact_separation(case.train, case.labels, case.features, case.predicted)
+    both = np.isfinite(exact)
+    bound = (found.same[both] + found.other[both]) / 2
+    assert (np.abs(exact[both] - found.fast[both]) <= bound * (1 + 1e-9) + 1e-9).all()
+
+
+@pytest.mark.parametrize("gap", [0.1, 1e-3, 1e-6])
+def test_the_bound_of_proposition_3_is_tight_as_in_figure_4(gap):
+    """x in 0, x'' behind an x' on one ray, another x' on the opposite side; and with the sides exchanged."""
+    train = np.array([[-0.3], [1.0 - gap], [1.0]])
+    for label, sign in ((0, 1), (1, -1)):
+        arguments = train, np.array([0, 0, 1]), np.zeros((1, 1)), np.array([label])
+        fast, exact = fast_separation(*arguments), exact_separation(*arguments)
+        assert fast == pytest.approx([sign * 0.35])
+        assert exact == pytest.approx([sign * (1.0 - gap / 2)], rel=1e-9)
+        assert (1.0 + 0.3) / 2 - abs(exact - fast) == pytest.approx([gap / 2], rel=1e-6)
+
+
+@given(cases(), st.sampled_from(DISTANCES), st.integers(0, 2**32 - 1))
+def test_fast_is_a_zone_under_every_metric(case, distance, seed):
+    """Proposition 2: nobody nearer than |fast| changes sides."""
+    fast = fast_separation(case.train, case.labels, case.features, case.predicted, distance)
+    inner = np.isfinite(fast) & (np.abs(fast) > 1e-6)
+    moves = np.random.default_rng(seed).normal(size=case.features.shape)
+    lengths = np.array([naive.NORMS[distance](move) for move in moves])
+    moved = case.features[inner] + (0.999 * np.abs(fast) / lengths)[inner, None] * moves[inner]
+    after = fast_separation(case.train, case.labels, moved, case.predicted[inner], distance)
+    np.testing.assert_array_equal(after > 0, fast[inner] > 0)
+
+
+@given(cases(coincide=False), st.integers(0, 2**32 - 1))
+def test_exact_is_a_zone(case, seed):
+    exact = exact_separation(case.train, case.labels, case.features, case.predicted)
+    inner = np.isfinite(exact) & (np.abs(exact) > 1e-6)
+    moves = np.random.default_rng(seed).normal(size=case.features.shape)
+    moves *= (0.999 * np.abs(exact) / np.linalg.norm(moves, axis=1))[:, None]
+    after = fast_separation(case.train, case.labels, (case.features + moves)[inner], case.predicted[inner])
+    np.testing.assert_array_equal(after > 0, exact[inner] > 0)
+
+
+def test_exact_may_fall_short_of_the_largest_zone():
+    """Beyond the plane between one x' and x'' the other x' is nearer still; both planes end at (0, 0.75)."""
+    train, labels = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 2.0]]), np.array([0, 0, 1])
+    assert exact_separation(train, labels, np.zeros((1, 2)), [0]) == pytest.approx([3 / (2 * np.sqrt(5))])
+    angles = np.linspace(0, 2 * np.pi, 720)
+    for radius, safe in ((0.749, True), (0.751, False)):
+        circle = radius * np.stack([np.sin(angles), np.cos(angles)], axis=1)
+        assert (fast_separation(train, labels, circle, np.zeros(720, int)) > 0).all() == safe
+
+
+def test_the_sets_are_what_they_should_be_with_two_points():
+    train, labels = np.array([[0.0], [1.0]]), np.array([0, 1])
+    values = exact_separation(train, labels, [[0.25], [0.5], [0.75], [9.0]], [0, 0, 0, 7])
+    np.testing.assert_array_equal(values, [0.25, 0.0, -0.25, -np.inf])
+
+
+def test_one_class_alone_is_infinitely_far_from_the_others():
+    train, labels = np.zeros((3, 2)), np.full(3, 5)
+    for separation in (fast_separation, exact_separation):
+        np.testing.assert_array_equal(separation(train, labels, np.ones((2, 2)), [5, 4]), [np.inf, -np.inf])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_what_is_near_keeps_its_digits_far_from_the_origin(dtype):
+    """|x|² is 10⁹ here, of which float32 keeps no distance at all."""
+    base = np.full((1, 64), 4096.0, dtype)
+    train = np.repeat(base, 2, axis=0)
+    train[0, 0] += dtype(2**-10)
+    train[1, 0] += dtype(2**-8)
+    train = np.vstack([train, -base])
+    values = fast_separation(train, [0, 1, 1], base, [0])
+    assert values[0] == pytest.approx((2**-8 - 2**-10) / 2, rel=1e-12)
+    assert fast_separation(train, [0, 1, 1], train, [0, 1, 1])[0] == pytest.approx((2**-8 - 2**-10) / 2, rel=1e-12)
+
+
+def test_many_blocks_and_classes_give_what_one_does(rng, monkeypatch):
+    train, labels = rng.normal(size=(200, 3)), rng.integers(0, 12, 200)
+    features, predicted = rng.normal(size=(50, 3)), rng.integers(0, 12, 50)
+    whole = exact_separation(train, labels, features, predicted)
+    monkeypatch.setattr("calib.calibrators.geometric.neighbours.BLOCK_ELEMENTS", 1)
+    monkeypatch.setattr("calib.calibrators.geometric.pruning.MEMORY_ENTRIES", 1)
+    monkeypatch.setattr("calib.calibrators.geometric.training_set.blocks", partial(blocks, entries=1))
+    np.testing.assert_allclose(exact_separation(train, labels, features, predicted), whole, rtol=1e-12)
+    expected = naive_of(naive.exact, Case(train, labels, features, predicted))
+    np.testing.assert_allclose(whole, expected, rtol=1e-9)
+
+
+def test_images_are_flattened_and_bytes_are_numbers(rng):
+    train, features = rng.integers(0, 256, (20, 4, 4, 3), dtype=np.uint8), rng.integers(0, 256, (5, 4, 4, 3), np.uint8)
+    labels, predicted = rng.integers(0, 2, 20), rng.integers(0, 2, 5)
+    flat = train.reshape(20, -1).astype(float), labels, features.reshape(5, -1).astype(float), predicted
+    for separation in (fast_separation, exact_separation):
+        np.testing.assert_allclose(separation(train, labels, features, predicted), separation(*flat), rtol=1e-9)
+
+
+def test_inputs_are_left_as_they_are(rng):
+    train, labels, features = rng.normal(size=(20, 3)), rng.integers(0, 3, 20), rng.normal(size=(5, 3))
+    kept = train.copy(), labels.copy(), features.copy()
+    for array in (train, labels, features):
+        array.flags.writeable = False
+    exact_separation(train, labels, features, labels[:5])
+    for array, before in zip((train, labels, features), kept, strict=True):
+        np.testing.assert_array_equal(array, before)
+
+
+def test_no_input_gives_no_separation():
+    train, labels = np.array([[0.0], [1.0]]), np.array([0, 1])
+    for separation in (fast_separation, exact_separation):
+        assert separation(train, labels, np.empty((0, 1)), np.empty(0, int)).shape == (0,)
+
+
+def test_an_explanation_names_the_rows_that_decide(rng):
+    train, labels = rng.normal(size=(40, 3)), rng.integers(0, 3, 40)
+    for x in rng.normal(size=(10, 3)):
+        found = explain(train, labels, x, 1)
+        assert labels[found.same_row] == labels[found.deciding_same_row] == 1
+        assert labels[found.other_row] != 1
+        assert labels[found.deciding_other_row] != 1
+        assert found.same == pytest.approx(np.linalg.norm(x - train[found.same_row]))
+        assert found.other == pytest.approx(np.linalg.norm(x - train[found.other_row]))
+        assert (found.same, found.other) == pytest.approx(naive.to_sets(train, labels, x, 1))
+        assert found.fast == pytest.approx((found.other - found.same) / 2)
+        a, b = train[found.deciding_same_row], train[found.deciding_other_row]
+        plane = (math.dist(x, b) ** 2 - math.dist(x, a) ** 2) / (2 * math.dist(a, b))
+        assert found.exact == pytest.approx(plane) == pytest.approx(naive.exact(train, labels, x, 1))
+        assert found.safe is bool(found.same < found.other)
+
+
+def test_an_explanation_without_a_class_names_no_row():
+    found = explain([[0.0], [1.0]], [0, 0], [0.5], 1)
+    assert (found.same_row, found.deciding_same_row, found.deciding_other_row, found.other_row) == (None, None, None, 0)
+    assert (found.fast, found.exact, found.safe) == (-np.inf, -np.inf, False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (([[0.0], [np.nan]], [0, 1], [[0.0]], [0]), "1 of 2 rows of the training features hold NaN"),
+        (([[0.0], [1.0]], [0, 1], [[np.inf]], [0]), "1 of 1 rows of the features hold NaN"),
+        (([[0.0], [1e300]], [0, 1], [[0.0]], [0]), "far too large"),
+        (([[0.0], [1.0]], [0], [[0.0]], [0]), "training labels must be 2 integers"),
+        (([[0.0], [1.0]], [0.0, 1.0], [[0.0]], [0]), "training labels must be 2 integers"),
+        (([[0.0], [1.0]], [0, 1], [[0.0, 1.0]], [0]), "have 2 numbers a row but the training features have 1"),
+        (([[0.0], [1.0]], [0, 1], [[0.0]], [0, 1]), "predicted classes must be 1 integers"),
+        (([0.0, 1.0], [0, 1], [[0.0]], [0]), "must be numbers of shape"),
+        ((np.empty((0, 1)), np.empty(0, int), [[0.0]], [0]), "no rows"),
+    ],
+)
+def test_unusable_arrays_are_refused_in_a_sentence(arguments, words):
+    for separation in (fast_separation, exact_separation):
+        with pytest.raises(CalibrationError, match=words):
+            separation(*arguments)
+
+
+def test_a_distance_that_is_none_is_refused():
+    with pytest.raises(CalibrationError, match="'cosine' is not one of l2, l1, linf"):
+        fast_separation([[0.0], [1.0]], [0, 1], [[0.0]], [0], "cosine")
+
+
+def test_it_is_part_of_the_public_library():
+    assert calib.geometry.fast_separation is fast_separation
+    assert "geometry" in calib.__all__

@@ -1,0 +1,335 @@
+"""GPcalib as its users see it; the mathematics are tested in tests/gp.
+
+Every combination of options that the paper names, each fitted once and predicted in every way it allows.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+import sys
+from functools import cache
+from itertools import product
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from calib.base import EQUIVARIANT, GIVES_UNCERTAINTY, KEEPS_ACCURACY, KEEPS_RANKING
+from calib.calibrators.gpcalib import GPCalib
+from calib.calibrators.gpcalib.training import LatentFit, fit_latent_gp
+from calib.errors import CalibrationError, FitCancelled
+from calib.export.archive import flatten, unflatten
+from calib.numerics import log_softmax, softmax
+from tests.conftest import ROOT, SHARED, simulate
+from tests.test_contract import check_probs, hard_rows, sample
+
+WAYS = ("draws", "mean", "delta", "mc")
+
+
+@cache
+def fitted(**params: object) -> GPCalib:
+    return GPCalib(**params).fit(*simulate(400, 4))
+
+
+def nll(probs: np.ndarray, labels: np.ndarray) -> float:
+    return float(-np.log(np.maximum(probs[np.arange(len(labels)), labels], 1e-15)).mean())
+
+
+def predict(calibrator: GPCalib, way: str, logits: np.ndarray) -> np.ndarray:
+    before = calibrator.prediction
+    calibrator.prediction = way
+    try:
+        return calibrator.predict_proba(logits)
+    finally:
+        calibrator.prediction = before
+
+
+@pytest.mark.parametrize(
+    "params",
+    [{}, {"inputs": "probs"}, {"covariance": "full"}, {"variational": "full"}, {"monotone": True}],
+    ids=lambda p: "-".join(p) or "default",
+)
+def test_held_out_log_loss_nears_that_of_the_truth(params):
+    """Labels come from softmax(logits / 2): that is the best any calibrator can do.
+
+    A function of probabilities cannot be that one; it still has to take three quarters of the way.
+    """
+    logits, labels = simulate(5000, 4, seed=1)
+    best, raw = nll(softmax(logits / 2), labels), nll(softmax(logits), labels)
+    calibrator = fitted(**params)
+    assert calibrator.converged_
+    left = (nll(calibrator.predict_proba(logits), labels) - best) / (raw - best)
+    assert left < (0.25 if calibrator.inputs == "probs" else 0.05)
+
+
+def test_all_ways_to_predict_agree():
+    logits, _ = simulate(200, 4, seed=1)
+    calibrator = fitted()
+    draws = predict(calibrator, "draws", logits)
+    for way in WAYS:
+        assert np.abs(predict(calibrator, way, logits) - draws).max() < 0.06, way
+
+
+def test_the_same_seed_gives_the_same_calibrator():
+    one, two = (flatten(GPCalib(max_iter=20).fit(*simulate(200, 3)).get_state()) for _ in range(2))
+    assert one[0] == two[0]
+    assert one[1].keys() == two[1].keys()
+    for key, value in one[1].items():
+        assert np.array_equal(value, two[1][key]), key
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_predictions_do_not_depend_on_the_batch(way):
+    logits, _ = simulate(60, 4, seed=1)
+    together = predict(fitted(), way, logits)
+    apart = np.concatenate([predict(fitted(), way, logits[i : i + 1]) for i in range(60)])
+    assert np.abs(together - apart).max() < 1e-12
+    assert np.array_equal(together, predict(fitted(), way, logits))
+
+
+@pytest.mark.parametrize("way", ["draws", "mean"])
+@pytest.mark.parametrize("inputs", ["logits", "probs"])
+def test_monotone_keeps_every_predicted_class(way, inputs):
+    """Labels from a function that falls beyond 1.5, and test logits a hair apart."""
+    generator = np.random.default_rng(0)
+    logits = generator.normal(size=(800, 3)) * 2.5
+    latent = 1.5 * np.where(logits < 1.5, logits, 3.0 - logits)
+    labels = np.argmax(latent + generator.gumbel(size=logits.shape), axis=1)
+    calibrator = GPCalib(monotone=True, inputs=inputs, prediction=way, max_iter=60).fit(logits, labels)
+    assert {KEEPS_ACCURACY, KEEPS_RANKING} <= calibrator.promises(3)
+    test = generator.normal(size=(20_000, 3)) * 6.0
+    test[:, 1] = test[:, 0] + generator.choice([-1e-3, 1e-3], size=len(test))
+    assert (calibrator.predict_proba(test).argmax(axis=1) == test.argmax(axis=1)).all()
+    if inputs == "logits":  # where ln p may not fall as steeply, the free fit does not either
+        loose = GPCalib(prediction=way, max_iter=60).fit(logits, labels)
+        assert (loose.predict_proba(test).argmax(axis=1) != test.argmax(axis=1)).mean() > 0.1
+
+
+def test_what_is_not_kept_is_not_promised():
+    assert KEEPS_ACCURACY not in GPCalib().promises(3)
+    assert KEEPS_ACCURACY not in GPCalib(monotone=True, prediction="delta").promises(3)
+
+
+def test_independent_predictions_of_a_full_covariance_are_refused():
+    with pytest.raises(CalibrationError, match="choose prediction='draws'"):
+        GPCalib(covariance="full", prediction="delta").check_params()
+
+
+def test_classes_absent_from_the_calibration_set_keep_a_probability():
+    logits, labels = simulate(300, 5)
+    rows = labels != 2
+    probs = GPCalib().fit(logits[rows], labels[rows]).predict_proba(logits)
+    assert probs[:, 2].mean() > 0.05
+
+
+HARD = {
+    "two rows": simulate(2, 3),
+    "constant logits": (np.zeros((60, 3)), np.arange(60) % 3),
+    "separable": (simulate(150, 4)[0], simulate(150, 4)[0].argmax(axis=1)),
+    "one class": (simulate(150, 4)[0], np.zeros(150, int)),
+    "always wrong": (simulate(150, 4)[0], simulate(150, 4)[0].argmin(axis=1)),
+    "thousands": (1e4 * simulate(150, 4)[0], simulate(150, 4)[1]),
+    "similarities": (1e-2 * simulate(150, 4)[0], simulate(150, 4)[1]),
+    "three values": (np.random.default_rng(0).choice([-1e3, 0.0, 1e3], (60, 4)), np.arange(60) % 4),
+    "binary, one column zero": (simulate(150, 2)[0] * [0.0, 1.0], simulate(150, 2)[1]),
+}
+
+
+@pytest.mark.parametrize("inputs", ["logits", "probs"])
+@pytest.mark.parametrize("name", HARD)
+def test_hard_calibration_sets_give_sane_probabilities(name, inputs):
+    logits, labels = HARD[name]
+    calibrator = GPCalib(inputs=inputs, max_iter=100).fit(logits, labels)
+    extreme = np.random.default_rng(1).choice([-1e3, 0.0, 1e3], size=(20, logits.shape[1]))
+    for way in WAYS:
+        for test in (logits, extreme):
+            probs = predict(calibrator, way, test)
+            assert np.isfinite(probs).all()
+            assert (probs >= 0).all()
+            assert np.allclose(probs.sum(axis=1), 1.0)
+    assert nll(calibrator.predict_proba(logits), labels) <= nll(softmax(logits), labels) + 0.01
+
+
+def test_a_small_set_that_teaches_nothing_is_said_so():
+    logits, labels = simulate(30, 3, scale=1.0, seed=3)
+    calibrator = GPCalib().fit(logits, labels)
+    assert np.abs(calibrator.predict_proba(logits) - softmax(logits)).max() < 1e-3
+    assert any("kernel variance went to 0" in note and "N = 30" in note for note in calibrator.notes())
+
+
+def test_a_fit_that_did_not_converge_is_said_so():
+    calibrator = GPCalib(max_iter=3).fit(*simulate(200, 3))
+    assert not calibrator.converged_
+    assert any("did not converge (stopped at the limit of 3 iterations)" in note for note in calibrator.notes())
+    assert fitted().notes() == []
+
+
+def test_cancelling_leaves_an_unfitted_calibrator():
+    def cancel(step, total, value):
+        raise FitCancelled
+
+    calibrator = GPCalib()
+    with pytest.raises(FitCancelled):
+        calibrator.fit(*simulate(200, 3), callback=cancel)
+
+
+def test_prediction_needs_numpy_alone():
+    code = "import sys, calib.calibrators.gpcalib; print(sorted({m.split('.')[0] for m in sys.modules}))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout
+    assert "numpy" in loaded
+    for heavy in ("tensorflow", "gpflow", "scipy", "sklearn", "pandas"):
+        assert f"'{heavy}'" not in loaded
+
+
+# -- the authors' own numbers ------------------------------------------------------------------------------
+
+
+@cache
+def reference_run(name: str) -> tuple[GPCalib, np.ndarray, np.ndarray]:
+    """Fitted on the first 1000 rows of the reference's permutation, with the other 9000 to test on."""
+    stored = np.load(SHARED / "data" / f"wideresnet-16-4-{name}.npz")
+    order = np.random.RandomState(0).permutation(10_000)
+    logits, labels = np.log(stored["predictions"].astype(float))[order], stored["ground_truth"][order]
+    return GPCalib().fit(logits[:1000], labels[:1000]), logits[1000:], labels[1000:]
+
+
+def over_under(probs: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
+    confidence, right = probs.max(axis=1), probs.argmax(axis=1) == labels
+    return confidence[~right].mean(), (1.0 - confidence[right]).mean()
+
+
+@pytest.mark.reference
+@pytest.mark.usefixtures("shared_data")
+@pytest.mark.parametrize(("name", "most"), [("cifar-10", 0.290), ("cifar-100", 0.931)])
+def test_the_authors_numbers_are_met(name, most):
+    reference = json.loads((SHARED / "reference" / "gpcalib.json").read_text())[f"{name.replace('-', '')}_wideresnet"]
+    calibrator, logits, labels = reference_run(name)
+    assert calibrator.converged_
+    start, end = reference["objective [at the start, at the end]"]
+    assert calibrator.objective_trace_[0] == pytest.approx(start, rel=1e-3)
+    assert calibrator.objective_ > end - 1.0
+    for way, row in (("draws", "gpcalib"), ("mean", "gpcalib mean")):
+        probs = predict(calibrator, way, logits)
+        accuracy, log_loss, *_, over, under = reference[row]
+        assert (probs.argmax(axis=1) == labels).mean() == pytest.approx(accuracy, abs=5e-4)
+        assert nll(probs, labels) < min(most, log_loss + 0.001)
+        assert over_under(probs, labels) == pytest.approx((over, under), abs=0.003)
+
+
+@pytest.mark.reference
+@pytest.mark.usefixtures("shared_data")
+def test_zeros_that_were_floored_are_survived():
+    """A column that is exactly 0 everywhere becomes a floor in the logits; it must not wreck the others."""
+    calibrator, logits, labels = reference_run("cifar-10")
+    padded = np.column_stack([logits, np.full(len(logits), -20.0)])
+    again = GPCalib().fit(padded[:1000], labels[:1000])
+    held_out = nll(again.predict_proba(padded[1000:]), labels[1000:])
+    assert held_out < nll(np.exp(log_softmax(logits[1000:])), labels[1000:]) - 0.05
+    assert held_out < nll(calibrator.predict_proba(logits[1000:]), labels[1000:]) + 0.02
+
+
+WAYS_GPCALIB_OPTIONS = ("mean", "delta", "draws", "mc")
+FITS = list(product(("logits", "probs"), ("diagonal", "full"), ("diagonal", "full"), (False, True)))
+ALL = [
+    (*fit, way) for fit, way in product(FITS, WAYS_GPCALIB_OPTIONS) if fit[1] == "diagonal" or way in ("mean", "draws")
+]
+
+every_combination = pytest.mark.parametrize(
+    ("inputs", "covariance", "variational", "monotone", "way"),
+    ALL,
+    ids=[f"{i}-{c}-{v}-{'monotone' if m else 'free'}-{w}" for i, c, v, m, w in ALL],
+)
+
+
+_found: dict[tuple[str, ...], LatentFit] = {}
+
+
+def _found_once(logits: np.ndarray, labels: np.ndarray, **options: Any) -> LatentFit:
+    key = tuple(options[name] for name in ("space", "covariance", "variational"))
+    if key not in _found:
+        _found[key] = fit_latent_gp(logits, labels, **options)
+    return _found[key]
+
+
+@cache
+def _fitted(inputs: str, covariance: str, variational: str, monotone: bool) -> GPCalib:
+    """A short fit, which the ways to predict share; its posterior is shared by ``monotone`` True and False."""
+    params = {"inputs": inputs, "covariance": covariance, "variational": variational, "monotone": monotone}
+    calibrator = GPCalib(**params, prediction="mean", n_draws=32, max_iter=8, device="cpu")
+    with patch("calib.calibrators.gpcalib.training.fit_latent_gp", _found_once):
+        return calibrator.fit(*sample(150, 4))
+
+
+def combined(inputs: str, covariance: str, variational: str, monotone: bool, way: str) -> GPCalib:
+    return _fitted(inputs, covariance, variational, monotone).set_params(prediction=way)
+
+
+@every_combination
+def test_hard_rows_and_every_promise(inputs, covariance, variational, monotone, way):
+    calibrator = combined(inputs, covariance, variational, monotone, way)
+    logits = hard_rows(4)
+    probs = check_probs(calibrator, logits)
+    np.testing.assert_array_equal(calibrator.predict_proba(logits), probs)
+    np.testing.assert_allclose(calibrator.predict_proba(logits[::9]), probs[::9], rtol=1e-9, atol=1e-12)
+    promised = calibrator.promises(4)
+    assert GIVES_UNCERTAINTY in promised
+    assert (KEEPS_ACCURACY in promised) == (KEEPS_RANKING in promised) == (monotone and way in ("mean", "draws"))
+    if KEEPS_ACCURACY in promised:
+        np.testing.assert_array_equal(calibrator.predict(logits), logits.argmax(axis=1))
+        ranked = np.take_along_axis(probs, np.argsort(logits, axis=1, kind="stable"), axis=1)
+        assert (np.diff(ranked, axis=1) >= -1e-12).all()
+    assert (EQUIVARIANT in promised) == (way != "mc")
+    if EQUIVARIANT in promised:
+        order = np.array([2, 0, 3, 1])
+        np.testing.assert_allclose(calibrator.predict_proba(logits[:, order]), probs[:, order], atol=1e-12)
+
+
+@every_combination
+def test_it_moves_towards_the_truth_and_survives_a_file(inputs, covariance, variational, monotone, way):
+    """Labels come from softmax(logits / 2); even eight iterations must go some of the way there."""
+    calibrator = combined(inputs, covariance, variational, monotone, way)
+    logits, labels = sample(2000, 4, seed=1)
+    rows = np.arange(len(labels))
+    probs = calibrator.predict_proba(logits)
+    best, raw, now = (-np.log(p[rows, labels]).mean() for p in (softmax(logits / 2), softmax(logits), probs))
+    assert (now - best) / (raw - best) < (0.8 if inputs == "probs" else 0.25)
+    outline, arrays = flatten(calibrator.get_state())
+    again = GPCalib(**calibrator.get_params())
+    vars(again).update(unflatten(outline, arrays))
+    for other in (again, pickle.loads(pickle.dumps(calibrator))):
+        np.testing.assert_array_equal(other.predict_proba(logits), probs)
+
+
+@pytest.mark.parametrize("way", ["delta", "mc"])
+def test_impossible_combinations_are_refused_with_a_sentence(way):
+    says = f"prediction='{way}' treats the latent values of a row as independent.*choose prediction='draws' or 'mean'"
+    with pytest.raises(CalibrationError, match=says):
+        GPCalib(covariance="full", prediction=way).fit(*sample(20, 3))
+    late = _fitted("logits", "full", "diagonal", False)
+    with pytest.raises(CalibrationError, match=says):
+        late.set_params(prediction=way).predict_proba(hard_rows(4))
+    # Nor by saying after the fit that it was diagonal.
+    with pytest.raises(CalibrationError, match="covariance='diagonal' was set after the fit, which had"):
+        late.set_params(covariance="diagonal").predict_proba(hard_rows(4))
+    late.set_params(covariance="full", prediction="mean")
+
+
+def test_every_option_does_something():
+    logits, _ = sample(50, 4, seed=1)
+    answers: dict[bytes, Any] = {}
+    for fit in FITS:
+        probs = _fitted(*fit).set_params(prediction="draws").predict_proba(logits)
+        assert probs.tobytes() not in answers, f"{fit} predicts as {answers.get(probs.tobytes())}"
+        answers[probs.tobytes()] = fit
+
+
+def test_the_ways_agree_where_the_posterior_is_narrow():
+    logits, labels = sample(1500, 4, seed=2)
+    calibrator = GPCalib(max_iter=40, n_draws=512).fit(logits, labels)
+    test, _ = sample(300, 4, seed=3)
+    answers = {way: calibrator.set_params(prediction=way).predict_proba(test) for way in WAYS_GPCALIB_OPTIONS}
+    for way, probs in answers.items():
+        assert np.abs(probs - answers["mean"]).max() < 0.03, way

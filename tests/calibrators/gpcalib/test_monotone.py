@@ -1,0 +1,229 @@
+"""``monotone=True`` changes no predicted class: random posteriors, real fits, and the proof's own steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from benchmarks.monotone_fits import adversarial, changed, compared
+from calib.base import KEEPS_ACCURACY
+from calib.calibrators.gpcalib import FIXED, GPCalib
+from calib.calibrators.gpcalib.interpolation import Grid
+from calib.calibrators.gpcalib.posterior import (
+    SMALLEST_SLOPE,
+    LatentTable,
+    Posterior,
+    keep_predicted,
+    monotone_shifts,
+    tabulate,
+)
+from calib.calibrators.gpcalib.prediction import predict_draws, predict_mean
+from calib.errors import CalibrationError
+from calib.numerics import log_softmax, softmax
+
+N_POSTERIORS = 200
+
+
+def unruly(seed: int, space: str) -> tuple[Posterior, float, float]:
+    """A posterior whose mean and draws fall steeply in places, and the range of its data."""
+    generator = np.random.default_rng(seed)
+    width = np.exp(generator.uniform(0.0, 5.0)) if space == "logits" else 1.0
+    low = generator.uniform(-2.0, 1.0) * width if space == "logits" else 0.0
+    m = int(generator.integers(3, 12))
+    posterior = Posterior(
+        variance=float(np.exp(generator.uniform(0.0, 5.0))),
+        lengthscale=float(width * generator.uniform(0.1, 0.5)),
+        noise_variance=float(generator.choice([0.0, 1e-3, 0.5])),
+        inducing_inputs=generator.uniform(low, low + width, m),
+        q_mean=5.0 * generator.normal(size=m),
+        q_sqrt=generator.uniform(0.01, 1.0, m),
+    )
+    return posterior, low, low + width
+
+
+def as_fitted(posterior: Posterior, table: LatentTable, n_classes: int, **params: object) -> GPCalib:
+    """The calibrator a fit with this outcome would be."""
+    calibrator = GPCalib(monotone=True, n_draws=len(table.draws), **params)
+    calibrator.n_classes_, calibrator.scale_ = n_classes, 1.0
+    calibrator.noise_variance_ = posterior.noise_variance
+    calibrator.fitted_as_ = {name: getattr(calibrator, name) for name in FIXED}
+    calibrator.grid_, calibrator.interpolation_order_ = table.grid.nodes, table.grid.order
+    calibrator.shift_mean_, calibrator.shift_variance_, calibrator.shift_draws_ = (
+        table.shift,
+        table.variance,
+        table.draws,
+    )
+    return calibrator
+
+
+def close_rows(generator: np.random.Generator, low: float, high: float, n_classes: int) -> np.ndarray:
+    """Rows from far below to far above the data, many with their two largest a hair or a rounding error apart."""
+    width = high - low
+    logits = generator.uniform(low - width, high + width, size=(150, n_classes))
+    top = logits.max(axis=1)
+    gaps = generator.choice([0.0, 1e-3, 1e-9, 1e-12, 1e-15], size=150) * width
+    second = np.where(gaps > 0, top - gaps, np.nextafter(top, -np.inf))
+    columns = (logits.argmax(axis=1) + generator.integers(1, n_classes, size=150)) % n_classes
+    logits[np.arange(150)[:100], columns[:100]] = second[:100]
+    extreme = generator.choice([-1e3, 1e3, np.nextafter(1e3, 0)], size=(50, n_classes))
+    return np.concatenate([logits, extreme])
+
+
+def falls(posterior: Posterior, low: float, high: float, space: str) -> bool:
+    inputs = np.linspace(low, high, 200) if space == "logits" else np.geomspace(1e-3, 1.0, 200)
+    prior = inputs if space == "logits" else np.log(inputs)
+    return bool((np.diff(prior + posterior.shift(inputs)) < 0).any())
+
+
+def test_no_class_changes_under_random_posteriors():
+    """Near ties that rounding alone decides are among the rows: predicted labels are to the last bit the raw ones."""
+    n_falling = n_rows = 0
+    for seed in range(N_POSTERIORS):
+        generator = np.random.default_rng(seed)
+        space = ("logits", "probs")[seed % 2]
+        posterior, low, high = unruly(seed, space)
+        n_falling += falls(posterior, low, high, space)
+        table = tabulate(posterior, low, high, space, n_draws=8, seed=seed, monotone=True)
+        n_classes = int(generator.integers(2, 21))
+        calibrator = as_fitted(posterior, table, n_classes, inputs=space)
+        logits = close_rows(generator, *((low, high) if space == "logits" else (-6.0, 0.0)), n_classes)
+        for way in ("mean", "draws"):
+            calibrator.prediction = way
+            changes, rows = changed(calibrator, logits)
+            n_rows += rows
+            assert changes == 0, f"posterior {seed}, {space}, {way}"
+            np.testing.assert_array_equal(calibrator.predict(logits), logits.argmax(axis=1))
+    assert n_falling > 0.75 * N_POSTERIORS
+    assert n_rows > 50_000
+
+
+@pytest.mark.parametrize("space", ["logits", "probs"])
+@pytest.mark.parametrize("size", [64, 2048])
+def test_the_proof_holds_without_the_last_bit(space, size):
+    """Between any two inputs, of one segment or of several: ``g`` and ``mu + log r`` rise by their least slope."""
+    grid = Grid(-40.0, 40.0, size, order=1) if space == "logits" else Grid(0.0, 1.0, size, order=1)
+    generator = np.random.default_rng(size)
+    shifts = np.cumsum(generator.normal(size=(5, size)), axis=1) * 30.0 * grid.spacing - 3.0 * grid.nodes
+    rising = monotone_shifts(shifts, grid, space)
+    at = np.sort(np.concatenate([generator.uniform(grid.low, grid.high, 20_000), grid.nodes]))
+    at = at[at > 0] if space == "probs" else at
+    mu = at if space == "logits" else np.log(at)
+    least = SMALLEST_SLOPE * np.diff(at) * (1.0 - 1e-6) - 1e-11
+    for shift in rising:
+        assert (np.diff(mu + grid.interpolate(shift, at)) > least).all()
+    # Draws: exp(a) is interpolated, and added over draws with any positive weights.
+    weights = generator.exponential(size=(50, 5)) ** 4
+    for weight in weights:
+        ratio = weight @ np.exp(rising - rising.max(axis=1, keepdims=True))
+        with np.errstate(divide="ignore"):
+            assert (np.diff(mu + np.log(grid.interpolate(ratio, at))) > least).all()
+
+
+def test_beyond_the_ends_the_function_goes_on_with_slope_one():
+    grid = Grid(-4.0, 4.0, 100, order=1)
+    shift = monotone_shifts(-3.0 * grid.nodes, grid, "logits")
+    far = np.array([-1e3, -50.0, -4.0, 4.0, 50.0, 1e3])
+    np.testing.assert_allclose(grid.interpolate(shift, far), shift[[0, 0, 0, -1, -1, -1]], rtol=1e-14)
+    logits = np.array([[1e3, np.nextafter(1e3, 0), -1e3], [-900.0, -1e3, -950.0]])
+    for probs in (predict_mean(logits, logits, grid, shift), predict_draws(logits, logits, grid, shift[None])):
+        keep_predicted(probs, logits)
+        assert (probs.argmax(axis=1) == 0).all()
+        assert np.allclose(probs.sum(axis=1), 1.0)
+
+
+def test_the_last_bit_moves_no_probability_and_no_ordered_row():
+    generator = np.random.default_rng(0)
+    logits = 3.0 * generator.normal(size=(500, 4))
+    logits[:200, 1] = logits[:200, 0] * (1.0 + 1e-15 * generator.normal(size=200))
+    grid = Grid(-10.0, 10.0, 2048, order=1)
+    shift = monotone_shifts(-0.98 * grid.nodes, grid, "logits")
+    probs = predict_mean(logits, logits, grid, shift)
+    kept = probs.copy()
+    keep_predicted(kept, logits)
+    assert np.abs(kept - probs).max() < 1e-12
+    np.testing.assert_array_equal(kept[200:], probs[200:])
+    assert (probs.argmax(axis=1) != logits.argmax(axis=1)).any()  # else there was nothing to keep
+    np.testing.assert_array_equal(kept.argmax(axis=1), logits.argmax(axis=1))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_class_changes_in_real_fits(seed):
+    """A few of what ``python -m benchmarks.monotone_fits`` does hundreds of times; -s prints the accuracies."""
+    task = adversarial(seed)
+    inputs = ("logits", "probs")[seed // 4 % 2]
+    calibrator = GPCalib(monotone=True, inputs=inputs, max_iter=60, device="cpu").fit(task.logits, task.labels)
+    for way in ("mean", "draws"):
+        calibrator.prediction = way
+        assert KEEPS_ACCURACY in calibrator.promises(task.logits.shape[1])
+        rows, changes, loose, raw, kept, free = compared(calibrator, task)
+        print(f"{task.kind}, {way}: {changes} of {rows} changed ({loose} without), accuracy {raw} {kept} ({free})")
+        assert changes == 0
+        assert kept == raw
+
+
+def test_ties_of_the_raw_logits_stay_ties():
+    posterior, low, high = unruly(4, "logits")
+    table = tabulate(posterior, low, high, "logits", n_draws=8, seed=0, monotone=True)
+    calibrator = as_fitted(posterior, table, 4)
+    logits = np.random.default_rng(0).integers(-3, 4, size=(300, 4)).astype(float)
+    for way in ("mean", "draws"):
+        calibrator.prediction = way
+        probs = calibrator.predict_proba(logits)
+        for i, j in ((0, 1), (1, 2), (2, 3)):
+            equal = logits[:, i] == logits[:, j]
+            np.testing.assert_allclose(probs[equal, i], probs[equal, j], rtol=1e-12)
+        np.testing.assert_array_equal(calibrator.predict(logits), logits.argmax(axis=1))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda c: c.set_params(monotone=False),
+        lambda c: c.set_params(inputs="probs"),
+        lambda c: c.set_params(covariance="full"),
+        lambda c: c.set_params(n_draws=16),
+    ],
+    ids=["monotone", "inputs", "covariance", "n_draws"],
+)
+def test_what_was_set_after_the_fit_is_refused_not_ignored(change: Callable[[GPCalib], GPCalib]):
+    posterior, low, high = unruly(0, "logits")
+    table = tabulate(posterior, low, high, "logits", n_draws=8, seed=0, monotone=True)
+    calibrator = as_fitted(posterior, table, 3)
+    logits = np.random.default_rng(0).normal(size=(5, 3))
+    before = calibrator.predict_proba(logits)
+    params = calibrator.get_params()
+    with pytest.raises(CalibrationError, match="was set after the fit, which had"):
+        change(calibrator).predict_proba(logits)
+    np.testing.assert_array_equal(calibrator.set_params(**params).predict_proba(logits), before)
+
+
+def test_how_to_predict_is_chosen_after_the_fit():
+    posterior, low, high = unruly(0, "logits")
+    table = tabulate(posterior, low, high, "logits", n_draws=8, seed=0, monotone=True)
+    calibrator = as_fitted(posterior, table, 3)
+    logits = np.random.default_rng(0).normal(size=(5, 3))
+    assert KEEPS_ACCURACY in calibrator.promises(3)
+    ways = {
+        way: calibrator.set_params(prediction=way).predict_proba(logits) for way in ("mean", "delta", "mc", "draws")
+    }
+    assert len({probs.tobytes() for probs in ways.values()}) == 4
+    more = calibrator.set_params(prediction="mc", n_draws=500).predict_proba(
+        logits
+    )  # of the samples made at prediction
+    assert not np.array_equal(more, ways["mc"])
+    assert KEEPS_ACCURACY not in calibrator.promises(3)
+
+
+def test_log_softmax_and_softmax_agree_on_the_order_of_probability_inputs():
+    """In probability space t = softmax(z) may tie where ln p does not; the order is that of ln p."""
+    posterior, low, high = unruly(1, "probs")
+    table = tabulate(posterior, low, high, "probs", n_draws=8, seed=0, monotone=True)
+    logits = np.array([[0.0, -800.0, -801.0], [-1e3, -1e3 - 1e-9, -2e3]])
+    for probs in (
+        predict_mean(softmax(logits), log_softmax(logits), table.grid, table.shift),
+        predict_draws(softmax(logits), log_softmax(logits), table.grid, table.draws),
+    ):
+        assert (probs.argmax(axis=1) == 0).all()
+        assert (np.diff(probs, axis=1) <= 0).all()

@@ -1,0 +1,348 @@
+"""GPcalib in parts: more calibration data without the rows of before.
+
+Rows that are gone act through their summary as they did themselves, near the posterior it was made at.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given
+from hypothesis import strategies as st
+
+import calib
+from calib.calibrators.gpcalib import GPCalib
+from calib.calibrators.gpcalib.interpolation import chebyshev_points
+from calib.calibrators.gpcalib.laplace_summary import N_POINTS, Summary
+from calib.errors import CalibrationError, FitCancelled
+from calib.export.archive import flatten
+from calib.metrics import nll
+from calib.numerics import softmax
+from tests.calibrators.gpcalib import naive
+from tests.calibrators.gpcalib.test_likelihood import model_at
+from tests.conftest import SHARED, simulate
+
+N_CLASSES = 6
+LOGITS, LABELS = simulate(900, N_CLASSES, scale=1.8)
+PARTS = [slice(0, 300), slice(300, 600), slice(600, 900)]
+
+
+def in_parts(parts, **params) -> GPCalib:
+    calibrator = GPCalib(**params)
+    for part in parts:
+        calibrator.partial_fit(LOGITS[part], LABELS[part])
+    return calibrator
+
+
+@cache
+def at_once() -> GPCalib:
+    return GPCalib().fit(LOGITS, LABELS)
+
+
+@cache
+def forwards() -> GPCalib:
+    return in_parts(PARTS)
+
+
+@cache
+def backwards() -> GPCalib:
+    return in_parts(PARTS[::-1])
+
+
+def centred_shift(calibrator: GPCalib, points: np.ndarray) -> np.ndarray:
+    shift = calibrator.grid().interpolate(calibrator.shift_mean_, points)
+    return shift - shift.mean()
+
+
+@pytest.mark.parametrize("made", [forwards, backwards])
+def test_parts_end_where_one_fit_to_all_rows_does(made):
+    """Labels come from softmax(logits / 1.8): the held-out log-loss of the truth is known."""
+    calibrator, whole = made(), at_once()
+    logits, labels = simulate(5000, N_CLASSES, scale=1.8, seed=1)
+    held_out = nll(calibrator.predict_proba(logits), labels)
+    assert held_out == pytest.approx(nll(whole.predict_proba(logits), labels), abs=0.002)
+    assert held_out < nll(softmax(logits / 1.8), labels) + 0.005
+    assert nll(softmax(logits), labels) > held_out + 0.05
+    assert calibrator.objective_ == pytest.approx(whole.objective_, abs=1.0)
+    points = np.quantile(LOGITS, np.linspace(0.05, 0.95, 50))
+    assert np.abs(centred_shift(calibrator, points) - centred_shift(whole, points)).max() < 0.15
+
+
+def test_the_order_of_the_parts_matters_little():
+    logits, _ = simulate(2000, N_CLASSES, scale=1.8, seed=1)
+    difference = np.abs(forwards().predict_proba(logits) - backwards().predict_proba(logits))
+    assert difference.max() < 0.02
+    assert difference.mean() < 0.002
+
+
+def test_all_rows_are_counted_and_the_parts_are_noted():
+    calibrator = forwards()
+    assert (calibrator.n_rows_, calibrator.n_rows_given_, calibrator.n_parts_) == (900, 900, 3)
+    assert any("in 3 parts, 900 rows in all" in note for note in calibrator.notes())
+    assert at_once().notes() == []
+    assert len(calibrator.objective_trace_) == calibrator.n_iter_ + 1
+    assert calibrator.objective_trace_[-1] == calibrator.objective_
+
+
+def test_what_is_kept_of_the_rows_is_small():
+    assert sum(np.asarray(value).nbytes for value in forwards().summary_.values()) < 40_000
+
+
+def test_small_parts_are_not_lost():
+    """40 rows teach nothing here, and the kernel variance goes to 0; five times 40 do."""
+    logits, labels = simulate(200, 3, scale=1.5, seed=5)
+    first = GPCalib().fit(logits[:40], labels[:40])
+    assert first.collapsed_
+    calibrator = first
+    for start in range(40, 200, 40):
+        calibrator.partial_fit(logits[start : start + 40], labels[start : start + 40])
+    whole = GPCalib().fit(logits, labels)
+    assert not calibrator.collapsed_
+    test, truth = simulate(5000, 3, scale=1.5, seed=1)
+    assert nll(calibrator.predict_proba(test), truth) == pytest.approx(nll(whole.predict_proba(test), truth), abs=0.005)
+
+
+def test_new_rows_may_lie_outside_the_old_range():
+    """The same miscalibration over three times the range."""
+    generator = np.random.default_rng(2)
+    wide = 3.0 * LOGITS[300:600]
+    labels = np.argmax(wide / 1.8 + generator.gumbel(size=wide.shape), axis=1)
+    calibrator = GPCalib().fit(LOGITS[:300], LABELS[:300])
+    before = calibrator.summary_["low"], calibrator.summary_["high"]
+    calibrator.partial_fit(wide, labels)
+    whole = GPCalib().fit(np.concatenate([LOGITS[:300], wide]), np.concatenate([LABELS[:300], labels]))
+    assert calibrator.summary_["low"] < before[0] < before[1] < calibrator.summary_["high"]
+    assert calibrator.objective_ == pytest.approx(whole.objective_, abs=1.0)
+    losses = [nll(made.predict_proba(LOGITS[600:]), LABELS[600:]) for made in (calibrator, whole)]
+    assert losses[0] == pytest.approx(losses[1], abs=0.005)
+
+
+@pytest.mark.parametrize("inputs", ["logits", "probs"])
+def test_a_single_row_hardly_moves_the_fit(inputs):
+    calibrator = GPCalib(inputs=inputs).fit(LOGITS[:300], LABELS[:300])
+    before = calibrator.predict_proba(LOGITS[300:])
+    calibrator.partial_fit(LOGITS[300:301], LABELS[300:301])
+    assert len(calibrator.inducing_inputs_) == 10
+    assert np.abs(calibrator.predict_proba(LOGITS[300:]) - before).max() < 0.03
+
+
+def test_the_first_part_is_a_fit():
+    logits, labels = simulate(150, 3)
+    fitted, partly = GPCalib(max_iter=20).fit(logits, labels), GPCalib(max_iter=20).partial_fit(logits, labels)
+    for name, value in flatten(fitted.get_state())[1].items():
+        assert np.array_equal(value, flatten(partly.get_state())[1][name]), name
+
+
+def test_a_new_fit_starts_over():
+    logits, labels = simulate(150, 3)
+    calibrator = GPCalib(max_iter=20).fit(logits, labels)
+    once = flatten(calibrator.get_state())
+    calibrator.partial_fit(logits, labels).fit(logits, labels)
+    again = flatten(calibrator.get_state())
+    assert once[0] == again[0]
+    assert all(np.array_equal(once[1][name], again[1][name]) for name in once[1])
+
+
+def test_cancelling_leaves_the_fit_as_it_was():
+    def cancel(step, total, value):
+        raise FitCancelled
+
+    calibrator = GPCalib(max_iter=20).fit(LOGITS[:300], LABELS[:300])
+    before = calibrator.get_state()
+    with pytest.raises(FitCancelled):
+        calibrator.partial_fit(LOGITS[300:], LABELS[300:], callback=cancel)
+    after = calibrator.get_state()
+    assert calibrator.fitted
+    assert before.keys() == after.keys()
+    assert all(before[name] is after[name] for name in before)
+
+
+def test_what_cannot_be_gone_on_from_is_refused():
+    calibrator = GPCalib(max_iter=5).fit(LOGITS[:100], LABELS[:100])
+    with pytest.raises(CalibrationError, match=r"\(n, 6\)"):
+        calibrator.partial_fit(LOGITS[:50, :4], LABELS[:50] % 4)
+    with pytest.raises(CalibrationError, match="no rows"):
+        calibrator.partial_fit(LOGITS[:0], LABELS[:0])
+    with pytest.raises(CalibrationError, match="NaN"):
+        calibrator.partial_fit(np.full((2, 6), np.nan), np.zeros(2, int))
+    with pytest.raises(CalibrationError, match="inputs='probs', fit it on all rows"):
+        calibrator.set_params(inputs="probs").partial_fit(LOGITS[:50], LABELS[:50])
+    calibrator.set_params(inputs="logits")
+    del calibrator.summary_
+    with pytest.raises(CalibrationError, match="fit it on all rows"):
+        calibrator.partial_fit(LOGITS[:50], LABELS[:50])
+
+
+@pytest.mark.parametrize("ending", ["npz", "pkl", "zip"])
+def test_an_exported_calibrator_can_go_on(ending, tmp_path):
+    calibrator = GPCalib(max_iter=20).fit(LOGITS[:100], LABELS[:100])
+    loaded = calib.runtime.load(calib.export.save(calibrator, tmp_path / f"calibrator.{ending}")).calibrator
+    assert isinstance(loaded, GPCalib)
+    for made in (calibrator, loaded):
+        made.partial_fit(LOGITS[100:200], LABELS[100:200])
+    assert np.array_equal(loaded.predict_proba(LOGITS), calibrator.predict_proba(LOGITS))
+    assert loaded.notes() == calibrator.notes()
+
+
+@pytest.mark.parametrize(
+    "params",
+    [{"covariance": "full", "variational": "full"}, {"inputs": "probs", "monotone": True}],
+    ids=lambda p: "-".join(p),
+)
+def test_every_configuration_can_go_on(params):
+    calibrator = in_parts(PARTS[:2], **params)
+    whole = GPCalib(**params).fit(LOGITS[:600], LABELS[:600])
+    assert calibrator.objective_ == pytest.approx(whole.objective_, abs=1.5)
+    losses = [nll(made.predict_proba(LOGITS[600:]), LABELS[600:]) for made in (calibrator, whole)]
+    assert losses[0] == pytest.approx(losses[1], abs=0.01)
+
+
+@pytest.mark.reference
+@pytest.mark.usefixtures("shared_data")
+@pytest.mark.parametrize("name", ["cifar-10", "cifar-100"])
+def test_real_outputs_in_five_parts_end_near_the_authors_fit(name):
+    stored = np.load(SHARED / "data" / f"wideresnet-16-4-{name}.npz")
+    order = np.random.RandomState(0).permutation(10_000)
+    logits, labels = np.log(stored["predictions"].astype(float))[order], stored["ground_truth"][order]
+    calibrator = GPCalib()
+    for start in range(0, 1000, 200):
+        calibrator.partial_fit(logits[start : start + 200], labels[start : start + 200])
+    reference = json.loads((SHARED / "reference" / "gpcalib.json").read_text())[f"{name.replace('-', '')}_wideresnet"]
+    assert calibrator.objective_ == pytest.approx(reference["objective [at the start, at the end]"][1], abs=1.0)
+    assert nll(calibrator.predict_proba(logits[1000:]), labels[1000:]) < reference["gpcalib"][1] + 0.003
+
+
+KINDS = [
+    ("logits", "diagonal", "diagonal"),
+    ("logits", "diagonal", "full"),
+    ("logits", "full", "diagonal"),
+    ("probs", "diagonal", "diagonal"),
+    ("probs", "full", "full"),
+]
+every_kind = pytest.mark.parametrize(("space", "covariance", "variational"), KINDS)
+
+
+def in_parts_summary(space: str, covariance: str, variational: str, certain: bool = False):
+    """The model of all rows, the same with the first ones as a summary made there, and the naive objective.
+
+    The later rows reach farther than the first.
+    """
+    logits, labels = simulate(120, 6, scale=3.0)
+    logits[60:] *= 1.3
+    low, high = (logits.min(), logits.max()) if space == "logits" else (0.0, 1.0)
+    posterior = naive.some_posterior(low, high, full=variational == "full")
+    if certain:
+        posterior = replace(posterior, noise_variance=1e-6, q_sqrt=1e-3 * posterior.q_sqrt)
+    kind = (space, covariance, variational)
+    past = model_at(posterior, logits[:60], labels[:60], *kind).summary()
+    together = model_at(posterior, logits, labels, *kind)
+    apart = model_at(posterior, logits[60:], labels[60:], *kind, past)
+    return together, apart, naive.objective(posterior, logits, labels, space, covariance)
+
+
+@every_kind
+def test_where_it_was_made_a_summary_gives_the_objective_of_all_rows(space, covariance, variational):
+    _, apart, exact = in_parts_summary(space, covariance, variational)
+    assert float(apart.maximum_log_likelihood_objective()) == pytest.approx(exact, rel=1e-4)
+
+
+@every_kind
+def test_where_it_was_made_a_summary_gives_the_gradient_of_all_rows(space, covariance, variational):
+    together, apart, _ = in_parts_summary(space, covariance, variational)
+    gradients = []
+    for model in (together, apart):
+        with tf.GradientTape() as tape:
+            value = model.maximum_log_likelihood_objective()
+        gradients.append(np.concatenate([g.numpy().ravel() for g in tape.gradient(value, model.trainable_variables)]))
+    assert np.abs(gradients[0] - gradients[1]).max() < 1e-3 * np.abs(gradients[0]).max()
+
+
+@pytest.mark.parametrize("covariance", ["diagonal", "full"])
+def test_away_from_there_the_error_grows_with_the_third_power(covariance):
+    """Where there is next to no variance: the curvature leaves out that of the Taylor term."""
+    together, apart, _ = in_parts_summary("logits", covariance, "diagonal", certain=True)
+    start = together.q_mu.numpy()
+    along = np.random.default_rng(1).normal(size=start.shape)
+    errors = []
+    for step in (0.0, 0.4, 0.8):
+        together.q_mu.assign(start + step * along)
+        apart.q_mu.assign(start + step * along)
+        errors.append(difference(together, apart))
+    assert abs(errors[0]) < 1e-6
+    assert errors[2] / errors[1] == pytest.approx(8.0, rel=0.1)
+
+
+@pytest.mark.parametrize("covariance", ["diagonal", "full"])
+def test_the_covariance_enters_exactly(covariance):
+    """The Taylor term is linear in it, so a summary made with one covariance serves any other."""
+    together, apart, exact = in_parts_summary("logits", covariance, "diagonal")
+    before = float(apart.maximum_log_likelihood_objective())
+    for model in (together, apart):
+        model.q_sqrt.assign(0.3 * model.q_sqrt.numpy())
+    assert abs(float(apart.maximum_log_likelihood_objective()) - before) > 0.01 * abs(exact)
+    assert abs(difference(together, apart)) < 1e-4 * abs(exact)
+
+
+@pytest.mark.parametrize("covariance", ["diagonal", "full"])
+def test_summaries_add_up(covariance):
+    """Three parts of one set, all expanded at one posterior, against the set in one piece."""
+    logits, labels = simulate(90, 6, scale=3.0)
+    logits[0], labels[0] = logits[30], labels[30]
+    posterior = naive.some_posterior(logits.min(), logits.max(), full=False)
+    kind = ("logits", covariance, "diagonal")
+    past = None
+    for part in (slice(0, 30), slice(30, 60), slice(60, 90)):
+        model = model_at(posterior, logits[part], labels[part], *kind, past)
+        past = model.summary()
+    exact = naive.objective(posterior, logits, labels, "logits", covariance)
+    assert float(model.maximum_log_likelihood_objective()) == pytest.approx(exact, rel=1e-4)
+    whole = model_at(posterior, logits, labels, *kind).summary().onto(past.low, past.high)
+    shift = posterior.shift(past.points)
+    assert shift @ past.curvature @ shift == pytest.approx(shift @ whole.curvature @ shift, rel=1e-3)
+
+
+def difference(together, apart) -> float:
+    return float(apart.maximum_log_likelihood_objective() - together.maximum_log_likelihood_objective())
+
+
+def random_summary(low: float, high: float, generator: np.random.Generator) -> Summary:
+    root = generator.normal(size=(N_POINTS, N_POINTS))
+    return Summary(low, high, 1.5, generator.normal(size=N_POINTS), root @ root.T, generator.normal(size=N_POINTS))
+
+
+@given(st.floats(-20, 20), st.floats(0.1, 50), st.floats(0, 20), st.floats(0, 20), st.integers(0, 99))
+def test_a_wider_range_changes_nothing_for_smooth_functions(low, width, below, above, seed):
+    generator = np.random.default_rng(seed)
+    summary = random_summary(low, low + width, generator)
+    wider = summary.onto(low - below, low + width + above)
+    coefficients = generator.normal(size=12)
+
+    def value(made: Summary) -> np.ndarray:
+        shift = np.polynomial.chebyshev.chebval((made.points - low) / (width + below + above), coefficients)
+        return np.array([made.slope @ shift, shift @ made.curvature @ shift, made.variance_slope @ shift])
+
+    assert wider.points == pytest.approx(chebyshev_points(wider.low, wider.high, N_POINTS))
+    assert value(wider) == pytest.approx(value(summary), rel=1e-7, abs=1e-7)
+    assert wider.constant == summary.constant
+
+
+def test_rows_that_are_gone_never_say_more_than_certainty():
+    """Ten confident rows, half of them wrong, leave a slope and hardly any curvature."""
+    logits, labels = np.tile([[12.0, 0.0, -3.0]], (10, 1)), np.arange(10) % 2
+    kind = ("logits", "diagonal", "diagonal")
+    start = naive.some_posterior(-3.0, 12.0, full=False)
+    start = replace(start, q_mean=np.zeros(6), q_sqrt=np.full(6, 1e-3))
+    past = model_at(start, logits, labels, *kind).summary()
+    objectives = []
+    for slope in (0.0, -50.0, -60.0):
+        steeper = replace(start, q_mean=slope * np.linspace(1.0, -1.0, 6))
+        alone = model_at(steeper, logits, labels, *kind)
+        both = model_at(steeper, logits, labels, *kind, past)
+        objectives.append(float(both.maximum_log_likelihood_objective() - alone.maximum_log_likelihood_objective()))
+    assert objectives[0] < -50.0
+    assert objectives[1:] == [0.0, 0.0]

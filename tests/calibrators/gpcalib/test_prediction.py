@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from calib.calibrators.gpcalib.interpolation import Grid
+from calib.calibrators.gpcalib.posterior import Posterior, draw_shifts, monotone_shifts, tabulate
+from calib.calibrators.gpcalib.prediction import (
+    add_white_noise,
+    predict_delta,
+    predict_draws,
+    predict_mean,
+    predict_monte_carlo,
+)
+from calib.numerics import log_softmax, softmax
+from tests.calibrators.gpcalib import naive
+from tests.conftest import simulate
+
+
+@pytest.fixture(scope="module")
+def logits() -> np.ndarray:
+    return simulate(60, 8, scale=3.0)[0]
+
+
+@pytest.fixture(scope="module")
+def posterior(logits):
+    return naive.some_posterior(logits.min(), logits.max(), full=True, noise=0.0)
+
+
+def table(posterior, logits, **changes):
+    options = {"n_draws": 128, "seed": 0, "monotone": False} | changes
+    return tabulate(posterior, logits.min(), logits.max(), "logits", **options)
+
+
+def test_mean_is_the_softmax_of_the_posterior_mean(logits, posterior):
+    made = table(posterior, logits)
+    exact = softmax(np.array([z + posterior.shift(z) for z in logits]))
+    assert np.abs(predict_mean(logits, logits, made.grid, made.shift) - exact).max() < 1e-5
+
+
+def test_draws_equal_their_own_softmax_average(logits, posterior):
+    """The matrix-product form is an identity, not an approximation of the average over the same draws."""
+    made = table(posterior, logits)
+    naive_average = np.mean([softmax(logits + made.grid.interpolate(draw, logits)) for draw in made.draws], axis=0)
+    assert np.abs(predict_draws(logits, logits, made.grid, made.draws) - naive_average).max() < 1e-3
+
+
+def test_draws_approach_joint_monte_carlo(logits, posterior, rng):
+    """Against plain Monte Carlo from each row's full covariance, by its own standard error."""
+    made = table(posterior, logits)
+    probs = predict_draws(logits, logits, made.grid, made.draws)
+    for z, p in zip(logits[:15], probs, strict=False):
+        root = np.linalg.cholesky(posterior.covariance(z) + 1e-9 * np.eye(len(z)))
+        samples = softmax(z + posterior.shift(z) + rng.normal(size=(20_000, len(z))) @ root.T)
+        # 0.01: Sobol with 128 points against a standard deviation of the samples of about 0.2.
+        assert np.abs(p - samples.mean(axis=0)).max() < 0.01
+
+
+def test_delta_and_mc_approach_diagonal_monte_carlo(logits, posterior, rng):
+    made = table(posterior, logits)
+    small = 0.1 * made.variance
+    delta = predict_delta(logits, logits, made.grid, made.shift, small)
+    sampled = predict_monte_carlo(logits, logits, made.grid, made.shift, small, 4096, 0)
+    mean = logits + made.grid.interpolate(made.shift, logits)
+    sd = np.sqrt(made.grid.interpolate(small, logits))
+    exact = np.mean([softmax(mean + sd * rng.normal(size=mean.shape)) for _ in range(4000)], axis=0)
+    assert np.abs(sampled - exact).max() < 0.01
+    assert np.abs(delta - exact).max() < 0.01
+    assert np.abs(delta - exact).max() < np.abs(softmax(mean) - exact).max()
+
+
+@pytest.mark.parametrize("variance", [3.0, 30.0, 1000.0])
+def test_delta_levels_off_where_the_expected_probability_does(variance, rng):
+    """A class far below the others, and so uncertain that it overtakes them in some functions."""
+    logits = np.array([[-1.0, -0.5, -36.0], [-0.1, -3.0, -8.0], [-0.5, -1.0, -5.0]])
+    grid = Grid(-40.0, 0.0, 401)
+    spread = np.where(grid.nodes < -4.0, variance, 0.01)
+    delta = predict_delta(logits, logits, grid, np.zeros(401), spread)
+    sd = np.sqrt(np.where(logits < -4.0, variance, 0.01))
+    exact = np.array(
+        [softmax(z + s * rng.normal(size=(20_000, 3))).mean(axis=0) for z, s in zip(logits, sd, strict=True)]
+    )
+    # Never more than that: it is a factor e^(v / 2) without the level, and the class would take everything.
+    assert (delta[:, 2] <= 1.2 * exact[:, 2] + 0.02).all()
+
+
+def test_draws_are_no_wider_than_the_objective_can_tell():
+    """A column of floors far below the rest: between them there are no data, and the prior is as wide as that gap."""
+    inducing = np.array([-1.0, -4.0, -8.0, -14.0, -95.0])
+    posterior = Posterior(900.0, 14.0, 1e-9, inducing, np.array([0.6, 0.1, 0.0, 0.0, 1.5]), np.full(5, 0.01))
+    made = tabulate(posterior, -95.0, 0.0, "logits", n_draws=128, seed=0, monotone=False)
+    deviations = made.draws - made.shift
+    at_data = np.array([made.grid.interpolate(d, inducing) for d in deviations])
+    deviations -= np.median(at_data, axis=1, keepdims=True)
+    sd = deviations.std(axis=0)
+    exact = np.sqrt(np.maximum(np.diagonal(posterior.covariance(made.grid.nodes)), 0.0))
+    assert exact.max() > 25
+    assert 2.5 < sd.max() < 3.5  # of which the median has its part
+    # Near the data they are as they were: differences there have the posterior's own deviation.
+    low, high = (np.array([made.grid.interpolate(d, np.array([z]))[0] for d in made.draws]) for z in (-9.5, -0.5))
+    two = posterior.covariance(np.array([-9.5, -0.5]))
+    assert np.std(high - low) == pytest.approx(np.sqrt(two[0, 0] + two[1, 1] - 2 * two[0, 1]), rel=0.1)
+    logits = np.array([[-0.3, -1.4, -40.0, -60.0]])  # the last two are 30 below, and were never right
+    mean = predict_mean(logits, logits, made.grid, made.shift)
+    assert np.abs(predict_draws(logits, logits, made.grid, made.draws) - mean).max() < 0.02
+
+
+def test_white_noise_acts_like_noise_on_every_latent(rng):
+    probs = softmax(rng.normal(size=(20, 5)) * 2.0)
+    sampled = np.mean([softmax(np.log(probs) + 0.2 * rng.normal(size=probs.shape)) for _ in range(20_000)], axis=0)
+    noisy = add_white_noise(probs, 0.04)
+    assert np.abs(noisy - sampled).max() < 2e-3
+    assert np.abs(noisy - sampled).max() < 0.3 * np.abs(probs - sampled).max()
+
+
+@given(st.floats(0, 1e6), st.integers(0, 99))
+def test_white_noise_keeps_the_ranking(variance, seed):
+    probs = softmax(np.random.default_rng(seed).normal(size=(10, 6)) * 3.0)
+    assert (np.argsort(add_white_noise(probs, variance), axis=1) == np.argsort(probs, axis=1)).all()
+
+
+def test_no_row_depends_on_the_others(logits, posterior):
+    made = table(posterior, logits)
+    ways = {
+        "draws": lambda z: predict_draws(z, z, made.grid, made.draws),
+        "mean": lambda z: predict_mean(z, z, made.grid, made.shift),
+        "delta": lambda z: predict_delta(z, z, made.grid, made.shift, made.variance),
+        "mc": lambda z: predict_monte_carlo(z, z, made.grid, made.shift, made.variance, 16, 0),
+    }
+    for name, predict in ways.items():
+        alone = np.concatenate([predict(row[None]) for row in logits])
+        assert np.abs(predict(logits) - alone).max() < 1e-12, name
+
+
+def test_draws_have_the_posterior_moments(posterior):
+    inputs = np.linspace(-10.0, 10.0, 30)
+    draws = draw_shifts(posterior, inputs, 4096, 0)
+    assert np.abs(draws.mean(axis=0) - posterior.shift(inputs)).max() < 0.02
+    assert np.abs(np.cov(draws.T) - posterior.covariance(inputs)).max() < 0.05
+    assert np.array_equal(draws, draw_shifts(posterior, inputs, 4096, 0))
+    assert not np.array_equal(draws, draw_shifts(posterior, inputs, 4096, 1))
+
+
+def test_far_from_the_data_the_mean_returns_to_the_prior(logits, posterior):
+    made = table(posterior, logits)
+    differences = np.diff(made.shift[[0, -1]])
+    assert made.grid.low < logits.min() - 6 * posterior.lengthscale
+    assert abs(differences[0]) < 1e-6
+
+
+def test_large_logits_give_finite_rows(posterior, logits, rng):
+    made = table(posterior, logits)
+    extreme = rng.choice([-1e3, 0.0, 1e3], size=(40, 8))
+    for probs in (
+        predict_draws(extreme, extreme, made.grid, made.draws),
+        predict_mean(extreme, extreme, made.grid, made.shift),
+        predict_delta(extreme, extreme, made.grid, made.shift, made.variance),
+        predict_monte_carlo(extreme, extreme, made.grid, made.shift, made.variance, 8, 0),
+    ):
+        assert np.isfinite(probs).all()
+        assert np.allclose(probs.sum(axis=1), 1.0)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 10_000), st.sampled_from(["logits", "probs"]), st.floats(0.1, 30.0))
+def test_monotone_functions_keep_every_predicted_class(seed, space, roughness):
+    """Adversarial: shifts that fall steeply, and logits a hair apart."""
+    generator = np.random.default_rng(seed)
+    grid = Grid(-8.0, 8.0, 200, 1) if space == "logits" else Grid(0.0, 1.0, 200, 1)
+    shifts = np.cumsum(generator.normal(size=(16, 200)), axis=1) * roughness * grid.spacing
+    rising = monotone_shifts(shifts, grid, space)
+    logits = generator.uniform(-8, 8, size=(200, 4))
+    logits[:, 1] = logits[:, 0] + generator.choice([1e-4, -1e-4, 1e-2], size=200)
+    inputs = logits if space == "logits" else softmax(logits)
+    prior = logits if space == "logits" else log_softmax(logits)
+    for probs in (predict_draws(inputs, prior, grid, rising), predict_mean(inputs, prior, grid, rising[0])):
+        assert (probs.argmax(axis=1) == logits.argmax(axis=1)).all()
+
+
+def test_a_rising_function_is_left_as_it_is():
+    grid = Grid(-8.0, 8.0, 200, 1)
+    shift = 0.5 * np.sin(grid.nodes)
+    assert np.allclose(monotone_shifts(shift, grid, "logits"), shift, atol=1e-12)
+    falling = -3.0 * grid.nodes
+    assert np.abs(monotone_shifts(falling, grid, "logits") - falling).max() > 1.0

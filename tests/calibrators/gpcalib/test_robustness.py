@@ -1,0 +1,284 @@
+"""Calibration sets that break the authors' code, or leave nothing to learn: GPcalib survives them and says so.
+
+GPcalib on large calibration sets and many classes: which rows count, and how much memory it takes.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from calib.calibrators.gpcalib import GPCalib, training
+from calib.calibrators.temperature import TemperatureScaling
+from calib.canonical import to_canonical, zero_floor
+from calib.errors import CalibrationError
+from calib.metrics import nll
+from calib.numerics import log_softmax, softmax
+from tests.conftest import ROOT, simulate
+
+WAYS = ("mean", "delta", "draws", "mc")
+
+
+def check(calibrator: GPCalib, logits: np.ndarray) -> dict[str, np.ndarray]:
+    """Probabilities of every way to predict, which are finite, in [0, 1] and sum to one."""
+    answers = {}
+    for way in WAYS:
+        probs = calibrator.set_params(prediction=way).predict_proba(logits)
+        assert np.isfinite(probs).all(), way
+        assert probs.min() >= 0, way
+        np.testing.assert_allclose(probs.sum(axis=1), 1.0, atol=1e-9)
+        answers[way] = probs
+    calibrator.set_params(prediction="draws")
+    return answers
+
+
+def extremes(n_classes: int) -> np.ndarray:
+    generator = np.random.default_rng(1)
+    far = generator.choice([-1e3, 0.0, 1e3], size=(30, n_classes))
+    return np.concatenate([far, np.zeros((1, n_classes)), 1e3 * np.eye(n_classes)[:20], -1e3 * np.eye(n_classes)[:20]])
+
+
+# -- probabilities of exactly 0 ------------------------------------------------------------------------
+
+
+def forest(n: int, n_classes: int, n_trees: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Votes of a forest; its last class was not in the training data, but is a 30th of the labels."""
+    generator = np.random.default_rng(seed)
+    latent = generator.normal(size=(n, n_classes - 1))
+    labels = np.argmax(latent + generator.gumbel(size=latent.shape), axis=1)
+    votes = np.array([generator.multinomial(n_trees, p) for p in softmax(1.3 * latent)]) / n_trees
+    labels[generator.random(n) < 1 / 30] = n_classes - 1
+    return np.column_stack([votes, np.zeros(n)]), labels
+
+
+def test_exact_zeros_and_a_class_that_was_never_trained():
+    """The recipe of the 8-class KITTI tables: zeros are half the smallest positive."""
+    probs, labels = forest(3000, 8, 1000, seed=0)
+    assert (probs == 0).mean() > 1 / 8
+    logits = to_canonical(probs, "probabilities", floor=zero_floor(probs[probs > 0].min(), 8))
+    fit, rest = slice(None, 1000), slice(1000, None)
+    temperature = TemperatureScaling().fit(logits[fit], labels[fit]).predict_proba(logits[rest])
+    calibrator = GPCalib().fit(logits[fit], labels[fit])
+    answers = check(calibrator, logits[rest])
+    for way in ("mean", "delta", "draws"):
+        assert nll(answers[way], labels[rest]) < nll(temperature, labels[rest]) - 0.02, way
+    # What the column can be trusted with is its share of the labels, in every row nearly the same.
+    assert answers["draws"][:, 7].mean() == pytest.approx(1 / 30, abs=0.012)
+
+
+def network(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """An overconfident network whose probabilities reach from 1 to 1e-41, with the same untrained class."""
+    generator = np.random.default_rng(seed)
+    latent = 4.0 * generator.normal(size=(2400, 6))
+    labels = np.argmax(latent + generator.gumbel(size=latent.shape), axis=1)
+    labels[generator.random(2400) < 1 / 30] = 6
+    logits = log_softmax(3.0 * latent)
+    return np.column_stack([logits, np.full(2400, logits.min() - np.log(2.0))]), labels
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_zeros_beside_probabilities_that_span_forty_orders(seed):
+    """Here the kernel variance goes to hundreds: neither draws nor the closed form may then be worse than the mean."""
+    logits, labels = network(seed)
+    calibrator = GPCalib(max_iter=400).fit(logits[:400], labels[:400])
+    temperature = TemperatureScaling().fit(logits[:400], labels[:400]).predict_proba(logits[400:])
+    answers = check(calibrator, logits[400:])
+    at = nll(answers["mean"], labels[400:])
+    assert at < nll(temperature, labels[400:]) - 0.05
+    assert nll(answers["draws"], labels[400:]) < at + 0.02
+    assert nll(answers["delta"], labels[400:]) < at + 0.02
+
+
+# -- little to learn from, and nothing -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_classes", [2, 10])
+@pytest.mark.parametrize("inputs", ["logits", "probs"])
+def test_thirty_rows(n_classes, inputs):
+    """It may not help, but it may not hurt much either: 0.02 nats on 4000 fresh rows of a calibrated model."""
+    logits, labels = simulate(30, n_classes, scale=1.0, seed=5)
+    fresh, fresh_labels = simulate(4000, n_classes, scale=1.0, seed=6)
+    calibrator = GPCalib(inputs=inputs).fit(logits, labels)
+    assert calibrator.n_iter_ < 500  # it does not wander about for want of anything to find
+    raw = nll(softmax(fresh), fresh_labels)
+    for way, probs in check(calibrator, fresh).items():
+        assert nll(probs, fresh_labels) < raw + 0.02, way
+    check(calibrator, extremes(n_classes))
+    if np.abs(calibrator.predict_proba(logits) - softmax(logits)).max() < 1e-3:
+        assert "does nothing on this calibration set (N = 30)" in calibrator.notes()[0]
+    else:
+        assert not any("does nothing" in note for note in calibrator.notes())
+
+
+def test_one_row_per_class():
+    n_classes = 12
+    logits = 2.0 * np.random.default_rng(0).normal(size=(n_classes, n_classes))
+    calibrator = GPCalib(max_iter=200).fit(logits, np.arange(n_classes))
+    answers = check(calibrator, logits)
+    assert nll(answers["draws"], np.arange(n_classes)) <= nll(softmax(logits), np.arange(n_classes)) + 0.01
+    check(calibrator, extremes(n_classes))
+
+
+@pytest.mark.parametrize("inputs", ["logits", "probs"])
+def test_constant_logits_stay_a_guess(inputs):
+    logits, labels = np.full((40, 3), 2.0), np.arange(40) % 3
+    calibrator = GPCalib(inputs=inputs, max_iter=200).fit(logits, labels)
+    for probs in check(calibrator, logits).values():
+        np.testing.assert_allclose(probs, 1 / 3, atol=0.02 if calibrator.n_draws < 1000 else 1e-9)
+    np.testing.assert_allclose(calibrator.predict_proba(logits), 1 / 3, atol=1e-9)
+    check(calibrator, extremes(3))
+    assert calibrator.notes()  # of which one says that it does nothing, or that it did not converge
+
+
+def test_separable_data_make_it_surer_and_temperature_scaling_far_too_sure():
+    """All right: the likelihood asks for infinite steepness, and temperature scaling goes to its bound, 148."""
+    logits = simulate(200, 4)[0]
+    labels = logits.argmax(axis=1)
+    calibrator = GPCalib(max_iter=300).fit(logits, labels)
+    answers = check(calibrator, logits)
+    assert nll(answers["draws"], labels) < nll(softmax(logits), labels)
+    fresh = simulate(1000, 4, seed=1)[0]
+    assert (calibrator.predict(fresh) == fresh.argmax(axis=1)).mean() > 0.99
+    second = np.sort(fresh, axis=1)[:, -2:] @ [-1.0, 1.0]  # how far the next class is behind, in logits
+    cost = -np.log(np.sort(calibrator.predict_proba(fresh), axis=1)[:, -2])
+    assert np.median(cost / second) < 148 / 4
+    assert any("divided by 0.0" in note for note in calibrator.notes())
+    check(calibrator, extremes(4))
+
+
+def test_always_wrong_data_end_near_a_guess_and_are_said_so():
+    logits = simulate(200, 4)[0]
+    labels = logits.argmin(axis=1)
+    calibrator = GPCalib(max_iter=300).fit(logits, labels)
+    answers = check(calibrator, logits)
+    assert nll(answers["draws"], labels) < np.log(4) + 0.05 < nll(softmax(logits), labels) - 4
+    assert calibrator.notes()
+
+
+def test_two_classes_as_log_odds_and_as_probabilities():
+    generator = np.random.default_rng(0)
+    log_odds = 3.0 * generator.normal(size=3000)
+    labels = (generator.random(3000) < 1 / (1 + np.exp(-log_odds / 2))).astype(int)
+    best = nll(softmax(np.column_stack([0 * log_odds, log_odds / 2]))[500:], labels[500:])
+    for logits in (
+        np.column_stack([np.zeros(3000), log_odds]),
+        to_canonical(1 / (1 + np.exp(-log_odds)), "binary_probability"),
+    ):
+        calibrator = GPCalib().fit(logits[:500], labels[:500])
+        assert nll(check(calibrator, logits[500:])["draws"], labels[500:]) < best + 0.02
+        check(calibrator, extremes(2))
+
+
+def test_a_thousand_classes_most_of_them_absent():
+    """200 rows of 1000 classes: at least 800 have no row, and the shared function calibrates them all the same."""
+    generator = np.random.default_rng(0)
+    latent = 2.5 * generator.normal(size=(1200, 1000))
+    labels = np.argmax(latent + generator.gumbel(size=latent.shape), axis=1)
+    logits = 1.5 * latent
+    calibrator = GPCalib(max_iter=60, n_draws=32).fit(logits[:200], labels[:200])
+    fresh, fresh_labels = logits[200:], labels[200:]
+    absent = ~np.isin(fresh_labels, labels[:200])
+    assert absent.sum() > 700
+    raw = softmax(fresh)
+    for way, probs in check(calibrator, fresh).items():
+        assert nll(probs[absent], fresh_labels[absent]) < nll(raw[absent], fresh_labels[absent]) - 0.3, way
+    check(calibrator, extremes(1000))
+
+
+# -- what is said about a fit --------------------------------------------------------------------------
+
+
+def test_an_optimiser_stopped_early_is_reported_in_words():
+    calibrator = GPCalib(max_iter=1).fit(*simulate(200, 3))
+    assert not calibrator.converged_
+    assert calibrator.n_iter_ == 1
+    (note,) = [note for note in calibrator.notes() if "did not converge" in note]
+    assert "(stopped at the limit of 1 iteration)" in note
+    assert note.endswith("Raise max_iter.")
+    logits, labels = simulate(2000, 3, seed=1)
+    assert nll(calibrator.predict_proba(logits), labels) < nll(softmax(logits), labels)
+    check(calibrator, extremes(3))
+
+
+def test_a_line_search_that_fails_is_reported_in_words(monkeypatch):
+    import gpflow
+
+    minimize = gpflow.optimizers.Scipy.minimize
+
+    def failing(self, *args, **kwargs):
+        result = minimize(self, *args, **kwargs)
+        result.success, result.status, result.jac = False, 2, 0.0 * result.jac
+        return result
+
+    monkeypatch.setattr(gpflow.optimizers.Scipy, "minimize", failing)
+    advice = {"logits": "Check the labels, or use temperature scaling.", "probs": "Choose inputs='logits'"}
+    for inputs, says in advice.items():
+        calibrator = GPCalib(max_iter=500, inputs=inputs).fit(*simulate(60, 3))
+        (note,) = [note for note in calibrator.notes() if "did not converge" in note]
+        assert "the line search found no better point after" in note
+        assert says in note
+
+
+def test_logits_of_thousands_are_finite_and_said_so():
+    logits, labels = simulate(150, 4)
+    calibrator = GPCalib(max_iter=100).fit(1e3 * logits, labels)
+    answers = check(calibrator, np.concatenate([1e3 * logits, extremes(4)]))
+    assert any("far from log-probabilities" in note for note in calibrator.notes())
+    assert nll(answers["draws"][:150], labels) < nll(softmax(1e3 * logits), labels) - 1.0
+
+
+def test_logits_that_are_no_numbers_are_refused_in_a_sentence():
+    logits, labels = simulate(50, 3)
+    logits[3, 1] = -np.inf
+    with pytest.raises(CalibrationError, match="1 of 50 rows of logits hold NaN or infinite"):
+        GPCalib().fit(logits, labels)
+
+
+def test_25_000_rows_all_count():
+    calibrator = GPCalib(max_iter=1).fit(*simulate(25_000, 4))
+    assert calibrator.n_rows_ == calibrator.n_rows_given_ == 25_000
+    assert not any("chosen at random" in note for note in calibrator.notes())
+
+
+def test_rows_beyond_the_most_are_left_out_and_said_so(monkeypatch):
+    monkeypatch.setattr(training, "MOST_ROWS", 100)
+    calibrator = GPCalib(max_iter=1).fit(*simulate(150, 4))
+    assert any("Fitted on 100 of the 150 calibration rows" in note for note in calibrator.notes())
+    calibrator.partial_fit(*simulate(120, 4, seed=1))
+    assert any("Fitted on 200 of the 270 calibration rows" in note for note in calibrator.notes())
+
+
+@pytest.mark.parametrize("way", ["draws", "mean", "delta"])
+def test_prediction_needs_no_more_memory_for_more_rows(way):
+    """Beyond the output itself: the blocks in work are of one size."""
+    calibrator = GPCalib(max_iter=1, prediction=way).fit(*simulate(50, 1000))
+    logits, _ = simulate(8000, 1000)
+    beyond = []
+    for n in (3000, 8000):
+        tracemalloc.start()
+        probs = calibrator.predict_proba(logits[:n])
+        beyond.append(tracemalloc.get_traced_memory()[1] - probs.nbytes)
+        tracemalloc.stop()
+    assert beyond[1] < 1.1 * beyond[0]
+    assert beyond[0] < 50e6
+
+
+def test_memory_stays_small_at_a_thousand_classes():
+    """6000 x 1000 logits are 48 MB; fitting and predicting need less than ten times that on top."""
+    code = """
+import resource, numpy as np
+import calib.calibrators.gpcalib.training
+from calib.calibrators.gpcalib import GPCalib
+generator = np.random.default_rng(0)
+logits = generator.normal(size=(6_000, 1000)) * 3
+labels = np.argmax(logits / 2 + generator.gumbel(size=logits.shape), axis=1)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+GPCalib(max_iter=3).fit(logits, labels).predict_proba(logits[:2000])
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+    grown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout
+    assert int(grown) < 480_000  # kB

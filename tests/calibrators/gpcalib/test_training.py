@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import gpflow
+import numpy as np
+import pytest
+
+from calib.base import no_callback
+from calib.calibrators.gpcalib import training
+from calib.calibrators.gpcalib.statistics import starting_inducing_inputs
+from calib.calibrators.gpcalib.training import fit_latent_gp
+from calib.errors import FitCancelled
+from calib.numerics import log_softmax
+from tests.conftest import simulate
+
+OPTIONS = {
+    "space": "logits",
+    "n_inducing": 10,
+    "covariance": "diagonal",
+    "variational": "diagonal",
+    "max_iter": 1000,
+    "device": "cpu",
+    "seed": 0,
+}
+
+
+def fit(logits, labels, callback=no_callback, **changes):
+    return fit_latent_gp(logits, labels, callback=callback, **(OPTIONS | changes))
+
+
+def test_the_objective_rises_and_the_callback_sees_each_step(overconfident):
+    seen = []
+    result = fit(*overconfident, callback=lambda *step: seen.append(step))
+    assert result.report.converged
+    assert result.report.message == f"converged after {len(seen)} iterations"
+    assert (np.diff(result.report.trace) > -1e-6).all()
+    assert [s[0] for s in seen] == list(range(1, len(seen) + 1))
+    assert {s[1] for s in seen} == {1000}
+    assert np.array_equal(result.report.trace[1:], [s[2] for s in seen])
+
+
+def test_a_callback_that_raises_ends_the_fit(overconfident):
+    def cancel(step, total, value):
+        if step == 3:
+            raise FitCancelled
+
+    with pytest.raises(FitCancelled):
+        fit(*overconfident, callback=cancel)
+
+
+def test_an_optimiser_that_stops_on_a_slope_starts_afresh(monkeypatch, overconfident):
+    """L-BFGS can be misled by its own memory and call a few iterations converged; here the first run always is."""
+    whole = fit(*overconfident)
+    minimize, runs = gpflow.optimizers.Scipy.minimize, []
+
+    def misled(self, *args, options, **kwargs):
+        first = not runs
+        result = minimize(self, *args, options=options | ({"maxiter": 3} if first else {}), **kwargs)
+        runs.append(result.nit)
+        if first:
+            result.success, result.status = True, 0
+        return result
+
+    monkeypatch.setattr(gpflow.optimizers.Scipy, "minimize", misled)
+    result = fit(*overconfident)
+    assert len(runs) == 2
+    assert runs[0] == 3
+    assert result.report.trace[3] < whole.report.trace[-1] - 1.0
+    assert result.report.trace[-1] > whole.report.trace[-1] - 0.1
+    assert result.report.message == f"converged after {sum(runs)} iterations"
+    assert len(result.report.trace) == sum(runs) + 1
+
+
+def test_an_objective_that_overflows_ends_the_fit_where_it_still_was_a_number(monkeypatch, overconfident):
+    minimize, runs = gpflow.optimizers.Scipy.minimize, []
+
+    def overflow(self, closure, variables, *args, options, **kwargs):
+        result = minimize(self, closure, variables, *args, options=options | {"maxiter": 5}, **kwargs)
+        runs.append(result.nit)
+        for variable in variables:
+            variable.assign(np.full(variable.shape, np.nan))
+        result.fun, result.success = -np.inf, True
+        return result
+
+    monkeypatch.setattr(gpflow.optimizers.Scipy, "minimize", overflow)
+    result = fit(*overconfident)
+    assert runs == [5]
+    assert not result.report.converged
+    assert result.report.message == "stopped where the objective overflows, after 5 iterations"
+    monkeypatch.undo()
+    stopped = fit(*overconfident, max_iter=5)
+    np.testing.assert_allclose(result.posterior.q_mean, stopped.posterior.q_mean)
+    np.testing.assert_allclose(result.report.trace, stopped.report.trace)
+
+
+def test_too_few_iterations_are_reported(overconfident):
+    result = fit(*overconfident, max_iter=5)
+    assert not result.report.converged
+    assert result.report.message == "stopped at the limit of 5 iterations"
+
+
+def test_too_many_rows_are_subsampled_with_the_seed(monkeypatch):
+    monkeypatch.setattr(training, "MOST_ROWS", 100)
+    logits, labels = simulate(400, 4)
+    results = [fit(logits, labels, max_iter=3, seed=seed) for seed in (0, 0, 1)]
+    assert [r.n_rows for r in results] == [100, 100, 100]
+    assert results[0].report.trace[0] == results[1].report.trace[0] != results[2].report.trace[0]
+
+
+@pytest.mark.parametrize("space", ["logits", "probs"])
+def test_inducing_inputs_start_at_the_data_largest_first(space):
+    logits, _ = simulate(300, 5)
+    start = starting_inducing_inputs(logits, space, 10, 0)
+    assert len(start) == 10
+    assert (np.diff(start) < 0).all()
+    low, high = (logits.min(), logits.max()) if space == "logits" else (0.0, 1.0)
+    assert low < start[-1] < start[0] < high
+    assert np.array_equal(start, starting_inducing_inputs(logits[:, ::-1], space, 10, 0))
+
+
+def test_few_distinct_values_give_few_inducing_inputs():
+    assert np.array_equal(starting_inducing_inputs(np.zeros((50, 3)), "logits", 10, 0), [0.0])
+    values = np.random.default_rng(0).choice([-1.0, 0.0, 2.0], size=(50, 3))
+    assert np.array_equal(starting_inducing_inputs(values, "logits", 10, 0), [2.0, 0.0, -1.0])
+
+
+def test_a_function_steeper_than_the_grid_is_said_so(monkeypatch, overconfident):
+    monkeypatch.setattr(training, "STEEPEST", 1e-6)
+    result = fit(*overconfident, max_iter=30)
+    assert not result.report.converged
+    assert "steeper" in result.report.message
+
+
+def test_a_fit_that_its_grid_cannot_follow_leaves_a_summary_of_the_rows(monkeypatch):
+    """Made at the prior, where the log-likelihood is that of the raw model."""
+    monkeypatch.setattr(training, "STEEPEST", 1e-6)
+    logits, labels = simulate(200, 4)
+    summary = fit(logits, labels, max_iter=5).summary
+    raw = float(log_softmax(logits)[np.arange(200), labels].sum())
+    assert summary.constant == pytest.approx(raw, rel=0.01)
+    assert abs(summary.slope.sum()) < 1e-6 * np.abs(summary.slope).sum()  # a constant shift changes nothing

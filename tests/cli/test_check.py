@@ -1,0 +1,89 @@
+"""``python -m calib check``: a saved calibrator on fresh rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import calib
+from calib.cli import main
+from calib.diagnostics.shift import recheck, verdict
+from calib.diagnostics.shift_data import judge
+from calib.export.runtime import load
+from tests.conftest import simulate
+
+
+def run(*arguments: object) -> int:
+    return main([str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def outputs(tmp_path):
+    """Rows to fit on and fresh ones of the same model."""
+    paths = tmp_path / "old.npz", tmp_path / "fresh.npz"
+    for seed, path in enumerate(paths):
+        logits, labels = simulate(n=400, seed=seed)
+        np.savez(path, logits=logits, labels=labels)
+    return paths
+
+
+@pytest.mark.parametrize("ending", ["pkl", "zip"])
+def test_it_says_what_the_page_says(outputs, tmp_path, capsys, ending: str) -> None:
+    saved = tmp_path / f"calibrator.{ending}"
+    assert run("fit", outputs[0], "--method", "temperature", "--out", saved) == 0
+    capsys.readouterr()
+    assert run("check", saved, outputs[1]) == 0
+    said = capsys.readouterr().out
+    exported = load(saved)
+    data = calib.load(outputs[1])
+    raw, now = judge(exported, data)
+    before, _ = calib.recheck.recorded_scores(exported.metadata)
+    assert {"NLL", "Brier", "accuracy", "ECE"} == set(before)
+    for sentence in verdict(recheck(now, raw, before), "Temperature"):
+        assert sentence.replace("**", "") in said
+    assert "On 400 fresh rows" in said
+    assert said.count("->") == len(before)
+
+
+def test_the_rows_it_was_fitted_on_are_not_fresh(outputs, tmp_path, capsys) -> None:
+    saved = tmp_path / "calibrator.pkl"
+    assert run("fit", outputs[0], "--method", "temperature", "--out", saved) == 0
+    for path, same in zip(outputs, (True, False), strict=True):
+        capsys.readouterr()
+        assert run("check", saved, path) == 0
+        assert ("These are the data that the calibrator was fitted on" in capsys.readouterr().out) == same
+
+
+def test_without_recorded_scores_there_is_no_before(outputs, tmp_path, capsys) -> None:
+    fitted = calib.calibrator("temperature").fit(*simulate())
+    calib.export.save(fitted, tmp_path / "bare.npz")
+    assert run("check", tmp_path / "bare.npz", outputs[1]) == 0
+    said = capsys.readouterr().out
+    assert "->" not in said
+    assert "since it was judged" not in said
+
+
+def test_wrong_files_are_one_sentence(outputs, tmp_path, capsys) -> None:
+    saved = tmp_path / "calibrator.npz"
+    assert run("fit", outputs[0], "--method", "temperature", "--out", saved) == 0
+    np.savez(tmp_path / "other.npz", logits=np.eye(9), labels=np.arange(9))
+    capsys.readouterr()
+    assert run("check", saved, tmp_path / "other.npz") == 1
+    assert "have 9 classes and the calibrator 4" in capsys.readouterr().err
+    assert run("check", saved, tmp_path / "absent.npz") == 1
+    assert "cannot be opened" in capsys.readouterr().err
+    assert run("check", tmp_path / "absent.pkl", outputs[1]) == 1
+    assert "was not found" in capsys.readouterr().err
+
+
+def test_labels_in_a_file_of_their_own(outputs, tmp_path, capsys) -> None:
+    saved = tmp_path / "calibrator.npz"
+    assert run("fit", outputs[0], "--method", "temperature", "--out", saved) == 0
+    with np.load(outputs[1]) as file:
+        np.save(tmp_path / "logits.npy", file["logits"])
+        np.save(tmp_path / "labels.npy", file["labels"])
+    capsys.readouterr()
+    assert run("check", saved, outputs[1]) == 0
+    one = capsys.readouterr().out
+    assert run("check", saved, tmp_path / "logits.npy", "--labels", tmp_path / "labels.npy") == 0
+    assert capsys.readouterr().out == one

@@ -1,0 +1,243 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import calib
+from calib.cli import main
+from calib.cli.arguments import assignment
+from calib.export import runtime
+from tests.conftest import ROOT
+
+
+@pytest.fixture
+def file(tmp_path, overconfident):
+    logits, labels = overconfident
+    path = tmp_path / "outputs.npz"
+    np.savez(path, logits=logits, labels=labels)
+    return path
+
+
+@pytest.fixture
+def broken(tmp_path, overconfident):
+    logits, labels = overconfident
+    path = tmp_path / "broken.npz"
+    np.savez(path, logits=logits, labels=labels[:-3])
+    return path
+
+
+def run(*arguments) -> int:
+    return main([str(argument) for argument in arguments])
+
+
+def test_inspect_says_what_was_understood(file, overconfident, capsys):
+    logits, labels = overconfident
+    assert run("inspect", file) == 0
+    out = capsys.readouterr().out
+    assert "logits  400 x 4  float64" in out
+    assert f"accuracy of {(logits.argmax(axis=1) == labels).mean():.1%}" in out
+    assert "overconfident by" in out
+    assert "kind='logits'" in out
+
+
+def test_inspect_of_bad_data_is_one(broken, capsys):
+    assert run("inspect", broken) == 1
+    out = capsys.readouterr().out
+    assert "error: " in out
+    assert "397" in out
+    assert "400" in out
+
+
+@pytest.mark.parametrize("command", [["fit", "--method", "temperature", "--out", "x.pkl"], ["compare"]])
+def test_bad_data_is_one_and_no_traceback(broken, command, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run(command[0], broken, *command[1:]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("error: ")
+    assert "Traceback" not in captured.err
+    assert not Path("x.pkl").exists()
+
+
+def test_fit_saves_what_the_library_fits(file, tmp_path, capsys):
+    out = tmp_path / "calibrator.pkl"
+    assert run("fit", file, "--method", "temperature", "--out", out, "--calibration", "0.25", "--seed", "3") == 0
+    data = calib.load(file)
+    calibration, test = data.split(0.25, random_state=3)
+    expected = calib.calibrator("temperature", random_state=3).fit(calibration.logits, calibration.labels)
+    saved = runtime.load(out)
+    np.testing.assert_allclose(saved.predict_proba(test.logits), expected.predict_proba(test.logits), atol=1e-12)
+    scores = saved.metadata["scores"]
+    probs = expected.predict_proba(test.logits)
+    assert scores["NLL"]["after"][0] == pytest.approx(calib.metrics.nll(probs, test.labels))
+    assert scores["NLL"]["after"][0] < scores["NLL"]["before"][0]
+    printed = capsys.readouterr().out
+    assert "fitted on 100 rows" in printed
+    assert "On 300 test rows" in printed
+    assert f"{scores['NLL']['before'][0]:.4f}" in printed
+
+
+def test_fit_goes_on_with_a_saved_calibrator(file, tmp_path, capsys):
+    first, second = tmp_path / "first.npz", tmp_path / "second.pkl"
+    assert run("fit", file, "--method", "gpcalib", "--set", "max_iter=10", "--out", first, "--calibration", "150") == 0
+    assert run("fit", file, "--continue", first, "--out", second, "--calibration", "100", "--seed", "7") == 0
+    assert "GPcalib fitted on 250 rows" in capsys.readouterr().out
+    saved = runtime.load(second)
+    assert saved.params["max_iter"] == 10
+    assert saved.metadata["n_rows"] == saved.calibrator.n_rows_ == 250
+    assert saved.metadata["scores"]["NLL"]["after"][0] < saved.metadata["scores"]["NLL"]["before"][0]
+    with pytest.raises(SystemExit) as refused:
+        run("fit", file, "--continue", first, "--set", "max_iter=5", "--out", second)
+    assert refused.value.code == 2
+
+
+def test_fit_on_all_rows_tests_on_none(file, tmp_path, capsys):
+    out = tmp_path / "calibrator.npz"
+    assert run("fit", file, "--method", "isotonic", "--out", out, "--calibration", "all") == 0
+    assert "fitted on 400 rows" in capsys.readouterr().out
+    record = json.loads(out.with_suffix(".json").read_text())
+    assert (record["metadata"]["n_rows"], record["metadata"]["scores"]) == (400, {})
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [("2", 2), ("0.5", 0.5), ("true", True), ("False", False), ("none", None), ("plain", "plain")],
+)
+def test_set_reads_values(given, expected):
+    assert assignment(f"name={given}") == ("name", expected)
+
+
+def test_set_reaches_the_method(file, tmp_path):
+    out = tmp_path / "calibrator.pkl"
+    assert run("fit", file, "--method", "temperature", "--set", "max_log_temperature=0.1", "--out", out) == 0
+    assert runtime.load(out).params["max_log_temperature"] == 0.1
+    assert runtime.load(out).calibrator.temperature_ <= np.exp(0.1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "required"),
+        (["fit", "FILE", "--method", "nothing", "--out", "x.pkl"], "no calibrator 'nothing'; choose from identity, "),
+        (["fit", "FILE", "--method", "imax:bins=abc", "--out", "x.pkl"], "no parameter 'bins' that could be 'abc'; it"),
+        (["fit", "FILE", "--method", "imax:n_bins=abc", "--out", "x.pkl"], "n_bins='abc' must be a whole number betw"),
+        (["fit", "FILE", "--method", "imax", "--out", "x.pkl", "--set", "n_bins=0"], "n_bins=0 must lie between"),
+        (["nothing"], "invalid choice: 'nothing'"),
+        (["fit", "FILE", "--method", "temperature"], "--out"),
+        (["fit", "FILE", "--method", "temperature", "--out", "x.pkl", "--set", "no_such=1"], "no_such"),
+        (["fit", "FILE", "--method", "temperature", "--out", "x.pkl", "--set", "nothing"], "NAME=VALUE"),
+        (["fit", "FILE", "--method", "temperature", "--out", "x.pkl", "--calibration", "1.5"], "between 0 and 1"),
+        (["compare", "FILE", "--methods", "temperature,nothing"], "no calibrator 'nothing'"),
+        (["compare", "FILE", "--calibration", "all"], "leaves none"),
+        (["inspect", "FILE", "--read", "colour=red"], "not one of"),
+        (["inspect", "FILE", "--read", "kind=potato"], "one of logits"),
+        (["fit", "FILE", "--method", "temperature", "--out", "a.xyz"], "'a.xyz' does not end in .pkl"),
+        (["fit", "FILE", "--method", "temperature", "--out", "nowhere/a.pkl"], "there is no folder 'nowhere'"),
+        (["compare", "FILE", "--csv", "nowhere/a.csv"], "there is no folder 'nowhere'"),
+        (["apply", "a.pkl", "FILE", "--out", "nowhere/a.npz"], "there is no folder 'nowhere'"),
+        (["apply", "a.pkl", "FILE", "--out", "a.h5"], "does not end in .npz or .npy or .parquet or .csv"),
+    ],
+)
+def test_a_wrong_command_is_two(file, arguments, said, capsys):
+    with pytest.raises(SystemExit) as exit:
+        run(*(file if argument == "FILE" else argument for argument in arguments))
+    assert exit.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line
+    command = f" {arguments[0]}" if arguments and arguments[0] != "nothing" else ""
+    assert line.startswith("error: ")
+    assert line.endswith(f"; see python -m calib{command} --help.")
+
+
+def test_a_method_takes_its_parameters_with_its_name(file, tmp_path):
+    out = tmp_path / "calibrator.pkl"
+    assert (
+        run("fit", file, "--method", "histogram:n_bins=7,share_classes=False", "--set", "n_bins=8", "--out", out) == 0
+    )
+    assert runtime.load(out).params["n_bins"] == 8
+    assert runtime.load(out).params["share_classes"] is False
+
+
+def test_compare_prints_a_table_and_a_verdict(file, tmp_path, capsys):
+    import pandas as pd
+
+    csv = tmp_path / "scores.csv"
+    assert run("compare", file, "--methods", "temperature,isotonic", "--csv", csv) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[:3] == ["NLL", "Brier", "score"]
+    assert [line.split()[0] for line in lines[1:4]] == ["Uncalibrated", "Temperature", "Isotonic"]
+    table = pd.read_csv(csv)
+    nll = table[table["score"] == "NLL"].set_index("title")
+    row = nll.loc["Temperature"]
+    assert f"{row['value']:.4f} [{row['low']:.4f}, {row['high']:.4f}]" in lines[2]
+    leader = nll["value"].idxmin()
+    starred = [line.split()[0] for line in lines[1:4] if line.partition("]")[2].startswith(" *")]
+    assert starred == [leader]
+    assert any(f"{leader} has the lowest NLL" in line for line in lines)
+
+
+def test_compare_goes_on_past_a_method_that_fails(file, capsys, monkeypatch):
+    from calib.calibrators.isotonic import IsotonicCalibration
+
+    def fail(*arguments, **extras):
+        raise calib.CalibrationError("Only 3 rows.")
+
+    monkeypatch.setattr(IsotonicCalibration, "fit", fail)
+    assert run("compare", file, "--methods", "isotonic,temperature") == 0
+    assert "Isotonic: Only 3 rows." in capsys.readouterr().out
+
+
+def test_compare_presets(file, capsys):
+    assert run("compare", file, "--methods", "fast") == 0
+    out = capsys.readouterr().out
+    for name in calib.registry.presets()["Fast"]:
+        assert calib.METHODS[name].title in out
+
+
+def test_the_files_to_write_are_looked_at_before_the_fit(file, capsys, monkeypatch):
+    def fail(*arguments, **options):
+        raise AssertionError("the file was read")
+
+    monkeypatch.setattr("calib.cli.data.load", fail)
+    with pytest.raises(SystemExit):
+        run("fit", file, "--method", "temperature", "--out", file.parent)
+    assert "does not end in" in capsys.readouterr().err
+    folder = file.parent / "folder.pkl"
+    folder.mkdir()
+    with pytest.raises(SystemExit):
+        run("fit", file, "--method", "temperature", "--out", folder)
+    assert "cannot be written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["fit", "--method", "temperature", "--out", "x.pkl"], ["compare"]])
+def test_one_row_is_no_calibration_set(file, command, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run(command[0], file, *command[1:], "--calibration", 1) == 1
+    assert capsys.readouterr().err.startswith("error: The calibration set has 1 row,")
+
+
+def test_from_a_shell(file):
+    done = subprocess.run(
+        [sys.executable, "-m", "calib", "inspect", str(file)], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert "overconfident by" in done.stdout
+    assert done.stderr == ""
+
+
+def test_features_come_in_files_of_their_own(file, tmp_path, overconfident, capsys):
+    features = np.random.default_rng(0).normal(size=(400, 3)) * [1000, 1, 1]
+    np.save(tmp_path / "x.npy", features)
+    np.save(tmp_path / "trained.npy", features[:50] + 0.5)
+    np.save(tmp_path / "classes.npy", np.arange(50) % 4)
+    files = ["--features", tmp_path / "x.npy", "--train-features", tmp_path / "trained.npy"]
+    files += ["--train-labels", tmp_path / "classes.npy"]
+    assert run("inspect", file, *files) == 0
+    out = capsys.readouterr().out
+    assert "each row is 3 numbers" in out and "training set of 50 rows" in out
+    assert "not normalised" in out and "--read standardise=True" in out
+    assert run("inspect", file, *files, "--read", "standardise=True") == 0
+    out = capsys.readouterr().out
+    assert "not normalised" not in out and "standardise=True" in out

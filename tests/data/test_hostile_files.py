@@ -1,0 +1,310 @@
+"""Whatever the bytes and whatever is chosen, the door answers with findings.
+
+One upload for each thing that the coverage-guided fuzzer brought up, and the fuzzer's own doors on its seeds.
+
+Hostile uploads: a seeded handful of the benchmark's mutants, and one file for each thing that mutants brought up.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import random
+import time
+import unicodedata
+import zipfile
+import zlib
+
+import h5py
+import numpy as np
+import pytest
+
+from benchmarks.doors import Broken, open_one, packed, seeds, unpacked
+from benchmarks.hostile_uploads import met
+from benchmarks.mutations import mutant
+from benchmarks.originals import originals
+from calib.data import Choices, inspect, read_features, read_outputs
+from calib.data.interpret.names import Column, canonical, feature_column, output_column
+
+POOL = {
+    "outputs": ["logits", "labels", "p_0", "nope", "", ("p_0", "p_1"), ("p_0",), ()],
+    "labels": ["labels", "label", "logits", "p_1", ""],
+    "test_outputs": ["logits", ""],
+    "test_labels": ["labels"],
+    "split": ["labels", "label", ""],
+    "groups": ["labels", "p_0", "logits"],
+    "features": ["logits", "labels", "class_names", ("p_0", "p_1"), ""],
+    "train_features": ["logits", "nope", "labels", "class_names"],
+    "train_labels": ["labels", "class_names", "logits"],
+    "kind": ["logits", "probabilities", "log_probabilities", "binary_log_odds", "binary_probability"],
+    "class_names": [("a",), tuple("abcd")],
+    "label_values": [(0, 1, 2, 3), ("0", "1", "2", "3"), (5,), (), tuple("abcdef")],
+    "transposed": [True, False],
+    "one_based": [True, False],
+    "label_shift": [0, 1, -1, 10**20],
+    "row_shift": [1, -3, 500],
+    "drop_bad_rows": [True],
+    "percent": [True],
+    "renormalise": [True],
+    "standardise": [True],
+    "floor": [0.1, -1.0, float("nan")],
+    "delimiter": [";", "::", "\n", '"', ""],
+    "encoding": ["latin-1", "rot13", "zip", "utf-16", "nope", "idna"],
+    "decimal": [",", "xx"],
+    "header": [True, False],
+}
+
+
+def packed_h5(make):
+    with h5py.File(make.folder / "packed.h5", "w") as file:
+        file.create_dataset("logits", data=make.logits, chunks=(50, 4), compression="gzip", shuffle=True)
+        file["labels"], file["class_names"] = make.labels, list("abcd")
+    return make.folder / "packed.h5"
+
+
+FORMATS = {
+    "npz": lambda m: m.both(),
+    "npy": lambda m: m.npy(m.logits),
+    "csv": lambda m: m.csv(),
+    "gz": lambda m: m.file("a.csv.gz", gzip.compress("\n".join(m.lines()).encode())),
+    "parquet": lambda m: m.parquet(),
+    "h5": packed_h5,
+}
+
+
+def check(found):
+    """Either a data set that keeps its promises, or one error that says what to do."""
+    if found.predictions is None:
+        assert found.findings[0].level == "error" and found.findings[0].action
+        return
+    data = found.predictions
+    assert np.isfinite(data.logits).all() and data.logits.shape == (len(data), data.n_classes)
+    assert data.labels.min() >= 0 and data.labels.max() < data.n_classes == len(data.class_names)
+    check_features(data)
+    assert not any(finding.level == "error" for finding in found.findings)
+
+
+def check_features(data):
+    """Features and a training set that fit each other, or none."""
+    if data.features is not None:
+        assert len(data.features) == len(data) and np.isfinite(data.features).all()
+    assert (data.train_features is None) == (data.train_labels is None)
+    if data.train_features is not None:
+        assert np.isfinite(data.train_features).all() and len(data.train_features) == len(data.train_labels)
+        assert data.train_labels.min() >= 0 and data.train_labels.max() < data.n_classes
+        assert data.features is None or data.features.shape[1:] == data.train_features.shape[1:]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_damaged_bytes(make, form):
+    path = FORMATS[form](make)
+    generator = np.random.default_rng(zlib.crc32(form.encode()))
+    for _ in range(60):
+        content = bytearray(path.read_bytes())
+        # Half of the damage goes to the ends, where formats keep what is dangerous to believe.
+        ends = np.r_[np.arange(min(400, len(content))), np.arange(max(0, len(content) - 400), len(content))]
+        for _ in range(generator.integers(1, 10)):
+            place = generator.choice(ends) if generator.random() < 0.5 else generator.integers(len(content))
+            content[place] = generator.integers(256)
+        if generator.random() < 0.2:
+            content = content[: generator.integers(len(content))]
+        check(inspect((path.name, bytes(content))))
+
+
+FEATURE_FORMATS = {
+    "npz": lambda m, **arrays: m.npz("more.npz", **arrays),
+    "npy": lambda m, **arrays: m.npy(arrays["features"], "more.npy"),
+    "csv": lambda m, **arrays: m.file("more.csv", "\n".join(",".join(map(str, row)) for row in arrays["features"])),
+    "h5": lambda m, **arrays: m.h5("more.h5", **arrays),
+}
+
+
+@pytest.mark.parametrize("form", FEATURE_FORMATS)
+def test_damaged_features_never_cost_the_outputs(make, form):
+    generator = np.random.default_rng(zlib.crc32(form.encode()))
+    features = generator.normal(size=(300, 3))
+    path = FEATURE_FORMATS[form](
+        make, features=features, train_features=features[:9] + 1, train_labels=np.arange(9) % 4
+    )
+    whole, main = path.read_bytes(), make.both()
+    for _ in range(60):
+        content = bytearray(whole)
+        ends = np.r_[np.arange(min(400, len(content))), np.arange(max(0, len(content) - 400), len(content))]
+        for _ in range(generator.integers(1, 10)):
+            place = generator.choice(ends) if generator.random() < 0.5 else generator.integers(len(content))
+            content[place] = generator.integers(256)
+        if generator.random() < 0.2:
+            content = content[: generator.integers(len(content))]
+        role = str(generator.choice(["features", "train_features", "train_labels"]))
+        found = inspect(main, **{role: (path.name, bytes(content))})
+        np.testing.assert_array_equal(found.predictions.logits, make.logits)
+        check(found)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_any_choices(make, form):
+    path = FORMATS[form](make)
+    generator = random.Random(form)
+    for _ in range(80):
+        chosen = {name: generator.choice(values) for name, values in POOL.items() if generator.random() < 0.15}
+        check(inspect(path, choices=Choices(**chosen)))
+
+
+SECONDS = 5.0
+
+
+@pytest.mark.parametrize("name", seeds())
+def test_seeds_break_no_rule(name):
+    open_one(seeds()[name], 2**40)
+
+
+def test_an_input_says_door_name_and_choices():
+    door, name, content, choices = unpacked(packed(b"abc", "labels", "upload.csv", (1,)))
+    assert (door, name, content) == ("labels", "upload.csv", b"abc")
+    assert choices.made() == {"outputs": "logits"}
+
+
+def test_rules_can_be_broken(monkeypatch):
+    monkeypatch.setattr("benchmarks.doors.inspect", lambda **files: 1 / 0)
+    with pytest.raises(Broken, match="ZeroDivisionError"):
+        open_one(seeds()["npz as source source"], 2**40)
+
+
+def test_labels_without_columns_are_refused(make):
+    (error,) = (f for f in inspect(make.both(labels=np.zeros((300, 0)))).findings if f.level == "error")
+    assert error.code == "labels_shape" and "(300, 0)" in error.message
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).max <= np.finfo(float).max, reason="long doubles are doubles here")
+@pytest.mark.parametrize("role", ["logits", "features"])
+def test_numbers_that_overflow_fill_no_log(make, role):
+    values = np.ones((300, 4), np.longdouble) * np.arange(300)[:, None]
+    values[5, 1] = np.longdouble("1e4000")
+    path = make.both(**{role: values})
+    assert any("infinite" in finding.message for finding in inspect(path).findings)
+    (read_outputs if role == "logits" else read_features)(path)
+
+
+def many_columns(n):
+    return "w.csv", ",".join(f"col{j}" for j in range(n)).encode() + b"\n" + b",".join([b"0.5"] * n) + b"\n"
+
+
+def many_scores(n):
+    header = ",".join(["label", *(f"p_{j}" for j in range(n - 1))])
+    return "p.csv", header.encode() + b"\n" + b",".join([b"0", *[b"1"] * (n - 1)]) + b"\n"
+
+
+def no_names(n):
+    return "n.csv", b",".join([b"-inf"] * n) + b"\n"
+
+
+def same_names(n):
+    names = [f"col{j}" for j in range(n - 2)]
+    return "s.csv", ",".join([*names, "twice", "twice"]).encode() + b"\n" + b",".join([b"1"] * n) + b"\n"
+
+
+def long_names(n):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    buffer = io.BytesIO()
+    cells = pa.array([0.5, 0.1])
+    pq.write_table(pa.table({"aB_" * 300 + str(j): cells for j in range(n // 4)}), buffer, use_dictionary=False)
+    return "l.parquet", buffer.getvalue()
+
+
+def many_arrays(n):
+    array, buffer = io.BytesIO(), io.BytesIO()
+    np.save(array, np.zeros((1, 2)))
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for j in range(n):
+            archive.writestr(f"{'aB' * 30}{j}.npy", array.getvalue())
+    return "a.npz", buffer.getvalue()
+
+
+@pytest.mark.parametrize("build", [many_columns, many_scores, no_names, same_names, long_names, many_arrays])
+def test_as_many_columns_as_are_allowed_take_no_long_time(build):
+    upload = build(10_000)
+    started = time.process_time()
+    assert inspect(upload).findings
+    assert time.process_time() - started < SECONDS
+
+
+@pytest.mark.parametrize("name", ["p" + "_" * 50_000 + "!", "a_" * 50_000, "p_" + "1" * 50_000, "a " * 50_000 + "1"],
+                         ids=["separators", "pieces", "digits", "blanks"])  # fmt: skip
+def test_a_name_of_any_length_is_looked_at_for_no_time(name):
+    started = time.process_time()
+    for _ in range(100):
+        assert output_column(name) is None and feature_column(name) is None
+        canonical(name)
+    assert time.process_time() - started < 0.5
+
+
+def test_names_that_are_usual_are_read_whole():
+    long = "the class that is called by whole sentences of words " * 3
+    assert output_column(f"prob_{long}") == Column("prob", long.strip())
+    assert output_column("p_" + "1" * 30) == Column("p", "1" * 30)
+
+
+@pytest.mark.parametrize("form", originals())
+def test_originals_are_read(form):
+    data = inspect(**originals()[form]).predictions
+    assert data is not None and len(data) == 300 and data.n_classes == 4
+    holds_features = form.startswith("features") or form in ("npz", "hdf5")
+    assert (data.train_features is not None) == holds_features
+
+
+@pytest.mark.parametrize("number", range(60))
+def test_a_mutant_is_read_or_refused_in_words(number):
+    made = mutant(number, seed=7)
+    started = time.perf_counter()
+    outcome, problem = met(made)
+    assert outcome in ("read", "refused") and not problem, (made.form, made.damage, problem)
+    assert time.perf_counter() - started < SECONDS
+
+
+def test_equal_seeds_give_equal_mutants():
+    assert mutant(3, seed=1) == mutant(3, seed=1) != mutant(3, seed=2)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "x" * 10_000 + ".npz",
+        "y." + "x" * 10_000,
+        "a\n\r\t\x1b[31m.npz",
+        "\u202egnp.npz",
+        "\ud800.npz",
+        "a\0.npz",
+        "",
+        "..",
+    ],
+    ids=["long", "long ending", "control", "turned", "surrogate", "zero", "none", "parent"],
+)
+@pytest.mark.parametrize("content", [b"", b"\x93NUMPY", b"PK\x03\x04", b"x,y\n1,2\n", b"{}"], ids=repr)
+def test_any_name_fits_in_a_line(name, content):
+    for finding in inspect((name, content)).findings:
+        assert len(finding.message) < 500 and seen(finding.message)
+
+
+def test_a_long_name_keeps_its_ending():
+    (finding,) = inspect(("x" * 10_000 + ".parquet", b"")).findings
+    assert finding.message.startswith("xxx") and "….parquet is empty" in finding.message
+
+
+def test_bytes_of_the_file_in_a_librarys_reason_do_not_reach_the_terminal():
+    name, content = originals()["parquet"]["source"]
+    error = inspect((name, content + b"\x1b[2J")).findings[0]
+    assert error.code == "damaged" and seen(error.message)
+
+
+def test_names_of_arrays_are_shown_in_one_line(make):
+    found = inspect(make.both(**{"features\x1b[2J\u202e": np.ones((300, 2)) * np.arange(300)[:, None]}))
+    assert found.predictions is not None
+    assert all(seen(finding.message) for finding in found.findings)
+    assert all(seen(finding.message) for finding in inspect(make.npz("o.npz", **{"a\x1b[2J": np.ones(3)})).findings)
+
+
+def seen(text):
+    """Whether a text is one line that nothing in it turns or hides."""
+    return not {"Cc", "Cf", "Cs", "Zl", "Zp"} & {unicodedata.category(c) for c in text}

@@ -1,0 +1,64 @@
+"""Fits on simulated rows, shared by the tests of what a latent function does.
+
+A calibrator, its export, and fresh rows of the same model.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import calib
+from calib.base import Calibrator
+from calib.calibrators.gpcalib import GPCalib
+from calib.data.predictions import Predictions
+from calib.export import writer
+from tests.conftest import simulate
+
+
+@pytest.fixture(scope="session")
+def data():
+    return simulate(1500, 4)
+
+
+@pytest.fixture(scope="session")
+def fitted(data):
+    return {inputs: GPCalib(inputs=inputs).fit(*data) for inputs in ("logits", "probs")}
+
+
+@pytest.fixture(params=["logits", "probs"])
+def calibrator(request, fitted):
+    return fitted[request.param]
+
+
+NAMES = ("cat", "dog", "hen", "owl")
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """A fit with its files and its data."""
+
+    calibrator: Calibrator
+    data: Predictions
+    exported: calib.runtime.ExportedCalibrator
+    npz: bytes
+    json: str
+
+
+def npz(**arrays: np.ndarray) -> io.BytesIO:
+    packed = io.BytesIO()
+    np.savez(packed, **arrays)
+    packed.seek(0)
+    return packed
+
+
+@pytest.fixture(scope="session")
+def made() -> Made:
+    data = Predictions(*simulate(n=1200), NAMES, sha256="of the data")
+    fitted = calib.calibrator("temperature").fit(data.logits, data.labels)
+    exported = writer.exported(fitted, writer.describe(data))
+    arrays, text = writer.to_npz_json(exported)
+    return Made(fitted, data, exported, arrays, text)

@@ -1,0 +1,339 @@
+"""o, u, their ratio, the odds that it should equal, and what methods change.
+
+Over- and underconfidence by class and by band of confidence.
+
+Theorem 1 of Wenger et al. 2020, for any data and any binning.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calib import metrics
+from calib.diagnostics.over_under import FEW, balances, theorem_by_bins, theorem_one
+from calib.diagnostics.subgroups import BAND_EDGES, band_of, by_band, by_class, gaps_by_group
+from calib.errors import CalibrationError
+from calib.evaluation import Evaluation, evaluate, paired_differences, score_intervals
+from calib.numerics import softmax
+from tests.conftest import simulate
+
+INTERVALS = ("over", "under", "ratio", "odds", "lean", "gap")
+
+
+def evaluation_of(confidence, correct) -> Evaluation:
+    correct = np.asarray(correct, bool)
+    return Evaluation(np.asarray(confidence, float), correct, np.zeros(len(correct), int), 1 - correct.astype(int), 2)
+
+
+def example(confidence: float) -> Evaluation:
+    """The example of section S1.1: one class has 75 %, and the classifier is always equally sure of it."""
+    return evaluation_of(np.full(400, confidence), np.arange(400) < 300)
+
+
+def test_the_papers_example():
+    truth, too_sure = balances([example(0.75), example(0.9)])
+    assert (truth.over.value, truth.under.value) == (pytest.approx(0.75), pytest.approx(0.25))
+    assert (too_sure.over.value, too_sure.under.value) == (pytest.approx(0.9), pytest.approx(0.1))
+    # "for perfect calibration, the odds of making a correct prediction equal the ratio" (after Theorem 1)
+    assert truth.ratio.value == pytest.approx(truth.odds.value) == pytest.approx(3.0)
+    assert truth.lean.value == pytest.approx(1.0)
+    assert too_sure.ratio.value == pytest.approx(9.0)
+    assert too_sure.lean.value == pytest.approx(3.0)
+    assert too_sure.gap.value == pytest.approx(0.15)
+    assert too_sure.change is not None
+    assert too_sure.change.lean.value == pytest.approx(3.0)
+    assert truth.change is None
+
+
+def test_a_calibrated_model_has_the_ratio_that_its_odds_ask_for(rng):
+    confidence = rng.beta(6, 1, 1_000_000)
+    (calibrated,) = balances([evaluation_of(confidence, rng.random(1_000_000) < confidence)])
+    assert calibrated.ratio.value == pytest.approx(6.0, rel=0.02)  # odds of an accuracy of 6/7
+    assert calibrated.lean.low < 1.0 < calibrated.lean.high
+    assert calibrated.lean.high - calibrated.lean.low < 0.02
+
+
+@given(st.lists(st.tuples(st.floats(0.01, 1.0), st.booleans()), min_size=1, max_size=60))
+def test_quantities_are_those_of_their_definitions_and_lie_in_their_intervals(rows):
+    confidence, correct = np.array([c for c, _ in rows]), np.array([r for _, r in rows])
+    (balance,) = balances([evaluation_of(confidence, correct)], n_resamples=20)
+    pair = confidence, correct
+    expected = {
+        "over": metrics.overconfidence(*pair),
+        "under": metrics.underconfidence(*pair),
+        "ratio": metrics.over_under_ratio(*pair),
+        "gap": metrics.signed_confidence_gap(*pair),
+    }
+    assert balance.weighted_over == pytest.approx((confidence * ~correct).mean())
+    assert balance.weighted_under == pytest.approx(((1 - confidence) * correct).mean(), abs=1e-12)
+    for name, value in expected.items():
+        if np.isfinite(value):
+            assert getattr(balance, name).value == pytest.approx(value, rel=1e-9, abs=1e-12), name
+        else:
+            assert np.isnan(getattr(balance, name)).all(), name
+    for name in INTERVALS:
+        value, low, high = getattr(balance, name)
+        assert np.isnan(value) or low - 1e-9 * max(1, abs(value)) <= value <= high + 1e-9 * max(1, abs(value)), name
+    # The lean says in factors what the gap says in points: above 1 where the gap is above 0.
+    if np.isfinite(balance.lean.value) and abs(balance.gap.value) > 1e-9:
+        assert (balance.lean.value > 1) == (balance.gap.value > 0)
+
+
+def test_intervals_are_those_of_the_other_pages(overconfident):
+    logits, labels = overconfident
+    raw, better = evaluate(softmax(logits), labels), evaluate(softmax(logits / 2), labels)
+    known, changed = score_intervals(raw), paired_differences(better, raw)
+    ours, ours_better = balances([raw, better])
+    assert ours.over == pytest.approx(known["overconfidence"])
+    assert ours.under == pytest.approx(known["underconfidence"])
+    assert ours.gap == pytest.approx(known["signed gap"])
+    assert ours_better.change is not None
+    assert ours_better.change.over == pytest.approx(changed["overconfidence"])
+    assert ours_better.change.under == pytest.approx(changed["underconfidence"])
+    assert ours_better.change.gap == pytest.approx(changed["signed gap"])
+
+
+def test_a_method_that_changes_nothing_has_no_change(overconfident):
+    logits, labels = overconfident
+    evaluation = evaluate(softmax(logits), labels)
+    change = balances([evaluation, evaluation])[1].change
+    assert change is not None
+    assert change.over == change.under == change.gap == (0, 0, 0)
+    assert change.ratio == change.lean == (1, 1, 1)
+
+
+def test_bootstrap_intervals_of_ratios_hold_the_truth():
+    held, repeats = 0, 150
+    for seed in range(repeats):
+        logits, labels = simulate(n=500, seed=seed)
+        raw, calibrated = evaluate(softmax(logits), labels), evaluate(softmax(logits / 2), labels)
+        balance = balances([raw, calibrated], n_resamples=200)[1]
+        held += balance.lean.low <= 1.0 <= balance.lean.high
+    assert held >= 0.9 * repeats
+
+
+@pytest.mark.parametrize("n", [6, 60])
+def test_few_wrong_predictions_have_cautious_intervals(rng, n):
+    over, lean, repeats = 0, 0, 300
+    for _ in range(repeats):
+        confidence = rng.beta(12, 0.6, n)  # mean .952
+        correct = rng.random(n) < confidence
+        (balance,) = balances([evaluation_of(confidence, correct)], n_resamples=2)
+        # E[z | wrong] = E[z (1 - z)] / E[1 - z] = 12 / 13.6 by the moments of the beta distribution.
+        assert balance.few
+        over += np.isnan(balance.over.value) or balance.over.low <= 12 / 13.6 <= balance.over.high
+        lean += np.isnan(balance.lean.value) or balance.lean.low <= 1.0 <= balance.lean.high
+        assert balance.gap.low <= 0.05 and balance.gap.high >= -0.05
+    assert over >= 0.95 * repeats
+    assert lean >= 0.95 * repeats
+
+
+def test_all_right():
+    (balance,) = balances([evaluation_of(np.full(50, 0.98), np.ones(50, bool))])
+    assert balance.few
+    assert np.isnan([*balance.over, *balance.ratio, *balance.odds, *balance.lean]).all()
+    assert balance.under.value == pytest.approx(0.02)
+    assert balance.gap.value == pytest.approx(-0.02)
+    # 50 of 50 right is nothing unusual for a model that is right 98 % of the time.
+    assert balance.gap.low < 0 < balance.gap.high
+    assert balance.weighted_over == 0.0
+
+
+def test_all_wrong():
+    (balance,) = balances([evaluation_of(np.full(50, 0.9), np.zeros(50, bool))])
+    assert np.isnan([*balance.under, *balance.ratio, *balance.lean]).all()
+    assert balance.over.value == pytest.approx(0.9)
+    assert balance.odds.value == 0.0
+    assert balance.gap.value == pytest.approx(0.9)
+    assert balance.gap.low > 0.7
+
+
+def test_a_ratio_to_no_doubt_at_all_does_not_exist():
+    (balance,) = balances([evaluation_of(np.ones(100), np.arange(100) < 80)])
+    assert balance.under.value == 0.0
+    assert np.isnan([*balance.ratio, *balance.lean]).all()
+    assert balance.odds.value == pytest.approx(4.0)
+    assert balance.gap.value == pytest.approx(0.2)
+
+
+def test_rows_must_be_the_same():
+    with pytest.raises(CalibrationError, match="same test set"):
+        balances([example(0.9), evaluation_of([0.9] * FEW, [True] * FEW)])
+
+
+rows = st.lists(
+    st.tuples(st.one_of(st.sampled_from([*BAND_EDGES, 0.95]), st.floats(0.0, 1.0)), st.booleans(), st.integers(0, 4)),
+    min_size=1,
+    max_size=60,
+)
+
+
+def evaluation_of_groups(confidence, correct, predicted=None, labels=None, n_classes: int = 2) -> Evaluation:
+    confidence, correct = np.asarray(confidence, float), np.asarray(correct, bool)
+    nothing = np.zeros(len(confidence), int)
+    predicted = nothing if predicted is None else predicted
+    return Evaluation(confidence, correct, predicted, nothing if labels is None else labels, n_classes)
+
+
+@pytest.mark.parametrize("by", ["predicted", "label"])
+def test_each_class_has_the_metrics_of_its_rows(overconfident, by):
+    logits, labels = overconfident
+    evaluation = evaluate(softmax(logits), labels)
+    classes = by_class(evaluation, by)
+    for k in range(4):
+        mine = (evaluation.predicted if by == "predicted" else labels) == k
+        pair = evaluation.confidence[mine], evaluation.correct[mine]
+        assert classes.over[k] == pytest.approx(metrics.overconfidence(*pair))
+        assert classes.under[k] == pytest.approx(metrics.underconfidence(*pair))
+        assert classes.gap[k] == pytest.approx(metrics.signed_confidence_gap(*pair))
+        assert classes.confidence[k] == pytest.approx(pair[0].mean())
+        assert classes.accuracy[k] == pytest.approx(pair[1].mean())
+        assert (classes.right[k], classes.wrong[k], classes.rows[k]) == (pair[1].sum(), (~pair[1]).sum(), mine.sum())
+    for name in ("over", "under", "gap"):
+        value, low, high = (getattr(classes, name + end) for end in ("", "_low", "_high"))
+        assert ((low < value) & (value < high)).all()
+
+
+def test_other_groupings_are_refused(overconfident):
+    logits, labels = overconfident
+    with pytest.raises(CalibrationError, match="'predicted' or 'label'"):
+        by_class(evaluate(softmax(logits), labels), "columns")
+
+
+@given(rows)
+def test_contributions_add_up_to_the_overall_signed_gap(rows):
+    confidence, correct, classes = (np.array(column) for column in zip(*rows, strict=True))
+    evaluation = evaluation_of_groups(confidence, correct, classes, classes[::-1], n_classes=5)
+    overall = metrics.signed_confidence_gap(*evaluation.pair)
+    for groups in (by_band(evaluation), by_class(evaluation), by_class(evaluation, "label")):
+        assert groups.contribution.sum() == pytest.approx(overall, abs=1e-12)
+        assert groups.rows.sum() == len(rows)
+        assert groups.share.sum() == pytest.approx(1.0)
+
+
+@given(rows)
+def test_the_gap_of_a_group_is_its_weighted_over_minus_its_weighted_under(rows):
+    confidence, correct, classes = (np.array(column) for column in zip(*rows, strict=True))
+    groups = gaps_by_group(confidence, correct, classes, 5)
+    for k in np.flatnonzero(groups.rows):
+        wrong, right = groups.wrong[k] / groups.rows[k], groups.right[k] / groups.rows[k]
+        over = groups.over[k] * wrong if wrong else 0.0
+        under = groups.under[k] * right if right else 0.0
+        assert groups.gap[k] == pytest.approx(over - under, abs=1e-12)
+        assert groups.gap_low[k] <= groups.gap[k] + 1e-12
+        assert groups.gap_high[k] >= groups.gap[k] - 1e-12
+
+
+def test_a_band_holds_its_lower_edge_and_the_last_one_its_upper():
+    assert band_of(np.array([0.0, 0.499, 0.5, 0.7, 0.899, 0.9, 0.99, 1.0])).tolist() == [0, 0, 1, 2, 2, 3, 4, 4]
+
+
+def test_bands_without_rows_are_nan_without_a_warning_and_add_nothing():
+    bands = by_band(evaluation_of_groups([0.95, 0.97], [True, False]))
+    assert bands.rows.tolist() == [0, 0, 0, 2, 0]
+    assert np.isnan(bands.gap[[0, 1, 2, 4]]).all() and np.isnan(bands.gap_low[[0, 1, 2, 4]]).all()
+    assert bands.contribution.tolist() == [0, 0, 0, pytest.approx(0.46), 0]
+
+
+def test_classes_never_predicted_or_never_wrong_are_nan_without_a_warning():
+    classes = by_class(evaluation_of_groups([0.9, 0.8], [True, True]))
+    assert np.isnan(classes.over).all() and np.isnan(classes.over_low).all()
+    assert classes.under[0] == pytest.approx(0.15) and np.isnan(classes.under[1])
+    assert classes.gap[0] == pytest.approx(-0.15) and np.isnan(classes.gap[1])
+    # Two right predictions show no underconfidence: a rightness of 85 % would give them 72 times in 100.
+    assert classes.gap_low[0] < 0 < classes.gap_high[0]
+
+
+def test_the_worst_is_the_surest_and_groups_of_few_rows_are_left_out():
+    group = np.r_[np.zeros(300, int), np.ones(40, int), np.full(3, 2), np.full(50, 3)]
+    confidence = np.r_[np.full(300, 0.8), np.full(40, 0.9), np.full(3, 0.99), np.full(50, 0.7)]
+    correct = np.r_[np.arange(300) < 180, np.arange(40) < 26, np.zeros(3, bool), np.arange(50) < 35]
+    groups = gaps_by_group(confidence, correct, group, 5)
+    # Gaps of .2 from 300 rows, .25 from 40, .99 from 3, 0 from 50, and no rows at all.
+    assert groups.worst_first(10).tolist() == [0, 1, 3]
+    assert groups.worst_first().tolist()[-1] == 3
+    assert 4 not in groups.worst_first(0)
+    assert groups.sure_gap[3] == 0.0 and np.isnan(groups.sure_gap[4])
+
+
+def test_interval_of_a_mean_is_cautious(rng):
+    held = 0
+    for _ in range(300):
+        confidence = rng.beta(8, 2, 40)  # mean .8
+        classes = by_class(evaluation_of_groups(confidence, np.zeros(40, bool)))
+        held += classes.over_low[0] <= 0.8 <= classes.over_high[0]
+    assert held >= 0.95 * 300
+
+
+@pytest.mark.parametrize("n", [10, 40, 400])
+@pytest.mark.parametrize("kind", ["calibrated", "nearly always right", "unrelated"])
+def test_intervals_of_gaps_hold_the_truth(rng, n, kind):
+    held, repeats = 0, 400
+    for _ in range(repeats):
+        confidence = rng.beta(5, 1, n)  # mean 5/6
+        if kind == "calibrated":
+            truth, correct = 0.0, rng.random(n) < confidence
+        elif kind == "nearly always right":
+            truth, correct = 5 / 6 - 0.98, rng.random(n) < 0.98
+        else:  # spread-out confidences that say nothing about who is right
+            confidence = rng.choice([0.5, 1.0], n)
+            truth, correct = 0.25, rng.random(n) < 0.5
+        groups = gaps_by_group(confidence, correct, np.zeros(n, int), 1)
+        held += groups.gap_low[0] <= truth <= groups.gap_high[0]
+    assert held >= 0.91 * repeats
+
+
+rows_theorem = st.lists(
+    st.tuples(st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0.0, 1.0)), st.booleans()), min_size=1, max_size=60
+)
+binnings = st.sampled_from(sorted(metrics.BINNINGS))
+
+
+def pair_of(rows_theorem: list[tuple[float, bool]]) -> tuple[np.ndarray, np.ndarray]:
+    return np.array([c for c, _ in rows_theorem]), np.array([r for _, r in rows_theorem])
+
+
+@given(rows_theorem, st.integers(1, 100), binnings)
+def test_theorem_1_holds_on_any_data_in_any_bins(rows_theorem, n_bins, binning):
+    theorem = theorem_one(*pair_of(rows_theorem), n_bins, binning)
+    assert theorem.gap <= theorem.ece_1 + 1e-12
+    assert theorem.ece_1 <= theorem.ece_2 + 1e-12
+    assert theorem.ece_2 <= theorem.ece_inf + 1e-12
+    assert theorem.p_right + theorem.p_wrong == pytest.approx(1.0)
+    assert theorem.gap == abs(theorem.signed_gap)
+    assert theorem.chain.tolist() == [theorem.gap, theorem.ece_1, theorem.ece_2, theorem.ece_inf]
+
+
+@given(rows_theorem)
+def test_the_signed_gap_is_what_the_proof_says(rows_theorem):
+    # E[z] - P(right) = o P(wrong) - u P(right), where a mean over nothing has no share (section S1.2).
+    theorem = theorem_one(*pair_of(rows_theorem))
+    over = theorem.over * theorem.p_wrong if theorem.p_wrong else 0.0
+    under = theorem.under * theorem.p_right if theorem.p_right else 0.0
+    assert theorem.signed_gap == pytest.approx(over - under, abs=1e-12)
+
+
+def test_theorem_1_is_an_equality_in_a_single_bin():
+    theorem = theorem_one(np.array([0.9, 0.7, 0.8]), np.array([True, False, False]), n_bins=1)
+    assert theorem.gap == pytest.approx(0.8 - 1 / 3)
+    assert theorem.ece_1 == theorem.ece_2 == theorem.ece_inf == pytest.approx(theorem.gap)
+    assert theorem.over == pytest.approx(0.75)
+    assert theorem.under == pytest.approx(0.1)
+
+
+@given(rows_theorem, binnings)
+def test_by_bins_starts_at_the_gap_and_never_falls_below_it(rows_theorem, binning):
+    chains = theorem_by_bins(*pair_of(rows_theorem), binning)
+    assert min(chains) == 1
+    gap = chains[1].gap
+    np.testing.assert_allclose(chains[1].chain, gap, atol=1e-12)
+    for n_bins, theorem in chains.items():
+        assert (
+            theorem == theorem_one(*pair_of(rows_theorem), n_bins, binning)
+            or np.isnan([theorem.over, theorem.under]).any()
+        )
+        assert theorem.gap == gap
+        assert theorem.ece_1 >= gap - 1e-12

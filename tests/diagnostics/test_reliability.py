@@ -1,0 +1,300 @@
+"""Reliability curves and confidence histograms: pictures that agree with the numbers.
+
+Isotonic reliability curves: steps of pooled rows, and the score's decomposition beside them.
+
+Kernel reliability curves against direct sums, and what makes their picture agree with the number.
+
+Consistency bands hold the curves of calibrated models as often as they say, and not those of others.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom, norm
+from sklearn.isotonic import IsotonicRegression
+
+import calib
+from calib import metrics
+from calib.diagnostics.reliability import (
+    LOGIT_LIMITS,
+    confidence_histogram,
+    corp_curve,
+    default_bins,
+    ece_interval,
+    reliability_curve,
+)
+from calib.diagnostics.smooth_reliability import (
+    N_CELLS,
+    binned_consistency,
+    corp_consistency,
+    reflected_kernel,
+    smooth_consistency,
+    smooth_curve,
+)
+from calib.errors import CalibrationError
+from calib.evaluation import evaluate, score_intervals
+from calib.metrics.corp import calibrated_outcomes
+from calib.numerics import softmax
+from tests.conftest import simulate
+
+rows = st.lists(
+    st.tuples(st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0.0, 1.0)), st.booleans()), min_size=1, max_size=60
+)
+
+
+@given(rows, st.integers(1, 20), st.sampled_from(sorted(metrics.BINNINGS)), st.sampled_from([1, 2, np.inf]))
+def test_curve_error_and_rows_belong_together(rows, n_bins, binning, norm):
+    confidence, correct = np.array([c for c, _ in rows]), np.array([r for _, r in rows])
+    curve = reliability_curve(confidence, correct, n_bins, binning, norm)
+    assert curve.ece == metrics.ece(confidence, correct, n_bins, norm, binning)
+    assert curve.n == curve.count.sum() == len(rows)
+    assert (curve.count > 0).all()
+    assert (np.diff(curve.confidence) > 0).all()
+    assert ((curve.low <= curve.accuracy) & (curve.accuracy <= curve.high)).all()
+    for b in range(len(curve.count)):
+        mine = curve.bin_of_row == b
+        assert mine.sum() == curve.count[b]
+        assert curve.confidence[b] == pytest.approx(confidence[mine].mean(), abs=1e-12)
+        assert curve.accuracy[b] == pytest.approx(correct[mine].mean(), abs=1e-12)
+    assert curve.mean_confidence == pytest.approx(curve.count @ curve.confidence / curve.n, abs=1e-12)
+    assert curve.mean_accuracy == pytest.approx(curve.count @ curve.accuracy / curve.n, abs=1e-12)
+
+
+def test_curve_of_a_class_bins_its_probability_against_its_label(overconfident):
+    logits, labels = overconfident
+    probs = softmax(logits)
+    curve = reliability_curve(probs, labels, 10, target=2)
+    other = reliability_curve(probs[:, 2], labels == 2, 10)
+    assert curve.target == 2
+    np.testing.assert_array_equal(curve.accuracy, other.accuracy)
+    np.testing.assert_array_equal(curve.confidence, other.confidence)
+    assert curve.ece == other.ece
+
+
+def test_gap_is_positive_where_overconfident():
+    curve = reliability_curve(np.array([0.9, 0.9]), np.array([True, False]))
+    np.testing.assert_allclose(curve.gap, [0.4])
+
+
+def test_public_name_and_unknown_class(overconfident):
+    logits, labels = overconfident
+    assert calib.reliability_curve(softmax(logits), labels).n == len(labels)
+    with pytest.raises(CalibrationError, match="no class 4"):
+        reliability_curve(softmax(logits), labels, target=4)
+
+
+@pytest.mark.parametrize(("n", "bins"), [(2, 2), (1000, 10), (10_000, 22), (1_000_000, 100)])
+def test_default_bins_grow_as_the_cube_root(n, bins):
+    assert default_bins(n) == bins
+
+
+def test_histogram_counts_right_and_wrong_on_a_grid_that_does_not_depend_on_the_data():
+    confidence = np.array([0.0, 0.05, 0.1, 0.95, 1.0, 1.0])
+    correct = np.array([False, True, False, True, True, False])
+    histogram = confidence_histogram(confidence, correct, 10)
+    np.testing.assert_allclose(histogram.edges, np.linspace(0, 1, 11))
+    np.testing.assert_array_equal(histogram.right, [1, 0, 0, 0, 0, 0, 0, 0, 0, 2])
+    np.testing.assert_array_equal(histogram.wrong, [1, 1, 0, 0, 0, 0, 0, 0, 0, 1])
+    np.testing.assert_array_equal(histogram.count, histogram.right + histogram.wrong)
+    assert (histogram.density("right") * 0.1).sum() == pytest.approx(1.0)
+
+
+def test_logit_histogram_keeps_saturated_confidences_in_its_end_bins():
+    confidence = np.array([0.0, 0.5, 0.9, 1.0, 1.0 + 1e-9])
+    histogram = confidence_histogram(confidence, np.ones(5, bool), 16, scale="logit")
+    assert (histogram.edges[0], histogram.edges[-1]) == LOGIT_LIMITS
+    assert histogram.right.sum() == 5 and histogram.right[0] == 1 and histogram.right[-1] == 2
+    assert histogram.right[np.searchsorted(histogram.edges, np.log(9.0)) - 1] == 1  # logit .9 = log 9
+    assert histogram.density("wrong").sum() == 0.0
+    with pytest.raises(CalibrationError, match="scale"):
+        confidence_histogram(confidence, np.ones(5, bool), scale="log")
+
+
+def test_ece_interval_is_that_of_the_shared_scores_in_the_same_bins() -> None:
+    logits, labels = simulate(n=3000)
+    evaluation = evaluate(softmax(logits), labels)
+    curve = reliability_curve(*evaluation.pair)
+    expected = score_intervals(evaluation, n_resamples=500)["ECE"]
+    np.testing.assert_allclose(ece_interval(curve, *evaluation.pair), expected, rtol=1e-9)
+
+
+def test_ece_interval_of_an_overconfident_model_stays_above_zero(rng: np.random.Generator) -> None:
+    """Its mean confidence is well above its accuracy, which no binning can hide."""
+    confidence = rng.uniform(0.6, 1.0, 400)
+    correct = rng.uniform(size=400) < confidence - 0.1
+    curve = reliability_curve(confidence, correct, n_bins=50)
+    gap = confidence.mean() - correct.mean()
+    noise = 1.96 * (confidence - correct).std() / 20
+    value, low, high = ece_interval(curve, confidence, correct)
+    assert value >= gap
+    assert low >= gap - 1.2 * noise > 0
+    assert high >= gap + 0.8 * noise
+
+
+def test_ece_interval_of_calibrated_confidences_reaches_zero(rng: np.random.Generator) -> None:
+    confidence = rng.uniform(0.3, 1.0, 5000)
+    correct = rng.uniform(size=5000) < confidence
+    curve = reliability_curve(confidence, correct, n_bins=17, binning="equal_mass")
+    value, low, high = ece_interval(curve, confidence, correct)
+    assert low < 0.25 * value
+    assert value <= high
+
+
+rows_corp_curve = st.lists(
+    st.tuples(st.sampled_from(np.linspace(0, 1, 21).tolist()), st.booleans()), min_size=1, max_size=60
+)
+
+
+@given(rows_corp_curve)
+def test_steps_are_the_isotonic_regression(rows_corp_curve):
+    confidence, correct = np.array([c for c, _ in rows_corp_curve]), np.array([r for _, r in rows_corp_curve])
+    curve = corp_curve(confidence, correct)
+    fit = IsotonicRegression().fit(confidence, correct)
+    np.testing.assert_allclose(curve.accuracy, fit.predict(curve.confidence), atol=1e-12)
+    assert (np.diff(curve.confidence) > 0).all() and (np.diff(curve.accuracy) >= 0).all()
+    for level in np.unique(curve.accuracy):
+        pooled = np.isclose(fit.predict(confidence), level, atol=1e-12)
+        step = curve.accuracy == level
+        assert (curve.count[step] == pooled.sum()).all()
+        assert curve.confidence[step].min() == confidence[pooled].min()
+        assert curve.confidence[step].max() == confidence[pooled].max()
+        assert correct[pooled].mean() == pytest.approx(level)
+
+
+def test_parts_are_the_decomposition_and_classes_are_pairs(overconfident):
+    logits, labels = overconfident
+    probs = softmax(logits)
+    curve = corp_curve(probs, labels, target=1)
+    assert curve.parts == metrics.corp(probs[:, 1], labels == 1)
+    np.testing.assert_array_equal(curve.accuracy, corp_curve(probs[:, 1], labels == 1).accuracy)
+
+
+def test_many_steps_stay_few_points(rng):
+    confidence = rng.random(300_000)
+    curve = corp_curve(confidence, rng.random(300_000) < confidence)
+    assert 100 < len(curve.confidence) <= 200
+    assert curve.confidence[0] == confidence.min() and curve.confidence[-1] == confidence.max()
+    assert (np.diff(curve.accuracy) >= 0).all()
+
+
+def naive_accuracy(points, confidence, correct, width):
+    values = []
+    for t in points:
+        weight = sum(norm.pdf(t, image, width) for m in (-2, 0, 2) for image in (confidence + m, m - confidence))
+        values.append(t + weight @ (correct - confidence) / weight.sum())
+    return np.array(values)
+
+
+def test_curve_is_the_weighted_mean_of_what_confidence_misses(rng):
+    confidence = rng.uniform(0.4, 1.0, 600)
+    correct = rng.random(600) < confidence**2
+    curve = smooth_curve(confidence, correct)
+    known = np.isfinite(curve.accuracy)
+    assert known.mean() > 0.9
+    expected = np.clip(naive_accuracy(curve.confidence, confidence, correct, curve.width), 0.0, 1.0)
+    np.testing.assert_allclose(curve.accuracy[known], expected[known], atol=2e-3)
+    assert ((curve.low <= curve.accuracy) & (curve.accuracy <= curve.high))[known].all()
+    assert curve.error.value == curve.width == metrics.smooth_ece(confidence, correct)
+
+
+def test_mean_distance_to_the_diagonal_over_the_smoothed_confidences_is_the_smooth_ece(rng):
+    confidence = rng.beta(5, 2, 2000)
+    correct = rng.random(2000) < confidence**2
+    width = metrics.smooth_ece(confidence, correct)
+    grid = (np.arange(N_CELLS) + 0.5) / N_CELLS
+    cell = np.minimum((confidence * N_CELLS).astype(int), N_CELLS - 1)
+    kernel = reflected_kernel(grid, width)
+    np.testing.assert_allclose(kernel.mean(axis=0), 1.0, atol=1e-6)  # mirrors keep all mass in [0, 1]
+    mass = kernel @ np.bincount(cell, minlength=N_CELLS) / 2000
+    distance = kernel @ np.bincount(cell, correct - confidence, minlength=N_CELLS) / 2000 / mass
+    assert (mass * np.abs(distance)).mean() == pytest.approx(width, abs=1e-5)
+
+
+def test_band_holds_the_diagonal_of_calibrated_confidences(rng):
+    inside = []
+    for _ in range(20):
+        confidence = rng.beta(5, 2, 3000)
+        curve = smooth_curve(confidence, rng.random(3000) < confidence)
+        known = np.isfinite(curve.accuracy)
+        middle = known & (curve.confidence > 0.3) & (curve.confidence < 0.95)
+        inside.append(((curve.low <= curve.confidence) & (curve.confidence <= curve.high))[middle].mean())
+    assert 0.85 <= np.mean(inside) <= 1.0
+
+
+def test_interval_of_the_error_is_that_of_the_shared_scores(overconfident):
+    logits, labels = overconfident
+    evaluation = evaluate(softmax(logits), labels)
+    curve = smooth_curve(*evaluation.pair)
+    expected = score_intervals(evaluation)["smooth ECE"]
+    np.testing.assert_allclose(curve.error, expected, rtol=1e-9)
+    assert expected.low > 0.0  # overconfident on average, beyond chance
+
+
+@pytest.mark.parametrize("n", [1, 2, 40])
+@pytest.mark.parametrize("value", [0.0, 0.5, 1.0])
+def test_constant_confidences_are_drawn(n, value):
+    curve = smooth_curve(np.full(n, value), np.arange(n) % 2 == 0)
+    np.testing.assert_array_equal(curve.confidence, [value])
+    assert curve.accuracy[0] == pytest.approx(np.mean(np.arange(n) % 2 == 0), abs=1e-3)
+
+
+def test_nothing_is_claimed_where_there_are_no_rows(rng):
+    confidence = np.r_[rng.uniform(0.1, 0.2, 500), rng.uniform(0.9, 1.0, 500)]
+    curve = smooth_curve(confidence, rng.random(1000) < confidence)
+    between = (curve.confidence > 0.4) & (curve.confidence < 0.7)
+    assert between.any() and np.isnan(curve.accuracy[between]).all() and np.isnan(curve.low[between]).all()
+    assert len(curve.confidence) <= 202
+
+
+def band_and_line(kind, confidence, correct):
+    """A band, and the curve at the points of the band."""
+    if kind == "binned":
+        curve = reliability_curve(confidence, correct, 15, "equal_mass")
+        return binned_consistency(curve, confidence), curve.accuracy
+    if kind == "smooth":
+        smooth = smooth_curve(confidence, correct)
+        return smooth_consistency(smooth, confidence), smooth.accuracy
+    curve = corp_curve(confidence, correct)
+    band = corp_consistency(confidence)
+    return band, np.interp(band.confidence, curve.confidence, curve.accuracy)
+
+
+def share_inside(kind, confidence, correct):
+    band, line = band_and_line(kind, confidence, correct)
+    assert len(band.confidence) <= 202
+    known = np.isfinite(line) & np.isfinite(band.low)
+    return ((band.low - 1e-9 <= line) & (line <= band.high + 1e-9))[known].mean()
+
+
+@pytest.mark.parametrize("kind", ["binned", "smooth", "corp"])
+def test_curves_of_calibrated_models_lie_inside_about_as_often_as_the_band_says(kind, rng):
+    inside = []
+    for _ in range(60):
+        confidence = rng.beta(5, 2, 1500)
+        inside.append(share_inside(kind, confidence, rng.random(1500) < confidence))
+    assert 0.92 <= np.mean(inside) <= 0.985, np.mean(inside)
+
+
+@pytest.mark.parametrize("kind", ["binned", "smooth", "corp"])
+def test_curves_of_overconfident_models_lie_outside(kind, rng):
+    confidence = rng.beta(5, 2, 5000)
+    assert share_inside(kind, confidence, rng.random(5000) < confidence**2) < 0.4
+
+
+def test_band_of_tied_confidences_is_the_binomials(rng):
+    confidence = np.full(200, 0.8)
+    curve = reliability_curve(confidence, rng.random(200) < 0.8, 5)
+    band = binned_consistency(curve, confidence)
+    np.testing.assert_allclose([band.low[0], band.high[0]], binom(200, 0.8).ppf([0.025, 0.975]) / 200, atol=0.011)
+
+
+def test_sure_rows_are_always_right():
+    count, mean, right = calibrated_outcomes(
+        np.r_[np.ones(4), np.zeros(3)], np.r_[np.ones(4, int), np.zeros(3, int)], 7
+    )
+    np.testing.assert_array_equal(count, [3, 4])
+    np.testing.assert_array_equal(mean, [0.0, 1.0])
+    np.testing.assert_array_equal(right, np.tile([0, 4], (7, 1)))

@@ -1,0 +1,183 @@
+"""Risk-coverage curves against loops over rows, closed forms, and the truth of simulations."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calib.diagnostics.risk_coverage import answerable, order_qualities, risk_coverage
+from calib.errors import CalibrationError
+from calib.evaluation import Evaluation, evaluate
+from calib.metrics.bootstrap import Interval, wilson_interval
+from calib.numerics import softmax
+from tests.conftest import simulate
+
+# Few different values, so that ties are common.
+PAIRS = st.lists(st.tuples(st.sampled_from([0.3, 0.5, 0.8, 0.9, 1.0]), st.booleans()), min_size=1, max_size=7)
+
+
+def evaluation(confidence: np.ndarray, correct: np.ndarray) -> Evaluation:
+    return Evaluation(confidence, correct, np.zeros(len(correct), int), (~correct).astype(int), 2)
+
+
+def area_in_order(correct: list[bool]) -> float:
+    return float(np.mean([sum(not c for c in correct[:i]) / i for i in range(1, len(correct) + 1)]))
+
+
+@given(PAIRS)
+def test_curve_is_that_of_answering_where_confidence_reaches_a_threshold(pairs) -> None:
+    confidence, correct = (np.array(part) for part in zip(*pairs, strict=True))
+    curve = risk_coverage(confidence, correct)
+    assert curve.threshold.tolist() == sorted(set(confidence.tolist()), reverse=True)
+    for entry, threshold in enumerate(curve.threshold):
+        answered = confidence >= threshold
+        assert curve.answered[entry] == answered.sum()
+        assert curve.coverage[entry] == answered.mean()
+        assert curve.risk[entry] == pytest.approx(np.mean(~correct[answered]))
+
+
+@given(PAIRS)
+def test_area_is_the_mean_over_all_orders_of_tied_rows(pairs) -> None:
+    confidence, correct = zip(*pairs, strict=True)
+    curve = risk_coverage(np.array(confidence), np.array(correct))
+    groups = [[c for f, c in pairs if f == value] for value in sorted(set(confidence), reverse=True)]
+    orders = itertools.product(*(set(itertools.permutations(group)) for group in groups))
+    areas = [area_in_order([c for group in order for c in group]) for order in orders]
+    assert curve.aurc == pytest.approx(np.mean(areas))
+
+
+@given(PAIRS)
+def test_no_order_is_better_than_the_best(pairs) -> None:
+    confidence, correct = zip(*pairs, strict=True)
+    curve = risk_coverage(np.array(confidence), np.array(correct))
+    assert curve.best_aurc == pytest.approx(area_in_order(sorted(correct, reverse=True)))
+    assert curve.excess_aurc >= -1e-12
+    assert (curve.best_risk(curve.coverage) <= curve.risk + 1e-12).all()
+
+
+def test_the_best_area_tends_to_its_closed_form() -> None:
+    """Geifman, Uziel and El-Yaniv (2019), equation 3: r + (1 - r) ln(1 - r) for an error r on all rows."""
+    n, r = 200_000, 0.2
+    correct = np.arange(n) >= r * n
+    curve = risk_coverage(np.linspace(0, 1, n), correct)
+    assert curve.excess_aurc == pytest.approx(0, abs=1e-12)
+    assert curve.aurc == pytest.approx(r + (1 - r) * np.log(1 - r), abs=1e-4)
+
+
+@given(PAIRS, st.randoms(use_true_random=False))
+def test_only_the_order_of_the_confidences_counts(pairs, random) -> None:
+    confidence, correct = (np.array(part) for part in zip(*pairs, strict=True))
+    shuffled = np.array(random.sample(range(len(correct)), len(correct)))
+    curve, again = risk_coverage(confidence, correct), risk_coverage(confidence[shuffled] ** 3, correct[shuffled])
+    np.testing.assert_array_equal(curve.answered, again.answered)
+    np.testing.assert_array_equal(curve.wrong, again.wrong)
+    assert curve.aurc == pytest.approx(again.aurc)
+
+
+def test_band_is_wilsons_at_each_threshold(rng) -> None:
+    confidence = rng.random(50)
+    curve = risk_coverage(confidence, rng.random(50) < confidence, level=0.9)
+    low, high = wilson_interval(curve.wrong, curve.answered, 0.9)
+    np.testing.assert_array_equal(curve.low, low)
+    np.testing.assert_array_equal(curve.high, high)
+
+
+@given(PAIRS, st.floats(0, 1))
+def test_answerable_is_the_largest_share_within_the_accepted_error(pairs, accepted) -> None:
+    confidence, correct = (np.array(part) for part in zip(*pairs, strict=True))
+    found = answerable(risk_coverage(confidence, correct), accepted)
+    shares = [
+        np.mean(confidence >= t) for t in set(confidence.tolist()) if np.mean(~correct[confidence >= t]) <= accepted
+    ]
+    assert found.coverage.value == pytest.approx(max(shares, default=0.0))
+    assert found.coverage.low <= found.coverage.value <= found.coverage.high
+    if shares:
+        assert np.mean(confidence >= found.threshold) == found.coverage.value
+        assert found.n_answered == (confidence >= found.threshold).sum()
+    else:
+        assert np.isnan(found.threshold)
+
+
+@given(PAIRS)
+def test_accepting_more_error_never_answers_less(pairs) -> None:
+    confidence, correct = (np.array(part) for part in zip(*pairs, strict=True))
+    curve = risk_coverage(confidence, correct)
+    found = [answerable(curve, accepted).coverage for accepted in (0.0, 0.1, 0.3, 0.5, 1.0)]
+    for before, after in itertools.pairwise(found):
+        assert all(b <= a for b, a in zip(before, after, strict=True))
+    assert found[-1] == Interval(1.0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("accepted", [0.05, 0.1])
+@pytest.mark.parametrize("n", [300, 1500])
+def test_intervals_of_the_share_hold_the_truth(accepted: float, n: int) -> None:
+    """Confidence c uniform on [0.6, 1] and right with probability c: answering down to t has the risk (1 - t) / 2."""
+    generator = np.random.default_rng(1)
+    truth = min(1.0, 2 * accepted / 0.4)
+    held = below = 0
+    for _ in range(300):
+        confidence = generator.uniform(0.6, 1.0, n)
+        low, high = answerable(risk_coverage(confidence, generator.random(n) < confidence), accepted).coverage[1:]
+        held += low <= truth <= high
+        below += low <= truth
+    assert held / 300 >= 0.92
+    assert below / 300 >= 0.95
+
+
+def test_the_same_confidence_everywhere_is_one_answer_for_all() -> None:
+    curve = risk_coverage(np.full(10, 0.7), np.arange(10) < 8)
+    assert curve.coverage.tolist() == [1.0]
+    assert curve.aurc == pytest.approx(0.2)
+    assert answerable(curve, 0.1).coverage.value == 0.0
+    assert answerable(curve, 0.2).coverage.value == 1.0
+
+
+def test_a_confidence_alone_is_enough_and_the_raw_model_is_no_change_of_itself() -> None:
+    logits, labels = simulate(n=600)
+    full = evaluate(softmax(logits), labels)
+    alone = Evaluation(full.confidence, full.correct, full.predicted, full.labels, full.n_classes)
+    first, same = order_qualities([full, alone], n_resamples=100)
+    assert first.change is None
+    assert same.change == Interval(0.0, 0.0, 0.0)
+    assert same.aurc == first.aurc
+    assert first.aurc.low <= first.aurc.value <= first.aurc.high
+    assert first.aurc.value == risk_coverage(*full.pair).aurc
+
+
+def test_a_better_order_is_seen_beyond_chance(rng) -> None:
+    n = 3000
+    confidence = rng.uniform(0.5, 1.0, n)
+    correct = rng.random(n) < confidence
+    told, blind = evaluation(confidence, correct), evaluation(rng.permutation(confidence), correct)
+    _, worse = order_qualities([told, blind])
+    assert worse.change is not None
+    assert worse.change.low > 0
+    _, better = order_qualities([blind, told])
+    assert better.change is not None
+    assert better.change.high < 0
+
+
+def test_intervals_of_the_area_hold_the_truth() -> None:
+    """The area on very many rows stands for the truth."""
+    generator = np.random.default_rng(2)
+
+    def drawn(n: int) -> Evaluation:
+        confidence = generator.uniform(0.6, 1.0, n)
+        return evaluation(confidence, generator.random(n) < confidence)
+
+    truth = risk_coverage(*drawn(1_000_000).pair).aurc
+    intervals = [order_qualities([drawn(800)], n_resamples=200)[0].aurc for _ in range(150)]
+    held = np.mean([low <= truth <= high for _, low, high in intervals])
+    assert held >= 0.90
+
+
+def test_accepted_errors_outside_0_to_1_are_refused() -> None:
+    curve = risk_coverage(np.array([0.5, 0.9]), np.array([True, False]))
+    with pytest.raises(CalibrationError, match="between 0 and 1; got 2"):
+        answerable(curve, 2.0)
+    with pytest.raises(CalibrationError, match="no rows"):
+        risk_coverage(np.array([]), np.array([], dtype=bool))

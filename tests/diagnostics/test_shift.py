@@ -1,0 +1,210 @@
+"""Changes between two independent sets of rows: formulas, coverage, and words that claim no more."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calib.diagnostics.shift import (
+    CLAIMS,
+    SHOWN,
+    Recheck,
+    combined,
+    joint_level,
+    off,
+    recheck,
+    recorded_scores,
+    verdict,
+)
+from calib.evaluation import Evaluation, score_intervals
+from calib.metrics.bootstrap import Interval
+
+
+def rows(n: int, seed: int, excess: float = 0.0, binary: bool = True) -> Evaluation:
+    """Confidences that exceed the accuracy by ``excess``, with the scores of a binary model."""
+    generator = np.random.default_rng(seed)
+    right = generator.uniform(0.5 if binary else 0.3, 0.95 - excess, n)
+    confidence = right + excess
+    correct = generator.random(n) < right
+    of_label = np.where(correct, confidence, 1 - confidence)
+    labels = (~correct).astype(int)
+    return Evaluation(
+        confidence, correct, np.zeros(n, int), labels, 2, -np.log(of_label), 2 * (1 - of_label) ** 2
+    )  # fmt: skip
+
+
+def alone(evaluation: Evaluation) -> Evaluation:
+    """The same as a method that gives a confidence only."""
+    return Evaluation(
+        evaluation.confidence, evaluation.correct, evaluation.predicted, evaluation.labels, evaluation.n_classes
+    )
+
+
+def test_scores_now_are_those_of_every_other_page() -> None:
+    now = rows(500, 0)
+    found = recheck(now)
+    assert set(found.scores) == set(SHOWN)
+    for key, score in found.scores.items():
+        here = score_intervals(now, n_resamples=2000)[key]
+        assert score.now == pytest.approx(here)
+        assert score.before is None
+        assert score.change is None
+        assert score.joint_now.low <= score.now.low
+        assert score.now.high <= score.joint_now.high
+    assert found.drift is None
+    assert found.gain is None
+
+
+def test_changes_are_differences_with_wider_joint_intervals() -> None:
+    before, now = rows(700, 1), rows(500, 2, excess=0.05)
+    found = recheck(now, before=before)
+    assert (found.n, found.n_before) == (500, 700)
+    for score in found.scores.values():
+        assert score.change.value == pytest.approx(score.now.value - score.before.value)
+        assert score.change.low <= score.change.value <= score.change.high
+        assert score.joint_change.low <= score.change.low
+        assert score.change.high <= score.joint_change.high
+    assert found.joint_level == pytest.approx(1 - 0.05 / CLAIMS) == joint_level(0.95)
+
+
+def test_a_difference_of_proportions_is_newcombes() -> None:
+    """Newcombe (1998), table II, method 10, case (a): 56/70 - 48/80 has the interval 0.0524 to 0.3339."""
+    from calib.metrics.bootstrap import wilson_interval
+
+    one, two = (
+        Interval(k / n, *(float(end) for end in wilson_interval(k, n))) for k, n in ((56, 70), (48, 80))
+    )  # fmt: skip
+    found = combined(one, two)
+    assert found.value == pytest.approx(0.2)
+    assert found.low == pytest.approx(0.0524, abs=1e-4)
+    assert found.high == pytest.approx(0.3339, abs=1e-4)
+
+
+@given(*[st.tuples(*[st.floats(-1, 1)] * 3).map(sorted) for _ in range(2)])
+def test_combined_intervals_hold_the_difference_and_turn_with_the_sign(one, two) -> None:
+    one, two = (Interval(part[1], part[0], part[2]) for part in (one, two))
+    forth, back = combined(one, two), combined(two, one)
+    assert forth.low <= forth.value <= forth.high
+    assert forth.value == -back.value
+    assert forth.low == pytest.approx(-back.high)
+    assert combined(one, Interval(two.value, two.value, two.value)) == pytest.approx(
+        tuple(part - two.value for part in one), abs=1e-9
+    )
+
+
+def test_recorded_scores_stand_for_the_rows_that_are_gone() -> None:
+    before, now = rows(2000, 3), rows(1500, 4, excess=0.03)
+    intervals = score_intervals(before)
+    metadata = {"scores": {key: {"before": [0, 0, 0], "after": list(intervals[key])} for key in SHOWN}, "n_test": 2000}
+    recorded, n = recorded_scores(metadata)
+    assert n == 2000
+    whole, known = recheck(now, before=before), recheck(now, before=recorded, n_before=n)
+    for key in ("NLL", "Brier", "accuracy", "signed gap"):
+        width = whole.scores[key].change.high - whole.scores[key].change.low
+        assert known.scores[key].change == pytest.approx(whole.scores[key].change, abs=0.15 * width)
+        assert known.scores[key].joint_change == pytest.approx(whole.scores[key].joint_change, abs=0.25 * width)
+    assert known.drift is None
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {},
+        {"scores": None},
+        {"scores": [1, 2]},
+        {"scores": {"NLL": 3}},
+        {"scores": {"NLL": {"after": [1, 2]}}},
+        {"scores": {"NLL": {"after": ["1", "0", "2"]}}},
+        {"scores": {"NLL": {"after": [1.0, 2.0, 3.0]}}},
+        {"scores": {"NLL": {"after": [1.0, float("nan"), 3.0]}}},
+        {"scores": {"NLL": {"after": [True, False, True]}}, "n_test": -3},
+        {"scores": {"odd": {"after": [1.0, 0.0, 2.0]}}, "n_test": "9"},
+    ],
+)
+def test_metadata_of_anybody(metadata: dict) -> None:
+    assert recorded_scores(metadata) == ({}, None)
+
+
+def test_intervals_of_a_change_hold_the_truth() -> None:
+    """Two samples of one population: a change of 0 lies in about 95 of 100 intervals, and nothing is claimed."""
+    held = dict.fromkeys(SHOWN, 0)
+    claims = 0
+    runs = 40
+    for run in range(runs):
+        found = recheck(rows(400, 2 * run), before=rows(600, 2 * run + 1), n_resamples=300, random_state=run)
+        for key, score in found.scores.items():
+            held[key] += score.change.low <= 0 <= score.change.high
+        said = " ".join(verdict(found, "Temperature"))
+        claims += "Nothing shows" not in said or "No change" not in said or "have moved" in said
+    assert all(count >= 0.85 * runs for count in held.values()), held
+    assert claims <= 0.1 * runs
+
+
+def test_drift_is_the_distance_of_the_distributions() -> None:
+    before, now = rows(300, 5), rows(400, 6)
+    grid = np.concatenate([before.confidence, now.confidence])
+    shares = [np.mean(e.confidence[:, None] <= grid, axis=0) for e in (before, now)]
+    distance, chance = recheck(now, before=before).drift
+    assert distance == pytest.approx(np.abs(shares[0] - shares[1]).max())
+    assert 0 <= chance <= 1
+
+
+def test_words_when_it_has_become_overconfident() -> None:
+    now = rows(3000, 7, excess=0.15)
+    found = recheck(now, now, rows(3000, 8), n_resamples=500)
+    first, changed, gain, drift = verdict(found, "Temperature")
+    assert first.startswith("Temperature is **overconfident by 1")
+    assert "confidence minus accuracy rose" in changed
+    assert "NLL rose" in changed
+    assert gain == "On the fresh rows its NLL cannot be told from the raw model's."
+    assert off(found)
+    assert drift
+
+
+def test_words_when_nothing_changed() -> None:
+    found = recheck(rows(2000, 9), before=rows(2000, 10), n_resamples=500)
+    said = verdict(found, "Temperature")
+    assert said[0].startswith("**Nothing shows that Temperature is off**")
+    assert said[1].startswith("No change since it was judged is beyond chance")
+    assert not off(found)
+
+
+def test_right_on_average_but_nowhere_else_is_off() -> None:
+    confidence = np.repeat([0.6, 0.9], 3000)
+    correct = np.random.default_rng(0).random(6000) < 0.75
+    of_label = np.where(correct, confidence, 1 - confidence)
+    now = Evaluation(confidence, correct, np.zeros(6000, int), (~correct).astype(int), 2, -np.log(of_label), of_label)
+    found = recheck(now, n_resamples=500)
+    assert off(found)
+    assert "off on the fresh rows" in verdict(found, "Temperature")[0]
+    assert "at single confidences" in verdict(found, "Temperature")[0]
+
+
+def test_words_for_the_raw_model_when_the_calibrator_does_harm() -> None:
+    now, raw = rows(3000, 11, excess=0.2), rows(3000, 11, excess=0.2)
+    better = Evaluation(
+        raw.confidence - 0.2, raw.correct, raw.predicted, raw.labels, 2,
+        -np.log(np.where(raw.correct, raw.confidence - 0.2, 1.2 - raw.confidence)), raw.row_brier,
+    )  # fmt: skip
+    assert "raw model alone would now do better" in " ".join(
+        verdict(recheck(now, better, n_resamples=500), "Temperature")
+    )
+    assert "It still helps" in " ".join(verdict(recheck(better, now, n_resamples=500), "Temperature"))
+
+
+def test_a_confidence_alone_is_checked_by_its_gap_and_ece() -> None:
+    found = recheck(alone(rows(800, 12)), rows(800, 12), alone(rows(700, 13)))
+    assert set(found.scores) == {"accuracy", "ECE", "signed gap"}
+    assert found.gain is None
+    assert all(sentence for sentence in verdict(found, "Temperature"))
+
+
+@pytest.mark.parametrize("n", [2, 9])
+def test_a_few_rows_are_no_ground_for_any_claim(n: int) -> None:
+    found: Recheck = recheck(rows(n, 14, excess=0.3), before=rows(500, 15))
+    assert verdict(found, "Temperature") == [
+        f"{n} fresh rows are too few to say whether Temperature is still right; 10 are the least."
+    ]
+    assert not off(found)

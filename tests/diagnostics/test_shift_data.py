@@ -1,0 +1,164 @@
+"""Fresh rows are brought into the calibrator's class order, or refused in a sentence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from io import BytesIO
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import calib
+from calib.data import Choices, LoadOptions
+from calib.data.predictions import Predictions
+from calib.diagnostics.shift_data import fitted_to, judge, read_fresh
+from calib.errors import CalibrationError
+from calib.evaluation import Evaluation
+from calib.export import writer
+from calib.numerics import softmax
+from tests.conftest import simulate
+
+NAMES = ("cat", "dog", "hen", "owl")
+SHUFFLED = (2, 0, 3, 1)
+
+
+def packed(**arrays: np.ndarray) -> BytesIO:
+    file = BytesIO()
+    np.savez(file, **arrays)
+    file.seek(0)
+    return file
+
+
+def csv(logits: np.ndarray, labels: np.ndarray, columns: list[str]) -> BytesIO:
+    return BytesIO(pd.DataFrame(logits, columns=columns).assign(label=labels).to_csv(index=False).encode())
+
+
+@pytest.fixture(scope="module")
+def fresh() -> Predictions:
+    return Predictions(*simulate(n=300, seed=5), NAMES)
+
+
+def test_columns_in_another_order_are_moved_by_name(made, fresh) -> None:
+    order = np.array(SHUFFLED)
+    other = replace(
+        fresh,
+        logits=fresh.logits[:, order],
+        labels=np.argsort(order)[fresh.labels],
+        class_names=tuple(NAMES[k] for k in order),
+    )
+    back, notes = fitted_to(made.exported, other)
+    np.testing.assert_array_equal(back.logits, fresh.logits)
+    np.testing.assert_array_equal(back.labels, fresh.labels)
+    assert back.class_names == NAMES
+    assert "brought into the calibrator's" in notes[0]
+
+
+def test_a_table_with_named_columns_in_another_order(made, fresh) -> None:
+    table = csv(fresh.logits[:, SHUFFLED], np.array(NAMES)[fresh.labels], [NAMES[k] for k in SHUFFLED])
+    found = read_fresh(made.exported, ("fresh.csv", table))
+    np.testing.assert_allclose(found.data.logits, fresh.logits)
+    np.testing.assert_array_equal(found.data.labels, fresh.labels)
+
+
+def test_columns_without_names_are_in_the_calibrators_order(fresh) -> None:
+    """Sorted order, which is all that reading alone can guess, would be another."""
+    names = ("owl", "cat", "hen", "dog")
+    data = replace(fresh, class_names=names)
+    exported = writer.exported(calib.calibrator("temperature").fit(*simulate()), writer.describe(data))
+    found = read_fresh(exported, ("f.npz", packed(logits=fresh.logits, labels=np.array(names)[fresh.labels])))
+    np.testing.assert_array_equal(found.data.labels, fresh.labels)
+    assert found.data.class_names == names
+    assert "No column is named" in found.notes[0]
+    assert not found.noticed
+
+
+def test_a_class_without_fresh_rows_is_no_obstacle(made, fresh) -> None:
+    rows = fresh.labels < 3
+    file = packed(logits=fresh.logits[rows], labels=np.array(NAMES)[fresh.labels[rows]])
+    found = read_fresh(made.exported, ("f.npz", file))
+    np.testing.assert_array_equal(found.data.labels, fresh.labels[rows])
+
+
+def test_counted_classes_are_taken_in_order_and_that_is_said(made, fresh) -> None:
+    found = read_fresh(made.exported, ("f.npz", packed(logits=fresh.logits, labels=fresh.labels)))
+    np.testing.assert_array_equal(found.data.labels, fresh.labels)
+    assert found.data.class_names == NAMES
+    assert "same order" in found.notes[0]
+
+
+def test_unknown_classes_are_named(made, fresh) -> None:
+    with pytest.raises(CalibrationError, match="the calibrator does not know 'yak'"):
+        fitted_to(made.exported, replace(fresh, class_names=("cat", "dog", "hen", "yak")))
+    with pytest.raises(CalibrationError, match="some names repeat"):
+        fitted_to(made.exported, replace(fresh, class_names=("cat", "dog", "hen", "hen")))
+
+
+def test_another_number_of_classes(made) -> None:
+    with pytest.raises(CalibrationError, match="have 5 classes and the calibrator 4"):
+        fitted_to(made.exported, Predictions(*simulate(n_classes=5), tuple("abcde")))
+
+
+def test_outputs_of_another_kind(made, fresh) -> None:
+    file = packed(probs=softmax(fresh.logits), labels=fresh.labels)
+    with pytest.raises(CalibrationError, match="takes logits, but the fresh rows were read as probabilities"):
+        read_fresh(made.exported, ("f.npz", file))
+    file.seek(0)
+    assert read_fresh(made.exported, ("f.npz", file), LoadOptions(choices=Choices(kind="logits"))).data is not None
+
+
+def test_zeros_become_the_floor_of_the_calibrator() -> None:
+    probs = softmax(simulate(n=300)[0]).round(2)
+    probs /= probs.sum(axis=1, keepdims=True)
+    labels = probs.argmax(axis=1)
+    data = calib.load(("p.npz", packed(probs=probs, labels=labels)))
+    exported = writer.exported(
+        calib.calibrator("temperature").fit(data.logits, data.labels), writer.describe(data) | {"floor": 1e-4}
+    )
+    found = read_fresh(exported, ("p.npz", packed(probs=probs, labels=labels)))
+    assert found.data.floor == 1e-4
+    np.testing.assert_allclose(found.data.logits, exported.to_logits(probs), rtol=1e-6, atol=1e-9)
+
+
+def test_a_file_that_cannot_be_read_gives_findings(made) -> None:
+    found = read_fresh(made.exported, ("f.npz", BytesIO(b"no archive")))
+    assert found.data is None
+    assert any(finding.level == "error" for finding in found.noticed)
+
+
+def test_judging_is_predicting(made, fresh) -> None:
+    raw, now = judge(made.exported, fresh)
+    expected = Evaluation.from_calibrator(made.calibrator, fresh.logits, fresh.labels)
+    np.testing.assert_array_equal(now.confidence, expected.confidence)
+    np.testing.assert_allclose(raw.confidence, softmax(fresh.logits).max(axis=1))
+
+
+def test_a_calibrator_that_fails_on_the_rows_is_one_sentence(made, fresh) -> None:
+    broken = calib.calibrator("temperature").fit(fresh.logits, fresh.labels)
+    broken.temperature_ = "hot"
+    with pytest.raises(CalibrationError, match="fails on these rows"):
+        judge(calib.runtime.ExportedCalibrator(broken), fresh)
+
+
+def test_features_reach_the_method_as_it_learned_them() -> None:
+    from calib.data.samples import load_sample
+
+    data = load_sample("digits-cnn")
+    calibration, test = data.split(0.5, random_state=0)
+    fitted = calib.calibrator("geometric").fit(
+        calibration.logits, calibration.labels, **calib.registry.extras_for(calib.calibrator("geometric"), calibration)
+    )
+    described = writer.describe(data)
+    shape = data.features.shape[1:]
+    plain = writer.exported(fitted, described)
+    with pytest.raises(CalibrationError, match="predicts from features too"):
+        fitted_to(plain, replace(test, features=None))
+    _, now = judge(plain, fitted_to(plain, test)[0])
+    np.testing.assert_array_equal(now.confidence, fitted.predict_confidence(test.logits, features=test.features))
+    moved = writer.exported(
+        fitted, described | {"feature_mean": np.full(shape, 3.0), "feature_scale": np.full(shape, 2.0)}
+    )
+    _, same = judge(moved, replace(test, features=2.0 * test.features.astype(float) + 3.0))
+    np.testing.assert_allclose(same.confidence, now.confidence, atol=1e-9)
+    with pytest.raises(CalibrationError):
+        judge(plain, replace(test, features=test.features[:, :3]))

@@ -1,0 +1,224 @@
+"""Calibrators from somebody else: whatever the files hold, a calibrator or one sentence comes out."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import struct
+import zipfile
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import calib
+from calib.diagnostics.shift_data import read_uploaded
+from calib.errors import CalibrationError
+from calib.export import writer
+from calib.export.archive import digest, pack, unpack
+from tests.conftest import simulate
+
+
+def files(arrays: bytes, text: str | bytes, bundle: bytes | None = None) -> list[tuple[str, io.BytesIO]]:
+    if bundle is not None:
+        return [("calibrator.zip", io.BytesIO(bundle))]
+    content = text.encode() if isinstance(text, str) else text
+    return [("calibrator.npz", io.BytesIO(arrays)), ("calibrator.json", io.BytesIO(content))]
+
+
+def signed(record: dict, arrays: bytes) -> str:
+    """The record with a checksum that fits, as anybody can compute it."""
+    record = {key: value for key, value in record.items() if key != "sha256"}
+    return json.dumps({**record, "sha256": digest(record, arrays)})
+
+
+def refused(given: list[tuple[str, io.BytesIO]]) -> str:
+    with pytest.raises(CalibrationError) as caught:
+        read_uploaded(given)
+    said = str(caught.value)
+    assert said.endswith(".")
+    assert "Traceback" not in said
+    assert len(said) < 400
+    return said
+
+
+def packed(**arrays: np.ndarray) -> bytes:
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)
+    return buffer.getvalue()
+
+
+class Bomb:
+    """Unpickling it would be noticed."""
+
+    def __reduce__(self):
+        return (pytest.fail, ("something was unpickled",))
+
+
+@pytest.mark.parametrize("name", ["temperature", "isotonic", "histogram", "beta", "vector", "imax", "bbq", "enir"])
+def test_an_export_comes_back_and_predicts_the_same(name: str) -> None:
+    logits, labels = simulate(n=300)
+    fitted = calib.calibrator(name).fit(logits, labels)
+    arrays, text = writer.to_npz_json(fitted)
+    for parts in (files(arrays, text), files(b"", "", writer.to_bundle(fitted))):
+        np.testing.assert_array_equal(
+            read_uploaded(parts).calibrator.predict_proba(logits), fitted.predict_proba(logits)
+        )
+
+
+def test_the_files_may_have_any_names_and_order(made) -> None:
+    given = [("b", io.BytesIO(made.json.encode())), ("a", io.BytesIO(made.npz))]
+    assert read_uploaded(given).method == "temperature"
+
+
+@pytest.mark.parametrize("name", ["calibrator.pkl", "calibrator.npz", "calibrator.json", "calibrator"])
+def test_a_pickle_is_refused_whatever_its_name(name: str) -> None:
+    said = refused([(name, io.BytesIO(pickle.dumps(Bomb(), protocol=4)))])
+    assert "pickle, which can run code" in said
+
+
+def test_the_pickle_in_a_bundle_is_left_alone(made) -> None:
+    bundle = io.BytesIO()
+    with zipfile.ZipFile(bundle, "w") as archive:
+        archive.writestr("calibrator.pkl", pickle.dumps(Bomb()))
+        archive.writestr("calibrator.json", made.json)
+        archive.writestr("calibrator.npz", made.npz)
+    assert read_uploaded(files(b"", "", bundle.getvalue())).method == "temperature"
+
+
+def test_a_bundle_with_large_arrays_is_read(made) -> None:
+    fields, arrays = unpack(made.json, made.npz)
+    del fields["format"]
+    # Random bytes do not get smaller, and a zip's directory may not be as large as these are.
+    text, npz = pack(fields, arrays | {"more_": np.frombuffer(np.random.default_rng(0).bytes(5 * 10**6), np.uint8)})
+    bundle = io.BytesIO()
+    with zipfile.ZipFile(bundle, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("calibrator.json", text)
+        archive.writestr("calibrator.npz", npz)
+    assert read_uploaded(files(b"", "", bundle.getvalue())).method == "temperature"
+
+
+def test_one_part_alone_says_which_is_missing(made) -> None:
+    assert "json is missing" in refused(files(made.npz, "")[:1])
+    assert "npz is missing" in refused(files(b"", made.json)[1:])
+
+
+def test_parts_of_different_exports_do_not_fit(made) -> None:
+    assert "checksum" in refused(files(packed(other=np.zeros(3)), made.json))
+
+
+def test_objects_in_the_npz_are_not_unpickled(made) -> None:
+    arrays = packed(slope_=np.array([Bomb()], dtype=object))
+    said = refused(files(arrays, signed(json.loads(made.json), arrays)))
+    assert "nothing in an upload is unpickled" in said
+
+
+def test_an_array_that_is_no_array_is_refused(made) -> None:
+    arrays = io.BytesIO(made.npz)
+    with zipfile.ZipFile(arrays, "a") as archive:
+        archive.writestr("more.txt", "hello")
+    assert "'more.txt', which is no array" in refused(files(arrays.getvalue(), signed(json.loads(made.json), made.npz)))
+
+
+def header(shape: str, dtype: str = "<f8") -> bytes:
+    text = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode()
+
+
+@pytest.mark.parametrize("shape", ["(1000000000000,)", "(99999, 99999, 99999, 99999)", "(-5,)", "(3,)"])
+def test_a_header_that_announces_more_than_there_is(made, shape: str) -> None:
+    arrays = io.BytesIO()
+    with zipfile.ZipFile(arrays, "w") as archive:
+        archive.writestr("slope_.npy", header(shape) + b"\0" * 8)
+    refused(files(arrays.getvalue(), signed(json.loads(made.json), arrays.getvalue())))
+
+
+def test_arrays_that_unpack_to_too_much(made) -> None:
+    arrays = io.BytesIO()
+    with zipfile.ZipFile(arrays, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("x_.npy", "w") as member:
+        member.write(header(f"({80 * 2**20},)"))
+        for _ in range(640):
+            member.write(b"\0" * 2**20)
+    assert "MB" in refused(files(arrays.getvalue(), signed(json.loads(made.json), arrays.getvalue())))
+
+
+CHANGES = {
+    "unknown method": {"method": "magic"},
+    "method is a list": {"method": ["temperature"]},
+    "parameter out of range": {"params": {"max_log_temperature": 1e9}},
+    "unknown parameter": {"params": {"evil": 1}},
+    "params are a list": {"params": [1]},
+    "unknown kind": {"kind": "magic"},
+    "kind is a number": {"kind": 3},
+    "binary kind of four classes": {"kind": "binary_log_odds"},
+    "too many names": {"class_names": ["a"] * 9},
+    "names are a number": {"class_names": 3},
+    "metadata are a list": {"metadata": [1, 2]},
+    "floor is text": {"floor": "x"},
+    "floor above one": {"floor": 7.0},
+    "state is a list": {"state": [1]},
+    "state is empty": {"state": {}},
+    "no class count": {"state": {"temperature_": 1.0}},
+    "a class count that is text": {"state": {"n_classes_": "4", "temperature_": 1.0}},
+    "a class count that is huge": {"state": {"n_classes_": 10**12, "temperature_": 1.0}, "class_names": []},
+    "a negative class count": {"state": {"n_classes_": -4, "temperature_": 1.0}, "class_names": []},
+    "a learned number missing": {"state": {"n_classes_": 4}},
+    "a learned number that is text": {"state": {"n_classes_": 4, "temperature_": "hot"}},
+    "a learned number that is zero": {"state": {"n_classes_": 4, "temperature_": 0.0}},
+    "a learned number that is not one": {"state": {"n_classes_": 4, "temperature_": float("nan")}},
+    "a name that is not learned": {"state": {"n_classes_": 4, "temperature_": 1.0, "predict_proba": 1}},
+    "a private name": {"state": {"n_classes_": 4, "temperature_": 1.0, "__class__": 1}},
+    "an array that is not there": {"state": {"n_classes_": 4, "temperature_": {"$array": "nowhere"}}},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_record_that_was_changed_and_signed_again(made, change: dict) -> None:
+    refused(files(made.npz, signed(json.loads(made.json) | change, made.npz)))
+
+
+def test_a_state_of_the_wrong_shape() -> None:
+    fitted = calib.calibrator("vector").fit(*simulate(n=300))
+    arrays, text = writer.to_npz_json(fitted)
+    with np.load(io.BytesIO(arrays)) as file:
+        wrong = packed(**{name: np.zeros(9) for name in file.files})
+    assert "does not fit Vector" in refused(files(wrong, signed(json.loads(text), wrong)))
+
+
+def test_a_state_that_makes_no_probabilities(made) -> None:
+    fitted = calib.calibrator("histogram", normalize=False).fit(*simulate(n=300))
+    arrays, text = writer.to_npz_json(fitted)
+    with np.load(io.BytesIO(arrays)) as file:
+        wrong = packed(**{name: 5.0 + 0 * file[name] if file[name].dtype.kind == "f" else file[name] for name in file})
+    refused(files(wrong, signed(json.loads(text), wrong)))
+
+
+@pytest.mark.parametrize("text", ["{", "{}", "[]", '{"format": 1}', "{" * 5000, '{"format": 99}', '{"format": {}}'])
+def test_a_json_that_is_none(made, text: str) -> None:
+    refused(files(made.npz, text))
+
+
+def test_a_json_nested_too_deep(made) -> None:
+    depth = 100_000
+    refused(files(made.npz, '{"format": 1, "state": ' + "[" * depth + "]" * depth + "}"))
+
+
+def test_a_json_that_is_no_text(made) -> None:
+    refused(files(made.npz, b'{"format": 1, "\xff": 2}'))
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_damaged_bytes_are_one_sentence(made, data) -> None:
+    which = data.draw(st.sampled_from(["npz", "json"]))
+    content = bytearray(made.npz if which == "npz" else made.json.encode())
+    for place in data.draw(st.lists(st.integers(0, len(content) - 1), min_size=1, max_size=5)):
+        content[place] = data.draw(st.integers(0, 255))
+    content = content[: data.draw(st.integers(1, len(content)))]
+    given = files(bytes(content), made.json) if which == "npz" else files(made.npz, bytes(content))
+    try:
+        assert read_uploaded(given).method == "temperature"
+    except CalibrationError as error:
+        assert len(str(error)) < 400

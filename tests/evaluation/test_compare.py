@@ -1,0 +1,367 @@
+"""The tidy comparison and the verdict in words."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import calib
+from calib.base import Calibrator
+from calib.data.predictions import Predictions
+from calib.errors import CalibrationError
+from calib.evaluation import SCORES, evaluate, scores
+from calib.evaluation.compare import compare, compare_evaluations
+from calib.evaluation.verdict import best_methods, verdict
+from calib.numerics import softmax
+from tests.conftest import simulate
+
+
+def simulated(n, seed, scale=2.0):
+    generator = np.random.default_rng(seed)
+    logits = generator.normal(size=(n, 4)) * 1.5
+    labels = np.argmax(logits + generator.gumbel(size=logits.shape), axis=1)
+    return Predictions(logits * scale, labels, tuple("abcd"))
+
+
+class Broken(Calibrator):
+    """Fails while fitting."""
+
+    def _fit(self, logits, labels, callback, **extras):
+        raise ZeroDivisionError("nothing to divide by")
+
+
+class Geometric(Calibrator):
+    """Gives a confidence only, from features; records what it was given."""
+
+    needs = frozenset({"features", "train_features", "train_labels"})
+
+    def _fit(self, logits, labels, callback, **extras):
+        self.given_ = sorted(extras)
+
+    def predict_confidence(self, logits, *, features):
+        return np.clip(features[:, 0], 0.0, 1.0)
+
+
+@pytest.fixture(scope="module")
+def parts():
+    return simulated(800, seed=0), simulated(3000, seed=1)
+
+
+@pytest.fixture(scope="module")
+def table(parts):
+    methods = {"temperature": calib.calibrator("temperature"), "broken": Broken(), "geometric": Geometric()}
+    return compare(methods, *parts, n_resamples=300)
+
+
+def cell(table, method, score):
+    return table[(table["method"] == method) & (table["score"] == score)].iloc[0]
+
+
+def test_one_row_for_each_method_and_score_with_the_raw_model_first(table):
+    assert list(table["method"].unique()) == ["identity", "temperature", "broken", "geometric"]
+    keys = [key for key in SCORES if key != "top-5 accuracy"]  # four classes
+    for _, rows in table.groupby("method"):
+        assert list(rows["score"]) == keys
+    assert list(table["better"][:2]) == ["lower", "lower"]
+    assert cell(table, "temperature", "NLL")["title"] == "Temperature"
+
+
+def test_values_are_the_scores_and_differences_refer_to_the_raw_model(table, parts):
+    calibration, test = parts
+    fitted = calib.calibrator("temperature").fit(calibration.logits, calibration.labels)
+    ours = scores(evaluate(fitted.predict_proba(test.logits), test.labels))
+    raw = scores(evaluate(softmax(test.logits), test.labels))
+    for key, value in ours.items():
+        row = cell(table, "temperature", key)
+        assert row["value"] == pytest.approx(value, abs=1e-12)
+        assert row["difference"] == pytest.approx(value - raw[key], abs=1e-12)
+        assert row["low"] <= row["value"] <= row["high"]
+        assert row["difference_low"] <= row["difference"] <= row["difference_high"]
+
+
+def test_the_truth_is_found_calibration_helps(table):
+    for score in ("NLL", "Brier", "ECE"):
+        row = cell(table, "temperature", score)
+        assert row["difference_high"] < 0.0
+        assert row["to_best"] == 0.0
+        raw = cell(table, "identity", score)
+        assert raw["to_best"] == pytest.approx(-row["difference"])
+        assert raw["to_best_low"] > 0.0
+
+
+def test_a_failure_is_a_note_and_the_others_go_on(table):
+    rows = table[table["method"] == "broken"]
+    assert rows[["value", "low", "difference", "to_best"]].isna().all(axis=None)
+    assert (rows["note"] == "ZeroDivisionError: nothing to divide by").all()
+    note = cell(table, "geometric", "NLL")["note"]
+    assert "features" in note and "do not hold" in note
+    assert (table[table["method"] == "temperature"]["note"] == "").all()
+
+
+def with_features(parts):
+    """The parts with the raw confidence as the one feature."""
+    return (
+        Predictions(
+            p.logits, p.labels, p.class_names, features=softmax(p.logits).max(axis=1, keepdims=True),
+            train_features=np.zeros((3, 1)), train_labels=np.zeros(3, int),
+        )
+        for p in parts
+    )  # fmt: skip
+
+
+def test_features_reach_the_methods_that_need_them(parts):
+    calibration, test = with_features(parts)
+    method = Geometric()
+    table = compare({"geometric": method}, calibration, test, n_resamples=50)
+    assert method.given_ == ["features", "train_features", "train_labels"]
+    assert cell(table, "geometric", "ECE")["value"] == pytest.approx(cell(table, "identity", "ECE")["value"])
+    assert np.isnan(cell(table, "geometric", "NLL")["value"])
+    assert cell(table, "geometric", "NLL")["note"] == "gives a confidence only"
+    assert np.isnan(cell(table, "geometric", "NLL")["to_best"])
+
+
+def test_the_verdict_claims_nothing_of_a_method_without_the_score(parts):
+    methods = {"temperature": calib.calibrator("temperature"), "mine": Geometric()}
+    table = compare(methods, *with_features(parts), n_resamples=50)
+    first, last = verdict(table).split(". mine gives")
+    assert "mine" not in first
+    assert last == " a confidence only and so has no NLL; compare by a calibration error."
+    assert "gives a confidence only" not in verdict(table, "ECE")
+    alone = verdict(table[table["method"] != "temperature"])
+    assert alone.startswith("Uncalibrated has an NLL of ")
+    assert "nothing to compare it with. mine gives a confidence only" in alone
+
+
+def test_fitted_calibrators_are_not_fitted_again(parts):
+    calibration, test = parts
+    method = calib.calibrator("temperature").fit(calibration.logits[:50], calibration.labels[:50])
+    before = method.temperature_
+    row = cell(compare({"mine": method}, calibration, test, n_resamples=20), "mine", "NLL")
+    assert method.temperature_ == before
+    assert np.isnan(row["fit_seconds"]) and row["predict_seconds"] >= 0.0
+    assert row["title"] == "mine"
+
+
+def test_the_table_does_not_depend_on_anything_but_the_seed(parts):
+    drop = ["fit_seconds", "predict_seconds"]
+    first, again, other = (
+        compare({"temperature": calib.calibrator("temperature")}, *parts, n_resamples=50, random_state=seed)
+        for seed in (0, 0, 1)
+    )
+    pd.testing.assert_frame_equal(first.drop(columns=drop), again.drop(columns=drop))
+    assert not first["low"].equals(other["low"])
+
+
+def test_compare_is_a_function_of_the_package_whatever_was_imported():
+    assert calib.compare is compare
+
+
+def test_parts_with_different_classes_and_a_missing_baseline_are_refused(parts):
+    calibration, test = parts
+    three = Predictions(test.logits[:, :3], np.minimum(test.labels, 2), tuple("abc"))
+    with pytest.raises(CalibrationError, match="4 classes and the test set 3"):
+        compare({}, calibration, three)
+    with pytest.raises(CalibrationError, match="baseline 'identity'"):
+        compare_evaluations({"a": evaluate(softmax(test.logits), test.labels)})
+
+
+def test_only_the_raw_model(parts):
+    table = compare({}, *parts, n_resamples=20)
+    assert verdict(table).startswith("Uncalibrated has an NLL of ")
+
+
+# -- the verdict ---------------------------------------------------------------------------------------
+
+
+def evaluations(scales, n=4000, seed=5):
+    test = simulated(n, seed, scale=1.0)
+    return {name: evaluate(softmax(test.logits * scale), test.labels) for name, scale in scales.items()}
+
+
+def words(scales, score="NLL", n=4000):
+    return verdict(compare_evaluations(evaluations(scales, n), next(iter(scales)), n_resamples=300), score)
+
+
+def test_a_clear_winner_is_said_to_be_better_by_so_much():
+    said = words({"identity": 2.0, "temperature": 1.0, "vector": 1.6})
+    assert said.startswith("Temperature has the lowest NLL, ")
+    assert "better than Uncalibrated (" in said and "interval" in said
+    assert "Vector is behind by more than chance explains." in said
+
+
+def test_methods_that_cannot_be_told_apart_are_said_so():
+    said = words({"identity": 2.0, "temperature": 1.0, "vector": 1.0 + 1e-3, "beta": 1.0 - 1e-3}, n=500)
+    assert "cannot be told from it on this test set" in said
+    assert "behind" not in said
+
+
+def test_a_lead_over_the_raw_model_within_chance_is_not_claimed():
+    said = words({"identity": 1.02, "temperature": 1.0}, n=200)
+    assert "could be chance" in said or said.startswith("No method improves")
+    assert "better than" not in said
+
+
+def test_a_raw_model_that_is_best_stays_best():
+    assert words({"identity": 1.0, "temperature": 2.0}).startswith("No method improves on Uncalibrated")
+
+
+def test_higher_is_better_for_accuracy_and_nothing_is_for_sharpness():
+    labels = np.arange(1000) % 2
+    good, bad = np.where(labels[:, None] == [0, 1], 0.9, 0.1), np.full((1000, 2), [0.6, 0.4])
+    table = compare_evaluations({"identity": evaluate(bad, labels), "x": evaluate(good, labels)}, n_resamples=50)
+    assert verdict(table, "accuracy").startswith("x has the highest Accuracy, 1.00, better than Uncalibrated (0.500)")
+    assert "not better in itself" in verdict(table, "sharpness")
+    assert table.loc[table["score"] == "sharpness", "to_best"].isna().all()
+
+
+def test_a_score_nobody_has_is_said_so(table):
+    assert verdict(table, "top-5 accuracy") == "No method has a value of Top-5 accuracy here."
+
+
+def test_the_leader_is_seldom_wrongly_said_to_beat_equals():
+    # Ten methods of equal worth with noise of the same size on each: about 5 % of runs may claim a difference.
+    labels = np.zeros(200, int)
+    false_claims = 0
+    for seed in range(25):
+        generator = np.random.default_rng(seed)
+        made = {}
+        for name in ("identity", *"abcdefghi"):
+            p = np.clip(generator.normal(0.7, 0.1, 200), 0.05, 0.95)
+            made[name] = evaluate(np.stack([p, 1 - p], axis=1), labels)
+        said = verdict(compare_evaluations(made), "Brier")
+        false_claims += "behind" in said or "better than" in said
+    assert false_claims <= 3
+
+
+def test_what_is_beyond_chance_agrees_with_the_verdict(rng):
+    # Methods that differ from the raw model by noise alone: the mark uses the verdict's joint intervals.
+    logits, labels = simulate(n=300, n_classes=3, scale=1.0)
+    evaluations = {
+        name: evaluate(softmax(logits + 0.3 * rng.normal(size=logits.shape)), labels) for name in ("identity", "a", "b")
+    }
+    table = compare_evaluations(evaluations)
+    rows = table[(table["score"] == "NLL") & (table["method"] != "identity")]
+    for row in rows.to_dict("records"):
+        beyond = row["beyond_chance"] != ""
+        single = row["difference_low"] > 0 or row["difference_high"] < 0
+        assert single or not beyond  # joint intervals are wider, so they never claim more
+    best = table[(table["score"] == "NLL") & (table["to_best"] == 0)]["method"].iloc[0]
+    raw = table[(table["score"] == "NLL") & (table["method"] == "identity")].iloc[0]
+    claimed = not raw["to_best_low"] <= 0 <= raw["to_best_high"]
+    if best != "identity":
+        mark = rows.loc[rows["method"] == best, "beyond_chance"].iloc[0]
+        assert (mark == "better") == claimed
+
+
+@pytest.mark.parametrize("n", [1, 2, 9])
+def test_a_handful_of_rows_claims_nothing(n):
+    # One row resampled is that row again: every bootstrap interval has zero width.
+    logits, labels = simulate(n=n, n_classes=4)
+    table = compare_evaluations(
+        {"identity": evaluate(softmax(logits), labels), "flat": evaluate(softmax(0.1 * logits), labels)}
+    )
+    assert set(table["beyond_chance"]) == {""}
+    said = verdict(table)
+    assert "could be chance" in said or "cannot be told" in said or "cannot rank" in said
+
+
+def nearly_right(n_wrong, sharper=2.0):
+    """400 rows of two maps, of which the sharper one has the lower NLL, ECE and Brier score where little is wrong."""
+    logits = np.zeros((400, 3))
+    logits[:, 0] = np.random.default_rng(0).normal(4.0, 0.5, 400)
+    labels = np.zeros(400, dtype=int)
+    labels[:n_wrong] = 1
+    maps = {"identity": logits, "temperature": sharper * logits}
+    return {name: evaluate(softmax(each), labels) for name, each in maps.items()}
+
+
+def test_nothing_is_claimed_where_no_row_is_wrong():
+    """Every resample of rows without a mistake is without one: intervals have no width and show nothing."""
+    table = compare_evaluations(nearly_right(0), n_resamples=200)
+    assert set(table["beyond_chance"]) == {""}
+    for key in ("NLL", "Brier", "ECE", "accuracy"):
+        assert best_methods(table, key) == frozenset(), key
+        assert verdict(table, key).endswith(
+            "but no test row is wrong (at most 0.95 % are, 95 %): these rows cannot rank methods."
+        )
+
+
+@pytest.mark.parametrize(("n_wrong", "claims"), [(1, False), (4, False), (5, True), (30, True)])
+def test_a_handful_of_wrong_rows_is_needed_to_rank_methods(n_wrong, claims):
+    made = nearly_right(n_wrong, 0.25)  # doubts so much more that five wrong rows do not make up for it
+    table = compare_evaluations(made, n_resamples=200)
+    assert (cell(table, "temperature", "Brier")["beyond_chance"] == "worse") == claims
+    assert (best_methods(table, "Brier") == {"identity"}) == claims
+    assert ("cannot rank methods" in verdict(table, "Brier")) != claims
+    if n_wrong == 4:
+        assert "only 4 test rows are wrong" in verdict(table, "NLL")
+
+
+def test_a_method_without_mistakes_is_seen_to_be_more_accurate():
+    """Accuracies differ by the rows on which methods do, of which there are enough; their NLL stays open."""
+    labels = np.zeros(400, dtype=int)
+    logits = np.tile([4.0, 0.0, 0.0], (400, 1))
+    worse = logits.copy()
+    worse[:100] = worse[:100, ::-1]
+    made = {"identity": evaluate(softmax(worse), labels), "vector": evaluate(softmax(logits), labels)}
+    table = compare_evaluations(made, n_resamples=200)
+    assert cell(table, "vector", "accuracy")["beyond_chance"] == "better"
+    assert best_methods(table, "accuracy") == {"vector"}
+    assert cell(table, "vector", "NLL")["beyond_chance"] == ""
+
+
+@pytest.mark.parametrize("n", [100, 1000])
+def test_intervals_of_calibration_errors_reach_what_was_not_seen(n):
+    """Of n rows without a mistake up to 3.84 / (n + 3.84) may be wrong in truth (Wilson), and sure ones still."""
+    labels = np.zeros(n, dtype=int)
+    made = {"identity": evaluate(np.tile([0.9999, 0.0001], (n, 1)), labels)}
+    table = compare_evaluations(made, n_resamples=100)
+    unseen = 1.959964**2 / (n + 1.959964**2)
+    for key in ("ECE", "ECE equal mass", "smooth ECE", "MCE", "gap"):
+        row = cell(table, "identity", key)
+        assert row["low"] == 0 and row["high"] == pytest.approx(unseen - 0.0001, rel=1e-4), key
+
+
+def test_the_verdict_writes_numbers_as_tables_do():
+    row = {"score": "NLL", "better": "lower", "note": "", "to_best_low": 0.002, "to_best_high": 0.003}
+    rows = [
+        row | {"method": "identity", "title": "Uncalibrated", "value": 0.00287, "to_best": 0.00287 - 1.41e-6},
+        row | {"method": "a", "title": "A", "value": 1.41e-6, "to_best": 0.0},
+    ]
+    said = verdict(pd.DataFrame(rows))
+    assert said.startswith("A has the lowest NLL, 1.41e-06, better than Uncalibrated (0.00287) by 0.00287")
+    rows[1]["value"] = 0.0
+    assert verdict(pd.DataFrame(rows)).startswith("A has the lowest NLL, 0, better")
+
+
+def test_the_verdict_names_who_beats_the_raw_model_where_the_best_may_not():
+    row = {"score": "NLL", "better": "lower", "note": "", "too_few": "", "to_best_high": 0.2}
+    rows = [
+        row | {"method": "identity", "title": "Raw", "value": 0.31, "to_best": 0.1, "to_best_low": -1e-4},
+        row | {"method": "a", "title": "A", "value": 0.21, "to_best": 0.0, "to_best_low": 0.0, "to_best_high": 0.0},
+        row | {"method": "b", "title": "B", "value": 0.22, "to_best": 0.01, "to_best_low": -0.01},
+        row | {"method": "c", "title": "C", "value": 0.23, "to_best": 0.02, "to_best_low": -0.01},
+    ]
+    marks = {"identity": "", "a": "", "b": "better", "c": ""}
+    table = pd.DataFrame([one | {"beyond_chance": marks[one["method"]]} for one in rows])
+    assert verdict(table) == (
+        "A has the lowest NLL, 0.210, but its distance from Raw (0.310) could be chance. "
+        "B and C cannot be told from it on this test set. B is better than Raw by more than chance explains."
+    )
+    assert "by more than chance" not in verdict(pd.DataFrame(rows))  # of tables that mark nothing
+
+
+def test_equal_best_values_are_all_best():
+    logits, labels = simulate(n=300)
+    made = {"identity": logits, "a": 0.5 * logits, "b": 0.5 * logits * (1 + 1e-14)}
+    table = compare_evaluations({name: evaluate(softmax(each), labels) for name, each in made.items()}, n_resamples=50)
+    assert best_methods(table, "NLL") == {"a", "b"}
+    assert best_methods(table, "accuracy") == frozenset()  # all the same
+    assert best_methods(table, "sharpness") == frozenset()
+
+
+def test_rounding_is_no_improvement():
+    logits, labels = simulate(n=500)
+    probs = softmax(logits)
+    table = compare_evaluations({"identity": evaluate(probs, labels), "same": evaluate(probs * (1 - 1e-15), labels)})
+    assert set(table["beyond_chance"]) == {""}
+    assert "better than" not in verdict(table)

@@ -1,0 +1,321 @@
+"""Evaluations by blocks, the scores they give, and the intervals of these."""
+
+import numpy as np
+import pytest
+
+import calib
+from calib import metrics
+from calib.base import Calibrator
+from calib.errors import CalibrationError
+from calib.evaluation import SCORES, Evaluation, evaluate, paired_differences, score_intervals, scores
+from calib.evaluation import evaluation as module
+from calib.evaluation.bootstrap import resample_scores, resample_sums
+from calib.evaluation.scores import fitted_noise, resampled_smooth_ece
+from calib.metrics import Resamples
+from calib.metrics.corp import ordered_cells
+from calib.numerics import softmax
+
+CORP_TERMS = ("miscalibration", "discrimination", "uncertainty")
+
+
+def simulated(n, seed, scale=1.0, n_classes=7):
+    """Labels drawn from softmax(logits); predictions sharpened by ``scale``, calibrated at 1."""
+    generator = np.random.default_rng(seed)
+    logits = generator.normal(size=(n, n_classes)) * 1.5
+    labels = np.argmax(logits + generator.gumbel(size=logits.shape), axis=1)
+    return logits * scale, labels
+
+
+class ConfidenceOnly(Calibrator):
+    """Gives the raw confidence, and no probabilities."""
+
+    def _fit(self, logits, labels, callback, **extras):
+        pass
+
+    def predict_confidence(self, logits):
+        return softmax(logits).max(axis=1)
+
+
+@pytest.fixture
+def sample():
+    return simulated(700, seed=0, scale=1.6)
+
+
+def test_scores_are_the_metrics(sample):
+    logits, labels = sample
+    probs = softmax(logits)
+    values = scores(evaluate(probs, labels))
+    expected = {
+        "NLL": metrics.nll(probs, labels),
+        "Brier": metrics.brier(probs, labels),
+        "accuracy": metrics.accuracy(probs, labels),
+        "top-5 accuracy": metrics.top_k_accuracy(probs, labels, 5),
+        "ECE": metrics.ece(probs, labels),
+        "ECE equal mass": metrics.ece(probs, labels, binning="equal_mass"),
+        "ECE 100": metrics.ece(probs, labels, n_bins=100),
+        "ECE equal mass 100": metrics.ece(probs, labels, n_bins=100, binning="equal_mass"),
+        "debiased ECE": metrics.debiased_ece(probs, labels),
+        "smooth ECE": metrics.smooth_ece(probs, labels),
+        "class-wise ECE": metrics.classwise_ece(probs, labels),
+        "class-wise ECE above 1/K": metrics.classwise_ece(probs, labels, threshold="1/K"),
+        "MCE": metrics.mce(probs, labels),
+        "gap": metrics.confidence_gap(probs, labels),
+        "signed gap": metrics.signed_confidence_gap(probs, labels),
+        **{f"Brier {term}": getattr(metrics.corp(probs, labels, "Brier"), term) for term in CORP_TERMS},
+        **{f"log {term}": getattr(metrics.corp(probs, labels, "log"), term) for term in CORP_TERMS},
+        "overconfidence": metrics.overconfidence(probs, labels),
+        "underconfidence": metrics.underconfidence(probs, labels),
+        "sharpness": metrics.sharpness(probs, labels),
+    }
+    assert values == pytest.approx(expected, abs=1e-12)
+    assert list(values) == list(SCORES)
+
+
+def test_blocks_do_not_change_the_evaluation(sample, monkeypatch):
+    logits, labels = sample
+    fitted = calib.calibrator("temperature").fit(logits, labels)
+    whole = evaluate(fitted.predict_proba(logits), labels, logits)
+    monkeypatch.setattr(module, "MEMORY_ENTRIES", 70)  # 10 rows
+    by_blocks = Evaluation.from_calibrator(fitted, logits, labels)
+    for name in ("confidence", "correct", "predicted", "row_nll", "row_brier", "top5"):
+        np.testing.assert_array_equal(getattr(by_blocks, name), getattr(whole, name))
+    np.testing.assert_array_equal(whole.predicted, fitted.predict(logits))
+    assert scores(by_blocks) == pytest.approx(scores(whole), abs=1e-12)
+
+
+def test_ties_are_broken_by_the_ranking():
+    probs = np.array([[0.4, 0.4, 0.2], [0.4, 0.4, 0.2]])
+    ranking = np.array([[0.0, 1.0, 9.0], [1.0, 0.0, 9.0]])
+    evaluation = evaluate(probs, np.array([1, 1]), ranking)
+    np.testing.assert_array_equal(evaluation.predicted, [1, 0])
+    np.testing.assert_array_equal(evaluation.correct, [True, False])
+
+
+def test_confidence_only_methods_have_top_label_scores_alone(sample):
+    logits, labels = sample
+    fitted = ConfidenceOnly().fit(logits, labels)
+    evaluation = Evaluation.from_calibrator(fitted, logits, labels)
+    assert evaluation.row_nll is None and evaluation.row_brier is None and evaluation.top5 is None
+    full = scores(evaluate(softmax(logits), labels))
+    of_all_classes = ("NLL", "Brier", "top-5 accuracy", "class-wise ECE", "class-wise ECE above 1/K")
+    assert scores(evaluation) == {k: v for k, v in full.items() if k not in of_all_classes}
+    assert set(score_intervals(evaluation, n_resamples=20)) == set(scores(evaluation))
+
+
+def test_top_5_is_absent_up_to_5_classes(overconfident):
+    logits, labels = overconfident
+    assert "top-5 accuracy" not in scores(evaluate(softmax(logits), labels))
+
+
+def test_clipped_rows_are_counted():
+    probs = np.array([[1.0, 0.0], [0.3, 0.7]])
+    assert evaluate(probs, np.array([1, 1])).n_clipped == 1
+
+
+def test_predictions_that_are_nan_are_refused_with_their_count():
+    probs = np.array([[0.5, 0.5], [np.nan, 0.5], [0.5, 0.5]])
+    with pytest.raises(CalibrationError, match="1 of 3 rows are NaN"):
+        evaluate(probs, np.array([0, 0, 0]))
+
+
+def test_signed_gap_is_confidence_minus_accuracy():
+    evaluation = evaluate(np.array([[0.9, 0.1], [0.7, 0.3]]), np.array([0, 1]))
+    assert evaluation.signed_gap == pytest.approx(0.3)
+
+
+# -- intervals -----------------------------------------------------------------------------------------
+
+
+def test_resampled_scores_are_scores_of_resampled_rows(sample):
+    logits, labels = sample
+    evaluation = evaluate(softmax(logits), labels)
+    resamples = Resamples(len(labels), 5, random_state=1)
+    resampled = resample_scores(evaluation, resamples)
+    for r, counts in enumerate(resamples.resample(np.eye(resamples.groups.n_groups))):
+        rows = np.repeat(np.arange(len(labels)), counts.astype(int)[resamples.groups.group])
+        again = scores(evaluate(softmax(logits[rows]), labels[rows]))
+        for key in ("NLL", "Brier", "overconfidence", "underconfidence", "sharpness", "signed gap"):
+            assert 2 * resampled.value[key] - resampled.draws[key][r] == pytest.approx(again[key], abs=1e-9)
+        # Equal-width bins are the same for every sample.
+        square = 2 * resampled.value["ECE"] ** 2 - again["ECE"] ** 2
+        assert resampled.draws["ECE"][r] == pytest.approx(np.sqrt(max(square, 0.0)), abs=1e-9)
+
+
+def resampled_pairs(evaluation, resamples):
+    for times in resamples.resample(np.eye(resamples.groups.n_groups)):
+        rows = np.repeat(np.arange(len(evaluation)), times.astype(int)[resamples.groups.group])
+        yield evaluation.confidence[rows], evaluation.correct[rows]
+
+
+@pytest.mark.parametrize(("n", "tolerance"), [(400, 1e-9), (8000, 4e-4)])  # rows; groups of neighbouring rows
+def test_terms_of_resamples_scatter_as_those_of_resampled_rows(n, tolerance):
+    logits, labels = simulated(n, seed=5, scale=1.4)
+    evaluation = evaluate(softmax(logits), labels)
+    resamples = Resamples(n, 5, random_state=1)
+    resampled = resample_scores(evaluation, resamples)
+    for rule in ("Brier", "log"):
+        again = [metrics.corp(*pair, rule) for pair in resampled_pairs(evaluation, resamples)]
+        for term in CORP_TERMS:
+            draws = resampled.draws[f"{rule} {term}"]
+            values = np.array([getattr(parts, term) for parts in again])
+            np.testing.assert_allclose(draws.mean() - draws, values - values.mean(), atol=tolerance)
+            # Noise that isotonic regression has fitted comes off, the same of both terms; the third has none.
+            if term == "uncertainty":
+                np.testing.assert_allclose(2 * resampled.value[f"{rule} {term}"] - draws, values, atol=1e-12)
+        off = [resampled.value[f"{rule} {term}"] - resampled.draws[f"{rule} {term}"].mean() for term in CORP_TERMS[:2]]
+        assert off[0] == pytest.approx(off[1]) and off[0] > 0.0
+
+
+def test_fitted_noise_is_the_miscalibration_of_calibrated_rows(rng):
+    confidence = rng.uniform(0.3, 1.0, 1000)
+    cell = ordered_cells(confidence, 1000)
+    noise = fitted_noise(confidence, cell, 0)
+    for rule in ("Brier", "log"):
+        drawn = [metrics.corp(confidence, rng.random(1000) < confidence, rule).miscalibration for _ in range(200)]
+        assert noise[rule] == pytest.approx(np.mean(drawn), rel=0.1)
+
+
+def test_resampled_smooth_errors_are_those_of_resampled_rows():
+    logits, labels = simulated(400, seed=5, scale=1.4)
+    evaluation = evaluate(softmax(logits), labels)
+    resamples = Resamples(400, 5, random_state=1)
+    drawn = resampled_smooth_ece(*evaluation.pair, resamples)
+    expected = [metrics.smooth_ece(*pair) for pair in resampled_pairs(evaluation, resamples)]
+    np.testing.assert_allclose(drawn, expected, atol=3e-5)  # fewer cells than for the score itself
+
+
+def test_terms_of_the_decomposition_make_up_the_score_of_the_confidence(sample):
+    logits, labels = sample
+    evaluation = evaluate(softmax(logits), labels)
+    values = scores(evaluation)
+    binary = np.mean((evaluation.confidence - evaluation.correct) ** 2)
+    terms = [values[f"Brier {term}"] for term in CORP_TERMS]
+    assert terms[0] - terms[1] + terms[2] == pytest.approx(binary, abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [2, 30, 5000])
+def test_intervals_hold_their_scores_and_stay_in_range(n):
+    logits, labels = simulated(n, seed=3, scale=1.4)
+    evaluation = evaluate(softmax(logits), labels)
+    values, intervals = scores(evaluation), score_intervals(evaluation, n_resamples=100)
+    for key, (value, low, high) in intervals.items():
+        if np.isnan(values[key]):
+            assert np.isnan([value, low, high]).all()
+            continue
+        assert value == pytest.approx(values[key], abs=1e-12)
+        assert SCORES[key].low <= low <= value <= high <= SCORES[key].high
+
+
+def test_interval_of_the_nll_is_that_of_a_mean(sample):
+    logits, labels = sample
+    evaluation = evaluate(softmax(logits), labels)
+    _, low, high = score_intervals(evaluation, n_resamples=4000)["NLL"]
+    error = evaluation.row_nll.std() / np.sqrt(len(labels))
+    assert (high - low) / 2 == pytest.approx(1.96 * error, rel=0.06)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_interval_of_a_calibration_error_ends_below_that_of_the_gap(seed):
+    """In whatever bins, the mean of the sizes of gaps is at least the size of their mean."""
+    logits, labels = simulated(150, seed, scale=2.0)
+    found = score_intervals(evaluate(softmax(logits), labels), n_resamples=200)
+    assert found["gap"].low > 0
+    for key in ("ECE", "ECE equal mass", "ECE 100", "ECE equal mass 100", "debiased ECE", "MCE", "smooth ECE"):
+        assert found[key].low >= min(found[key].value, found["gap"].low), key
+        assert found[key].high >= found["gap"].high, key
+
+
+def test_all_right_gives_wilsons_interval_of_the_accuracy_and_no_overconfidence():
+    evaluation = evaluate(np.tile([0.9, 0.1], (20, 1)), np.zeros(20, int))
+    intervals = score_intervals(evaluation, n_resamples=50)
+    assert intervals["accuracy"].high == 1.0 and 0.8 < intervals["accuracy"].low < 0.9
+    assert np.isnan(intervals["overconfidence"]).all()
+
+
+@pytest.mark.parametrize("says", [0.99, 0.9])
+def test_terms_of_rows_that_are_hardly_ever_wrong_hold_what_may_be(says):
+    """Resampling draws no mistake that was not seen: of rows that are all right it gave uncertainty 0 for sure."""
+    generator = np.random.default_rng(0)
+    accuracy = np.array([0.98, 0.997])  # of two kinds of rows, half of all, which the model tells apart
+    confidence = np.array([says, 0.999])
+    frequency = accuracy.mean()
+    truth = {}
+    for rule in ("Brier", "log"):
+        worst = accuracy * score_of(confidence, rule) + (1 - accuracy) * score_of(1 - confidence, rule)
+        best = accuracy * score_of(accuracy, rule) + (1 - accuracy) * score_of(1 - accuracy, rule)
+        flat = frequency * score_of(frequency, rule)
+        flat += (1 - frequency) * score_of(1 - frequency, rule)
+        truth[f"{rule} miscalibration"] = worst.mean() - best.mean()
+        truth[f"{rule} discrimination"] = flat - best.mean()
+        truth[f"{rule} uncertainty"] = flat
+    held = dict.fromkeys(truth, 0)
+    for seed in range(40):
+        kind = generator.integers(2, size=100)
+        labels = (generator.random(100) > accuracy[kind]).astype(int)
+        probs = np.stack([confidence[kind], 1 - confidence[kind]], axis=1)
+        intervals = score_intervals(evaluate(probs, labels), n_resamples=100, random_state=seed)
+        for key, value in truth.items():
+            held[key] += intervals[key].low <= value <= intervals[key].high
+    assert min(held.values()) >= 0.75 * 40, held
+
+
+def test_quick_scores_of_rows_that_are_all_right_have_intervals_without_such_terms():
+    evaluation = evaluate(np.tile([0.9, 0.1], (20, 1)), np.zeros(20, int))
+    quick = resample_sums(evaluation, Resamples(20, 50)).intervals()
+    assert quick["accuracy"] == score_intervals(evaluation, n_resamples=50)["accuracy"]
+    assert "Brier uncertainty" not in quick
+
+
+def score_of(probability, rule):
+    return (1 - probability) ** 2 if rule == "Brier" else -np.log(probability)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1.5])
+def test_intervals_hold_the_truth_about_as_often_as_they_say(scale):
+    truth = scores(evaluate(softmax(simulated(300_000, 99, scale)[0]), simulated(300_000, 99, scale)[1]))
+    if scale == 1.0:
+        truth |= {"ECE": 0.0, "ECE equal mass": 0.0, "debiased ECE": 0.0, "gap": 0.0, "signed gap": 0.0}
+        truth |= {"class-wise ECE": 0.0, "class-wise ECE above 1/K": 0.0, "smooth ECE": 0.0}
+        truth |= {"Brier miscalibration": 0.0, "log miscalibration": 0.0}
+    keys = ("NLL", "Brier", "ECE", "ECE equal mass", "debiased ECE", "gap", "signed gap", "overconfidence")
+    keys += ("class-wise ECE", "class-wise ECE above 1/K", "smooth ECE")
+    keys += ("Brier miscalibration", "log miscalibration", "Brier discrimination", "log discrimination")
+    held = dict.fromkeys(keys, 0)
+    for seed in range(60):
+        logits, labels = simulated(500, seed, scale)
+        intervals = score_intervals(evaluate(softmax(logits), labels), n_resamples=200, random_state=seed)
+        for key in keys:
+            held[key] += intervals[key].low <= truth[key] <= intervals[key].high
+    assert min(held.values()) >= 0.85 * 60, held
+
+
+def test_paired_differences_are_narrower_than_unpaired_ones(sample):
+    logits, labels = sample
+    raw, calibrated = evaluate(softmax(logits), labels), evaluate(softmax(logits / 1.6), labels)
+    value, low, high = paired_differences(calibrated, raw)["NLL"]
+    assert value == pytest.approx(scores(calibrated)["NLL"] - scores(raw)["NLL"])
+    assert low <= value <= high < 0.0
+    alone = score_intervals(calibrated)["NLL"]
+    assert high - low < 0.6 * (alone.high - alone.low)
+    per_row = calibrated.row_nll - raw.row_nll
+    assert (high - low) / 2 == pytest.approx(1.96 * per_row.std() / np.sqrt(len(labels)), rel=0.12)
+
+
+def test_a_method_does_not_differ_from_itself(sample):
+    logits, labels = sample
+    evaluation = evaluate(softmax(logits), labels)
+    assert set(paired_differences(evaluation, evaluation, n_resamples=50).values()) == {(0.0, 0.0, 0.0)}
+
+
+def test_different_rows_cannot_be_compared(sample):
+    logits, labels = sample
+    evaluation = evaluate(softmax(logits), labels)
+    with pytest.raises(CalibrationError, match="same test set"):
+        paired_differences(evaluation, evaluate(softmax(logits[:-1]), labels[:-1]))
+
+
+def test_every_score_says_what_it_means():
+    for key, score in SCORES.items():
+        assert score.key == key
+        assert score.better in ("lower", "higher", "neither")
+        assert score.meaning.endswith((".", ";")) and len(score.meaning) > 20

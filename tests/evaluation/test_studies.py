@@ -1,0 +1,185 @@
+"""Studies through the queue: in a worker, followed, cancelled, paid once.
+
+The kinds of studies that are kept give the columns that are promised of them.
+
+Kept results: their order, and one table of all.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import calib
+from calib.base import no_callback
+from calib.data.predictions import Predictions
+from calib.evaluation.learning_curve import size_curve
+from calib.evaluation.repeated_splits import repeated_splits
+from calib.evaluation.studies import (
+    COLUMNS,
+    SIZES,
+    SPLITS,
+    STUDIES,
+    arrays_of,
+    entry_of,
+    natural_order,
+    repeat_task,
+    size_task,
+    together,
+)
+from calib.jobs import FitQueue, FitSpec, Job, TaskSpec
+from calib.jobs.executor import LocalExecutor
+from tests.conftest import simulate
+
+METHODS = (("Temperature", "temperature", {}), ("wrong", "temperature", {"max_log_temperature": -1.0}))
+
+
+@pytest.fixture(scope="module")
+def queue():
+    executor = LocalExecutor(n_fast=1)
+    yield FitQueue(executor)
+    executor.shutdown()
+
+
+@pytest.fixture(scope="module")
+def data() -> Predictions:
+    logits, labels = simulate(300)
+    given = np.arange(300) < 120
+    return Predictions(logits, labels, tuple("abcd"), sha256="for the queue", given_split=given)
+
+
+def submit(queue: FitQueue, data: Predictions, function, *arguments) -> str:
+    spec = TaskSpec(function, arguments, data.sha256, "A study")
+    return queue.submit(spec, data.logits, data.labels, arrays_of(data))
+
+
+def wait(queue: FitQueue, key: str, until=lambda job: not job.active, seconds=180.0) -> Job:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        (job,) = queue.snapshot([key])
+        if until(job):
+            return job
+        time.sleep(0.01)
+    raise AssertionError(f"still waiting: {job}")
+
+
+def test_a_worker_gives_what_the_library_gives(queue, data):
+    methods = METHODS[:1]
+    repeats = wait(queue, submit(queue, data, repeat_task, methods, 120, 3, 5))
+    sizes = wait(queue, submit(queue, data, size_task, methods, None, 0, 2, 5))
+    assert (repeats.state, sizes.state) == ("done", "done")
+    made = {"Temperature": calib.calibrator("temperature")}
+    expected = repeated_splits(made, data, 120, n_repeats=3, random_state=5)
+    untimed = [table.drop(columns="fit_seconds") for table in (repeats.result, expected)]
+    pd.testing.assert_frame_equal(*untimed)
+    expected = size_curve(made, *data.split(None), n_draws=2, random_state=5)
+    pd.testing.assert_frame_equal(sizes.result, expected)
+    assert repeats.calibrator is None
+    assert repeats.message.startswith("Done in ")
+
+
+def test_a_method_that_cannot_be_fitted_is_a_note(queue, data):
+    # Parameters that no method has end a task at once; ones out of range do so too, as a sentence.
+    job = wait(queue, submit(queue, data, repeat_task, METHODS, 120, 3, 5))
+    assert job.state == "failed"
+    assert "max_log_temperature=-1.0" in job.message
+
+
+def test_it_is_paid_once_and_settings_make_another(queue, data):
+    first = submit(queue, data, repeat_task, METHODS[:1], 120, 2, 5)
+    done = wait(queue, first)
+    assert submit(queue, data, repeat_task, METHODS[:1], 120, 2, 5) == first
+    assert queue.snapshot([first])[0].result is done.result
+    assert submit(queue, data, repeat_task, METHODS[:1], 120, 2, 6) != first
+
+
+def test_cancel_and_progress_and_fits_do_not_wait_for_it(queue, data):
+    key = submit(queue, data, repeat_task, METHODS[:1], 120, 5000, 5)
+    job = wait(queue, key, lambda job: job.step > 0)
+    assert (job.state, job.total) == ("running", 10_000)
+    fit = queue.submit(FitSpec("temperature", {}, "a fit"), data.logits, data.labels)
+    assert wait(queue, fit).state == "done"
+    assert queue.snapshot([key])[0].state == "running"
+    start = time.monotonic()
+    queue.cancel(key)
+    assert wait(queue, key).state == "cancelled"
+    assert time.monotonic() - start < 2.0
+
+
+def test_the_key_is_of_the_content():
+    assert TaskSpec(repeat_task, (METHODS, 1), "d").key == TaskSpec(repeat_task, (METHODS, 1), "d", "other title").key
+    others = [
+        TaskSpec(repeat_task, (METHODS, 2), "d"),
+        TaskSpec(size_task, (METHODS, 1), "d"),
+        TaskSpec(repeat_task, (METHODS, 1), "e"),
+    ]
+    assert len({spec.key for spec in others} | {TaskSpec(repeat_task, (METHODS, 1), "d").key}) == 4
+
+
+ARGUMENTS = {
+    SPLITS: ([("T", "temperature", {})], 40, 2, 0),
+    SIZES: ([("T", "temperature", {})], 0.5, 0, 2, 0),
+}
+
+
+@pytest.mark.parametrize("kind", STUDIES)
+def test_each_kind_gives_its_columns(kind: str) -> None:
+    logits, labels = simulate(80, 3)
+    data = {"logits": logits, "labels": labels}
+    table = STUDIES[kind].function(*ARGUMENTS[kind], data=data, callback=no_callback)
+    assert tuple(table.columns) == STUDIES[kind].columns
+
+
+def table(value: float) -> pd.DataFrame:
+    rows = [
+        {
+            "method": title,
+            "title": title,
+            "score": score,
+            "value": value,
+            "low": value - 1,
+            "high": value + 1,
+            "note": "",
+        }
+        for title in ("Uncalibrated", "GPcalib (n_inducing=20)")
+        for score in ("NLL", "ECE")
+    ]
+    return pd.DataFrame(rows)
+
+
+METHODS_ENTRIES = {"Uncalibrated": "identity", "GPcalib (n_inducing=20)": "gpcalib"}
+
+
+def test_numbers_in_names_count_by_size():
+    assert natural_order(["epoch 10", "epoch 9", "Epoch 1", "best", "2 layers", "10 layers"]) == [
+        "2 layers", "10 layers", "best", "Epoch 1", "epoch 9", "epoch 10",
+    ]  # fmt: skip
+
+
+@given(st.lists(st.text(max_size=8), max_size=8))
+def test_any_names_can_be_ordered(names):
+    assert sorted(natural_order(names)) == sorted(names)
+
+
+def test_all_entries_in_one_table_in_the_order_asked_for():
+    entries = [entry_of(name, name, 7, table(value), METHODS_ENTRIES) for name, value in (("b", 2.0), ("a", 1.0))]
+    whole = together(entries)
+    assert list(whole.columns) == ["entry", "n_rows", *COLUMNS]
+    assert list(whole["entry"].unique()) == ["b", "a"]
+    assert set(whole["method"]) == {"identity", "gpcalib"}
+    ordered = together(entries, natural_order(["b", "a"]))
+    assert list(ordered["entry"].unique()) == ["a", "b"]
+    assert ordered.groupby("entry")["value"].first().to_dict() == {"a": 1.0, "b": 2.0}
+    assert together([]).empty
+
+
+def test_an_entry_does_not_change_with_the_table_it_is_of():
+    source = table(1.0)
+    entry = entry_of("a", "a", 7, source, METHODS_ENTRIES)
+    source["value"] = 9.0
+    assert entry.scores["value"].tolist() == pytest.approx([1.0] * 4)

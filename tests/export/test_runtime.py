@@ -1,0 +1,395 @@
+"""What an exported calibrator does with outputs, and what it says when a file or a value is wrong."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+
+import calib
+from calib.canonical import KINDS, standardise, to_canonical
+from calib.errors import CalibrationError
+from calib.export import runtime, writer
+from calib.export.archive import digest
+from calib.export.runtime import ExportedCalibrator
+from calib.numerics import sigmoid, softmax
+
+
+@pytest.fixture(scope="module")
+def fitted(overconfident):
+    return calib.calibrator("platt", share_classes=False).fit(*overconfident)
+
+
+@pytest.fixture(scope="module")
+def binary(overconfident):
+    logits, labels = overconfident
+    return calib.calibrator("temperature").fit(logits[:, :2], labels % 2)
+
+
+# -- canonical logits ----------------------------------------------------------------------------------
+
+
+def test_each_kind_gives_the_same_probabilities_back(rng):
+    logits = rng.normal(size=(20, 3)) * 3
+    probs = softmax(logits)
+    for kind, outputs in [("logits", logits), ("probabilities", probs), ("log_probabilities", np.log(probs))]:
+        np.testing.assert_allclose(softmax(to_canonical(outputs, kind)), probs, rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(-1,), (-1, 1)])
+def test_binary_columns_become_two(rng, shape):
+    log_odds = rng.normal(size=20) * 3
+    expected = sigmoid(log_odds)
+    canonical = to_canonical(log_odds.reshape(shape), "binary_log_odds")
+    np.testing.assert_array_equal(canonical, np.stack([np.zeros(20), log_odds], axis=1))
+    canonical = to_canonical(expected.reshape(shape), "binary_probability")
+    np.testing.assert_allclose(canonical, np.log(np.stack([1 - expected, expected], axis=1)), rtol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_dtype_stays(dtype):
+    outputs = np.array([[0.25, 0.75], [1.0, 0.0]], dtype=dtype)
+    assert to_canonical(outputs, "probabilities", 1e-5).dtype == dtype
+    assert to_canonical(outputs[:, 1], "binary_probability", 1e-5).dtype == dtype
+    assert to_canonical(outputs.astype(np.float16), "probabilities", 1e-5).dtype == np.float32
+    assert to_canonical(np.array([[1, 0]]), "logits").dtype == np.float64
+
+
+def test_zeros_become_the_floor_and_nothing_else_changes():
+    probs = np.array([[0.0, 1.0], [1e-30, 1.0]])
+    np.testing.assert_allclose(to_canonical(probs, "probabilities", 1e-4), np.log([[1e-4, 1.0], [1e-30, 1.0]]))
+    np.testing.assert_allclose(to_canonical(np.array([0.0, 1.0]), "binary_probability", 1e-4)[:, 1], [np.log(1e-4), 0])
+    np.testing.assert_allclose(to_canonical(np.array([0.0, 1.0]), "binary_probability", 1e-4)[:, 0], [0, np.log(1e-4)])
+    assert np.isfinite(to_canonical(probs.astype(np.float32), "probabilities")).all()
+
+
+def test_values_rounded_below_zero_are_zeros():
+    probs = np.array([[-1e-8, 1 + 1e-8]])
+    assert to_canonical(probs, "probabilities", 1e-4)[0, 0] == np.log(1e-4)
+    assert np.isfinite(to_canonical(probs[:, 1], "binary_probability", 1e-4)).all()
+
+
+def test_a_floor_below_every_float32_is_not_zero():
+    tiny = np.array([[0.0, 1e-45]], dtype=np.float32)
+    assert np.isfinite(to_canonical(tiny, "probabilities", 0.5e-45)).all()
+    for floor in (0.0, 1.0, -1.0):
+        with pytest.raises(CalibrationError, match="between 0 and 1"):
+            to_canonical(tiny, "probabilities", floor)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", KINDS)
+def test_loading_and_predicting_agree_on_the_logits(overconfident, tmp_path, kind, dtype):
+    logits, labels = overconfident
+    probs = softmax(logits)
+    probs[:7] = np.repeat([[0.0, 0.0, 0.3, 0.7], [0.0, 1.0, 0.0, 0.0]], [3, 4], axis=0)
+    if kind.startswith("binary"):
+        logits, labels = logits[:, :2], labels % 2
+        probs = np.clip(softmax(logits) * 1.01, 0, 1)
+        probs[:, 0] = 1 - probs[:, 1]
+    with np.errstate(divide="ignore"):
+        outputs = {
+            "logits": logits,
+            "probabilities": probs,
+            "log_probabilities": np.log(probs),
+            "binary_log_odds": logits[:, 1] - logits[:, 0],
+            "binary_probability": probs[:, 1],
+        }[kind].astype(dtype)
+    np.savez(tmp_path / "o.npz", predictions=outputs, labels=labels)
+    data = calib.load(tmp_path / "o.npz")
+    assert data.kind == kind
+    assert (data.floor is not None) == ("prob" in kind)
+    made = ExportedCalibrator(calib.calibrator("identity").fit(data.logits, data.labels), data.kind, data.floor)
+    assert data.logits.dtype == dtype
+    np.testing.assert_array_equal(made.to_logits(outputs), data.logits)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
+def test_features_are_standardised_row_by_row_as_by_the_formula(rng, dtype, monkeypatch):
+    features = rng.integers(0, 200, size=(11, 3, 4)).astype(dtype)
+    mean, scale = features.mean(axis=0), features.std(axis=0) + 1
+    monkeypatch.setattr("calib.canonical.MEMORY_ENTRIES", 30)  # blocks of two rows
+    result = standardise(features, mean, scale)
+    assert result.dtype == (np.float64 if dtype == np.float64 else np.float32)
+    np.testing.assert_allclose(result, (features.astype(float) - mean) / scale, rtol=1e-6)
+    np.testing.assert_array_equal(standardise(features.reshape(11, -1), mean, scale), result)
+    for wrong in (features[:, :2], features.astype(str)):
+        with pytest.raises(CalibrationError, match=r"expected \(n, 3, 4\) numbers"):
+            standardise(wrong, mean, scale)
+
+
+# -- predicting ----------------------------------------------------------------------------------------
+
+
+def test_on_canonical_logits_it_is_the_calibrator_inside(fitted, overconfident):
+    logits, _ = overconfident
+    exported = ExportedCalibrator(fitted)
+    np.testing.assert_array_equal(exported.predict_proba(logits), fitted.predict_proba(logits))
+    np.testing.assert_array_equal(exported.predict(logits), fitted.predict(logits))
+    np.testing.assert_array_equal(exported.predict_confidence(logits), fitted.predict_confidence(logits))
+    assert exported.method == "platt"
+    assert exported.params == fitted.get_params()
+    assert exported.class_names == ("0", "1", "2", "3")
+
+
+def test_calibrate_takes_outputs_as_they_were_uploaded(fitted, binary, overconfident):
+    logits, _ = overconfident
+    probs = softmax(logits)
+    probs[0] = [1, 0, 0, 0]
+    exported = ExportedCalibrator(fitted, kind="probabilities", floor=1e-6)
+    expected = fitted.predict_proba(np.log(np.where(probs == 0, 1e-6, probs)))
+    np.testing.assert_allclose(exported.calibrate(probs), expected, rtol=1e-12)
+    column = ExportedCalibrator(binary, kind="binary_probability")
+    np.testing.assert_allclose(
+        column.calibrate(softmax(logits[:, :2])[:, 1]), binary.predict_proba(logits[:, :2]), rtol=1e-9
+    )
+
+
+def test_probabilities_in_the_place_of_logits_are_noticed(fitted, overconfident):
+    logits, _ = overconfident
+    probs = softmax(logits)
+    exported = ExportedCalibrator(fitted, kind="probabilities")
+    for method in (exported.predict_proba, exported.predict, exported.predict_confidence):
+        with pytest.raises(CalibrationError, match=r"calibrate\(outputs\)"):
+            method(probs)
+    exported.predict_proba(np.log(probs))
+    with pytest.raises(CalibrationError, match="before the softmax"):
+        ExportedCalibrator(fitted).calibrate(probs)
+
+
+@pytest.mark.parametrize(
+    ("kind", "outputs", "says"),
+    [
+        ("logits", [[0.0, np.nan, 1.0, 2.0]], "1 of 1 rows"),
+        ("logits", [[0.0, -np.inf, 1.0, 2.0]], "infinite"),
+        ("logits", [[0.0, 1.0, 2.0]], "3 columns; 4 classes"),
+        ("logits", [0.0, 1.0, 2.0, 3.0], "shape"),
+        ("logits", [["a", "b", "c", "d"]], "numbers"),
+        ("probabilities", [[-1.0, 3.0, 0.5, 0.0]], "from -1 to 3"),
+        ("log_probabilities", [[0.5, 0.2, 0.2, 0.1]], "never positive"),
+        ("log_probabilities", [[np.inf, -1.0, -1.0, -1.0]], "infinite"),
+    ],
+)
+def test_outputs_that_cannot_be_of_the_kind_say_why(fitted, kind, outputs, says):
+    with pytest.raises(CalibrationError, match=says):
+        ExportedCalibrator(fitted, kind=kind).calibrate(outputs)
+
+
+def test_what_cannot_be_exported_says_why(fitted):
+    with pytest.raises(CalibrationError, match="not fitted"):
+        ExportedCalibrator(calib.calibrator("platt"))
+    with pytest.raises(CalibrationError, match="2 class names were given for 4"):
+        ExportedCalibrator(fitted, class_names=("a", "b"))
+    with pytest.raises(CalibrationError, match="Unknown kind"):
+        ExportedCalibrator(fitted, kind="odds")
+    with pytest.raises(CalibrationError, match="have 2 classes"):
+        ExportedCalibrator(fitted, kind="binary_log_odds")
+    with pytest.raises(CalibrationError, match="cannot be exported"):
+        ExportedCalibrator(fitted, metadata={"x": object()})
+
+
+# -- files ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".zip", ".pkl"])
+def test_every_file_gives_the_same_calibrator_back(fitted, overconfident, tmp_path, suffix):
+    names = ["a", "b|<i>", "ü", "d"]
+    path = writer.save(
+        fitted, tmp_path / f"c{suffix}", kind="probabilities", floor=0.25, class_names=names, rows=np.arange(2)
+    )
+    loaded = runtime.load(path)
+    np.testing.assert_array_equal(
+        loaded.predict_proba(overconfident[0] - 99), fitted.predict_proba(overconfident[0] - 99)
+    )
+    assert (loaded.kind, loaded.floor, loaded.class_names) == ("probabilities", 0.25, tuple(names))
+    assert loaded.metadata["rows"] == [0, 1]
+    assert loaded.params == fitted.get_params()
+    assert loaded.calibrator.notes() == fitted.notes()
+
+
+def test_no_arrays_are_pickled(fitted, tmp_path):
+    content = writer.to_pickle(fitted)
+    assert b"numpy" not in content.replace(b'"numpy"', b"")
+    assert content.count(b"calib.") == 1
+
+
+def damaged(content: bytes, old: bytes, new: bytes) -> bytes:
+    assert content.count(old) == 1
+    return content.replace(old, new)
+
+
+def test_a_changed_pickle_is_noticed(fitted):
+    content = damaged(writer.to_pickle(fitted), b'"share_classes": false', b'"share_classes": 00000')
+    with pytest.raises(CalibrationError, match="damaged"):
+        pickle.loads(content)
+    content = damaged(writer.to_pickle(fitted), b'"random_state": 0', b'"random_state": 1')
+    with pytest.raises(CalibrationError, match="checksum"):
+        pickle.loads(content)
+
+
+def test_halves_of_different_exports_are_noticed(overconfident, tmp_path):
+    logits, labels = overconfident
+    for name, scale in [("c", 1), ("d", 2)]:
+        writer.save(calib.calibrator("isotonic").fit(logits * scale, labels), tmp_path / f"{name}.npz")
+    (tmp_path / "c.json").write_bytes((tmp_path / "d.json").read_bytes())
+    with pytest.raises(CalibrationError, match="different exports"):
+        runtime.load(tmp_path / "c.npz")
+
+
+def newer(fitted, suffix):
+    """An export of each kind as a later format would name itself; what else it holds, nobody knows yet."""
+    text, arrays = runtime.to_record(ExportedCalibrator(fitted))
+    assert json.loads(text)["format"] == runtime.FORMAT
+    later = json.dumps({"format": runtime.FORMAT + 1, "unheard": "of"}).encode()
+    if suffix == ".zip":
+        packed = io.BytesIO()
+        with (
+            zipfile.ZipFile(io.BytesIO(writer.to_bundle(fitted))) as bundle,
+            zipfile.ZipFile(packed, "w") as changed,
+        ):
+            assert json.loads(bundle.read("calibrator.json"))["format"] == runtime.FORMAT
+            for name in bundle.namelist():
+                changed.writestr(name, later if name == "calibrator.json" else bundle.read(name))
+        return {".zip": packed.getvalue()}
+    if suffix == ".pkl":
+        state = {"format": runtime.FORMAT + 1, "unheard": "of"}
+        return {".pkl": pickle.dumps(Reduced((runtime.restore, (state,))), protocol=4)}
+    return {".npz": arrays, ".json": later}
+
+
+class Reduced:
+    """Pickles as what it is told."""
+
+    def __init__(self, reduced):
+        self.reduced = reduced
+
+    def __reduce__(self):
+        return self.reduced
+
+
+@pytest.mark.parametrize("suffix", [".pkl", ".npz", ".zip"])
+def test_every_export_names_its_format_and_a_newer_one_is_refused_in_a_sentence(fitted, tmp_path, suffix):
+    for ending, content in newer(fitted, suffix).items():
+        (tmp_path / f"c{ending}").write_bytes(content)
+    with pytest.raises(CalibrationError, match=rf"format {runtime.FORMAT + 1};.* up to {runtime.FORMAT}\.") as refused:
+        runtime.load(tmp_path / f"c{suffix}")
+    assert "\n" not in str(refused.value)
+
+
+def test_a_pickle_refers_to_one_public_function(fitted):
+    content = writer.to_pickle(fitted)
+    assert {".".join(name) for name in names_in(content)} == {"calib.runtime.restore"}
+    _, (state,) = ExportedCalibrator(fitted).__reduce__()
+    assert state["format"] == runtime.FORMAT and not runtime.restore.__name__.startswith("_")
+
+
+def names_in(content):
+    """Module and name of everything that unpickling looks up."""
+
+    class Names(pickle.Unpickler):
+        def find_class(self, module, name):
+            found.append((module, name))
+            return super().find_class(module, name)
+
+    found = []
+    Names(io.BytesIO(content)).load()
+    return found
+
+
+def test_a_record_cannot_replace_methods(fitted):
+    text, arrays = runtime.to_record(ExportedCalibrator(fitted))
+    record = json.loads(text)
+    record["state"]["__class__"] = 1
+    with pytest.raises(CalibrationError, match="__class__"):
+        runtime.from_record(sealed(record, arrays), arrays)
+
+
+@pytest.mark.parametrize("count", [10**12, 2.0, True, None, "2", -1])
+@pytest.mark.parametrize("names", [[], ["a", "b"], None], ids=str)
+def test_a_record_names_each_of_its_classes(fitted, count, names):
+    text, arrays = runtime.to_record(ExportedCalibrator(fitted))
+    record = json.loads(text)
+    record["state"]["n_classes_"], record["class_names"] = count, names
+    with pytest.raises(CalibrationError, match="export the calibrator again"):
+        runtime.from_record(sealed(record, arrays), arrays)
+
+
+RECORDS = {
+    "deep": "[" * 100_000,
+    "endless format": {"format": float("inf")},
+    "no method": {"method": None},
+    "a list as method": {"method": ["isotonic"]},
+    "no params": {"params": None},
+    "params that are none": {"params": {"nope": 1}},
+    "a list as state": {"state": []},
+    "no state": {"state": None},
+    "an array that is not there": {"state": {"maps_": {"$array": "nope"}}},
+    "an array without a name": {"state": {"maps_": {"$array": []}}},
+    "a property as state": {"state": {"fitted_": 1, "__dict__": {}}},
+}
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_a_record_of_anything_is_refused_in_a_sentence(fitted, name):
+    text, arrays = runtime.to_record(ExportedCalibrator(fitted))
+    changes = RECORDS[name]
+    with pytest.raises(CalibrationError, match=r"[a-z]{3}.*[.]$"):
+        runtime.from_record(changes if isinstance(changes, str) else sealed(json.loads(text) | changes, arrays), arrays)
+
+
+def objects() -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, **{"maps_/0/values": np.array([{}, []], dtype=object)})
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    "arrays", [b"", b"PK", b"PK\x05\x06" + bytes(18), objects()], ids=["none", "cut", "empty", "objects"]
+)
+def test_arrays_of_anything_are_refused_in_a_sentence(arrays, overconfident):
+    text, _ = runtime.to_record(ExportedCalibrator(calib.calibrator("isotonic").fit(*overconfident)))
+    with pytest.raises(CalibrationError, match="export the calibrator again"):
+        runtime.from_record(sealed(json.loads(text), arrays), arrays)
+
+
+def sealed(record: dict, arrays: bytes) -> str:
+    """A record with the checksum that belongs to it, as whoever changes one would write it."""
+    record.pop("sha256")
+    record["sha256"] = digest(record, arrays)
+    return json.dumps(record)
+
+
+@pytest.mark.parametrize(("content", "count"), [(b"", "0"), (b"PK\x05\x06" + 18 * b"\0", "22"), (b"oops", "4")])
+def test_an_npz_of_nothing_is_not_said_to_lack_its_json_alone(content, count, tmp_path):
+    (tmp_path / "empty.npz").write_bytes(content)
+    with pytest.raises(
+        CalibrationError, match=rf"^empty\.npz holds no arrays \({count} bytes\) and has no empty\.json"
+    ):
+        runtime.load(tmp_path / "empty.npz")
+
+
+@pytest.mark.parametrize("change", [lambda p: b"", lambda p: p[:-30], lambda p: p[::-1], lambda p: b"cno_such\nA\n."])
+def test_damaged_pickles_are_refused_in_a_sentence(change, overconfident, tmp_path):
+    pickled = calib.export.to_pickle(calib.calibrator("isotonic").fit(*overconfident))
+    (tmp_path / "c.pkl").write_bytes(change(pickled))
+    with pytest.raises(CalibrationError, match="export the calibrator again"):
+        runtime.load(tmp_path / "c.pkl")
+
+
+def test_wrong_files_say_what_was_expected(tmp_path):
+    (tmp_path / "c.txt").write_text("x")
+    (tmp_path / "c.pkl").write_bytes(pickle.dumps([1]))
+    (tmp_path / "c.json").write_text("[1]")
+    (tmp_path / "c.npz").write_bytes(b"")
+    for name, says in [
+        ("c.txt", "expected .pkl"),
+        ("c.pkl", "holds a list"),
+        ("c.npz", "record"),
+        ("no.zip", "not found"),
+    ]:
+        with pytest.raises(CalibrationError, match=says):
+            runtime.load(tmp_path / name)

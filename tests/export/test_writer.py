@@ -1,0 +1,319 @@
+"""Exported files work where only NumPy can be imported, and reproduce every method.
+
+An exported calibrator learns from more data without the rows of before.
+"""
+
+from __future__ import annotations
+
+import copy
+import csv
+import hashlib
+import io
+import os
+import pickle
+import subprocess
+import sys
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import calib
+from calib.data import Predictions
+from calib.errors import CalibrationError
+from calib.export import writer
+from calib.export import writer as export
+from calib.export.bundle import needed_modules
+from calib.export.model_card import model_card
+from calib.numerics import softmax
+from tests.conftest import ROOT, simulate
+
+BLOCKED = ("tensorflow", "tf_keras", "gpflow", "sklearn", "scipy", "streamlit", "pandas", "plotly", "pyarrow", "h5py")
+BLOCKER = f"""
+import sys
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {BLOCKED!r}:
+            raise ImportError(name + " is blocked")
+sys.meta_path.insert(0, Blocker())
+"""
+
+METHODS = [name for name, method in calib.METHODS.items() if not method.needs]
+PARAMS = {"gpcalib": {"max_iter": 20}}
+
+
+@pytest.fixture(scope="module")
+def everything(overconfident):
+    """Each method fitted once, and logits that also lie far outside the calibration data."""
+    logits, labels = overconfident
+    test = np.concatenate([logits[:50], [[1e3, -1e3, 0, 0], [0, 0, 0, 0]]])
+    return {name: calib.calibrator(name, **PARAMS.get(name, {})).fit(logits, labels) for name in METHODS}, test
+
+
+def run_python(code: str, cwd: Path, path: str, *arguments: str) -> str:
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"PYTHONPATH": path}
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], cwd=cwd, env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("suffix", [".pkl", ".npz", ".zip"])
+def test_every_method_predicts_the_same_with_numpy_alone(everything, tmp_path, suffix):
+    fitted, test = everything
+    for name, calibrator in fitted.items():
+        export.save(calibrator, tmp_path / f"{name}{suffix}")
+        np.save(tmp_path / f"{name}.npy", calibrator.predict_proba(test))
+    np.save(tmp_path / "test.npy", test)
+    code = (
+        BLOCKER
+        + """
+import pickle, sys
+from pathlib import Path
+import numpy as np
+from calib import runtime
+test = np.load("test.npy")
+for name in sys.argv[2:]:
+    path = Path(name + sys.argv[1])
+    made = pickle.loads(path.read_bytes()) if path.suffix == ".pkl" else runtime.load(path)
+    assert type(made) is runtime.ExportedCalibrator and made.method == name
+    difference = np.abs(made.predict_proba(test) - np.load(name + ".npy")).max()
+    assert difference <= 1e-9, (name, difference)
+print("reproduced", len(sys.argv[2:]))
+"""
+    )
+    assert run_python(code, tmp_path, str(ROOT), suffix, *fitted) == f"reproduced {len(fitted)}\n"
+
+
+def test_every_bundle_works_unpacked_without_the_project(everything, tmp_path):
+    fitted, test = everything
+    for name, calibrator in fitted.items():
+        folder = tmp_path / name
+        with zipfile.ZipFile(io.BytesIO(export.to_bundle(calibrator, {"kind": "probabilities"}))) as bundle:
+            bundle.extractall(folder)
+            assert not [member for member in bundle.namelist() if "/gp/" in member and name != "gpcalib"]
+        probs = softmax(test)[:50]
+        np.save(folder / "outputs.npy", probs)
+        # -P and -I would hide the folder itself; a copy of calib elsewhere would show in its __file__.
+        code = (
+            BLOCKER
+            + """
+import runpy, sys
+sys.path = [p for p in sys.path if p not in sys.argv[1:]]
+import calib
+assert calib.__file__.startswith(sys.argv[2]), calib.__file__
+sys.argv = ["predict.py", "outputs.npy", "--out", "calibrated.npy", "--calibrator", "calibrator.pkl"]
+try:
+    runpy.run_path("predict.py", run_name="__main__")
+except SystemExit as end:
+    assert end.code == 0
+"""
+        )
+        run_python(code, folder, "", str(ROOT), str(folder))
+        expected = calibrator.predict_proba(np.log(probs))
+        np.testing.assert_allclose(np.load(folder / "calibrated.npy"), expected, rtol=0, atol=1e-9)
+
+
+def test_the_bundle_holds_what_its_card_promises(everything):
+    fitted, _ = everything
+    with zipfile.ZipFile(io.BytesIO(export.to_bundle(fitted["isotonic"]))) as bundle:
+        names = bundle.namelist()
+        assert {"MODEL_CARD.md", "calibrator.pkl", "calibrator.npz", "calibrator.json", "predict.py"} <= set(names)
+        assert bundle.testzip() is None
+    assert "calib/calibrators/isotonic.py" in names
+    assert "calib/calibrators/one_vs_rest.py" in names
+    assert not {"calib/export/writer.py", "calib/calibrators/platt.py", "calib/metrics/__init__.py"} & set(names)
+    assert set(needed_modules("isotonic")) - set(needed_modules("identity")) == {
+        "calib.calibrators.isotonic",
+        "calib.calibrators.one_vs_rest",
+    }
+
+
+def test_equal_content_gives_equal_bytes(everything, overconfident):
+    for name in ("temperature", "isotonic", "vector"):
+        calibrator = everything[0][name]
+        again = calib.calibrator(name).fit(*overconfident)
+        for build in (export.to_pickle, export.to_npz_json, export.to_bundle):
+            assert build(calibrator, {"n_rows": 400}) == build(again, {"n_rows": 400})
+
+
+def test_a_temperature_pickle_is_small(everything):
+    assert len(export.to_pickle(everything[0]["temperature"])) < 1500
+
+
+def test_loading_a_pickle_twice_over_changes_nothing(everything):
+    content = export.to_pickle(everything[0]["isotonic"])
+    assert pickle.dumps(pickle.loads(content), protocol=4) == content
+
+
+def test_saving_to_an_unknown_suffix_says_what_there_is(everything, tmp_path):
+    with pytest.raises(CalibrationError, match=r"\.pkl, \.npz or \.zip"):
+        export.save(everything[0]["identity"], tmp_path / "c.joblib")
+    with pytest.raises(CalibrationError, match="not fitted"):
+        export.save(calib.calibrator("platt"), tmp_path / "c.pkl")
+
+
+# -- model card ----------------------------------------------------------------------------------------
+
+
+def test_the_card_says_all_that_is_known(everything):
+    sha256 = hashlib.sha256(b"data").hexdigest()
+    made = export.exported(
+        everything[0]["isotonic"],
+        {
+            "kind": "probabilities",
+            "floor": 0.0125,
+            "class_names": ["cat", "dog", "a|b", "<script>"],
+            "data_sha256": sha256,
+            "n_rows": 400,
+            "n_calibration": 123,
+            "scores": {"NLL": {"before": [0.95, 0.9, 1.0], "after": 0.91}},
+            "notes": ["Few rows."],
+            "team": "vision",
+        },
+    )
+    card = model_card(made)
+    for text in (
+        sha256,
+        "400",
+        "| NLL | 0.9500 (0.9000 to 1.0000) | 0.9100 |",
+        "cat, dog, a\\|b, &lt;script>",
+        "0.0125",
+    ):
+        assert text in card
+    for text in (
+        "Few rows.",
+        "vision",
+        calib.__version__,
+        np.__version__,
+        "`share_classes` | `True`",
+        "calibrate(outputs)",
+    ):
+        assert text in card.replace("share_classes |", "`share_classes` |")
+    assert "<script>" not in card
+
+
+def test_an_export_says_where_rows_need_not_sum_to_one(everything):
+    fitted, test = everything
+    assert abs(fitted["imax"].predict_proba(test).sum(axis=1) - 1).max() > 1e-3
+    for name, said in (("imax", True), ("platt", False)):
+        _, text = export.to_npz_json(fitted[name])
+        unpickled = pickle.loads(export.to_pickle(fitted[name]))
+        texts = [text, " ".join(unpickled.metadata["notes"]), model_card(export.exported(fitted[name]))]
+        assert ["need not sum to one" in each for each in texts] == [said] * 3
+        output = next(line for line in texts[-1].split("\n") if line.startswith("| output"))
+        assert ("not normalised" in output) is said
+
+
+def test_the_three_lines_of_the_card_run(everything, tmp_path):
+    fitted, test = everything
+    with zipfile.ZipFile(io.BytesIO(export.to_bundle(fitted["temperature"]))) as bundle:
+        bundle.extractall(tmp_path)
+    card = (tmp_path / "MODEL_CARD.md").read_text(encoding="utf-8")
+    lines = card.split("```python\n")[1].split("```")[0]
+    np.save(tmp_path / "outputs.npy", test)
+    code = BLOCKER + "import numpy as np\noutputs = np.load('outputs.npy')\n" + lines + "np.save('probs.npy', probs)"
+    run_python(code, tmp_path, "")
+    np.testing.assert_array_equal(np.load(tmp_path / "probs.npy"), fitted["temperature"].predict_proba(test))
+
+
+# -- predict.py ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def predict(everything, tmp_path):
+    from calib.export.predict_script import main
+
+    export.save(everything[0]["temperature"], tmp_path / "c.npz", class_names=["a", "b", "c", "d"])
+    return lambda name, *more: main([str(tmp_path / name), "--calibrator", str(tmp_path / "c.npz"), *more])
+
+
+def test_predict_reads_and_writes_each_format(everything, predict, tmp_path):
+    fitted, test = everything
+    expected = fitted["temperature"].predict_proba(test)
+    np.save(tmp_path / "o.npy", test)
+    np.savez(tmp_path / "o.npz", predictions=test, ground_truth=np.zeros(len(test), int))
+    np.savetxt(tmp_path / "o.csv", test, delimiter=",", fmt="%.17g")
+    with (tmp_path / "header.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["label", "a", "b", "c", "d"])
+        writer.writerows([["cat", *map(repr, map(float, row))] for row in test])
+    for name in ("o.npy", "o.npz", "o.csv", "header.csv"):
+        assert predict(name, "--out", str(tmp_path / "p.npz")) == 0
+        with np.load(tmp_path / "p.npz") as out:
+            np.testing.assert_array_equal(out["probabilities"], expected)
+            np.testing.assert_array_equal(out["predicted"], fitted["temperature"].predict(test))
+            np.testing.assert_array_equal(out["confidence"], expected.max(axis=1))
+    assert predict("o.npy", "--out", str(tmp_path / "p.csv")) == 0
+    assert (tmp_path / "p.csv").read_text().splitlines()[0] == "a,b,c,d"
+    np.testing.assert_array_equal(np.loadtxt(tmp_path / "p.csv", delimiter=",", skiprows=1), expected)
+
+
+def test_predict_says_what_is_wrong_in_one_sentence(predict, tmp_path, capsys):
+    np.savez(tmp_path / "two.npz", a=np.zeros((2, 4)), b=np.zeros((2, 4)))
+    np.save(tmp_path / "objects.npy", np.array([None, {}]), allow_pickle=True)
+    (tmp_path / "bad.csv").write_text("a,b,c,d\n1,2,x,4\n")
+    (tmp_path / "empty.csv").write_text("")
+    np.save(tmp_path / "narrow.npy", np.zeros((3, 2)))
+    for name, says in [
+        ("two.npz", "--key"),
+        ("objects.npy", "could not be read"),
+        ("bad.csv", "not a number"),
+        ("empty.csv", "empty"),
+        ("narrow.npy", "2 columns"),
+        ("missing.npy", "missing.npy"),
+        ("odd.txt", "not a .npy"),
+    ]:
+        assert predict(name, "--out", str(tmp_path / "p.npz")) == 1
+        said = capsys.readouterr().err
+        assert says in said
+        assert "Traceback" not in said
+
+
+@pytest.fixture(scope="module")
+def parts():
+    logits, labels = simulate(300, 3)
+    probs = softmax(logits)
+    probs[0] = [1.0, 0.0, 0.0]
+    data = Predictions(np.log(np.maximum(probs, 1e-6)), labels, ("a", "b", "c"), "probabilities", 1e-6, name="outputs")
+    return data.take(np.arange(150)), data.take(np.arange(150, 300))
+
+
+@pytest.fixture(scope="module")
+def first(parts):
+    calibrator = calib.calibrator("gpcalib", max_iter=20).fit(parts[0].logits, parts[0].labels)
+    return writer.exported(calibrator, {**writer.describe(parts[0]), "n_rows": 150, "scores": {"NLL": {}}})
+
+
+def test_resuming_learns_from_both_parts_and_says_so(parts, first, tmp_path):
+    loaded = calib.runtime.load(writer.save(first, tmp_path / "first.npz"))
+    made = writer.resume(loaded, parts[1])
+    expected = copy.deepcopy(first.calibrator).partial_fit(parts[1].logits, parts[1].labels)
+    assert np.array_equal(made.predict_proba(parts[1].logits), expected.predict_proba(parts[1].logits))
+    assert (made.kind, made.floor, made.class_names) == ("probabilities", 1e-6, ("a", "b", "c"))
+    assert made.metadata["n_rows"] == 300
+    assert made.metadata["data_name"] == "outputs + outputs"
+    assert made.metadata["data_sha256"] == f"{parts[0].sha256} {parts[1].sha256}"
+    assert made.metadata["notes"] == made.calibrator.notes()
+    assert any("in 2 parts, 300 rows" in note for note in made.metadata["notes"])
+    assert "scores" not in made.metadata
+    assert loaded.calibrator.n_rows_ == 150
+    assert "in 2 parts, 300 rows" in model_card(made)
+
+
+def test_resuming_with_other_outputs_is_refused(parts, first):
+    more = parts[1]
+    for changed, says in [
+        (replace(more, kind="logits"), "takes probabilities, but these data hold logits"),
+        (replace(more, floor=1e-4), "floor=1e-06"),
+        (replace(more, class_names=("b", "a", "c")), "another order"),
+        (replace(more, logits=more.logits[:, :2], class_names=("a", "b"), labels=more.labels % 2), r"\(n, 3\)"),
+    ]:
+        with pytest.raises(CalibrationError, match=says):
+            writer.resume(first, changed)
+    temperature = calib.calibrator("temperature").fit(more.logits, more.labels)
+    with pytest.raises(CalibrationError, match="Temperature cannot go on"):
+        writer.resume(writer.exported(temperature, writer.describe(more)), more)

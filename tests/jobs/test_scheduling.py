@@ -1,0 +1,353 @@
+"""Turns are fair, whatever is asked for, taken back or shared in between, and nothing is lost.
+
+Several owners at one queue: turns, places in line, what they share, and how much may wait.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calib.jobs import FitQueue, FitSpec, Job
+from calib.jobs.scheduling import LineFull, Room, Rounds, Turns, place_in_line
+
+OWNERS = "abcd"
+OPERATIONS = st.lists(
+    st.one_of(
+        st.tuples(st.just("put"), st.sets(st.sampled_from(OWNERS), min_size=1, max_size=3)),
+        st.tuples(st.just("get"), st.none()),
+        st.tuples(st.just("discard"), st.integers(0, 30)),
+        st.tuples(st.just("own"), st.tuples(st.integers(0, 30), st.sets(st.sampled_from(OWNERS), min_size=1))),
+    ),
+    max_size=60,
+)
+
+
+class Line:
+    """The line, with what is known of it from outside."""
+
+    def __init__(self):
+        self.turns: Turns[int, str] = Turns()
+        self.waiting: dict[int, set[str]] = {}
+        self.taken: list[int] = []
+        self.n_put = 0
+        self.gone: set[int] = set()
+
+    def put(self, owners):
+        self.turns.put(self.n_put, f"item {self.n_put}", owners)
+        self.waiting[self.n_put] = set(owners)
+        self.n_put += 1
+
+    def get(self, _):
+        if not self.waiting:
+            return
+        expected = self.turns.order()
+        item = self.turns.get(timeout=0)
+        key = int(item.split()[1])
+        assert expected[0] == key
+        assert self.turns.order() == expected[1:]
+        self.taken.append(key)
+        del self.waiting[key]
+
+    def discard(self, key):
+        self.turns.discard(key)
+        if self.waiting.pop(key, None) is not None:
+            self.gone.add(key)
+
+    def own(self, both):
+        key, owners = both
+        self.turns.set_owners(key, owners)
+        if key in self.waiting:
+            self.waiting[key] = set(owners)
+
+
+@given(OPERATIONS)
+def test_nothing_is_lost_and_nothing_comes_twice(operations):
+    line = Line()
+    for name, argument in operations:
+        getattr(line, name)(argument)
+        assert set(line.turns.order()) == set(line.waiting)
+    while line.waiting:
+        line.get(None)
+    assert sorted([*line.taken, *line.gone]) == list(range(line.n_put))
+    with pytest.raises(queue.Empty):
+        line.turns.get(timeout=0)
+
+
+ASKED = st.lists(st.tuples(st.sampled_from(OWNERS), st.booleans()), min_size=1, max_size=60)
+
+
+@given(ASKED)
+def test_between_two_turns_of_one_every_other_who_waits_has_one(asked):
+    """Each owner asks for things of its own at any time, others of which are taken in between."""
+    turns: Turns[int, tuple[str, int]] = Turns()
+    waits: dict[str, int] = {}
+    since: dict[str, set[str]] = {}  # who had a turn since this one's last, of those who wait on
+    for number, (owner, take) in enumerate([*asked, *[(OWNERS[0], True)] * len(asked)]):
+        if number < len(asked):
+            turns.put(number, (owner, number), [owner])
+            waits[owner] = waits.get(owner, 0) + 1
+            since.setdefault(owner, set())
+        if not take or not any(waits.values()):
+            continue
+        served, _ = turns.get(timeout=0)
+        for other, had in since.items():
+            if other != served:
+                assert served not in had, f"{served} had two turns while {other} waited for one"
+                had.add(served)
+        since[served] = set()
+        waits[served] -= 1
+        if not waits[served]:
+            del since[served]
+            for had in since.values():
+                had.discard(served)  # it may ask again, and joins at the end
+
+
+@given(st.lists(st.sampled_from(OWNERS), min_size=1, max_size=40))
+def test_first_come_first_served_within_what_one_asked_for(owners):
+    turns: Turns[int, int] = Turns()
+    for number, owner in enumerate(owners):
+        turns.put(number, number, [owner])
+    order = turns.order()
+    for owner in OWNERS:
+        own = [number for number in order if owners[number] == owner]
+        assert own == sorted(own)
+
+
+def line_of(*asked: tuple[str, str]) -> Turns[str, str]:
+    turns: Turns[str, str] = Turns()
+    for key, owners in asked:
+        turns.put(key, key, owners)
+    return turns
+
+
+def test_one_who_asks_for_much_does_not_keep_another_waiting():
+    turns = line_of(*((f"a{i}", "a") for i in range(30)), ("b0", "b"), ("b1", "b"))
+    assert turns.order()[:5] == ["a0", "b0", "a1", "b1", "a2"]
+
+
+def test_what_two_want_comes_at_the_earlier_turn_and_costs_nobody_else_theirs():
+    turns = line_of(("a0", "a"), ("a1", "a"), ("both", "ab"), ("b0", "b"))
+    assert turns.order() == ["a0", "both", "a1", "b0"]
+    turns.set_owners("both", "a")
+    assert turns.order() == ["a0", "b0", "a1", "both"]
+    turns.discard("a1")
+    assert turns.order() == ["a0", "b0", "both"]
+
+
+def test_who_wants_it_later_brings_it_forward():
+    turns = line_of(("a0", "a"), ("a1", "a"), ("a2", "a"), ("c0", "c"))
+    turns.set_owners("a2", "ab")
+    assert turns.order() == ["a0", "c0", "a2", "a1"]
+
+
+def test_what_nobody_owns_is_refused():
+    turns = line_of(("a0", "a"))
+    with pytest.raises(ValueError, match="owner"):
+        turns.put("x", "x", [])
+    assert turns.order() == ["a0"]
+
+
+def test_a_closed_line_lets_all_go_and_says_what_was_left():
+    turns = line_of(("a0", "a"), ("b0", "b"))
+    assert turns.get() == "a0"
+    waiting = Turns()
+    threads = [threading.Thread(target=waiting.get) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.05)
+    assert turns.close() == ["b0"]
+    assert waiting.close() == []
+    for thread in threads:
+        thread.join(timeout=2)
+        assert not thread.is_alive()
+    assert turns.get() is None
+
+
+def test_many_threads_take_each_item_once():
+    turns: Turns[int, int] = Turns()
+    taken: list[int] = []
+
+    def work() -> None:
+        while (item := turns.get(timeout=5)) is not None:
+            taken.append(item)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for number in range(500):
+        turns.put(number, number, [str(number % 7)])
+    while turns.order():
+        time.sleep(0.001)
+    turns.close()
+    for thread in threads:
+        thread.join(timeout=2)
+    assert sorted(taken) == list(range(500))
+
+
+FIT = ("fit", "fits")
+
+
+@pytest.fixture
+def ask(queue, data):
+    """Ask for a fit of some steps on behalf of an owner; all go to the one slow worker."""
+
+    def ask(owner, n, of=queue):
+        return of.submit(FitSpec("steps", {"n": n, "seconds": 0.005}, "data"), *data, owner=owner)
+
+    return ask
+
+
+def started(job: Job) -> bool:
+    return job.state != "queued"
+
+
+def test_one_fit_of_another_does_not_wait_behind_thirty(queue, ask, wait):
+    blocking = ask("a", 10_000)
+    wait(blocking, started)
+    many = [ask("a", n) for n in range(20, 50)]
+    one = ask("b", 5)
+    queue.cancel(blocking)
+    assert wait(one).state == "done"
+    assert sum(job.state == "done" for job in queue.snapshot(many)) <= 2
+    for key in many:
+        queue.cancel(key)
+
+
+def test_the_place_in_line_is_that_of_the_fair_order_and_moves(queue, ask, wait):
+    def message(key, owner):
+        return queue.snapshot([key], owner)[0].message
+
+    blocking = ask("a", 10_000)
+    wait(blocking, started)
+    a = [ask("a", n) for n in (10_001, 10_002, 10_003)]
+    b = [ask("b", n) for n in (10_004, 10_005)]
+    # The order is a0 b0 a1 b1 a2.
+    assert message(a[0], "a") == "Waiting: next to start."
+    assert message(b[0], "b") == "Waiting: 1 fit of others comes first."
+    assert message(a[1], "a") == "Waiting: 1 fit of your own and 1 of others come first."
+    assert message(b[1], "b") == "Waiting: 1 fit of your own and 2 of others come first."
+    assert message(a[2], "a") == "Waiting: 2 fits of your own and 2 of others come first."
+    assert message(a[2], "c") == "Waiting: 4 fits of others come first."
+    queue.cancel(b[0])
+    assert message(b[1], "b") == "Waiting: 1 fit of others comes first."
+    queue.cancel(blocking)
+    wait(a[0], started)
+    assert message(b[1], "b") == "Waiting: next to start."
+    for key in (*a, *b):
+        queue.cancel(key)
+
+
+@pytest.mark.parametrize(
+    ("before", "words"),
+    [
+        ([], "next to start."),
+        ([{"a"}], "1 fit of your own comes first."),
+        ([{"b"}, {"c"}, {"b", "c"}], "3 fits of others come first."),
+        ([{"a", "b"}, {"a"}, {"c"}], "2 fits of your own and 1 of others come first."),
+    ],
+)
+def test_the_place_in_words(before, words):
+    assert place_in_line(before, "a", FIT) == f"Waiting: {words}"
+
+
+def test_a_fit_that_two_want_ends_for_neither_when_the_other_leaves(queue, ask, wait):
+    blocking = ask("x", 10_000)
+    wait(blocking, started)
+    both = ask("a", 30)
+    assert ask("b", 30) == both
+    assert queue.leave(both, "a")
+    queue.cancel(blocking)
+    assert wait(both).state == "done"
+    queue.forget(both, "a")
+    assert queue.snapshot([both])[0].state == "done"
+    queue.forget(both, "b")
+    assert queue.snapshot([both]) == []
+
+
+def test_the_last_who_leaves_ends_it(queue, ask, wait):
+    key = ask("a", 10_000)
+    ask("b", 10_000)
+    wait(key, started)
+    assert queue.leave(key, "b")
+    assert not queue.leave(key, "a")
+    assert wait(key).state == "cancelled"
+    assert not queue.leave("never heard of", "a")
+
+
+def test_who_wants_a_waiting_fit_too_brings_it_forward(queue, ask, wait):
+    blocking = ask("a", 10_000)
+    wait(blocking, started)
+    a = [ask("a", n) for n in (10_001, 10_002)]
+    ask("b", 10_002)
+    assert queue.snapshot([a[1]], "b")[0].message == "Waiting: 1 fit of others comes first."
+    ask("c", 10_003)
+    assert queue.snapshot([a[1]], "b")[0].message == "Waiting: 1 fit of others comes first."
+    queue.cancel(a[0])
+    assert queue.snapshot([a[1]], "b")[0].message == "Waiting: next to start."
+    for job in queue.snapshot():
+        queue.cancel(job.key)
+
+
+def test_no_more_may_wait_than_there_is_room_for(executor, ask, wait):
+    import slow_methods
+
+    queue = FitQueue(executor, fit=slow_methods.fit, room=Room(for_one=2, in_all=3))
+    running = ask("a", 10_000, queue)
+    wait(running, started, of=queue)
+    keys = [ask("a", n, queue) for n in (10_001, 10_002)]
+    with pytest.raises(LineFull, match=r"^2 fits and studies of yours are waiting, and a visitor may have 2\. Cancel"):
+        ask("a", 10_003, queue)
+    assert ask("a", 10_002, queue) == keys[1], "it waits already"
+    keys.append(ask("b", 10_004, queue))
+    with pytest.raises(LineFull, match=r"^3 fits and studies of all visitors are waiting, and this server takes 3\."):
+        ask("c", 10_005, queue)
+    queue.cancel(keys[0])
+    keys.append(ask("c", 10_005, queue))
+    with pytest.raises(LineFull):
+        queue.retry(keys[0], "a")
+    for key in (running, *keys):
+        queue.cancel(key)
+
+
+def test_a_refused_fit_leaves_nothing_behind(executor, ask, wait):
+    import slow_methods
+
+    queue = FitQueue(executor, fit=slow_methods.fit, room=Room(for_one=1, in_all=9))
+    running = ask("a", 10_000, queue)
+    wait(running, started, of=queue)
+    ask("a", 10_001, queue)
+    with pytest.raises(LineFull):
+        ask("a", 10_002, queue)
+    assert len(queue.snapshot()) == 2
+    for job in queue.snapshot():
+        queue.cancel(job.key)
+
+
+def test_workers_that_rest_are_started_again(queue, ask, wait, executor):
+    assert wait(ask("a", 2)).state == "done"
+    executor.rest()
+    assert not any(worker._process for worker in executor._workers)
+    key = ask("a", 50)
+    wait(key, started)
+    executor.rest()
+    assert wait(key).state == "done", "what runs goes on"
+    until = time.monotonic() + 10
+    while any(worker._process for worker in executor._workers):
+        assert time.monotonic() < until, "and then it rests"
+        time.sleep(0.01)
+
+
+def test_rounds_give_one_task_of_each_owner_to_a_round():
+    rounds = Rounds()
+    assert [rounds.join(["a"]) for _ in range(4)] == [1, 2, 3, 4]
+    assert rounds.join(["b"]) == 1
+    rounds.started(3)
+    assert rounds.join(["c"]) == 3, "nobody comes before the present"
+    assert rounds.join(["c", "a"]) == 4
+    assert rounds.join(["a"]) == 5

@@ -1,0 +1,105 @@
+"""Wilson's interval, the shared resamples, and intervals from reflected draws."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+from calib.metrics import Interval, Resamples, interval_of_draws, reflect, wilson_interval
+from calib.metrics.bootstrap import MAX_GROUPS, folded, not_below
+
+
+@given(st.integers(1, 500), st.floats(0, 1), st.sampled_from([0.5, 0.9, 0.95, 0.99]))
+def test_wilson_is_that_of_scipy(n, share, level):
+    right = round(share * n)
+    expected = binomtest(right, n).proportion_ci(level, method="wilson")
+    low, high = wilson_interval(right, n, level)
+    assert low == pytest.approx(expected.low, abs=1e-9)
+    assert high == pytest.approx(expected.high, abs=1e-9)
+    assert 0.0 <= low <= right / n <= high <= 1.0
+
+
+def test_wilson_of_no_rows_is_everything_and_arrays_keep_their_shape():
+    low, high = wilson_interval(np.array([0, 3]), np.array([0, 3]))
+    assert (low[0], high[0]) == (0.0, 1.0)
+    assert 0.4 < low[1] < 0.5 and high[1] == 1.0
+
+
+def how_often(resamples):
+    """How often each resample holds each group, shape (n_resamples, n_groups)."""
+    return resamples.resample(np.eye(resamples.groups.n_groups))
+
+
+@pytest.mark.parametrize("n_index", [3, 40])  # with 40, most sums are 0
+def test_resampled_sums_are_sums_over_drawn_rows(rng, n_index):
+    values = rng.normal(size=50)
+    index = rng.integers(0, n_index, 50)
+    resamples = Resamples(50, 100, random_state=3)
+    counts = how_often(resamples)
+    assert counts.shape == (100, 50)
+    np.testing.assert_array_equal(counts.sum(axis=1), 50)
+    drawn = resamples.resample(resamples.groups.sums(values))
+    by_index = resamples.resample(resamples.groups.sums_by(index, n_index, values))
+    for r in range(100):
+        times = counts[r][resamples.groups.group]  # how often each row was drawn
+        assert drawn[r] == pytest.approx((times * values).sum())
+        expected = np.bincount(index, times * values, minlength=n_index)
+        np.testing.assert_allclose(by_index[r], expected, atol=1e-12)
+
+
+def test_a_statistic_of_some_resamples_at_a_time_is_that_of_all(rng):
+    resamples = Resamples(30, 150, random_state=1)
+    sums, cells = rng.normal(size=30), rng.normal(size=(30, 2, 3))
+    found = resamples.each(lambda one, many: one[:, None] * many.sum(axis=1), sums, cells)
+    expected = resamples.resample(sums)[:, None] * resamples.resample(cells).sum(axis=1)
+    assert found.shape == (150, 3)
+    np.testing.assert_allclose(found, expected)
+
+
+def test_groups_of_many_rows_give_the_standard_error_of_the_mean():
+    n = 10 * MAX_GROUPS + 7
+    values = np.sort(np.random.default_rng(0).normal(size=n))  # sorted: groups must not be runs of rows
+    resamples = Resamples(n, 2000, random_state=0)
+    rows = resamples.resample(resamples.groups.sums(None))
+    means = resamples.resample(resamples.groups.sums(values)) / rows
+    assert means.std() == pytest.approx(values.std() / np.sqrt(n), rel=0.08)
+    assert np.bincount(resamples.groups.group).max() - np.bincount(resamples.groups.group).min() <= 1
+
+
+def test_resamples_are_reproducible():
+    np.testing.assert_array_equal(how_often(Resamples(30, 5, 7)), how_often(Resamples(30, 5, 7)))
+    assert not np.array_equal(how_often(Resamples(30, 5, 7)), how_often(Resamples(30, 5, 8)))
+
+
+def test_reflection_moves_values_to_the_other_side_of_the_estimate():
+    np.testing.assert_allclose(reflect(1.0, np.array([1.2, 0.9])), [0.8, 1.1])
+    # Squares: 2 * 1 - 1.21 = .79; where the square would be negative the norm is 0.
+    np.testing.assert_allclose(reflect(1.0, np.array([1.1, 2.0]), squared=True), [np.sqrt(0.79), 0.0])
+
+
+def test_interval_holds_the_estimate_and_stays_in_range():
+    draws = np.linspace(0.1, 0.2, 101)
+    assert interval_of_draws(0.15, draws) == pytest.approx((0.15, 0.1025, 0.1975))
+    assert interval_of_draws(0.3, draws)[2] == 0.3
+    assert interval_of_draws(0.0, draws - 0.12, low=0.0)[1] == 0.0
+    assert interval_of_draws(0.15, np.append(draws, np.nan)) == pytest.approx((0.15, 0.1025, 0.1975))
+    assert np.isnan(interval_of_draws(float("nan"), draws)).all()
+    assert np.isnan(interval_of_draws(0.5, np.full(3, np.nan))).all()
+    assert isinstance(interval_of_draws(0.15, draws), Interval)
+
+
+@pytest.mark.parametrize(
+    ("signed", "expected"),
+    [((0.2, 0.1, 0.3), (0.1, 0.3)), ((-0.2, -0.3, -0.1), (0.1, 0.3)), ((0.1, -0.2, 0.3), (0, 0.3))],
+)
+def test_a_size_may_be_what_the_signed_quantity_may_be(signed, expected):
+    value, low, high = folded(abs(signed[0]), Interval(*signed))
+    assert (value, low, high) == (abs(signed[0]), *expected)
+
+
+def test_a_truth_above_another_may_not_be_below_it():
+    assert not_below(Interval(0.3, 0.0, 0.35), Interval(0.2, 0.1, 0.4)) == (0.3, 0.1, 0.4)
+    assert not_below(Interval(0.3, 0.2, 0.5), Interval(0.2, 0.1, 0.4)) == (0.3, 0.2, 0.5)
+    # Rounding of the other's value must not push the lower end over the value.
+    assert not_below(Interval(0.3, 0.0, 0.3), Interval(0.3, 0.3 + 1e-12, 0.3)).low == 0.3

@@ -1,0 +1,109 @@
+"""NLL and Brier score against loops, scikit-learn and closed forms.
+
+Accuracy and top-k accuracy, ties above all.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sklearn.metrics
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from calib import metrics
+from calib.errors import CalibrationError
+from calib.numerics import softmax
+
+
+@pytest.fixture
+def sample(overconfident):
+    logits, labels = overconfident
+    return softmax(logits), labels
+
+
+def test_nll_is_the_log_loss_of_scikit_learn(sample):
+    probs, labels = sample
+    assert metrics.nll(probs, labels) == pytest.approx(sklearn.metrics.log_loss(labels, probs), rel=1e-12)
+
+
+def test_brier_is_the_squared_distance_from_the_one_hot_label(sample):
+    probs, labels = sample
+    total = 0.0
+    for row, label in zip(probs, labels, strict=True):
+        total += sum((p - (k == label)) ** 2 for k, p in enumerate(row))
+    assert metrics.brier(probs, labels) == pytest.approx(total / len(labels), rel=1e-12)
+
+
+def test_binary_brier_is_twice_that_of_scikit_learn(rng):
+    p = rng.random(200)
+    labels = (rng.random(200) < p).astype(int)
+    half = sklearn.metrics.brier_score_loss(labels, p)
+    assert metrics.brier(np.stack([1 - p, p], axis=1), labels) == pytest.approx(2 * half, rel=1e-12)
+
+
+def test_probability_zero_costs_the_log_of_1e_15_and_is_counted():
+    probs, labels = np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([1, 0])
+    assert metrics.nll(probs, labels) == pytest.approx((15 * np.log(10) + np.log(2)) / 2)
+    assert metrics.count_clipped(probs, labels) == 1
+
+
+def test_certain_and_right_scores_zero():
+    assert metrics.nll(np.eye(3), np.arange(3)) == 0.0
+    assert metrics.brier(np.eye(3), np.arange(3)) == 0.0
+
+
+def test_float32_probabilities_are_scored_in_double_precision(sample):
+    probs, labels = sample
+    single = probs.astype(np.float32)
+    assert metrics.brier(single, labels) == pytest.approx(metrics.brier(single.astype(float), labels), rel=1e-12)
+    assert metrics.nll(single, labels) == pytest.approx(metrics.nll(single.astype(float), labels), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("probs", "labels", "words"),
+    [
+        (np.ones((3, 1)), np.zeros(3, int), "at least 2 classes"),
+        (np.ones((3, 2)) / 2, np.zeros(4, int), r"shape \(3,\)"),
+        (np.ones((3, 2)) / 2, np.array([0, 1, 2]), r"0\.\.1"),
+        (np.ones((0, 2)), np.zeros(0, int), "no rows"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused_in_a_sentence(probs, labels, words):
+    with pytest.raises(CalibrationError, match=words):
+        metrics.nll(probs, labels)
+
+
+def top_k_by_sorting(probs, labels, k, ranking):
+    right = 0
+    for p, label, keys in zip(probs, labels, ranking, strict=True):
+        order = sorted(range(len(p)), key=lambda j: (-p[j], -keys[j], j))
+        right += label in order[:k]
+    return right / len(labels)
+
+
+# Few distinct values, so that ties are common.
+tied = hnp.arrays(np.float64, (12, 6), elements=st.sampled_from([0.0, 0.1, 0.2, 0.5]))
+
+
+@given(tied, tied, hnp.arrays(np.int64, 12, elements=st.integers(0, 5)), st.integers(1, 7))
+def test_top_k_is_that_of_sorting_with_the_ranking_as_second_key(probs, ranking, labels, k):
+    assert metrics.top_k_accuracy(probs, labels, k, ranking) == top_k_by_sorting(probs, labels, k, ranking)
+    assert metrics.top_k_accuracy(probs, labels, k) == top_k_by_sorting(probs, labels, k, probs)
+
+
+@given(tied, tied, hnp.arrays(np.int64, 12, elements=st.integers(0, 5)))
+def test_accuracy_is_top_1_accuracy(probs, ranking, labels):
+    assert metrics.accuracy(probs, labels, ranking) == metrics.top_k_accuracy(probs, labels, 1, ranking)
+    assert metrics.accuracy(probs, labels) == metrics.top_k_accuracy(probs, labels, 1)
+
+
+def test_accuracy_takes_the_pair():
+    assert metrics.accuracy(np.array([0.9, 0.8, 0.7]), np.array([True, False, True])) == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5])
+def test_k_must_be_a_positive_whole_number(k):
+    with pytest.raises(CalibrationError, match="k="):
+        metrics.top_k_accuracy(np.eye(3), np.arange(3), k)

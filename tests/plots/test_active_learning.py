@@ -1,0 +1,127 @@
+"""The learning curves of active learning, drawn from simulated rounds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from calib.plots import alt_text, figure_data
+from calib.plots.active_learning import ArmLine, learning_curves
+from calib.plots.style import Style
+
+STYLES = {"plain": Style("#7A8394", "circle", "solid"), "active": Style("#D55E00", "triangle-up", "dash")}
+
+
+def arm(name: str = "plain", n_shuffles: int = 3, end: int = 200, calibrated: tuple[float, ...] = ()) -> ArmLine:
+    """Rounds of some shuffles around a falling curve, with the band of their mean."""
+    labels = np.arange(20.0, end + 1, 20)
+    values = [0.5 * np.exp(-labels / 80) + 0.01 * shuffle for shuffle in range(n_shuffles)]
+    mean = np.mean(values, axis=0)
+    half = np.full(len(labels), 0.02 if n_shuffles > 1 else np.nan)
+    shuffles = tuple((labels, value) for value in values)
+    return ArmLine(f"{name} arm", name, STYLES[name], labels, mean, mean - half, mean + half, shuffles,
+                   np.array(calibrated))  # fmt: skip
+
+
+def traces(fig, name: str):
+    return [trace for trace in fig.data if trace.name == name]
+
+
+def test_lines_dots_and_ends_are_the_curves() -> None:
+    plain, active = arm(), arm("active", end=140)
+    fig = learning_curves([plain, active], "Error")
+    for one in (plain, active):
+        (line,) = [trace for trace in traces(fig, one.title) if trace.mode == "lines"]
+        np.testing.assert_allclose(line.y, one.mean)
+        assert (line.line.color, line.line.dash) == (one.style.color, one.style.dash)
+        (dots,) = traces(fig, f"{one.title}, rounds")
+        assert len(dots.x) == sum(len(labels) for labels, _ in one.shuffles)
+        (end,) = traces(fig, f"{one.title}, end")
+        assert (end.x[0], end.y[0], end.marker.symbol) == (one.labels[-1], one.mean[-1], one.style.symbol)
+    assert [note.text for note in fig.layout.annotations] == ["plain", "active"]
+    assert "active arm from" in alt_text(fig) and "after 140" in alt_text(fig)
+    bands = [trace for trace in fig.data if trace.fill == "toself"]
+    np.testing.assert_allclose(bands[0].y[: len(plain.low)], plain.low)
+
+
+def test_batches_for_calibration_are_strokes_beneath_the_curves() -> None:
+    fig = learning_curves([arm(), arm("active", calibrated=(40, 60, 40))], "ECE")
+    (strokes,) = [trace for trace in fig.data if trace.yaxis == "y2"]
+    assert sorted(strokes.x) == [40, 40, 60]
+    assert strokes.name == "active arm"
+    assert fig.layout.yaxis2.domain[1] < fig.layout.yaxis.domain[0]
+    assert fig.layout.yaxis.title.text == "ECE"
+    without = learning_curves([arm()], "Error")
+    assert tuple(without.layout.yaxis.domain) == (0, 1)
+    assert without.layout.yaxis.title.text == "error"
+
+
+def test_one_shuffle_has_no_band_and_says_no_interval() -> None:
+    fig = learning_curves([arm(n_shuffles=1)], "Error")
+    assert not [trace for trace in fig.data if trace.fill]
+    (line,) = [trace for trace in traces(fig, "plain arm") if trace.mode == "lines"]
+    assert " to " not in line.hovertemplate
+
+
+def test_every_round_is_in_sight_however_wide_a_band_is() -> None:
+    plain = arm()
+    wide = replace(plain, low=plain.mean - 9, high=plain.mean + 9)
+    fig = learning_curves([wide], "Error")
+    low, high = fig.layout.yaxis.range
+    values = np.concatenate([values for _, values in plain.shuffles])
+    assert low < values.min() and values.max() < high < 1
+    left, right = fig.layout.xaxis.range
+    assert left < 20 and right > 200
+
+
+def test_a_single_round_and_nothing_at_all_are_drawn() -> None:
+    only = np.array([20.0]), np.array([0.3])
+    point = replace(arm(), labels=only[0], mean=only[1], low=only[1], high=only[1], shuffles=(only,))
+    fig = learning_curves([point], "Error")
+    assert fig.layout.xaxis.range[0] < 20 < fig.layout.xaxis.range[1]
+    nothing = np.empty(0)
+    empty = replace(arm(), labels=nothing, mean=nothing, low=nothing, high=nothing, shuffles=())
+    assert not learning_curves([empty], "Error").data
+    assert not learning_curves([], "Error").data
+
+
+@pytest.mark.parametrize("n_shuffles", [1, 20])
+def test_the_data_to_take_are_the_rounds_and_the_line(n_shuffles: int) -> None:
+    one = arm(n_shuffles=n_shuffles)
+    table = figure_data(learning_curves([one], "Error"))
+    rounds = table[table["trace"] == "plain arm, rounds"]
+    assert len(rounds) == n_shuffles * len(one.labels)
+    assert set(rounds["shuffle"]) == set(range(1, n_shuffles + 1))
+    line = table[table["trace"] == "plain arm"]
+    np.testing.assert_allclose(line["value"], one.mean, rtol=1e-5)
+
+
+def test_names_are_text_and_no_markup() -> None:
+    fig = learning_curves([replace(arm(), title="<b>x", short="<i>y")], "Error")
+    assert fig.layout.annotations[0].text == "&lt;i&gt;y"
+    assert all("<b>x" not in (trace.hovertemplate or "") for trace in fig.data)
+
+
+def test_few_labels_have_whole_ticks() -> None:
+    few = np.array([40.0, 41.0, 42.0]), np.array([0.3, 0.2, 0.1])
+    short = replace(arm(), labels=few[0], mean=few[1], low=few[1], high=few[1], shuffles=(few,))
+    assert learning_curves([short], "Error").layout.xaxis.dtick == 1
+    assert learning_curves([arm()], "Error").layout.xaxis.dtick is None
+
+
+def test_what_is_always_zero_is_drawn_on_the_floor_and_not_among_negative_shares() -> None:
+    zero = np.array([20.0, 40.0]), np.zeros(2)
+    flat = replace(arm(), labels=zero[0], mean=zero[1], low=zero[1], high=zero[1], shuffles=(zero,))
+    low, high = learning_curves([flat], "Error").layout.yaxis.range
+    assert -0.01 < low <= 0 < high
+
+
+def test_a_measure_without_a_value_says_so() -> None:
+    nothing = np.empty(0)
+    fig = learning_curves(
+        [replace(arm(), labels=nothing, mean=nothing, low=nothing, high=nothing, shuffles=())], "Overconfidence"
+    )
+    assert [note.text for note in fig.layout.annotations] == ["Not defined in any round"]
+    assert "Not defined in any round" in alt_text(fig)

@@ -1,0 +1,272 @@
+"""The figures of the Binning page against the numbers they were given."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from calib.diagnostics.binning import BinningPicture, binning_picture, sharing_divergence
+from calib.diagnostics.information_plane import information_plane
+from calib.diagnostics.verifiability import error_by_bins, error_by_rows
+from calib.metrics import ece
+from calib.numerics import one_vs_rest_log_odds, sigmoid
+from calib.plots.binning import (
+    LABEL_COLORS,
+    SCHEME_NAMES,
+    SCHEME_STYLES,
+    Rail,
+    bins_over_densities,
+    densities,
+    grouped,
+    key_of,
+    representatives,
+    span_of,
+    write_key,
+)
+from calib.plots.binning_checks import error_by_bins_chart, error_by_rows_chart, sharing_chart
+from calib.plots.binning_information import (
+    edge_paths,
+    gain,
+    information_plane_chart,
+    information_rows,
+    ranks_over_bins,
+    shown_steps,
+)
+from calib.plots.data import figure_data
+from calib.plots.style import alt_text, method_style, quiet
+from tests.conftest import simulate
+
+UNSAFE = "R&D <b>"
+N, K, BINS = 500, 6, 8
+
+
+@pytest.fixture(scope="module")
+def data() -> tuple[np.ndarray, np.ndarray]:
+    return simulate(n=N, n_classes=K)
+
+
+@pytest.fixture(scope="module")
+def picture(data) -> BinningPicture:
+    given = {UNSAFE: (np.array([-1.0, 2.0]), np.array([0.1, 0.4, 0.9]))}
+    logits, labels = data
+    return binning_picture(logits, labels, n_bins=BINS, given=given)
+
+
+@pytest.fixture(scope="module")
+def rails(picture) -> list[Rail]:
+    rails = [(SCHEME_NAMES[name], picture.schemes[name], SCHEME_STYLES[name]) for name in SCHEME_NAMES]
+    return [*rails, (UNSAFE, picture.schemes[UNSAFE], method_style("imax", 1))]
+
+
+@pytest.fixture(scope="module")
+def figures(data, picture, rails) -> dict[str, go.Figure]:
+    logits, labels = data
+    span = span_of(picture.density)
+    confidence = sigmoid(logits.max(axis=1))
+    pairs = {name: (confidence, labels == logits.argmax(axis=1)) for name in ("a", UNSAFE)}
+    styles = {name: method_style(name) for name in pairs}
+    mine = one_vs_rest_log_odds(logits)[np.arange(N), labels]
+    return {
+        "bins": bins_over_densities(picture.density, rails),
+        "histogram": bins_over_densities(picture.density, rails, "histogram"),
+        "densities": densities(picture.density, span, title=UNSAFE),
+        "steps": representatives(picture.density, rails),
+        "logit steps": representatives(picture.density, rails, "logit"),
+        "information": information_rows(rails, picture.information, picture.label_entropy),
+        "plane": information_plane_chart(information_plane(picture.density, (2, 4, 8))),
+        "gain": gain(picture.traces, picture.trace_information, picture.information, 0, 2),
+        "paths": edge_paths(picture.best, 2, span),
+        "ranks": ranks_over_bins(picture.ranks, picture.density, rails[:3]),
+        "sharing": sharing_chart(sharing_divergence(mine, labels, n_draws=3), [UNSAFE] * K),
+        "by bins": error_by_bins_chart(error_by_bins(pairs, (5, 20)), styles),
+        "by rows": error_by_rows_chart(error_by_rows(pairs, n_resamples=4), styles),
+    }
+
+
+NAMES = (
+    "bins", "histogram", "densities", "steps", "logit steps", "information", "plane", "gain", "paths", "ranks",
+    "sharing", "by bins", "by rows",
+)  # fmt: skip
+
+
+def traces_of(fig: go.Figure) -> dict[str, go.BaseTraceType]:
+    return {trace.name: trace for trace in fig.data if trace.customdata is not None}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_figure_has_words_data_and_is_small(figures, name) -> None:
+    fig = figures[name]
+    assert alt_text(fig).endswith(".")
+    assert "nan" not in alt_text(fig)
+    assert len(figure_data(fig)) > 0
+    assert len(fig.to_json()) < 150_000
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_from_outside_are_no_html(figures, name) -> None:
+    fig = figures[name]
+    shown = [a.text or "" for a in fig.layout.annotations] + [str(t.hovertemplate) for t in fig.data]
+    shown += [str(text) for axis in (fig.layout.xaxis, fig.layout.yaxis) for text in axis.ticktext or ()]
+    assert not any("<b>" in text for text in [*shown, fig.layout.title.text or ""])
+
+
+def test_the_axis_holds_every_edge_and_nearly_all_pairs(data, picture, rails) -> None:
+    low, high = span_of(picture.density, [bins.edges for _, bins, _ in rails])
+    assert all(low < edge < high for _, bins, _ in rails for edge in bins.edges)
+    log_odds = one_vs_rest_log_odds(data[0])
+    assert ((log_odds >= low) & (log_odds <= high)).mean() > 0.99
+
+
+def test_rails_have_their_edges_and_their_pairs(figures, rails) -> None:
+    fig = figures["bins"]
+    table = figure_data(fig)
+    low, high = fig.layout.xaxis.range
+    for name, bins, _ in rails:
+        bar = next(trace for trace in fig.data if trace.type == "bar" and trace.name == name)
+        np.testing.assert_allclose(np.array(bar.base[1:], float), bins.edges)
+        np.testing.assert_allclose(np.add(np.array(bar.base, float), bar.x)[:-1], bins.edges)
+        assert (bar.base[0], bar.base[-1] + bar.x[-1]) == pytest.approx((low, high))
+        rows = table[table["trace"] == name]
+        assert rows["pairs"].tolist() == bins.count.tolist()
+        assert rows["share"].sum() == pytest.approx(1, abs=1e-5)
+        np.testing.assert_allclose(rows["representative"].astype(float), bins.representatives, rtol=1e-5)
+
+
+def test_the_fuller_a_bin_the_darker(figures, rails) -> None:
+    name, bins, _ = rails[0]
+    bar = next(trace for trace in figures["bins"].data if trace.type == "bar" and trace.name == name)
+    alphas = [float(color.rstrip(")").split(",")[-1]) for color in bar.marker.color]
+    assert np.array_equal(np.argsort(alphas, kind="stable"), np.argsort(bins.count, kind="stable"))
+
+
+def test_names_of_rails_keep_apart(figures, rails) -> None:
+    fig = figures["bins"]
+    rows = sorted(a.y for a in fig.layout.annotations if a.yref == "y2" and a.xanchor == "left")
+    share = fig.layout.yaxis2.domain[1] - fig.layout.yaxis2.domain[0]
+    pixels = share * (fig.layout.height - fig.layout.margin.t - fig.layout.margin.b) / len(rails)
+    assert np.diff(rows).min() * pixels > 30
+
+
+@pytest.mark.parametrize("name", ["bins", "densities"])
+def test_a_density_has_an_area_of_one(figures, name) -> None:
+    for y in ("y = 0", "y = 1"):
+        line = next(t for t in figures[name].data if t.name == y and t.type == "scatter")
+        assert np.trapezoid(line.y, line.x) == pytest.approx(1, abs=0.02)
+
+
+def test_the_histogram_counts_the_pairs(data, figures) -> None:
+    table = figure_data(figures["histogram"])
+    counts = table[table["trace"].isin(["y = 0", "y = 1"])].groupby("trace")["pairs"].sum()
+    np.testing.assert_allclose(counts, [N * (K - 1), N], rtol=0.01)
+
+
+def test_cells_put_together_keep_their_counts() -> None:
+    edges = np.arange(0.0, 11.0)
+    assert grouped(np.arange(10), edges, np.array([0.0, 5.0, 10.0])).tolist() == [10, 35]
+    assert grouped(np.arange(10), edges, np.array([0.0, 0.5, 2.5])).tolist() == [0, 2]
+
+
+def test_steps_are_the_representatives(figures, picture, rails) -> None:
+    for name, bins, _ in rails:
+        line = traces_of(figures["steps"])[name]
+        assert line.line.shape == "hv"
+        np.testing.assert_allclose(line.y[:-1], bins.representatives)
+        low, high = figures["steps"].layout.xaxis.range
+        inner = np.array(line.x[1:-1])
+        np.testing.assert_allclose(inner, bins.edges)
+        assert low < high
+
+
+def test_on_a_logit_scale_the_sigmoid_is_the_diagonal(figures) -> None:
+    line = traces_of(figures["logit steps"])["sigmoid"]
+    x, y = np.array(line.x), np.array(line.y)
+    inside = (y > y.min() + 1e-9) & (y < y.max() - 1e-9)
+    np.testing.assert_allclose(y[inside], x[inside], atol=1e-9)
+
+
+def test_what_bins_keep_is_left_of_what_there_is(figures, picture, rails) -> None:
+    marks = traces_of(figures["information"])
+    for name, bins, _ in rails:
+        assert marks[f"{name}, keeps"].x[0] == bins.label_information <= picture.information + 1e-12
+        assert marks[f"{name}, bound by the model's own belief"].x[0] == bins.bound
+    lines = [trace.x for trace in figures["information"].data if trace.type == "scatter" and trace.mode == "lines"]
+    assert any(picture.information in line for line in lines)
+    assert f"{picture.label_entropy:.3f}" in figures["information"].layout.xaxis.title.text
+
+
+def test_no_scheme_lies_above_the_limit(figures) -> None:
+    marks = traces_of(figures["plane"])
+    for name in SCHEME_NAMES.values():
+        most = np.interp(marks[name].x, marks["limit"].x, marks["limit"].y)
+        assert np.all(np.array(marks[name].y) <= most + 1e-3)
+
+
+def test_shown_steps_are_few_with_both_ends(picture) -> None:
+    for trace in picture.traces:
+        steps = shown_steps(trace)
+        assert (steps[0], steps[-1]) == (0, len(trace.edges) - 1)
+        assert len(steps) <= 62
+        assert np.all(np.diff(steps) > 0)
+
+
+def test_the_step_is_marked_on_both_pictures(figures, picture) -> None:
+    dots = next(trace for trace in figures["gain"].data if trace.mode == "markers")
+    np.testing.assert_allclose(dots.y, [picture.trace_information[0][2], picture.best.bound[2]])
+    np.testing.assert_allclose(traces_of(figures["paths"])["edges"].x, picture.best.edges[2])
+
+
+def test_ranks_count_every_row_once(figures, picture) -> None:
+    table = figure_data(figures["ranks"]).groupby("trace")["count"].sum()
+    for name in ("label", "1st", "2nd", "3rd"):
+        assert table[name] == pytest.approx(N, rel=0.02)
+    assert table["4th and 5th"] == pytest.approx(2 * N, rel=0.02)
+
+
+def test_sharing_draws_the_mean_or_the_class(data) -> None:
+    logits, labels = data
+    found = sharing_divergence(one_vs_rest_log_odds(logits)[np.arange(N), labels], labels, n_draws=3)
+    names = [f"class {k}" for k in range(K)]
+    mean = traces_of(sharing_chart(found, names))["mean of the classes, pooled (sCW)"]
+    np.testing.assert_allclose(mean.y, found.shared.mean(axis=0))
+    one = traces_of(sharing_chart(found, names, chosen=2))["class 2, class-wise (CW)"]
+    np.testing.assert_allclose(one.y, found.classwise[2])
+    assert one.line.width == 3
+
+
+def test_verifiability_has_the_errors(data, figures) -> None:
+    logits, labels = data
+    confidence = sigmoid(logits.max(axis=1))
+    table = figure_data(figures["by bins"]).query("trace == 'a' and bins == 20")
+    error = ece(confidence, labels == logits.argmax(axis=1), n_bins=20)
+    assert table["ECE"].item() == pytest.approx(error, rel=1e-5)
+
+
+def test_a_key_breaks_into_lines_and_the_figure_grows() -> None:
+    heights = []
+    for n in (2, 12):
+        fig = quiet(go.Figure(), 300, alt="A figure.")
+        write_key(fig, key_of([(f"name {i}", "#000000") for i in range(n)]))
+        heights.append(fig.layout.height)
+        (text,) = [annotation.text for annotation in fig.layout.annotations]
+        assert all(f"name {i}" in text for i in range(n))
+        plot = fig.layout.height - fig.layout.margin.t - fig.layout.margin.b
+        assert plot == pytest.approx(300 - 82)
+    assert heights[0] == 300 < heights[1]
+
+
+@pytest.mark.parametrize("labels", [np.arange(10) % 3, np.zeros(10, int)])
+def test_few_rows_and_equal_logits(labels) -> None:
+    small = binning_picture(np.zeros((10, 3)), labels, n_bins=5)
+    rails = [(SCHEME_NAMES[name], small.schemes[name], SCHEME_STYLES[name]) for name in SCHEME_NAMES]
+    bins_over_densities(small.density, rails)
+    representatives(small.density, rails, "logit")
+    information_rows(rails, small.information, small.label_entropy)
+    edge_paths(small.best, len(small.best.edges) - 1, span_of(small.density))
+
+
+def test_what_stands_together_differs_in_colour() -> None:
+    colors = [*LABEL_COLORS, *(style.color for style in SCHEME_STYLES.values())]
+    parts = np.array([[int(color[i : i + 2], 16) for i in (1, 3, 5)] for color in colors], dtype=float)
+    apart = np.linalg.norm(parts[:, None] - parts, axis=-1)[~np.eye(len(colors), dtype=bool)]
+    assert apart.min() > 70

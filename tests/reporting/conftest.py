@@ -1,0 +1,104 @@
+"""A finished comparison whose every name is hostile, and what its report says."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from calib.data import Choices, Finding, Predictions
+from calib.evaluation import Evaluation
+from calib.evaluation.compare import compare_evaluations
+from calib.plots.style import method_style
+from calib.registry import calibrator, title_of
+from calib.reporting import Report, ReportedMethod, Source, html
+from tests.conftest import simulate
+
+HOSTILE = (
+    "</script><script>alert(1)</script>",
+    "<img src=http://example.org/x onerror=alert(1)>",
+    '"><svg onload=alert(1)>',
+    "a\x00b\u202e</style><style>body{background:url(//example.org)}",
+)
+MADE = datetime(2026, 3, 4, 5, 6, tzinfo=UTC)
+
+
+class Reading(HTMLParser):
+    """The document as a browser's parser would see it: elements, texts, and tables as lists of rows."""
+
+    def __init__(self, document: str):
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.tables: dict[str, list[list[str]]] = {}
+        self.text = ""
+        self._rows: list[list[str]] = []
+        self.feed(document)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, {name: value or "" for name, value in attrs}))
+        if tag == "table":
+            self._rows = self.tables.setdefault(dict(attrs).get("id") or f"table {len(self.tables)}", [])
+        elif tag == "tr":
+            self._rows.append([])
+        elif tag in ("th", "td") and self._rows:
+            self._rows[-1].append("")
+
+    def handle_endtag(self, tag):
+        if tag == "table":
+            self._rows = []
+
+    def handle_data(self, data):
+        self.text += data
+        if self._rows and self._rows[-1]:
+            self._rows[-1][-1] += data
+
+    def cells(self, table: str) -> dict[str, dict[str, str]]:
+        """Cells by row and column heading."""
+        head, *rows = self.tables[table]
+        return {row[0]: dict(zip(head, row, strict=True)) for row in rows}
+
+    def command(self) -> str:
+        """The last shell command, on one line."""
+        return re.findall(r"python -m calib compare.*?--report report.html", self.text, re.DOTALL)[-1].replace(
+            "\\\n", ""
+        )
+
+
+def make_report(names=HOSTILE, n=300, **changes) -> Report:
+    logits, labels = simulate(n=n, n_classes=len(names))
+    groups = np.array(names)[np.arange(n) % len(names)]
+    finding = Finding("warning", "odd", f"The column {names[0]} is odd.", f"Drop {names[1]}.")
+    data = Predictions(
+        logits, labels, tuple(names), sha256="ab" * 32, name=names[0], groups=groups, findings=(finding,)
+    )
+    calibration, test = data.split(0.4, random_state=2)
+    methods, configurations = [], [("identity", {}), ("temperature", {}), ("isotonic", {"share_classes": False})]
+    for name, params in configurations:
+        made = calibrator(name, **params).fit(calibration.logits, calibration.labels)
+        evaluation = Evaluation.from_calibrator(made, test.logits, test.labels)
+        title = title_of(made, name)
+        methods.append(ReportedMethod(title, name, title, method_style(name), made, evaluation, 0.0123, 0.00456))
+    evaluations = {method.key: method.evaluation for method in methods}
+    table = compare_evaluations(evaluations, baseline=methods[0].key, notes={names[-2]: f"failed: {names[-1]}"})
+    source = Source({"source": f"{names[0]}.npz"}, Choices(labels=names[1]))
+    return replace(Report(data, calibration, test, 0.4, 2, methods, table, source, made=MADE), **changes)
+
+
+@pytest.fixture(scope="session")
+def report() -> Report:
+    return make_report()
+
+
+@pytest.fixture(scope="session")
+def document(report: Report) -> str:
+    return html(report)
+
+
+@pytest.fixture(scope="session")
+def reading(document: str) -> Reading:
+    return Reading(document)

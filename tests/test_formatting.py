@@ -1,0 +1,107 @@
+"""Texts of an upload in a CSV stay texts when a spreadsheet opens it; everything else stays what it is."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import calib
+from calib.export.predict_script import write_predictions
+from calib.export.runtime import ExportedCalibrator
+from calib.formatting import brief, listed, number, percent, plural, safe_cell, safe_table, signed
+from calib.plots.data import figure_data
+
+
+@given(st.floats(-9e5, 9e5).filter(lambda value: abs(value) >= 1e-4))
+def test_three_digits_are_kept(value):
+    assert float(number(value).replace(",", "")) == pytest.approx(value, rel=0.006)
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [(0.05234, "0.0523"), (12.34, "12.3"), (1234.0, "1,234"), (0.0, "0"), (1.2e-7, "1.20e-07"), (3e6, "3.00e+06"),
+     (math.nan, "–"), (math.inf, "∞"), (-math.inf, "-∞")],
+)  # fmt: skip
+def test_numbers_as_people_write_them(value, written):
+    assert number(value) == written
+
+
+@given(st.floats(-100, 100))
+def test_a_difference_begins_with_its_sign(value):
+    expected = "+" if value > 0 else "-" if value < 0 else "±"
+    assert signed(value) == expected + number(abs(value))
+
+
+def test_words():
+    assert (brief(0.00711), percent(0.965), plural(1, "row"), plural(2000, "class", "classes")) == (
+        "0.0071", "96.5 %", "1 row", "2,000 classes"
+    )  # fmt: skip
+    assert (listed([]), listed(["A"]), listed(["A", "B", "C"])) == ("", "A", "A, B and C")
+
+
+PACKAGE = Path(calib.__file__).parent
+FORMULAS = [
+    "=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1+1", "＝1+1",
+    '=HYPERLINK("x")', "-",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_a_formula_becomes_text(text):
+    assert safe_cell(text) == "'" + text
+
+
+@pytest.mark.parametrize(
+    "value", ["", "cat", "a=b", "-1", "+1", "-0.5e-3", "1", "p_=1", "'=1", -1, -0.5, None, True], ids=repr
+)
+def test_everything_else_stays(value):
+    assert safe_cell(value) is value
+
+
+def test_a_table_is_written_with_safe_texts_and_equal_numbers():
+    table = pd.DataFrame({"=name": FORMULAS[:3], "x": [-1.5, np.nan, 2.0], "n": [-1, 2, 3], "kept": ["a", None, "-1"]})
+    table["group"] = pd.Categorical(["=g", "b", "=g"])
+    before = table.copy()
+    header, *rows = csv.reader(io.StringIO(safe_table(table).to_csv(index=False)))
+    assert header == ["'=name", "x", "n", "kept", "group"]
+    assert [row[0] for row in rows] == ["'" + text for text in FORMULAS[:3]]
+    assert [row[1:] for row in rows] == [["-1.5", "-1", "a", "'=g"], ["", "2", "", "b"], ["2.0", "3", "-1", "'=g"]]
+    pd.testing.assert_frame_equal(table, before)
+
+
+def test_columns_of_one_name_are_each_made_safe():
+    table = pd.DataFrame([["=a", "=b"]], columns=["t", "t"])
+    assert safe_table(table).to_csv(index=False) == "t,t\n'=a,'=b\n"
+
+
+def test_a_figures_data_hold_no_formula():
+    go = pytest.importorskip("plotly.graph_objects")
+    trace = go.Scatter(name="=trace", x=[1], y=[2], meta={"columns": ["=x", "y"]}, customdata=[["@a", -2.0]])
+    assert safe_table(figure_data(go.Figure(trace))).to_csv(index=False) == "trace,'=x,y\n'=trace,'@a,-2.0\n"
+
+
+def test_predictions_written_by_the_command_line_hold_no_formula(tmp_path, overconfident):
+    logits, labels = overconfident
+    names = ("=cmd", *(f"c{k}" for k in range(1, logits.shape[1])))
+    made = ExportedCalibrator(calib.calibrator("temperature").fit(logits, labels), class_names=names)
+    write_predictions(tmp_path / "out.csv", made, logits[:2])
+    assert (tmp_path / "out.csv").read_text(encoding="utf-8").startswith("'=cmd,c1")
+
+
+def test_every_table_is_made_safe_before_it_is_written():
+    written = {
+        (path.name, call)
+        for path in PACKAGE.rglob("*.py")
+        for call in re.findall(r"[^\s=(\[]+(?:\(.*\))?\.to_csv\(", path.read_text(encoding="utf-8"))
+    }
+    assert len(written) >= 3  # the pattern still finds them
+    assert not [(name, call) for name, call in written if "safe_table(" not in call]

@@ -1,0 +1,194 @@
+"""The Binning page, with its numbers and with data that leave some of them undefined."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from calib.calibrators.imax import IMaxBinning
+from calib.data.predictions import Predictions
+from calib.data.samples import load_sample
+from calib.diagnostics.binning import binning_picture
+from calib.jobs import FitQueue, FitSpec
+from calib.numerics import one_vs_rest_log_odds
+from calib.plots.style import method_style
+from calib.ui.binning.view import label_log_odds, own_bins
+from calib.ui.fits import ShownFit
+from calib.ui.session import Session
+from tests.conftest import simulate
+from tests.ui.conftest import open_page
+
+PAGE = "pages/7_Binning.py"
+FIGURES = 6
+"""Bins, representatives, information, two of the iterations, ranks."""
+SECTIONS = {"binning/plane": 1, "binning/sharing": 3, "binning/verify": 2}
+
+
+def opened(logits: np.ndarray, labels: np.ndarray, names: tuple[str, ...] | None = None) -> Session:
+    """A session whose rows are all calibration rows first and the same rows again as test rows."""
+    n = len(labels)
+    data = Predictions(
+        np.r_[logits, logits],
+        np.r_[labels, labels],
+        names or tuple(f"class {k}" for k in range(logits.shape[1])),
+        given_split=np.arange(2 * n) < n,
+        sha256=f"made for this test {n} {logits.shape[1]}",
+    )
+    return Session.opened(data)
+
+
+def calibration(session: Session) -> Predictions:
+    assert session.calibration is not None
+    return session.calibration
+
+
+def said(app: AppTest) -> str:
+    return " ".join(str(element.value) for element in (*app.markdown, *app.warning, *app.info, *app.caption))
+
+
+def clean(app: AppTest) -> bool:
+    return not app.exception and not app.error and "nan" not in said(app).lower().split()
+
+
+def charts(app: AppTest) -> int:
+    return len(app.get("plotly_chart"))
+
+
+def open_sections(app: AppTest) -> AppTest:
+    for key in SECTIONS:
+        app.session_state[key] = True
+    return app.run()
+
+
+def test_without_data_it_says_what_is_missing() -> None:
+    app = open_page(PAGE)
+    assert clean(app)
+    assert "No data are open yet" in app.info[0].value
+
+
+def test_the_finding_has_the_numbers_of_the_calibration_set(with_sample: Session) -> None:
+    app = open_page(PAGE, with_sample)
+    assert clean(app)
+    assert charts(app) == FIGURES
+    part = calibration(with_sample)
+    picture = binning_picture(part.logits, part.labels)
+    finding = app.markdown[0].value
+    assert f"of the {picture.information:.3g} nats" in finding
+    for bins in picture.schemes.values():
+        assert f"{100 * bins.label_information / picture.information:.1f} %" in finding
+    assert f"{len(part) * part.n_classes:,} pairs of all {part.n_classes} classes" in said(app)
+
+
+def test_sections_are_computed_when_opened(with_sample: Session) -> None:
+    app = open_sections(open_page(PAGE, with_sample))
+    assert clean(app)
+    assert charts(app) == FIGURES + sum(SECTIONS.values())
+
+
+def test_number_of_bins_start_and_step_can_be_chosen(with_sample: Session) -> None:
+    app = open_page(PAGE, with_sample)
+    app.number_input(key="binning/bins").set_value(4).run()
+    assert "in 4 bins" in app.markdown[0].value
+    start = next(group for group in app.button_group if str(group.key).startswith("binning/start"))
+    start.set_value("equal_mass").run()
+    (slider,) = app.select_slider
+    slider.set_value(0).run()
+    assert clean(app)
+    assert "After 0 of" in said(app)
+
+
+def test_one_class_is_shown_without_ranks(with_sample: Session) -> None:
+    app = open_page(PAGE, with_sample)
+    app.selectbox(key="binning/target/10").set_value(3).run()
+    assert clean(app)
+    assert charts(app) == FIGURES - 1
+    assert f"of “{calibration(with_sample).class_names[3]}” against the rest" in said(app)
+    open_sections(app)
+    assert clean(app)
+
+
+def test_a_fitted_binning_is_shown_with_its_own_bins(queue: FitQueue, with_sample: Session) -> None:
+    part = calibration(with_sample)
+    for params in ({"n_bins": 6}, {"n_bins": 5, "share_classes": False}):
+        spec = FitSpec("imax", params, data_key=with_sample.split_key)
+        queue.submit(spec, part.logits, part.labels)
+        with_sample.specs[spec.key] = spec
+    _wait(queue, with_sample)
+    app = open_page(PAGE, with_sample)
+    assert clean(app)
+    names = next(group for group in app.button_group if str(group.key).startswith("binning/table")).options
+    assert len(names) == 4
+    assert any("n_bins=6" in str(name) for name in names)
+    app.selectbox(key="binning/target/10").set_value(2).run()
+    names = next(group for group in app.button_group if str(group.key).startswith("binning/table")).options
+    assert len(names) == 5
+    assert clean(open_sections(app))
+
+
+def _wait(queue: FitQueue, session: Session) -> None:
+    until = time.monotonic() + 60
+    while any(job.active for job in queue.snapshot(session.specs)) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert {job.state for job in queue.snapshot(session.specs)} == {"done"}
+
+
+@pytest.mark.parametrize("share", [True, False])
+def test_own_bins_are_those_of_the_pairs_shown(share: bool) -> None:
+    logits, labels = simulate(n=200, n_classes=3)
+    fitted = IMaxBinning(n_bins=4, share_classes=share).fit(logits, labels)
+    fit = ShownFit("key", "imax", "I-Max", method_style("imax"), fitted, None, 0.0, 0.0)  # type: ignore[arg-type]
+    pooled, second = own_bins(fit, None, 3), own_bins(fit, 2, 3)
+    assert second is not None
+    assert second[0] is fitted.maps_[0 if share else 2]["edges"]
+    assert (pooled is None) == (not share)
+
+
+def test_two_classes_have_one_map() -> None:
+    app = open_page(PAGE, opened(*simulate(n=300, n_classes=2), ("no", "yes")))
+    assert clean(app)
+    assert not app.selectbox
+    assert "300 pairs of “yes” against the other class" in said(app)
+    open_sections(app)
+    assert clean(app)
+
+
+def test_a_class_without_rows_leaves_the_choice() -> None:
+    logits, labels = simulate(n=300, n_classes=4)
+    app = open_page(PAGE, opened(logits, np.where(labels == 2, 1, labels)))
+    app.selectbox(key="binning/target/4").set_value(2).run()
+    assert clean(app)
+    assert charts(app) == 0
+    assert "choose another class" in app.warning[0].value
+    app.selectbox(key="binning/target/4").set_value(0).run()
+    assert charts(app) == FIGURES - 1
+
+
+@pytest.mark.parametrize("n", [2, 10])
+def test_few_rows(n: int) -> None:
+    app = open_sections(open_page(PAGE, opened(*simulate(n=n, n_classes=3))))
+    assert clean(app)
+    assert charts(app) >= FIGURES + 3
+
+
+def test_equal_logits() -> None:
+    app = open_sections(open_page(PAGE, opened(np.zeros((40, 3)), np.arange(40) % 3)))
+    assert clean(app)
+    assert charts(app) >= FIGURES
+
+
+def test_label_log_odds_are_those_of_all_pairs() -> None:
+    data = load_sample("simulated-100")
+    every = one_vs_rest_log_odds(data.logits.astype(float))
+    np.testing.assert_allclose(label_log_odds(data), every[np.arange(len(data)), data.labels], atol=1e-9)
+
+
+def test_names_of_classes_are_no_markdown() -> None:
+    logits, labels = simulate(n=300, n_classes=2)
+    name = "$a_b$ [x](y) **bold** " + 50 * "long"
+    app = open_page(PAGE, opened(logits, labels, ("no", name)))
+    assert clean(app)
+    assert r"“\$a\_b\$ \[x\]\(y\) \*\*bold" in said(app)
+    assert 12 * "long" not in said(app)

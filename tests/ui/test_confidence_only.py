@@ -1,0 +1,196 @@
+"""A method that needs features and gives a confidence only, on every page."""
+
+from __future__ import annotations
+
+import io
+import time
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from calib.data import Choices
+from calib.data.checks.features import check_leak, row_hashes
+from calib.data.checks.report import Report
+from calib.data.samples import load_sample
+from calib.evaluation import Evaluation
+from calib.jobs import FitQueue, FitSpec
+from calib.plots.style import method_style
+from calib.registry import calibrator, extras_for, presets
+from calib.ui.export.view import Rows, _csv, _npz
+from calib.ui.fits import ShownFit
+from calib.ui.session import SESSION, Session
+from tests.conftest import ROOT
+from tests.ui.conftest import open_page
+
+PAGES = ["app.py", *sorted(f"pages/{path.name}" for path in (ROOT / "pages").glob("*.py"))]
+FITTED = ("temperature", "geometric")
+
+
+def text(app: AppTest) -> str:
+    return " ".join(str(element.value) for element in (*app.markdown, *app.info, *app.caption, *app.warning))
+
+
+def clean(app: AppTest) -> bool:
+    return not app.exception and not app.error
+
+
+def fit(queue: FitQueue, session: Session, methods: tuple[str, ...]) -> Session:
+    """The session with these methods fitted by the worker processes."""
+    calibration = session.calibration
+    assert calibration is not None
+    for method in methods:
+        spec = FitSpec(method, {}, data_key=session.split_key)
+        queue.submit(spec, calibration.logits, calibration.labels, extras_for(calibrator(method), calibration))
+        session.specs[spec.key] = spec
+    until = time.monotonic() + 120
+    while any(job.active for job in queue.snapshot(session.specs)) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert [job.state for job in queue.snapshot(session.specs)] == ["done"] * len(methods)
+    return session
+
+
+@pytest.fixture
+def with_geometric(queue: FitQueue, with_sample: Session) -> Session:
+    return fit(queue, with_sample, FITTED)
+
+
+@pytest.fixture
+def geometric_alone(queue: FitQueue, with_sample: Session) -> Session:
+    return fit(queue, with_sample, ("geometric",))
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_page_draws_beside_others(path: str, with_geometric: Session) -> None:
+    assert clean(open_page(path, with_geometric))
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_page_draws_where_it_is_the_only_fit(path: str, geometric_alone: Session) -> None:
+    assert clean(open_page(path, geometric_alone))
+
+
+@pytest.mark.parametrize("path", ["pages/2_Reliability.py", "pages/8_Calibration_maps.py", "pages/7_Binning.py"])
+def test_two_classes_make_no_map_of_a_confidence(path: str, queue: FitQueue) -> None:
+    opened = fit(queue, Session.opened(load_sample("odd-digits-adaboost")), ("geometric", "platt"))
+    app = open_page(path, opened)
+    assert clean(app)
+    if "maps" in path:
+        assert "Geometric gives a confidence in the predicted class only" in text(app)
+
+
+def test_it_is_offered_and_fitted_where_the_data_hold_features(with_sample: Session) -> None:
+    app = open_page("pages/1_Fit.py", with_sample)
+    assert "geometric" in app.session_state["fit/methods"]
+    assert "need more than outputs" not in text(app)
+    app.button(key="fit/start").click().run()
+    assert clean(app)
+    assert "geometric" in {spec.method for spec in with_sample.specs.values()}
+
+
+def test_training_rows_among_the_test_rows_are_warned_of_beside_the_fits(with_sample: Session) -> None:
+    assert "also among" not in text(open_page("pages/1_Fit.py", with_sample))
+    report = Report(Choices())
+    rows = np.arange(6.0).reshape(3, 2)
+    check_leak(rows, row_hashes(rows), report)
+    assert with_sample.data is not None
+    with_sample.data = replace(with_sample.data, findings=report.findings)
+    app = open_page("pages/1_Fit.py", with_sample)
+    assert any("3 rows of 3 in features are also among" in warning.value for warning in app.warning)
+
+
+def test_without_features_the_page_says_what_is_missing_and_where_to_bring_it(with_sample: Session) -> None:
+    assert with_sample.data is not None
+    bare = Session.opened(replace(with_sample.data, features=None, train_features=None, sha256="without"))
+    app = open_page("pages/1_Fit.py", bare)
+    assert clean(app)
+    assert "Geometric needs more than outputs and labels; these data hold no features" in text(app)
+    assert "geometric" not in app.session_state["fit/methods"]
+    assert any(link.proto.label == "Open data with them" for link in app.get("page_link"))
+
+
+def test_a_choice_that_other_data_allowed_is_taken_back(with_sample: Session) -> None:
+    assert with_sample.data is not None
+    app = open_page("pages/1_Fit.py", with_sample)
+    app.session_state[SESSION] = Session.opened(replace(with_sample.data, features=None, sha256="without"))
+    app.run()
+    assert clean(app)
+    assert "geometric" not in app.session_state["fit/methods"]
+
+
+def test_presets_hold_it_where_the_data_do(with_sample: Session) -> None:
+    assert all("geometric" in names for names in presets(with_sample.data).values())
+    assert not any("geometric" in names for names in presets().values())
+
+
+def test_reliability_of_one_class_leaves_it_out_in_words(with_geometric: Session) -> None:
+    app = open_page("pages/2_Reliability.py", with_geometric)
+    assert len(app.get("plotly_chart")) == 3
+    app.selectbox(key="rel/target").select(3).run()
+    assert clean(app)
+    assert len(app.get("plotly_chart")) == 2
+    assert "Geometric gives a confidence in the predicted class only, and no probability of one class" in text(app)
+
+
+def test_maps_name_it_without_calling_it_a_map(with_geometric: Session) -> None:
+    said = text(open_page("pages/8_Calibration_maps.py", with_geometric))
+    assert "Geometric gives a confidence in the predicted class only, and so no map of a class." in said
+
+
+def test_compare_claims_nothing_of_its_nll(with_geometric: Session) -> None:
+    app = open_page("pages/5_Compare.py", with_geometric)
+    table = app.dataframe[0].value.set_index("method")
+    assert np.isnan(table.loc["Geometric", "NLL"])
+    assert np.isnan(table.loc["Geometric", "Brier score"])
+    assert 0 < table.loc["Geometric", "ECE"] < 1
+    first, second = app.markdown[0].value.split("\n\n")
+    assert first.endswith("Geometric gives a confidence only and so has no NLL; compare by a calibration error.")
+    assert "ECE" in second
+    assert "Geometric" in second
+
+
+def test_export_shows_the_size_before_the_download_and_the_lines_that_use_it(geometric_alone: Session) -> None:
+    app = open_page("pages/6_Export.py", geometric_alone)
+    said = text(app)
+    assert "Lowest NLL" not in said
+    assert "kB, training rows included" in said
+    assert "250 training rows of 64 numbers" in said
+    assert all("probs" not in code.value for code in app.code)
+    assert any("calibrator.confidence(outputs, features)" in code.value for code in app.code)
+    assert "Calibrated confidence" in [heading.value for heading in app.subheader]
+
+
+def test_an_upload_to_calibrate_brings_its_features(geometric_alone: Session) -> None:
+    assert geometric_alone.test is not None
+    rows = geometric_alone.test.take(np.arange(20))
+    for arrays, said in (
+        ({"logits": rows.logits, "features": rows.features}, "20 rows, 10 classes."),
+        ({"logits": rows.logits}, "none looks like the inputs of the rows"),
+    ):
+        packed = io.BytesIO()
+        np.savez(packed, **arrays)
+        app = open_page("pages/6_Export.py", geometric_alone)
+        app.button_group(key="export/of").set_value("an upload").run()
+        assert "with features" in app.file_uploader[0].label
+        app.file_uploader[0].upload("new.npz", packed.getvalue()).run()
+        assert not app.exception
+        assert said in " ".join([text(app), *(error.value for error in app.error)])
+
+
+def test_downloads_hold_the_predicted_class_and_its_confidence(with_sample: Session) -> None:
+    calibration, test = with_sample.calibration, with_sample.test
+    assert calibration is not None
+    assert test is not None
+    made = calibrator("geometric")
+    made.fit(calibration.logits, calibration.labels, **extras_for(made, calibration))
+    evaluation = Evaluation.from_calibrator(made, test.logits, test.labels, test.features)
+    it = ShownFit("k", "geometric", "Geometric", method_style("geometric"), made, evaluation, 0, 0)
+    rows = Rows(test.logits, test.labels, test.features)
+    with np.load(io.BytesIO(_npz(it, rows))) as arrays:
+        assert set(arrays.files) == {"predicted", "confidence", "labels"}
+        np.testing.assert_array_equal(arrays["confidence"], evaluation.confidence)
+    table = pd.read_csv(io.StringIO(_csv(it, rows, test.class_names)))
+    assert list(table) == ["predicted", "confidence", "label"]
+    assert table["predicted"][0] == test.class_names[test.logits[0].argmax()]

@@ -1,0 +1,242 @@
+"""Features on the Data page: beside the outputs or in files of their own, shown, and brought to one scale.
+
+Uploads through the page: understood, mended in one click, refused in a sentence, never at the cost of open work.
+
+Where people upload they are told how much that may be, and what is kept of it.
+"""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from calib.data import limits
+from calib.data.samples import SAMPLES
+from calib.settings import SETTINGS
+from calib.ui.data import upload as limits_view
+from calib.ui.data.upload import LARGEST
+from calib.ui.session import SESSION, Session
+from calib.workspace import Configuration
+from tests.conftest import simulate
+from tests.ui.conftest import SAMPLE, open_page
+
+
+def npz(**arrays: np.ndarray) -> bytes:
+    packed = io.BytesIO()
+    np.savez(packed, **arrays)
+    return packed.getvalue()
+
+
+def upload_uploads(app: AppTest, name: str, content: bytes) -> AppTest:
+    return app.file_uploader[0].upload(name, content).run()
+
+
+def facts(app: AppTest) -> dict[str, str]:
+    return {metric.label: metric.value for metric in app.metric}
+
+
+def test_an_upload_is_understood() -> None:
+    logits, labels = simulate(n=300, n_classes=5)
+    app = upload_uploads(open_page("app.py"), "mine.npz", npz(logits=logits, labels=labels))
+    assert not app.error
+    assert facts(app)["Rows"] == "300"
+    assert facts(app)["Recognised as"] == "logits"
+    assert facts(app)["Accuracy"] == f"{100 * np.mean(logits.argmax(axis=1) == labels):.1f} %"
+
+
+def test_rows_with_nan_are_left_out_in_one_click() -> None:
+    logits, labels = simulate(n=300)
+    logits[:3, 1] = np.nan
+    app = upload_uploads(open_page("app.py"), "mine.npz", npz(logits=logits, labels=labels))
+    assert "3 rows of 300" in app.error[0].value
+    next(button for button in app.button if button.label == "Do this").click().run()
+    assert not app.error
+    assert facts(app)["Rows"] == "297"
+
+
+def test_a_refused_upload_leaves_open_data_and_fits_alone(with_fits: Session) -> None:
+    app = upload_uploads(open_page("app.py", with_fits), "broken.npz", b"version https://git-lfs.github.com/spec/v1\n")
+    assert "git-lfs" in app.error[0].value
+    assert facts(app)["Rows"] == f"{SAMPLES[SAMPLE].n_rows:,}"
+    assert any("stays open" in caption.value for caption in app.caption)
+    app.switch_page("pages/5_Compare.py").run()
+    assert not app.error
+    assert any("GPcalib" in markdown.value for markdown in app.markdown)
+
+
+def test_the_kind_is_changed_by_hand() -> None:
+    probs = np.random.default_rng(0).dirichlet(np.ones(4), 200)
+    app = upload_uploads(open_page("app.py"), "mine.npz", npz(outputs=probs, labels=probs.argmax(axis=1)))
+    assert facts(app)["Recognised as"] == "probabilities"
+    next(box for box in app.selectbox if box.label == "Outputs are").select("logits")
+    next(button for button in app.button if button.label == "Read again with these choices").click().run()
+    assert not app.exception
+    assert facts(app)["Recognised as"] == "logits"
+
+
+@pytest.fixture
+def outputs() -> dict[str, np.ndarray]:
+    logits, labels = simulate(n=300, n_classes=4)
+    return {"logits": logits, "labels": labels}
+
+
+def inputs(scale: float = 1.0) -> dict[str, np.ndarray]:
+    generator = np.random.default_rng(0)
+    return {
+        "features": generator.normal(size=(300, 6)) * [scale, 1, 1, 1, 1, 1],
+        "train_features": generator.normal(size=(40, 6)) * [scale, 1, 1, 1, 1, 1],
+        "train_labels": np.arange(40) % 4,
+    }
+
+
+def upload(app: AppTest, **files: bytes) -> AppTest:
+    """Upload files by role; all but the first before it, since that one starts the reading."""
+    uploaders = {uploader.key: uploader for uploader in app.file_uploader}
+    for role, content in files.items():
+        uploaders[f"upload/{role}"].upload(f"{role}.npz", content)
+    return app.run()
+
+
+def text(app: AppTest) -> str:
+    return " ".join(str(element.value) for element in (*app.markdown, *app.caption, *app.warning))
+
+
+def test_a_sample_with_images_shows_them(with_sample: Session) -> None:
+    app = open_page("app.py", with_sample)
+    assert not app.exception
+    assert "an image of 8 × 8 pixels with values from 0 to 1" in text(app)
+    assert "The training set has 250 rows, 10 of 10 classes among them." in text(app)
+    assert len(app.get("image")) == 1
+
+
+def test_cards_say_which_samples_carry_features() -> None:
+    app = open_page("app.py")
+    said = [caption.value for caption in app.caption if "With features" in caption.value]
+    assert len(said) == sum(bool(sample.features) for sample in SAMPLES.values()) == 4
+
+
+def test_numbers_are_described_without_a_picture(outputs: dict[str, np.ndarray]) -> None:
+    app = upload(open_page("app.py"), main=npz(**outputs, **inputs()))
+    assert not app.error and not app.exception
+    assert "Each row carries 6 numbers" in text(app)
+    assert not app.get("image")
+
+
+def test_features_come_in_files_of_their_own(outputs: dict[str, np.ndarray]) -> None:
+    given = inputs()
+    app = upload(
+        open_page("app.py"),
+        main=npz(**outputs),
+        features=npz(x=given["features"]),
+        train_features=npz(x=given["train_features"]),
+        train_labels=npz(y=given["train_labels"]),
+    )
+    assert not app.error and not app.exception
+    data = app.session_state[SESSION].data
+    for role, array in given.items():
+        np.testing.assert_array_equal(getattr(data, role), array)
+
+
+def test_features_of_other_scales_are_standardised_in_one_click(outputs: dict[str, np.ndarray]) -> None:
+    given = inputs(scale=5000.0)
+    app = upload(open_page("app.py"), main=npz(**outputs, **given))
+    assert "Your features are not normalised" in text(app)
+    next(button for button in app.button if button.label == "Do this").click().run()
+    assert not app.exception
+    assert "not normalised" not in text(app)
+    assert "standardised by the training set" in text(app)
+    data = app.session_state[SESSION].data
+    np.testing.assert_allclose(data.train_features.std(axis=0), 1)
+    np.testing.assert_allclose(data.feature_mean, given["train_features"].mean(axis=0))
+
+
+def test_features_that_do_not_fit_cost_nothing_else(outputs: dict[str, np.ndarray]) -> None:
+    app = upload(open_page("app.py"), main=npz(**outputs, features=np.zeros((299, 2))))
+    assert not app.error and not app.exception
+    assert "(299, 2) for 300 rows" in text(app)
+    assert {metric.label: metric.value for metric in app.metric}["Rows"] == "300"
+
+
+def test_the_array_with_the_features_is_chosen_by_hand(outputs: dict[str, np.ndarray]) -> None:
+    given = inputs()
+    app = upload(open_page("app.py"), main=npz(**outputs, **given, others=given["features"][:, :2] * 2))
+    next(box for box in app.selectbox if box.label == "Features").select("")
+    next(button for button in app.button if button.label == "Read again with these choices").click().run()
+    assert not app.exception
+    assert app.session_state[SESSION].data.features is None
+
+
+def test_columns_of_a_table_count_as_one_choice(outputs: dict[str, np.ndarray]) -> None:
+    scores = [f"p_{k}" for k in range(4)]
+    table = np.c_[outputs["labels"], outputs["logits"], inputs()["features"]]
+    header = ",".join(["label", *scores, *(f"x_{j}" for j in range(6))])
+    lines = "\n".join([header, *(",".join(map(str, row)) for row in table)])
+    app = open_page("app.py").file_uploader[0].upload("mine.csv", lines.encode()).run()
+    assert "Each row carries 6 numbers" in text(app)
+    box = next(box for box in app.selectbox if box.label == "Features")
+    assert box.options[0] == "6 columns from x_0"
+    next(button for button in app.button if button.label == "Read again with these choices").click().run()
+    assert not app.exception and not app.error
+    assert "Each row carries 6 numbers" in text(app)
+    next(box for box in app.selectbox if box.label == "Features").select("x_2")
+    next(button for button in app.button if button.label == "Read again with these choices").click().run()
+    assert "Each row carries 1 number with" in text(app)
+
+
+class Kept:
+    configuration = Configuration(None, 3 * 10**9, 12.0)  # type: ignore[arg-type]
+
+
+def line() -> str:
+    app = open_page("app.py")
+    (found,) = [str(caption.value) for caption in app.caption if "Once read" in str(caption.value)]
+    return found
+
+
+def table() -> dict[str, str]:
+    app = open_page("app.py")
+    (found,) = [str(text.value) for text in app.markdown if "At most" in str(text.value)]
+    return dict(row.strip("| ").split(" | ") for row in found.splitlines()[2:])
+
+
+def test_every_limit_that_a_visitor_can_meet_is_shown():
+    shown = table()
+    assert shown["A file"] == f"{SETTINGS['CALIB_UPLOAD_MB'].default_text} MB"
+    for what, name in (("A text table, unpacked", "CALIB_TEXT_MB"), ("All arrays of an upload", "CALIB_DATA_MB")):
+        assert shown[what].startswith(f"{SETTINGS[name].default_text} MB")
+    for what, name in (
+        ("Rows", "CALIB_ROWS"),
+        ("Classes", "CALIB_CLASSES"),
+        ("Arrays or columns in a file", "CALIB_ARRAYS"),
+        ("Your fits that wait for a worker", "CALIB_WAITING"),
+    ):
+        assert shown[what].partition(", and")[0] == SETTINGS[name].default_text
+    assert shown["Your data, fits and figures in memory"].startswith("2,000 MB, and ")
+
+
+def test_what_is_shown_is_what_holds(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(limits, "MAX_ROWS", 4321)
+    monkeypatch.setattr(limits, "MAX_BYTES", 16_000_000)
+    monkeypatch.setenv("CALIB_MEMORY_GB", "77")
+    assert "at most 16 MB, 4,321 rows and 100,000 classes" in line()
+    shown = table()
+    assert shown["All arrays of an upload"] == "16 MB, such as 2,000 rows of 1,000 classes in float64"
+    assert shown["Your data, fits and figures in memory"] == "2,000 MB, and 77 GB of all visitors"
+
+
+def test_it_says_what_is_kept_and_for_how_long(monkeypatch: pytest.MonkeyPatch):
+    assert line().endswith("Nothing is kept on disk.")
+    assert table()["What is kept on disk"] == "nothing"
+    monkeypatch.setattr(limits_view, "keeper", lambda: Kept)
+    assert line().endswith("Kept on disk for 12 days after the last use.")
+    assert table()["What is kept on disk"] == "12 days after the last use, and 3,000 MB of all visitors"
+
+
+def test_every_uploader_refuses_what_is_larger(with_sample: Session, with_fits: Session):
+    for page, session in (("app.py", with_sample), ("pages/11_Still_calibrated.py", with_fits)):
+        uploaders = open_page(page, session).get("file_uploader")
+        assert uploaders
+        assert {uploader.proto.max_upload_size_mb for uploader in uploaders} == {LARGEST} == {1024}

@@ -1,0 +1,240 @@
+"""What a visitor chose to see stays while fits come and go, and a new fit comes in chosen.
+
+Where fits run is chosen once for all of them, and stands on each result.
+
+Fits keep their look, and new ones are seen, whatever else is removed or added.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from calib import hardware
+from calib.jobs import FitQueue, FitSpec
+from calib.registry import METHODS, calibrator
+from calib.ui import fits
+from calib.ui.fit import view as parameters
+from calib.ui.fits import RAW
+from calib.ui.session import Session
+from tests.ui.conftest import open_page
+
+
+def add(session: Session, queue: FitQueue, n_bins: int) -> str:
+    title = fits.title_of(calibrator("histogram", n_bins=n_bins), "histogram")
+    spec = FitSpec("histogram", {"n_bins": n_bins}, data_key=session.split_key, label=title)
+    queue.submit(spec, session.calibration.logits, session.calibration.labels)
+    session.specs[spec.key] = spec
+    until = time.monotonic() + 60
+    while queue.snapshot(session.specs)[-1].active and time.monotonic() < until:
+        time.sleep(0.05)
+    return spec.key
+
+
+def test_the_others_keep_their_marker_and_dash(
+    with_sample: Session, queue: FitQueue, three: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fits, "session", lambda: with_sample)
+    before = {fit.key: fit.style for fit in fits.shown()}
+    with_sample.kept["figure"] = "drawn in the old style"
+    fits.remove(three[0])
+    after = {fit.key: fit.style for fit in fits.shown()}
+    assert after == {key: style for key, style in before.items() if key != three[0]}
+    new = add(with_sample, queue, 40)
+    again = add(with_sample, queue, 10)
+    styles = [fit.style for fit in fits.shown()]
+    assert len(set(styles)) == len(styles) == 5
+    assert again == three[0]
+    assert new != again
+    assert not with_sample.kept
+
+
+def pills(app: AppTest):
+    return next(group for group in app.button_group if group.label == "Methods")
+
+
+def test_a_fit_in_the_place_of_a_removed_one_is_chosen(with_sample: Session, queue: FitQueue, three: list[str]) -> None:
+    app = open_page("pages/3_Over_underconfidence.py", with_sample)
+    pills(app).set_value(three[:2]).run()
+    app.switch_page("pages/1_Fit.py").run()
+    app.button(key=f"Remove/{three[0]}").click().run()
+    new = add(with_sample, queue, 40)
+    app.switch_page("pages/3_Over_underconfidence.py").run()
+    assert not app.exception
+    assert new in pills(app).value
+
+
+@pytest.fixture
+def three(with_sample: Session, queue: FitQueue) -> list[str]:
+    """Keys of three finished histograms."""
+    return [add(with_sample, queue, n_bins) for n_bins in (10, 20, 30)]
+
+
+def group(app: AppTest, key: str) -> Any:
+    return next(each for each in app.button_group if each.key == key)
+
+
+PAGES = [
+    ("pages/2_Reliability.py", "reliability/methods"),
+    ("pages/3_Over_underconfidence.py", "confidence/methods"),
+    ("pages/8_Calibration_maps.py", "maps/methods"),
+    ("pages/10_Risk_and_groups.py", "risk/beside"),
+    ("pages/5_Compare.py", "compare/splits/methods"),
+    ("pages/5_Compare.py", "compare/sizes/methods"),
+]
+
+
+@pytest.mark.parametrize(("path", "key"), PAGES)
+def test_what_was_left_out_stays_out_when_a_fit_finishes(
+    with_sample: Session, queue: FitQueue, three: list[str], path: str, key: str
+) -> None:
+    app = open_page(path, with_sample)
+    kept = [fit for fit in group(app, key).value if fit != three[1]]
+    group(app, key).set_value(kept).run()
+    new = add(with_sample, queue, 40)
+    app.run()
+    assert not app.exception
+    assert set(group(app, key).value) == {*kept, new}
+    app.switch_page("pages/6_Export.py").run()
+    app.switch_page(path).run()
+    assert set(group(app, key).value) == {*kept, new}
+
+
+def test_a_click_on_a_page_drawn_before_the_fit_finished_counts(
+    with_sample: Session, queue: FitQueue, three: list[str]
+) -> None:
+    app = open_page("pages/3_Over_underconfidence.py", with_sample)
+    new = add(with_sample, queue, 40)
+    group(app, "confidence/methods").set_value([RAW, three[0]]).run()
+    assert set(group(app, "confidence/methods").value) == {RAW, three[0], new}
+
+
+def test_a_method_left_out_returns_left_out(with_sample: Session, queue: FitQueue, three: list[str]) -> None:
+    app = open_page("pages/3_Over_underconfidence.py", with_sample)
+    group(app, "confidence/methods").set_value([RAW, three[0], three[2]]).run()
+    removed = with_sample.specs.pop(three[1])
+    app.run()
+    with_sample.specs[three[1]] = removed
+    app.run()
+    assert set(group(app, "confidence/methods").value) == {RAW, three[0], three[2]}
+
+
+def test_the_method_looked_at_closely_stays(with_sample: Session, queue: FitQueue, three: list[str]) -> None:
+    app = open_page("pages/3_Over_underconfidence.py", with_sample)
+    assert group(app, "confidence/closer").value == three[0]
+    group(app, "confidence/closer").set_value(three[2]).run()
+    add(with_sample, queue, 40)
+    app.run()
+    assert group(app, "confidence/closer").value == three[2]
+    with_sample.specs.pop(three[2])
+    app.run()
+    assert not app.exception
+    assert group(app, "confidence/closer").value == three[0]
+
+
+def test_the_calibrator_to_export_stays_once_it_is_chosen(
+    with_sample: Session, queue: FitQueue, three: list[str]
+) -> None:
+    app = open_page("pages/6_Export.py", with_sample)
+    chosen = next(key for key in three if key != app.selectbox(key="export/calibrator").value)
+    app.selectbox(key="export/calibrator").set_value(chosen).run()
+    add(with_sample, queue, 40)
+    app.run()
+    assert app.selectbox(key="export/calibrator").value == chosen
+
+
+FIT = "pages/1_Fit.py"
+CPU = hardware.cpu_description()
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page sees a GPU; where the fits run is another matter."""
+    monkeypatch.setattr(parameters, "gpu_present", lambda: True)
+
+
+@pytest.fixture
+def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parameters, "gpu_present", lambda: False)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, object]]:
+    """What the page asks to be fitted; nothing is."""
+    params: dict[str, dict[str, object]] = {}
+    monkeypatch.setattr(fits, "submit", params.__setitem__)
+    return params
+
+
+def captions(app: AppTest) -> str:
+    return " ".join(str(caption.value) for caption in app.caption)
+
+
+def choose(app: AppTest, *methods: str) -> AppTest:
+    (pills,) = [group for group in app.button_group if group.key == "fit/methods"]
+    return pills.set_value(list(methods)).run()
+
+
+def device(app: AppTest):
+    (control,) = [group for group in app.button_group if group.key == "fit/device"]
+    return control
+
+
+def test_without_a_gpu_it_says_so_and_asks_nothing(no_gpu: None, with_sample: Session) -> None:
+    app = choose(open_page(FIT, with_sample), "temperature", "gpcalib", "isotonic")
+    assert device(app).proto.disabled
+    assert f"No NVIDIA GPU on this machine: everything is fitted on the {CPU}." in captions(app)
+    assert "Temperature and GPcalib could use one." in captions(app)
+
+
+@pytest.mark.parametrize("value", ["auto", "cpu", "gpu"])
+def test_one_choice_reaches_the_methods_that_use_it(
+    value: str, gpu: None, with_sample: Session, asked: dict[str, dict[str, object]]
+) -> None:
+    app = choose(open_page(FIT, with_sample), "temperature", "isotonic", "vector", "gpcalib")
+    assert device(app).value == "auto"
+    app = device(app).set_value(value).run()
+    assert "Temperature, Vector and GPcalib can use the GPU; the others are fitted on the CPU." in captions(app)
+    app.button(key="fit/start").click().run()
+    assert {name: params.get("device") for name, params in asked.items()} == {
+        "temperature": value, "isotonic": None, "vector": value, "gpcalib": value,
+    }  # fmt: skip
+
+
+def test_methods_that_never_use_it_are_not_asked_about(gpu: None, with_sample: Session) -> None:
+    app = choose(open_page(FIT, with_sample), "isotonic")
+    assert device(app).proto.disabled
+    assert "None of the chosen methods uses a GPU." in captions(app)
+
+
+def test_the_choice_outlasts_another_page(gpu: None, with_sample: Session) -> None:
+    app = device(open_page(FIT, with_sample)).set_value("cpu").run()
+    app.switch_page("pages/2_Reliability.py").run()
+    assert device(app.switch_page(FIT).run()).value == "cpu"
+
+
+def test_no_method_has_a_device_widget_of_its_own(gpu: None, with_sample: Session) -> None:
+    app = choose(open_page(FIT, with_sample), *[name for name in METHODS if METHODS[name].uses_device])
+    assert not [box.key for box in app.selectbox if box.key and box.key.endswith("/device")]
+
+
+def test_what_was_used_is_on_each_result(with_fits: Session) -> None:
+    assert captions(open_page(FIT, with_fits)).count(f" s on {CPU} · ") == len(with_fits.specs)
+    assert f"on {CPU}" in captions(open_page("pages/4_Latent_GP.py", with_fits))
+    app = open_page("pages/5_Compare.py", with_fits)
+    (costs,) = [table.value for table in app.dataframe if "fitted on" in table.value]
+    assert list(costs["fitted on"]) == ["–", *[CPU] * len(with_fits.specs)]
+
+
+def test_the_same_fit_elsewhere_takes_the_place_of_the_first(
+    queue: FitQueue, with_sample: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fits, "session", lambda: with_sample)
+    for chosen in ({}, {"device": "cpu"}, {"device": "cpu", "max_log_temperature": 2.0}):
+        fits.submit("temperature", chosen)
+    titles = [spec.title for spec in with_sample.specs.values()]
+    assert titles == ["Temperature", "Temperature (max_log_temperature=2.0)"]
+    assert [spec.params["device"] for spec in with_sample.specs.values()] == ["cpu", "cpu"]

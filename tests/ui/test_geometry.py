@@ -1,0 +1,271 @@
+"""The Geometry page in its states: nothing, no features, images, numbers, two classes, and with a fit.
+
+The Geometry page's sentences claim no more than the numbers allow.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from calib import geometry
+from calib.data import Predictions
+from calib.data.samples import load_sample
+from calib.diagnostics.reduction_cost import Tradeoff
+from calib.diagnostics.separation import PrincipalPlane, Sides, Timed
+from calib.jobs import FitQueue
+from calib.metrics.bootstrap import Interval
+from calib.ui.geometry import state as geometry_study
+from calib.ui.geometry import text as geometry_words
+from calib.ui.geometry.view import KINDS, WAYS, axis_title, candidates, deciding_rows, tiles
+from calib.ui.session import SESSION, Session
+from tests.conftest import simulate
+from tests.ui.conftest import open_page
+from tests.ui.test_confidence_only import fit
+from tests.ui.test_latent import alternatives, charts, said
+
+PAGE = "pages/9_Geometry.py"
+
+
+def group(app: AppTest, key: str):
+    return next(group for group in app.button_group if str(group.key).startswith(key))
+
+
+def with_numbers(n: int = 200, n_classes: int = 3, d: int = 4, dtype: type = np.float32) -> Predictions:
+    """Rows of numbers around a centre for each class; the logits are right for most of them."""
+    logits, labels = simulate(n, n_classes)
+    generator = np.random.default_rng(1)
+    centres = 2 * generator.normal(size=(n_classes, d))
+    train_labels = np.arange(60) % n_classes
+    return Predictions(
+        logits, labels, tuple(f"class {k}" for k in range(n_classes)), sha256=f"numbers {n} {n_classes} {d} {dtype}",
+        features=(centres[labels] + generator.normal(size=(n, d))).astype(dtype),
+        train_features=(centres[train_labels] + generator.normal(size=(60, d))).astype(dtype),
+        train_labels=train_labels,
+    )  # fmt: skip
+
+
+def test_without_data_it_says_what_is_missing() -> None:
+    assert "No data are open yet" in said(open_page(PAGE))
+
+
+def test_without_features_one_line_says_so_and_the_sample_is_one_click_away(queue: FitQueue) -> None:
+    app = open_page(PAGE, Session.opened(load_sample("breast-cancer-bayes"), sample="breast-cancer-bayes"))
+    assert "these data hold no features, train_features and train_labels" in said(app)
+    assert not charts(app)
+    app.button(key="geometry/sample").click().run()
+    assert app.session_state[SESSION].sample == "digits-cnn"
+    assert app.markdown[0].value.startswith("**Inputs that lie well inside their predicted class are right")
+    assert len(charts(app)) == 4
+
+
+def test_the_finding_is_what_the_library_computes(with_sample: Session) -> None:
+    app = open_page(PAGE, with_sample)
+    test = with_sample.test
+    assert test is not None
+    predicted = test.logits.argmax(axis=1)
+    separation = geometry.fast_separation(test.train_features, test.train_labels, test.features, predicted)
+    right, dangerous = predicted == test.labels, separation <= 0
+    inside = separation >= np.sort(separation)[len(separation) // 2]
+    words = app.markdown[0].value
+    assert f"{dangerous.sum()} of {len(test)} are **dangerous**" in words
+    assert f"{100 * right[dangerous].mean():.1f} % of these are right" in words
+    assert f"are right {100 * right[inside].mean():.1f} % of the time" in words
+    assert "random draw" not in said(app)
+    assert "Geometric turns this into a calibrator" in said(app)
+
+
+@pytest.mark.parametrize(("kind", "way"), list(zip(KINDS, WAYS, strict=True)))
+def test_every_separation_and_every_way_to_choose(with_sample: Session, kind: str, way: str) -> None:
+    app = open_page(PAGE, with_sample)
+    group(app, "geometry/kind").set_value(kind)
+    group(app, "geometry/way").set_value(way).run()
+    words = said(app)
+    assert "Test row" in words
+    assert f"At a {axis_title(kind)} of" in words
+    assert len(charts(app)) == 4
+    assert len(app.get("image")) >= 3
+
+
+def test_the_chosen_input_is_explained_in_two_pictures(with_sample: Session) -> None:
+    app = open_page(PAGE, with_sample)
+    group(app, "geometry/way").set_value("By number").run()
+    app.number_input[0].set_value(5).run()
+    test = with_sample.test
+    assert test is not None
+    why = geometry.explain(test.train_features, test.train_labels, test.features[5], int(test.logits[5].argmax()))
+    words = said(app)
+    assert "**Test row 5**" in words
+    assert f"is **{'safe' if why.safe else 'dangerous'}**" in words
+    assert f"The input between training rows {why.deciding_same_row}" in alternatives(app)
+    group(app, "geometry/picture").set_value("Principal components").run()
+    assert "A projection shrinks distances" in said(app)
+    assert "250 training inputs on two principal components" in alternatives(app)
+
+
+def test_a_fit_says_its_confidence_and_is_not_offered_again(queue: FitQueue, with_sample: Session) -> None:
+    app = open_page(PAGE, fit(queue, with_sample, ("geometric",)))
+    assert "The confidence in this prediction that was fitted: Geometric" in said(app)
+    assert "turns this into a calibrator" not in said(app)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_rows_of_numbers_are_shown_as_numbers(queue: FitQueue, dtype: type, n_classes: int) -> None:
+    app = open_page(PAGE, Session.opened(with_numbers(n_classes=n_classes, dtype=dtype)))
+    assert len(charts(app)) == 4
+    assert not app.get("image")
+    assert any(frame.value.columns[0].startswith("number ") for frame in app.dataframe)
+    offered = group(app, "geometry/reductions").options
+    assert "PCA" in {option.content if hasattr(option, "content") else str(option) for option in offered}
+
+
+def test_two_classes_with_images(queue: FitQueue) -> None:
+    app = open_page(PAGE, Session.opened(load_sample("odd-digits-adaboost"), sample="odd-digits-adaboost"))
+    assert "well inside their predicted class" in said(app)
+    assert len(charts(app)) == 4
+
+
+def test_a_predicted_class_absent_from_training_has_no_finite_separation(queue: FitQueue) -> None:
+    data = with_numbers()
+    assert data.train_labels is not None
+    lacking = replace(data, train_labels=np.where(data.train_labels == 2, 1, data.train_labels), sha256="lacking")
+    app = open_page(PAGE, Session.opened(lacking))
+    assert "no finite separation" in said(app)
+    assert "No training input has this class, so its separation is −∞" in said(app)
+    assert len(charts(app)) == 3
+    only = replace(data, train_labels=np.zeros(60, dtype=int), sha256="one class")
+    assert "separation is −∞" in said(open_page(PAGE, Session.opened(only)))
+
+
+def test_the_tradeoff_is_measured_on_request_and_can_be_stopped(queue: FitQueue) -> None:
+    session = Session.opened(with_numbers())
+    app = open_page(PAGE, session)
+    names = group(app, "geometry/reductions")
+    names.set_value(["pca", "random_set"]).run()
+    app.button(key="geometry/measure").click().run()
+    assert app.button(key="geometry/stop")
+    measuring = session.kept[("geometry", "tradeoff")]
+    until = time.monotonic() + 60
+    while measuring.waiting and time.monotonic() < until:
+        time.sleep(0.05)
+    app.run()
+    assert "Without reduction: ECE" in said(app)
+    assert len(charts(app)) == 6
+    assert len(measuring.found) == 7
+    group(app, "geometry/reductions").set_value(["pca", "random_set", "kmeans"]).run()
+    app.button(key="geometry/measure").click().run()
+    app.button(key="geometry/stop").click().run()
+    assert not measuring.waiting
+    assert app.button(key="geometry/measure")
+
+
+def test_what_takes_too_long_is_left_out_and_said(queue: FitQueue, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(geometry_study, "SECONDS", 0.0)
+    app = open_page(PAGE, Session.opened(with_numbers(n=400)))
+    assert "this is a random draw of 64 of 200 test rows and 64 of 200 calibration rows" in said(app)
+    assert "did not reach all 200 rows" in said(app)
+
+
+def test_candidates_come_in_the_order_asked_for(with_sample: Session) -> None:
+    class Fixed(geometry_study.Study):
+        def measured(self, kind=None):
+            return type("Timed", (), {"rows": np.arange(5), "separation": np.array([0.1, -0.2, 0.3, np.inf, -0.5])})
+
+    study = Fixed("l2")
+    object.__setattr__(study, "right", np.array([False, True, False, True, False]))
+    object.__setattr__(study, "confidence", np.array([0.6, 0.9, 0.8, 1.0, 0.7]))
+    assert candidates(study, "Lowest separation")[0].tolist() == [4, 1, 0, 2, 3]
+    assert candidates(study, "Wrong and most confident")[0].tolist() == [2, 4, 0]
+    assert candidates(study, "Wrong though safe")[0].tolist() == [2, 0]
+
+
+def test_a_row_that_is_nearest_and_decides_is_named_once() -> None:
+    why = geometry.Explanation(1.0, 2.0, 3, 8, 0.5, 0.6, 3, 9)
+    row = geometry_study.Row(0, 1, 1, 0.9, why)
+    assert deciding_rows(row) == {
+        3: "nearest of the predicted class, decides", 8: "nearest of another class", 9: "decides, another class",
+    }  # fmt: skip
+
+
+def test_tiles_share_one_scale_of_brightness() -> None:
+    first, second = tiles(np.stack([np.zeros((8, 8)), np.full((8, 8), 2.0)]))
+    assert first.shape == second.shape == (128, 128, 4)
+    assert first[..., :3].max() == 0
+    assert second[..., :3].min() == 255
+
+
+def sides(separation: list[float], right: list[bool]) -> Sides:
+    return Sides.of(np.array(separation), np.array(right))
+
+
+def timed(n: int, rows: int, infinite: int = 0) -> Timed:
+    separation = np.r_[np.linspace(-1, 1, rows - infinite), np.full(infinite, -np.inf)]
+    return Timed(np.arange(rows), separation, separation / 2, n, 2.0)
+
+
+def setting(name: str, factor: int, ece: float, draw: float, per_second: float) -> Tradeoff:
+    draws = np.full(100, draw) + np.linspace(-0.001, 0.001, 100)
+    return Tradeoff(name, factor, 10, 5, Interval(ece, ece - 0.001, ece + 0.001), draws, per_second)
+
+
+def test_few_rows_are_not_said_to_tell_right_from_wrong() -> None:
+    few = geometry_words.finding(sides([1.0, 0.5, -0.1, -0.2], [True, True, False, False]))
+    assert "The intervals overlap" in few
+    many = geometry_words.finding(sides([1.0] * 100 + [-1.0] * 100, [True] * 100 + [False] * 100))
+    assert "The intervals overlap" not in many
+    assert "100 of 200 are **dangerous**" in many
+    assert "0.0 % of these are right" in many
+
+
+def test_one_dangerous_row_and_none() -> None:
+    assert "1 of 3 is **dangerous**, nearer to another class, and it is wrong" in geometry_words.finding(
+        sides([1.0, 2.0, -1.0], [True, True, False])
+    )
+    assert "None of them is dangerous" in geometry_words.finding(sides([1.0, 2.0], [True, False]))
+
+
+def test_what_was_left_out_and_what_is_infinite_is_said() -> None:
+    whole = geometry_words.whose(timed(100, 100), timed(50, 50), 1234)
+    assert whole.startswith("Judged on 100 test rows against 1,234 training rows")
+    assert "random draw" not in whole
+    assert "finite" not in whole
+    part = geometry_words.whose(timed(5000, 300, infinite=1), timed(50, 50), 10)
+    assert "a random draw of 300 of 5,000 test rows." in part
+    assert "1 test row has no finite separation" in part
+
+
+def test_costs_say_the_size_of_fast_beside_exact_and_the_rates() -> None:
+    said = geometry_words.costs(timed(100, 100), timed(100, 50, infinite=2))
+    assert "a correlation of 1.000 (n = 48)" in said
+    assert "measured on 100 and 50 rows" in said
+    assert "fast has 50 % of the size of exact" in said
+    assert "**50 fast** and **25 exact**" in said
+    assert "did not reach all 100 rows" in said
+    assert "too few rows" in geometry_words.costs(timed(100, 100), timed(100, 29))
+    assert "(n = 30)" in geometry_words.costs(timed(100, 100), timed(100, 30))
+
+
+def test_the_fastest_reduction_is_named_among_those_that_are_no_worse() -> None:
+    none = setting("none", 1, 0.02, 0.02, 1000)
+    worse, fine = setting("pca", 4, 0.08, 0.08, 9000), setting("pca", 2, 0.02, 0.02, 3000)
+    said = geometry_words.tradeoff_sentence([none, worse, fine])
+    assert "In 1 of 2 settings the ECE is higher" in said
+    assert "**PCA at t = 2**: 3 times as fast" in said
+    assert "In none of 1 settings" in geometry_words.tradeoff_sentence([none, fine])
+    assert "faster by a fifth" in geometry_words.tradeoff_sentence([none, setting("pca", 2, 0.02, 0.02, 1100)])
+    assert "**" not in geometry_words.tradeoff_sentence([none, worse])
+    assert geometry_words.tradeoff_sentence([fine]) == ""
+
+
+def test_a_projection_is_not_said_to_keep_distances() -> None:
+    plane = PrincipalPlane(np.arange(5), np.zeros((5, 2)), np.zeros(3), np.zeros((2, 3)), 0.4)
+    said = geometry_words.components_sentence(plane, 5, 0)
+    assert "all 5 training inputs keep 40 % of their variance" in said
+    assert "shrinks distances" in said
+    assert "outside in truth" not in said
+    assert "1 training input drawn within it is outside" in geometry_words.components_sentence(plane, 9, 1)

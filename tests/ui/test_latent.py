@@ -1,0 +1,252 @@
+"""The Latent GP page in its states: no fit, one, several, with and without temperature, and awkward data.
+
+What the Latent GP page says claims no more than the numbers do.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from calib.data import Predictions
+from calib.data.samples import load_sample
+from calib.diagnostics.latent_effect import ConfidenceEffect, effect_curve
+from calib.jobs import FitQueue, FitSpec
+from calib.registry import calibrator, title_of
+from calib.ui.latent.text import against_others, against_temperature, becomes, collapsed, finding, level, listed
+from calib.ui.session import Session
+from tests.conftest import simulate
+from tests.ui.conftest import open_page
+
+PAGE = "pages/4_Latent_GP.py"
+QUICK = {"max_iter": 15, "n_inducing": 4}
+
+
+def with_fits_of(queue: FitQueue, session: Session, *fits: tuple[str, dict[str, Any]]) -> Session:
+    assert session.calibration is not None
+    for method, params in fits:
+        title = title_of(calibrator(method, **params), method)
+        spec = FitSpec(method, params, data_key=session.split_key, label=title)
+        queue.submit(spec, session.calibration.logits, session.calibration.labels)
+        session.specs[spec.key] = spec
+    until = time.monotonic() + 120
+    while any(job.active for job in queue.snapshot(session.specs)) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert {job.state for job in queue.snapshot(session.specs)} <= {"done"}
+    return session
+
+
+def sample(name: str) -> Session:
+    return Session.opened(load_sample(name), sample=name)
+
+
+def said(app: AppTest) -> str:
+    assert not app.exception
+    assert not app.error
+    return " ".join(str(element.value) for element in (*app.markdown, *app.info, *app.caption, *app.warning))
+
+
+def charts(app: AppTest) -> list[Any]:
+    return [element.proto for element in app.get("plotly_chart")]
+
+
+def alternatives(app: AppTest) -> str:
+    return " ".join(chart.spec for chart in charts(app))
+
+
+@pytest.fixture(scope="module")
+def several(queue: FitQueue) -> Session:
+    plain, probs = ("gpcalib", QUICK), ("gpcalib", {**QUICK, "inputs": "probs"})
+    return with_fits_of(queue, sample("simulated-100"), ("temperature", {}), plain, probs)
+
+
+def test_one_fit_says_its_finding_first_and_follows_a_confidence(with_fits: Session) -> None:
+    app = open_page(PAGE, with_fits)
+    assert app.markdown[0].value.startswith("**GPcalib ")
+    assert "It is least sure at confidences about" in said(app)
+    assert "Temperature scaling" in app.markdown[0].value
+    probe = [metric for metric in app.metric if metric.label == "0.93 becomes"]
+    assert len(probe) == 1
+    assert "±" in probe[0].value
+    assert len(charts(app)) == 3
+
+
+def test_another_confidence_has_another_answer(with_fits: Session) -> None:
+    app = open_page(PAGE, with_fits)
+    before = app.metric[0].value
+    app.select_slider[0].set_value(0.995).run()
+    assert app.metric[0].label == "0.995 becomes"
+    assert app.metric[0].value != before
+    assert "test rows nearest to 0.995" in said(app)
+
+
+def test_probability_space_keeps_the_page_whole(with_fits: Session) -> None:
+    app = open_page(PAGE, with_fits)
+    app.segmented_control(key="latent/space").set_value("probability").run()
+    assert "probability against one rival" in alternatives(app)
+    app.segmented_control(key="latent/scale/logit").set_value("linear").run()
+    assert '"0.99"' not in charts(app)[0].spec  # a tick of the logit scale
+    assert len(charts(app)) == 3
+    said(app)
+
+
+def test_without_temperature_nothing_is_compared_with_it(queue: FitQueue) -> None:
+    app = open_page(PAGE, with_fits_of(queue, sample("digits-cnn"), ("gpcalib", QUICK)))
+    assert "Temperature" not in said(app)
+    assert '"name":"temperature"' not in alternatives(app).replace(" ", "")
+    assert len(app.metric) == 1
+
+
+def test_functions_of_logits_and_of_probabilities_are_drawn_apart_or_as_maps(several: Session) -> None:
+    app = open_page(PAGE, several)
+    assert len(charts(app)) == 4
+    assert "logit z" in charts(app)[0].spec
+    assert "probability p" in charts(app)[1].spec
+    assert "ln prior" in charts(app)[1].spec
+    assert "*inputs=probs*" in said(app)
+    app.segmented_control(key="latent/space").set_value("probability").run()
+    assert len(charts(app)) == 3
+
+
+def test_a_known_truth_is_drawn_in_every_picture_of_it(several: Session) -> None:
+    app = open_page(PAGE, several)
+    drawn = [chart.spec.replace(" ", "") for chart in charts(app)]
+    assert ['"name":"truth"' in spec for spec in drawn] == [True, False, True, False]  # logits, probs, effect, trace
+    app.segmented_control(key="latent/space").set_value("probability").run()
+    assert '"name":"truth"' in charts(app)[0].spec.replace(" ", "")
+
+
+def test_a_fit_that_did_not_converge_says_so_by_name(several: Session) -> None:
+    warnings = [warning.value for warning in open_page(PAGE, several).warning]
+    assert len(warnings) == 2
+    assert [warning.split(": The fit did not converge")[0] for warning in warnings] == ["GPcalib", "inputs=probs"]
+
+
+def awkward() -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    logits, labels = simulate(200, 4)
+    some = labels != 2
+    return {
+        "one class absent": (logits[some], labels[some]),
+        "constant logits": (np.zeros((60, 3)), np.arange(60) % 3),
+        "two classes": simulate(120, 2),
+        "thirty rows": simulate(60, 5),
+        "separable": (np.eye(3)[np.arange(90) % 3] * 40.0, np.arange(90) % 3),
+    }
+
+
+@pytest.mark.parametrize("name", awkward())
+@pytest.mark.parametrize("inputs", ["logits", "probs"])
+def test_awkward_data_are_drawn(queue: FitQueue, name: str, inputs: str) -> None:
+    logits, labels = awkward()[name]
+    names = tuple(f"c{k}" for k in range(logits.shape[1]))
+    session = Session.opened(Predictions(logits, labels, names, sha256=name))
+    app = open_page(PAGE, with_fits_of(queue, session, ("temperature", {}), ("gpcalib", {**QUICK, "inputs": inputs})))
+    said(app)
+    assert len(charts(app)) == 3
+    app.segmented_control(key="latent/space").set_value("probability").run()
+    said(app)
+
+
+def test_a_collapsed_fit_says_so_and_gives_no_certainty(queue: FitQueue) -> None:
+    app = open_page(PAGE, with_fits_of(queue, sample("odd-digits-adaboost"), ("gpcalib", {})))
+    assert "its kernel variance went to 0" in app.markdown[0].value
+    assert "no certainty" in app.markdown[0].value
+    assert all("±" not in metric.value for metric in app.metric)
+
+
+def effect_of(levels: dict[float, tuple[float, float]], rows: int = 50) -> ConfidenceEffect:
+    """Rows at each raw confidence, moved by a change with a posterior standard deviation (both exact)."""
+    before = np.repeat(sorted(levels), rows)
+    change, sd = (np.array([levels[b][part] for b in before]) for part in (0, 1))
+    standard = np.array([-1.0, 1.0] * 8)
+    after = before + change
+    return ConfidenceEffect(
+        before=before, after=after, draws=after[:, None] + sd[:, None] * standard, right=np.ones(len(before), bool),
+        temperature=None, truth=None, changed=0, every=1,
+    )  # fmt: skip
+
+
+def said_latent_words(levels: dict[float, tuple[float, float]]) -> str:
+    effect = effect_of(levels)
+    return finding("GPcalib", effect, effect_curve(effect))
+
+
+def test_changes_of_one_direction_share_their_verb() -> None:
+    assert said_latent_words({0.95: (-0.031, 0.004), 0.7: (-0.09, 0.02), 0.4: (0.05, 0.01)}).startswith(
+        "**GPcalib lowers confidences above 0.9 by 3.1 points (±0.4) and those from 0.5 to 0.9 by 9.0 points (±2.0) "
+        "and raises those below 0.5 by 5.0 points (±1.0).**"
+    )
+
+
+def test_a_change_the_band_does_not_allow_is_not_claimed() -> None:
+    words = said_latent_words({0.95: (-0.03, 0.02)})
+    assert "lowers" not in words
+    assert "may move confidences above 0.9 by anything from −7.0 to +1.0 points" in words
+
+
+def test_only_a_narrow_band_leaves_things_as_they_are() -> None:
+    assert "leaves confidences above 0.9 as they are (within 0.3 points)" in said_latent_words({0.95: (0.001, 0.001)})
+    assert "as they are" not in said_latent_words({0.95: (0.001, 0.01)})
+
+
+def test_where_it_is_least_sure() -> None:
+    words = said_latent_words({0.95: (-0.03, 0.001), 0.7: (-0.03, 0.013)})
+    assert words.endswith("It is least sure at confidences about 0.700 (±1.3 points).")
+
+
+def test_too_few_rows_say_so() -> None:
+    effect = effect_of({0.7: (0.1, 0.01)}, rows=3)
+    assert "Too few test rows (3)" in finding("GPcalib", effect, effect_curve(effect))
+
+
+def test_temperature_inside_and_outside_the_band() -> None:
+    effect = effect_of({0.95: (-0.05, 0.01), 0.7: (-0.1, 0.01)})
+    assert against_temperature(effect_curve(effect)) == ""
+    inside = dataclasses.replace(effect, temperature=effect.after + 0.001)
+    assert "one number would do about the same" in against_temperature(effect_curve(inside))
+    outside = dataclasses.replace(effect, temperature=np.where(effect.before < 0.9, effect.after - 0.2, effect.after))
+    assert (
+        "leaves its 95 % band for 50 % of the test rows, most at 0.700, where it gives 20.0 points less"
+        in against_temperature(effect_curve(outside))
+    )
+
+
+def test_other_fits_are_judged_by_the_band_of_the_first() -> None:
+    effect = effect_of({0.95: (-0.05, 0.01), 0.7: (-0.1, 0.01)})
+    curve = effect_curve(effect)
+    far = effect_curve(dataclasses.replace(effect, after=effect.after + 0.3))
+    words = against_others("GPcalib", curve, [("monotone=True", curve), ("inputs=probs", far), ("seed 3", curve)])
+    assert words.startswith("*monotone=True* and *seed 3* stay within the 95 % band of GPcalib.")
+    assert "*inputs=probs* leaves the band of GPcalib for 100 % of the rows, by up to 30.0 points" in words
+    assert against_others("GPcalib", curve, []) == ""
+
+
+@pytest.mark.parametrize(
+    ("after", "sd", "text"),
+    [(0.812, 0.021, "0.81 ± 0.02"), (0.8123, 0.0041, "0.812 ± 0.004"), (0.8123, 0.3, "0.81 ± 0.30"),
+     (0.5, 0.0, "0.50000 ± <0.00001"), (0.8123, None, "0.812"),
+     (0.99998, 1e-6, "0.99998 ± <0.00001"), (0.9999999, 1e-9, ">0.99999 ± <0.00001"), (0.99998, None, "0.99998"),
+     (0.9997, None, "0.9997"), (0.9999999, None, ">0.99999"), (1.0, None, ">0.99999"),
+     (0.9999, 1e-4, "0.9999 ± 0.0001")],
+)  # fmt: skip
+def test_as_many_digits_as_the_spread_supports(after, sd, text) -> None:
+    assert becomes(after, sd) == text
+
+
+@pytest.mark.parametrize(("value", "text"), [(0.93, "0.93"), (0.5, "0.50"), (0.995, "0.995"), (0.9999, "0.9999")])
+def test_a_confidence_near_one_is_told_from_one(value, text) -> None:
+    assert level(value) == text
+
+
+def test_a_collapsed_fit_claims_nothing() -> None:
+    assert "changes nothing here" in collapsed("GPcalib", 1.0)
+    assert "only divides the logits by 35.2" in collapsed("GPcalib", 35.2)
+
+
+def test_lists_read_as_english() -> None:
+    assert [listed(list("abc"[:n])) for n in (1, 2, 3)] == ["a", "a and b", "a, b and c"]

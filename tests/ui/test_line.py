@@ -1,0 +1,98 @@
+"""What waits says what comes before it, and what there is no room for is refused in a sentence."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from calib.jobs import FitQueue, FitSpec
+from calib.jobs.executor import HERE, Place
+from calib.jobs.scheduling import Room
+from calib.ui import fits
+from calib.ui.session import Session
+from tests.ui.conftest import open_page
+
+
+class Busy:
+    """An executor all of whose workers are busy: tasks wait, in the order asked."""
+
+    def __init__(self) -> None:
+        self.futures: list[Future] = []
+
+    def submit(self, function, /, *args, data, lane, on_progress, owners) -> Future:
+        self.futures.append(Future())
+        return self.futures[-1]
+
+    def set_owners(self, future, owners) -> None: ...
+
+    def before(self, future) -> list[Future]:
+        return self.futures[: self.futures.index(future)]
+
+    def cancel(self, future) -> None:
+        self.futures.remove(future)
+        future.cancel()
+
+    def place(self) -> Place:
+        return HERE
+
+
+@pytest.fixture
+def queue(monkeypatch: pytest.MonkeyPatch) -> FitQueue:
+    made = FitQueue(Busy(), room=Room(for_one=2, in_all=4))
+    monkeypatch.setattr(fits, "queue", lambda: made)
+    return made
+
+
+def ask_others(queue: FitQueue, *methods: str) -> None:
+    for method in methods:
+        queue.submit(FitSpec(method, {}, "theirs"), [[0.0, 1.0]], [0], owner="somebody else")
+
+
+def start(session: Session, *methods: str) -> AppTest:
+    app = open_page("pages/1_Fit.py", session)
+    app.session_state["fit/methods"] = list(methods)
+    app.run()
+    return app.button("fit/start").click().run()
+
+
+def said(app: AppTest) -> list[str]:
+    return [element.proto.text for element in app.get("progress")]
+
+
+def test_a_waiting_fit_says_what_comes_first_and_the_menu_counts_it(queue: FitQueue, with_sample: Session) -> None:
+    ask_others(queue, "temperature", "isotonic")
+    app = start(with_sample, "platt", "beta")
+    assert not app.exception
+    assert said(app) == [
+        "Waiting: 2 fits of others come first.",
+        "Waiting: 1 fit of your own and 2 of others come first.",
+        "2 waiting · 0%",
+    ]
+
+
+def test_what_there_is_no_room_for_is_named_in_one_sentence(queue: FitQueue, with_sample: Session) -> None:
+    app = start(with_sample, "platt", "beta", "isotonic", "temperature")
+    assert not app.exception
+    assert len(with_sample.specs) == 2
+    (error,) = app.error
+    assert error.value == (
+        "Isotonic and Temperature were not started: 2 fits and studies of yours are waiting, and a visitor may have 2. "
+        "Cancel some, or start the rest when these are done."
+    )
+
+
+def test_trying_again_when_the_line_is_full_is_refused_in_words(queue: FitQueue, with_sample: Session) -> None:
+    app = start(with_sample, "platt")
+    (key,) = with_sample.specs
+    fits.queue().cancel(key)
+    ask_others(queue, "temperature", "isotonic")
+    queue.submit(FitSpec("platt", {}, "others"), [[0.0, 1.0]], [0], owner="a third")
+    queue.submit(FitSpec("beta", {}, "others"), [[0.0, 1.0]], [0], owner="a third")
+    app.run()
+    app.button(f"Try again/{key}").click().run()
+    assert not app.exception
+    assert [warning.value for warning in app.warning] == [
+        "4 fits and studies of all visitors are waiting, and this server takes 4. Try again in some minutes."
+    ]

@@ -1,0 +1,373 @@
+"""A visitor's link brings back data, fits, studies and settings; private mode and deletion leave nothing."""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from calib.data import inspect
+from calib.jobs import FitQueue, FitSpec
+from calib.ui import fits, link, memory, restore
+from calib.ui.session import SESSION, Session
+from calib.workspace import Configuration, Keeper, entry_id
+from tests.conftest import ROOT, simulate
+from tests.ui.conftest import SAMPLE, open_page
+
+
+class Server:
+    """What a server process holds: its queue and its keeper; starting anew forgets both."""
+
+    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch):
+        self._root, self._monkeypatch = root, monkeypatch
+        self.started: list[tuple[FitQueue, Keeper]] = []
+        self.start()
+
+    def start(self) -> None:
+        keeper = Keeper(Configuration(self._root))
+        queue = FitQueue(on_done=keeper.keep_fit)
+        self.started.append((queue, keeper))
+        self._monkeypatch.setattr(fits, "queue", lambda: queue)
+        self._monkeypatch.setattr(link, "keeper", lambda: keeper)
+        self._monkeypatch.setattr("calib.ui.link.keeper", lambda: keeper)
+        self._monkeypatch.setattr("calib.ui.restore.keeper", lambda: keeper)
+
+    def written(self) -> None:
+        """Wait until everything handed over is on disk."""
+        keeper = self.started[-1][1]
+        for pool in (keeper._small, keeper._large):
+            pool.submit(int).result(timeout=30)
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    made = Server(tmp_path / "workspace", monkeypatch)
+    yield made
+    for queue, keeper in made.started:
+        queue.shutdown()
+        keeper.close()
+
+
+def uploaded(name: str = "mine.npz", seed: int = 1, rows: int = 300) -> Session:
+    """A session as an upload opens it."""
+    logits, labels = simulate(rows, 4, seed=seed)
+    file = io.BytesIO()
+    np.savez(file, logits=logits, labels=labels)
+    file.seek(0)
+    inspection = inspect((name, file))
+    assert inspection.predictions is not None
+    return Session.opened(inspection.predictions, inspection=inspection)
+
+
+def submit(session: Session, method: str, **params: object) -> str:
+    assert session.calibration is not None
+    spec = FitSpec(method, params, data_key=session.split_key)
+    fits.queue().submit(spec, session.calibration.logits, session.calibration.labels, owner=session.visitor)
+    session.specs[spec.key] = spec
+    return spec.key
+
+
+def finish(session: Session) -> None:
+    until = time.monotonic() + 60
+    while any(job.active for job in fits.queue().snapshot(session.specs)):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def follow(token: str, page: str = "app.py") -> AppTest:
+    """A browser that opens the link anew."""
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app.query_params["w"] = token
+    app.run()
+    if page != "app.py":
+        app.switch_page(page).run()
+    return app
+
+
+def said(app: AppTest) -> str:
+    return " ".join(str(element.value) for element in (*app.info, *app.caption, *app.warning, *app.markdown))
+
+
+def files(root: Path) -> set[str]:
+    return {path.parent.name for path in root.rglob("*") if path.is_file() and path.name != "lock"}
+
+
+def test_nothing_is_kept_before_data_are_open(server: Server, tmp_path: Path) -> None:
+    app = open_page("app.py")
+    server.written()
+    assert "w" not in app.query_params
+    assert not files(tmp_path)
+
+
+def test_a_link_brings_back_data_split_fits_and_settings_after_a_restart(server: Server) -> None:
+    session = uploaded()
+    session.split(0.3, 7)
+    submit(session, "temperature")
+    submit(session, "isotonic", share_classes=False)
+    finish(session)
+    app = open_page("app.py", session)
+    token = app.query_params["w"]
+    app.session_state["fit/methods"] = ["temperature", "beta"]
+    app.run()
+    server.written()
+    server.start()
+
+    again = follow(token)
+    assert not again.exception
+    assert not again.error
+    assert "Brought back from your link: mine with 2 fits." in said(again)
+    back = again.session_state[SESSION]
+    assert (back.part, back.seed, back.data.name, back.visitor) == (0.3, 7, "mine", session.visitor)
+    np.testing.assert_array_equal(back.data.logits, session.data.logits)
+    np.testing.assert_array_equal(back.test.labels, session.test.labels)
+    assert back.data.sha256 == session.data.sha256
+    assert [(f.level, f.message) for f in back.data.findings] == [(f.level, f.message) for f in session.data.findings]
+    assert again.session_state["fit/methods"] == ["temperature", "beta"]
+    jobs, before = fits.queue().snapshot(back.specs), server.started[0][0].snapshot(session.specs)
+    assert [job.state for job in jobs] == ["done", "done"]
+    for now, then in zip(jobs, before, strict=True):
+        assert (now.key, now.seconds) == (then.key, then.seconds)
+        np.testing.assert_array_equal(
+            now.calibrator.predict_proba(back.test.logits), then.calibrator.predict_proba(session.test.logits)
+        )
+    assert again.query_params["w"] == token
+    for page in ("pages/1_Fit.py", "pages/5_Compare.py"):
+        other = follow(token, page)
+        assert not other.exception
+        assert not other.error
+
+
+def test_a_fit_that_was_running_says_so_and_can_be_tried_again(server: Server) -> None:
+    session = uploaded()
+    app = open_page("app.py", session)
+    spec = FitSpec("temperature", {}, data_key=session.split_key)
+    session.specs[spec.key] = spec  # asked for, and the server died before it began
+    app.run()
+    server.written()
+    server.start()
+    again = follow(app.query_params["w"], "pages/1_Fit.py")
+    assert restore.INTERRUPTED in said(again)
+    again.button(f"Try again/{spec.key}").click().run()
+    finish(again.session_state[SESSION])
+    (job,) = fits.queue().snapshot([spec.key])
+    assert job.state == "done"
+
+
+def test_a_fit_that_was_cancelled_is_not_called_interrupted(server: Server) -> None:
+    session = uploaded()
+    key = submit(session, "gpcalib")
+    fits.queue().cancel(key)
+    finish(session)
+    token = open_page("app.py", session).query_params["w"]
+    server.written()
+    server.start()
+    again = follow(token, "pages/1_Fit.py")
+    assert "Cancelled." in said(again)
+    assert restore.INTERRUPTED not in said(again)
+    assert again.button(f"Try again/{key}")
+
+
+def test_a_fit_that_this_version_cannot_do_is_left_out(server: Server) -> None:
+    session = uploaded()
+    for method, params in (("temperature", {"gone": 1}), ("no_such_method", {}), ("geometric", {})):
+        spec = FitSpec(method, params, data_key=session.split_key)
+        session.specs[spec.key] = spec
+    kept = submit(session, "vector")
+    finish(session)
+    app = open_page("app.py")
+    app.session_state[SESSION] = session
+    app.run()
+    server.written()
+    server.start()
+    again = follow(app.query_params["w"])
+    assert not again.exception
+    assert list(again.session_state[SESSION].specs) == [kept]
+
+
+def test_a_refresh_while_a_fit_runs_follows_the_same_fit(server: Server) -> None:
+    session = uploaded()
+    app = open_page("app.py", session)
+    key = submit(session, "temperature")
+    app.run()
+    server.written()
+    back = follow(app.query_params["w"]).session_state[SESSION]
+    assert list(back.specs) == [key]
+    finish(back)
+
+
+def test_a_damaged_fit_and_one_that_was_removed_are_told_apart(server: Server, tmp_path: Path) -> None:
+    session = uploaded()
+    damaged, removed = submit(session, "temperature"), submit(session, "vector")
+    finish(session)
+    token = open_page("app.py", session).query_params["w"]
+    server.written()
+    record = tmp_path / "workspace" / "fits" / damaged / "record.json"
+    record.write_bytes(record.read_bytes()[:-20])
+    server.started[0][1]._items.remove("fits", removed)
+    server.start()
+    again = follow(token, "pages/1_Fit.py")
+    assert restore.DAMAGED in said(again)
+    assert restore.GONE in said(again)
+
+
+def test_damaged_data_are_said_and_the_next_upload_stores_them_anew(server: Server, tmp_path: Path) -> None:
+    session = uploaded()
+    token = open_page("app.py", session).query_params["w"]
+    server.written()
+    (file,) = (tmp_path / "workspace" / "data" / session.data.sha256).glob("0.npy")
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 1
+    file.write_bytes(content)
+    again = follow(token)
+    assert not again.exception
+    assert "was changed on disk. Upload your files again." in said(again)
+    assert "w" not in again.query_params
+    token = open_page("app.py", uploaded()).query_params["w"]
+    server.written()
+    assert follow(token).session_state[SESSION].data is not None
+
+
+def test_a_sample_comes_back_without_a_copy(server: Server, with_sample: Session, tmp_path: Path) -> None:
+    token = open_page("app.py", with_sample).query_params["w"]
+    server.written()
+    assert files(tmp_path) == {"links"}
+    assert follow(token).session_state[SESSION].sample == SAMPLE
+
+
+@pytest.mark.parametrize("token", ["", "../../etc/passwd", "a" * 10_000, "é" * 43, "\x00" * 43, "A" * 43])
+def test_a_link_that_leads_nowhere_is_said_and_never_adopted(server: Server, token: str) -> None:
+    app = follow(token)
+    assert not app.exception
+    assert "Nothing is kept under this link" in said(app)
+    assert "w" not in app.query_params
+    app.session_state[SESSION] = uploaded()
+    app.run()
+    assert app.query_params["w"] != token
+
+
+def test_other_data_get_another_link_and_the_first_still_leads_to_the_first(server: Server) -> None:
+    app = open_page("app.py", uploaded("first.npz", 1))
+    first = app.query_params["w"]
+    app.session_state[SESSION] = uploaded("second.npz", 2)
+    app.run()
+    second = app.query_params["w"]
+    assert first != second
+    server.written()
+    names = [follow(token).session_state[SESSION].data.name for token in (first, second)]
+    assert names == ["first", "second"]
+
+
+def test_the_same_bytes_are_stored_once_and_names_stay_with_their_owner(server: Server, tmp_path: Path) -> None:
+    mine, theirs = (open_page("app.py", uploaded(name)).query_params["w"] for name in ("mine.npz", "secret.npz"))
+    server.written()
+    assert len(list((tmp_path / "workspace" / "data").iterdir())) == 1
+    assert "secret" not in said(follow(mine))
+    # One deletes: the other's data stay.
+    app = follow(theirs)
+    app.button("link/delete").click().run()
+    assert "deleted" in said(app)
+    assert "w" not in app.query_params
+    assert "Nothing is kept" in said(follow(theirs))
+    assert follow(mine).session_state[SESSION].data is not None
+
+
+def test_large_data_leave_the_memory_once_they_are_on_disk_and_are_shared(server: Server) -> None:
+    sessions = [uploaded(f"{number}.npz", rows=50_000) for number in range(2)]
+    before = sessions[0].data.logits
+    for session in sessions:
+        app = open_page("app.py", session)
+        server.written()
+        app.run()
+        assert not app.exception
+    for session in sessions:
+        assert session.inspection.predictions is session.data
+        assert isinstance(session.data.logits.base, np.memmap)
+        assert not session.data.logits.flags.writeable
+        np.testing.assert_array_equal(session.data.logits, before)
+    assert [session.data.name for session in sessions] == ["0", "1"]
+    files = {session.data.logits.base.filename for session in sessions}
+    assert len(files) == 1
+
+
+def test_a_link_waits_while_the_server_has_no_room(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    token = open_page("app.py", uploaded()).query_params["w"]
+    server.written()
+    monkeypatch.setenv("CALIB_MEMORY_GB", "0.000001")
+    memory._open.clear()
+    other = uploaded("other.npz", 2)
+    memory.admit(other)
+    app = follow(token)
+    assert not app.exception
+    assert "other visitors' data take" in said(app)
+    assert app.query_params["w"] == token
+    monkeypatch.delenv("CALIB_MEMORY_GB")
+    assert follow(token).session_state[SESSION].data is not None
+
+
+def test_deleting_leaves_no_file_and_nothing_open(server: Server, tmp_path: Path) -> None:
+    app = open_page("app.py", uploaded("first.npz", 1))
+    session = app.session_state[SESSION] = uploaded("second.npz", 2)
+    submit(session, "temperature")
+    finish(session)
+    app.run()
+    server.written()
+    assert files(tmp_path) - {"links"} != set()
+    app.button("link/delete").click().run()
+    assert not app.exception
+    server.written()
+    assert not files(tmp_path)
+    assert app.session_state[SESSION].data is None
+    assert not fits.queue().snapshot()
+    app.run()
+    assert "w" not in app.query_params
+
+
+def test_private_mode_removes_what_was_written_and_writes_nothing(server: Server, tmp_path: Path) -> None:
+    session = uploaded()
+    app = open_page("app.py", session)
+    token = app.query_params["w"]
+    server.written()
+    app.toggle("link/private").set_value(True).run()
+    assert "Private: nothing is kept" in said(app)
+    assert "w" not in app.query_params
+    submit(session, "temperature")
+    finish(session)
+    app.run()
+    app.session_state[SESSION] = uploaded("other.npz", 3)
+    app.run()
+    server.written()
+    assert not files(tmp_path)
+    assert "private mode was chosen" in said(follow(token))
+    app.toggle("link/private").set_value(False).run()
+    server.written()
+    assert follow(app.query_params["w"]).session_state[SESSION].data.name == "other"
+
+
+def test_nothing_is_written_while_nothing_changes(server: Server, tmp_path: Path) -> None:
+    app = open_page("pages/1_Fit.py", uploaded())
+    server.written()
+    (file,) = (tmp_path / "workspace" / "links").iterdir()
+    assert file.stem == entry_id(app.query_params["w"])
+    before = file.stat().st_ino
+    app.run()
+    app.switch_page("pages/2_Reliability.py").run()
+    server.written()
+    assert file.stat().st_ino == before
+
+
+def test_a_full_disk_is_said_and_costs_nothing_else(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*args: object, **options: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("calib.workspace.keeper.put_data", full)
+    app = open_page("app.py", uploaded())
+    server.written()
+    app.run()
+    assert not app.exception
+    assert "Not kept on disk" in said(app)
+    assert app.session_state[SESSION].data is not None

@@ -1,0 +1,130 @@
+"""The Calibration maps page in its states: nothing, a sample, fits with and without maps, and awkward data."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from calib.data import Predictions
+from calib.data.samples import load_sample
+from calib.jobs import FitQueue
+from calib.registry import METHODS
+from calib.ui.maps.view import CORRECTABLE
+from calib.ui.session import Session
+from tests.conftest import simulate
+from tests.ui.conftest import open_page
+from tests.ui.test_latent import alternatives, charts, said, with_fits_of
+
+PAGE = "pages/8_Calibration_maps.py"
+BINARY = "simulated-binary"
+BOTH: list[tuple[str, dict[str, Any]]] = [("isotonic", {}), ("isotonic", {"platt_correction": True})]
+QUICK: dict[str, Any] = {"n_maps": 500}
+
+
+def opened(logits: np.ndarray, labels: np.ndarray) -> Session:
+    """A session whose rows are all calibration rows first and the same rows again as test rows."""
+    n, n_classes = logits.shape
+    data = Predictions(
+        np.r_[logits, logits], np.r_[labels, labels], tuple(f"class {k}" for k in range(n_classes)),
+        given_split=np.arange(2 * n) < n, sha256=f"made for this test {n} {n_classes}",
+    )  # fmt: skip
+    return Session.opened(data)
+
+
+def button_group(app: AppTest, key: str):
+    return next(group for group in app.button_group if str(group.key).startswith(key))
+
+
+@pytest.fixture(scope="module")
+def binary(queue: FitQueue) -> Session:
+    session = Session.opened(load_sample(BINARY), sample=BINARY)
+    wanted: list[tuple[str, dict[str, Any]]] = [("temperature", {}), *BOTH, ("bayes_iso", QUICK)]
+    wanted += [("enir", {})] * ("enir" in METHODS)
+    return with_fits_of(queue, session, *wanted)
+
+
+def test_without_data_it_says_what_is_missing() -> None:
+    app = open_page(PAGE)
+    assert "No data are open yet" in said(app)
+
+
+def test_a_sample_without_fits_shows_the_raw_map_and_offers_pairs() -> None:
+    app = open_page(PAGE, Session.opened(load_sample(BINARY), sample=BINARY))
+    assert app.markdown[0].value.startswith("**The raw model's probability of")
+    assert len(charts(app)) == 3
+    assert "truth" in alternatives(app)
+    assert "Only the raw model's map is here" in said(app)
+    assert app.button(key="maps/correct")
+
+
+def test_fits_are_laid_over_one_another_with_what_bayes_iso_knows(binary: Session) -> None:
+    app = open_page(PAGE, binary)
+    words = said(app)
+    assert len(charts(app)) == 4  # maps, both ends, and the one pair
+    for name in ("Temperature", "Isotonic", "Bayes-Iso"):
+        assert name in words
+    assert "effective sample size" in words
+    assert "with the correction, from" in words
+    plain = len(alternatives(app))
+    button_group(app, "maps/parts").set_value(["band", "bounds", "samples"]).run()
+    assert len(alternatives(app)) > plain
+    assert "lower bound" in alternatives(app)
+
+
+@pytest.mark.parametrize("place", ["rank", "log_odds", "probability"])
+@pytest.mark.parametrize("target", [0, 1])
+def test_every_view_of_both_classes(binary: Session, place: str, target: int) -> None:
+    app = open_page(PAGE, binary)
+    app.selectbox[0].set_value(target).run()
+    button_group(app, "maps/place").set_value(place).run()
+    button_group(app, "maps/scale").set_value("logit").run()
+    assert len(charts(app)) == 4
+    assert "nan" not in said(app).lower().split()
+
+
+def test_the_button_asks_for_the_missing_twins(queue: FitQueue) -> None:
+    session = Session.opened(load_sample("breast-cancer-bayes"), sample="breast-cancer-bayes")
+    app = open_page(PAGE, session)
+    app.button(key="maps/correct").click().run()
+    corrected = sorted(spec.method for spec in session.specs.values() if spec.params.get("platt_correction"))
+    assert corrected == sorted(name for name in CORRECTABLE if name in METHODS)
+    assert len(session.specs) == 2 * len(corrected)
+    until = time.monotonic() + 60
+    while any(job.active for job in queue.snapshot(session.specs)) and time.monotonic() < until:
+        time.sleep(0.05)
+    app = open_page(PAGE, session)
+    assert len(charts(app)) == 3 + len(corrected)
+    assert "corrected" not in app.markdown[0].value  # the twins are not among the maps to begin with
+
+
+def test_a_method_without_a_map_is_named_with_the_reason(with_fits: Session) -> None:
+    app = open_page(PAGE, with_fits)
+    words = said(app)
+    assert "Temperature and GPcalib have no map of one class" in words
+    assert "before the probabilities of a row" in words
+    assert "Isotonic" in app.markdown[0].value
+
+
+def test_a_class_that_is_absent() -> None:
+    logits, labels = simulate(300, 4)
+    app = open_page(PAGE, opened(logits, np.where(labels == 2, 1, labels)))
+    app.selectbox[0].set_value(2).run()
+    assert "0 (0.00 %) are class 2" in said(app)
+    assert len(charts(app)) == 3
+
+
+@pytest.mark.parametrize(("n", "n_classes"), [(10, 2), (2, 3), (300, 1000)])
+def test_few_rows_and_many_classes(n: int, n_classes: int) -> None:
+    app = open_page(PAGE, opened(*simulate(n, n_classes)))
+    assert len(charts(app)) == 3
+    assert "nan" not in said(app).lower().split()
+
+
+def test_equal_scores() -> None:
+    app = open_page(PAGE, opened(np.zeros((40, 2)), np.arange(40) % 2))
+    assert "agrees with the test rows" in said(app)
+    assert len(charts(app)) == 3

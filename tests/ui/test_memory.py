@@ -1,0 +1,90 @@
+"""Each session, and all together, stay within the memory set aside for them."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from calib.data import DataError, Predictions
+from calib.ui import memory
+from calib.ui import session as ui_session
+from calib.ui.session import Session, keep, nbytes
+
+
+def session(megabytes: int) -> Session:
+    """Takes twice its data: the data and the split."""
+    logits = np.zeros((megabytes * 62_500, 2))
+    return Session.opened(Predictions(logits, np.arange(len(logits)) % 2, ("0", "1"), sha256=str(megabytes)))
+
+
+@pytest.fixture(autouse=True)
+def seventy_megabytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory._open.clear()
+    monkeypatch.setenv("CALIB_MEMORY_GB", "0.070")
+
+
+def test_one_too_many_is_refused_with_numbers_and_fits_once_another_has_left() -> None:
+    first = session(10)  # 2 x (10 + 5) MB, labels included
+    memory.admit(first)
+    with pytest.raises(DataError, match=r"need 60 MB, and other visitors' data take 30 MB of the 70 MB"):
+        memory.admit(session(20))
+    memory.admit(session(10))
+    del first
+    gc.collect()
+    memory.admit(session(20))
+
+
+def test_other_data_take_the_place_of_the_visitors_own() -> None:
+    first = session(10)
+    memory.admit(first)
+    memory.admit(session(20), leaving=first)
+
+
+def test_who_is_alone_may_take_what_one_visitor_may() -> None:
+    memory.admit(session(80))
+
+
+def test_one_visitor_may_not_take_more_than_their_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "MOST_OF_ONE", 40_000_000)
+    memory.admit(session(13))
+    with pytest.raises(DataError, match=r"with their split need 42 MB of memory, and one visitor may take 40 MB of"):
+        memory.admit(session(14))
+
+
+def test_figures_count_and_the_oldest_make_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = session(1)
+    monkeypatch.setattr(ui_session, "session", lambda: now)
+    monkeypatch.setattr(ui_session, "MOST_OF_ONE", 100_000)  # a tenth of it is for figures
+    before = memory.held(now)
+    for i in range(5):
+        keep(i, lambda: {"curve": np.zeros(500)})
+    assert list(now.kept) == [3, 4]
+    assert memory.held(now) == before + 8000
+    keep(3, lambda: pytest.fail("it is there"))
+    keep("large", lambda: np.zeros(5000))
+    assert list(now.kept) == ["large"], "what is shown now stays, however large"
+    now.split(0.3, 1)
+    assert not now.kept_bytes
+
+
+def test_what_a_thing_takes() -> None:
+    a = np.zeros(1000)
+    assert nbytes(a, [a[:10], {"b": a}]) == 8000
+    table = pd.DataFrame({"x": a})
+    assert nbytes(table) == pytest.approx(8000, abs=200)
+    figure = go.Figure(go.Scatter(x=a, y=a + 1))
+    assert nbytes(figure) == pytest.approx(16000, abs=3000)  # beside its curves, plotly's own texts
+    assert nbytes(None, 3, nbytes) == 0
+
+
+def test_data_on_disk_take_no_memory(tmp_path) -> None:
+    np.save(tmp_path / "logits.npy", np.zeros((62_500, 2)))
+    mapped = np.asarray(np.load(tmp_path / "logits.npy", mmap_mode="r"))
+    labels = np.arange(62_500) % 2
+    opened = Session.opened(Predictions(mapped, labels, ("0", "1"), sha256="x"))
+    # Labels (0.5 MB), and the split's copies of both.
+    assert memory.held(opened) == pytest.approx(2 * labels.nbytes + mapped.nbytes, abs=1000)

@@ -1,0 +1,255 @@
+"""Every page in its states: nothing open, a sample open, calibrators fitted.
+
+Fits are told apart by their titles, which tables and figures use as keys.
+
+A wrong setting is one sentence in place of every page.
+
+The menu says where fits run, and the Fit page why they do not run where they should.
+
+How long a study will take, in words.
+
+A table that is cut says so, on the screens that cut it.
+"""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from calib.jobs import FitQueue
+from calib.jobs.dask import DaskExecutor
+from calib.jobs.executor import Executor, LocalExecutor, Place
+from calib.registry import METHODS, calibrator, title_of
+from calib.ui import fits
+from calib.ui.progress import about
+from calib.ui.session import Session
+from calib.ui.widgets import DESK, PHONE, SAID
+from tests.conftest import ROOT
+from tests.ui.conftest import FITTED, open_page
+
+PAGES = ["app.py", *sorted(f"pages/{path.name}" for path in (ROOT / "pages").glob("*.py"))]
+NEEDS_DATA = [path for path in PAGES if path != "app.py"]
+DIAGNOSIS = ["pages/2_Reliability.py", "pages/3_Over_underconfidence.py", "pages/5_Compare.py"]
+
+
+def clean(app: AppTest) -> bool:
+    return not app.exception and not app.error
+
+
+def text(app: AppTest) -> str:
+    return " ".join(str(element.value) for element in (*app.markdown, *app.info, *app.caption, *app.warning))
+
+
+def charts(app: AppTest) -> list[str]:
+    return [element.proto.id for element in app.get("plotly_chart")]
+
+
+@pytest.mark.parametrize("path", NEEDS_DATA)
+def test_without_data_a_page_says_so_and_leads_to_it(path: str) -> None:
+    app = open_page(path)
+    assert clean(app)
+    assert "No data are open yet" in text(app)
+
+
+def test_data_page_offers_every_sample() -> None:
+    from calib.data.samples import SAMPLES
+
+    app = open_page("app.py")
+    assert clean(app)
+    assert {f"sample/{name}" for name in SAMPLES} <= {button.key for button in app.button}
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_with_a_sample_every_page_draws(path: str, with_sample: Session) -> None:
+    app = open_page(path, with_sample)
+    assert clean(app)
+    assert len(app.title) == 1
+
+
+@pytest.mark.parametrize("path", DIAGNOSIS)
+def test_raw_predictions_alone_are_diagnosed(path: str, with_sample: Session) -> None:
+    app = open_page(path, with_sample)
+    assert charts(app)
+    assert "Only the raw model is here" in text(app)
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_with_fits_every_page_draws(path: str, with_fits: Session) -> None:
+    app = open_page(path, with_fits)
+    assert clean(app)
+
+
+def test_reliability_shows_the_raw_model_beside_each_fit(with_fits: Session) -> None:
+    app = open_page("pages/2_Reliability.py", with_fits)
+    assert len(charts(app)) == 1 + len(FITTED)
+    assert "overconfident by" in text(app)
+    headings = " ".join(element.proto.body for element in app.get("html"))
+    for method in ("identity", *FITTED):
+        assert METHODS[method].title in headings
+
+
+def test_a_sample_opens_in_one_click() -> None:
+    app = open_page("app.py")
+    app.button(key="sample/simulated-binary").click().run()
+    assert clean(app)
+    assert "simulated" in text(app)
+    assert {metric.label: metric.value for metric in app.metric}["Rows"] == "4,000"
+
+
+def test_the_split_changes_the_rows(with_sample: Session) -> None:
+    app = open_page("app.py", with_sample)
+    app.slider[0].set_value(20).run()
+    assert clean(app)
+    n = len(with_sample.data)
+    assert len(with_sample.calibration) == round(0.2 * n)
+    assert len(with_sample.calibration) + len(with_sample.test) == n
+
+
+def test_latent_page_without_gpcalib_says_what_is_missing(with_sample: Session) -> None:
+    app = open_page("pages/4_Latent_GP.py", with_sample)
+    assert "no GPcalib fit is finished yet" in text(app)
+
+
+def test_latent_page_shows_what_happens_to_a_confidence(with_fits: Session) -> None:
+    app = open_page("pages/4_Latent_GP.py", with_fits)
+    assert charts(app)
+    effects = [metric for metric in app.metric if "becomes" in metric.label]
+    assert effects
+    assert all("±" in metric.value for metric in effects)
+
+
+def test_a_page_that_fails_says_a_sentence_and_keeps_the_data(
+    with_sample: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr("calib.ui.fits.shown", broken)
+    app = open_page("pages/5_Compare.py", with_sample)
+    assert not app.exception
+    assert "could not be drawn (RuntimeError)" in app.error[0].value
+    assert "secret" not in app.error[0].value
+    assert with_sample.data is not None
+
+
+def test_parameters_that_do_not_go_together_are_said_and_the_others_start(with_sample: Session) -> None:
+    app = open_page("pages/1_Fit.py", with_sample)
+    app.selectbox(key="param/gpcalib/covariance").select("full")
+    app.selectbox(key="param/gpcalib/prediction").select("delta").run()
+    app.button(key="fit/start").click().run()
+    assert not app.exception
+    assert app.error[0].value.startswith("GPcalib was not started: prediction=")
+    methods = {spec.method for spec in with_sample.specs.values()}
+    assert "temperature" in methods
+    assert "gpcalib" not in methods
+
+
+def test_every_changed_parameter_changes_the_title() -> None:
+    plain = title_of(calibrator("gpcalib"), "gpcalib")
+    assert plain == METHODS["gpcalib"].title
+    changed = [{"n_inducing": 20}, {"monotone": True}, {"random_state": 3}, {"random_state": 3, "n_inducing": 20}]
+    titles = {title_of(calibrator("gpcalib", **params), "gpcalib") for params in changed}
+    assert len(titles | {plain}) == 5
+
+
+def test_shared_and_class_wise_maps_have_titles_of_their_own() -> None:
+    shared, apart = (calibrator("isotonic", share_classes=share) for share in (True, False))
+    assert title_of(shared, "isotonic") == "Isotonic (sCW)"
+    assert title_of(apart, "isotonic") == "Isotonic (CW)"
+
+
+def said(app: AppTest) -> list[str]:
+    assert not app.exception
+    return [str(error.value) for error in app.error]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("CALIB_MEMORY_GB", "plenty", "CALIB_MEMORY_GB='plenty' must be a positive number; unset it for half of the"),
+        ("CALIB_ROWS", "2.5", "CALIB_ROWS='2.5' must be a whole number above 0; unset it for 10,000,000."),
+        (
+            "CALIB_UPLOAD_MB",
+            "2048",
+            "CALIB_UPLOAD_MB is 2048 and Streamlit takes 1024; set STREAMLIT_SERVER_MAX_UPLOAD",
+        ),
+    ],
+)
+@pytest.mark.parametrize("page", ["app.py", "pages/5_Compare.py"])
+def test_nothing_is_drawn_until_it_is_corrected(page, name, value, sentence, monkeypatch):
+    monkeypatch.setenv(name, value)
+    app = open_page(page)
+    assert len(said(app)) == 1
+    assert sentence in said(app)[0]
+    assert not app.title and not app.sidebar.caption
+    monkeypatch.delenv(name)
+    app.run()
+    assert not said(app)
+    assert app.title
+
+
+FIT = "pages/1_Fit.py"
+ELSEWHERE = "The scheduler at tcp://a:8786 cannot be reached; fits run on this machine meanwhile."
+
+
+def test_a_cluster_is_named_in_the_menu(queue: FitQueue, with_sample: Session, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(queue, "place", lambda: Place("cluster of 2 workers"))
+    app = open_page(FIT, with_sample)
+    captions = [str(caption.value) for caption in app.sidebar.caption]
+    assert ":material/lan: Cluster of 2 workers" in captions
+    assert not any(caption.startswith(":material/memory:") for caption in captions)
+    assert not app.warning
+
+
+def test_this_machine_is_named_where_there_is_no_cluster(queue: FitQueue, with_sample: Session):
+    app = open_page(FIT, with_sample)
+    assert any(str(caption.value).startswith(":material/memory: ") for caption in app.sidebar.caption)
+    assert not app.warning
+
+
+def test_trouble_is_said_in_the_menu_and_on_the_fit_page(
+    queue: FitQueue, with_sample: Session, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(queue, "place", lambda: Place(trouble=ELSEWHERE))
+    app = open_page(FIT, with_sample)
+    captions = [str(caption.value) for caption in app.sidebar.caption]
+    assert f":material/warning: {ELSEWHERE}" in captions
+    assert any(caption.startswith(":material/memory: ") for caption in captions)
+    assert [str(warning.value) for warning in app.warning] == [ELSEWHERE]
+
+
+def test_a_page_does_not_wait_for_a_scheduler(with_sample: Session, monkeypatch: pytest.MonkeyPatch):
+    pytest.importorskip("distributed")
+
+    def local() -> Executor:
+        return LocalExecutor(n_fast=1)
+
+    queue = FitQueue(DaskExecutor("tcp://127.0.0.1:1", local=local))
+    monkeypatch.setattr(fits, "queue", lambda: queue)
+    app = open_page(FIT, with_sample)
+    until = time.monotonic() + 60
+    while queue.place().connecting:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    app.run()
+    assert not app.exception
+    assert "127.0.0.1:1 cannot be reached" in str(app.warning[0].value)
+    queue.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.2, "about 1 second"), (40, "about 40 seconds"), (100, "about 2 minutes"), (600, "about 10 minutes")],
+)
+def test_durations_are_round(seconds, words):
+    assert about(seconds) == words
+
+
+@pytest.mark.parametrize(("n_columns", "widest"), [(3, PHONE), (9, DESK)])
+def test_the_hint_is_for_screens_that_cut_the_table(n_columns, widest):
+    app = AppTest.from_string(f"from calib.ui.widgets import sideways\nsideways({n_columns})").run()
+    (hint,) = app.get("html")
+    assert SAID in hint.proto.body
+    assert f"@media (max-width: {widest}px)" in hint.proto.body

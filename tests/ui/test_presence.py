@@ -1,0 +1,199 @@
+"""What was held for a visitor who has left is let go, unless somebody else wants it or a link leads back to it.
+
+Several visitors and several splits: nobody's fit ends because somebody else changed their mind.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from calib.data import Predictions
+from calib.evaluation.studies import SPLITS, STUDIES
+from calib.jobs import FitSpec, Job, TaskSpec
+from calib.ui import fits, memory, presence
+from calib.ui.session import Session
+
+
+class Queue:
+    """Holds jobs in given states and remembers what was forgotten, by whom."""
+
+    def __init__(self, **states: str):
+        self.jobs = {name: Job(name, FitSpec("temperature", {}, name), state=state) for name, state in states.items()}
+        self.forgotten: list[tuple[str, str]] = []
+        self.rested = False
+
+    def snapshot(self, keys) -> list[Job]:
+        return [self.jobs[key] for key in keys if key in self.jobs]
+
+    def forget(self, key: str, owner: str) -> None:
+        self.forgotten.append((key, owner))
+
+    def rest(self) -> None:
+        self.rested = True
+
+
+@pytest.fixture(autouse=True)
+def nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory._open.clear()
+    monkeypatch.setattr(presence, "SETTLED", 0.0)
+
+
+@pytest.fixture
+def left() -> Session:
+    now = Session.opened(Predictions(np.zeros((50, 2)), np.arange(50) % 2, ("0", "1"), sha256="x"))
+    now.specs_of_splits["one split"] = {name: FitSpec("temperature", {}, name) for name in ("done", "runs")}
+    memory.admit(now)
+    return now
+
+
+def test_fits_go_on_where_a_link_leads_back_to_them(left: Session) -> None:
+    queue = Queue(done="done", runs="running")
+    going_on = presence.forget_fits(queue, left, can_return=True)
+    assert queue.forgotten == [("done", left.visitor)]
+    assert going_on == {"runs"}
+
+
+def test_a_study_goes_on_where_its_result_is_kept_and_any_other_ends(left: Session) -> None:
+    kept = left.studies[SPLITS] = TaskSpec(STUDIES[SPLITS].function, (), "x")
+    other = left.studies["active/1"] = TaskSpec(max, (), "x")
+    queue = Queue(**dict.fromkeys((kept.key, other.key), "running"))
+    assert presence.forget_fits(queue, left, can_return=True) == {kept.key}
+    assert (other.key, left.visitor) in queue.forgotten
+    assert (kept.key, left.visitor) not in queue.forgotten
+    assert not presence.forget_fits(queue, left, can_return=False)
+    assert (kept.key, left.visitor) in queue.forgotten
+
+
+def test_without_a_link_nobody_will_see_them(left: Session) -> None:
+    queue = Queue(done="done", runs="running")
+    assert not presence.forget_fits(queue, left, can_return=False)
+    assert queue.forgotten == [("done", left.visitor), ("runs", left.visitor)]
+
+
+def test_the_same_link_in_another_tab_keeps_everything(left: Session) -> None:
+    other = Session.opened(left.data, visitor=left.visitor)
+    memory.admit(other)
+    queue = Queue(done="done", runs="queued")
+    assert not presence.forget_fits(queue, left, can_return=False)
+    assert not queue.forgotten
+
+
+def test_a_session_that_is_over_holds_nothing_even_if_it_is_still_referred_to(left: Session) -> None:
+    queue = Queue(done="done", runs="done")
+    presence._let_go(presence.Visit("id", left, True, queue))
+    assert memory.open_sessions() == []
+    assert memory.held(left) == 0
+    assert left.data is None
+    assert queue.rested
+
+
+def test_workers_do_not_rest_while_somebody_is_there(left: Session) -> None:
+    other = Session.opened(left.data)
+    memory.admit(other)
+    queue = Queue()
+    presence._let_go(presence.Visit("id", left, True, queue))
+    assert not queue.rested
+    assert other.data is not None
+
+
+class Server:
+    """Streamlit's runtime, as far as it is asked here."""
+
+    def __init__(self, *active: str):
+        self.active, self.closed = set(active), []
+
+    def is_active_session(self, session_id: str) -> bool:
+        return session_id in self.active
+
+    def close_session(self, session_id: str) -> None:
+        self.closed.append(session_id)
+
+
+@pytest.mark.parametrize(
+    ("active", "left_again", "closed"), [(False, False, True), (True, False, False), (False, True, False)]
+)
+def test_only_who_has_not_come_back_is_closed(left: Session, monkeypatch, active, left_again, closed) -> None:
+    server = Server(*(["id"] if active else []))
+    monkeypatch.setattr(presence.runtime, "get_instance", lambda: server)
+    visit = presence.Visit("id", left, True, Queue())
+    presence._left["id"] = presence.Visit("id", left, True, Queue()) if left_again else visit
+    presence._close(visit)
+    assert server.closed == (["id"] if closed else [])
+    assert ("id" in presence._left) == left_again
+    presence._left.clear()
+
+
+def test_parts_refresh_less_often_the_more_visitors_there_are(monkeypatch) -> None:
+    monkeypatch.setattr(presence, "_here", {"a", "b"})
+    assert presence.every(0.5) == 0.5
+    monkeypatch.setattr(presence, "_here", set(map(str, range(30))))
+    assert presence.every(0.5) == presence.every(1.0) == pytest.approx(3.0)
+    assert presence.every(5.0) == 5.0
+
+
+class Queue_visitors:
+    """Remembers what was asked of it; its fits never end by themselves."""
+
+    def __init__(self) -> None:
+        self.state: dict[str, str] = {}
+        self.specs: dict[str, FitSpec] = {}
+        self.owners: dict[str, set[str]] = {}
+
+    def submit(self, spec: FitSpec, logits: object, labels: object, extras: object, owner: str) -> str:
+        self.state[spec.key], self.specs[spec.key] = "running", spec
+        self.owners.setdefault(spec.key, set()).add(owner)
+        return spec.key
+
+    def leave(self, key: str, owner: str) -> bool:
+        self.owners[key].discard(owner)
+        if not self.owners[key]:
+            self.state[key] = "cancelled"
+        return bool(self.owners[key])
+
+    def snapshot(self, keys: object, owner: str) -> list[Job]:
+        return [Job(key, self.specs[key], state=self.state[key]) for key in keys if key in self.state]
+
+
+@pytest.fixture
+def stand_in(monkeypatch: pytest.MonkeyPatch) -> Queue_visitors:
+    made = Queue_visitors()
+    monkeypatch.setattr(fits, "queue", lambda: made)
+    return made
+
+
+def visit(monkeypatch: pytest.MonkeyPatch, session: Session) -> None:
+    monkeypatch.setattr(fits, "session", lambda: session)
+
+
+def test_a_fit_that_two_want_outlives_one_of_them(
+    stand_in: Queue_visitors, with_sample: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = with_sample, Session.opened(with_sample.data)
+    for session in (first, second):
+        visit(monkeypatch, session)
+        fits.submit("temperature", {})
+    (key,) = first.specs
+    assert second.specs.keys() == {key}
+    visit(monkeypatch, first)
+    fits.cancel(key)
+    assert stand_in.state[key] == "running"
+    assert key not in first.specs
+    visit(monkeypatch, second)
+    fits.cancel(key)
+    assert stand_in.state[key] == "cancelled"
+
+
+def test_another_split_cancels_what_runs_and_going_back_finds_what_was_done(
+    stand_in: Queue_visitors, with_sample: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visit(monkeypatch, with_sample)
+    fits.submit("temperature", {})
+    fits.submit("isotonic", {})
+    running, done = with_sample.specs
+    stand_in.state[done] = "done"
+    fits.change_split(0.3, 7)
+    assert stand_in.state == {running: "cancelled", done: "done"}
+    assert not with_sample.specs
+    fits.change_split(0.5, 0)
+    assert list(with_sample.specs) == [done]

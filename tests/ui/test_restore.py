@@ -1,0 +1,311 @@
+"""Opening other data says what it stops; data that were open before come back with their fits.
+
+Studies of the Compare page come back by the visitor's link; one that was cut short says so and can be run again.
+"""
+
+from __future__ import annotations
+
+import io
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from calib.evaluation.learning_curve import labels_needed
+from calib.evaluation.repeated_splits import summarise_splits
+from calib.evaluation.studies import SIZES, SPLITS, STUDIES
+from calib.evaluation.verdict import verdict
+from calib.formatting import listed
+from calib.jobs import FitQueue, FitSpec, Job, TaskSpec
+from calib.ui import fits, restore
+from calib.ui.session import SESSION, Session
+from tests.conftest import simulate
+from tests.ui.conftest import SAMPLE, open_page
+from tests.ui.test_fit import add
+from tests.ui.test_link import Server, files, finish, follow, said, server, submit, uploaded  # noqa: F401 - the fixture  # noqa: F401
+
+
+@pytest.fixture
+def two_fits(with_sample: Session, queue: FitQueue) -> Session:
+    """Bayes-Iso takes half a second, so that a study of it is still running when it is looked at."""
+    add(with_sample, queue, 10)
+    fits_on = with_sample.calibration
+    spec = FitSpec("bayes_iso", {}, data_key=with_sample.split_key)
+    queue.submit(spec, fits_on.logits, fits_on.labels)
+    with_sample.specs[spec.key] = spec
+    until = time.monotonic() + 60
+    while queue.snapshot([spec.key])[0].active and time.monotonic() < until:
+        time.sleep(0.05)
+    return with_sample
+
+
+def told(app: AppTest) -> str:
+    found = [element.value for element in app.info]
+    return " ".join(text for text in found if not text.startswith("**What to look for.**"))
+
+
+def opened(app: AppTest) -> Session:
+    return app.session_state[SESSION]
+
+
+def npz(scale: float = 1.0) -> bytes:
+    logits, labels = simulate(200)
+    file = io.BytesIO()
+    np.savez(file, logits=logits * scale, labels=labels)
+    return file.getvalue()
+
+
+def test_what_is_stopped_is_named(queue: FitQueue, two_fits: Session) -> None:
+    app = open_page("pages/5_Compare.py", two_fits)
+    app.button_group(key="compare/splits/number").set_value(50).run()
+    app.button(key="study/splits/start").click().run()
+    asked = "Repeat on 50 splits: " + listed([spec.title for spec in two_fits.specs.values()])
+    assert asked in [caption.value for caption in app.caption]  # it names its methods while it runs
+    app.switch_page("app.py").run()
+    assert not told(app)
+    app.button(key="sample/simulated-binary").click().run()
+    assert not app.exception
+    assert told(app) == f"Stopped, because other data were opened: {asked}."
+    app.run()
+    assert not told(app)
+
+
+def test_a_split_that_is_changed_says_what_it_stops(queue: FitQueue, two_fits: Session) -> None:
+    app = open_page("pages/5_Compare.py", two_fits)
+    app.button(key="study/sizes/start").click().run()
+    app.switch_page("app.py").run()
+    app.number_input[0].set_value(3).run()
+    assert not app.exception
+    assert "Stopped, because the split was changed: Try 6 sizes" in told(app)
+
+
+def test_a_sample_opened_again_has_its_fits_and_its_split(queue: FitQueue, two_fits: Session) -> None:
+    two_fits.split(0.3, 7)
+    two_fits.split(0.5, 0)
+    keys = list(two_fits.specs)
+    app = open_page("app.py", two_fits)
+    app.button(key="sample/simulated-binary").click().run()
+    assert not opened(app).specs
+    app.button(key=f"sample/{SAMPLE}").click().run()
+    assert not app.exception
+    assert told(app) == "These data were open before: 2 fits and their split are back."
+    assert list(opened(app).specs) == keys
+    assert [job.state for job in fits.queue().snapshot(keys)] == ["done", "done"]
+
+
+def test_the_same_data_opened_once_more_go_on(queue: FitQueue, two_fits: Session) -> None:
+    app = open_page("pages/5_Compare.py", two_fits)
+    app.button_group(key="compare/splits/number").set_value(50).run()
+    app.button(key="study/splits/start").click().run()
+    app.switch_page("app.py").run()
+    app.button(key=f"sample/{SAMPLE}").click().run()
+    now = opened(app)
+    assert not told(app)
+    assert now is not two_fits
+    assert (list(now.specs), now.visitor) == (list(two_fits.specs), two_fits.visitor)
+    (job,) = queue.snapshot([now.studies["splits"].key])
+    assert job.active
+    queue.cancel(job.key)
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_an_upload_opened_again_has_its_fits(server: Server, restarted: bool, tmp_path: Path) -> None:  # noqa: F811
+    app = open_page("app.py")
+    app.file_uploader(key="upload/main").upload("mine.npz", npz()).run()
+    app.slider[0].set_value(30).run()
+    app.number_input[0].set_value(5).run()
+    session = opened(app)
+    submit(session, "temperature")
+    submit(session, "histogram", n_bins=7)
+    finish(session)
+    keys = list(session.specs)
+    app.run()
+    app.file_uploader(key="upload/main").upload("other.npz", npz(2.0)).run()
+    assert not opened(app).specs
+    if restarted:
+        server.written()
+        token = app.query_params["w"]
+        server.start()
+        app = follow(token)
+    app.file_uploader(key="upload/main").upload("again.npz", npz()).run()
+    assert not app.exception
+    back = opened(app)
+    assert (back.part, back.seed, list(back.specs)) == (0.3, 5, keys)
+    assert [job.state for job in fits.queue().snapshot(keys)] == ["done", "done"]
+    assert "These data were open before: 2 fits and their split are back." in told(app)
+
+
+PAGE = "pages/5_Compare.py"
+
+
+@pytest.fixture
+def fitted(server: Server, monkeypatch: pytest.MonkeyPatch) -> Session:  # noqa: F811
+    monkeypatch.setattr(FitQueue, "warm_up", lambda queue: None)  # no fit here needs TensorFlow
+    session = uploaded()
+    submit(session, "temperature")
+    finish(session)
+    return session
+
+
+def restart(server: Server) -> None:  # noqa: F811
+    """End the workers with their queue, and begin anew from what is on disk."""
+    server.started[-1][0].shutdown()
+    server.start()
+
+
+def ended(key: str) -> Job:
+    until = time.monotonic() + 60
+    while (job := fits.queue().snapshot([key])[0]).active:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    return job
+
+
+def with_studies(session: Session) -> tuple[AppTest, dict[str, Job]]:
+    """The page with both studies done."""
+    app = open_page(PAGE, session)
+    app.button_group(key="compare/splits/number").set_value(5).run()
+    for kind in STUDIES:
+        app.button(key=f"study/{kind}/start").click().run()
+    done = {kind: ended(session.studies[kind].key) for kind in STUDIES}
+    assert {job.state for job in done.values()} == {"done"}
+    return app, done
+
+
+def asked(session: Session) -> TaskSpec:
+    """A study as the page asks for it, whose server died before it began."""
+    methods = [(spec.title, spec.method, dict(spec.params)) for spec in session.specs.values()]
+    arguments = (methods, len(session.calibration), 5, session.seed)
+    return TaskSpec(STUDIES[SPLITS].function, arguments, session.data.sha256, "Repeat on 5 splits: Temperature")
+
+
+def test_finished_studies_are_back_after_a_restart_without_running_again(
+    server: Server,  # noqa: F811
+    fitted: Session,
+) -> None:
+    app, done = with_studies(fitted)
+    token = app.query_params["w"]
+    server.written()
+    restart(server)
+    again = follow(token, PAGE)
+    assert not again.exception
+    assert not again.error
+    back = again.session_state[SESSION]
+    for kind, before in done.items():
+        (job,) = fits.queue().snapshot([back.studies[kind].key])
+        assert (job.key, job.state, job.message) == (before.key, "done", before.message)  # with the seconds it took
+        pd.testing.assert_frame_equal(job.result, before.result, check_exact=True)
+    text = said(again)
+    assert verdict(summarise_splits(done[SPLITS].result), "NLL", "over 5 splits") in text
+    title = done[SIZES].result["method"].iloc[-1]
+    assert labels_needed(done[SIZES].result, title).sentence in text
+    assert not any(str(button.key).endswith("/retry") for button in again.button)
+    assert "Brought back from your link: mine with 1 fit and 2 studies." in said(follow(token))
+    # The same study asked for once more is not paid twice.
+    again.button_group(key="compare/splits/number").set_value(5).run()
+    again.button(key="study/splits/start").click().run()
+    (job,) = fits.queue().snapshot([done[SPLITS].key])
+    assert (job.state, job.message) == ("done", done[SPLITS].message)
+
+
+def test_a_study_that_ends_while_nobody_looks_is_back(server: Server, fitted: Session) -> None:  # noqa: F811
+    app = open_page(PAGE, fitted)
+    app.button_group(key="compare/splits/number").set_value(5).run()
+    app.button(key="study/splits/start").click().run()
+    key = fitted.studies[SPLITS].key
+    ended(key)  # and the page is not drawn again
+    server.written()
+    restart(server)
+    follow(app.query_params["w"])
+    assert [job.state for job in fits.queue().snapshot([key])] == ["done"]
+
+
+def test_a_study_that_was_cut_short_says_so_and_can_be_run_again(server: Server, fitted: Session) -> None:  # noqa: F811
+    spec = fitted.studies[SPLITS] = asked(fitted)
+    app = open_page("app.py", fitted)
+    server.written()
+    restart(server)
+    token = app.query_params["w"]
+    assert "Not finished: 1 study; try again on the page Compare." in said(follow(token))
+    again = follow(token, PAGE)
+    assert not again.exception
+    assert restore.INTERRUPTED in said(again)
+    assert spec.title in [caption.value for caption in again.caption]
+    again.button("study/splits/retry").click().run()
+    assert not again.exception
+    job = ended(spec.key)
+    assert job.state == "done"
+    again.run()
+    assert restore.INTERRUPTED not in said(again)
+    assert verdict(summarise_splits(job.result), "NLL", "over 5 splits") in said(again)
+    server.written()
+    restart(server)
+    follow(token)
+    assert [job.state for job in fits.queue().snapshot([spec.key])] == ["done"]
+
+
+def test_a_damaged_study_and_one_that_was_removed_are_told_apart(
+    server: Server,  # noqa: F811
+    fitted: Session,
+    tmp_path: Path,
+) -> None:
+    app, done = with_studies(fitted)
+    app.run()
+    server.written()
+    record = tmp_path / "workspace" / "studies" / done[SPLITS].key / "record.json"
+    record.write_bytes(record.read_bytes()[:-20])
+    server.started[0][1]._items.remove("studies", done[SIZES].key)
+    restart(server)
+    again = follow(app.query_params["w"], PAGE)
+    assert not again.exception
+    assert restore.DAMAGED in said(again)
+    assert restore.GONE in said(again)
+    assert [again.button(f"study/{kind}/retry").label for kind in STUDIES] == ["Try again"] * 2
+
+
+def test_what_is_no_table_is_left_out(server: Server, fitted: Session) -> None:  # noqa: F811
+    fitted.studies["active/1"] = TaskSpec(max, (), fitted.data.sha256)
+    app = open_page("app.py", fitted)
+    server.written()
+    restart(server)
+    assert not follow(app.query_params["w"]).session_state[SESSION].studies
+
+
+def test_deleting_and_private_mode_leave_no_study(server: Server, fitted: Session, tmp_path: Path) -> None:  # noqa: F811
+    app, done = with_studies(fitted)
+    server.written()
+    assert {path.name for path in (tmp_path / "workspace" / "studies").iterdir()} == {job.key for job in done.values()}
+    app.switch_page("app.py").run()
+    app.toggle("link/private").set_value(True).run()
+    server.written()
+    assert not files(tmp_path)
+    app.toggle("link/private").set_value(False).run()
+    server.written()
+    app.run()
+    assert len(list((tmp_path / "workspace" / "studies").iterdir())) == 2
+    app.button("link/delete").click().run()
+    server.written()
+    assert not files(tmp_path)
+    assert not fits.queue().snapshot()
+
+
+def test_data_opened_again_have_their_studies(server: Server, fitted: Session) -> None:  # noqa: F811
+    app, done = with_studies(fitted)
+    app.switch_page("app.py").run()
+    app.button(key="sample/simulated-binary").click().run()
+    assert not app.session_state[SESSION].studies
+    app.file_uploader(key="upload/main").upload("mine.npz", npz_of(fitted)).run()
+    assert not app.exception
+    assert "These data were open before: 1 fit, 2 studies and their split are back." in said(app)
+    assert {kind: spec.key for kind, spec in app.session_state[SESSION].studies.items()} == {
+        kind: job.key for kind, job in done.items()
+    }
+
+
+def npz_of(session: Session) -> bytes:
+    file = io.BytesIO()
+    np.savez(file, logits=session.data.logits, labels=session.data.labels)
+    return file.getvalue()

@@ -1,0 +1,195 @@
+"""The Still calibrated? page: with nothing open, with fits, with exported files, and with files that are none."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import calib
+from calib.export import writer
+from calib.formatting import listed
+from calib.numerics import softmax
+from calib.ui.session import Session
+from tests.conftest import simulate
+from tests.ui.conftest import open_page
+
+PAGE = "pages/11_Still_calibrated.py"
+NAMES = ("cat", "dog", "hen", "owl")
+
+
+def npz(**arrays: np.ndarray) -> bytes:
+    packed = io.BytesIO()
+    np.savez(packed, **arrays)
+    return packed.getvalue()
+
+
+def said(app: AppTest) -> str:
+    return " ".join(str(element.value) for element in (*app.markdown, *app.warning, *app.info, *app.caption))
+
+
+def clean(app: AppTest) -> bool:
+    return not app.exception and not app.error and "nan" not in said(app).lower().split()
+
+
+def charts(app: AppTest) -> int:
+    return len(app.get("plotly_chart"))
+
+
+def table(app: AppTest):
+    return next(frame.value for frame in app.dataframe if "now" in frame.value.columns)
+
+
+def give(app: AppTest, files: list[tuple[str, bytes]]) -> AppTest:
+    uploads = [(name, content, "application/octet-stream") for name, content in files]
+    return app.file_uploader(key="still/files").set_value(uploads).run()
+
+
+def give_rows(app: AppTest, name: str, content: bytes) -> AppTest:
+    return app.file_uploader(key="still/fresh").upload(name, content).run()
+
+
+@pytest.fixture(scope="module")
+def exported() -> list[tuple[str, bytes]]:
+    logits, labels = simulate(n=800)
+    fitted = calib.calibrator("temperature").fit(logits, labels)
+    scores = {"NLL": {"before": [1.2, 1.1, 1.3], "after": [0.9, 0.8, 1.0]}}
+    arrays, text = writer.to_npz_json(fitted, {"class_names": NAMES, "scores": scores, "n_test": 500})
+    return [("calibrator.npz", arrays), ("calibrator.json", text.encode())]
+
+
+@pytest.fixture(scope="module")
+def rows() -> bytes:
+    logits, labels = simulate(n=600, seed=1)
+    return npz(logits=logits, labels=np.array(NAMES)[labels])
+
+
+def fresh_of(session: Session, factor: float = 1.0) -> bytes:
+    assert session.test is not None
+    names = np.array(session.test.class_names)
+    return npz(logits=factor * session.test.logits, labels=session.test.labels, class_names=names)
+
+
+def test_without_data_an_exported_calibrator_can_still_be_checked(exported, rows) -> None:
+    app = open_page(PAGE)
+    assert clean(app)
+    assert "can be checked without them" in said(app)
+    app = give(app, exported)
+    assert clean(app)
+    assert "Does **Temperature** still say what is true?" in said(app)
+    today = datetime.now(UTC).date().isoformat().replace("-", r"\-")
+    record = f"The file holds **Temperature** for 4 classes ({listed(NAMES)}), exported on {today}."
+    assert record in said(app)
+    app = give_rows(app, "fresh.npz", rows)
+    assert clean(app)
+    assert record in said(app)
+    assert "Nothing shows that Temperature is off" in app.markdown[0].value
+    assert "No column is named" in said(app)
+    assert charts(app) == 1
+    assert "Before: 500 test rows" in said(app)
+    assert table(app)["before"].tolist()[:2] == ["0.900  [0.800, 1.00]", "–"]
+
+
+def test_a_finished_fit_is_compared_with_the_test_rows_it_was_judged_on(with_fits: Session) -> None:
+    app = open_page(PAGE, with_fits)
+    assert clean(app)
+    assert "Does **Temperature** still say what is true?" in said(app)
+    app = give_rows(app, "fresh.npz", fresh_of(with_fits, factor=3.0))
+    assert clean(app)
+    assert "is **overconfident by" in app.markdown[0].value
+    assert "Its confidences have moved" in app.markdown[0].value
+    assert "To mend it" in said(app)
+    assert charts(app) == 3
+    assert len(table(app)) == 5
+
+
+def test_the_same_rows_are_no_change(with_fits: Session) -> None:
+    app = give_rows(open_page(PAGE, with_fits), "fresh.npz", fresh_of(with_fits))
+    assert clean(app)
+    assert "No change since it was judged is beyond chance" in app.markdown[0].value
+    assert set(table(app)["beyond chance"]) == {"could be chance"}
+
+
+def test_every_finished_fit_can_be_chosen(with_fits: Session) -> None:
+    app = give_rows(open_page(PAGE, with_fits), "fresh.npz", fresh_of(with_fits))
+    for key in with_fits.specs:
+        app.selectbox[0].select(key).run()
+        assert clean(app)
+        assert charts(app) == 3
+
+
+def test_the_data_it_was_fitted_on_are_no_fresh_rows() -> None:
+    logits, labels = simulate(n=500)
+    content = npz(logits=logits, labels=labels)
+    data = calib.load(("mine.npz", io.BytesIO(content)))
+    fitted = calib.calibrator("temperature").fit(data.logits, data.labels)
+    arrays, text = writer.to_npz_json(fitted, writer.describe(data))
+    app = give(open_page(PAGE), [("a.npz", arrays), ("a.json", text.encode())])
+    app = give_rows(app, "mine.npz", content)
+    assert clean(app)
+    assert "These are the data that the calibrator was fitted on" in said(app)
+    assert "nothing to compare with" in said(app)
+    assert list(table(app).columns) == ["score", "now"]
+
+
+class Bomb:
+    """Unpickling it would be noticed."""
+
+    def __reduce__(self):
+        return (pytest.fail, ("something was unpickled",))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("calibrator.pkl", pickle.dumps(Bomb(), protocol=4), "is a pickle, which can run code"),
+        ("calibrator.npz", pickle.dumps(Bomb(), protocol=4), "is a pickle, which can run code"),
+        ("calibrator.npz", npz(slope_=np.zeros(3)), "json is missing"),
+        ("calibrator.json", b"{}", "npz is missing"),
+        ("notes.txt", b"hello", "no part of an exported calibrator"),
+    ],
+)
+def test_files_that_are_no_calibrator_are_refused_in_a_sentence(name: str, content: bytes, sentence: str) -> None:
+    app = give(open_page(PAGE), [(name, content)])
+    assert not app.exception
+    assert len(app.error) == 1
+    assert sentence in app.error[0].value
+
+
+def test_rows_that_do_not_fit_are_refused_in_a_sentence(exported) -> None:
+    app = give(open_page(PAGE), exported)
+    logits, labels = simulate(n=300, n_classes=7)
+    app = give_rows(app, "other.npz", npz(logits=logits, labels=labels))
+    assert not app.exception
+    assert "have 7 classes and the calibrator 4" in app.error[0].value
+
+
+def test_rows_with_nan_are_left_out_in_one_click(exported) -> None:
+    logits, labels = simulate(n=300)
+    logits[:3, 1] = np.nan
+    app = give_rows(give(open_page(PAGE), exported), "fresh.npz", npz(logits=logits, labels=labels))
+    assert "3 rows of 300" in app.error[0].value
+    assert "cannot be read; below is why" in said(app)
+    next(button for button in app.button if button.label == "Do this").click().run()
+    assert not app.error
+    assert "297 fresh rows" in said(app)
+
+
+def test_outputs_are_read_as_the_calibrators_kind_on_request(exported) -> None:
+    logits, labels = simulate(n=300)
+    app = give_rows(give(open_page(PAGE), exported), "fresh.npz", npz(outputs=softmax(logits), labels=labels))
+    assert "takes logits, but the fresh rows were read as probabilities" in app.error[0].value
+    app.toggle(key="still/kind").set_value(True).run()
+    assert not app.error
+    assert "300 fresh rows" in said(app)
+
+
+def test_a_few_rows_are_said_to_be_too_few(exported) -> None:
+    logits, labels = simulate(n=5)
+    app = give_rows(give(open_page(PAGE), exported), "fresh.npz", npz(logits=logits, labels=labels))
+    assert not app.exception
+    assert "too few to say" in app.markdown[0].value
