@@ -26,7 +26,7 @@ INSTRUMENTED = [
     "calib.canonical",
     "calib.runtime",
     "calib.export.archive",
-    "calib.recheck",
+    "calib.diagnostics.shift_data",
     "calib.workspace",
 ]
 

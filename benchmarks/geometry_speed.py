@@ -110,7 +110,7 @@ def speed(by: Callable[..., Floats], sets: Sets) -> tuple[Floats, float, int]:
 def lines_of(data: str, rows: int, inputs: int) -> list[list[str]]:
     """The lines of the table for one kind of data."""
     sets = simulated_sets(data, rows, inputs)
-    bytes_after_imports("calib.geometry")
+    bytes_after_imports("calib.calibrators.geometric")
     lines = []
     for name, by in BY.items():
         values, per_second, peak = speed(by, sets.first(inputs // 20) if name in SLOW else sets)

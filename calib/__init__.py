@@ -8,33 +8,33 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# At once, not on first use: the module of the same name would take the function's place.
-from calib.evaluation.compare import compare
-
 if TYPE_CHECKING:
-    from calib import geometry, metrics
+    from calib import export, metrics
     from calib.base import Calibrator
+    from calib.calibrators import geometric as geometry
     from calib.data import Predictions, load
     from calib.diagnostics.reliability import ReliabilityCurve, reliability_curve
     from calib.errors import CalibrationError, DataError, FitCancelled
-    from calib.export import runtime, writer
+    from calib.evaluation.compare import compare
+    from calib.export import runtime
     from calib.registry import METHODS, calibrator
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "CalibrationError": "base",
+_NAMES = {
+    "CalibrationError": "errors",
     "Calibrator": "base",
-    "FitCancelled": "base",
-    "METHODS": "registry",
-    "calibrator": "registry",
     "DataError": "errors",
+    "FitCancelled": "errors",
+    "METHODS": "registry",
     "Predictions": "data",
+    "ReliabilityCurve": "diagnostics.reliability",
+    "calibrator": "registry",
+    "compare": "evaluation.compare",
     "load": "data",
-    "ReliabilityCurve": "reliability",
-    "reliability_curve": "reliability",
+    "reliability_curve": "diagnostics.reliability",
 }
-_MODULES = ("export", "geometry", "metrics", "runtime")
+_MODULES = {"export": "export", "geometry": "calibrators.geometric", "metrics": "metrics", "runtime": "export.runtime"}
 
 __all__ = [
     "METHODS",
@@ -56,10 +56,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f"calib.{_HOMES[name]}"), name)
+    if name in _NAMES:
+        return getattr(import_module(f"calib.{_NAMES[name]}"), name)
     if name in _MODULES:
-        return import_module(f"calib.{name}")
+        return import_module(f"calib.{_MODULES[name]}")
     raise AttributeError(f"module 'calib' has no attribute {name!r}")
 
 

@@ -89,20 +89,20 @@ def _inspect(given: argparse.Namespace) -> int:
 
 
 def _check(given: argparse.Namespace) -> int:
-    from calib import recheck
+    from calib.diagnostics import shift, shift_data
 
     exported = runtime.load(given.calibrator)
-    fresh = recheck.read_fresh(exported, given.file, options_from(given))
+    fresh = shift_data.read_fresh(exported, given.file, options_from(given))
     if fresh.data is None:
         raise DataError(list(fresh.inspection.findings))
     if fresh.noticed:
         print(text.findings(fresh.noticed), file=sys.stderr)
-    raw, now = recheck.judge(exported, fresh.data)
-    before, n_before = recheck.recorded_scores(exported.metadata)
-    found = recheck.recheck(now, raw, before, n_before=n_before)
+    raw, now = shift_data.judge(exported, fresh.data)
+    before, n_before = shift.recorded_scores(exported.metadata)
+    found = shift.recheck(now, raw, before, n_before=n_before)
     print(text.recheck_lines(found, METHODS[exported.method].title, fresh.notes))
     if exported.metadata.get("data_sha256") == fresh.data.sha256:
-        print(f"warning: {recheck.NOT_FRESH}")
+        print(f"warning: {shift.NOT_FRESH}")
     return 0
 
 

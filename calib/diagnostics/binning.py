@@ -132,8 +132,8 @@ def binning_picture(
     n_bins : number of bins of each scheme.
     given : name -> inner edges in log-odds and representatives of further bins, such as those of a fitted calibrator:
         ``(state["edges"], state["values"])`` of its ``maps_[0]``, or of ``maps_[target]`` for class-wise bins.
-    n_starts, random_state : of I-Max, see :func:`~calib.calibrators.imax.placement.best_traces`; as many starts as a fit has by
-        default, whose edges the picture then shows.
+    n_starts, random_state : of I-Max, see :func:`~calib.calibrators.imax.placement.best_traces`; as many starts
+        as a fit has by default, whose edges the picture then shows.
 
     Raises
     ------

@@ -128,7 +128,8 @@ class LatentCurve:
     ``softmax(g(z) + c) = softmax(g(z))`` for any constant c, so latents mean something only up to a shift:
     every curve here is shifted until it agrees with the prior mean on average over the calibration data
     (Wenger et al. 2020, section S3.7). Two curves of the same space and data may therefore be laid over each
-    other; a function of logits and one of probabilities may not, see :func:`calib.diagnostics.latent_baseline.rival_curve`.
+    other; a function of logits and one of probabilities may not, see
+    :func:`calib.diagnostics.latent_baseline.rival_curve`.
 
     Attributes
     ----------

@@ -89,8 +89,8 @@ def balances(
 
     Intervals are basic bootstrap intervals, for ratios on the scale of logarithms; the odds have Wilson's. With fewer
     than ten wrong or right predictions, conservative closed forms take their place: Wilson's for means of values in
-    [0, 1], :func:`calib.diagnostics.subgroups.gap_interval`, and quotients of ends for ratios. The resamples are those of
-    :func:`calib.evaluation.score_intervals` with the same seed.
+    [0, 1], :func:`calib.diagnostics.subgroups.gap_interval`, and quotients of ends for ratios. The
+    resamples are those of :func:`calib.evaluation.score_intervals` with the same seed.
 
     Raises
     ------

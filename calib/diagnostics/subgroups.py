@@ -239,9 +239,9 @@ def subgroups(
 ) -> Subgroups:
     """Judge each group of rows by itself and beside the rest.
 
-    Intervals of the gap are those of :func:`calib.diagnostics.subgroups.gap_interval` at the level ``1 - (1 - level) / m``
-    for m judged groups (Bonferroni), so that on a calibrated model no group at all is called off in at least ``level``
-    of cases. Differences to the other rows combine two such intervals (Zou and Donner 2008, equation 7).
+    Intervals of the gap are those of :func:`gap_interval` at the level ``1 - (1 - level) / m`` for m judged groups
+    (Bonferroni), so that on a calibrated model no group at all is called off in at least ``level`` of cases.
+    Differences to the other rows combine two such intervals (Zou and Donner 2008, equation 7).
 
     Parameters
     ----------

@@ -129,7 +129,7 @@ def repeated_splits(
     -------
     pandas.DataFrame
         One row for each method, split and score, with the columns method, title, split, score, value, fit_seconds,
-        n_calibration, n_test, note. :func:`calib.evaluation.repeated_splits.summarise_splits` makes the comparison of it.
+        n_calibration, n_test, note. :func:`summarise_splits` makes the comparison of it.
 
     Raises
     ------
@@ -229,16 +229,17 @@ def summarise_splits(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
 
     Parameters
     ----------
-    table : from :func:`calib.evaluation.repeated_splits.repeated_splits`; its first method is what differences refer to.
+    table : from :func:`repeated_splits`; its first method is what differences refer to.
     level : coverage of the intervals.
 
     Returns
     -------
     pandas.DataFrame
-        One row for each method and score, with the columns of :func:`calib.evaluation.compare.compare_evaluations` except
-        predict_seconds; ``value`` is the mean over splits, and sd (over splits) and n_splits come in addition. As
-        there, to_best and beyond_chance hold for all pairs of methods together (Bonferroni). A method that failed on
-        some splits is compared on the others, and ``note`` says so.
+        One row for each method and score, with the columns of
+        :func:`calib.evaluation.compare.compare_evaluations` except predict_seconds; ``value`` is the mean over splits,
+        and sd (over splits) and n_splits come in addition. As there, to_best and beyond_chance hold for all pairs of
+        methods together (Bonferroni). A method that failed on some splits is compared on the others, and ``note`` says
+        so.
     """
     import pandas as pd
 

@@ -1,0 +1,20 @@
+"""A fitted calibrator as files, and back with NumPy alone.
+
+The names of :mod:`calib.export.writer` are loaded when first used, because a bundle carries this package without it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from calib.export.writer import describe, exported, resume, save, to_bundle, to_npz_json, to_pickle
+
+__all__ = ["describe", "exported", "resume", "save", "to_bundle", "to_npz_json", "to_pickle"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return getattr(import_module("calib.export.writer"), name)
+    raise AttributeError(f"module 'calib.export' has no attribute {name!r}")

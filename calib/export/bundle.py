@@ -8,15 +8,16 @@ import zipfile
 from pathlib import Path
 
 import calib
-from calib.export import runtime
 from calib.export.model_card import model_card
 from calib.export.runtime import ExportedCalibrator, to_record
 from calib.registry import METHODS
 
-PACKAGE = Path(runtime.__file__).parent
+PACKAGE = Path(calib.__file__).parent
 
 # The package's own __init__ offers the whole library, most of which stays at home.
 _PUBLIC = '''"""The part of calib that predicting needs; MODEL_CARD.md shows how."""
+
+from calib.export import runtime
 
 __version__ = "{version}"
 '''
@@ -38,7 +39,7 @@ def bundle_bytes(exported: ExportedCalibrator, pickled: bytes) -> bytes:
         "calibrator.json": text.encode(),
         "calibrator.npz": arrays,
         "calibrator.pkl": pickled,
-        "predict.py": (PACKAGE / "predict_file.py").read_bytes(),
+        "predict.py": (PACKAGE / "export" / "predict_script.py").read_bytes(),
     }
     files["calib/__init__.py"] = _PUBLIC.format(version=calib.__version__).encode()
     for module in needed_modules(exported.method):
@@ -57,7 +58,7 @@ def bundle_bytes(exported: ExportedCalibrator, pickled: bytes) -> bytes:
 def needed_modules(method: str) -> list[str]:
     """Modules below calib that the script and predicting with a method load, by following module-level imports."""
     script = _imports("calib.export.predict_script")
-    pending = ["calib.runtime", *script, f"calib.calibrators.{METHODS[method].where.partition(':')[0]}"]
+    pending = ["calib.export.runtime", *script, f"calib.calibrators.{METHODS[method].where.partition(':')[0]}"]
     found: set[str] = set()
     while pending:
         module = pending.pop()

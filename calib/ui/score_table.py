@@ -21,7 +21,8 @@ def styled_scores(table: pd.DataFrame, keys: Sequence[str], intervals: bool, spr
 
     Parameters
     ----------
-    table : tidy, as from :func:`calib.evaluation.compare.compare_evaluations` or :func:`calib.evaluation.repeated_splits.summarise_splits`.
+    table : tidy, as from :func:`calib.evaluation.compare.compare_evaluations` or
+        :func:`calib.evaluation.repeated_splits.summarise_splits`.
     keys : scores to show.
     intervals : whether cells show the interval.
     spread : whether they show the standard deviation over splits.

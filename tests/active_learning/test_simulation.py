@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import calib.active_learning.simulation as simulation
-from calib.active_learning import ARMS, Plan, Pool, simulate
+from calib.active_learning import ARMS, Plan, simulate
 from calib.active_learning.simulation import Pool, pool_of, shuffled
 from calib.active_learning.verdict import arrays_of, run_arm
 from calib.base import Calibrator

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from calib.active_learning import Plan
 from calib.active_learning.strategies import (
     CALIBRATORS,
     UNCERTAINTY,

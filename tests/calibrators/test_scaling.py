@@ -106,11 +106,12 @@ LOGICAL_DEVICES = """
 
     import calib
     from calib import hardware
-    from calib.gp import cross_entropy, device, training
+    from calib.calibrators import _tensorflow
+    from calib.calibrators.gpcalib import training
     from tests.conftest import simulate
 
     hardware.gpu_present = lambda: True
-    device._gpus = lambda: [device.Device("/CPU:1", "gpu", "Test GPU")]
+    _tensorflow._gpus = lambda: [_tensorflow.Device("/CPU:1", "gpu", "Test GPU")]
     logits, labels = simulate(200, 3)
 
     def fitted(name):
@@ -128,7 +129,7 @@ LOGICAL_DEVICES = """
             return result
         return call
 
-    cross_entropy._value_and_gradient = watched(cross_entropy._value_and_gradient)
+    _tensorflow._value_and_gradient = watched(_tensorflow._value_and_gradient)
     training.GridLikelihood = watched(training.GridLikelihood)
     for name in ("temperature", "vector", "gpcalib"):
         for small in (False, True):

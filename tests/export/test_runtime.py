@@ -282,7 +282,7 @@ def test_every_export_names_its_format_and_a_newer_one_is_refused_in_a_sentence(
 
 def test_a_pickle_refers_to_one_public_function(fitted):
     content = writer.to_pickle(fitted)
-    assert {".".join(name) for name in names_in(content)} == {"calib.runtime.restore"}
+    assert {".".join(name) for name in names_in(content)} == {"calib.export.runtime.restore"}
     _, (state,) = ExportedCalibrator(fitted).__reduce__()
     assert state["format"] == runtime.FORMAT and not runtime.restore.__name__.startswith("_")
 

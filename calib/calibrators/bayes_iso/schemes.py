@@ -37,7 +37,8 @@ class MapPosterior:
     knots, mean : (k,) scores and the posterior mean there, k at most m.
     low, high : (n_shown,) the band at the shown groups.
     samples : (N_SAMPLES, n_shown) maps as the posterior has them, there.
-    n_maps, effective_maps, dominated : as of :class:`~calib.calibrators.bayes_iso.importance_sampling.Posterior`; of blocks, the worst one's.
+    n_maps, effective_maps, dominated : as of
+        :class:`~calib.calibrators.bayes_iso.importance_sampling.Posterior`; of blocks, the worst one's.
     """
 
     knots: Floats

@@ -11,14 +11,20 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from calib import geometry
 from calib.base import EQUIVARIANT, KEEPS_ACCURACY, Calibrator, Callback, check_logits, no_callback
+from calib.calibrators.geometric.neighbours import DISTANCES, nearest
+from calib.calibrators.geometric.pruning import exact as exact_nearest
+from calib.calibrators.geometric.reductions import REDUCTIONS, Reduced, reduce_training
+from calib.calibrators.geometric.separation import exact_separation, fast_separation
+from calib.calibrators.geometric.training_set import TrainingSet
 from calib.calibrators.isotonic import interpolate_monotone
 from calib.calibrators.logistic import fit_logistic
 from calib.canonical import Scale
 from calib.errors import CalibrationError
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, block_rows, blocks, one_vs_rest_log_odds, sigmoid
 from calib.parameters import param
+
+__all__ = ["Geometric", "TrainingSet", "exact_separation", "fast_separation", "nearest", "reduce_training"]
 
 MAPS = ("isotonic", "sigmoid")
 
@@ -91,7 +97,7 @@ class Geometric(Calibrator):
 
     needs: ClassVar[frozenset[str]] = frozenset({"features", "train_features", "train_labels"})
 
-    distance: str = param("l2", choices=geometry.DISTANCES, help="How the distance of two inputs is measured.")
+    distance: str = param("l2", choices=DISTANCES, help="How the distance of two inputs is measured.")
     exact: bool = param(False, help="The largest zone instead of a lower bound of it: slower, and for l2 alone.")
     map: str = param(
         "isotonic", choices=MAPS, help="How the signal becomes a confidence: a free monotone map, or a logistic curve."
@@ -102,7 +108,7 @@ class Geometric(Calibrator):
         help="What is mapped: the separation, or its logistic blend with the model's own confidence.",
     )
     reduction: str = param(
-        "none", choices=geometry.REDUCTIONS, help="What makes the training set smaller and predictions faster."
+        "none", choices=REDUCTIONS, help="What makes the training set smaller and predictions faster."
     )
     factor: int = param(
         2, low=1, high=32, help="A reduction divides the numbers of an input, or the training rows, by its square."
@@ -167,13 +173,13 @@ class Geometric(Calibrator):
     def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
         train_features, features = np.asarray(extras["train_features"]), np.asarray(extras["features"])
         train_labels = np.asarray(extras["train_labels"])
-        training = geometry.TrainingSet.of(train_features, train_labels)
+        training = TrainingSet.of(train_features, train_labels)
         if training.classes[0] < 0 or training.classes[-1] >= logits.shape[1]:
             raise CalibrationError(
                 f"train_labels must lie in 0..{logits.shape[1] - 1}, the columns of the logits; found "
                 f"{training.classes[0]}..{training.classes[-1]}."
             )
-        reduced = geometry.reduce_training(self.reduction, self.factor, train_features, train_labels, self.random_state)
+        reduced = reduce_training(self.reduction, self.factor, train_features, train_labels, self.random_state)
         self.reduced_ = reduced.state()
         self.given_, self.carried_ = list(training.features.shape), list(reduced.train_features.shape)
         scales = {"training": Scale.of(train_features), "calibration": Scale.of(features)}
@@ -219,7 +225,7 @@ class Geometric(Calibrator):
                 "predict_confidence(logits, features=features) with one input for each row."
             )
         self._check_scale(features)
-        reduced = geometry.Reduced.from_state(self.reduced_)
+        reduced = Reduced.from_state(self.reduced_)
         return self.confidence_at(*self._signals(logits, np.asarray(features), reduced, no_callback))
 
     def _scales(self) -> dict[str, Scale]:
@@ -239,7 +245,7 @@ class Geometric(Calibrator):
         return apply_success_map(self.map_, self._blend(separation, log_odds))
 
     def _signals(
-        self, logits: Floats, features: npt.NDArray[Any], reduced: geometry.Reduced, callback: Callback
+        self, logits: Floats, features: npt.NDArray[Any], reduced: Reduced, callback: Callback
     ) -> tuple[Floats, Floats]:
         """Separation of each row, +-inf included, and the log-odds of its predicted class, both (n,)."""
         n, n_classes = logits.shape
@@ -247,16 +253,16 @@ class Geometric(Calibrator):
             raise CalibrationError(
                 f"features has the shape {features.shape} for {n:,} rows of logits; give one input for each row."
             )
-        training = geometry.TrainingSet.of(reduced.train_features, reduced.train_labels)
+        training = TrainingSet.of(reduced.train_features, reduced.train_labels)
         separation, log_odds = np.empty(n), np.zeros(n)
         step = min(_MOST_ROWS, max(64, block_rows(max(n_classes, self.given_[1]), MEMORY_ENTRIES)))
         for rows in blocks(n, entries=step):
             block = check_logits(logits[rows])
             queries = training.queries(reduced.transform(features[rows]), np.argmax(block, axis=1))
             if self.exact:
-                separation[rows] = geometry.exact(training, *queries).separation
+                separation[rows] = exact_nearest(training, *queries).separation
             else:
-                separation[rows] = geometry.nearest(training, *queries, self.distance).fast
+                separation[rows] = nearest(training, *queries, self.distance).fast
             if self.signal == "combined":
                 log_odds[rows] = one_vs_rest_log_odds(block).max(axis=1)
             callback(rows.stop, n, 0.0)

@@ -8,7 +8,7 @@ What a fitted GPcalib can still be used for, and what it cannot, in one sentence
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -182,10 +182,10 @@ class GPCalib(Calibrator):
         """Learn from more calibration rows as if they had been in the fit, without the rows of before.
 
         A fit leaves a second-order summary of what its rows say about the latent function (33 kB, also in exports;
-        :class:`calib.calibrators.gpcalib.laplace_summary.Summary`). It joins the objective of the new rows, and posterior, kernel and
-        inducing inputs are fitted again, at the cost of the new rows alone. An unfitted calibrator is fitted; a
-        cancelled or failed ``partial_fit`` leaves the calibrator as it was. The scale of the logits stays that of
-        the first fit.
+        :class:`calib.calibrators.gpcalib.laplace_summary.Summary`). It joins the objective of the new rows, and
+        posterior, kernel and inducing inputs are fitted again, at the cost of the new rows alone. An unfitted
+        calibrator is fitted; a cancelled or failed ``partial_fit`` leaves the calibrator as it was. The scale of the
+        logits stays that of the first fit.
 
         1000 rows of CIFAR-10 or CIFAR-100 in 2 to 20 random parts end within 0.3 nats of the fit to all rows at once,
         in 5 parts sorted by range within 1.6. A streaming posterior (Bui et al., Streaming Sparse Gaussian Process

@@ -181,8 +181,8 @@ def _start(
         if chosen:
             seconds = n_fits * sum(seconds_of(fit) + fit.predict_seconds for fit in chosen)
             st.caption(
-                f"Takes {progress.about(seconds)} of processor time in the background, longer while others fit; you can "
-                "go on meanwhile."
+                f"Takes {progress.about(seconds)} of processor time in the background, longer while others fit; you "
+                "can go on meanwhile."
             )
 
 

@@ -14,18 +14,21 @@ from threading import Thread
 import numpy as np
 import numpy.typing as npt
 
-from calib import geometry
 from calib.calibrators.geometric import MAPS, apply_success_map, fit_success_map
+from calib.calibrators.geometric.neighbours import nearest
+from calib.calibrators.geometric.training_set import TrainingSet
 from calib.data import Predictions
 from calib.diagnostics.reduction_cost import Tradeoff, measure_reduction, subsets
 from calib.diagnostics.reliability import default_bins
 from calib.diagnostics.separation import (
     EXACT,
+    Explanation,
     PrincipalPlane,
     SeparationHistogram,
     Sides,
     SuccessRates,
     Timed,
+    explain_among,
     principal_plane,
     separation_histogram,
     success_rates,
@@ -58,7 +61,7 @@ class Row:
     predicted: int
     label: int
     confidence: float
-    why: geometry.Explanation
+    why: Explanation
 
     @property
     def right(self) -> bool:
@@ -92,11 +95,11 @@ class Study:
         return part
 
     @cached_property
-    def training(self) -> geometry.TrainingSet:
+    def training(self) -> TrainingSet:
         """The training set in the order that searches read."""
 
-        def build() -> geometry.TrainingSet:
-            return geometry.TrainingSet.of(self.test.train_features, self.test.train_labels)
+        def build() -> TrainingSet:
+            return TrainingSet.of(self.test.train_features, self.test.train_labels)
 
         features = self.test.train_features
         assert features is not None
@@ -181,9 +184,7 @@ class Study:
         if self.kind in ("l2", EXACT):
             return np.array([row.why.fast if self.kind == "l2" else row.why.exact])
         queries = self.training.queries(self.test.features[[row.number]], np.array([row.predicted]))  # type: ignore[index]
-        return keep(
-            ("geometry row", row.number, self.kind), lambda: geometry.nearest(self.training, *queries, self.kind).fast
-        )
+        return keep(("geometry row", row.number, self.kind), lambda: nearest(self.training, *queries, self.kind).fast)
 
     @cached_property
     def confidence(self) -> Floats:
@@ -196,8 +197,8 @@ class Study:
         assert features is not None
         predicted = int(self.predicted[number])
 
-        def build() -> geometry.Explanation:
-            return geometry.explain_among(self.training, features[number], predicted)
+        def build() -> Explanation:
+            return explain_among(self.training, features[number], predicted)
 
         why = keep(("geometry explain", number), build)
         return Row(number, predicted, int(self.test.labels[number]), float(self.confidence[number]), why)

@@ -102,7 +102,7 @@ def test_a_state_makes_the_same_again_with_numpy_alone(rng, name, tmp_path):
         **{"state_" + k: v for k, v in state.items()},
     )
     script = (
-        "import sys, numpy as np\nfrom calib.geometry import Reduced\n"
+        "import sys, numpy as np\nfrom calib.calibrators.geometric.reductions import Reduced\n"
         "with np.load(sys.argv[1]) as f:\n"
         "    state = {k[6:]: f[k] for k in f if k.startswith('state_')}\n"
         "    assert np.array_equal(Reduced.from_state(state).transform(f['features']), f['expected'])\n"
