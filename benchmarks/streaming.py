@@ -29,9 +29,9 @@ from calib.export import runtime, writer
 from calib.numerics import Floats, Ints, log_softmax, one_vs_rest_log_odds
 from calib.out_of_core import apply_streaming, fit_streaming, open_rows
 from calib.out_of_core.apply import DTYPES
+from calib.out_of_core.fit import streamed_methods
 from calib.registry import calibrator
 
-METHODS = ("temperature", "imax", "gpcalib")
 BLOCK = 2_000
 SUBSAMPLE = 20_000
 """Rows of the comparison with fits in memory."""
@@ -156,7 +156,7 @@ def measured(rows: int, n_classes: int, folder: Path) -> tuple[list, list, list,
     np.save(labels_path, labels)
     reading = reading_seconds(path)
     size, fits, agreements, predictions = path.stat().st_size, [], [], []
-    for method in METHODS:
+    for method in streamed_methods():
         print(f"{method} ...", file=sys.stderr, flush=True)
         saved = folder / f"{method}.npz"
         timed = in_fresh_process(fit, method, path, labels_path, saved)

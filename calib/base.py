@@ -5,14 +5,17 @@ Logits and labels as calibrators take them: checked, and copied only where the d
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from calib.errors import CalibrationError, FitCancelled, missing_package
-from calib.numerics import Floats, Ints
+from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks
 from calib.parameters import check_declared, param, parameter_names, unknown_parameter
 
 
@@ -46,17 +49,16 @@ def check_labels(labels: Any, shape: tuple[int, ...]) -> Ints:
 
 # With the names of the modules below that whoever writes or calls a calibrator needs beside the contract.
 __all__ = [
-    "BLOCK_ELEMENTS",
     "EQUIVARIANT",
     "GIVES_UNCERTAINTY",
     "KEEPS_ACCURACY",
     "KEEPS_RANKING",
-    "PREDICTED_ELEMENTS",
     "ROWS_SUM_TO_ONE",
     "CalibrationError",
     "Calibrator",
     "Callback",
     "FitCancelled",
+    "LabelledBlocks",
     "argmax_with_ties",
     "check_declared",
     "check_labels",
@@ -64,7 +66,6 @@ __all__ = [
     "no_callback",
     "param",
     "parameter_names",
-    "predicted_rows",
 ]
 
 Callback = Callable[[int, int, float], None]
@@ -76,15 +77,50 @@ ROWS_SUM_TO_ONE = "rows sum to one"
 EQUIVARIANT = "equivariant to relabelling"
 GIVES_UNCERTAINTY = "gives uncertainty"
 
-BLOCK_ELEMENTS = 2_000_000
-"""What goes by rows is read and judged in blocks of about this many numbers (16 MB): memory does not grow with n."""
-
-PREDICTED_ELEMENTS = 250_000
-"""Prediction works on blocks of about this many numbers (2 MB), which stay in the processor's cache."""
-
 
 def no_callback(step: int, total: int, value: float) -> None:
     """Ignore progress."""
+
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LabelledBlocks(ABC):
+    """A calibration set that need not fit into memory: what :meth:`Calibrator.fit_blocks` learns from.
+
+    One pass over all rows has checked them and found the range and the counts.
+
+    Attributes
+    ----------
+    shape : rows and classes, (n, n_classes).
+    labels : (n,) integers in [0, n_classes).
+    low, high : bounds of all logits.
+    label_on_top : (n,) whether the label's logit is as large as any of its row.
+    rows_differ : whether any row has two different logits.
+    """
+
+    labels: Ints
+    low: float
+    high: float
+    label_on_top: npt.NDArray[np.bool_]
+    rows_differ: bool
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """Rows and classes."""
+
+    @abstractmethod
+    def each(self, work: Callable[[Floats, Ints], Result], title: str) -> Iterator[Result]:
+        """``work(logits, labels)`` of every block, in the order of the rows: one pass, whose progress has a title.
+
+        Blocks are float32 or float64, as stored. ``work`` runs on several threads at once.
+        """
+
+    @abstractmethod
+    def take(self, rows: Ints) -> Floats:
+        """The logits of the rows of these increasing numbers, in float64."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -96,7 +132,8 @@ class Calibrator:
     ``_predict_proba(logits)`` uses NumPy alone. Inputs reach the hooks validated, as float64 and int64.
     Learned attributes are numbers, strings, arrays, or lists and dicts of these, so that every calibrator
     can be exported the same way. A method that gives a confidence in the predicted class alone writes
-    ``predict_confidence`` instead of ``_predict_proba``.
+    ``predict_confidence`` instead of ``_predict_proba``. One that can learn from files larger than memory also
+    writes ``fit_blocks``.
     """
 
     random_state: int = param(0, low=0, help="Seed of everything random in the fit.")
@@ -116,6 +153,22 @@ class Calibrator:
 
     def _predict_proba(self, logits: Floats) -> Floats:
         raise TypeError(f"{type(self).__name__} has no _predict_proba")
+
+    def fit_blocks(self, data: LabelledBlocks, callback: Callback) -> None:
+        """Learn from rows that are read in blocks; optional.
+
+        The hook for files larger than memory, as ``_fit`` is for arrays: it stores the same attributes, and so close
+        to what ``_fit`` finds on the same rows that the difference does not matter.
+
+        Parameters
+        ----------
+        data : the rows, which may be passed over several times, with their range and counts.
+        callback : as that of ``_fit``.
+        """
+        raise TypeError(f"{type(self).__name__} has no fit_blocks")
+
+    def check_blocks(self) -> None:
+        """Raise :class:`CalibrationError` where ``fit_blocks`` cannot fit with these parameters."""
 
     def promises(self, n_classes: int) -> frozenset[str]:
         """What this configuration guarantees for ``n_classes`` classes; the contract test holds it to each."""
@@ -155,20 +208,37 @@ class Calibrator:
         if set(extras) != set(self.needs):
             wanted = ", ".join(sorted(self.needs)) or "no further arrays"
             raise CalibrationError(f"{type(self).__name__} takes {wanted}, but was given {sorted(extras)}.")
-        if len(logits) < self.min_rows:
+        with self.complete_fit(*logits.shape):
+            self._fit(logits, labels, callback or no_callback, **extras)
+        return self
+
+    @contextmanager
+    def complete_fit(self, n: int, n_classes: int) -> Iterator[None]:
+        """Run a fit to so many rows and classes inside; where it fails or is cancelled, the calibrator is not fitted.
+
+        Raises
+        ------
+        CalibrationError
+            For too few rows, and for a package that the fit needs and that is not installed.
+        """
+        if n < self.min_rows:
             raise CalibrationError(
-                f"The calibration set has {len(logits)} row{'' if len(logits) == 1 else 's'}; "
+                f"The calibration set has {n} row{'' if n == 1 else 's'}; "
                 f"{type(self).__name__} needs at least {self.min_rows}."
             )
-        self.n_classes_ = int(logits.shape[1])
+        self.n_classes_ = n_classes
         try:
-            self._fit(logits, labels, callback or no_callback, **extras)
+            yield
         except BaseException as error:
-            del self.n_classes_  # half a fit is none: without this it would count as fitted
+            del self.n_classes_  # without this half a fit would count as one
             if isinstance(error, ModuleNotFoundError):
                 raise CalibrationError(missing_package(error)) from error
             raise
-        return self
+
+    @classmethod
+    def learns_from_blocks(cls) -> bool:
+        """Whether it can be fitted to files larger than memory, by :meth:`fit_blocks`."""
+        return cls.fit_blocks is not Calibrator.fit_blocks
 
     @property
     def gives_probabilities(self) -> bool:
@@ -186,10 +256,8 @@ class Calibrator:
                 f"classes; call predict_confidence(logits{given})."
             )
         probs = np.empty(logits.shape)
-        step = predicted_rows(logits.shape[1])
-        for start in range(0, len(logits), step):
-            block = check_logits(logits[start : start + step])
-            probs[start : start + step] = self._predict_proba(block)
+        for rows in blocks(len(logits), logits.shape[1], PREDICTED_ENTRIES):
+            probs[rows] = self._predict_proba(check_logits(logits[rows]))
         return probs
 
     def predict(self, logits: Any) -> Ints:
@@ -257,11 +325,6 @@ class Calibrator:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(self._changed())})"
-
-
-def predicted_rows(n_classes: int) -> int:
-    """Rows that are predicted at a time; whoever hands over rows in multiples of it gets the numbers of one call."""
-    return max(1, PREDICTED_ELEMENTS // n_classes)
 
 
 def argmax_with_ties(probs: Floats, ranking: Floats) -> Ints:

@@ -13,9 +13,8 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import BLOCK_ELEMENTS
 from calib.errors import CalibrationError
-from calib.numerics import Floats
+from calib.numerics import MEMORY_ENTRIES, Floats, blocks
 
 Kind = Literal["logits", "probabilities", "log_probabilities", "binary_log_odds", "binary_probability"]
 """What an upload held. The last two are a single column for binary data."""
@@ -77,9 +76,7 @@ def standardise(features: Any, mean: Floats, scale: Floats) -> Floats:
             "numbers, as in the calibration data."
         )
     result = np.empty((len(array), *mean.shape), np.float64 if array.dtype == np.float64 else np.float32)
-    step = max(1, BLOCK_ELEMENTS // np.size(mean))
-    for start in range(0, len(array), step):
-        rows = slice(start, start + step)
+    for rows in blocks(len(array), np.size(mean), MEMORY_ENTRIES):
         result[rows] = (array[rows].reshape(-1, *mean.shape) - mean) / scale
     return result
 

@@ -1,8 +1,6 @@
-"""The few numerical functions that prediction needs, in NumPy alone.
+"""The few numerical functions that prediction needs, in NumPy alone, and the blocks of rows they work on.
 
-They exist so that an exported calibrator runs without SciPy; each is tested against SciPy's version.
-
-Rows in blocks, so that a pass over a large array needs only a small one beside it.
+The functions exist so that an exported calibrator runs without SciPy; each is tested against SciPy's version.
 """
 
 from __future__ import annotations
@@ -15,11 +13,36 @@ import numpy.typing as npt
 _FEW_EDGES = 32
 """Up to so many inner edges, comparing with each is faster than a binary search."""
 
-_CACHED_ELEMENTS = 65_536
+CACHED_ENTRIES = 65_536
 """Blocks of about this many numbers stay in the processor's cache from one operation to the next."""
+
+PREDICTED_ENTRIES = 250_000
+"""Prediction works on blocks of about this many numbers (2 MB)."""
+
+MEMORY_ENTRIES = 2_000_000
+"""What goes by rows is read and judged in blocks of about this many numbers (16 MB): memory does not grow with n."""
 
 Floats = npt.NDArray[np.floating]
 Ints = npt.NDArray[np.integer]
+
+
+def block_rows(row_entries: int, entries: int) -> int:
+    """Rows of ``row_entries`` numbers in a block of about ``entries`` numbers; at least one."""
+    return max(1, entries // max(row_entries, 1))
+
+
+def blocks(n_rows: int, row_entries: int = 1, entries: int = CACHED_ENTRIES) -> Iterator[slice]:
+    """Slices of consecutive rows that together are all rows; each holds about ``entries`` numbers, the last fewer.
+
+    Parameters
+    ----------
+    n_rows : how many rows there are.
+    row_entries : numbers in a row, of the widest array that a block needs.
+    entries : numbers in a block.
+    """
+    step = block_rows(row_entries, entries)
+    for start in range(0, n_rows, step):
+        yield slice(start, min(start + step, n_rows))
 
 
 def logsumexp(values: Floats, axis: int = -1, keepdims: bool = False) -> Floats:
@@ -77,9 +100,8 @@ def one_vs_rest_log_odds(logits: Floats) -> Floats:
         difference = logits[:, 1] - logits[:, 0]
         return np.stack([-difference, difference], axis=1)
     log_odds = np.empty(logits.shape, dtype=np.result_type(logits.dtype, np.float32))
-    step = max(1, _CACHED_ELEMENTS // n_classes)
-    for start in range(0, n, step):
-        _log_odds_of_rows(logits[start : start + step], log_odds[start : start + step])
+    for rows in blocks(n, n_classes):
+        _log_odds_of_rows(logits[rows], log_odds[rows])
     return log_odds
 
 
@@ -117,13 +139,3 @@ def bin_index(values: Floats, edges: Floats) -> Ints:
     for edge in inner:
         index += values >= edge
     return index.astype(np.intp)
-
-
-ELEMENTS = 1_000_000
-
-
-def row_blocks(shape: tuple[int, ...]) -> Iterator[slice]:
-    """Slices of rows of about :data:`ELEMENTS` numbers each."""
-    step = max(1, ELEMENTS // max(shape[1], 1))
-    for start in range(0, shape[0], step):
-        yield slice(start, start + step)

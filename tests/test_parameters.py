@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from calib.errors import CalibrationError
-from calib.numerics import log_softmax, logsumexp, one_vs_rest_log_odds, sigmoid, softmax, softplus
+from calib.numerics import block_rows, blocks, log_softmax, logsumexp, one_vs_rest_log_odds, sigmoid, softmax, softplus
 from calib.parameters import check_declared, param, parameter_names, unknown_parameter
 
 
@@ -149,3 +149,13 @@ def test_extremes_stay_finite_and_silent():
 
 def test_softplus_has_the_right_tails():
     np.testing.assert_allclose(softplus(np.array([-40.0, 0.0, 40.0])), [np.exp(-40), np.log(2), 40.0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 6, 7, 8, 50])
+@pytest.mark.parametrize(("row_entries", "entries", "step"), [(1, 7, 7), (3, 22, 7), (10, 7, 1), (0, 7, 7)])
+def test_blocks_are_all_rows_once_and_in_order(n_rows, row_entries, entries, step):
+    rows = list(blocks(n_rows, row_entries, entries))
+    assert block_rows(row_entries, entries) == step
+    assert [i for block in rows for i in range(n_rows)[block]] == list(range(n_rows))
+    assert all(block.stop - block.start == step for block in rows[:-1])
+    assert all(block.stop <= n_rows for block in rows)

@@ -10,10 +10,9 @@ import numpy as np
 
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Calibrator, Callback
 from calib.calibrators.temperature import TemperatureScaling
-from calib.numerics import Floats, Ints, softmax
+from calib.numerics import Floats, Ints, blocks, softmax
 from calib.parameters import param
 
-_BLOCK = 65_536  # numbers that stay in the processor's cache from one operation to the next
 _SAMPLE = 1_000_000  # numbers read at each temperature of the first, coarse search
 _COARSE = np.linspace(-3.0, 3.0, 25)  # log-temperatures of that search
 _PASSES = 12  # about how often the fine search reads all logits
@@ -120,9 +119,7 @@ class _Profile:
         """Probability of each row's label in ``softmax(inverse * logits)`` and its slope in log T, both (n,)."""
         n, n_classes = self._logits.shape
         probs, slope = np.empty(n), np.empty(n)
-        step = max(1, _BLOCK // n_classes)
-        for start in range(0, n, step):
-            block = slice(start, start + step)
+        for block in blocks(n, n_classes):
             logits, labels = self._logits[block], self._labels[block]
             rows = np.arange(len(labels))
             shifted = logits - logits.max(axis=1, keepdims=True)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib.numerics import Floats
+from calib.numerics import Floats, blocks
 
 PRIOR_SD = 100.0
 """A Gaussian prior of this standard deviation on each slope, per standard deviation of its feature."""
 
-_BLOCK = 65_536  # rows that stay in the processor's cache while loss, gradient and curvature are summed
 _MAX_STEPS = 100
 
 
@@ -68,8 +67,7 @@ def _expand(
     loss = 0.5 * float(prior @ weights**2)
     gradient = prior * weights
     curvature = np.diag(prior + np.append(np.zeros(d), 1e-12))
-    for start in range(0, len(targets), _BLOCK):
-        block = slice(start, start + _BLOCK)
+    for block in blocks(len(targets)):
         target = targets[block]
         design = np.ones((d + 1, len(target)))
         design[:d] = (features[:, block] - centre[:, None]) / spread[:, None]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from calib.base import EQUIVARIANT, KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_ONE, Calibrator, Callback
 from calib.errors import CalibrationError
-from calib.numerics import Floats, Ints, one_vs_rest_log_odds, sigmoid, softmax
+from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, one_vs_rest_log_odds, sigmoid, softmax
 from calib.parameters import param
 
 Map = dict[str, Any]
@@ -114,17 +114,25 @@ class BinaryCalibrator(Calibrator):
 
     def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
         log_odds, positives = one_vs_rest_pairs(logits, labels)
-        self.n_rows_ = len(labels)
-        self.margin_ = 1 / (log_odds.size + 2)
+        self._count(len(labels), log_odds.size)
         if self.share_classes:
             log_odds, positives = log_odds.reshape(-1, 1), positives.reshape(-1, 1)
         n_maps = log_odds.shape[1]
-        self.maps_: list[Map] = []
+        maps: list[Map] = []
         for k in range(n_maps):
-            self.maps_.append(self._fit_one(np.ascontiguousarray(log_odds[:, k]), positives[:, k]))
+            maps.append(self._fit_one(np.ascontiguousarray(log_odds[:, k]), positives[:, k]))
             callback(k + 1, n_maps, 0.0)
-        self.unmapped_classes_ = sum(not state for state in self.maps_)
+        self._keep(maps)
         self.fallback_rows_ = self._count_fallbacks(logits)
+
+    def _count(self, n_rows: int, n_pairs: int) -> None:
+        """Store how much there is to learn from, which :meth:`bounded` asks for; comes before any map."""
+        self.n_rows_ = n_rows
+        self.margin_ = 1 / (n_pairs + 2)
+
+    def _keep(self, maps: list[Map]) -> None:
+        self.maps_ = maps
+        self.unmapped_classes_ = sum(not state for state in maps)
 
     def _fit_one(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
         if positives.all() or not positives.any():
@@ -175,9 +183,10 @@ class BinaryCalibrator(Calibrator):
     def _count_fallbacks(self, logits: Floats) -> int:
         if self.n_classes_ == 2:
             return 0
-        step = max(1, 2_000_000 // self.n_classes_)
-        blocks = (logits[start : start + step] for start in range(0, len(logits), step))
-        return sum(int(_sums_to_zero(self._mapped(block).sum(axis=1)).sum()) for block in blocks)
+        return sum(
+            int(_sums_to_zero(self._mapped(logits[rows]).sum(axis=1)).sum())
+            for rows in blocks(len(logits), logits.shape[1], MEMORY_ENTRIES)
+        )
 
 
 def with_other_sharing(calibrator: Calibrator) -> BinaryCalibrator | None:

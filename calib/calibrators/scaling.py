@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from calib.base import Calibrator, Callback
+from calib.calibrators._lbfgs import minimise_convex
 from calib.hardware import DEVICES, cpu_description, no_gpu_note, worth_a_gpu
-from calib.numerics import Floats, Ints
+from calib.numerics import Floats, Ints, blocks
 from calib.parameters import param
-
-_BLOCK = 65_536  # numbers that stay in the processor's cache while loss and gradient are summed
 
 
 class ScaledCrossEntropy(Protocol):
@@ -52,9 +52,8 @@ class NumPyCrossEntropy:
         """See :class:`ScaledCrossEntropy`."""
         n, n_classes = self._logits.shape
         loss, by_scale, by_bias = 0.0, np.zeros(n_classes), np.zeros(n_classes)
-        step = max(1, _BLOCK // n_classes)
-        for start in range(0, n, step):
-            logits, labels = self._logits[start : start + step], self._labels[start : start + step]
+        for rows in blocks(n, n_classes):
+            logits, labels = self._logits[rows], self._labels[rows]
             scores = logits * scale
             scores += bias
             in_block, residual = loss_and_residual(scores, labels)
@@ -98,3 +97,26 @@ class ScalingCalibrator(Calibrator):
 
         ran = run(fit_on, self.device, (len(logits), logits.shape[1]))
         self.device_, self.device_note_ = ran.device, ran.note
+
+
+class IterativeScaling(ScalingCalibrator):
+    """Base of scaling methods with so many weights that L-BFGS fits them; a subclass declares ``max_iter``."""
+
+    max_iter: int
+
+    def _unfinished(self) -> list[str]:
+        """A sentence about a fit that did not converge."""
+        if self.converged_:
+            return []
+        return [
+            f"The fit stopped after {self.n_iter_} steps before it had converged; raise max_iter to let it go "
+            "on, or the penalty to make it easier."
+        ]
+
+    def _minimum(
+        self, objective: Callable[[Floats], tuple[float, Floats]], start: Floats, callback: Callback
+    ) -> Floats:
+        """Weights where the objective is least, and store how the search ended."""
+        weights, report = minimise_convex(objective, start, self.max_iter, callback)
+        self.n_iter_, self.converged_ = report.n_iter, report.converged
+        return weights

@@ -10,10 +10,8 @@ import numpy.typing as npt
 from calib.base import EQUIVARIANT
 from calib.calibrators.one_vs_rest import Map
 from calib.calibrators.platt import PlattScaling
-from calib.numerics import Floats
+from calib.numerics import Floats, blocks
 from calib.parameters import param
-
-_BLOCK = 65_536  # numbers that stay in the processor's cache from one operation to the next
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -55,8 +53,7 @@ class ScalingBinning(PlattScaling):
         edges = np.unique(ordered[cuts])
         edges = edges[edges > ordered[0]]  # ties stay together, and no bin is empty
         starts = np.append(0, np.searchsorted(ordered, edges))
-        for start in range(0, len(ordered), _BLOCK):  # in place: there may be very many pairs
-            block = slice(start, start + _BLOCK)
+        for block in blocks(len(ordered)):  # in place: there may be very many pairs
             ordered[block] = super()._apply_map(curve, ordered[block])
         values = np.add.reduceat(ordered, starts) / np.diff(starts, append=len(ordered))
         # Means of neighbours that are all but equal may come out in the other order by a rounding error.

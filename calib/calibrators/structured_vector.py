@@ -11,14 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calib.base import Callback
-from calib.calibrators.scaling import ScaledCrossEntropy, ScalingCalibrator, loss_and_residual
+from calib.calibrators.scaling import IterativeScaling, ScaledCrossEntropy, loss_and_residual
 from calib.calibrators.temperature import TemperatureScaling
 from calib.errors import CalibrationError
 from calib.hardware import cpu_description
-from calib.numerics import Floats, Ints, softmax
+from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, softmax
 from calib.parameters import param
-
-_MATRIX_BLOCK = 2_000_000  # numbers of the scores that exist at once; large, for the matrix products
 
 
 class MatrixCrossEntropy:
@@ -37,9 +35,8 @@ class MatrixCrossEntropy:
         """Value in nats and gradients in the (n_classes, n_classes) matrix and the (n_classes,) bias."""
         n, n_classes = self._logits.shape
         loss, by_matrix, by_bias = 0.0, np.zeros(matrix.shape), np.zeros(n_classes)
-        step = max(1, _MATRIX_BLOCK // n_classes)
-        for start in range(0, n, step):
-            logits, labels = self._logits[start : start + step], self._labels[start : start + step]
+        for rows in blocks(n, n_classes, MEMORY_ENTRIES):  # large blocks, for the matrix products
+            logits, labels = self._logits[rows], self._labels[rows]
             scores = logits @ matrix.T
             scores += bias
             in_block, residual = loss_and_residual(scores, labels)
@@ -49,7 +46,6 @@ class MatrixCrossEntropy:
         return loss / n, by_matrix / n, by_bias / n
 
 
-_BLOCK = 65_536  # numbers that stay in the processor's cache from one operation to the next
 _BYTES = 250  # memory that L-BFGS takes for each weight
 _WORK_A_SECOND = 5e9  # rows times squared classes in one pass, by one core
 
@@ -60,7 +56,7 @@ MATRIX_WORK = 20_000_000_000
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class StructuredScaling(ScalingCalibrator):
+class StructuredScaling(IterativeScaling):
     """Temperature scaling, then a scale and a bias for every class, held back by how many there are to learn.
 
     Berta, Holzmüller, Jordan and Bach, Structured Matrix Scaling for Multi-Class Calibration, AISTATS 2026 (arXiv
@@ -87,14 +83,7 @@ class StructuredScaling(ScalingCalibrator):
     passes: ClassVar[int] = 10
 
     def notes(self) -> list[str]:
-        found = self.temperature_notes_ + super().notes()
-        if self.converged_:
-            return found
-        return [
-            f"The fit stopped after {self.n_iter_} steps before it had converged; raise max_iter to let it go "
-            "on, or the penalty to make it easier.",
-            *found,
-        ]
+        return [*self._unfinished(), *self.temperature_notes_, *super().notes()]
 
     def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
         n, n_classes = logits.shape
@@ -104,9 +93,8 @@ class StructuredScaling(ScalingCalibrator):
         self.temperature_, self.n_rows_ = scaled.temperature_, n
         self.temperature_notes_ = [note for note in scaled.notes() if note != scaled.device_note_]
         features = np.empty(logits.shape)
-        step = max(1, _BLOCK // n_classes)
-        for start in range(0, n, step):
-            features[start : start + step] = self._log_probs(logits[start : start + step])
+        for rows in blocks(n, n_classes):
+            features[rows] = self._log_probs(logits[rows])
         if self.structure == "vector":
             super()._fit(features, labels, callback)
             return
@@ -125,7 +113,7 @@ class StructuredScaling(ScalingCalibrator):
             value, by_scale, by_bias = cross_entropy(1 + change[:n_classes], change[n_classes:])
             return value, np.concatenate([by_scale, by_bias])
 
-        change = self._minimum(loss, np.full(2 * n_classes, float(n_classes)), callback)
+        change = self._regularised_minimum(loss, np.full(2 * n_classes, float(n_classes)), callback)
         self.weights_, self.bias_ = 1 + change[:n_classes], change[n_classes:]
 
     def _fit_matrix(self, cross_entropy: MatrixCrossEntropy, n_classes: int, callback: Callback) -> None:
@@ -137,14 +125,12 @@ class StructuredScaling(ScalingCalibrator):
             return value, np.concatenate([by_matrix.ravel(), by_bias])
 
         strength = np.where(identity, n_classes, n_classes * (n_classes - 1.0))
-        change = self._minimum(loss, np.append(strength.ravel(), np.full(n_classes, n_classes)), callback)
+        change = self._regularised_minimum(loss, np.append(strength.ravel(), np.full(n_classes, n_classes)), callback)
         self.weights_ = identity + change[: n_classes**2].reshape(identity.shape)
         self.bias_ = change[n_classes**2 :]
 
-    def _minimum(self, loss: Any, strength: Floats, callback: Callback) -> Floats:
+    def _regularised_minimum(self, loss: Any, strength: Floats, callback: Callback) -> Floats:
         """Where the loss plus ``penalty / n`` times the sum of ``strength * change**2`` is least; same shape."""
-        from scipy.optimize import minimize
-
         # In these units the penalty is half the squared length, so that no direction is steeper than the data make it.
         unit = 1 / np.sqrt(2 * self.penalty / self.n_rows_ * strength)
 
@@ -152,19 +138,7 @@ class StructuredScaling(ScalingCalibrator):
             value, gradient = loss(unit * change)
             return value + 0.5 * float(change @ change), unit * gradient + change
 
-        steps = 0
-
-        def report(intermediate_result: Any) -> None:
-            nonlocal steps
-            steps += 1
-            callback(steps, self.max_iter, float(intermediate_result.fun))
-
-        options = {"maxiter": self.max_iter, "maxfun": 10 * self.max_iter, "ftol": 1e-14, "gtol": 1e-7}
-        start = np.zeros(len(strength))
-        solution = minimize(objective, start, jac=True, method="L-BFGS-B", callback=report, options=options)
-        self.n_iter_ = int(solution.nit)
-        self.converged_ = bool(solution.status != 1)
-        return unit * solution.x
+        return unit * self._minimum(objective, np.zeros(len(strength)), callback)
 
     def _check_matrix(self, n: int, n_classes: int) -> None:
         """Raise :class:`~calib.base.CalibrationError` where a matrix would take too much memory or time."""

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from calib.base import Callback
-from calib.calibrators.scaling import ScaledCrossEntropy, ScalingCalibrator
+from calib.calibrators.scaling import IterativeScaling, ScaledCrossEntropy
 from calib.numerics import Floats, Ints, softmax
 from calib.parameters import param
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class VectorScaling(ScalingCalibrator):
+class VectorScaling(IterativeScaling):
     """A scale and a bias for every class: softmax(scale * z + bias).
 
     Guo et al., On Calibration of Modern Neural Networks, ICML 2017, section 4.2 (matrix and vector scaling).
@@ -28,17 +28,9 @@ class VectorScaling(ScalingCalibrator):
     passes: ClassVar[int] = 40
 
     def notes(self) -> list[str]:
-        if self.converged_:
-            return super().notes()
-        return [
-            f"The fit stopped after {self.n_iter_} steps before it had converged; raise max_iter to let it go "
-            "on, or the penalty to make it easier.",
-            *super().notes(),
-        ]
+        return [*self._unfinished(), *super().notes()]
 
     def _fit_scaling(self, cross_entropy: ScaledCrossEntropy, logits: Floats, labels: Ints, callback: Callback) -> None:
-        from scipy.optimize import minimize
-
         n, n_classes = logits.shape
         spread = float(logits.std()) or 1.0
         # Scales in units of one over the spread, so that a step means as much to them as to the biases.
@@ -50,19 +42,9 @@ class VectorScaling(ScalingCalibrator):
             gradient = np.concatenate([by_scale / spread, by_bias])
             return loss + 0.5 * self.penalty / n * float(away @ away), gradient + self.penalty / n * away
 
-        steps = 0
-
-        def report(intermediate_result: Any) -> None:
-            nonlocal steps
-            steps += 1
-            callback(steps, self.max_iter, float(intermediate_result.fun))
-
-        options = {"maxiter": self.max_iter, "maxfun": 10 * self.max_iter, "ftol": 1e-14, "gtol": 1e-7}
-        solution = minimize(objective, start, jac=True, method="L-BFGS-B", callback=report, options=options)
-        self.scale_ = solution.x[:n_classes] / spread
-        self.bias_ = solution.x[n_classes:].copy()
-        self.n_iter_ = int(solution.nit)
-        self.converged_ = bool(solution.status != 1)
+        weights = self._minimum(objective, start, callback)
+        self.scale_ = weights[:n_classes] / spread
+        self.bias_ = weights[n_classes:].copy()
 
     def _predict_proba(self, logits: Floats) -> Floats:
         return softmax(logits * self.scale_ + self.bias_)

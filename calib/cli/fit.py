@@ -25,7 +25,6 @@ from calib.export.runtime import ExportedCalibrator
 from calib.numerics import Ints
 from calib.out_of_core import can_stream
 from calib.out_of_core.apply import stopped_in_words
-from calib.out_of_core.fit import METHODS as STREAMED
 from calib.out_of_core.fit import check_method, fit_stored
 from calib.out_of_core.labelled import Labelled, open_labelled
 from calib.registry import METHODS, extras_for, registry_name
@@ -37,8 +36,8 @@ MOST_TEST_ROWS = 20_000
 def stream_option(command: argparse.ArgumentParser) -> None:
     """Let a fit be asked to stream."""
     command.add_argument("--stream", action="store_true",
-                         help=f"read .npy or Parquet in blocks, for {', '.join(STREAMED)} on files larger than memory; "
-                         "by itself where a file is too large")  # fmt: skip
+                         help="read .npy or Parquet in blocks, for files larger than memory and methods that learn "
+                         "from blocks of rows; by itself where a file is too large")  # fmt: skip
 
 
 def is_streamed(given: argparse.Namespace) -> bool:

@@ -16,7 +16,7 @@ from calib.calibrators.bayes_iso import BayesIso
 from calib.calibrators.one_vs_rest import BinaryCalibrator
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import wilson_interval
-from calib.numerics import Floats, Ints, one_vs_rest_log_odds
+from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, one_vs_rest_log_odds
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,9 +120,10 @@ def class_pairs(logits: Any, labels: Any, k: int = 1) -> tuple[Floats, npt.NDArr
     if logits.shape[1] == 2:
         return logits[:, k] - logits[:, 1 - k], labels == k
     # In blocks, so that the log-odds of all other classes are never held for all rows.
-    step = max(1, 2_000_000 // logits.shape[1])
-    blocks = [one_vs_rest_log_odds(logits[start : start + step])[:, k].copy() for start in range(0, len(logits), step)]
-    return np.concatenate(blocks), labels == k
+    log_odds = [
+        one_vs_rest_log_odds(logits[rows])[:, k].copy() for rows in blocks(len(logits), logits.shape[1], MEMORY_ENTRIES)
+    ]
+    return np.concatenate(log_odds), labels == k
 
 
 def ranks_of(log_odds: Floats, pairs: Floats) -> Floats:

@@ -19,16 +19,13 @@ from calib.calibrators.gpcalib.prediction import LARGEST_SHIFT
 from calib.diagnostics.latent import Truth, every_nth_row, fitted_gp
 from calib.diagnostics.latent_baseline import Scale
 from calib.metrics.bootstrap import wilson_interval
-from calib.numerics import Floats, Ints, softmax
+from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks, softmax
 
 MOST_DRAWS = 256
 """The first of a scrambled Sobol sequence are spread as evenly as all; more would only take memory."""
 
 MOST_ENTRIES = 2_000_000
 """Logits the effect is computed from: more than for a curve, as bins of rows are noisier than a shift."""
-
-BLOCK_ENTRIES = 200_000
-"""Numbers in a block of rows: small enough for the processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,9 +104,7 @@ def under_each_draw(gp: GPCalib, logits: Floats, classes: Ints) -> Floats:
     """
     growth = np.exp(np.clip(gp.shift_draws_[:MOST_DRAWS], -LARGEST_SHIFT, LARGEST_SHIFT)).T
     probs = np.empty((len(logits), growth.shape[1]), dtype=np.float32)
-    step = max(1, BLOCK_ENTRIES // max(logits.shape[1], len(growth)))
-    for start in range(0, len(logits), step):
-        block = slice(start, start + step)
+    for block in blocks(len(logits), max(logits.shape[1], len(growth)), PREDICTED_ENTRIES):
         inputs, prior = gp.kernel_inputs(logits[block])
         mass = np.exp(prior - prior.max(axis=1, keepdims=True))
         index = np.arange(len(mass))

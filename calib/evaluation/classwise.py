@@ -6,7 +6,7 @@ import numpy as np
 
 from calib.metrics.binning import bin_edges
 from calib.metrics.bootstrap import Resamples, random_groups
-from calib.numerics import Floats, Ints, bin_index
+from calib.numerics import Floats, Ints, bin_index, blocks
 
 CLASSWISE = "class-wise ECE"
 CLASSWISE_ABOVE = "class-wise ECE above 1/K"
@@ -96,8 +96,7 @@ class ClasswiseSums:
         rows = times @ self.rows
         n_classes = self.above.shape[1]
         total, total_above = np.zeros(rows.shape), np.zeros(rows.shape)
-        for first in range(0, n_classes, CLASSES_AT_ONCE):
-            classes = slice(first, first + CLASSES_AT_ONCE)
+        for classes in blocks(n_classes, entries=CLASSES_AT_ONCE):
             sums = times @ self.sums[..., classes]
             count = times @ self.above[:, classes]
             gaps_above = np.abs(sums[self.split + 1 :]).sum(axis=0)

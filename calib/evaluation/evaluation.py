@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from calib.base import BLOCK_ELEMENTS, Calibrator, argmax_with_ties, check_labels
+from calib.base import Calibrator, argmax_with_ties, check_labels
 from calib.errors import CalibrationError
 from calib.evaluation.classwise import MAX_CLASSES, ClasswiseSums
 from calib.metrics.confidence import Bools, check_pair, check_probs
 from calib.metrics.scoring_rules import PROBABILITY_FLOOR, label_in_top_k, row_scores
-from calib.numerics import Floats, Ints
+from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
 
 TOP_K = 5
 
@@ -126,9 +126,7 @@ def _by_blocks(predict: Any, ranking: Floats, labels: Ints) -> Evaluation:
     top5 = np.empty(n, dtype=bool) if n_classes > TOP_K else None
     n_clipped = 0
     classwise = ClasswiseSums(n, n_classes) if n_classes <= MAX_CLASSES else None
-    step = max(1, BLOCK_ELEMENTS // n_classes)
-    for start in range(0, n, step):
-        rows = slice(start, start + step)
+    for rows in blocks(n, n_classes, MEMORY_ENTRIES):
         probs, keys, truth = predict(rows), ranking[rows], labels[rows]
         predicted[rows] = argmax_with_ties(probs, keys)
         confidence[rows] = probs[np.arange(len(probs)), predicted[rows]]

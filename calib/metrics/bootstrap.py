@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calib.numerics import Floats, Ints
+from calib.numerics import Floats, Ints, blocks
 
 MAX_GROUPS = 2000
 """Above this many rows the bootstrap resamples random groups of rows; see :class:`Resamples`."""
@@ -103,8 +103,8 @@ class Resamples:
         n_groups = min(n, MAX_GROUPS)
         self.groups = random_groups(n, n_groups, generator)
         self._counts: list[npt.NDArray[np.uint8]] = []
-        for first in range(0, n_resamples, AT_ONCE):
-            counts = np.empty((min(AT_ONCE, n_resamples - first), n_groups), dtype=np.uint8)
+        for block in blocks(n_resamples, entries=AT_ONCE):
+            counts = np.empty((block.stop - block.start, n_groups), dtype=np.uint8)
             for row in counts:
                 row[:] = np.bincount(generator.integers(n_groups, size=n_groups), minlength=n_groups)
             self._counts.append(np.ascontiguousarray(counts.T))

@@ -13,7 +13,7 @@ from calib.base import check_labels
 from calib.errors import CalibrationError
 from calib.metrics.binning import Bins, bins_of
 from calib.metrics.confidence import Bools, check_probs, top_label
-from calib.numerics import Floats, bin_index
+from calib.numerics import Floats, bin_index, blocks
 
 
 def norm_of_gaps(gap: Floats, weight: Floats, norm: float | str) -> float:
@@ -172,10 +172,10 @@ def classwise_ece(
     n_classes = array.shape[1]
     above = _threshold(threshold, n_classes)
     total = 0.0
-    for first in range(0, n_classes, COLUMNS_AT_ONCE):
+    for block in blocks(n_classes, entries=COLUMNS_AT_ONCE):
         # Columns of a row-major array lie far apart in memory: turn a few at a time.
-        columns = np.ascontiguousarray(array[:, first : first + COLUMNS_AT_ONCE].T, dtype=np.float64)
-        for k, values in enumerate(columns, start=first):
+        columns = np.ascontiguousarray(array[:, block].T, dtype=np.float64)
+        for k, values in enumerate(columns, start=block.start):
             outcome = labels == k
             if above is not None:
                 kept = values > above

@@ -14,7 +14,7 @@ from calib.errors import CalibrationError
 from calib.metrics.binning import equal_mass_edges
 from calib.metrics.confidence import Bools, target_pair
 from calib.metrics.scoring_rules import PROBABILITY_FLOOR
-from calib.numerics import Floats, Ints, bin_index
+from calib.numerics import Floats, Ints, bin_index, blocks
 
 RULES = ("Brier", "log")
 SAMPLES_AT_ONCE = 64
@@ -122,8 +122,7 @@ def isotonic_of_samples(right: Floats | Ints, count: Floats | Ints) -> Floats:
     One regression does many samples one after the other: each is lifted above the one before it, so that no two pool.
     """
     frequency = np.zeros(right.shape)
-    for first in range(0, len(count), SAMPLES_AT_ONCE):
-        samples = slice(first, first + SAMPLES_AT_ONCE)
+    for samples in blocks(len(count), entries=SAMPLES_AT_ONCE):
         held = count[samples] > 0
         lifted = np.where(held, 2.0 * np.arange(len(held))[:, None], 0.0)[held]
         rows = count[samples][held]

@@ -17,7 +17,6 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from calib.base import BLOCK_ELEMENTS, predicted_rows
 from calib.canonical import Kind, check_values, to_canonical
 from calib.data.checks.report import Rejected
 from calib.data.formats.base import Array, reading
@@ -26,7 +25,7 @@ from calib.data.formats.table import common_dtype, numbers
 from calib.data.interpret.output_kind import float_dtype
 from calib.data.limits import MAX_CLASSES, check_count, nbytes_of
 from calib.errors import CalibrationError
-from calib.numerics import Floats, Ints
+from calib.numerics import MEMORY_ENTRIES, PREDICTED_ENTRIES, Floats, Ints, block_rows, blocks
 
 Block = tuple[int, Floats]
 """The number of the first row, and the rows."""
@@ -57,8 +56,8 @@ class Rows(ABC):
                 "Save the outputs as (rows, classes).",
             )
         self.name, self.shape, self.dtype = name, shape, dtype
-        together = predicted_rows(max(self.width, 1))
-        self.block_rows = together * max(1, BLOCK_ELEMENTS // (together * max(self.width, 1)))
+        together = block_rows(self.width, PREDICTED_ENTRIES)
+        self.block_rows = together * block_rows(together * self.width, MEMORY_ENTRIES)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -90,8 +89,8 @@ class ArrayRows(Rows):
 
     def blocks(self) -> Iterator[Block]:
         """See the base class."""
-        for start in range(0, len(self), self.block_rows):
-            yield start, np.asarray(self._array[start : start + self.block_rows], dtype=self.dtype)
+        for rows in blocks(len(self), entries=self.block_rows):
+            yield rows.start, np.asarray(self._array[rows], dtype=self.dtype)
 
     def take(self, rows: Ints) -> Floats:
         """See the base class."""
@@ -116,8 +115,8 @@ class NpyRows(Rows):
 
     def blocks(self) -> Iterator[Block]:
         """See the base class."""
-        for start in range(0, len(self), self.block_rows):
-            yield start, self._read(start, min(start + self.block_rows, len(self)))
+        for rows in blocks(len(self), entries=self.block_rows):
+            yield rows.start, self._read(rows.start, rows.stop)
 
     def take(self, rows: Ints) -> Floats:
         """See the base class; where they are few, only they are read."""

@@ -5,15 +5,20 @@ A calibration set whose rows stay on disk.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from calib.base import LabelledBlocks
 from calib.canonical import Kind, to_canonical, zero_floor
-from calib.numerics import Ints
+from calib.numerics import Floats, Ints
 from calib.out_of_core.parallel import in_order
 from calib.out_of_core.rows import Block, LogitRows, Progress, Rows, Subset, check_block, no_progress
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,28 +131,21 @@ def _survey_block(block: Block, labels: Ints, kind: Kind, n: int, name: str) -> 
     return _Part(predicted, on_top, _Found(low, high, smallest, n_zero, differ, off_one))
 
 
-@dataclass(frozen=True, eq=False)
-class StoredPredictions:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StoredPredictions(LabelledBlocks):
     """What :class:`~calib.data.Predictions` is for arrays in memory.
 
     Attributes
     ----------
-    logits : rows of canonical logits, (n, n_classes).
-    labels : (n,) integers in [0, n_classes).
+    logits : rows of canonical logits, (n, n_classes); ``low`` and ``high`` also bound rows left out of a part.
     kind, floor : what the outputs are, and what an exact zero became.
-    low, high : range of the logits, also of rows that were left out of a part.
-    label_on_top : (n,) whether the label's logit is as large as any of its row.
-    rows_differ : whether any row has two different logits.
+    progress : told how far each pass has come.
     """
 
     logits: Rows
-    labels: Ints
     kind: Kind
     floor: float | None
-    low: float
-    high: float
-    label_on_top: npt.NDArray[np.bool_]
-    rows_differ: bool
+    progress: Progress = no_progress
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -157,17 +155,34 @@ class StoredPredictions:
         """Number of columns."""
         return self.logits.shape[1]
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """See the base class."""
+        return len(self), self.n_classes
+
+    def each(self, work: Callable[[Floats, Ints], Result], title: str) -> Iterator[Result]:
+        """See the base class."""
+
+        def of_block(block: Block) -> tuple[Result, int]:
+            start, logits = block
+            stop = start + len(logits)
+            return work(logits, self.labels[start:stop]), stop
+
+        for result, done in in_order(of_block, self.logits.blocks()):
+            yield result
+            self.progress(title, done, len(self))
+
+    def take(self, rows: Ints) -> Floats:
+        """See the base class."""
+        return self.logits.take(rows).astype(np.float64)
+
     def part(self, rows: Ints) -> StoredPredictions:
         """The rows of these increasing numbers, still on disk."""
-        return StoredPredictions(
-            Subset(self.logits, rows),
-            self.labels[rows],
-            self.kind,
-            self.floor,
-            self.low,
-            self.high,
-            self.label_on_top[rows],
-            self.rows_differ,
+        return replace(
+            self,
+            logits=Subset(self.logits, rows),
+            labels=self.labels[rows],
+            label_on_top=self.label_on_top[rows],
         )
 
 
@@ -187,5 +202,12 @@ def stored(outputs: Rows, labels: Ints, kind: Kind, found: Survey, floor: float 
     if not kind.startswith("binary_log"):
         values = to_canonical(values, "probabilities" if kind == "binary_probability" else kind, floor)
     return StoredPredictions(
-        logits, labels, kind, floor, float(values.min()), float(values.max()), found.label_on_top, found.rows_differ
+        logits=logits,
+        labels=labels,
+        kind=kind,
+        floor=floor,
+        low=float(values.min()),
+        high=float(values.max()),
+        label_on_top=found.label_on_top,
+        rows_differ=found.rows_differ,
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+from functools import partial
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from calib import hardware
 from calib.calibrators import scaling
 from calib.calibrators.scaling import NumPyCrossEntropy
 from calib.calibrators.vector import VectorScaling
-from calib.numerics import softmax
+from calib.numerics import blocks, softmax
 from tests.conftest import ROOT, simulate
 
 METHODS = [name for name, method in calib.METHODS.items() if method.cls.passes]
@@ -34,7 +35,7 @@ def weights(n_classes: int) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("n_classes", [2, 5])
 def test_the_value_is_the_mean_nll_and_the_gradient_its_derivative(n_classes, monkeypatch):
-    monkeypatch.setattr(scaling, "_BLOCK", 7 * n_classes)  # 7 rows a block, the last one of 2
+    monkeypatch.setattr(scaling, "blocks", partial(blocks, entries=7 * n_classes))  # 7 rows a block, the last one of 2
     logits, labels = simulate(30, n_classes)
     loss = NumPyCrossEntropy(logits, labels)
     scale, bias = weights(n_classes)

@@ -10,7 +10,7 @@ from scipy.optimize import approx_fprime, minimize
 from scipy.special import log_softmax, softmax
 
 import calib
-from calib.calibrators import matrix_cross_entropy as matrix_cross_entropy
+from calib.calibrators import structured_vector
 from calib.calibrators.structured_vector import MatrixCrossEntropy, StructuredScaling
 from calib.calibrators.temperature import TemperatureScaling
 from calib.errors import CalibrationError
@@ -102,7 +102,7 @@ def test_a_matrix_learns_what_a_vector_cannot():
 
 @pytest.mark.parametrize("n_classes", [2, 5])
 def test_the_loss_of_a_matrix_is_the_mean_nll_and_its_gradient_the_derivative(n_classes, monkeypatch):
-    monkeypatch.setattr(matrix_cross_entropy, "_BLOCK", 7 * n_classes)  # 7 rows a block, the last one of 2
+    monkeypatch.setattr(structured_vector, "MEMORY_ENTRIES", 7 * n_classes)  # 7 rows a block, the last one of 2
     logits, labels = simulate(30, n_classes)
     generator = np.random.default_rng(1)
     matrix, bias = generator.normal(size=(n_classes, n_classes)), generator.normal(size=n_classes)
@@ -127,7 +127,7 @@ def test_an_absent_class_stays_finite_and_becomes_rarer():
 def test_a_matrix_that_would_take_too_long_or_too_much_memory_is_refused(monkeypatch):
     with pytest.raises(CalibrationError, match=r"2,001 x 2,001 weights needs about 1 GB .* structure=\"vector\"\."):
         StructuredScaling(structure="matrix").fit(np.zeros((3, 2001)), [0, 1, 2])
-    monkeypatch.setattr(matrix_cross_entropy, "MATRIX_WORK", 10 * 3**2)
+    monkeypatch.setattr(structured_vector, "MATRIX_WORK", 10 * 3**2)
     logits, labels, _ = bent(11)
     with pytest.raises(CalibrationError, match=r"on 11 rows takes .* at most 10 rows\."):
         StructuredScaling(structure="matrix").fit(logits, labels)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from calib.data.checks.features import row_hashes
 from calib.data.checks.report import Report
 from calib.data.interpret.features import as_features, bad_feature_rows, mean_and_scale, same_type
 from calib.data.options import Choices
+from calib.numerics import blocks
 from tests.conftest import ROOT
 
 
@@ -208,7 +210,7 @@ def test_rows_with_nan_are_counted_and_left_out_in_one_click(make, rng):
 
 
 def test_bad_rows_are_found_in_every_block(monkeypatch):
-    monkeypatch.setattr("calib.numerics.ELEMENTS", 10)
+    monkeypatch.setattr("calib.data.interpret.features.blocks", partial(blocks, entries=10))
     features = np.zeros((50, 2, 2), np.float32)
     features[[0, 7, 49], 1, 0] = np.nan, np.inf, -np.inf
     np.testing.assert_array_equal(np.flatnonzero(bad_feature_rows(features)), [0, 7, 49])
@@ -251,7 +253,7 @@ def test_hashes_are_equal_where_rows_are(dtype, width, monkeypatch):
     _, as_hashed = np.unique(hashes, return_inverse=True)
     pairs = set(zip(same.reshape(-1).tolist(), as_hashed.tolist(), strict=True))
     assert len(pairs) == same.max() + 1, "one hash for each row that differs"
-    monkeypatch.setattr("calib.numerics.ELEMENTS", 100)
+    monkeypatch.setattr("calib.data.checks.features.blocks", partial(blocks, entries=100))
     np.testing.assert_array_equal(row_hashes(rows), hashes)
 
 

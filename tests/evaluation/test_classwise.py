@@ -28,7 +28,7 @@ def sharp(n, n_classes, seed, dtype=np.float64):
 @pytest.mark.parametrize("n_classes", [2, 3, 5, 10, 15, 100])  # 1/3, 1/5 and 1/15 are edges of bins
 def test_scores_are_the_metric(n_classes, dtype, monkeypatch):
     probs, labels = sharp(700, n_classes, seed=n_classes, dtype=dtype)
-    monkeypatch.setattr(module, "BLOCK_ELEMENTS", 90 * n_classes)
+    monkeypatch.setattr(module, "MEMORY_ENTRIES", 90 * n_classes)
     values = scores(evaluate(probs, labels))
     for key, threshold in KEYS.items():
         assert values[key] == pytest.approx(classwise_ece(probs, labels, threshold=threshold), abs=1e-12)

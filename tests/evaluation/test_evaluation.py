@@ -75,7 +75,7 @@ def test_blocks_do_not_change_the_evaluation(sample, monkeypatch):
     logits, labels = sample
     fitted = calib.calibrator("temperature").fit(logits, labels)
     whole = evaluate(fitted.predict_proba(logits), labels, logits)
-    monkeypatch.setattr(module, "BLOCK_ELEMENTS", 70)  # 10 rows
+    monkeypatch.setattr(module, "MEMORY_ENTRIES", 70)  # 10 rows
     by_blocks = Evaluation.from_calibrator(fitted, logits, labels)
     for name in ("confidence", "correct", "predicted", "row_nll", "row_brier", "top5"):
         np.testing.assert_array_equal(getattr(by_blocks, name), getattr(whole, name))

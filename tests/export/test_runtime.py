@@ -118,7 +118,7 @@ def test_loading_and_predicting_agree_on_the_logits(overconfident, tmp_path, kin
 def test_features_are_standardised_row_by_row_as_by_the_formula(rng, dtype, monkeypatch):
     features = rng.integers(0, 200, size=(11, 3, 4)).astype(dtype)
     mean, scale = features.mean(axis=0), features.std(axis=0) + 1
-    monkeypatch.setattr("calib.canonical.BLOCK_ELEMENTS", 30)  # blocks of two rows
+    monkeypatch.setattr("calib.canonical.MEMORY_ENTRIES", 30)  # blocks of two rows
     result = standardise(features, mean, scale)
     assert result.dtype == (np.float64 if dtype == np.float64 else np.float32)
     np.testing.assert_allclose(result, (features.astype(float) - mean) / scale, rtol=1e-6)

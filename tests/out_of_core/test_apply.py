@@ -12,10 +12,9 @@ import pytest
 
 import calib
 from calib import CalibrationError
-from calib.base import BLOCK_ELEMENTS
 from calib.cli import main
 from calib.export.runtime import ExportedCalibrator
-from calib.numerics import softmax
+from calib.numerics import MEMORY_ENTRIES, softmax
 from calib.out_of_core import apply_streaming, open_rows
 from calib.out_of_core.apply import whole_file
 from tests.conftest import ROOT
@@ -73,7 +72,7 @@ def test_dtype_on_the_command_line(tmp_path, overconfident, capsys):
 def test_blocks_are_cut_where_prediction_cuts_them(tmp_path, overconfident, method):
     logits, labels = overconfident
     made = exported(method, logits, labels)
-    many = np.tile(logits, (BLOCK_ELEMENTS // logits.size + 100, 1)).astype(np.float32)
+    many = np.tile(logits, (MEMORY_ENTRIES // logits.size + 100, 1)).astype(np.float32)
     apply(made, write(tmp_path / "plain.npy", many), tmp_path / "out.npy")
     np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), made.calibrate(many))
 

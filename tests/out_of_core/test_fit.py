@@ -1,18 +1,23 @@
 """What is learned from a stream is what is learned from the same rows in memory."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
 import calib
 from calib import CalibrationError
+from calib.base import Calibrator
+from calib.calibrators import temperature
 from calib.calibrators.imax import IMaxBinning
+from calib.calibrators.imax import sums as imax_sums
 from calib.calibrators.imax.placement import centres_of, information_bound
-from calib.calibrators.imax.sums import SigmoidSums
+from calib.calibrators.imax.sums import LogOddsCells, SigmoidSums
 from calib.calibrators.temperature import TemperatureScaling
 from calib.numerics import one_vs_rest_log_odds, softmax
-from calib.out_of_core import fit as imax_stream
 from calib.out_of_core import fit_streaming
-from calib.out_of_core.rows import ArrayRows, no_progress
+from calib.out_of_core.fit import check_method, fit_stored, streamed_methods
+from calib.out_of_core.rows import ArrayRows
 from calib.out_of_core.survey import stored, survey
 from tests.conftest import simulate
 from tests.out_of_core.conftest import write
@@ -44,6 +49,47 @@ def test_a_stream_learns_what_memory_learns(tmp_path, data, few_rows, method, na
     calib.export.save(streamed, tmp_path / "calibrator.npz")
     loaded = calib.runtime.load(tmp_path / "calibrator.npz")
     np.testing.assert_array_equal(loaded.predict_proba(logits), streamed.predict_proba(logits))
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class MeanShift(Calibrator):
+    """Shift each class's logit by minus its mean: the hook alone makes it learn from files."""
+
+    def _fit(self, logits, labels, callback, **extras):
+        self.shift_ = -logits.mean(axis=0)
+
+    def fit_blocks(self, data, callback):
+        sums = data.each(lambda logits, labels: logits.sum(axis=0, dtype=float), "means")
+        self.shift_ = -sum(sums) / data.shape[0]
+
+    def _predict_proba(self, logits):
+        return softmax(logits + self.shift_)
+
+
+def test_the_hook_is_all_that_a_calibrator_needs(data, few_rows):
+    logits, labels = data
+    seen = []
+    streamed = fit_stored(
+        check_method(MeanShift()), stored_of(logits, labels), progress=lambda *progress: seen.append(progress)
+    )
+    in_memory = MeanShift().fit(logits, labels)
+    np.testing.assert_allclose(streamed.predict_proba(logits), in_memory.predict_proba(logits), rtol=1e-12)
+    assert seen[-1] == ("means", 600, 600)
+    assert seen[0][1] < 600
+
+
+def test_what_is_streamed_is_what_has_the_hook():
+    assert streamed_methods() == [name for name, m in calib.METHODS.items() if "fit_blocks" in vars(m.cls)]
+    assert set(streamed_methods()) == {"temperature", "gpcalib", "imax"}
+
+
+def test_each_pass_over_a_part_gives_its_rows(data, few_rows):
+    logits, labels = data
+    part = stored_of(logits, labels).part(np.arange(0, 600, 2))
+    for _ in range(2):
+        seen = list(part.each(lambda block, of_block: (block, of_block), ""))
+        np.testing.assert_array_equal(np.concatenate([block for block, _ in seen]), logits[::2])
+        np.testing.assert_array_equal(np.concatenate([of_block for _, of_block in seen]), labels[::2])
 
 
 @pytest.mark.parametrize("inputs", ["logits", "probs"])
@@ -112,7 +158,7 @@ def test_the_slopes_are_the_cumulants_and_the_derivatives(overconfident, few_row
     data = stored_of(logits, labels)
 
     def at(inverse):
-        return np.array([*vars(imax_stream.slopes(data, inverse, "", no_progress)).values()])
+        return np.array([*vars(temperature.slopes(data, inverse, "")).values()])
 
     np.testing.assert_allclose(at(0.7), naive_slopes(logits, labels, 0.7), rtol=1e-10)
     step = 1e-5
@@ -121,7 +167,7 @@ def test_the_slopes_are_the_cumulants_and_the_derivatives(overconfident, few_row
 
 def test_a_pilot_leaves_one_pass(few_rows, monkeypatch):
     logits, labels = simulate(3000, 4)
-    monkeypatch.setattr(imax_stream, "PILOT_ELEMENTS", 4 * 1500)
+    monkeypatch.setattr(temperature, "PILOT_ELEMENTS", 4 * 1500)
     passes = set()
     fitted = fit_streaming("temperature", logits, labels, progress=lambda what, done, total: passes.add(what))
     assert passes <= {"range", "pass 1", "pass 2"}
@@ -131,7 +177,7 @@ def test_a_pilot_leaves_one_pass(few_rows, monkeypatch):
 @pytest.mark.parametrize("scale", [1e-3, 0.02, 1.0, 30.0, 1e4])
 def test_a_useless_pilot_costs_passes_only(scale, few_rows, monkeypatch):
     logits, labels = simulate(300, 3)
-    monkeypatch.setattr(imax_stream, "_pilot", lambda calibrator, data: 0.0)
+    monkeypatch.setattr(TemperatureScaling, "_pilot", lambda calibrator, data: 0.0)
     fitted = fit_streaming("temperature", logits * scale, labels)
     assert fitted.temperature_ == pytest.approx(TemperatureScaling().fit(logits * scale, labels).temperature_, rel=1e-6)
 
@@ -165,7 +211,7 @@ def test_imax_keeps_as_much_information(data, few_rows):
 @pytest.mark.parametrize("scheme", ["imax", "equal_mass", "equal_size"])
 @pytest.mark.parametrize("params", [{}, {"platt_correction": True, "monotone": True}, {"representatives": "raw"}])
 def test_bins_say_exactly_what_lies_in_them(data, few_rows, monkeypatch, scheme, params):
-    monkeypatch.setattr(imax_stream, "N_CELLS", 2**12)  # cells so wide that most bins' edges cut one
+    monkeypatch.setattr(imax_sums, "N_CELLS", 2**12)  # cells so wide that most bins' edges cut one
     logits, labels = data
     fitted = fit_streaming("imax", logits, labels, scheme=scheme, **params)
     (state,) = fitted.maps_
@@ -191,10 +237,11 @@ def test_two_classes_have_one_map_on_the_second(few_rows):
 def test_all_log_odds_lie_in_their_range(rng):
     for n_classes in (2, 3, 50):
         logits = rng.normal(size=(200, n_classes)) * 5
-        low, high = imax_stream.log_odds_range(stored_of(logits, np.zeros(200, dtype=int)))
+        cells = LogOddsCells.of_logits(logits.min(), logits.max(), n_classes)
         log_odds = one_vs_rest_log_odds(logits)
-        assert low <= log_odds.min()
-        assert log_odds.max() <= high
+        assert cells.low <= log_odds.min()
+        assert log_odds.max() <= cells.high
+        assert cells.counted(log_odds).sum() == log_odds.size
 
 
 # -- what is refused --------------------------------------------------------------------------------------------
@@ -203,7 +250,7 @@ def test_all_log_odds_lie_in_their_range(rng):
 @pytest.mark.parametrize(
     ("method", "params", "said"),
     [
-        ("beta", {}, "needs all rows in memory; from a stream gpcalib, temperature, imax"),
+        ("beta", {}, "BetaCalibration.*temperature, gpcalib, imax"),
         ("imax", {"share_classes": False}, "a map for each class"),
         ("imax", {"representatives": "platt"}, "representatives='platt'"),
         ("imax", {"scaled_model": True}, "scaled_model=True"),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.calibrators.pooled_scores import Groups, isotonic_fit
-from calib.numerics import Floats, Ints
+from calib.numerics import Floats, Ints, blocks
 
 Bounds = tuple[Floats, Floats]
 """Lower and upper bounds, each (m,) and non-decreasing, the first nowhere above the second."""
@@ -118,7 +118,7 @@ def sample_maps(n_maps: int, bounds: Bounds, rng: np.random.Generator) -> Floats
 BAND = (0.05, 0.95)
 """Posterior shares below the lower and the upper edge of the band."""
 
-_BLOCK = 150_000  # values of maps that are sampled at once: they stay in the processor's cache
+_BLOCK = 150_000  # values of maps that are sampled at once; another size draws other maps
 _NEGLIGIBLE = 25.0  # nats below the best map, where a map has 1e-11 of its weight
 _SMALLEST = np.finfo(float).tiny  # where a value has been rounded to 0 or 1
 
@@ -185,10 +185,9 @@ def log_likelihood(maps: Floats, groups: Groups) -> Floats:
 
 def sample_posterior(groups: Groups, bounds: Bounds, n_maps: int, rng: np.random.Generator) -> Posterior:
     """Maps drawn from the prior within the bounds, weighted by likelihood (algorithm 1 of the paper)."""
-    step = max(1, _BLOCK // len(groups))
     kept, best = [], -np.inf
-    for done in range(0, n_maps, step):
-        maps = sample_maps(min(step, n_maps - done), bounds, rng)
+    for block in blocks(n_maps, len(groups), _BLOCK):
+        maps = sample_maps(block.stop - block.start, bounds, rng)
         score = log_likelihood(maps, groups)
         best = max(best, float(score.max()))
         near = score > best - _NEGLIGIBLE

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import BLOCK_ELEMENTS, EQUIVARIANT, KEEPS_ACCURACY, Calibrator, Callback, check_logits, no_callback
+from calib.base import EQUIVARIANT, KEEPS_ACCURACY, Calibrator, Callback, check_logits, no_callback
 from calib.calibrators.geometric.neighbours import DISTANCES, nearest
 from calib.calibrators.geometric.pruning import exact as exact_nearest
 from calib.calibrators.geometric.reductions import REDUCTIONS, Reduced, reduce_training
@@ -21,7 +21,7 @@ from calib.calibrators.isotonic import interpolate_monotone
 from calib.calibrators.logistic import fit_logistic
 from calib.canonical import Scale
 from calib.errors import CalibrationError
-from calib.numerics import Floats, Ints, one_vs_rest_log_odds, sigmoid
+from calib.numerics import MEMORY_ENTRIES, Floats, Ints, block_rows, blocks, one_vs_rest_log_odds, sigmoid
 from calib.parameters import param
 
 __all__ = ["Geometric", "TrainingSet", "exact_separation", "fast_separation", "nearest", "reduce_training"]
@@ -255,9 +255,8 @@ class Geometric(Calibrator):
             )
         training = TrainingSet.of(reduced.train_features, reduced.train_labels)
         separation, log_odds = np.empty(n), np.zeros(n)
-        step = min(_MOST_ROWS, max(64, BLOCK_ELEMENTS // max(n_classes, self.given_[1])))
-        for start in range(0, n, step):
-            rows = slice(start, start + step)
+        step = min(_MOST_ROWS, max(64, block_rows(max(n_classes, self.given_[1]), MEMORY_ENTRIES)))
+        for rows in blocks(n, entries=step):
             block = check_logits(logits[rows])
             queries = training.queries(reduced.transform(features[rows]), np.argmax(block, axis=1))
             if self.exact:
@@ -266,7 +265,7 @@ class Geometric(Calibrator):
                 separation[rows] = nearest(training, *queries, self.distance).fast
             if self.signal == "combined":
                 log_odds[rows] = one_vs_rest_log_odds(block).max(axis=1)
-            callback(min(start + step, n), n, 0.0)
+            callback(rows.stop, n, 0.0)
         return separation, log_odds
 
     def _fit_slopes(self, separation: Floats, log_odds: Floats, right: npt.NDArray[np.bool_]) -> list[float]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from calib.calibrators.geometric.training_set import Outline, SquaredDistances, TrainingSet, pairwise_l2
 from calib.errors import CalibrationError
-from calib.numerics import Floats, Ints
+from calib.numerics import Floats, Ints, blocks
 
 DISTANCES = ("l2", "l1", "linf")
 
@@ -18,9 +18,6 @@ BLOCK_ELEMENTS = 16_000_000
 
 MOST_OPEN = 1 / 256
 """Share of the training inputs up to which looking at each costs less than all distances by BLAS."""
-
-CACHED_ELEMENTS = 65_536
-"""Differences of about this many numbers stay in the processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +68,7 @@ def nearest(training: TrainingSet, features: Floats, predicted: Ints, distance: 
         left: Ints = everyone
         if training.outline is not None:
             left = _by_outline(found, training, training.outline, features, predicted)
-        for rows, columns, squared, error in blocks(training, training.squared, features, predicted, left):
+        for rows, columns, squared, error in distance_blocks(training, training.squared, features, predicted, left):
             record_nearest(found, training, features, rows, columns, squared, error)
     else:
         for rows, columns in class_runs(training, predicted, np.argsort(predicted, kind="stable")):
@@ -79,7 +76,7 @@ def nearest(training: TrainingSet, features: Floats, predicted: Ints, distance: 
     return found
 
 
-def blocks(
+def distance_blocks(
     training: TrainingSet, by: SquaredDistances | Outline, features: Floats, predicted: Ints, which: Ints
 ) -> Iterator[tuple[Ints, slice, Floats, Floats]]:
     """Squared distances, or lower bounds of them, from some inputs to all training inputs, block by block.
@@ -90,8 +87,8 @@ def blocks(
     order = which[np.argsort(predicted[which], kind="stable")]
     step = max(16, BLOCK_ELEMENTS // len(training.order))
     memory = np.empty((min(step, len(order)), len(training.order)), training.features.dtype)  # fresh pages are slow
-    for start in range(0, len(order), step):
-        block = order[start : start + step]
+    for part in blocks(len(order), entries=step):
+        block = order[part]
         values, error = by.block(features[block], memory[: len(block)])
         done = 0
         for rows, columns in class_runs(training, predicted, block):
@@ -125,7 +122,7 @@ def record_nearest(
 def _by_outline(found: Nearest, training: TrainingSet, outline: Outline, features: Floats, predicted: Ints) -> Ints:
     """Write the nearest inputs where lower bounds leave few to look at; returns the rows where they do not."""
     left = []
-    for rows, columns, low, error in blocks(training, outline, features, predicted, np.arange(len(features))):
+    for rows, columns, low, error in distance_blocks(training, outline, features, predicted, np.arange(len(features))):
         for span, target in _sides(found, low, columns):
             guess = training.order[target.first + span.argmin(axis=1)]
             limit = pairwise_l2(features, rows, training.features, guess) ** 2 + error
@@ -173,7 +170,6 @@ def _settle(target: _Target, training: TrainingSet, features: Floats, rows: Ints
 
 def _scan(found: Nearest, training: TrainingSet, features: Floats, rows: Ints, columns: slice, distance: str) -> None:
     """Write the nearest inputs of some rows of one predicted class, by differences alone."""
-    step = max(1, CACHED_ELEMENTS // max(features.shape[1], 1))
     same, other = (found.same, found.same_row), (found.other, found.other_row)
     spans = (
         (columns.start, columns.stop, same),
@@ -181,8 +177,8 @@ def _scan(found: Nearest, training: TrainingSet, features: Floats, rows: Ints, c
         (columns.stop, len(training.order), other),
     )
     for first, last, (least, row) in spans:
-        for start in range(first, last, step):
-            train_rows = training.order[start : min(start + step, last)]
+        for part in blocks(last - first, features.shape[1]):
+            train_rows = training.order[first:last][part]
             block = training.features[train_rows]
             gaps = np.empty_like(block)
             for i in rows:

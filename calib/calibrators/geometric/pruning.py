@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from calib.calibrators.geometric.neighbours import Nearest, blocks, record_nearest
-from calib.calibrators.geometric.training_set import PAIR_ELEMENTS, TrainingSet
-from calib.numerics import Floats, Ints
+from calib.calibrators.geometric.neighbours import Nearest, blocks, distance_blocks, record_nearest
+from calib.calibrators.geometric.training_set import TrainingSet
+from calib.numerics import MEMORY_ENTRIES, Floats, Ints
 
 
 def bisector_distances(
@@ -38,9 +38,7 @@ def bisector_distances(
     train_features : (N, d) training inputs; ``same_rows`` (m,) names x', ``other_rows`` (m,) names x''.
     """
     values = np.full(len(rows), -np.inf)
-    step = max(1, PAIR_ELEMENTS // max(features.shape[1], 1))
-    for start in range(0, len(rows), step):
-        part = slice(start, start + step)
+    for part in blocks(len(rows), features.shape[1]):
         inputs = features[rows[part]].astype(np.float64)
         same = train_features[same_rows[part]].astype(np.float64)
         other = train_features[other_rows[part]].astype(np.float64)
@@ -74,9 +72,6 @@ SCREEN_WINNERS = 8
 MAXIMA_PER_ROUND = 4
 """Whole maxima taken for one input before its best is looked at again."""
 
-PAIR_BLOCK = 4_000_000
-"""Whole maxima hold about this many pairs at once."""
-
 
 @dataclass(frozen=True, eq=False)
 class Exact:
@@ -99,7 +94,7 @@ def exact(training: TrainingSet, features: Floats, predicted: Ints) -> Exact:
     """Exact separation (L2) of inputs as :meth:`TrainingSet.queries` returns them."""
     n = len(features)
     found = Exact(np.empty(n), np.full(n, -1), np.full(n, -1), Nearest.empty(n))
-    for rows, columns, squared, error in blocks(training, training.squared, features, predicted, np.arange(n)):
+    for rows, columns, squared, error in distance_blocks(training, training.squared, features, predicted, np.arange(n)):
         same = squared[:, columns].copy()
         record_nearest(found.nearest, training, features, rows, columns, squared, error)
         if 0 < same.shape[1] < squared.shape[1]:
@@ -155,9 +150,8 @@ class _Search:
         squared = self.training.squared
         n_winners = min(SCREEN_WINNERS, self.same.shape[1])
         winners = np.empty((len(inputs), n_winners), dtype=np.int64)
-        step = max(1, PAIR_BLOCK // self.same.shape[1])
-        for start in range(0, len(inputs), step):
-            i, column = inputs[start : start + step], columns[start : start + step]
+        for pairs in blocks(len(inputs), self.same.shape[1], MEMORY_ENTRIES):
+            i, column = inputs[pairs], columns[pairs]
             apart = squared.between(squared.points[column], squared.norms[column], self.columns)
             shortest, longest = apart - squared.error_between_points, apart + squared.error_between_points
             gaps = self.other[i, column][:, None] - self.same[i]
@@ -168,7 +162,7 @@ class _Search:
             np.minimum.at(self.best, i, high.max(axis=1))
             pair, same = np.nonzero(high >= lowest[:, None])
             self.open_pairs.append((i[pair], same, column[pair], lowest[pair]))
-            winners[start : start + step] = np.argpartition(low, -n_winners, axis=1)[:, -n_winners:]
+            winners[pairs] = np.argpartition(low, -n_winners, axis=1)[:, -n_winners:]
         return winners
 
     def _screened(self, i: int, winners: Ints, first: int) -> tuple[Ints, Floats]:

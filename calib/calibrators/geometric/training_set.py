@@ -17,10 +17,7 @@ from typing import Any
 import numpy as np
 
 from calib.errors import CalibrationError
-from calib.numerics import Floats, Ints
-
-PAIR_ELEMENTS = 1_000_000
-"""Differences are taken for about this many numbers at a time (8 MB)."""
+from calib.numerics import Floats, Ints, blocks
 
 CENTRE_ROWS = 256
 """About so many rows give the centre, and are copied at a time."""
@@ -47,8 +44,7 @@ class SquaredDistances:
         centre = features[:: max(1, len(features) // CENTRE_ROWS)].mean(axis=0, dtype=np.float64)
         centre = centre.astype(features.dtype)
         points, norms = np.empty_like(features), np.empty(len(features), features.dtype)
-        for start in range(0, len(order), CENTRE_ROWS):  # while they are in the processor's cache
-            part = slice(start, start + CENTRE_ROWS)
+        for part in blocks(len(order), entries=CENTRE_ROWS):  # while they are in the processor's cache
             np.subtract(features[order[part]], centre, out=points[part])
             norms[part] = squared_lengths(points[part])
         return cls(centre, points, norms)
@@ -95,9 +91,7 @@ def squared_lengths(points: Floats) -> Floats:
 def pairwise_l2(features: Floats, rows: Ints, others: Floats, other_rows: Ints) -> Floats:
     """Euclidean distance of ``features[rows]`` from ``others[other_rows]``, pair by pair, in float64."""
     distances = np.empty(len(rows))
-    step = max(1, PAIR_ELEMENTS // max(features.shape[1], 1))
-    for start in range(0, len(rows), step):
-        part = slice(start, start + step)
+    for part in blocks(len(rows), features.shape[1]):
         gaps = features[rows[part]].astype(np.float64)
         gaps -= others[other_rows[part]]
         distances[part] = np.sqrt(np.einsum("ij,ij->i", gaps, gaps))
@@ -166,8 +160,7 @@ class Outline:
 def _outlined(shifted: Floats, directions: Floats) -> Floats:
     """Outlines (n, p + 1) of centred points."""
     points = np.empty((len(shifted), directions.shape[1] + 1), shifted.dtype)
-    for start in range(0, len(shifted), SAMPLE):
-        part = slice(start, start + SAMPLE)
+    for part in blocks(len(shifted), entries=SAMPLE):
         coordinates = shifted[part] @ directions
         points[part, :-1] = coordinates
         # Not from |t|² less that of the coordinates: its root would have half the digits where it is small.
@@ -184,9 +177,6 @@ def _leading_directions(points: Floats) -> Floats:
         directions, _ = np.linalg.qr(sample.T @ (sample @ directions))
     return directions
 
-
-CHECKED_ELEMENTS = 2_000_000
-"""Features are checked in blocks of about this many numbers."""
 
 LEAST_NUMBERS = 256
 """Shorter rows are compared whole at once."""
@@ -283,11 +273,7 @@ def flattened(features: Any, name: str) -> Floats:
     array = array.astype(np.float32 if small else np.float64, copy=False)
     array = array.reshape(len(array), int(np.prod(array.shape[1:])))
     largest = np.sqrt(np.finfo(array.dtype).max / max(array.shape[1], 1)) / 8  # a squared distance stays finite
-    step = max(1, CHECKED_ELEMENTS // max(array.shape[1], 1))
-    bad = sum(
-        int(np.count_nonzero(~(np.abs(array[start : start + step]) < largest).all(axis=1)))
-        for start in range(0, len(array), step)
-    )
+    bad = sum(int(np.count_nonzero(~(np.abs(array[rows]) < largest).all(axis=1))) for rows in blocks(*array.shape))
     if bad:
         raise CalibrationError(
             f"{bad} of {len(array)} rows of the {name} hold NaN, infinite or far too large values. "

@@ -19,6 +19,7 @@ from calib.base import (
     KEEPS_RANKING,
     Calibrator,
     Callback,
+    LabelledBlocks,
     check_labels,
     check_logits,
     no_callback,
@@ -27,9 +28,9 @@ from calib.calibrators.gpcalib.interpolation import Grid
 from calib.calibrators.gpcalib.laplace_summary import Summary
 from calib.calibrators.gpcalib.posterior import LatentTable, keep_predicted, tabulate
 from calib.calibrators.gpcalib.prediction import predict
-from calib.calibrators.gpcalib.statistics import kernel_inputs, logit_scale
+from calib.calibrators.gpcalib.statistics import Logits, StoredLogits, kernel_inputs, logit_scale
 from calib.errors import CalibrationError, missing_package
-from calib.numerics import Floats, Ints
+from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks
 from calib.parameters import param
 
 
@@ -126,9 +127,6 @@ KEEPING = ("mean", "draws")
 COLLAPSED = 1e-3
 """Latent shifts that differ by less than this over the data change nothing a person could see."""
 
-BLOCK_ENTRIES = 200_000
-"""Numbers in a block of prediction: small enough for the processor's cache."""
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class GPCalib(Calibrator):
@@ -217,10 +215,14 @@ class GPCalib(Calibrator):
             raise CalibrationError(missing_package(error)) from error
         return self
 
-    def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
+    def _fit(self, logits: Logits, labels: Ints, callback: Callback, **extras: Any) -> None:
         self._learn(logits, labels, logit_scale(logits, labels), None, callback)
 
-    def _learn(self, logits: Floats, labels: Ints, scale: float, past: Summary | None, callback: Callback) -> None:
+    def fit_blocks(self, data: LabelledBlocks, callback: Callback) -> None:
+        """Learn what the fit to all rows at once does, which asks for their range and for some of them only."""
+        self._fit(StoredLogits(data), data.labels, callback)
+
+    def _learn(self, logits: Logits, labels: Ints, scale: float, past: Summary | None, callback: Callback) -> None:
         from calib.calibrators.gpcalib.training import fit_latent_gp
 
         n_draws, seed = self.n_draws, self.random_state
@@ -254,11 +256,11 @@ class GPCalib(Calibrator):
         self.shift_mean_ = table.shift
         self.shift_variance_ = table.variance
         self.shift_draws_ = table.draws
-        self.objective_trace_ = fit.objective_trace
-        self.objective_ = float(fit.objective_trace[-1])
-        self.n_iter_ = len(fit.objective_trace) - 1
-        self.converged_ = fit.converged
-        self.message_ = fit.message
+        self.objective_trace_ = fit.report.trace
+        self.objective_ = float(fit.report.trace[-1])
+        self.n_iter_ = fit.report.n_iter
+        self.converged_ = fit.report.converged
+        self.message_ = fit.report.message
         self.device_, self.device_note_ = fit.device, fit.device_note
         self.n_rows_: int = fit.n_rows + (self.n_rows_ if past else 0)
         self.n_rows_given_: int = len(logits) + (self.n_rows_given_ if past else 0)
@@ -271,10 +273,9 @@ class GPCalib(Calibrator):
         check_unchanged(self)
         table = LatentTable(self.grid(), self.shift_mean_, self.shift_variance_, self.shift_draws_)
         probs = np.empty_like(logits)
-        step = max(1, BLOCK_ENTRIES // max(logits.shape[1], len(self.grid_)))
-        for start in range(0, len(logits), step):
-            inputs, prior = self.kernel_inputs(logits[start : start + step])
-            probs[start : start + step] = predict(
+        for rows in blocks(len(logits), max(logits.shape[1], len(self.grid_)), PREDICTED_ENTRIES):
+            inputs, prior = self.kernel_inputs(logits[rows])
+            probs[rows] = predict(
                 self.prediction, inputs, prior, table, self.noise_variance_, self.n_draws, self.random_state
             )
         if self.monotone and self.prediction in KEEPING:

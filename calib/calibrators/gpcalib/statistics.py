@@ -8,12 +8,14 @@ Where the inducing inputs start.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from calib.base import LabelledBlocks
 from calib.calibrators.gpcalib.interpolation import Grid
 from calib.calibrators.gpcalib.laplace_summary import Summary
-from calib.numerics import Floats, Ints, log_softmax, softmax
+from calib.numerics import Floats, Ints, blocks, log_softmax, softmax
 
 USUAL_TEMPERATURES = (0.2, 5.0)
 """Within these the paper's prior, that the model is calibrated already, can be mended by the fit."""
@@ -21,12 +23,45 @@ USUAL_TEMPERATURES = (0.2, 5.0)
 MOST_ENTRIES = 200_000
 
 
+class StoredLogits:
+    """As much of a float64 array (n, n_classes) as a fit to sampled rows asks for; rows are read by indexing."""
+
+    ndim = 2
+
+    def __init__(self, data: LabelledBlocks, scale: float = 1.0):
+        self._data, self._scale = data, scale
+        self.shape = data.shape
+        self.size = self.shape[0] * self.shape[1]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def min(self) -> float:
+        """Smallest logit."""
+        return self._data.low / self._scale
+
+    def max(self) -> float:
+        """Largest logit."""
+        return self._data.high / self._scale
+
+    def __getitem__(self, rows: Any) -> Floats:
+        taken = self._data.take(np.arange(len(self))[rows])
+        return taken / self._scale if self._scale != 1.0 else taken
+
+    def __truediv__(self, scale: float) -> StoredLogits:
+        return StoredLogits(self._data, self._scale * scale)
+
+
+Logits = Floats | StoredLogits
+"""What a fit that samples rows learns from: an array, or rows that stay on disk."""
+
+
 def kernel_inputs(logits: Floats, space: str) -> tuple[Floats, Floats]:
     """Kernel inputs and the prior mean there: (z, z), or (p, ln p) where ``space`` is "probs"."""
     return (logits, logits) if space == "logits" else (softmax(logits), log_softmax(logits))
 
 
-def logit_scale(logits: Floats, labels: Ints) -> float:
+def logit_scale(logits: Logits, labels: Ints) -> float:
     """What to divide badly scaled logits by before the fit; 1 for all others.
 
     Similarities in [-1, 1] or margins in the thousands are so far from log-probabilities that the objective has no
@@ -50,7 +85,7 @@ def logit_scale(logits: Floats, labels: Ints) -> float:
 
 
 BLOCK_ENTRIES = 100_000
-"""Numbers in a block: small enough for the processor's cache."""
+"""Numbers in a block: small enough for the processor's cache. In another size the sums would round differently."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +116,7 @@ class GridStatistics:
         return len(self.sums)
 
 
-def training_grid(logits: Floats, space: str, past: Summary | None = None) -> Grid:
+def training_grid(logits: Logits, space: str, past: Summary | None = None) -> Grid:
     """256 nodes over the range of the inputs, also of earlier ones; 512 for few classes or a wide range."""
     if space == "probs":
         return Grid(0.0, 1.0, 512)
@@ -102,9 +137,7 @@ def grid_statistics(logits: Floats, labels: Ints, space: str, grid: Grid) -> Gri
     n, n_classes = logits.shape
     sums, squares = np.empty((n, grid.size)), np.empty((n, grid.size))
     label_weights, label_prior = np.zeros(grid.size), 0.0
-    step = max(1, BLOCK_ENTRIES // max(n_classes, grid.size))
-    for start in range(0, n, step):
-        block = slice(start, start + step)
+    for block in blocks(n, max(n_classes, grid.size), BLOCK_ENTRIES):
         order = np.argsort(logits[block], axis=1)
         inputs, prior = kernel_inputs(np.take_along_axis(logits[block], order, axis=1), space)
         prior = prior - prior.max(axis=1, keepdims=True)
@@ -123,7 +156,7 @@ MOST = 10_000
 
 
 def starting_inducing_inputs(
-    logits: Floats, space: str, n_inducing: int, seed: int, past: Summary | None = None
+    logits: Logits, space: str, n_inducing: int, seed: int, past: Summary | None = None
 ) -> Floats:
     """k-means centres of the kernel inputs, largest first; fewer where there are fewer distinct values.
 

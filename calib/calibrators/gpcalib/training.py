@@ -6,7 +6,6 @@ L-BFGS on the objective, until it has arrived or may do no more.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -14,13 +13,14 @@ from gpflow.optimizers import Scipy
 from scipy.optimize import OptimizeResult
 
 from calib.base import Callback
+from calib.calibrators._lbfgs import LBFGSReport
 from calib.calibrators._tensorflow import Device, run
 from calib.calibrators.gpcalib.interpolation import Grid
 from calib.calibrators.gpcalib.laplace_summary import Summary
 from calib.calibrators.gpcalib.likelihood import GridLikelihood
 from calib.calibrators.gpcalib.model import LatentGP
 from calib.calibrators.gpcalib.posterior import Posterior
-from calib.calibrators.gpcalib.statistics import grid_statistics, starting_inducing_inputs, training_grid
+from calib.calibrators.gpcalib.statistics import Logits, grid_statistics, starting_inducing_inputs, training_grid
 from calib.numerics import Floats, Ints
 
 LARGEST_VARIANCE = 1e6
@@ -33,21 +33,7 @@ WORTHWHILE = 0.01
 """Gain in nats of a fresh start below which no other is made."""
 
 
-class Optimum(NamedTuple):
-    """Where the optimiser ended.
-
-    Attributes
-    ----------
-    trace : (n_iter + 1,) the objective at the start and after each iteration, in nats.
-    converged, message : whether it finished, and why it stopped, in words.
-    """
-
-    trace: list[float]
-    converged: bool
-    message: str
-
-
-def maximise(model: LatentGP, max_iter: int, callback: Callback) -> Optimum:
+def maximise(model: LatentGP, max_iter: int, callback: Callback) -> LBFGSReport:
     """L-BFGS-B with the reference's tight tolerance: stopping early moves the calibration error visibly.
 
     The long memory (40 pairs, with some thirty parameters) halves the number of iterations. After one wild step
@@ -82,24 +68,13 @@ def maximise(model: LatentGP, max_iter: int, callback: Callback) -> Optimum:
             tf_fun_args={"autograph": False},  # rewriting Python source costs more than the whole fit, for nothing
             options={"maxiter": max_iter - done, "maxfun": 20 * max_iter, "ftol": 2.2e-9, "maxcor": 40},
         )
+        report = LBFGSReport.from_result(result, trace)
         if not np.isfinite(result.fun):
             Scipy.assign_tensors(variables, Scipy.unpack_tensors(variables, last))
-            return Optimum(trace, False, f"stopped where the objective overflows, after {_iterations(len(trace) - 1)}")
+            return report
         flat = float(np.abs(result.jac).max()) <= FLAT * max(1.0, abs(trace[-1]))
         if flat or len(trace) > max_iter or trace[-1] < before + WORTHWHILE:
-            return Optimum(trace, bool(result.success), _message(result, len(trace) - 1))
-
-
-def _message(result: OptimizeResult, n_iter: int) -> str:
-    if result.success:
-        return f"converged after {_iterations(n_iter)}"
-    if result.status == 1:
-        return f"stopped at the limit of {_iterations(n_iter)}"
-    return f"the line search found no better point after {_iterations(n_iter)}"
-
-
-def _iterations(n: int) -> str:
-    return f"{n} iteration{'' if n == 1 else 's'}"
+            return report
 
 
 MOST_ROWS = 50_000
@@ -122,26 +97,23 @@ class LatentFit:
     ----------
     posterior : the fitted function.
     summary : what the rows, and the earlier ones, say about it; its range is that of the kernel inputs.
-    objective_trace : (n_iter + 1,) the objective at the start and after each iteration, in nats.
-    resolved : whether the grid can follow the function.
-    converged, message : whether the optimiser finished on such a function, and why it stopped, in words.
+    report : of the optimiser, with the objective in nats.
+    resolved : whether the grid can follow the function; where it cannot, the report says that it did not converge.
     n_rows : calibration rows used.
     device, device_note : where it ran, in words, and a sentence where that is not what was asked for.
     """
 
     posterior: Posterior
     summary: Summary
-    objective_trace: Floats
+    report: LBFGSReport
     resolved: bool
-    converged: bool
-    message: str
     n_rows: int
     device: str = ""
     device_note: str = ""
 
 
 def fit_latent_gp(
-    logits: Floats,
+    logits: Logits,
     labels: Ints,
     *,
     space: str,
@@ -166,18 +138,17 @@ def fit_latent_gp(
         rows = _sample(len(logits), most_rows, seed)
         likelihood = GridLikelihood(grid_statistics(logits[rows], labels[rows], space, grid))
         model = LatentGP(likelihood, start, space, covariance, variational, past)
-        optimum = maximise(model, max_iter, callback)
+        report = maximise(model, max_iter, callback)
         posterior = model.posterior()
-        resolved = _resolved(posterior, grid, optimum.trace)
+        resolved = _resolved(posterior, grid, report.trace)
         if not resolved:
+            report = replace(report, converged=False, message=TOO_STEEP)
             model.return_to_prior()  # a summary made there would be one of the grid's faults
         return LatentFit(
             posterior=posterior,
             summary=model.summary(),
-            objective_trace=np.array(optimum.trace),
+            report=report,
             resolved=resolved,
-            converged=optimum.converged and resolved,
-            message=optimum.message if resolved else TOO_STEEP,
             n_rows=likelihood.n_rows,
         )
 
@@ -197,10 +168,10 @@ def _sample(n: int, most: int, seed: int) -> slice | Ints:
     return np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
 
 
-def _resolved(posterior: Posterior, grid: Grid, trace: list[float]) -> bool:
+def _resolved(posterior: Posterior, grid: Grid, trace: Floats) -> bool:
     """Whether the grid objective can be believed: the shift changes little from node to node.
 
     Where it does not, the optimiser has found a fault of the interpolation, and its objective may even fall.
     """
     steepest = float(np.abs(np.diff(posterior.shift(grid.nodes))).max())
-    return steepest < STEEPEST and trace[-1] > max(trace) - 0.01
+    return steepest < STEEPEST and float(trace[-1]) > float(trace.max()) - 0.01

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import EQUIVARIANT, Calibrator, Callback
+from calib.base import EQUIVARIANT, Calibrator, Callback, LabelledBlocks
 from calib.calibrators.imax.bins import count_between, middle_of_bins, monotone_representatives
 from calib.calibrators.imax.density import log_odds_density, matched_sigmoid
 from calib.calibrators.imax.placement import SCHEMES, scheme_edges
-from calib.calibrators.imax.sums import SigmoidSums
-from calib.calibrators.one_vs_rest import BinaryCalibrator, Map
-from calib.numerics import Floats, Ints, bin_index, one_vs_rest_log_odds
+from calib.calibrators.imax.sums import LogOddsCells, SigmoidSums
+from calib.calibrators.one_vs_rest import BinaryCalibrator, Map, one_vs_rest_pairs
+from calib.errors import CalibrationError
+from calib.numerics import Floats, Ints, bin_index, blocks, one_vs_rest_log_odds
 from calib.parameters import param, parameter_names
 
 # Registry name -> home of the calibrators whose probabilities bins can take over; the registry lies above this layer.
@@ -30,9 +31,6 @@ SOURCES = {
     "enir": "enir:NearIsotonicEnsemble",
     "gpcalib": "gpcalib:GPCalib",
 }
-
-_CACHED_ELEMENTS = 32_768
-"""Blocks of about this many numbers stay in the processor's cache while their bins are found."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -97,6 +95,50 @@ class IMaxBinning(BinaryCalibrator):
         self._take_over(source.predict_proba(logits), logits)
         self.source_notes_ = source.notes()
         self.fallback_rows_ = self._count_fallbacks(logits)
+
+    def check_blocks(self) -> None:
+        if not self.share_classes:
+            raise CalibrationError(
+                "I-Max with a map for each class is not fitted from a stream; keep share_classes=True, or fit fewer "
+                "rows."
+            )
+        if self.representatives in SOURCES:
+            raise CalibrationError(
+                f"I-Max with representatives={self.representatives!r} is not fitted from a stream; choose "
+                "representatives='empirical' or 'raw', or fit fewer rows."
+            )
+        if self.scaled_model:
+            raise CalibrationError(
+                "I-Max with scaled_model=True is not fitted from a stream; fit fewer rows, or leave it out."
+            )
+
+    def fit_blocks(self, data: LabelledBlocks, callback: Callback) -> None:
+        """Place the bins as the fit to all pairs at once does, with their edges moved to the nearest cell's end.
+
+        One pass counts the pairs of each cell and keeps the label's log-odds of each row. The iterations take a cell
+        for as many pairs in its middle. No final bin cuts a cell, so counts and frequencies are exact.
+        """
+        n_rows, n_classes = data.shape
+        cells = LogOddsCells.of_logits(data.low, data.high, n_classes)
+
+        def counted(logits: Floats, labels: Ints) -> tuple[Ints, Floats]:
+            log_odds, positives = one_vs_rest_pairs(logits.astype(np.float64), labels)
+            return cells.counted(log_odds), log_odds[positives]
+
+        count, of_labels = np.zeros(cells.size, dtype=np.int64), []
+        for in_block, of_block in data.each(counted, "log-odds"):
+            count += in_block
+            of_labels.append(of_block)
+        label_log_odds, n_pairs = np.sort(np.concatenate(of_labels)), int(count.sum())
+        self.source_notes_ = []
+        self._count(n_rows, n_pairs)
+        state: Map = {}
+        if 0 < len(label_log_odds) < n_pairs:
+            sums = cells.sums(count)
+            edges = cells.uncut(self.place_edges(sums), sums, count)
+            state = self.map_between(edges, sums, label_log_odds)
+        self._keep([state])
+        self.fallback_rows_ = 0
 
     def _source(self) -> Calibrator:
         """The calibrator behind the representatives, one-vs-rest in the same way as the bins."""
@@ -172,8 +214,7 @@ class IMaxBinning(BinaryCalibrator):
         values = state["values"]
         probs = np.empty(log_odds.shape)
         flat, said = log_odds.reshape(-1), probs.reshape(-1)
-        for start in range(0, flat.size, _CACHED_ELEMENTS):
-            block = slice(start, start + _CACHED_ELEMENTS)
+        for block in blocks(flat.size):
             np.take(values, _bin_of(flat[block], state["edges"]), out=said[block], mode="clip")
         return probs
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.numerics import Floats, Ints, sigmoid, softplus
+from calib.numerics import Floats, Ints, blocks, sigmoid, softplus
 
 N_CELLS = 4096
 """Cells between the lowest and the highest log-odds: narrower than any kernel that real data ask for."""
@@ -22,8 +22,6 @@ TAIL = 5.0
 
 FEW_PAIRS = 1e-3
 """With fewer expected pairs in a cell, a ratio of densities is a ratio of two kernels' tails."""
-
-_BLOCK = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,8 +113,8 @@ def count_in_cells(values: Floats, low: float, width: float, n_cells: int) -> In
     """How many values lie in each cell from ``low`` on, (n_cells,); those beyond the ends count in the outermost."""
     count = np.zeros(n_cells, dtype=np.int64)
     flat = values.reshape(-1)
-    for start in range(0, flat.size, _BLOCK):
-        cell = ((flat[start : start + _BLOCK] - low) / width).astype(np.intp)
+    for block in blocks(flat.size):
+        cell = ((flat[block] - low) / width).astype(np.intp)
         count += np.bincount(np.clip(cell, 0, n_cells - 1), minlength=n_cells)
     return count
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from calib.data.checks.report import Finding, Report, count, listed, rounded, verb
 from calib.data.interpret.features import Features
-from calib.numerics import Floats, Ints, row_blocks
+from calib.numerics import Floats, Ints, blocks
 
 Hashes = npt.NDArray[np.uint64]
 
@@ -145,7 +145,7 @@ def row_hashes(features: Features) -> Hashes:
     words = flat.view(np.dtype(f"u{word}"))
     weights = np.random.default_rng(0).integers(2**63, size=words.shape[1], dtype=np.uint64) * 2 + 1
     hashes = np.empty(len(flat), dtype=np.uint64)
-    for rows in row_blocks(words.shape):
+    for rows in blocks(*words.shape):
         mixed = (words[rows].astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
         mixed ^= mixed >> np.uint64(32)
         hashes[rows] = (mixed * weights).sum(axis=1, dtype=np.uint64)

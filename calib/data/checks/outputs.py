@@ -11,7 +11,7 @@ import numpy as np
 
 from calib.canonical import Kind
 from calib.data.checks.report import Report, count, listed, verb
-from calib.numerics import Floats, Ints, row_blocks
+from calib.numerics import Floats, Ints, blocks
 
 FEW_ROWS = 200
 """Below this the interval of a calibration error is about as wide as the error."""
@@ -61,7 +61,7 @@ def check_classes(labels: Ints, class_names: tuple[str, ...], report: Report) ->
 
 def check_constant(outputs: Floats, name: str, report: Report) -> None:
     """Outputs that do not depend on the row say nothing."""
-    if len(outputs) > 1 and all((outputs[rows] == outputs[0]).all() for rows in row_blocks(outputs.shape)):
+    if len(outputs) > 1 and all((outputs[rows] == outputs[0]).all() for rows in blocks(*outputs.shape)):
         report.warn(
             "constant",
             f"All {count(len(outputs), 'row')} of {name} are the same, so the model says nothing about a row.",

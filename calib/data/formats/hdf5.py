@@ -10,6 +10,7 @@ import numpy as np
 from calib.data.checks.report import Rejected
 from calib.data.formats.base import Array, ArrayInfo, Contents, reading, text_array
 from calib.data.limits import MAX_DEPTH, RESAVE, Allowance, check_count, nbytes_of
+from calib.numerics import block_rows, blocks
 
 if TYPE_CHECKING:
     import h5py
@@ -90,22 +91,19 @@ class Hdf5Contents(Contents):
         self.allowance.take(8 * n, what)
         check_chunks(dataset, what, self.allowance)
         if dataset.ndim == 2 and dataset.shape[1] == 1:
-            rows = lambda start, stop: dataset[start:stop, 0]  # noqa: E731
+            rows = lambda block: dataset[block, 0]  # noqa: E731
         elif dataset.ndim == 1:
-            rows = lambda start, stop: dataset[start:stop]  # noqa: E731
+            rows = lambda block: dataset[block]  # noqa: E731
         else:
             raise Rejected("labels_shape", f"{what} holds strings in the shape {dataset.shape}.", RESAVE)
-        step = max(1, min(100_000, self.allowance.size // max(self._size, 1)))
         values: list[str] = []
         held = 0
-        for start in range(0, n, step):
-            block = [
-                v.decode("utf-8", "replace") if isinstance(v, bytes) else str(v) for v in rows(start, start + step)
-            ]
-            held += sum(map(len, block))
+        for block in blocks(n, entries=min(100_000, block_rows(self._size, self.allowance.size))):
+            read = [v.decode("utf-8", "replace") if isinstance(v, bytes) else str(v) for v in rows(block)]
+            held += sum(map(len, read))
             if held > self.allowance.left:
                 self.allowance.take(held, what)
-            values += block
+            values += read
         return text_array(values, what, self.allowance)
 
 

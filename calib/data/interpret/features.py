@@ -15,7 +15,7 @@ from calib.data.checks.report import Rejected, Report
 from calib.data.formats.base import Array
 from calib.data.interpret.output_kind import float_dtype
 from calib.data.limits import Allowance
-from calib.numerics import Floats, row_blocks
+from calib.numerics import Floats, blocks
 
 Features = npt.NDArray[Any]
 """(n, d), or images (n, height, width) and (n, height, width, channels): float32, float64, or uint8 as it came."""
@@ -116,7 +116,7 @@ def bad_feature_rows(features: Features) -> npt.NDArray[np.bool_]:
         return bad
     flat = features.reshape(len(features), -1)
     most = largest(features.dtype, flat.shape[1])
-    for rows in row_blocks(flat.shape):
+    for rows in blocks(*flat.shape):
         bad[rows] = ~(np.abs(flat[rows]) < most).all(axis=1)
     return bad
 
@@ -146,7 +146,7 @@ def mean_and_scale(train_features: Features) -> tuple[Floats, Floats]:
     flat = train_features.reshape(len(train_features), -1)
     mean = flat.mean(axis=0, dtype=np.float64)
     squares = np.zeros_like(mean)
-    for rows in row_blocks(flat.shape):
+    for rows in blocks(*flat.shape):
         squares += ((flat[rows] - mean) ** 2).sum(axis=0)
     # The rounding of the mean leaves a constant column with a deviation that is not quite zero.
     scale = np.where(flat.min(axis=0) == flat.max(axis=0), 1.0, np.sqrt(squares / len(flat)))

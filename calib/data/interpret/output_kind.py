@@ -14,7 +14,7 @@ from calib.canonical import KINDS, Kind
 from calib.data.checks.report import Rejected, Report, count, verb
 from calib.data.formats.base import Array
 from calib.data.limits import MAX_CLASSES, MAX_ROWS, Allowance
-from calib.numerics import Floats, row_blocks
+from calib.numerics import Floats, blocks
 
 ROUNDING = 1e-3
 """How far the sum of a row of probabilities may lie from one without a word (float16 and printed decimals)."""
@@ -38,7 +38,7 @@ def bad_rows(outputs: Floats, name: str, report: Report) -> npt.NDArray[np.bool_
     if low == -np.inf and high <= ROUNDING and is_log_probabilities(outputs, report):
         return bad
     n_nan = n_inf = 0
-    for rows in row_blocks(outputs.shape):
+    for rows in blocks(*outputs.shape):
         nan = np.isnan(outputs[rows])
         infinite = np.isinf(outputs[rows])
         n_nan += int(nan.sum())
@@ -67,7 +67,7 @@ def is_log_probabilities(outputs: Floats, report: Report) -> bool:
         return report.choices.kind == "log_probabilities"
     if outputs.shape[1] == 1:
         return False
-    for rows in row_blocks(outputs.shape):
+    for rows in blocks(*outputs.shape):
         with np.errstate(over="ignore", invalid="ignore"):
             total = np.exp(outputs[rows]).sum(axis=1, dtype=np.float64)
         if not (np.abs(total - 1) <= ROUNDING).all():

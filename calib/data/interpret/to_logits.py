@@ -6,7 +6,7 @@ import numpy as np
 
 from calib.canonical import Kind, zero_floor
 from calib.data.checks.report import Report, count, verb
-from calib.numerics import Floats, row_blocks
+from calib.numerics import Floats, blocks
 
 
 def to_logits(outputs: Floats, kind: Kind, name: str, report: Report) -> tuple[Floats, float | None]:
@@ -35,7 +35,7 @@ def to_logits(outputs: Floats, kind: Kind, name: str, report: Report) -> tuple[F
 def log_in_place(probs: Floats, name: str, report: Report) -> tuple[Floats, float | None]:
     """Logarithm of probabilities, of which exact zeros (and values rounded below zero) become the floor."""
     smallest, n_zero, n_negative, n_rows = np.inf, 0, 0, 0
-    for rows in row_blocks(probs.shape):
+    for rows in blocks(*probs.shape):
         block = probs[rows]
         positive = block > 0
         smallest = min(smallest, float(np.min(block, where=positive, initial=np.inf)))
@@ -47,7 +47,7 @@ def log_in_place(probs: Floats, name: str, report: Report) -> tuple[Floats, floa
     if n_zero:
         floor, reason = choose_floor(smallest, probs.shape[1], report)
         tell(n_zero, n_negative, n_rows, len(probs), floor, reason, name, report)
-    for rows in row_blocks(probs.shape):
+    for rows in blocks(*probs.shape):
         block = probs[rows]
         zero = block <= 0 if n_zero else None
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -20,7 +20,7 @@ from calib.diagnostics.verifiability import error_by_bins, error_by_rows
 from calib.errors import CalibrationError
 from calib.formatting import number, plural
 from calib.metrics.binning import BINNINGS
-from calib.numerics import Floats, logsumexp, one_vs_rest_log_odds
+from calib.numerics import Floats, blocks, logsumexp, one_vs_rest_log_odds
 from calib.plots.binning import (
     SCHEME_NAMES,
     SCHEME_STYLES,
@@ -339,10 +339,9 @@ def _sharing(data: Predictions) -> SharingDivergence:
 
 
 def label_log_odds(data: Predictions) -> Floats:
-    """Log-odds of each row's label against the rest, (n,), a thousand rows at a time."""
+    """Log-odds of each row's label against the rest, (n,)."""
     log_odds = np.empty(len(data))
-    for start in range(0, len(data), 1000):
-        rows = slice(start, start + 1000)
+    for rows in blocks(*data.logits.shape):
         logits = np.array(data.logits[rows], dtype=float)
         places = np.arange(len(logits)), data.labels[rows]
         own = logits[places]

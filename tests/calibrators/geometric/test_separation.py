@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from calib.calibrators.geometric.separation import exact_separation, fast_separa
 from calib.calibrators.geometric.training_set import TrainingSet
 from calib.diagnostics.separation import explain
 from calib.errors import CalibrationError
+from calib.numerics import blocks
 from tests.calibrators.geometric import naive
 
 DISTANCES = ("l1", "l2", "linf")
@@ -196,8 +198,8 @@ def test_many_blocks_and_classes_give_what_one_does(rng, monkeypatch):
     features, predicted = rng.normal(size=(50, 3)), rng.integers(0, 12, 50)
     whole = exact_separation(train, labels, features, predicted)
     monkeypatch.setattr("calib.calibrators.geometric.neighbours.BLOCK_ELEMENTS", 1)
-    monkeypatch.setattr("calib.calibrators.geometric.pruning.PAIR_BLOCK", 1)
-    monkeypatch.setattr("calib.calibrators.geometric.training_set.PAIR_ELEMENTS", 1)
+    monkeypatch.setattr("calib.calibrators.geometric.pruning.MEMORY_ENTRIES", 1)
+    monkeypatch.setattr("calib.calibrators.geometric.training_set.blocks", partial(blocks, entries=1))
     np.testing.assert_allclose(exact_separation(train, labels, features, predicted), whole, rtol=1e-12)
     expected = naive_of(naive.exact, Case(train, labels, features, predicted))
     np.testing.assert_allclose(whole, expected, rtol=1e-9)

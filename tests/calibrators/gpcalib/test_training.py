@@ -30,12 +30,12 @@ def fit(logits, labels, callback=no_callback, **changes):
 def test_the_objective_rises_and_the_callback_sees_each_step(overconfident):
     seen = []
     result = fit(*overconfident, callback=lambda *step: seen.append(step))
-    assert result.converged
-    assert result.message == f"converged after {len(seen)} iterations"
-    assert (np.diff(result.objective_trace) > -1e-6).all()
+    assert result.report.converged
+    assert result.report.message == f"converged after {len(seen)} iterations"
+    assert (np.diff(result.report.trace) > -1e-6).all()
     assert [s[0] for s in seen] == list(range(1, len(seen) + 1))
     assert {s[1] for s in seen} == {1000}
-    assert np.array_equal(result.objective_trace[1:], [s[2] for s in seen])
+    assert np.array_equal(result.report.trace[1:], [s[2] for s in seen])
 
 
 def test_a_callback_that_raises_ends_the_fit(overconfident):
@@ -64,10 +64,10 @@ def test_an_optimiser_that_stops_on_a_slope_starts_afresh(monkeypatch, overconfi
     result = fit(*overconfident)
     assert len(runs) == 2
     assert runs[0] == 3
-    assert result.objective_trace[3] < whole.objective_trace[-1] - 1.0
-    assert result.objective_trace[-1] > whole.objective_trace[-1] - 0.1
-    assert result.message == f"converged after {sum(runs)} iterations"
-    assert len(result.objective_trace) == sum(runs) + 1
+    assert result.report.trace[3] < whole.report.trace[-1] - 1.0
+    assert result.report.trace[-1] > whole.report.trace[-1] - 0.1
+    assert result.report.message == f"converged after {sum(runs)} iterations"
+    assert len(result.report.trace) == sum(runs) + 1
 
 
 def test_an_objective_that_overflows_ends_the_fit_where_it_still_was_a_number(monkeypatch, overconfident):
@@ -84,18 +84,18 @@ def test_an_objective_that_overflows_ends_the_fit_where_it_still_was_a_number(mo
     monkeypatch.setattr(gpflow.optimizers.Scipy, "minimize", overflow)
     result = fit(*overconfident)
     assert runs == [5]
-    assert not result.converged
-    assert result.message == "stopped where the objective overflows, after 5 iterations"
+    assert not result.report.converged
+    assert result.report.message == "stopped where the objective overflows, after 5 iterations"
     monkeypatch.undo()
     stopped = fit(*overconfident, max_iter=5)
     np.testing.assert_allclose(result.posterior.q_mean, stopped.posterior.q_mean)
-    np.testing.assert_allclose(result.objective_trace, stopped.objective_trace)
+    np.testing.assert_allclose(result.report.trace, stopped.report.trace)
 
 
 def test_too_few_iterations_are_reported(overconfident):
     result = fit(*overconfident, max_iter=5)
-    assert not result.converged
-    assert result.message == "stopped at the limit of 5 iterations"
+    assert not result.report.converged
+    assert result.report.message == "stopped at the limit of 5 iterations"
 
 
 def test_too_many_rows_are_subsampled_with_the_seed(monkeypatch):
@@ -103,7 +103,7 @@ def test_too_many_rows_are_subsampled_with_the_seed(monkeypatch):
     logits, labels = simulate(400, 4)
     results = [fit(logits, labels, max_iter=3, seed=seed) for seed in (0, 0, 1)]
     assert [r.n_rows for r in results] == [100, 100, 100]
-    assert results[0].objective_trace[0] == results[1].objective_trace[0] != results[2].objective_trace[0]
+    assert results[0].report.trace[0] == results[1].report.trace[0] != results[2].report.trace[0]
 
 
 @pytest.mark.parametrize("space", ["logits", "probs"])
@@ -126,8 +126,8 @@ def test_few_distinct_values_give_few_inducing_inputs():
 def test_a_function_steeper_than_the_grid_is_said_so(monkeypatch, overconfident):
     monkeypatch.setattr(training, "STEEPEST", 1e-6)
     result = fit(*overconfident, max_iter=30)
-    assert not result.converged
-    assert "steeper" in result.message
+    assert not result.report.converged
+    assert "steeper" in result.report.message
 
 
 def test_a_fit_that_its_grid_cannot_follow_leaves_a_summary_of_the_rows(monkeypatch):
