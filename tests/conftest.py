@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 # One BLAS thread: on small matrices two threads are slower, and tests run side by side.
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -16,6 +21,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from calib.jobs import FitQueue, Job
+
 # The same examples in every run, and no deadline: a busy machine is no failure.
 # HYPOTHESIS_PROFILE=default searches anew.
 settings.register_profile("steady", derandomize=True, deadline=None)
@@ -23,6 +30,44 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
+
+
+Found = TypeVar("Found")
+
+
+def wait_until(condition: Callable[[], Found], seconds: float = 300.0) -> Found:
+    """Wait until a condition gives something true, and return that.
+
+    The limit is there for what never comes: it is far beyond what a busy machine needs, and no test asserts a time.
+    """
+    until = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < until, f"still waiting after {seconds:g} s"
+        time.sleep(0.01)
+    return found
+
+
+@contextmanager
+def minute_of_cpu() -> Iterator[None]:
+    """Interrupt what uses more than a minute of processor time, as what grows with the square of its input does."""
+
+    def interrupt(*_: object) -> None:
+        raise AssertionError("this took more than a minute of processor time")
+
+    before = signal.signal(signal.SIGPROF, interrupt)
+    signal.setitimer(signal.ITIMER_PROF, 60.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def finished(queue: FitQueue, keys: Iterable[str]) -> list[Job]:
+    """What became of jobs, once none of them waits or runs."""
+    keys = list(keys)
+    wait_until(lambda: not any(job.active for job in queue.snapshot(keys)))
+    return queue.snapshot(keys)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -12,7 +11,7 @@ from calib.data.samples import load_sample
 from calib.jobs import FitQueue, FitSpec
 from calib.ui import fits
 from calib.ui.session import SESSION, Session
-from tests.conftest import ROOT
+from tests.conftest import ROOT, finished
 
 SAMPLE = "digits-cnn"
 FITTED = ("temperature", "isotonic", "gpcalib")
@@ -22,7 +21,7 @@ Open = Callable[[str, Session | None], AppTest]
 
 def open_page(path: str, session: Session | None = None) -> AppTest:
     """Run a page as a visitor with this session sees it."""
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300)
     if session is not None:
         app.session_state[SESSION] = session
     app.run()
@@ -52,8 +51,5 @@ def with_fits(queue: FitQueue, with_sample: Session) -> Session:
         spec = FitSpec(method, {}, data_key=with_sample.split_key)
         queue.submit(spec, with_sample.calibration.logits, with_sample.calibration.labels)
         with_sample.specs[spec.key] = spec
-    until = time.monotonic() + 120
-    while any(job.active for job in queue.snapshot(with_sample.specs)) and time.monotonic() < until:
-        time.sleep(0.1)
-    assert [job.state for job in queue.snapshot(with_sample.specs)] == ["done"] * len(FITTED)
+    assert [job.state for job in finished(queue, with_sample.specs)] == ["done"] * len(FITTED)
     return with_sample

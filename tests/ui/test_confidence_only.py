@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -22,7 +21,7 @@ from calib.registry import calibrator, extras_for, presets
 from calib.ui.export.view import Rows, _csv, _npz
 from calib.ui.fits import ShownFit
 from calib.ui.session import SESSION, Session
-from tests.conftest import ROOT
+from tests.conftest import ROOT, finished
 from tests.ui.conftest import open_page
 
 PAGES = ["app.py", *sorted(f"pages/{path.name}" for path in (ROOT / "pages").glob("*.py"))]
@@ -45,10 +44,7 @@ def fit(queue: FitQueue, session: Session, methods: tuple[str, ...]) -> Session:
         spec = FitSpec(method, {}, data_key=session.split_key)
         queue.submit(spec, calibration.logits, calibration.labels, extras_for(calibrator(method), calibration))
         session.specs[spec.key] = spec
-    until = time.monotonic() + 120
-    while any(job.active for job in queue.snapshot(session.specs)) and time.monotonic() < until:
-        time.sleep(0.1)
-    assert [job.state for job in queue.snapshot(session.specs)] == ["done"] * len(methods)
+    assert [job.state for job in finished(queue, session.specs)] == ["done"] * len(methods)
     return session
 
 

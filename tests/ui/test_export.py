@@ -112,7 +112,7 @@ def test_only_one_large_file_is_kept(with_sample: Session, monkeypatch: pytest.M
         for name in "ab":
             widgets.on_request(name, name, f"{name}.bin", lambda: b"x" * 2000, of=0)
 
-    app = AppTest.from_function(body)
+    app = AppTest.from_function(body, default_timeout=300)
     app.session_state[SESSION] = with_sample
     app.run()
     app.button(key="a/build").click().run()

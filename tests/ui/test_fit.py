@@ -7,7 +7,6 @@ Fits keep their look, and new ones are seen, whatever else is removed or added.
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -20,6 +19,7 @@ from calib.ui import fits
 from calib.ui.fit import view as parameters
 from calib.ui.fits import RAW
 from calib.ui.session import Session
+from tests.conftest import finished
 from tests.ui.conftest import open_page
 
 
@@ -28,9 +28,7 @@ def add(session: Session, queue: FitQueue, n_bins: int) -> str:
     spec = FitSpec("histogram", {"n_bins": n_bins}, data_key=session.split_key, label=title)
     queue.submit(spec, session.calibration.logits, session.calibration.labels)
     session.specs[spec.key] = spec
-    until = time.monotonic() + 60
-    while queue.snapshot(session.specs)[-1].active and time.monotonic() < until:
-        time.sleep(0.05)
+    finished(queue, session.specs)
     return spec.key
 
 

@@ -6,7 +6,6 @@ Names from files within Markdown.
 from __future__ import annotations
 
 import re
-import time
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from calib.data.predictions import Predictions
 from calib.jobs import FitQueue, FitSpec
 from calib.ui.session import Session
 from calib.ui.text import JOINER, literal
-from tests.conftest import ROOT, simulate
+from tests.conftest import ROOT, finished, simulate
 from tests.ui.conftest import open_page
 
 NAMES = ("<script>alert(1)</script>", "![a](//b.c/d.png)", "[a](javascript:1)", "**b** :red[c] $d$ `e`")
@@ -42,9 +41,7 @@ def hostile(queue: FitQueue) -> Session:
         spec = FitSpec(method, {}, data_key=session.split_key)
         queue.submit(spec, session.calibration.logits, session.calibration.labels)
         session.specs[spec.key] = spec
-    until = time.monotonic() + 120
-    while any(job.active for job in queue.snapshot(session.specs)) and time.monotonic() < until:
-        time.sleep(0.1)
+    finished(queue, session.specs)
     return session
 
 

@@ -6,7 +6,6 @@ What the Latent GP page says claims no more than the numbers do.
 from __future__ import annotations
 
 import dataclasses
-import time
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from calib.jobs import FitQueue, FitSpec
 from calib.registry import calibrator, title_of
 from calib.ui.latent.text import against_others, against_temperature, becomes, collapsed, finding, level, listed
 from calib.ui.session import Session
-from tests.conftest import simulate
+from tests.conftest import finished, simulate
 from tests.ui.conftest import open_page
 
 PAGE = "pages/4_Latent_GP.py"
@@ -34,10 +33,7 @@ def with_fits_of(queue: FitQueue, session: Session, *fits: tuple[str, dict[str, 
         spec = FitSpec(method, params, data_key=session.split_key, label=title)
         queue.submit(spec, session.calibration.logits, session.calibration.labels)
         session.specs[spec.key] = spec
-    until = time.monotonic() + 120
-    while any(job.active for job in queue.snapshot(session.specs)) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert {job.state for job in queue.snapshot(session.specs)} <= {"done"}
+    assert {job.state for job in finished(queue, session.specs)} <= {"done"}
     return session
 
 

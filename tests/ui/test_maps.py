@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from calib.jobs import FitQueue
 from calib.registry import METHODS
 from calib.ui.maps.view import CORRECTABLE
 from calib.ui.session import Session
-from tests.conftest import simulate
+from tests.conftest import finished, simulate
 from tests.ui.conftest import open_page
 from tests.ui.test_latent import alternatives, charts, said, with_fits_of
 
@@ -93,9 +92,7 @@ def test_the_button_asks_for_the_missing_twins(queue: FitQueue) -> None:
     corrected = sorted(spec.method for spec in session.specs.values() if spec.params.get("platt_correction"))
     assert corrected == sorted(name for name in CORRECTABLE if name in METHODS)
     assert len(session.specs) == 2 * len(corrected)
-    until = time.monotonic() + 60
-    while any(job.active for job in queue.snapshot(session.specs)) and time.monotonic() < until:
-        time.sleep(0.05)
+    finished(queue, session.specs)
     app = open_page(PAGE, session)
     assert len(charts(app)) == 3 + len(corrected)
     assert "corrected" not in app.markdown[0].value  # the twins are not among the maps to begin with

@@ -6,7 +6,6 @@ Studies of the Compare page come back by the visitor's link; one that was cut sh
 from __future__ import annotations
 
 import io
-import time
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +21,7 @@ from calib.formatting import listed
 from calib.jobs import FitQueue, FitSpec, Job, TaskSpec
 from calib.ui import fits, restore
 from calib.ui.session import SESSION, Session
-from tests.conftest import simulate
+from tests.conftest import finished, simulate
 from tests.ui.conftest import SAMPLE, open_page
 from tests.ui.test_fit import add
 from tests.ui.test_link import Server, files, finish, follow, said, server, submit, uploaded  # noqa: F401 - the fixture  # noqa: F401
@@ -36,9 +35,7 @@ def two_fits(with_sample: Session, queue: FitQueue) -> Session:
     spec = FitSpec("bayes_iso", {}, data_key=with_sample.split_key)
     queue.submit(spec, fits_on.logits, fits_on.labels)
     with_sample.specs[spec.key] = spec
-    until = time.monotonic() + 60
-    while queue.snapshot([spec.key])[0].active and time.monotonic() < until:
-        time.sleep(0.05)
+    finished(queue, [spec.key])
     return with_sample
 
 
@@ -157,11 +154,7 @@ def restart(server: Server) -> None:  # noqa: F811
 
 
 def ended(key: str) -> Job:
-    until = time.monotonic() + 60
-    while (job := fits.queue().snapshot([key])[0]).active:
-        assert time.monotonic() < until
-        time.sleep(0.05)
-    return job
+    return finished(fits.queue(), [key])[0]
 
 
 def with_studies(session: Session) -> tuple[AppTest, dict[str, Job]]:
