@@ -70,6 +70,24 @@ def finished(queue: FitQueue, keys: Iterable[str]) -> list[Job]:
     return queue.snapshot(keys)
 
 
+GROUPS = {
+    "tensorflow": (
+        "active", "calibrators/test_gpcalib", "gp", "latent", "plots", "streaming/test_fit", "test_benchmarks",
+        "test_cli", "test_contract", "test_export", "test_resume",
+    ),
+    "pages": ("pages",),
+}  # fmt: skip
+"""Beginnings of the paths of tests that share a process: one imports TensorFlow, one has the queue of the pages."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Group tests for ``--dist loadgroup``; those that belong to no group of their own by file."""
+    for item in items:
+        path = item.nodeid.partition("::")[0].removeprefix("tests/")
+        group = next((name for name, beginnings in GROUPS.items() if path.startswith(beginnings)), path)
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(0)

@@ -63,6 +63,7 @@ def test_a_table_has_its_rows_and_columns():
     assert table[1].endswith("-: |")
 
 
+@pytest.mark.long
 def test_calib_and_the_plain_model_have_one_objective():
     data = gpcalib_speed.CalibrationSet(400, 10)
     ours = gpcalib_speed.fit_calib(data)
@@ -87,6 +88,7 @@ def test_a_file_gives_the_same_rows_every_time(tmp_path):
     np.testing.assert_array_equal(labels, order % 3)
 
 
+@pytest.mark.long
 def test_the_large_sizes_are_measured():
     cost, used, _ = gpcalib_large.fit(120, 6)
     assert used == 120

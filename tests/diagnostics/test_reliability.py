@@ -213,6 +213,7 @@ def test_mean_distance_to_the_diagonal_over_the_smoothed_confidences_is_the_smoo
     assert (mass * np.abs(distance)).mean() == pytest.approx(width, abs=1e-5)
 
 
+@pytest.mark.long
 def test_band_holds_the_diagonal_of_calibrated_confidences(rng):
     inside = []
     for _ in range(20):

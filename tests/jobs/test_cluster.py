@@ -130,6 +130,7 @@ def test_a_study_survives_a_worker_that_dies(queue, wait, data, tmp_path):
     assert len(started) == 5  # the part that was lost, and no other, started again
 
 
+@pytest.mark.long
 def test_a_real_study_with_a_worker_killed_gives_the_same_table(executor, queue, wait, overconfident):
     logits, labels = overconfident
     arguments = ([("isotonic", "isotonic", {}), ("bbq", "bbq", {})], 0.5, 6, 4)

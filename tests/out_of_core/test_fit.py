@@ -46,7 +46,7 @@ def test_a_stream_learns_what_memory_learns(tmp_path, data, few_rows, method, na
     np.testing.assert_array_equal(loaded.predict_proba(logits), streamed.predict_proba(logits))
 
 
-@pytest.mark.parametrize("inputs", ["logits", "probs"])
+@pytest.mark.parametrize("inputs", ["logits", pytest.param("probs", marks=pytest.mark.long)])
 def test_gpcalib_is_the_same_to_the_last_bit(tmp_path, data, few_rows, monkeypatch, inputs):
     monkeypatch.setattr("calib.calibrators.gpcalib.training.MOST_ROWS", 400)  # some rows are left out, the same ones
     logits, labels = data

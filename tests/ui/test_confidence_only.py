@@ -59,6 +59,7 @@ def geometric_alone(queue: FitQueue, with_sample: Session) -> Session:
 
 
 @pytest.mark.parametrize("path", PAGES)
+@pytest.mark.long
 def test_every_page_draws_beside_others(path: str, with_geometric: Session) -> None:
     assert clean(open_page(path, with_geometric))
 

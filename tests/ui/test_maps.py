@@ -74,8 +74,7 @@ def test_fits_are_laid_over_one_another_with_what_bayes_iso_knows(binary: Sessio
     assert "lower bound" in alternatives(app)
 
 
-@pytest.mark.parametrize("place", ["rank", "log_odds", "probability"])
-@pytest.mark.parametrize("target", [0, 1])
+@pytest.mark.parametrize(("place", "target"), [("rank", 0), ("log_odds", 1), ("probability", 0)])
 def test_every_view_of_both_classes(binary: Session, place: str, target: int) -> None:
     app = open_page(PAGE, binary)
     app.selectbox[0].set_value(target).run()
