@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
+from zipfile import ZipFile
 
 # One BLAS thread: on small matrices two threads are slower, and tests run side by side.
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -108,7 +109,27 @@ def overconfident() -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """Folder of real CNN outputs; tests that use it skip where it is not present."""
-    if not (SHARED / "data").is_dir():
-        pytest.skip("the reference material is not present")
+    """Folder of real CNN outputs, for tests marked as ``reference``."""
     return SHARED / "data"
+
+
+def pytest_runtest_setup(item: pytest.Function) -> None:
+    """Skip a comparison where what it compares with is not there; its code has other tests on data of the project."""
+    for marker in item.iter_markers("reference"):
+        if missing := [path for path in marker.args or ["data"] if not (SHARED / path).exists()]:
+            pytest.skip(f"{item.originalname}: without ../shared/{missing[0]} nothing was compared")
+
+
+@pytest.fixture
+def kitti_archive(tmp_path: Path) -> Path:
+    """Three features that tell the classes apart; like the real files, class 4 is only in the second."""
+    generator = np.random.default_rng(0)
+    path = tmp_path / "kitti.zip"
+    with ZipFile(path, "w") as archive:
+        for part, present, n in (("train", (0, 1, 2, 3, 5, 6, 7), 210), ("test", (0, 1, 3, 4, 5, 7), 180)):
+            labels = np.resize(present, n)
+            features = np.stack([labels, labels % 2, labels % 3], axis=1) + generator.normal(size=(n, 3))
+            for what, array in (("data", features), ("labels", labels[:, None])):
+                lines = [" ".join(map(str, row)) for row in [array.shape, *array.tolist()]]
+                archive.writestr(f"kitti_features/kitti_all_{part}.{what}", "\n".join(lines))
+    return path

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
-from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -107,21 +105,6 @@ def test_imax_and_the_plain_iterations_find_bins_that_keep_as_much():
     assert imax_speed.apply_row(500, 20)[0] == "500 x 20"
 
 
-@pytest.fixture
-def kitti_archive(tmp_path) -> Path:
-    """Three features that tell the classes apart; like the real files, class 4 is only in the second."""
-    generator = np.random.default_rng(0)
-    path = tmp_path / "kitti.zip"
-    with ZipFile(path, "w") as archive:
-        for part, present, n in (("train", (0, 1, 2, 3, 5, 6, 7), 210), ("test", (0, 1, 3, 4, 5, 7), 180)):
-            labels = np.resize(present, n)
-            features = np.stack([labels, labels % 2, labels % 3], axis=1) + generator.normal(size=(n, 3))
-            for what, array in (("data", features), ("labels", labels[:, None])):
-                lines = [" ".join(map(str, row)) for row in [array.shape, *array.tolist()]]
-                archive.writestr(f"kitti_features/kitti_all_{part}.{what}", "\n".join(lines))
-    return path
-
-
 def test_the_kitti_tables_have_their_rows(kitti_archive):
     data = kitti.read(kitti_archive)
     assert [part.shape for part in data] == [(210, 3), (210,), (180, 3), (180,)]
@@ -195,12 +178,9 @@ def test_a_cifar_file_gives_three_rows(tmp_path, monkeypatch):
     assert all(len(row) == 5 for row in rows)
 
 
-@pytest.mark.reference
+@pytest.mark.reference("papers/gpcalib_wenger2020.txt")
 def test_the_numbers_beside_ours_are_those_of_the_paper():
-    paper = SHARED / "papers" / "gpcalib_wenger2020.txt"
-    if not paper.is_file():
-        pytest.skip("the paper is not present")
-    lines = paper.read_text(encoding="utf-8").split("\n")
+    lines = (SHARED / "papers" / "gpcalib_wenger2020.txt").read_text(encoding="utf-8").split("\n")
     for table, caption in (
         (wenger2020.KITTI_ACCURACY, "Table S2"),
         (wenger2020.KITTI_ECE, "Table S3"),

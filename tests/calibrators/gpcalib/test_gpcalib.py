@@ -207,8 +207,7 @@ def over_under(probs: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
     return confidence[~right].mean(), (1.0 - confidence[right]).mean()
 
 
-@pytest.mark.reference
-@pytest.mark.usefixtures("shared_data")
+@pytest.mark.reference("data", "reference/gpcalib.json")
 @pytest.mark.parametrize(("name", "most"), [("cifar-10", 0.290), ("cifar-100", 0.931)])
 def test_the_authors_numbers_are_met(name, most):
     reference = json.loads((SHARED / "reference" / "gpcalib.json").read_text())[f"{name.replace('-', '')}_wideresnet"]
@@ -225,8 +224,7 @@ def test_the_authors_numbers_are_met(name, most):
         assert over_under(probs, labels) == pytest.approx((over, under), abs=0.003)
 
 
-@pytest.mark.reference
-@pytest.mark.usefixtures("shared_data")
+@pytest.mark.reference("data", "reference/gpcalib.json")
 def test_zeros_that_were_floored_are_survived():
     """A column that is exactly 0 everywhere becomes a floor in the logits; it must not wreck the others."""
     calibrator, logits, labels = reference_run("cifar-10")

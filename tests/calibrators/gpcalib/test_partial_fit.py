@@ -207,8 +207,7 @@ def test_every_configuration_can_go_on(params):
     assert losses[0] == pytest.approx(losses[1], abs=0.01)
 
 
-@pytest.mark.reference
-@pytest.mark.usefixtures("shared_data")
+@pytest.mark.reference("data", "reference/gpcalib.json")
 @pytest.mark.parametrize("name", ["cifar-10", "cifar-100"])
 def test_real_outputs_in_five_parts_end_near_the_authors_fit(name):
     stored = np.load(SHARED / "data" / f"wideresnet-16-4-{name}.npz")
