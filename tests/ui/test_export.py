@@ -66,7 +66,16 @@ def urls(app: AppTest) -> dict[str, str]:
     return {button.proto.label: button.proto.url for button in app.get("download_button")}
 
 
-@pytest.mark.parametrize("path", ["pages/3_Over_underconfidence.py", "pages/5_Compare.py", "pages/6_Export.py"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "pages/5_Compare.py",
+        *(
+            pytest.param(page, marks=pytest.mark.long)
+            for page in ("pages/3_Over_underconfidence.py", "pages/6_Export.py")
+        ),
+    ],
+)
 def test_a_file_that_was_offered_is_there_ten_runs_later(with_fits: Session, path: str) -> None:
     app = open_page(path, with_fits)
     assert not app.exception

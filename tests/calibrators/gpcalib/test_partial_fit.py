@@ -141,6 +141,7 @@ def test_the_first_part_is_a_fit():
         assert np.array_equal(value, flatten(partly.get_state())[1][name]), name
 
 
+@pytest.mark.long
 def test_a_new_fit_starts_over():
     logits, labels = simulate(150, 3)
     calibrator = GPCalib(max_iter=20).fit(logits, labels)

@@ -241,6 +241,7 @@ def test_logits_that_are_no_numbers_are_refused_in_a_sentence():
         GPCalib().fit(logits, labels)
 
 
+@pytest.mark.long
 def test_25_000_rows_all_count():
     calibrator = GPCalib(max_iter=1).fit(*simulate(25_000, 4))
     assert calibrator.n_rows_ == calibrator.n_rows_given_ == 25_000
@@ -255,7 +256,7 @@ def test_rows_beyond_the_most_are_left_out_and_said_so(monkeypatch):
     assert any("Fitted on 200 of the 270 calibration rows" in note for note in calibrator.notes())
 
 
-@pytest.mark.parametrize("way", ["draws", "mean", "delta"])
+@pytest.mark.parametrize("way", ["draws", *(pytest.param(way, marks=pytest.mark.long) for way in ("mean", "delta"))])
 def test_prediction_needs_no_more_memory_for_more_rows(way):
     """Beyond the output itself: the blocks in work are of one size."""
     calibrator = GPCalib(max_iter=1, prediction=way).fit(*simulate(50, 1000))
