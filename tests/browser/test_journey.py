@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -50,10 +51,11 @@ def settle(page: Page) -> None:
 
 
 def photograph(page: Page, name: str) -> None:
-    """Keep a picture of the page for people to look at."""
-    SCREENSHOTS.mkdir(exist_ok=True)
-    page.wait_for_timeout(500)
-    page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+    """Keep a picture of the page, for people who ask for them with ``CALIB_SCREENSHOTS=1``."""
+    if os.environ.get("CALIB_SCREENSHOTS") == "1":
+        SCREENSHOTS.mkdir(exist_ok=True)
+        page.wait_for_timeout(500)
+        page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
 
 
 def no_trouble(page: Page) -> None:

@@ -281,9 +281,7 @@ def test_curves_of_calibrated_models_lie_inside_about_as_often_as_the_band_says(
     assert 0.92 <= np.mean(inside) <= 0.985, np.mean(inside)
 
 
-@pytest.mark.parametrize(
-    "kind", ["binned", *(pytest.param(kind, marks=pytest.mark.long) for kind in ("smooth", "corp"))]
-)
+@pytest.mark.parametrize("kind", ["binned", "smooth", "corp"])
 def test_curves_of_overconfident_models_lie_outside(kind, rng):
     confidence = rng.beta(5, 2, 5000)
     assert share_inside(kind, confidence, rng.random(5000) < confidence**2) < 0.4
