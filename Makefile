@@ -3,20 +3,24 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v p
 PORT ?= 8501
 BIN = .venv/bin
 # One BLAS thread for each process: on these matrix sizes two are slower, and tests run side by side.
-ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 TF_CPP_MIN_LOG_LEVEL=2
+# Compiled files are kept, for tests start many processes.
+ONE_THREAD = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 TF_CPP_MIN_LOG_LEVEL=2
 # Small things go to the C library too, in two arenas: it returns every free page when visitors have left, and Python's own
 # allocator only runs of 1 MB in which nothing is left.
 RETURNS_MEMORY = PYTHONMALLOC=malloc MALLOC_ARENA_MAX=2
 
-.PHONY: app test venv check browser clean
+.PHONY: app test test-long venv check browser clean
 
 app: venv ## open the app
 	@$(BIN)/python -m calib settings > /dev/null
 	$(RETURNS_MEMORY) $(BIN)/streamlit run app.py --server.port $(PORT)
 
 test: $(BIN)/.dev browser check ## everything a change must pass
-	$(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not browser"
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not browser and not long"
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -m browser
+
+test-long: $(BIN)/.dev ## statistics over many seeds, large arrays, every combination of options
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist loadgroup -m long
 
 check: $(BIN)/.dev
 	$(BIN)/ruff check .

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
+from zipfile import ZipFile
 
 # One BLAS thread: on small matrices two threads are slower, and tests run side by side.
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -16,6 +22,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from calib.jobs import FitQueue, Job
+
 # The same examples in every run, and no deadline: a busy machine is no failure.
 # HYPOTHESIS_PROFILE=default searches anew.
 settings.register_profile("steady", derandomize=True, deadline=None)
@@ -23,6 +31,62 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
+
+
+Found = TypeVar("Found")
+
+
+def wait_until(condition: Callable[[], Found], seconds: float = 300.0) -> Found:
+    """Wait until a condition gives something true, and return that.
+
+    The limit is there for what never comes: it is far beyond what a busy machine needs, and no test asserts a time.
+    """
+    until = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < until, f"still waiting after {seconds:g} s"
+        time.sleep(0.01)
+    return found
+
+
+@contextmanager
+def minute_of_cpu() -> Iterator[None]:
+    """Interrupt what uses more than a minute of processor time, as what grows with the square of its input does."""
+
+    def interrupt(*_: object) -> None:
+        raise AssertionError("this took more than a minute of processor time")
+
+    before = signal.signal(signal.SIGPROF, interrupt)
+    signal.setitimer(signal.ITIMER_PROF, 60.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def finished(queue: FitQueue, keys: Iterable[str]) -> list[Job]:
+    """What became of jobs, once none of them waits or runs."""
+    keys = list(keys)
+    wait_until(lambda: not any(job.active for job in queue.snapshot(keys)))
+    return queue.snapshot(keys)
+
+
+GROUPS = {
+    "tensorflow": (
+        "active_learning", "benchmarks/test_benchmarks", "calibrators/gpcalib", "cli", "diagnostics/test_latent",
+        "export/test_writer", "out_of_core/test_fit", "plots", "test_contract",
+    ),
+    "pages": ("ui",),
+}  # fmt: skip
+"""Beginnings of the paths of tests that share a process: one imports TensorFlow, one has the queue of the pages."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Group tests for ``--dist loadgroup``; those that belong to no group of their own by file."""
+    for item in items:
+        path = item.nodeid.partition("::")[0].removeprefix("tests/")
+        group = next((name for name, beginnings in GROUPS.items() if path.startswith(beginnings)), path)
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.fixture
@@ -45,7 +109,27 @@ def overconfident() -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """Folder of real CNN outputs; tests that use it skip where it is not present."""
-    if not (SHARED / "data").is_dir():
-        pytest.skip("the reference material is not present")
+    """Folder of real CNN outputs, for tests marked as ``reference``."""
     return SHARED / "data"
+
+
+def pytest_runtest_setup(item: pytest.Function) -> None:
+    """Skip a comparison where what it compares with is not there; its code has other tests on data of the project."""
+    for marker in item.iter_markers("reference"):
+        if missing := [path for path in marker.args or ["data"] if not (SHARED / path).exists()]:
+            pytest.skip(f"{item.originalname}: without ../shared/{missing[0]} nothing was compared")
+
+
+@pytest.fixture
+def kitti_archive(tmp_path: Path) -> Path:
+    """Three features that tell the classes apart; like the real files, class 4 is only in the second."""
+    generator = np.random.default_rng(0)
+    path = tmp_path / "kitti.zip"
+    with ZipFile(path, "w") as archive:
+        for part, present, n in (("train", (0, 1, 2, 3, 5, 6, 7), 210), ("test", (0, 1, 3, 4, 5, 7), 180)):
+            labels = np.resize(present, n)
+            features = np.stack([labels, labels % 2, labels % 3], axis=1) + generator.normal(size=(n, 3))
+            for what, array in (("data", features), ("labels", labels[:, None])):
+                lines = [" ".join(map(str, row)) for row in [array.shape, *array.tolist()]]
+                archive.writestr(f"kitti_features/kitti_all_{part}.{what}", "\n".join(lines))
+    return path

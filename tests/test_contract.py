@@ -73,7 +73,17 @@ VARIANTS = {name: CHOSEN.get(name) or variants_of(method.cls) for name, method i
 
 CASES = [(name, params) for name, variants in VARIANTS.items() for params in variants]
 every_variant = pytest.mark.parametrize(
-    ("name", "params"), CASES, ids=[f"{n}-{'-'.join(f'{k}={v}' for k, v in p.items())}" for n, p in CASES]
+    ("name", "params"),
+    [
+        pytest.param(
+            name,
+            params,
+            id=f"{name}-{'-'.join(f'{key}={value}' for key, value in params.items())}",
+            marks=[pytest.mark.long] if name == "gpcalib" and number else [],
+        )
+        for name, variants in VARIANTS.items()
+        for number, params in enumerate(variants)
+    ],
 )
 
 

@@ -232,7 +232,7 @@ def test_the_health_check_asks_where_the_app_answers(base):
         answers = {}
         for path in (base, "/elsewhere"):
             set_to = {"STREAMLIT_SERVER_PORT": str(server.server_port), "STREAMLIT_SERVER_BASE_URL_PATH": path}
-            answers[path] = subprocess.run(check, env=os.environ | set_to, timeout=30).returncode
+            answers[path] = subprocess.run(check, env=os.environ | set_to, timeout=300).returncode
         server.shutdown()
     assert asked[0] == health
     assert answers == {base: 0, "/elsewhere": 1}
@@ -244,7 +244,7 @@ def test_a_wrong_setting_ends_the_container_with_a_sentence(rows, starts, tmp_pa
         (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
         (tmp_path / name).chmod(0o755)
     found = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "CALIB_ROWS": rows}
-    done = subprocess.run(command("CMD"), cwd=ROOT, env=os.environ | found, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command("CMD"), cwd=ROOT, env=os.environ | found, capture_output=True, text=True, timeout=300)
     assert (done.stdout == "run app.py\n") is (done.returncode == 0) is starts
     assert ("CALIB_ROWS='many' must be" in done.stderr) is not starts
     assert "Traceback" not in done.stderr

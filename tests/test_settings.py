@@ -96,7 +96,7 @@ print(limits.MAX_UPLOAD, limits.MAX_BYTES, limits.MAX_TEXT, limits.MAX_ROWS, lim
 """
     given = {"UPLOAD_MB": "2", "DATA_MB": "3", "TEXT_MB": "0.5", "ROWS": "6", "CLASSES": "many", "ARRAYS": "8"}
     environment = {"PYTHONPATH": str(ROOT), **{f"CALIB_{name}": value for name, value in given.items()}}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=300)
     # A wrong one leaves the default; whoever starts the app or a command is told by `check`.
     assert done.stdout.split() == [str(2 * 2**20), "3000000", "500000", "6", "100000", "8"], done.stderr
 

@@ -82,7 +82,7 @@ def test_calibration_rows_have_the_outputs_of_the_classifier_as_it_is_now(pool, 
         assert np.abs(before - after).max() > 1e-3
 
 
-@pytest.mark.parametrize("arm", ARMS)
+@pytest.mark.parametrize("arm", [pytest.param(arm, marks=[pytest.mark.long] * (arm == "active")) for arm in ARMS])
 def test_the_same_seed_gives_the_same_run_and_another_does_not(pool, arm):
     made = plan(calibrator="gpcalib", budget=90) if arm == "active" else plan()
     first = simulate(made, arm, pool, seed=1)
@@ -205,10 +205,10 @@ def test_active_calibration_calibrates_first_and_until_it_is_sure(pool, monkeypa
     # On so few rows the latent function is the prior, which has a test of its own.
     monkeypatch.setattr("calib.calibrators.gpcalib.COLLAPSED", 0.0)
     monkeypatch.setattr("calib.active_learning.strategies.confidence_sd", lambda calibrator, logits: 3.0 / len(logits))
-    made = {"calibrator": "gpcalib", "threshold": 0.0, "budget": 150}
+    made = {"calibrator": "gpcalib", "threshold": 0.0, "budget": 60}
     sure, never = (simulate(plan(**made, tolerance=t), "active", pool) for t in (0.11, 0.09))
-    assert [now.spent for now in sure[1:]] == ["calibration", *["training"] * 4]
-    assert [now.spent for now in never[1:]] == ["calibration"] * 5
+    assert [now.spent for now in sure[1:]] == ["calibration", "training"]
+    assert [now.spent for now in never[1:]] == ["calibration"] * 2
 
 
 def test_active_calibration_needs_a_latent_function(pool):

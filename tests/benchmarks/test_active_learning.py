@@ -57,8 +57,9 @@ def test_wrong_arguments_are_said_in_a_line(arguments, said, capsys):
     assert said in capsys.readouterr().err
 
 
-@pytest.mark.reference
-def test_kitti_is_read(shared_data):
-    made = active_learning.kitti(shared_data / "kitti_data.zip", 300, 200)
+def test_kitti_is_read(kitti_archive):
+    made = active_learning.kitti(kitti_archive, 150, 100)
     assert isinstance(made, Pool)
-    assert (made.features.shape, made.test_features.shape, made.n_classes) == ((300, 60), (200, 60), 8)
+    assert (made.features.shape, made.test_features.shape, made.n_classes) == ((150, 3), (100, 3), 8)
+    every = active_learning.kitti(kitti_archive, None, None)
+    assert (every.features.shape, every.test_features.shape) == ((210, 3), (180, 3))

@@ -156,11 +156,9 @@ def test_on_digits_the_separation_is_near_the_reference_and_sharper_than_the_bas
     assert mean.loc["uncalibrated", "ece"] == pytest.approx(reference["uncalibrated"], abs=2)
 
 
-@pytest.mark.reference
+@pytest.mark.reference("papers/geometric_separation_chouraqui2023.txt", "reference/geometric.json")
 def test_the_numbers_beside_ours_are_those_printed_and_measured():
     paper, measured = SHARED / "papers" / "geometric_separation_chouraqui2023.txt", SHARED / "reference/geometric.json"
-    if not paper.is_file() or not measured.is_file():
-        pytest.skip("the paper is not present")
     lines = paper.read_text(encoding="utf-8").split("\n")
     # A data set's name stands behind its three lines, before the next one's.
     first, third = (

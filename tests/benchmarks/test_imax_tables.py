@@ -68,11 +68,9 @@ def test_bins_say_less_than_the_log_odds_and_these_no_more_than_there_is(splits)
     assert entropy == pytest.approx(-share * np.log2(share) - (1 - share) * np.log2(1 - share))
 
 
-@pytest.mark.reference
+@pytest.mark.reference("papers/imax_patel2020.txt")
 def test_the_numbers_beside_ours_are_those_of_the_paper():
     paper = SHARED / "papers" / "imax_patel2020.txt"
-    if not paper.is_file():
-        pytest.skip("the paper is not present")
     places = []
     rows = [line.split() for line in paper.read_text(encoding="utf-8").split("\n")]
     for title, values in patel2020.CIFAR_100.items():

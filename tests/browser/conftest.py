@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from tests.conftest import ROOT
+from tests.server.conftest import serve
+
+PATIENCE = 300_000
+"""Milliseconds that whatever is to appear may take on a busy machine."""
+
+expect.set_options(timeout=PATIENCE)
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 MAC = Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome")
@@ -41,45 +42,12 @@ def browser_path() -> str:
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[str]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The app on a free port, as `streamlit run app.py` starts it."""
     if os.environ.get("CALIB_SKIP_BROWSER") == "1":
         pytest.skip("CALIB_SKIP_BROWSER=1")
-    port = free_port()
-    process = start_app(port)
-    try:
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait(timeout=20)
-
-
-def free_port() -> int:
-    """A port that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def start_app(port: int, **environment: str) -> subprocess.Popen[bytes]:
-    """Start the app and wait until it answers."""
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless=true", f"--server.port={port}"]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, env=os.environ | environment)
-    _wait_until_healthy(f"http://127.0.0.1:{port}", process)
-    return process
-
-
-def _wait_until_healthy(url: str, process: subprocess.Popen[bytes]) -> None:
-    for _ in range(240):
-        if process.poll() is not None:
-            pytest.fail(f"the app ended with {process.returncode} before it answered")
-        try:
-            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=2) as answer:
-                if answer.status == 200:
-                    return
-        except OSError:
-            time.sleep(0.25)
-    pytest.fail("the app did not answer on its health address within a minute")
+    with serve(tmp_path_factory.mktemp("server") / "log") as served:
+        yield served.url
 
 
 @pytest.fixture(scope="session")
@@ -91,12 +59,18 @@ def browser(server: str) -> Iterator[Browser]:
         launched.close()
 
 
+def new_page(browser: Browser, **options: Any) -> Page:
+    """A page of a fresh visitor, 1500 pixels wide, that waits as long as it takes."""
+    context = browser.new_context(**{"viewport": {"width": 1500, "height": 1000}, **options})
+    context.set_default_timeout(PATIENCE)
+    return context.new_page()
+
+
 @pytest.fixture
 def visitor(server: str, browser: Browser) -> Iterator[Page]:
     """A fresh visitor on the Data page, 1500 pixels wide."""
-    context = browser.new_context(viewport={"width": 1500, "height": 1000}, accept_downloads=True)
-    page = context.new_page()
+    page = new_page(browser)
     page.goto(server)
-    page.get_by_role("heading", name="Data", exact=True).wait_for(timeout=60_000)
+    page.get_by_role("heading", name="Data", exact=True).wait_for()
     yield page
-    context.close()
+    page.context.close()

@@ -11,9 +11,10 @@ from playwright.sync_api import Browser, Page, expect
 
 import calib
 from calib.registry import METHODS, presets
-from tests.browser.conftest import free_port, start_app
+from tests.browser.conftest import new_page
 from tests.browser.test_journey import go, no_trouble, photograph, settle
 from tests.conftest import ROOT
+from tests.server.conftest import free_port, start_app
 
 pytestmark = pytest.mark.browser
 
@@ -27,39 +28,39 @@ Restart = Callable[[], None]
 @pytest.fixture
 def own_server(server: str, tmp_path: Path) -> Iterator[tuple[str, Restart]]:
     """A server with a workspace, and the function that kills it outright and starts it again."""
-    port, workspace = free_port(), str(tmp_path / "workspace")
-    running = [start_app(port, CALIB_WORKSPACE=workspace)]
+    port, log, workspace = free_port(), tmp_path / "log", str(tmp_path / "workspace")
+    running = [start_app(port, log, CALIB_WORKSPACE=workspace)]
 
     def restart() -> None:
         running[-1].kill()
-        running[-1].wait(timeout=20)
-        running.append(start_app(port, CALIB_WORKSPACE=workspace))
+        running[-1].wait(timeout=300)
+        running.append(start_app(port, log, CALIB_WORKSPACE=workspace))
 
     yield f"http://127.0.0.1:{port}", restart
     running[-1].terminate()
-    running[-1].wait(timeout=20)
+    running[-1].wait(timeout=300)
 
 
 def token(page: Page) -> str:
-    expect(page).to_have_url(LINK, timeout=10_000)
+    expect(page).to_have_url(LINK)
     found = LINK.search(page.url)
     assert found is not None
     return found[1]
 
 
 def shows_what_was_open(page: Page, title: str) -> None:
-    expect(page.get_by_role("heading", name=title, exact=True, level=1)).to_be_visible(timeout=60_000)
-    expect(page.get_by_test_id("stSidebar").get_by_text("digits-mlp")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("heading", name=title, exact=True, level=1)).to_be_visible()
+    expect(page.get_by_test_id("stSidebar").get_by_text("digits-mlp")).to_be_visible()
     settle(page)
     no_trouble(page)
 
 
 def test_a_link_outlives_refreshes_and_the_server(own_server: tuple[str, Restart], browser: Browser) -> None:
     url, restart = own_server
-    page = browser.new_context(viewport={"width": 1500, "height": 1000}).new_page()
+    page = new_page(browser)
     page.goto(url)
     page.locator("input[type=file]").first.set_input_files(FILE)
-    expect(page.get_by_text("Recognised as")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("Recognised as")).to_be_visible()
     settle(page)
     mine = token(page)
 
@@ -69,7 +70,7 @@ def test_a_link_outlives_refreshes_and_the_server(own_server: tuple[str, Restart
         page.get_by_role("button", name=METHODS[left_out].title, exact=True).click()
         settle(page)
     page.get_by_role("button", name="Fit 2 calibrators").click()
-    expect(page.get_by_role("button", name="Remove")).to_have_count(1, timeout=60_000)
+    expect(page.get_by_role("button", name="Remove")).to_have_count(1)
     go(page, "Reliability")
     assert token(page) == mine
     page.reload()
@@ -92,14 +93,14 @@ def test_a_link_outlives_refreshes_and_the_server(own_server: tuple[str, Restart
     settle(page)
 
     go(page, "Data")
-    expect(page.get_by_text("Recognised as")).to_be_visible(timeout=20_000)
+    expect(page.get_by_text("Recognised as")).to_be_visible()
     page.get_by_text("Where your data are kept").click()
-    expect(page.get_by_text("Saved.")).to_be_visible(timeout=20_000)
+    expect(page.get_by_text("Saved.")).to_be_visible()
     photograph(page, "where_data_are_kept")
     page.get_by_role("button", name="Delete my data").click()
     page.get_by_role("button", name="Delete now").click()
-    expect(page.get_by_text("were deleted")).to_be_visible(timeout=20_000)
+    expect(page.get_by_text("were deleted")).to_be_visible()
     expect(page).not_to_have_url(LINK)
     page.goto(f"{url}/?w={mine}")
-    expect(page.get_by_text("Nothing is kept under this link")).to_be_visible(timeout=20_000)
+    expect(page.get_by_text("Nothing is kept under this link")).to_be_visible()
     page.context.close()

@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from calib.registry import METHODS, presets
+from tests.browser.conftest import new_page
 from tests.browser.test_journey import go, settle
 from tests.browser.test_link import token
 from tests.server.conftest import Served, serve
@@ -97,13 +98,13 @@ def test_the_log_holds_nothing_of_what_was_uploaded(breaking: Served, browser: B
     table, hostile = tmp_path / f"{CANARY}.csv", tmp_path / f"{CANARY}-hostile.npz"
     write_table(table)
     hostile.write_bytes(b"PK\x03\x04" + CANARY.encode() * 99)
-    page = browser.new_context(viewport={"width": 1500, "height": 1000}).new_page()
+    page = new_page(browser)
     page.goto(f"{breaking.url}/?w={CANARY}")  # a link that leads nowhere
-    expect(page.get_by_text("Nothing is kept under this link")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("Nothing is kept under this link")).to_be_visible()
     upload(page, hostile)
-    expect(page.get_by_test_id("stAlertContentError").first).to_be_visible(timeout=60_000)
+    expect(page.get_by_test_id("stAlertContentError").first).to_be_visible()
     upload(page, table)
-    expect(page.get_by_text("Recognised as")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("Recognised as")).to_be_visible()
     settle(page)
     link = token(page)
 
@@ -112,16 +113,16 @@ def test_the_log_holds_nothing_of_what_was_uploaded(breaking: Served, browser: B
         page.get_by_role("button", name=METHODS[left_out].title, exact=True).click()
         settle(page)
     page.get_by_role("button", name="Fit 2 calibrators").click()
-    expect(page.get_by_text(f"{VALUE}", exact=False).first).to_be_visible(timeout=60_000)  # to whom it belongs
+    expect(page.get_by_text(f"{VALUE}", exact=False).first).to_be_visible()  # to whom it belongs
     go(page, "Risk and groups")
-    expect(page.get_by_text("This page could not be drawn (KeyError)")).to_be_visible(timeout=20_000)
+    expect(page.get_by_text("This page could not be drawn (KeyError)")).to_be_visible()
     for worker in workers_of(breaking):
         os.kill(worker, signal.SIGKILL)
     page.goto(f"{breaking.url}/Reliability?w={link}")
-    expect(page.get_by_role("heading", name="Reliability", exact=True)).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("heading", name="Reliability", exact=True)).to_be_visible()
     settle(page)
     page.goto(f"{breaking.url}/?fall={CANARY}")  # what no page catches
-    expect(page.get_by_test_id("stException")).to_be_visible(timeout=60_000)
+    expect(page.get_by_test_id("stException")).to_be_visible()
     page.context.close()
 
     log = breaking.log.read_text()

@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from calib.reporting import html
+from tests.browser.conftest import new_page
 from tests.browser.test_journey import go, settle
 from tests.reporting.conftest import HOSTILE, make_report
 
@@ -20,18 +21,17 @@ pytestmark = pytest.mark.browser
 
 
 def test_no_request_leaves_for_another_server(server: str, browser: Browser) -> None:
-    context = browser.new_context(viewport={"width": 1500, "height": 1000})
-    page = context.new_page()
+    page = new_page(browser)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(server)
     page.get_by_role("button", name="Open").first.click()
-    page.get_by_text("Recognised as").wait_for(timeout=60_000)
+    page.get_by_text("Recognised as").wait_for()
     for title in ("Fit", "Reliability", "Compare"):
         go(page, title)
     settle(page)
     page.wait_for_timeout(1000)
-    context.close()
+    page.context.close()
     assert len(asked) > 10
     own = {url for url in asked if url.startswith(server) or urlparse(url).scheme in ("data", "blob")}
     assert not set(asked) - own
@@ -44,8 +44,7 @@ def test_it_opens_from_disk_and_asks_nothing_of_the_network(
     path = tmp_path / "report.html"
     report = make_report()
     path.write_text(html(report), encoding="utf-8")
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme, offline=True)
-    page = context.new_page()
+    page = new_page(browser, viewport={"width": width, "height": 900}, color_scheme=theme, offline=True)
     asked, said = [], []
     page.on("request", lambda request: asked.append(request.url))
     page.on("console", lambda message: said.append(message.text))
@@ -61,18 +60,17 @@ def test_it_opens_from_disk_and_asks_nothing_of_the_network(
     assert figures.count() == len(report.methods) + report.table["score"].nunique() + 3
     boxes = [figure.bounding_box() for figure in figures.all()]
     assert all(box and box["width"] > 250 and box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
-    context.close()
+    page.context.close()
 
 
 def test_its_numbers_can_be_saved_from_disk(browser: Browser, tmp_path: Path) -> None:
     path, report = tmp_path / "report.html", make_report()
     path.write_text(html(report), encoding="utf-8")
-    context = browser.new_context(offline=True, accept_downloads=True)
-    page = context.new_page()
+    page = new_page(browser, offline=True)
     page.goto(path.as_uri())
     with page.expect_download() as download:
         page.get_by_role("link", name="as CSV").click()
     download.value.save_as(tmp_path / "saved.csv")
     assert download.value.suggested_filename == "comparison.csv"
     assert len(pd.read_csv(tmp_path / "saved.csv")) == len(report.table)
-    context.close()
+    page.context.close()

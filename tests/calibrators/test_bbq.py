@@ -177,7 +177,7 @@ def test_it_promises_no_ranking():
 # -- measured by others --------------------------------------------------------------------------------
 
 
-@pytest.mark.reference
+@pytest.mark.reference("data/kitti_data.zip", "reference/gpcalib.json")
 def test_a_random_forest_on_kitti(shared_data: Path):
     """The authors' code takes scores of 0 for the top bin and reaches .0652 here; isotonic regression .0135."""
     from sklearn.ensemble import RandomForestClassifier

@@ -10,6 +10,7 @@ import pytest
 
 import calib
 from calib.calibrators.one_vs_rest import BinaryCalibrator, with_other_sharing
+from calib.data.samples import load_sample
 from calib.errors import CalibrationError
 from calib.numerics import one_vs_rest_log_odds, sigmoid, softmax
 
@@ -154,6 +155,16 @@ def test_shared_maps_help_on_cifar_100(shared_data: Path, name):
     assert -np.log(raw).mean() == pytest.approx(0.9507, abs=1e-4)
     assert -np.log(true).mean() < 0.9507
     assert (calibrator.predict(logits[test]) == labels[test]).mean() == pytest.approx(0.75556, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["platt", "beta", "isotonic"])
+def test_shared_maps_help_on_a_hundred_classes(name: str):
+    sample = load_sample("simulated-100")
+    calibrator = calib.calibrator(name).fit(sample.logits[:1000], sample.labels[:1000])
+    logits, labels = sample.logits[1000:], sample.labels[1000:]
+    true, raw = (probs[np.arange(1500), labels] for probs in (calibrator.predict_proba(logits), softmax(logits)))
+    assert true.min() > 0  # so that the loss is finite without clipping
+    assert -np.log(true).mean() < -np.log(raw).mean()
 
 
 def test_sharing_is_turned_over_and_nothing_else():

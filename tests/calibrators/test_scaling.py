@@ -139,10 +139,11 @@ LOGICAL_DEVICES = """
 """
 
 
+@pytest.mark.long
 def test_a_device_of_its_own_is_used_and_left_when_its_memory_is_not_enough():
     """In a process of its own, with the CPU split in two: TensorFlow takes such settings before it starts only."""
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(LOGICAL_DEVICES)], cwd=ROOT, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", textwrap.dedent(LOGICAL_DEVICES)], cwd=ROOT, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr[-2000:]
     lines = done.stdout.splitlines()

@@ -145,7 +145,7 @@ def test_what_a_person_should_know_is_said():
     assert on_gpu.notes() == [f'A matrix is fitted on the {on_gpu.device_}; structure="vector" can use a GPU.']
 
 
-@pytest.mark.reference
+@pytest.mark.reference("data", "reference/peers_cifar100_wideresnet.json")
 def test_on_cifar_100_it_is_the_authors_package(shared_data):
     expected = json.loads((SHARED / "reference" / "peers_cifar100_wideresnet.json").read_text())
     expected = expected["structured vector scaling (probmetrics)"]

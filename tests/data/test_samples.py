@@ -1,6 +1,5 @@
 import re
 import runpy
-import time
 from pathlib import Path
 
 import numpy as np
@@ -296,11 +295,8 @@ def test_script_makes_the_stored_file_again(name):
                 np.testing.assert_array_equal(stored[key], array)
 
 
-def test_generated_sample_is_quick_and_the_same_each_time():
-    first = load_sample("simulated-1000")
-    start = time.process_time()
-    second = load_sample("simulated-1000")
-    assert time.process_time() - start < 1.0
+def test_generated_sample_is_the_same_each_time():
+    first, second = load_sample("simulated-1000"), load_sample("simulated-1000")
     np.testing.assert_array_equal(first.logits, second.logits)
     assert first.sha256 == second.sha256
 

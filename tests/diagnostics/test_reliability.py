@@ -213,6 +213,7 @@ def test_mean_distance_to_the_diagonal_over_the_smoothed_confidences_is_the_smoo
     assert (mass * np.abs(distance)).mean() == pytest.approx(width, abs=1e-5)
 
 
+@pytest.mark.long
 def test_band_holds_the_diagonal_of_calibrated_confidences(rng):
     inside = []
     for _ in range(20):
@@ -269,7 +270,9 @@ def share_inside(kind, confidence, correct):
     return ((band.low - 1e-9 <= line) & (line <= band.high + 1e-9))[known].mean()
 
 
-@pytest.mark.parametrize("kind", ["binned", "smooth", "corp"])
+@pytest.mark.parametrize(
+    "kind", ["binned", *(pytest.param(kind, marks=pytest.mark.long) for kind in ("smooth", "corp"))]
+)
 def test_curves_of_calibrated_models_lie_inside_about_as_often_as_the_band_says(kind, rng):
     inside = []
     for _ in range(60):

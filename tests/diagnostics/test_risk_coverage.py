@@ -161,6 +161,7 @@ def test_a_better_order_is_seen_beyond_chance(rng) -> None:
     assert better.change.high < 0
 
 
+@pytest.mark.long
 def test_intervals_of_the_area_hold_the_truth() -> None:
     """The area on very many rows stands for the truth."""
     generator = np.random.default_rng(2)

@@ -189,7 +189,7 @@ def searched() -> tuple[TrainingSet, np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("kind", [*DISTANCES, EXACT])
 def test_with_time_enough_all_rows_are_reached_in_their_order(searched, kind) -> None:
     training, features, predicted = searched
-    timed = timed_separation(training, features, predicted, kind, 60.0)
+    timed = timed_separation(training, features, predicted, kind, 3600.0)
     assert timed.whole
     np.testing.assert_array_equal(timed.rows, np.arange(150))
     distance = "l2" if kind == EXACT else kind
@@ -212,7 +212,7 @@ def test_without_time_the_least_are_reached_in_a_seeded_order(searched, kind) ->
     assert timed.n == 150
     np.testing.assert_array_equal(timed.rows, again.rows)
     assert set(timed.rows) != set(other.rows)
-    whole = timed_separation(training, features, predicted, kind, 60.0)
+    whole = timed_separation(training, features, predicted, kind, 3600.0)
     np.testing.assert_allclose(timed.separation, whole.separation[timed.rows], rtol=1e-12)
 
 

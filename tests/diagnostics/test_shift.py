@@ -127,6 +127,7 @@ def test_metadata_of_anybody(metadata: dict) -> None:
     assert recorded_scores(metadata) == ({}, None)
 
 
+@pytest.mark.long
 def test_intervals_of_a_change_hold_the_truth() -> None:
     """Two samples of one population: a change of 0 lies in about 95 of 100 intervals, and nothing is claimed."""
     held = dict.fromkeys(SHOWN, 0)

@@ -218,6 +218,7 @@ def test_a_score_nobody_has_is_said_so(table):
     assert verdict(table, "top-5 accuracy") == "No method has a value of Top-5 accuracy here."
 
 
+@pytest.mark.long
 def test_the_leader_is_seldom_wrongly_said_to_beat_equals():
     # Ten methods of equal worth with noise of the same size on each: about 5 % of runs may claim a difference.
     labels = np.zeros(200, int)

@@ -271,6 +271,7 @@ def score_of(probability, rule):
 
 
 @pytest.mark.parametrize("scale", [1.0, 1.5])
+@pytest.mark.long
 def test_intervals_hold_the_truth_about_as_often_as_they_say(scale):
     truth = scores(evaluate(softmax(simulated(300_000, 99, scale)[0]), simulated(300_000, 99, scale)[1]))
     if scale == 1.0:

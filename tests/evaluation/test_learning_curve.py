@@ -111,6 +111,7 @@ def test_the_difference_is_less_noisy_than_the_scores(curve):
     assert row["to_last_high"] - row["to_last_low"] < 0.3 * (row["high"] - row["low"])
 
 
+@pytest.mark.long
 def test_bands_hold_what_another_draw_gives():
     """Predicted from five draws of 50 of 2000 rows, on the same test rows: a sixth draw lies within."""
     calibration, test = part(2000, 10), part(20_000, 11)
@@ -135,6 +136,7 @@ def test_at_all_rows_bands_are_the_intervals_of_the_comparison(curve, parts):
                 assert here[side] == pytest.approx(there[side], abs=tolerance), (name, key, side)
 
 
+@pytest.mark.long
 def test_bands_of_the_ece_hold_0_where_the_model_is_calibrated():
     """An ECE is an overestimate, and on calibrated rows all of it is."""
     held = 0

@@ -6,13 +6,13 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.conftest import ROOT, wait_until
+
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
 
 
 def start(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
@@ -28,7 +28,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
     """End a process, and with it those it started."""
     process.terminate()
     try:
-        process.wait(timeout=30)
+        process.wait(timeout=300)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
@@ -42,10 +42,8 @@ def scheduler(folder: Path, port: int = 0) -> Iterator[str]:
     options = ("--host", "127.0.0.1", "--port", str(port), "--no-dashboard", "--scheduler-file", str(file))
     process = start(folder, "distributed.cli.dask_scheduler", *options)
     try:
-        until = time.monotonic() + 30
-        while not file.exists() or not file.read_text().strip():
-            assert time.monotonic() < until and process.poll() is None, (folder / "log").read_text()
-            time.sleep(0.05)
+        wait_until(lambda: process.poll() is not None or (file.exists() and file.read_text().strip()))
+        assert process.poll() is None, (folder / "log").read_text()
         yield json.loads(file.read_text())["address"]
     finally:
         end(process)

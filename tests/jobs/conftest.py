@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 from calib.jobs import FitQueue, FitSpec, Job
 from calib.jobs.executor import LocalExecutor
+from tests.conftest import wait_until
 
 HERE = str(Path(__file__).parent)
 sys.path.append(HERE)
@@ -54,15 +54,8 @@ def wait(queue: FitQueue) -> Callable[..., Job]:
     def wait(
         key: str,
         until: Callable[[Job], bool] = lambda job: not job.active,
-        seconds: float = 120.0,
         of: FitQueue = queue,
     ) -> Job:
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            (job,) = of.snapshot([key])
-            if until(job):
-                return job
-            time.sleep(0.01)
-        raise AssertionError(f"still waiting after {seconds} s: {job}")
+        return wait_until(lambda: next((job for job in of.snapshot([key]) if until(job)), None))
 
     return wait

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from importlib import import_module
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from calib.jobs import FitQueue, FitSpec, Job, TaskSpec
 from calib.jobs.dask import DaskExecutor
 from calib.jobs.dask_task import Cluster
 from calib.jobs.executor import LocalExecutor, Place
+from tests.conftest import wait_until
 
 pytest.importorskip("distributed")
 HERE = Path(__file__).parent
@@ -36,10 +36,7 @@ def address(tmp_path_factory):
 @pytest.fixture(scope="module")
 def executor(address):
     executor = DaskExecutor(address, local=lambda: pytest.fail("ran on this machine"))
-    until = time.monotonic() + 30
-    while executor.place().cluster != "cluster of 2 workers":
-        assert time.monotonic() < until, executor.place()
-        time.sleep(0.05)
+    wait_until(lambda: executor.place().cluster == "cluster of 2 workers")
     yield executor
     executor.shutdown()
 
@@ -55,10 +52,7 @@ def running(job: Job) -> bool:
 
 def pid_in(file: Path, count: int = 1) -> int:
     """The process id that a task wrote, the ``count``-th time it was started."""
-    until = time.monotonic() + 20
-    while not file.exists() or len(file.read_text().split()) < count:
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    wait_until(lambda: file.exists() and len(file.read_text().split()) >= count)
     return int(file.read_text().split()[-1])
 
 
@@ -115,14 +109,12 @@ def test_parts_of_a_study_run_on_both_workers(queue, wait, data, tmp_path):
 
 def test_cancel_of_a_study_ends_all_of_its_parts(queue, submit, wait, data, tmp_path):
     file = tmp_path / "parts"
-    key = queue.submit(TaskSpec(slow_methods.study, (str(file), 3000), "study that is cancelled"), *data)
+    key = queue.submit(TaskSpec(slow_methods.study, (str(file), 10**6), "study that is cancelled"), *data)
     wait(key, running)
-    start = time.monotonic()
     queue.cancel(key)
     assert queue.snapshot([key])[0].state == "cancelled"
-    assert time.monotonic() - start < 0.1
-    # Two tasks that need a worker each are done long before the parts would be, of which the last two never start.
-    assert [wait(submit("steps", n=4 + n), seconds=20.0).state for n in range(2)] == ["done", "done"]
+    # Two tasks that need a worker each are done though the parts would take hours; the last two parts never start.
+    assert [wait(submit("steps", n=4 + n)).state for n in range(2)] == ["done", "done"]
     assert len(file.read_text().split()) <= 2
 
 
@@ -138,6 +130,7 @@ def test_a_study_survives_a_worker_that_dies(queue, wait, data, tmp_path):
     assert len(started) == 5  # the part that was lost, and no other, started again
 
 
+@pytest.mark.long
 def test_a_real_study_with_a_worker_killed_gives_the_same_table(executor, queue, wait, overconfident):
     logits, labels = overconfident
     arguments = ([("isotonic", "isotonic", {}), ("bbq", "bbq", {})], 0.5, 6, 4)
@@ -169,7 +162,7 @@ def test_progress_arrives_and_never_goes_back(submit, wait):
     assert (done.state, done.fraction) == ("done", 1.0)
     halfway = next(job for job in seen if job.step)
     assert (halfway.total, halfway.value, halfway.message) == (60, 1.0 / halfway.step, f"Step {halfway.step} of 60.")
-    assert 0 < done.cpu_seconds < 10
+    assert done.cpu_seconds > 0
 
 
 def test_failures_are_sentences(submit, wait):
@@ -180,18 +173,16 @@ def test_failures_are_sentences(submit, wait):
 
 
 def test_cancel_of_fits_that_run_and_wait(queue, submit, wait, tmp_path):
-    two = [submit("steps", n=10_000 + n) for n in range(2)]
+    two = [submit("steps", n=10**6 + n) for n in range(2)]
     for key in two:
         wait(key, running)
     waiting = submit("counts", file=str(tmp_path / "runs"))
     assert queue.snapshot([waiting])[0].state == "queued"
-    start = time.monotonic()
     for key in [waiting, *two]:
         queue.cancel(key)
     assert [job.state for job in queue.snapshot([waiting, *two])] == ["cancelled"] * 3
-    assert time.monotonic() - start < 0.1
-    # The workers stopped too: two tasks that need one each are done long before the cancelled ones would be.
-    assert [wait(submit("steps", n=2 + n), seconds=5.0).state for n in range(2)] == ["done", "done"]
+    # The workers stopped too: two tasks that need one each are done though the cancelled ones would take hours.
+    assert [wait(submit("steps", n=2 + n)).state for n in range(2)] == ["done", "done"]
     assert not (tmp_path / "runs").exists()
     assert [job.state for job in queue.snapshot([waiting, *two])] == ["cancelled"] * 3
 
@@ -208,7 +199,7 @@ def test_cancel_of_a_fit_that_does_not_listen(queue, submit, wait, tmp_path):
     key = submit("deaf", seconds=3)
     wait(key, running)
     queue.cancel(key)
-    assert wait(key, seconds=0.5).state == "cancelled"
+    assert queue.snapshot([key])[0].state == "cancelled"
     assert wait(submit("temperature")).state == "done"  # on the other worker
 
 

@@ -8,15 +8,12 @@ import pytest
 import calib
 from calib import metrics
 
-pytestmark = pytest.mark.reference
+pytestmark = pytest.mark.reference("data", "reference")
 
 
 @pytest.fixture(scope="module")
 def reference(shared_data):
-    folder = shared_data.parent / "reference"
-    if not folder.is_dir():
-        pytest.skip("the reference numbers are not present")
-    return {file.stem: json.loads(file.read_text()) for file in folder.glob("*.json")}
+    return {file.stem: json.loads(file.read_text()) for file in (shared_data.parent / "reference").glob("*.json")}
 
 
 @pytest.fixture(scope="module")

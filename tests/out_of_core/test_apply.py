@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pandas as pd
@@ -17,7 +16,7 @@ from calib.export.runtime import ExportedCalibrator
 from calib.numerics import MEMORY_ENTRIES, softmax
 from calib.out_of_core import apply_streaming, open_rows
 from calib.out_of_core.apply import whole_file
-from tests.conftest import ROOT
+from tests.conftest import ROOT, wait_until
 from tests.out_of_core.conftest import write
 
 
@@ -175,11 +174,10 @@ def test_killed_in_the_middle_leaves_no_half_file(tmp_path, overconfident, sent,
     np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(20_000_000, 4)).flush()  # a hole in the disk
     command = [sys.executable, "-m", "calib", "apply", saved, path, "--out", out]
     running = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
-    while not (begun := [*tmp_path.glob(".out.npy.*.part")]) and running.poll() is None:
-        time.sleep(0.01)
-    assert begun, running.communicate()[1]
+    wait_until(lambda: [*tmp_path.glob(".out.npy.*.part")] or running.poll() is not None)
+    assert running.poll() is None, running.communicate()[1]
     running.send_signal(sent)
-    said = running.communicate(timeout=60)[1]
+    said = running.communicate()[1]
     assert running.returncode == status
     assert said == ("error: Stopped before the end: out.npy was not written.\n" if sent == signal.SIGTERM else "")
     assert not out.exists()

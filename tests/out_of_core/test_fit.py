@@ -92,7 +92,7 @@ def test_each_pass_over_a_part_gives_its_rows(data, few_rows):
         np.testing.assert_array_equal(np.concatenate([of_block for _, of_block in seen]), labels[::2])
 
 
-@pytest.mark.parametrize("inputs", ["logits", "probs"])
+@pytest.mark.parametrize("inputs", ["logits", pytest.param("probs", marks=pytest.mark.long)])
 def test_gpcalib_is_the_same_to_the_last_bit(tmp_path, data, few_rows, monkeypatch, inputs):
     monkeypatch.setattr("calib.calibrators.gpcalib.training.MOST_ROWS", 400)  # some rows are left out, the same ones
     logits, labels = data

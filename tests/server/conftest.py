@@ -6,16 +6,13 @@ import os
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
-from tests.conftest import ROOT
+from tests.conftest import ROOT, wait_until
 
 
 @dataclass(frozen=True)
@@ -31,31 +28,38 @@ class Served:
         return f"http://127.0.0.1:{self.port}"
 
 
-@contextmanager
-def serve(log: Path, path: str = "", **environment: str) -> Iterator[Served]:
-    """Run the app until the block ends; ``path`` is the base path it is configured with."""
+def free_port() -> int:
+    """A port that nobody listens on now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}"]
-    with open(log, "wb") as file:
+        return probe.getsockname()[1]
+
+
+def start_app(port: int, log: Path, path: str = "", **environment: str) -> subprocess.Popen[bytes]:
+    """Start the app and wait until it answers; ``path`` is the base path it is configured with."""
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless=true", f"--server.port={port}"]
+    with open(log, "ab") as file:
         process = subprocess.Popen(command, cwd=ROOT, stdout=file, stderr=file, env=os.environ | environment)
-        try:
-            wait_until_healthy(f"http://127.0.0.1:{port}{path}", process)
-            yield Served(port, process.pid, log)
-        finally:
-            process.terminate()
-            process.wait(timeout=20)
 
-
-def wait_until_healthy(url: str, process: subprocess.Popen[bytes]) -> None:
-    for _ in range(240):
-        if process.poll() is not None:
-            pytest.fail(f"the app ended with {process.returncode} before it answered")
+    def healthy() -> bool:
+        assert process.poll() is None, f"the app ended with {process.returncode}: {log.read_text()}"
         try:
-            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=2) as answer:
-                if answer.read() == b"ok":
-                    return
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}/_stcore/health", timeout=300) as answer:
+                return answer.read() == b"ok"
         except OSError:
-            time.sleep(0.25)
-    pytest.fail("the app did not answer on its health address within a minute")
+            return False
+
+    wait_until(healthy)
+    return process
+
+
+@contextmanager
+def serve(log: Path, path: str = "", **environment: str) -> Iterator[Served]:
+    """Run the app until the block ends."""
+    port = free_port()
+    process = start_app(port, log, path, **environment)
+    try:
+        yield Served(port, process.pid, log)
+    finally:
+        process.terminate()
+        process.wait(timeout=300)

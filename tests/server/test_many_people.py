@@ -13,6 +13,7 @@ import pytest
 from benchmarks.many_people import Size, fitted, measure, outputs, table
 from benchmarks.process_tree import family, server
 from benchmarks.visitor import Visitor
+from tests.conftest import wait_until
 
 SMALL = Size(people=2, rows=300, n_classes=3, think=0.2, after=1.0, methods=("Temperature", "Isotonic"))
 RECONNECT_SECONDS = "12"
@@ -77,10 +78,7 @@ def test_when_all_have_left_their_workers_end(running: tuple[str, int]) -> None:
     url, pid = running
     asyncio.run(come_and_leave(url))
     assert len(family(pid)) > 1
-    until = time.monotonic() + 300
-    while len(family(pid)) > 1:
-        assert time.monotonic() < until, "the workers stay"
-        time.sleep(0.5)
+    wait_until(lambda: len(family(pid)) == 1)
     asyncio.run(come_and_leave(url))  # and others start for the next
 
 

@@ -59,7 +59,7 @@ def handshake(served: Served, host: str, origin: str | None, path: str = "") -> 
 
 
 def ask(served: Served, method: str, path: str, headers: dict[str, str] | None = None, body: bytes = b"") -> Answer:
-    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=300)
     with closing(connection):
         connection.request(method, path, body, headers or {})
         answer = connection.getresponse()

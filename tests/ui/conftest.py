@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,7 +15,7 @@ from calib.jobs import FitQueue, FitSpec
 from calib.registry import calibrator, extras_for, title_of
 from calib.ui import fits
 from calib.ui.session import SESSION, OpenSession
-from tests.conftest import ROOT
+from tests.conftest import ROOT, finished
 
 SAMPLE = "digits-cnn"
 FITTED = ("temperature", "isotonic", "gpcalib")
@@ -26,7 +25,7 @@ Open = Callable[[str, OpenSession | None], AppTest]
 
 def open_page(path: str, session: OpenSession | None = None) -> AppTest:
     """Run a page as a visitor with this session sees it."""
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300)
     if session is not None:
         app.session_state[SESSION] = session
     app.run()
@@ -45,17 +44,13 @@ def fit(queue: FitQueue, session: OpenSession, *wanted: str | tuple[str, dict[st
         )
         queue.submit(spec, part.logits, part.labels, extras_for(unfitted, part))
         session.specs[spec.key] = spec
-    wait(queue, session)
-    assert {job.state for job in queue.snapshot(session.specs)} <= {"done"}
+    assert {job.state for job in finished(queue, session.specs)} <= {"done"}
     return session
 
 
 def wait(queue: FitQueue, session: OpenSession) -> None:
     """Until no fit of the session runs."""
-    until = time.monotonic() + 120
-    while any(job.active for job in queue.snapshot(session.specs)):
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    finished(queue, session.specs)
 
 
 def twice(logits: np.ndarray, labels: np.ndarray, groups: np.ndarray | None = None, **about: Any) -> OpenSession:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from io import StringIO
 
@@ -21,6 +20,7 @@ from calib.ui.active_learning import state as active_runs
 from calib.ui.active_learning import text as active_words
 from calib.ui.active_learning.state import Rows, Run, Wanted, fitting_sizes, round_down, seconds_left
 from calib.ui.session import SESSION, OpenSession
+from tests.conftest import finished
 from tests.ui.conftest import charts, open_page
 from tests.ui.test_geometry import group
 from tests.ui.test_latent import said
@@ -59,10 +59,7 @@ def finish(app: AppTest) -> AppTest:
     session = app.session_state[SESSION]
     queue = active_runs.fits.queue()
     keys = [spec.key for spec in session.studies.values()]
-    until = time.monotonic() + 120
-    while any(job.active for job in queue.snapshot(keys)) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not any(job.active for job in queue.snapshot(keys))
+    finished(queue, keys)
     return app.run()
 
 
@@ -214,10 +211,7 @@ def test_all_can_be_cancelled_at_once_and_what_is_done_stays(queue: FitQueue) ->
     assert "of 60 simulations" in app.get("progress")[-1].proto.text
     app.button(key="active/cancel").click().run()
     assert not app.exception and not app.error
-    until = time.monotonic() + 10
-    while any(job.active for job in queue.snapshot(keys)) and time.monotonic() < until:
-        time.sleep(0.05)
-    states = [job.state for job in queue.snapshot(keys)]
+    states = [job.state for job in finished(queue, keys)]
     assert set(states) <= {"cancelled", "done"}
     assert len(session.studies) == states.count("done")
 

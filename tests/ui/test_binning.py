@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -17,7 +15,7 @@ from calib.plots.style import method_style
 from calib.ui.binning.view import label_log_odds, own_bins
 from calib.ui.fits import ShownFit
 from calib.ui.session import OpenSession
-from tests.conftest import simulate
+from tests.conftest import finished, simulate
 from tests.ui.conftest import charts, clean, open_page, said, twice
 
 PAGE = "pages/7_Binning.py"
@@ -98,10 +96,7 @@ def test_a_fitted_binning_is_shown_with_its_own_bins(queue: FitQueue, with_sampl
 
 
 def _wait(queue: FitQueue, session: OpenSession) -> None:
-    until = time.monotonic() + 60
-    while any(job.active for job in queue.snapshot(session.specs)) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert {job.state for job in queue.snapshot(session.specs)} == {"done"}
+    assert {job.state for job in finished(queue, session.specs)} == {"done"}
 
 
 @pytest.mark.parametrize("share", [True, False])

@@ -6,7 +6,6 @@ Shared and class-wise maps side by side on the Compare page.
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -26,7 +25,7 @@ from calib.registry import METHODS, calibrator, title_of
 from calib.ui.compare.studies import ENTRIES, MOST_ENTRIES, fits_on_all_rows, seconds_of
 from calib.ui.fits import ShownFit
 from calib.ui.session import SESSION, OpenSession
-from tests.conftest import simulate
+from tests.conftest import finished, simulate
 from tests.ui.conftest import FITTED, fit, open_page, said, wait
 
 PAGE = "pages/5_Compare.py"
@@ -35,10 +34,8 @@ PAGE = "pages/5_Compare.py"
 def finish(app: AppTest, queue: FitQueue, session: OpenSession, kind: str) -> AppTest:
     """Wait for a study and draw the page again."""
     key = session.studies[kind].key
-    until = time.monotonic() + 120
-    while queue.snapshot([key])[0].active and time.monotonic() < until:
-        time.sleep(0.05)
-    assert queue.snapshot([key])[0].state == "done", queue.snapshot([key])[0].message
+    (job,) = finished(queue, [key])
+    assert job.state == "done", job.message
     return app.run()
 
 
@@ -125,10 +122,7 @@ def test_a_study_can_be_cancelled_and_goes_with_its_data(queue: FitQueue, with_f
     app.button(key="study/splits/cancel").click().run()
     assert not app.exception and not app.error
     assert "splits" not in with_fits.studies
-    until = time.monotonic() + 5
-    while queue.snapshot([key])[0].active and time.monotonic() < until:
-        time.sleep(0.05)
-    assert queue.snapshot([key])[0].state == "cancelled"
+    assert finished(queue, [key])[0].state == "cancelled"
     app.button(key="study/splits/start").click().run()
     with_fits.split(0.3, 1)
     assert not with_fits.studies

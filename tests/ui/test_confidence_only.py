@@ -38,6 +38,7 @@ def geometric_alone(queue: FitQueue, with_sample: OpenSession) -> OpenSession:
 
 
 @pytest.mark.parametrize("path", PAGES)
+@pytest.mark.long
 def test_every_page_draws_beside_others(path: str, with_geometric: OpenSession) -> None:
     assert clean(open_page(path, with_geometric))
 

@@ -66,7 +66,14 @@ def urls(app: AppTest) -> dict[str, str]:
     return {button.proto.label: button.proto.url for button in app.get("download_button")}
 
 
-@pytest.mark.parametrize("path", ["pages/3_Over_underconfidence.py", "pages/5_Compare.py", "pages/6_Export.py"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "pages/5_Compare.py",
+        pytest.param("pages/3_Over_underconfidence.py", marks=pytest.mark.long),
+        pytest.param("pages/6_Export.py", marks=pytest.mark.long),
+    ],
+)
 def test_a_file_that_was_offered_is_there_ten_runs_later(with_fits: OpenSession, path: str) -> None:
     app = open_page(path, with_fits)
     assert not app.exception
@@ -112,7 +119,7 @@ def test_only_one_large_file_is_kept(with_sample: OpenSession, monkeypatch: pyte
         for name in "ab":
             widgets.on_request(name, name, f"{name}.bin", lambda: b"x" * 2000, of=0)
 
-    app = AppTest.from_function(body)
+    app = AppTest.from_function(body, default_timeout=300)
     app.session_state[SESSION] = with_sample
     app.run()
     app.button(key="a/build").click().run()

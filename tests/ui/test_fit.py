@@ -81,7 +81,9 @@ PAGES = [
 ]
 
 
-@pytest.mark.parametrize(("path", "key"), PAGES)
+@pytest.mark.parametrize(
+    ("path", "key"), [PAGES[0], PAGES[-1], *(pytest.param(*page, marks=pytest.mark.long) for page in PAGES[1:-1])]
+)
 def test_what_was_left_out_stays_out_when_a_fit_finishes(
     with_sample: OpenSession, queue: FitQueue, three: list[str], path: str, key: str
 ) -> None:

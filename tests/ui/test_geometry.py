@@ -5,7 +5,6 @@ The Geometry page's sentences claim no more than the numbers allow.
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -23,7 +22,7 @@ from calib.ui.geometry import state as geometry_study
 from calib.ui.geometry import text as geometry_words
 from calib.ui.geometry.view import KINDS, WAYS, axis_title, candidates, deciding_rows, tiles
 from calib.ui.session import SESSION, OpenSession
-from tests.conftest import simulate
+from tests.conftest import simulate, wait_until
 from tests.ui.conftest import charts, fit, open_page
 from tests.ui.test_latent import alternatives, said
 
@@ -147,9 +146,7 @@ def test_the_tradeoff_is_measured_on_request_and_can_be_stopped(queue: FitQueue)
     app.button(key="geometry/measure").click().run()
     assert app.button(key="geometry/stop")
     measuring = session.kept[("geometry", "tradeoff")]
-    until = time.monotonic() + 60
-    while measuring.waiting and time.monotonic() < until:
-        time.sleep(0.05)
+    wait_until(lambda: not measuring.waiting)
     app.run()
     assert "Without reduction: ECE" in said(app)
     assert len(charts(app)) == 6

@@ -39,7 +39,7 @@ print(after - before, megabytes() - before)
 
 def held(how: str) -> list[float]:
     command = [sys.executable, "-c", SCRIPT, how]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=300)
     return [float(part) for part in done.stdout.split()]
 
 

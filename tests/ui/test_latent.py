@@ -121,7 +121,7 @@ def awkward() -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 
 @pytest.mark.parametrize("name", awkward())
-@pytest.mark.parametrize("inputs", ["logits", "probs"])
+@pytest.mark.parametrize("inputs", ["logits", pytest.param("probs", marks=pytest.mark.long)])
 def test_awkward_data_are_drawn(queue: FitQueue, name: str, inputs: str) -> None:
     logits, labels = awkward()[name]
     names = tuple(f"c{k}" for k in range(logits.shape[1]))

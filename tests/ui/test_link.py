@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from calib.ui import fits, link, restore
 from calib.ui.server import memory
 from calib.ui.session import SESSION, OpenSession, Reading
 from calib.workspace import Configuration, Keeper, entry_id
-from tests.conftest import ROOT, simulate
+from tests.conftest import ROOT, finished, simulate
 from tests.ui.conftest import SAMPLE, open_page
 
 
@@ -42,7 +41,7 @@ class Server:
         """Wait until everything handed over is on disk."""
         keeper = self.started[-1][1]
         for pool in (keeper._small, keeper._large):
-            pool.submit(int).result(timeout=30)
+            pool.submit(int).result(timeout=300)
 
 
 @pytest.fixture
@@ -73,15 +72,12 @@ def submit(session: OpenSession, method: str, **params: object) -> str:
 
 
 def finish(session: OpenSession) -> None:
-    until = time.monotonic() + 60
-    while any(job.active for job in fits.queue().snapshot(session.specs)):
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    finished(fits.queue(), session.specs)
 
 
 def follow(token: str, page: str = "app.py") -> AppTest:
     """A browser that opens the link anew."""
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300)
     app.query_params["w"] = token
     app.run()
     if page != "app.py":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from calib.jobs import FitQueue
 from calib.registry import METHODS
 from calib.ui.maps.view import CORRECTABLE
 from calib.ui.session import OpenSession
-from tests.conftest import simulate
+from tests.conftest import finished, simulate
 from tests.ui.conftest import charts, fit, open_page, twice
 from tests.ui.test_latent import alternatives, said
 
@@ -64,8 +63,7 @@ def test_fits_are_laid_over_one_another_with_what_bayes_iso_knows(binary: OpenSe
     assert "lower bound" in alternatives(app)
 
 
-@pytest.mark.parametrize("place", ["rank", "log_odds", "probability"])
-@pytest.mark.parametrize("target", [0, 1])
+@pytest.mark.parametrize(("place", "target"), [("rank", 0), ("log_odds", 1), ("probability", 0)])
 def test_every_view_of_both_classes(binary: OpenSession, place: str, target: int) -> None:
     app = open_page(PAGE, binary)
     app.selectbox[0].set_value(target).run()
@@ -82,9 +80,7 @@ def test_the_button_asks_for_the_missing_twins(queue: FitQueue) -> None:
     corrected = sorted(spec.method for spec in session.specs.values() if spec.params.get("platt_correction"))
     assert corrected == sorted(name for name in CORRECTABLE if name in METHODS)
     assert len(session.specs) == 2 * len(corrected)
-    until = time.monotonic() + 60
-    while any(job.active for job in queue.snapshot(session.specs)) and time.monotonic() < until:
-        time.sleep(0.05)
+    finished(queue, session.specs)
     app = open_page(PAGE, session)
     assert len(charts(app)) == 3 + len(corrected)
     assert "corrected" not in app.markdown[0].value  # the twins are not among the maps to begin with

@@ -13,8 +13,6 @@ A table that is cut says so, on the screens that cut it.
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -26,7 +24,7 @@ from calib.ui import fits
 from calib.ui.progress import about
 from calib.ui.session import OpenSession
 from calib.ui.widgets import DESK, PHONE, SAID
-from tests.conftest import ROOT
+from tests.conftest import ROOT, wait_until
 from tests.ui.conftest import FITTED, open_page
 
 PAGES = ["app.py", *sorted(f"pages/{path.name}" for path in (ROOT / "pages").glob("*.py"))]
@@ -238,10 +236,7 @@ def test_a_page_does_not_wait_for_a_scheduler(with_sample: OpenSession, monkeypa
     queue = FitQueue(DaskExecutor("tcp://127.0.0.1:1", local=local))
     monkeypatch.setattr(fits, "queue", lambda: queue)
     app = open_page(FIT, with_sample)
-    until = time.monotonic() + 60
-    while queue.place().connecting:
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    wait_until(lambda: not queue.place().connecting)
     app.run()
     assert not app.exception
     assert "127.0.0.1:1 cannot be reached" in str(app.warning[0].value)
@@ -258,7 +253,9 @@ def test_durations_are_round(seconds, words):
 
 @pytest.mark.parametrize(("n_columns", "widest"), [(3, PHONE), (9, DESK)])
 def test_the_hint_is_for_screens_that_cut_the_table(n_columns, widest):
-    app = AppTest.from_string(f"from calib.ui.widgets import sideways\nsideways({n_columns})").run()
+    app = AppTest.from_string(
+        f"from calib.ui.widgets import sideways\nsideways({n_columns})", default_timeout=300
+    ).run()
     (hint,) = app.get("html")
     assert SAID in hint.proto.body
     assert f"@media (max-width: {widest}px)" in hint.proto.body

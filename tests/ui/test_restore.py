@@ -6,7 +6,6 @@ Studies of the Compare page come back by the visitor's link; one that was cut sh
 from __future__ import annotations
 
 import io
-import time
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +21,7 @@ from calib.formatting import listed
 from calib.jobs import FitQueue, Job, TaskSpec
 from calib.ui import fits, restore
 from calib.ui.session import SESSION, OpenSession
-from tests.conftest import simulate
+from tests.conftest import finished, simulate
 from tests.ui.conftest import SAMPLE, fit, open_page
 from tests.ui.test_fit import add
 from tests.ui.test_link import Server, files, finish, follow, said, server, submit, uploaded  # noqa: F401 - the fixture  # noqa: F401
@@ -150,11 +149,7 @@ def restart(server: Server) -> None:  # noqa: F811
 
 
 def ended(key: str) -> Job:
-    until = time.monotonic() + 60
-    while (job := fits.queue().snapshot([key])[0]).active:
-        assert time.monotonic() < until
-        time.sleep(0.05)
-    return job
+    return finished(fits.queue(), [key])[0]
 
 
 def with_studies(session: OpenSession) -> tuple[AppTest, dict[str, Job]]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import random
+import signal
 import subprocess
 import sys
-import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,7 @@ from calib.data.predictions import fingerprint
 from calib.jobs import FitSpec
 from calib.workspace import Configuration, Items, Keeper
 from calib.workspace.store import read_folder
-from tests.conftest import ROOT
+from tests.conftest import ROOT, wait_until
 
 WRITER = str(Path(__file__).with_name("writer.py"))
 RUNS = 20
@@ -32,7 +32,7 @@ def start(root: Path, seed: int) -> subprocess.Popen[str]:
     )
 
 
-def finished(process: subprocess.Popen[str]) -> list[tuple[str, str, str]]:
+def said_by(process: subprocess.Popen[str]) -> list[tuple[str, str, str]]:
     """What a process said was stored; its last line may be cut."""
     out, _ = process.communicate()
     said = [tuple(line.split()) for line in out.splitlines()]
@@ -65,28 +65,40 @@ def check(root: Path, said: list[tuple[str, str, str]]) -> None:
 
 
 def test_nothing_finished_is_lost_and_nothing_is_half_written_when_writers_are_killed(tmp_path: Path) -> None:
-    delays = random.Random(0)
+    making = tmp_path / "making"
     said = []
+    left: set[Path] = set()
+
+    def one_stopped_in_the_middle(writers: list[subprocess.Popen[str]]) -> bool:
+        for writer in writers:
+            writer.send_signal(signal.SIGSTOP)
+            os.waitpid(writer.pid, os.WUNTRACED)
+        if set(making.iterdir()) - left:
+            return True
+        for writer in writers:
+            writer.send_signal(signal.SIGCONT)
+        return False
+
     for first in range(0, RUNS, AT_ONCE):  # on the same folder
         writers = [start(tmp_path, seed) for seed in range(first, first + AT_ONCE)]
         for writer in writers:
             assert writer.stdout is not None
             said.append(tuple(writer.stdout.readline().split()))  # it has begun
+        wait_until(partial(one_stopped_in_the_middle, writers))
         for writer in writers:
-            time.sleep(delays.uniform(0.0, 0.1))
             writer.kill()
         for writer in writers:
-            said += finished(writer)
+            said += said_by(writer)
+        left |= set(making.iterdir())
     assert len(said) > RUNS
-    assert list((tmp_path / "making").iterdir()), "no writer was met in the middle"
     check(tmp_path, said)  # type: ignore[arg-type]
 
 
 def test_two_writers_of_the_same_content_store_it_once(tmp_path: Path) -> None:
     writers = [start(tmp_path, 1), start(tmp_path, 1)]
-    time.sleep(2.5)
+    said = [tuple(writer.stdout.readline().split()) for _ in range(10) for writer in writers if writer.stdout]
     for writer in writers:
         writer.kill()
-    said = [each for writer in writers for each in finished(writer)]
+        writer.communicate()
     assert len(said) > len(set(said)) > 0
     check(tmp_path, said)

@@ -127,6 +127,7 @@ def test_scores_in_the_wrong_order_make_a_flat_map():
     np.testing.assert_allclose(probs, labels.mean(), atol=0.03)
 
 
+@pytest.mark.long
 def test_a_million_rows():
     log_odds, labels = binary(1_000_000)
     probs = fitted_map(log_odds, labels, log_odds)

@@ -332,7 +332,7 @@ def test_every_export_predicts_the_same_with_numpy_alone(digits, tmp_path, param
         writer.save(made, tmp_path / name, **writer.describe(calibration))
     np.savez(tmp_path / "rows.npz", outputs=test.logits, features=test.features)
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    subprocess.run([sys.executable, "-c", PREDICT, *names], cwd=tmp_path, env=environment, check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", PREDICT, *names], cwd=tmp_path, env=environment, check=True, timeout=300)
     for name in names:
         np.testing.assert_allclose(np.load(tmp_path / f"{name}.npy"), expected, rtol=0, atol=1e-9)
 
@@ -348,7 +348,7 @@ def test_the_bundle_calibrates_a_file_on_its_own(digits, tmp_path):
 
     def predict(*arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "predict.py", *arguments]
-        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
 
     done = predict("outputs.npz", "--out", "calibrated.npz")
     assert done.stdout == f"Wrote {len(test):,} rows of calibrated confidence to calibrated.npz.\n", done.stderr

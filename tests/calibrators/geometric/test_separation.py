@@ -85,7 +85,7 @@ def test_bounds_from_a_few_directions_change_nothing(case, n_directions, most_op
         assert_same(exact_separation(*arguments), naive_of(naive.exact, case))
 
 
-@pytest.mark.parametrize("n_varying", [20, 400])
+@pytest.mark.parametrize("n_varying", [20, pytest.param(400, marks=pytest.mark.long)])
 def test_long_rows_give_their_definition(rng, n_varying):
     """400 numbers a row, of which 20 vary much (the few directions hold them) or all do."""
     scale = np.where(np.arange(400) < n_varying, 1.0, 0.01)

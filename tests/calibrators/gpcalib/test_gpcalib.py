@@ -49,7 +49,13 @@ def predict(calibrator: GPCalib, way: str, logits: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize(
     "params",
-    [{}, {"inputs": "probs"}, {"covariance": "full"}, {"variational": "full"}, {"monotone": True}],
+    [
+        {},
+        {"inputs": "probs"},
+        pytest.param({"covariance": "full"}, marks=pytest.mark.long),
+        pytest.param({"variational": "full"}, marks=pytest.mark.long),
+        {"monotone": True},
+    ],
     ids=lambda p: "-".join(p) or "default",
 )
 def test_held_out_log_loss_nears_that_of_the_truth(params):
@@ -90,22 +96,22 @@ def test_predictions_do_not_depend_on_the_batch(way):
     assert np.array_equal(together, predict(fitted(), way, logits))
 
 
-@pytest.mark.parametrize("way", ["draws", "mean"])
-@pytest.mark.parametrize("inputs", ["logits", "probs"])
-def test_monotone_keeps_every_predicted_class(way, inputs):
+@pytest.mark.parametrize("inputs", ["logits", pytest.param("probs", marks=pytest.mark.long)])
+def test_monotone_keeps_every_predicted_class(inputs):
     """Labels from a function that falls beyond 1.5, and test logits a hair apart."""
     generator = np.random.default_rng(0)
     logits = generator.normal(size=(800, 3)) * 2.5
     latent = 1.5 * np.where(logits < 1.5, logits, 3.0 - logits)
     labels = np.argmax(latent + generator.gumbel(size=logits.shape), axis=1)
-    calibrator = GPCalib(monotone=True, inputs=inputs, prediction=way, max_iter=60).fit(logits, labels)
+    calibrator = GPCalib(monotone=True, inputs=inputs, max_iter=60).fit(logits, labels)
     assert {KEEPS_ACCURACY, KEEPS_RANKING} <= calibrator.promises(3)
     test = generator.normal(size=(20_000, 3)) * 6.0
     test[:, 1] = test[:, 0] + generator.choice([-1e-3, 1e-3], size=len(test))
-    assert (calibrator.predict_proba(test).argmax(axis=1) == test.argmax(axis=1)).all()
-    if inputs == "logits":  # where ln p may not fall as steeply, the free fit does not either
-        loose = GPCalib(prediction=way, max_iter=60).fit(logits, labels)
-        assert (loose.predict_proba(test).argmax(axis=1) != test.argmax(axis=1)).mean() > 0.1
+    loose = GPCalib(max_iter=60).fit(logits, labels)
+    for way in ("draws", "mean"):
+        assert (predict(calibrator, way, test).argmax(axis=1) == test.argmax(axis=1)).all()
+        if inputs == "logits":  # where ln p may not fall as steeply, the free fit does not either
+            assert (predict(loose, way, test).argmax(axis=1) != test.argmax(axis=1)).mean() > 0.1
 
 
 def test_what_is_not_kept_is_not_promised():
@@ -138,8 +144,10 @@ HARD = {
 }
 
 
-@pytest.mark.parametrize("inputs", ["logits", "probs"])
-@pytest.mark.parametrize("name", HARD)
+@pytest.mark.parametrize("inputs", ["logits", pytest.param("probs", marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] * (name not in ("two rows", "always wrong"))) for name in HARD]
+)
 def test_hard_calibration_sets_give_sane_probabilities(name, inputs):
     logits, labels = HARD[name]
     calibrator = GPCalib(inputs=inputs, max_iter=100).fit(logits, labels)
@@ -201,8 +209,7 @@ def over_under(probs: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
     return confidence[~right].mean(), (1.0 - confidence[right]).mean()
 
 
-@pytest.mark.reference
-@pytest.mark.usefixtures("shared_data")
+@pytest.mark.reference("data", "reference/gpcalib.json")
 @pytest.mark.parametrize(("name", "most"), [("cifar-10", 0.290), ("cifar-100", 0.931)])
 def test_the_authors_numbers_are_met(name, most):
     reference = json.loads((SHARED / "reference" / "gpcalib.json").read_text())[f"{name.replace('-', '')}_wideresnet"]
@@ -219,8 +226,7 @@ def test_the_authors_numbers_are_met(name, most):
         assert over_under(probs, labels) == pytest.approx((over, under), abs=0.003)
 
 
-@pytest.mark.reference
-@pytest.mark.usefixtures("shared_data")
+@pytest.mark.reference("data", "reference/gpcalib.json")
 def test_zeros_that_were_floored_are_survived():
     """A column that is exactly 0 everywhere becomes a floor in the logits; it must not wreck the others."""
     calibrator, logits, labels = reference_run("cifar-10")

@@ -77,6 +77,7 @@ def falls(posterior: Posterior, low: float, high: float, space: str) -> bool:
     return bool((np.diff(prior + posterior.shift(inputs)) < 0).any())
 
 
+@pytest.mark.long
 def test_no_class_changes_under_random_posteriors():
     """Near ties that rounding alone decides are among the rows: predicted labels are to the last bit the raw ones."""
     n_falling = n_rows = 0
@@ -148,7 +149,7 @@ def test_the_last_bit_moves_no_probability_and_no_ordered_row():
     np.testing.assert_array_equal(kept.argmax(axis=1), logits.argmax(axis=1))
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 5))])
 def test_no_class_changes_in_real_fits(seed):
     """A few of what ``python -m benchmarks.monotone_fits`` does hundreds of times; -s prints the accuracies."""
     task = adversarial(seed)

@@ -59,7 +59,7 @@ def centred_shift(calibrator: GPCalib, points: np.ndarray) -> np.ndarray:
     return shift - shift.mean()
 
 
-@pytest.mark.parametrize("made", [forwards, backwards])
+@pytest.mark.parametrize("made", [forwards, pytest.param(backwards, marks=pytest.mark.long)])
 def test_parts_end_where_one_fit_to_all_rows_does(made):
     """Labels come from softmax(logits / 1.8): the held-out log-loss of the truth is known."""
     calibrator, whole = made(), at_once()
@@ -73,6 +73,7 @@ def test_parts_end_where_one_fit_to_all_rows_does(made):
     assert np.abs(centred_shift(calibrator, points) - centred_shift(whole, points)).max() < 0.15
 
 
+@pytest.mark.long
 def test_the_order_of_the_parts_matters_little():
     logits, _ = simulate(2000, N_CLASSES, scale=1.8, seed=1)
     difference = np.abs(forwards().predict_proba(logits) - backwards().predict_proba(logits))
@@ -93,6 +94,7 @@ def test_what_is_kept_of_the_rows_is_small():
     assert sum(np.asarray(value).nbytes for value in forwards().summary_.values()) < 40_000
 
 
+@pytest.mark.long
 def test_small_parts_are_not_lost():
     """40 rows teach nothing here, and the kernel variance goes to 0; five times 40 do."""
     logits, labels = simulate(200, 3, scale=1.5, seed=5)
@@ -107,6 +109,7 @@ def test_small_parts_are_not_lost():
     assert nll(calibrator.predict_proba(test), truth) == pytest.approx(nll(whole.predict_proba(test), truth), abs=0.005)
 
 
+@pytest.mark.long
 def test_new_rows_may_lie_outside_the_old_range():
     """The same miscalibration over three times the range."""
     generator = np.random.default_rng(2)
@@ -122,7 +125,7 @@ def test_new_rows_may_lie_outside_the_old_range():
     assert losses[0] == pytest.approx(losses[1], abs=0.005)
 
 
-@pytest.mark.parametrize("inputs", ["logits", "probs"])
+@pytest.mark.parametrize("inputs", ["logits", pytest.param("probs", marks=pytest.mark.long)])
 def test_a_single_row_hardly_moves_the_fit(inputs):
     calibrator = GPCalib(inputs=inputs).fit(LOGITS[:300], LABELS[:300])
     before = calibrator.predict_proba(LOGITS[300:])
@@ -138,6 +141,7 @@ def test_the_first_part_is_a_fit():
         assert np.array_equal(value, flatten(partly.get_state())[1][name]), name
 
 
+@pytest.mark.long
 def test_a_new_fit_starts_over():
     logits, labels = simulate(150, 3)
     calibrator = GPCalib(max_iter=20).fit(logits, labels)
@@ -178,15 +182,16 @@ def test_what_cannot_be_gone_on_from_is_refused():
         calibrator.partial_fit(LOGITS[:50], LABELS[:50])
 
 
-@pytest.mark.parametrize("ending", ["npz", "pkl", "zip"])
-def test_an_exported_calibrator_can_go_on(ending, tmp_path):
-    calibrator = GPCalib(max_iter=20).fit(LOGITS[:100], LABELS[:100])
-    loaded = calib.runtime.load(calib.export.save(calibrator, tmp_path / f"calibrator.{ending}")).calibrator
-    assert isinstance(loaded, GPCalib)
-    for made in (calibrator, loaded):
-        made.partial_fit(LOGITS[100:200], LABELS[100:200])
-    assert np.array_equal(loaded.predict_proba(LOGITS), calibrator.predict_proba(LOGITS))
-    assert loaded.notes() == calibrator.notes()
+def test_an_exported_calibrator_can_go_on(tmp_path):
+    calibrator = GPCalib(max_iter=10).fit(LOGITS[:100], LABELS[:100])
+    files = [calib.export.save(calibrator, tmp_path / f"calibrator.{ending}") for ending in ("npz", "pkl", "zip")]
+    calibrator.partial_fit(LOGITS[100:200], LABELS[100:200])
+    for file in files:
+        loaded = calib.runtime.load(file).calibrator
+        assert isinstance(loaded, GPCalib)
+        loaded.partial_fit(LOGITS[100:200], LABELS[100:200])
+        assert np.array_equal(loaded.predict_proba(LOGITS), calibrator.predict_proba(LOGITS))
+        assert loaded.notes() == calibrator.notes()
 
 
 @pytest.mark.parametrize(
@@ -194,6 +199,7 @@ def test_an_exported_calibrator_can_go_on(ending, tmp_path):
     [{"covariance": "full", "variational": "full"}, {"inputs": "probs", "monotone": True}],
     ids=lambda p: "-".join(p),
 )
+@pytest.mark.long
 def test_every_configuration_can_go_on(params):
     calibrator = in_parts(PARTS[:2], **params)
     whole = GPCalib(**params).fit(LOGITS[:600], LABELS[:600])
@@ -202,8 +208,7 @@ def test_every_configuration_can_go_on(params):
     assert losses[0] == pytest.approx(losses[1], abs=0.01)
 
 
-@pytest.mark.reference
-@pytest.mark.usefixtures("shared_data")
+@pytest.mark.reference("data", "reference/gpcalib.json")
 @pytest.mark.parametrize("name", ["cifar-10", "cifar-100"])
 def test_real_outputs_in_five_parts_end_near_the_authors_fit(name):
     stored = np.load(SHARED / "data" / f"wideresnet-16-4-{name}.npz")

@@ -80,7 +80,7 @@ def network(seed: int) -> tuple[np.ndarray, np.ndarray]:
     return np.column_stack([logits, np.full(2400, logits.min() - np.log(2.0))]), labels
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_zeros_beside_probabilities_that_span_forty_orders(seed):
     """Here the kernel variance goes to hundreds: neither draws nor the closed form may then be worse than the mean."""
     logits, labels = network(seed)
@@ -97,7 +97,7 @@ def test_zeros_beside_probabilities_that_span_forty_orders(seed):
 
 
 @pytest.mark.parametrize("n_classes", [2, 10])
-@pytest.mark.parametrize("inputs", ["logits", "probs"])
+@pytest.mark.parametrize("inputs", ["logits", pytest.param("probs", marks=pytest.mark.long)])
 def test_thirty_rows(n_classes, inputs):
     """It may not help, but it may not hurt much either: 0.02 nats on 4000 fresh rows of a calibrated model."""
     logits, labels = simulate(30, n_classes, scale=1.0, seed=5)
@@ -123,7 +123,7 @@ def test_one_row_per_class():
     check(calibrator, extremes(n_classes))
 
 
-@pytest.mark.parametrize("inputs", ["logits", "probs"])
+@pytest.mark.parametrize("inputs", ["logits", pytest.param("probs", marks=pytest.mark.long)])
 def test_constant_logits_stay_a_guess(inputs):
     logits, labels = np.full((40, 3), 2.0), np.arange(40) % 3
     calibrator = GPCalib(inputs=inputs, max_iter=200).fit(logits, labels)
@@ -150,6 +150,7 @@ def test_separable_data_make_it_surer_and_temperature_scaling_far_too_sure():
     check(calibrator, extremes(4))
 
 
+@pytest.mark.long
 def test_always_wrong_data_end_near_a_guess_and_are_said_so():
     logits = simulate(200, 4)[0]
     labels = logits.argmin(axis=1)
@@ -159,6 +160,7 @@ def test_always_wrong_data_end_near_a_guess_and_are_said_so():
     assert calibrator.notes()
 
 
+@pytest.mark.long
 def test_two_classes_as_log_odds_and_as_probabilities():
     generator = np.random.default_rng(0)
     log_odds = 3.0 * generator.normal(size=3000)
@@ -173,6 +175,7 @@ def test_two_classes_as_log_odds_and_as_probabilities():
         check(calibrator, extremes(2))
 
 
+@pytest.mark.long
 def test_a_thousand_classes_most_of_them_absent():
     """200 rows of 1000 classes: at least 800 have no row, and the shared function calibrates them all the same."""
     generator = np.random.default_rng(0)
@@ -238,6 +241,7 @@ def test_logits_that_are_no_numbers_are_refused_in_a_sentence():
         GPCalib().fit(logits, labels)
 
 
+@pytest.mark.long
 def test_25_000_rows_all_count():
     calibrator = GPCalib(max_iter=1).fit(*simulate(25_000, 4))
     assert calibrator.n_rows_ == calibrator.n_rows_given_ == 25_000
@@ -252,7 +256,7 @@ def test_rows_beyond_the_most_are_left_out_and_said_so(monkeypatch):
     assert any("Fitted on 200 of the 270 calibration rows" in note for note in calibrator.notes())
 
 
-@pytest.mark.parametrize("way", ["draws", "mean", "delta"])
+@pytest.mark.parametrize("way", ["draws", *(pytest.param(way, marks=pytest.mark.long) for way in ("mean", "delta"))])
 def test_prediction_needs_no_more_memory_for_more_rows(way):
     """Beyond the output itself: the blocks in work are of one size."""
     calibrator = GPCalib(max_iter=1, prediction=way).fit(*simulate(50, 1000))

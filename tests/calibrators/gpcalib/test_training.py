@@ -47,6 +47,7 @@ def test_a_callback_that_raises_ends_the_fit(overconfident):
         fit(*overconfident, callback=cancel)
 
 
+@pytest.mark.long
 def test_an_optimiser_that_stops_on_a_slope_starts_afresh(monkeypatch, overconfident):
     """L-BFGS can be misled by its own memory and call a few iterations converged; here the first run always is."""
     whole = fit(*overconfident)

@@ -198,10 +198,7 @@ SCORED = {
 
 @pytest.fixture(scope="module")
 def reference(shared_data):
-    path = shared_data.parent / "reference" / "imax.json"
-    if not path.is_file():
-        pytest.skip("the reference numbers are not present")
-    return json.loads(path.read_text())
+    return json.loads((shared_data.parent / "reference" / "imax.json").read_text())
 
 
 @pytest.fixture(scope="module")
@@ -215,7 +212,7 @@ def outputs(shared_data):
     return found
 
 
-@pytest.mark.reference
+@pytest.mark.reference("data", "reference/imax.json")
 @pytest.mark.parametrize(("net", "n"), RUNS)
 def test_the_authors_edges_are_a_fixed_point_and_give_their_representatives(reference, outputs, net, n):
     logits, labels = outputs[net][0][:n], outputs[net][1][:n]
@@ -234,7 +231,7 @@ def test_the_authors_edges_are_a_fixed_point_and_give_their_representatives(refe
     np.testing.assert_allclose(logit(frequencies), stored["representatives_empirical"], rtol=0, atol=1e-6)
 
 
-@pytest.mark.reference
+@pytest.mark.reference("data", "reference/imax.json")
 @pytest.mark.parametrize(("net", "n"), RUNS)
 def test_our_own_starts_end_no_lower_than_the_authors_edges(reference, outputs, net, n):
     sums = SigmoidSums.of(one_vs_rest_log_odds(outputs[net][0][:n]))
@@ -250,7 +247,7 @@ def test_our_own_starts_end_no_lower_than_the_authors_edges(reference, outputs, 
             assert ours >= 0.04408
 
 
-@pytest.mark.reference
+@pytest.mark.reference("data", "reference/imax.json")
 @pytest.mark.parametrize("net", ["c100_wrn", "c10_wrn"])
 @pytest.mark.parametrize("name", SCORED)
 def test_with_the_authors_edges_all_scores_are_theirs(reference, outputs, net, name):
@@ -289,7 +286,7 @@ def test_with_the_authors_edges_all_scores_are_theirs(reference, outputs, net, n
         assert scores[score] == pytest.approx(value, abs=1e-3), score
 
 
-@pytest.mark.reference
+@pytest.mark.reference("data", "reference/imax.json")
 @pytest.mark.parametrize("scheme", ["imax", "equal_mass", "equal_size"])
 def test_ordered_bins_keep_the_accuracy_of_real_outputs_exactly(outputs, scheme):
     logits, labels = outputs["c100_wrn"]
