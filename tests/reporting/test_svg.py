@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from calib.plots.style import SYMBOLS as STYLE_SYMBOLS
 from calib.plots.style import quiet
-from calib.reporting.svg import SYMBOLS, figure_svg, frame, path, round_step
+from calib.reporting.svg import SYMBOLS, figure_svg, path
+from calib.reporting.svg_axes import frame, round_step
 
 
 def quiet_figure(*traces, height=182, **axes) -> go.Figure:
