@@ -26,7 +26,7 @@ test-long: $(BIN)/.dev browser ## what takes longer: many seeds, large arrays, a
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist loadfile -m long
 
 test-ranges: $(BIN)/.uv ## the library on the lowest and on the newest versions that pyproject.toml allows
-	BIN=$(BIN) sh tests/ranges.sh
+	$(ONE_THREAD) sh tests/ranges.sh
 
 check: $(BIN)/.dev
 	$(BIN)/ruff check .
