@@ -3,19 +3,19 @@
 ARG DEVICE=cpu
 
 FROM python:3.11-slim-bookworm AS cpu
-ENV REQUIREMENTS=requirements.txt
+ENV TENSORFLOW=tensorflow
 
-# The base holds what the driver asks of a container; TensorFlow's CUDA libraries come with requirements-gpu.txt. Its
-# Ubuntu brings Python 3.12.
+# The base holds what the driver asks of a container; TensorFlow brings its CUDA libraries. Ubuntu brings Python 3.12.
 FROM nvidia/cuda:12.6.3-base-ubuntu24.04 AS gpu
-ENV REQUIREMENTS=requirements-gpu.txt
+ENV TENSORFLOW=tensorflow[and-cuda]
 RUN apt-get update && apt-get install -y --no-install-recommends python3 python3-venv && rm -rf /var/lib/apt/lists/*
 
 FROM ${DEVICE} AS packages
 WORKDIR /build
-COPY requirements.txt requirements-gpu.txt requirements-cluster.txt ./
+COPY requirements.txt requirements-dev.txt ./
 RUN python3 -m venv /opt/calib \
-    && /opt/calib/bin/pip install --no-cache-dir --disable-pip-version-check -r $REQUIREMENTS -r requirements-cluster.txt
+    && /opt/calib/bin/pip install --no-cache-dir --disable-pip-version-check \
+        -r requirements.txt -c requirements-dev.txt "$TENSORFLOW" distributed
 
 FROM ${DEVICE}
 RUN useradd --uid 10001 --user-group --no-create-home --home-dir /nonexistent calib \

@@ -1,4 +1,5 @@
-# Two commands do everything on a fresh machine: `make app` and `make test`.
+# Two commands do everything on a fresh machine: `make app` and `make test`. Both install the exact versions of
+# requirements.txt and requirements-dev.txt, which `make lock` renews.
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
 PORT ?= 8501
 BIN = .venv/bin
@@ -9,23 +10,34 @@ ONE_THREAD = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 T
 # allocator only runs of 1 MB in which nothing is left.
 RETURNS_MEMORY = PYTHONMALLOC=malloc MALLOC_ARENA_MAX=2
 
-.PHONY: app test test-long venv check browser clean
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+COMPILE = $(BIN)/uv pip compile pyproject.toml --quiet --python-version 3.11 --no-annotate --custom-compile-command "make lock"
+
+.PHONY: app test test-long test-ranges lock venv check browser clean
 
 app: venv ## open the app
 	@$(BIN)/python -m calib settings > /dev/null
 	$(RETURNS_MEMORY) $(BIN)/streamlit run app.py --server.port $(PORT)
 
 test: $(BIN)/.dev browser check ## everything a change must pass
-	$(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not browser and not long"
-	$(ONE_THREAD) $(BIN)/python -m pytest -q -m browser
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not long and not browser"
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -m "browser and not long"
 
-test-long: $(BIN)/.dev ## statistics over many seeds, large arrays, every combination of options
+test-long: $(BIN)/.dev browser ## what takes longer: many seeds, large arrays, an old NumPy
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist loadgroup -m long
+
+test-ranges: $(BIN)/.uv ## the library on the lowest and on the newest versions that pyproject.toml allows
+	$(ONE_THREAD) sh tests/ranges.sh
 
 check: $(BIN)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The newest versions that pyproject.toml allows, resolved for the oldest Python; 3.12 and 3.13 take the same.
+lock: $(BIN)/.uv ## requirements.txt and requirements-dev.txt anew; run all tests afterwards
+	$(COMPILE) --extra dev --upgrade -o requirements-dev.txt
+	$(COMPILE) --extra app --upgrade -c requirements-dev.txt -o requirements.txt
 
 venv: $(BIN)/.app ## what the app needs
 
@@ -34,11 +46,15 @@ $(BIN)/python:
 	$(PYTHON) -m venv .venv
 
 $(BIN)/.app: $(BIN)/python requirements.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(INSTALL) -r requirements.txt
 	touch $@
 
 $(BIN)/.dev: $(BIN)/.app requirements-dev.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	$(INSTALL) -r requirements-dev.txt
+	touch $@
+
+$(BIN)/.uv: $(BIN)/python
+	$(INSTALL) uv
 	touch $@
 
 browser: ## the browser that the browser tests drive

@@ -17,6 +17,7 @@ import threading
 import tomllib
 from fnmatch import fnmatch
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,6 +25,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from packaging.requirements import Requirement
 from streamlit import config
 from streamlit.web.server.starlette.starlette_routes import ROUTE_HEALTH, ROUTE_METRICS
 
@@ -197,20 +199,33 @@ def test_images_are_built_from_pinned_versions():
     for base in given("FROM"):
         image = base.split()[0]
         assert image == "${DEVICE}" or re.search(r":[\d.]+-", image), f"{image} has no version"
-    for file in [rest.partition("=")[2] for rest in given("ENV")[:-1]]:
-        assert (ROOT / file).is_file()
-        assert file in given("COPY")[0]
+    assert set(LOCKS) <= set(given("COPY")[0].split())
+    assert "-r requirements.txt -c requirements-dev.txt" in re.sub(r"\s+", " ", given("RUN")[1])
 
 
-def test_extras_and_requirements_name_the_same_versions():
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    for extra, file in (
-        ("fit", "requirements.txt"),
-        ("gp", "requirements.txt"),
-        ("cluster", "requirements-cluster.txt"),
-    ):
-        lines = [line.partition("#")[0].strip() for line in (ROOT / file).read_text().splitlines()]
-        assert set(extras[extra]) <= set(lines), extra
+LOCKS = ("requirements.txt", "requirements-dev.txt")
+
+
+def locked(file: str) -> dict[str, str]:
+    lines = [line for line in (ROOT / file).read_text().splitlines() if not line.startswith("#")]
+    return dict(re.fullmatch(r"([a-z0-9._-]+)==([a-z0-9.]+)", line).groups() for line in lines)  # type: ignore[union-attr]
+
+
+def test_the_lock_names_one_version_of_each_package_and_no_host():
+    app, everything = map(locked, LOCKS)
+    assert app.items() < everything.items()
+    assert not {"pytest", "mypy", "distributed", "playwright"} & app.keys()
+
+
+def test_the_lock_lies_within_the_ranges():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    pins = locked("requirements-dev.txt")
+    for wanted in map(Requirement, [*project["dependencies"], *chain.from_iterable(extras.values())]):
+        if wanted.name == "calib":
+            assert wanted.extras <= extras.keys()
+        else:
+            assert pins[wanted.name.lower()] in wanted.specifier, wanted
 
 
 @pytest.mark.parametrize("base", ["", "/team/calib/"])

@@ -1,0 +1,14 @@
+#!/bin/sh
+# The library's tests on the lowest versions that pyproject.toml allows, with Python 3.11, and on the newest, with 3.13.
+# OLD and NEW are paths of these two, where they are not found by themselves. Warnings are no errors here: old packages
+# warn of what newer ones mended, and the other way round.
+set -eu
+check() { # resolution, Python
+    .venv/bin/uv venv --quiet --clear --python "$2" "build/$1"
+    .venv/bin/uv pip install --quiet --python "build/$1" --resolution "$1" --only-binary :all: -r pyproject.toml --extra dev
+    .venv/bin/uv pip list --python "build/$1"
+    "build/$1/bin/python" -m pytest -q -n 2 --dist loadfile -m "not long and not browser" -W default \
+        tests/calibrators tests/data tests/gp tests/metrics tests/test_contract.py tests/export/test_writer.py tests/export/test_runtime.py
+}
+check lowest-direct "${OLD:-3.11}"
+check highest "${NEW:-3.13}"
