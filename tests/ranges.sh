@@ -5,10 +5,11 @@
 set -eu
 check() { # resolution, Python
     .venv/bin/uv venv --quiet --clear --python "$2" "build/$1"
-    .venv/bin/uv pip install --quiet --python "build/$1" --resolution "$1" --only-binary :all: -r pyproject.toml --extra dev
+    .venv/bin/uv pip install --quiet --python "build/$1" --resolution "$1" --only-binary :all: \
+        -r pyproject.toml --extra gp --extra test
     .venv/bin/uv pip list --python "build/$1"
     "build/$1/bin/python" -m pytest -q -n 2 --dist loadfile -m "not long and not browser" -W default \
-        tests/calibrators tests/data tests/gp tests/metrics tests/test_contract.py tests/export/test_writer.py tests/export/test_runtime.py
+        tests/calibrators tests/data tests/metrics tests/test_contract.py tests/export/test_writer.py tests/export/test_runtime.py
 }
 check lowest-direct "${OLD:-3.11}"
 check highest "${NEW:-3.13}"
