@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from calib.data import Choices
-from calib.data.checks.report import Rejected
+from calib.data.checks.report import InvalidUpload
 from calib.data.load import check_choices
 
 
@@ -86,8 +86,8 @@ def parse_choice(given: str) -> tuple[str, Any]:
     value = _value(text, _TYPES[name])
     try:
         check_choices(Choices(**{name: value}))
-    except Rejected as rejected:
-        raise argparse.ArgumentTypeError(str(rejected)) from None
+    except InvalidUpload as invalid:
+        raise argparse.ArgumentTypeError(str(invalid)) from None
     return name, value
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from calib.data.checks.report import Rejected
+from calib.data.checks.report import InvalidUpload
 from calib.settings import limit
 
 MAX_UPLOAD = int(limit("CALIB_UPLOAD_MB") * 2**20)
@@ -62,12 +62,12 @@ class Allowance:
 
         Raises
         ------
-        Rejected
+        InvalidUpload
             If they are not left; nothing has been allocated then.
         """
         if nbytes > self.left:
             spent = "" if self.left == self.size else f", of which {megabytes(self.size - self.left)} are taken"
-            raise Rejected(
+            raise InvalidUpload(
                 "too_large",
                 f"{what} would take {megabytes(nbytes)} of memory; at most {megabytes(self.size)} are allowed{spent}.",
                 "Save float32 and only the arrays that are needed, or fewer rows: 20,000 are plenty to calibrate.",
@@ -81,14 +81,14 @@ def nbytes_of(shape: tuple[int, ...], itemsize: int, what: str) -> int:
     An item size of zero would let a header ask for any number of rows for nothing.
     """
     if itemsize <= 0 or any(n < 0 for n in shape):
-        raise Rejected("dtype", f"{what} declares items of {itemsize} bytes and the shape {shape}.", RESAVE)
+        raise InvalidUpload("dtype", f"{what} declares items of {itemsize} bytes and the shape {shape}.", RESAVE)
     return prod(shape) * itemsize
 
 
 def check_upload(size: int, name: str) -> None:
     """Refuse a file that is larger than :data:`MAX_UPLOAD`."""
     if size > MAX_UPLOAD:
-        raise Rejected(
+        raise InvalidUpload(
             "too_large",
             # In the unit in which Streamlit writes its own limit beside the upload.
             f"{name} has {size / 2**20:,.0f} MB; at most {MAX_UPLOAD / 2**20:,.0f} MB are read.",
@@ -99,7 +99,7 @@ def check_upload(size: int, name: str) -> None:
 def check_count(n: int, what: str, name: str) -> None:
     """Refuse a file with more arrays or columns than :data:`MAX_ARRAYS`."""
     if n > MAX_ARRAYS:
-        raise Rejected("too_large", f"{name} holds {n:,} {what}; at most {MAX_ARRAYS:,} are read.", RESAVE)
+        raise InvalidUpload("too_large", f"{name} holds {n:,} {what}; at most {MAX_ARRAYS:,} are read.", RESAVE)
 
 
 RESAVE = "Save the outputs and labels again with numpy.savez(file, logits=..., labels=...)."

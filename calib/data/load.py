@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from calib.canonical import KINDS
-from calib.data.checks.report import Finding, Rejected, Report, shortened
+from calib.data.checks.report import Finding, InvalidUpload, Report, shortened
 from calib.data.formats.base import ArrayInfo, Contents, missing_packages
 from calib.data.formats.detect import open_source
 from calib.data.interpret.parts import open_files, read_files, read_given_parts, read_named_parts, set_aside
@@ -30,20 +30,20 @@ def check_choices(choices: Choices) -> None:
 
     Raises
     ------
-    Rejected
+    InvalidUpload
         Naming the first such choice and what it may be.
     """
     for field in fields(choices):
         value = getattr(choices, field.name)
         fits, expected = RULES[str(field.type)]
         if value is not None and not fits(value):
-            raise Rejected(
+            raise InvalidUpload(
                 "choice",
                 f"{field.name} was chosen as {shortened(repr(value))}, but must be {expected}.",
                 "Choose another value, or leave it to guessing.",
             )
     if choices.floor is not None and not 0 < choices.floor < 1:
-        raise Rejected(
+        raise InvalidUpload(
             "floor", f"The floor {choices.floor:g} is not a probability between 0 and 1.", "Choose a small one."
         )
 
@@ -132,8 +132,8 @@ def inspect(source: Source, options: LoadOptions | None = None, **changes: Any) 
             read_files(upload, feature_files, made, report)
             del files, feature_files, first, first_labels, second, second_labels, contents
             predictions = understand(upload, PurePath(arrays[0].file).stem, report)
-    except Rejected as rejected:
-        report.add(rejected.finding)
+    except InvalidUpload as invalid:
+        report.add(invalid.finding)
     return Inspection(arrays, report.choices, report.findings, predictions)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from calib.canonical import KINDS
 from calib.data import Finding, Inspection, LoadOptions, Predictions, inspect
-from calib.data.checks.report import Rejected
+from calib.data.checks.report import InvalidUpload
 from calib.data.formats.archives import open_zip, read_member
 from calib.data.formats.numpy import NpzContents
 from calib.data.limits import MAX_CLASSES, MAX_RECORD, Allowance, check_upload, megabytes
@@ -306,8 +306,8 @@ def _in_one_sentence(start: str) -> Iterator[None]:
             yield
     except CalibrationError:
         raise
-    except Rejected as rejected:
-        raise CalibrationError(f"{rejected.finding.message} {rejected.finding.action}".strip()) from None
+    except InvalidUpload as invalid:
+        raise CalibrationError(f"{invalid.finding.message} {invalid.finding.action}".strip()) from None
     except (Exception, RecursionError, MemoryError) as error:
         raise CalibrationError(
             f"{start} ({type(error).__name__}); it was damaged or changed, so export the calibrator again."

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from calib.data.checks.outputs import check_agreement, check_classes, check_row_count
-from calib.data.checks.report import Finding, Rejected, Report
+from calib.data.checks.report import Finding, InvalidUpload, Report
 from calib.data.interpret.labels import decode_labels
 from calib.data.interpret.names import output_column
 from calib.data.interpret.output_kind import ROUNDING, check_rows, decide_kind, refuse_single_column
@@ -73,7 +73,7 @@ def open_labelled(
         check_choices(choices)
         for name in _AT_ONCE:
             if getattr(choices, name):
-                raise Rejected(
+                raise InvalidUpload(
                     "not_streamed", f"{name} is not done row by row.", f"Save {path.name} that way, or fewer rows."
                 )
         outputs = rows_of(path, report, stack, separate_labels=labels is not None)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
-from calib.data.checks.report import Rejected, Report
+from calib.data.checks.report import InvalidUpload, Report
 from calib.data.formats.base import Array, Contents, missing_packages
 from calib.data.formats.detect import open_source, sniff
 from calib.data.interpret.columns import guess_columns, label_column
@@ -29,8 +29,8 @@ def findings_as_error(report: Report) -> Iterator[None]:
     try:
         with missing_packages():
             yield
-    except Rejected as rejected:
-        report.add(rejected.finding)
+    except InvalidUpload as invalid:
+        report.add(invalid.finding)
         raise DataError(list(report.findings)) from None
 
 
@@ -54,7 +54,7 @@ def can_stream(path: Path) -> bool:
     try:
         with path.open("rb") as file:
             return sniff(path.name, file) in STREAMED
-    except (OSError, Rejected):
+    except (OSError, InvalidUpload):
         return False
 
 
@@ -67,7 +67,7 @@ def rows_of(path: Path, report: Report, stack: ExitStack, separate_labels: bool)
         return NpyRows(path, file, path.stat().st_size)
     if found == "parquet":
         return ParquetRows(path, file, _columns(path, file, report, separate_labels))
-    raise Rejected(
+    raise InvalidUpload(
         "not_streamed",
         f"{path.name} holds {found}, which cannot be read row by row.",
         "Save one .npy array, or a Parquet table.",
@@ -87,7 +87,7 @@ def read_labels(path: Path, labels: Path | None, report: Report) -> tuple[Array,
         found = sniff(path.name, file)
         file.seek(0)
         if found != "parquet" or not isinstance(report.choices.labels, str):
-            raise Rejected(
+            raise InvalidUpload(
                 "no_labels", f"{path.name} holds outputs alone.", "Give the file of the labels beside it (--labels)."
             )
         return _table(path, file, allowance).read(report.choices.labels), report.choices.labels
@@ -115,6 +115,6 @@ def _opened(path: Path, stack: ExitStack) -> BinaryIO:
     try:
         return stack.enter_context(path.open("rb"))
     except OSError as error:
-        raise Rejected(
+        raise InvalidUpload(
             "missing", f"{path.name} cannot be opened ({error.strerror or error}).", "Check the path."
         ) from error

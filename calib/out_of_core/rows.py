@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from calib.canonical import Kind, check_values, to_canonical
-from calib.data.checks.report import Rejected
+from calib.data.checks.report import InvalidUpload
 from calib.data.formats.base import Array, reading
 from calib.data.formats.numpy import check_dtype, check_length, read_header
 from calib.data.formats.table import common_dtype, numbers
@@ -48,9 +48,9 @@ class Rows(ABC):
 
     def __init__(self, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]):
         if len(shape) == 0:
-            raise Rejected("shape_0d", f"{name} is a single value.", "Save one row per input.")
+            raise InvalidUpload("shape_0d", f"{name} is a single value.", "Save one row per input.")
         if prod(shape[1:]) > MAX_CLASSES:
-            raise Rejected(
+            raise InvalidUpload(
                 "too_many_classes",
                 f"{name} has {prod(shape[1:]):,} values in a row; at most {MAX_CLASSES:,} are read.",
                 "Save the outputs as (rows, classes).",

@@ -26,7 +26,7 @@ class Finding:
     Attributes
     ----------
     level : an error stops the journey, a warning is worth a look, an info says what was understood.
-    code : stable name of the rung, for tests and for one-click fixes.
+    code : stable name of the check, for tests and for one-click fixes.
     reason : what happened, with numbers, and the likely cause.
     action : the one thing to do next; empty for most infos.
     fix : changes to :class:`~calib.data.Choices` that mend it, offered as one click; empty if none.
@@ -47,8 +47,8 @@ class Finding:
         return f"{self.reason} {NO_FEATURE_METHODS}" if self.left_out else self.reason
 
 
-class Rejected(Exception):
-    """A rung that the upload cannot pass; carries the one finding that says why."""
+class InvalidUpload(Exception):
+    """The upload cannot be used; carries the one finding that says why."""
 
     def __init__(self, code: str, message: str, action: str = "", **fix: Any):
         self.finding = Finding("error", code, one_line(message), action, fix)
@@ -64,7 +64,7 @@ class Report:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Errors first, then in the order of the ladder."""
+        """Errors first, then in the order of the checks."""
         return tuple(sorted(self._findings, key=lambda finding: _ORDER[finding.level]))
 
     def add(self, finding: Finding) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.data.checks.report import Rejected
+from calib.data.checks.report import InvalidUpload
 from calib.data.limits import Allowance
 from calib.errors import missing_package
 
@@ -61,11 +61,11 @@ class Contents(ABC):
 
     @abstractmethod
     def read(self, name: str) -> Array:
-        """One array; raises Rejected if it cannot be read safely."""
+        """One array; raises InvalidUpload if it cannot be read safely."""
 
     def read_columns(self, names: tuple[str, ...]) -> Array:
         """Columns of a table side by side, shape (n, len(names))."""
-        raise Rejected("no_such_array", f"{self.name} holds arrays, not columns.", "Choose one array by its name.")
+        raise InvalidUpload("no_such_array", f"{self.name} holds arrays, not columns.", "Choose one array by its name.")
 
 
 @contextmanager
@@ -77,13 +77,13 @@ def reading(what: str) -> Iterator[None]:
     """
     try:
         yield
-    except (Rejected, ModuleNotFoundError):
+    except (InvalidUpload, ModuleNotFoundError):
         raise
     except MemoryError as error:
-        raise Rejected("too_large", f"There is not enough memory to read {what}.", "Save fewer rows.") from error
+        raise InvalidUpload("too_large", f"There is not enough memory to read {what}.", "Save fewer rows.") from error
     except Exception as error:
         reason = str(error).strip().partition("\n")[0][:160] or type(error).__name__
-        raise Rejected(
+        raise InvalidUpload(
             "damaged",
             f"{what} cannot be read ({reason}). It is probably cut off or damaged.",
             "Copy or download the file again, or save it anew.",
@@ -96,7 +96,7 @@ def missing_packages() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        raise Rejected("missing_package", missing_package(error)) from error
+        raise InvalidUpload("missing_package", missing_package(error)) from error
 
 
 def text_array(values: list[str], what: str, allowance: Allowance) -> Array:

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path, PurePath
 from typing import BinaryIO, Literal
 
-from calib.data.checks.report import Rejected, Report, one_line, shortened
+from calib.data.checks.report import InvalidUpload, Report, one_line, shortened
 from calib.data.formats.archives import open_zip, unpacked
 from calib.data.formats.base import Contents, reading
 from calib.data.formats.numpy import NpyContents, NpzContents
@@ -55,7 +55,7 @@ def sniff(name: str, file: BinaryIO) -> Format:
     file.seek(0)
     head = file.read(HEAD)
     if not head:
-        raise Rejected("empty", f"{name} is empty (0 bytes).", "Check that saving it ended, and upload it again.")
+        raise InvalidUpload("empty", f"{name} is empty (0 bytes).", "Check that saving it ended, and upload it again.")
     if head.startswith(b"\x1f\x8b"):
         return sniff_gzip(name, file)
     refuse_texts(name, head)
@@ -76,14 +76,14 @@ def refuse_texts(name: str, head: bytes) -> None:
     """Refuse what stands in for the file: a pointer to it, or the page it could have been fetched from."""
     if head.startswith(b"version https://git-lfs"):
         size = next((int(w) for w in head.split() if w.isdigit()), 0)
-        raise Rejected(
+        raise InvalidUpload(
             "lfs_pointer",
             f"{name} is a git-lfs pointer of {len(head):,} bytes, not the data themselves ({size:,} bytes).",
             "Run `git lfs pull` in the repository, then upload the file again.",
         )
     start = head.removeprefix(codecs.BOM_UTF8).lstrip().lower()
     if start.startswith((b"<!doctype html", b"<html")):
-        raise Rejected(
+        raise InvalidUpload(
             "html",
             f"{name} is a web page (HTML), not data; a download link that needs a login usually causes it.",
             "Open the link in a browser, download the raw file and upload that.",
@@ -103,7 +103,7 @@ def refuse_pickles(name: str, head: bytes, inner: str = "") -> None:
         raise pickled(name)
 
 
-def pickled(name: str) -> Rejected:
+def pickled(name: str) -> InvalidUpload:
     """Refuse a pickle and give the three lines that convert it at home, whether it holds a dict or a pair."""
     path = PurePath(name)
     ending = path.suffix.lower()
@@ -118,7 +118,7 @@ def pickled(name: str) -> Rejected:
     lines = f"import {module}, numpy\nsaved = {opened}\n"
     named = 'saved if hasattr(saved, "keys") else zip(("logits", "labels"), saved)'
     save = f"numpy.savez({target}, **dict({named}))"
-    return Rejected(
+    return InvalidUpload(
         "pickle",
         f"{name} is a Python pickle, which can run any code when it is opened, so it is never opened here.",
         f"Convert it where you trust it, and upload the npz:\n{lines}{save}",
@@ -130,11 +130,11 @@ def refuse_others(name: str, head: bytes) -> None:
     start = head.removeprefix(codecs.BOM_UTF8).lstrip()
     for signature, kind in OTHERS.items():
         if start.startswith(signature):
-            raise Rejected("unknown_format", f"{name} is {kind}, which is not read.", SAVE_CSV)
+            raise InvalidUpload("unknown_format", f"{name} is {kind}, which is not read.", SAVE_CSV)
     wide = guess_encoding(head).startswith("utf-16")
     control = sum(head.count(byte) for byte in range(1, 9))
     if (0 in head and not wide) or control > len(head) // 20:
-        raise Rejected(
+        raise InvalidUpload(
             "unknown_format",
             f"{name} is neither npz, npy, HDF5 nor Parquet, and its bytes are no text.",
             SAVE_CSV,
@@ -151,8 +151,8 @@ def sniff_zip(name: str, file: BinaryIO) -> Format:
     if any(member.endswith(".pkl") for member in members):
         raise pickled(name)
     if any(member.startswith("xl/") for member in members):
-        raise Rejected("zip", f"{name} is a spreadsheet.", "Save the sheet as csv and upload that.")
-    raise Rejected(
+        raise InvalidUpload("zip", f"{name} is a spreadsheet.", "Save the sheet as csv and upload that.")
+    raise InvalidUpload(
         "zip",
         f"{name} is a zip archive of {len(members):,} files, and none is a NumPy array.",
         "Unpack it and upload the file with the outputs, or save numpy.savez(file, logits=..., labels=...).",
@@ -165,10 +165,10 @@ def sniff_gzip(name: str, file: BinaryIO) -> Format:
         head = unpacked(file).read(HEAD)
     inner = PurePath(name).stem
     if not head:
-        raise Rejected("empty", f"{name} unpacks to 0 bytes.", "Check that saving it ended, and upload it again.")
+        raise InvalidUpload("empty", f"{name} unpacks to 0 bytes.", "Check that saving it ended, and upload it again.")
     refuse_texts(inner, head)
     if head.startswith((b"PK", b"\x93NUMPY", b"\x89HDF", b"PAR1", b"\x1f\x8b")):
-        raise Rejected(
+        raise InvalidUpload(
             "zip", f"{name} is packed with gzip around a format that packs itself.", f"Run `gunzip {name}` first."
         )
     refuse_pickles(name, head, inner)
@@ -213,7 +213,7 @@ def open_file(source: Source, stack: ExitStack) -> tuple[str, BinaryIO]:
     try:
         return shown_name(path), stack.enter_context(path.open("rb"))
     except OSError as error:
-        raise Rejected(
+        raise InvalidUpload(
             "missing",
             f"{shown_name(path)} cannot be opened ({error.strerror or error}).",
             "Check the path; to name an array inside a file, give its name as the outputs or the labels.",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from calib.data.checks.report import Rejected
+from calib.data.checks.report import InvalidUpload
 from calib.data.formats.base import Array, ArrayInfo, Contents, reading, text_array
 from calib.data.limits import MAX_DEPTH, RESAVE, Allowance, check_count, nbytes_of
 from calib.numerics import block_rows, blocks
@@ -76,7 +76,9 @@ class Hdf5Contents(Contents):
             if h5py.check_string_dtype(dataset.dtype) is not None:
                 return self._read_strings(dataset, what)
             if dataset.dtype.hasobject or dataset.dtype.names is not None:
-                raise Rejected("object_dtype", f"{what} holds {dataset.dtype}, not plain numbers or strings.", RESAVE)
+                raise InvalidUpload(
+                    "object_dtype", f"{what} holds {dataset.dtype}, not plain numbers or strings.", RESAVE
+                )
             shape = dataset.shape or ()
             self.allowance.take(nbytes_of(shape, dataset.dtype.itemsize, what), what)
             check_chunks(dataset, what, self.allowance)
@@ -95,7 +97,7 @@ class Hdf5Contents(Contents):
         elif dataset.ndim == 1:
             rows = lambda block: dataset[block]  # noqa: E731
         else:
-            raise Rejected("labels_shape", f"{what} holds strings in the shape {dataset.shape}.", RESAVE)
+            raise InvalidUpload("labels_shape", f"{what} holds strings in the shape {dataset.shape}.", RESAVE)
         values: list[str] = []
         held = 0
         for block in blocks(n, entries=min(100_000, block_rows(self._size, self.allowance.size))):
@@ -115,14 +117,14 @@ def check_storage(dataset: Any, what: str) -> None:
         dataset.id.get_create_plist().get_filter(i)[0] for i in range(dataset.id.get_create_plist().get_nfilters())
     ]
     if not set(filters) <= HARMLESS or sum(f in EXPANSION for f in filters) > 1:
-        raise Rejected(
+        raise InvalidUpload(
             "compression", f"{what} is packed with a filter that is not read here.", 'Save it with compression="gzip".'
         )
 
 
-def linked(what: str) -> Rejected:
+def linked(what: str) -> InvalidUpload:
     """Refuse data outside the upload."""
-    return Rejected("external_link", f"{what}, which is not part of the upload.", RESAVE)
+    return InvalidUpload("external_link", f"{what}, which is not part of the upload.", RESAVE)
 
 
 def check_chunks(dataset: Any, what: str, allowance: Allowance) -> None:

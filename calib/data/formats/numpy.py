@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.lib import format as npy_format
 
-from calib.data.checks.report import Rejected
+from calib.data.checks.report import InvalidUpload
 from calib.data.formats.archives import COMPRESSIONS, open_zip
 from calib.data.formats.base import Array, ArrayInfo, Contents, reading
 from calib.data.limits import Allowance, check_count, nbytes_of
@@ -47,14 +47,14 @@ def info(name: str, header: Header) -> ArrayInfo:
 def check_dtype(dtype: np.dtype[Any], what: str) -> None:
     """Refuse items that are Python objects (they would need unpickling) or records."""
     if dtype.hasobject:
-        raise Rejected(
+        raise InvalidUpload(
             "object_dtype",
             f"{what} holds Python objects, which would have to be unpickled; that can run code, so it is never "
             "done. Rows of different lengths or a list of strings usually cause it.",
             "Save numbers as array.astype('float32') and strings as array.astype('str').",
         )
     if dtype.names is not None or dtype.subdtype is not None:
-        raise Rejected(
+        raise InvalidUpload(
             "structured_dtype",
             f"{what} is a structured array with the fields {', '.join(dtype.names or ('0',))[:200]}.",
             "Save each field as its own array: numpy.savez(file, logits=..., labels=a['label']).",
@@ -66,7 +66,7 @@ def check_length(header: Header, available: int, what: str) -> None:
     declared = prod(header.shape) * header.dtype.itemsize
     if declared > available and not header.dtype.hasobject:
         Allowance().take(declared, what)
-        raise Rejected(
+        raise InvalidUpload(
             "truncated",
             f"{what} says it has the shape {header.shape}, {declared:,} bytes, but only {available:,} are there. "
             "The copy or download was probably cut off.",
@@ -128,7 +128,7 @@ class NpzContents(Contents):
         for key, member in self._members.items():
             what = f"{key} in {name}"
             if member.compress_type not in COMPRESSIONS or member.flag_bits & 0x1:
-                raise Rejected(
+                raise InvalidUpload(
                     "compression",
                     f"{what} is encrypted or packed in a way NumPy does not write.",
                     "Save it with numpy.savez_compressed.",

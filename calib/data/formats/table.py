@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calib.data.checks.report import Rejected, shortened
+from calib.data.checks.report import InvalidUpload, shortened
 from calib.data.formats.base import Array, ArrayInfo, Contents, reading
 from calib.data.limits import Allowance
 
@@ -96,7 +96,7 @@ def check_names(names: list[str], file: str) -> None:
     counts = Counter(names)
     if len(counts) < len(names):
         twice, times = counts.most_common(1)[0]
-        raise Rejected(
+        raise InvalidUpload(
             "duplicate_columns",
             f"{file} has {times} columns called {shortened(twice)!r}; a join usually causes it.",
             "Rename or delete all but one of them.",
@@ -169,7 +169,7 @@ def parse_cells(column: pa.ChunkedArray, what: str, drop_bad_cells: bool) -> pa.
     n_bad = pc.sum(bad).as_py() or 0
     if n_bad and not drop_bad_cells:
         first = pc.index(bad, True).as_py()
-        raise Rejected(
+        raise InvalidUpload(
             "text_in_cells",
             f"{what} should hold numbers, but {n_bad:,} of {len(column):,} cells hold text; the first is "
             f"{shortened(column[first].as_py())!r} in row {first + 1:,}. A second header line, a comment or a "
@@ -180,9 +180,9 @@ def parse_cells(column: pa.ChunkedArray, what: str, drop_bad_cells: bool) -> pa.
     return pc.cast(pc.utf8_trim_whitespace(pc.if_else(good, column, None)), pa.float64())
 
 
-def not_numbers(what: str, kind: str) -> Rejected:
+def not_numbers(what: str, kind: str) -> InvalidUpload:
     """Refuse dates, lists and other values that are neither numbers nor names."""
-    return Rejected(
+    return InvalidUpload(
         "dtype",
         f"{what} holds values of type {shortened(kind)} where numbers are needed.",
         "Choose another column, or save one number per cell.",
@@ -224,7 +224,7 @@ def check_footer(file: BinaryIO, name: str) -> None:
     length = min(int.from_bytes(file.read(4), "little"), size)
     file.seek(max(0, size - 8 - length))
     if length > MAX_FOOTER or file.read(length).count(0) > MAX_STRUCTURES:
-        raise Rejected(
+        raise InvalidUpload(
             "too_large",
             f"The metadata of {name} have {megabytes(length)}, for more row groups and columns than are read.",
             "Save it again with fewer row groups: pandas' to_parquet does.",

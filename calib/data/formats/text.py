@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import mode
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from calib.data.checks.report import Rejected, count, verb
+from calib.data.checks.report import InvalidUpload, count, verb
 from calib.data.formats.archives import unpacked
 from calib.data.formats.base import reading
 from calib.data.formats.table import TableContents, check_names
@@ -60,16 +60,16 @@ def guess_dialect(sample: bytes, encoding: str, complete: bool, choices: Choices
         lines = lines[:-1]
     lines = [line for line in lines[: SAMPLE_LINES + 1] if line.strip()]
     if not lines:
-        raise Rejected(
+        raise InvalidUpload(
             "no_rows", f"{file} holds no whole line of text.", "Save one row per line, with a delimiter between cells."
         )
     delimiter = choices.delimiter or guess_delimiter(lines)
     if len(delimiter) != 1 or delimiter in '"\r\n':
-        raise Rejected("delimiter", f"The delimiter {delimiter!r} is not one character.", "Choose one, such as ;")
+        raise InvalidUpload("delimiter", f"The delimiter {delimiter!r} is not one character.", "Choose one, such as ;")
     rows = list(csv.reader(lines, delimiter=delimiter))
     decimal = choices.decimal or guess_decimal(rows[1:] or rows, delimiter)
     if decimal not in (".", ","):
-        raise Rejected(
+        raise InvalidUpload(
             "decimal", f"The decimal sign {decimal!r} is neither a point nor a comma.", "Choose one of them."
         )
     header = guess_header(rows) if choices.header is None else choices.header
@@ -98,7 +98,7 @@ def decoded(sample: bytes, encoding: str, complete: bool, file: str) -> str:
         "".encode(encoding)  # some of Python's codecs unpack or transform bytes; they are no text encodings
         text = codecs.getincrementaldecoder(encoding)("replace").decode(sample, final=complete)
     except (LookupError, UnicodeError) as error:
-        raise Rejected(
+        raise InvalidUpload(
             "encoding",
             f"{file} cannot be read as {encoding!r}: no text encoding, or not that of the file.",
             "Choose utf-8, latin-1 or utf-16.",
@@ -197,7 +197,7 @@ def scan(source: BinaryIO, dialect: Dialect, name: str) -> bool:
             size += len(chunk)
             cells += chunk.count(delimiter) + chunk.count(b"\n")
             if max(size, 8 * cells) > MAX_TEXT:
-                raise Rejected(
+                raise InvalidUpload(
                     "too_large",
                     f"The text of {name} has more than {megabytes(MAX_TEXT)} or {MAX_TEXT // 8:,} cells.",
                     "Save it as npz or Parquet with float32 columns, or fewer rows: 20,000 are plenty to calibrate.",
@@ -245,7 +245,7 @@ def parse(source: BinaryIO, dialect: Dialect, name: str, drop_bad_rows: bool) ->
         )
     if counted[0] and not drop_bad_rows:
         first = ragged[0]
-        raise Rejected(
+        raise InvalidUpload(
             "ragged",
             f"{count(counted[0], 'line')} of {name} {verb(counted[0], 'has', 'have')} another number of cells "
             f"than the {len(dialect.names)} columns; the first is line {first.number:,} with {first.actual_columns}. "

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from calib.data.checks.report import Rejected, listed
+from calib.data.checks.report import InvalidUpload, listed
 from calib.data.formats.base import ArrayInfo, Contents
 from calib.data.interpret.names import (
     CLASS_NAMES,
@@ -43,7 +43,7 @@ def guess_arrays(contents: Contents, choices: Choices, separate_labels: bool) ->
     part, test_part = parts_of(contents)
     outputs = choices.outputs or named(contents, OUTPUTS, part) or outputs_by_shape(contents, choices.labels)
     if outputs is None:
-        raise Rejected(
+        raise InvalidUpload(
             "no_outputs",
             f"{contents.name} holds {describe(contents)}; none looks like outputs of shape (rows, classes).",
             "Name the array with the logits or probabilities.",
@@ -159,9 +159,9 @@ def describe(contents: Contents) -> str:
     return listed(f"{a.name} {a.shape}" for a in contents.arrays)
 
 
-def no_labels(contents: Contents) -> Rejected:
+def no_labels(contents: Contents) -> InvalidUpload:
     """Say that nothing can be judged without the true classes."""
-    return Rejected(
+    return InvalidUpload(
         "no_labels",
         f"{contents.name} holds {describe(contents)}; none looks like labels, the true class of each row.",
         "Name the array with the labels, or add a second file that holds them.",
@@ -183,7 +183,7 @@ def guess_columns(contents: Contents, choices: Choices, separate_labels: bool) -
     taken: set[object] = {labels, groups, split, *((features,) if isinstance(features, str) else features or ())}
     outputs = choices.outputs or output_columns(contents, taken)
     if not outputs:
-        raise Rejected(
+        raise InvalidUpload(
             "no_outputs",
             f"{contents.name} has the columns {listed(contents.names)}; none holds the score of a class.",
             "Save one column of logits or probabilities for each class, called p_0, p_1, ...",
@@ -321,7 +321,7 @@ def guess_features(contents: Contents, role: str) -> Columns:
         widest = max(free, key=array_width).name if free else None
         found = named(contents, FEATURES, *parts) or widest
     if not found:
-        raise Rejected(
+        raise InvalidUpload(
             "no_features",
             f"{contents.name} holds {describe(contents)}; none looks like features.",
             "Name the array with the features.",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.data.checks.report import Rejected, Report
+from calib.data.checks.report import InvalidUpload, Report
 from calib.data.formats.base import Array
 from calib.data.interpret.output_kind import float_dtype
 from calib.data.limits import Allowance
@@ -36,18 +36,18 @@ def as_features(array: Array, name: str, report: Report) -> Features | None:
         float_dtype(array.dtype, name)  # refuses what is no number
         width = prod(array.shape[1:])
         if array.ndim == 0 or width == 0 or not len(array):
-            raise Rejected(
+            raise InvalidUpload(
                 "features", f"{name} has the shape {array.shape}, which holds no feature.", "Save (rows, features)."
             )
         return compact(shaped(array, name, report), name)
-    except Rejected as rejected:
-        leave_out(rejected, name, report)
+    except InvalidUpload as invalid:
+        leave_out(invalid, name, report)
         return None
 
 
-def leave_out(rejected: Rejected, array: str, report: Report) -> None:
+def leave_out(invalid: InvalidUpload, array: str, report: Report) -> None:
     """Features that cannot be read cost the methods that need them, never the upload."""
-    finding = rejected.finding
+    finding = invalid.finding
     report.leave_out(array, finding.code, finding.reason, finding.action, **finding.fix)
 
 

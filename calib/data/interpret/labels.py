@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.data.checks.report import Rejected, Report, count, listed, verb
+from calib.data.checks.report import InvalidUpload, Report, count, listed, verb
 from calib.data.formats.base import Array
 from calib.data.limits import MAX_BYTES, MAX_CLASSES, Allowance
 from calib.numerics import Ints
@@ -29,7 +29,7 @@ def match_values(
     column_names : names of the outputs' columns; a single binary column names its positive class.
     """
     if not values:
-        raise Rejected("labels_missing", f"{name} holds no label at all.", "Choose another array or column.")
+        raise InvalidUpload("labels_missing", f"{name} holds no label at all.", "Choose another array or column.")
     if column_names is not None and len(column_names) == n_classes:
         by_name = matched(values, column_names)
         if by_name is not None:
@@ -43,7 +43,7 @@ def match_values(
         if positive is not None:
             return tuple(values)
     if len(values) < n_classes:
-        raise Rejected(
+        raise InvalidUpload(
             "labels_unmatched",
             f"{name} holds {len(values)} different labels ({listed(values)}) for {n_classes} columns of outputs, "
             "and the columns are not named after them.",
@@ -100,7 +100,7 @@ def decode_labels(raw: Array, n_classes: int, column_names: Sequence[str] | None
         return by_value(raw, n_classes, column_names, name, report)
     whole, missing = as_integers(raw, name, report)
     if missing.all():
-        raise Rejected("labels_missing", f"{name} holds no label at all.", "Choose another array or column.")
+        raise InvalidUpload("labels_missing", f"{name} holds no label at all.", "Choose another array or column.")
     present = whole[~missing]
     if n_classes == 2 and np.array_equal(np.unique(present), [-1, 1]):
         report.info("labels_signed", f"{name} holds -1 and 1: read as classes 0 and 1.")
@@ -108,7 +108,9 @@ def decode_labels(raw: Array, n_classes: int, column_names: Sequence[str] | None
         return by_value(raw, n_classes, None, name, report)
     shift = (report.choices.label_shift or 0) - one_based(present, n_classes, column_names, name, report)
     if abs(shift) > MAX_CLASSES:
-        raise Rejected("label_shift", f"A shift of the labels by {shift:,} leaves no class.", "Choose a small one.")
+        raise InvalidUpload(
+            "label_shift", f"A shift of the labels by {shift:,} leaves no class.", "Choose a small one."
+        )
     labels = whole + shift
     report.decide(label_shift=report.choices.label_shift or 0)
     outside = ~missing & ((labels < 0) | (labels >= n_classes))
@@ -132,7 +134,7 @@ def one_per_row(raw: Array, n_classes: int, name: str, report: Report) -> Array:
             return raw.argmax(axis=1)
         if low >= 0 and np.allclose(total, 1, atol=1e-3):
             raise fractional(f"{name} has the shape {raw.shape} with rows of fractions that sum to one (soft labels)")
-    raise Rejected(
+    raise InvalidUpload(
         "labels_shape",
         f"{name} has the shape {raw.shape}; one label per row, or one-hot rows of {n_classes} columns, are needed.",
         "Choose another array, or save labels of shape (rows,).",
@@ -165,7 +167,7 @@ def by_value(raw: Array, n_classes: int, column_names: Sequence[str] | None, nam
     labels = codes[positions.reshape(-1)]
     unknown = [str(v) for v, code in zip(values.tolist(), codes, strict=True) if code < 0 and not is_missing(v)]
     if len(order) > n_classes:
-        raise Rejected(
+        raise InvalidUpload(
             "label_too_large",
             f"{name} has {len(order):,} different labels ({listed(order)}) but there are {n_classes:,} columns of "
             "outputs. A class may be missing from the outputs.",
@@ -173,7 +175,7 @@ def by_value(raw: Array, n_classes: int, column_names: Sequence[str] | None, nam
         )
     if unknown and not report.choices.drop_bad_rows:
         n_unknown = int((labels < 0).sum())
-        raise Rejected(
+        raise InvalidUpload(
             "labels_unmatched",
             f"{count(n_unknown, 'label')} in {name} {verb(n_unknown, 'belongs', 'belong')} to no column "
             f"({listed(unknown)}).",
@@ -202,13 +204,15 @@ def as_integers(raw: Array, name: str, report: Report) -> tuple[Ints, npt.NDArra
         report.info("labels_float", f"{name} holds whole numbers saved as floats: read as integers.")
         raw = np.clip(whole, -(2.0**62), 2.0**62)
     elif raw.dtype.kind not in "iu":
-        raise Rejected("labels_dtype", f"{name} holds {raw.dtype}, not classes.", "Choose another array or column.")
+        raise InvalidUpload(
+            "labels_dtype", f"{name} holds {raw.dtype}, not classes.", "Choose another array or column."
+        )
     return raw.astype(np.int64), missing
 
 
-def fractional(message: str) -> Rejected:
+def fractional(message: str) -> InvalidUpload:
     """Refuse labels that are no classes."""
-    return Rejected(
+    return InvalidUpload(
         "labels_fractional",
         f"{message}. Outputs taken for labels, mixed labels (mixup) or label smoothing usually cause it.",
         "Choose the array with the true class of each row.",
@@ -232,13 +236,13 @@ def one_based(present: Ints, n_classes: int, column_names: Sequence[str] | None,
     return int(bool(report.choices.one_based))
 
 
-def outside_range(labels: Ints, outside: npt.NDArray[np.bool_], n_classes: int, name: str) -> Rejected:
+def outside_range(labels: Ints, outside: npt.NDArray[np.bool_], n_classes: int, name: str) -> InvalidUpload:
     """Say which labels belong to no column, and offer what mends it."""
     n, wrong = int(outside.sum()), np.unique(labels[outside])
     values = np.unique(labels)
     where = f"{count(n, 'row')} of {len(labels):,} in {name} {verb(n, 'has', 'have')}"
     if 0 < len(values) <= n_classes and len(values) == n_classes and n > 0.05 * len(labels):
-        return Rejected(
+        return InvalidUpload(
             "label_too_large" if wrong[-1] >= n_classes else "label_negative",
             f"{where} a label outside 0..{n_classes - 1} ({listed(wrong)}), but there are as many different "
             f"labels as columns ({n_classes}).",
@@ -246,13 +250,13 @@ def outside_range(labels: Ints, outside: npt.NDArray[np.bool_], n_classes: int, 
             label_values=tuple(values.tolist()),
         )
     if wrong[0] < 0:
-        return Rejected(
+        return InvalidUpload(
             "label_negative",
             f"{where} a negative label ({listed(wrong)}); it usually marks rows without a label.",
             "Leave these rows out.",
             drop_bad_rows=True,
         )
-    return Rejected(
+    return InvalidUpload(
         "label_too_large",
         f"{where} a label above {n_classes - 1} ({listed(wrong)}), but the outputs have {n_classes} columns. "
         "Labels that count from one, or outputs of another model, usually cause it.",

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.canonical import KINDS, Kind
-from calib.data.checks.report import Rejected, Report, count, verb
+from calib.data.checks.report import InvalidUpload, Report, count, verb
 from calib.data.formats.base import Array
 from calib.data.limits import MAX_CLASSES, MAX_ROWS, Allowance
 from calib.numerics import Floats, blocks
@@ -28,7 +28,7 @@ def bad_rows(outputs: Floats, name: str, report: Report) -> npt.NDArray[np.bool_
 
     Raises
     ------
-    Rejected
+    InvalidUpload
         With the counts, unless ``drop_bad_rows`` was chosen.
     """
     bad = np.zeros(len(outputs), dtype=bool)
@@ -45,13 +45,13 @@ def bad_rows(outputs: Floats, name: str, report: Report) -> npt.NDArray[np.bool_
         n_inf += int(infinite.sum())
         bad[rows] = (nan | infinite).any(axis=1)
     if bad.all():
-        raise Rejected(
+        raise InvalidUpload(
             "all_rows_bad",
             f"Every one of the {count(len(bad), 'row')} of {name} holds NaN or infinite values.",
             "Look for a diverged training or a division by zero where they were saved.",
         )
     if not report.choices.drop_bad_rows:
-        raise Rejected(
+        raise InvalidUpload(
             "not_finite",
             f"{name} has bad values in {count(int(bad.sum()), 'row')} of {len(bad):,}: {count(n_nan, 'NaN')} and "
             f"{count(n_inf, 'infinite value')}; empty cells and overflow in float16 usually cause it.",
@@ -108,11 +108,11 @@ def decide_kind(outputs: Floats, name: str, report: Report) -> Kind:
 def checked(kind: Kind, low: float, high: float, width: int, name: str) -> Kind:
     """Refuse a kind that the values contradict."""
     if kind.startswith("binary") != (width == 1):
-        raise Rejected(
+        raise InvalidUpload(
             "kind", f"{name} has {count(width, 'column')}, which cannot be {KINDS[kind]}.", "Choose another kind."
         )
     if kind in ("probabilities", "binary_probability") and not (low >= BELOW_ZERO and high <= 1 - BELOW_ZERO):
-        raise Rejected(
+        raise InvalidUpload(
             "kind",
             f"{name} reaches from {low:.3g} to {high:.3g}, so it does not hold probabilities.",
             "Choose another kind.",
@@ -128,7 +128,7 @@ def refuse_single_column(outputs: Floats, labels: Array, name: str, report: Repo
     low, high = column.min(), column.max()
     whole = low >= 0 and high - low >= 2 and (column == np.floor(column)).all()
     if whole and len(np.unique(column)) <= max(2, len(column) // 2):
-        raise Rejected(
+        raise InvalidUpload(
             "hard_predictions",
             f"{name} holds {count(len(np.unique(column)), 'whole number')} from {low:g} to {high:g}: predicted "
             "classes, which carry no confidence.",
@@ -137,7 +137,7 @@ def refuse_single_column(outputs: Floats, labels: Array, name: str, report: Repo
         )
     values = np.unique(labels[labels >= 0] if labels.dtype.kind in "iuf" else labels)
     if len(values) > 3:
-        raise Rejected(
+        raise InvalidUpload(
             "single_column",
             f"{name} is a single column, but the labels have {len(values):,} different values. It may be the "
             "confidence in the predicted class, from which the other classes cannot be told.",
@@ -149,7 +149,7 @@ def refuse_percent(outputs: Floats, high: float, name: str) -> None:
     """Offer to divide by 100 where rows sum to that."""
     total = outputs.sum(axis=1, dtype=np.float64)
     if high <= 100.1 and (np.abs(total - 100) <= 0.5).all():
-        raise Rejected(
+        raise InvalidUpload(
             "percent",
             f"All rows of {name} sum to 100 with values from 0 to {high:.3g}: probabilities in percent.",
             "Divide by 100.",
@@ -173,14 +173,14 @@ def sums_to_one(outputs: Floats, low: float, high: float, name: str, report: Rep
     )
     if total.min() <= 0:
         n_empty = int((total <= 0).sum())
-        raise Rejected(
+        raise InvalidUpload(
             "sums",
             f"{message}, and {count(n_empty, 'row')} {verb(n_empty, 'sums', 'sum')} to zero, unlike probabilities.",
             "Read the values as logits.",
             kind="logits",
         )
     if n_off > len(off) / 2 and np.median(off) > 0.05:
-        raise Rejected(
+        raise InvalidUpload(
             "sums",
             f"{message}. Sigmoid outputs of a multi-label model, or a missing column, usually cause it.",
             "Divide each row by its sum, or read the values as logits.",
@@ -201,7 +201,7 @@ def rows_by_classes(outputs: Array, n_labels: int, outputs_name: str, labels_nam
 
     Raises
     ------
-    Rejected
+    InvalidUpload
         If no orientation fits the labels.
     """
     outputs = two_dimensional(outputs, outputs_name, report)
@@ -219,7 +219,7 @@ def rows_by_classes(outputs: Array, n_labels: int, outputs_name: str, labels_nam
         outputs = outputs.T
     check_rows(outputs, n_labels, outputs_name, labels_name)
     if outputs.shape[1] == 0 or outputs.shape[1] > MAX_CLASSES:
-        raise Rejected(
+        raise InvalidUpload(
             "too_many_classes" if outputs.shape[1] else "no_outputs",
             f"{outputs_name} has {outputs.shape[1]:,} columns, one for each class; 1 to {MAX_CLASSES:,} are read.",
             "Save the outputs as (rows, classes).",
@@ -231,7 +231,7 @@ def two_dimensional(outputs: Array, name: str, report: Report) -> Array:
     """Drop axes of length one; say what a third axis may be."""
     shape = outputs.shape
     if outputs.ndim == 0:
-        raise Rejected(
+        raise InvalidUpload(
             "shape_0d", f"{name} is a single value, not one row of scores per example.", "Save the whole array."
         )
     if outputs.ndim == 1:
@@ -243,7 +243,7 @@ def two_dimensional(outputs: Array, name: str, report: Report) -> Array:
         if squeezed.ndim == 2:
             report.info("squeezed", f"{name} has the shape {shape}; axes of length one were dropped.")
             return squeezed
-        raise Rejected(
+        raise InvalidUpload(
             "shape_3d",
             f"{name} has the shape {shape}, {outputs.ndim} axes instead of (rows, classes). The first or last axis "
             "may count the members of an ensemble, augmented copies, or pixels.",
@@ -256,21 +256,21 @@ def check_rows(outputs: Array, n_labels: int, outputs_name: str, labels_name: st
     """Refuse outputs and labels of different lengths, or of none."""
     n = len(outputs)
     if max(n, n_labels) > MAX_ROWS:
-        raise Rejected(
+        raise InvalidUpload(
             "too_large",
             f"{outputs_name} has {count(n, 'row')} and {labels_name} {n_labels:,}; at most {MAX_ROWS:,} are read.",
             "Save fewer rows: 20,000 are plenty to calibrate.",
         )
     if n == 0 or n_labels == 0:
         empty = outputs_name if n == 0 else labels_name
-        raise Rejected("no_rows", f"{empty} has 0 rows.", "Check that saving it ended, and upload it again.")
+        raise InvalidUpload("no_rows", f"{empty} has 0 rows.", "Check that saving it ended, and upload it again.")
     if n != n_labels:
         cause = (
             "Was the first line of one file taken as its header?"
             if abs(n - n_labels) == 1
             else "Did you drop rows from one file?"
         )
-        raise Rejected(
+        raise InvalidUpload(
             "rows_differ",
             f"{labels_name} has {count(n_labels, 'row')} but {outputs_name} has {n:,}. {cause}",
             "Upload another labels file.",
@@ -293,10 +293,10 @@ def float_dtype(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
     if dtype.kind == "b":
         return np.dtype(np.float32)
     if dtype.kind == "c":
-        raise Rejected(
+        raise InvalidUpload(
             "complex", f"{name} holds complex numbers ({dtype}).", "Save the real part: array.real.astype('float32')."
         )
-    raise Rejected(
+    raise InvalidUpload(
         "dtype",
         f"{name} holds values of type {dtype} where numbers are needed.",
         "Save it as array.astype('float32'), or choose another array.",

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.data.checks.report import Rejected, Report, count, listed
+from calib.data.checks.report import InvalidUpload, Report, count, listed
 from calib.data.formats.base import Array, Contents
 from calib.data.formats.detect import open_source
 from calib.data.interpret.columns import guess_features, guess_training_labels, guess_training_part
@@ -31,7 +31,7 @@ def read_named_parts(contents: Contents, labels: Contents | None, report: Report
     if not choices.test_outputs:
         return first
     if not choices.test_labels:
-        raise Rejected(
+        raise InvalidUpload(
             "no_labels",
             f"{choices.test_outputs} of {contents.name} was chosen as the outputs of the test part, without labels.",
             "Choose the labels of the test part too.",
@@ -102,7 +102,7 @@ def join(first: Upload, second: Upload, report: Report) -> Upload:
     """Calibration rows, then test rows, with the split marked."""
     a, b = first.outputs.shape[1], second.outputs.shape[1]
     if a != b:
-        raise Rejected(
+        raise InvalidUpload(
             "columns_differ",
             f"{first.outputs_name} has {a:,} columns but {second.outputs_name} has {b:,}.",
             "Use outputs of one model on both parts.",
@@ -121,7 +121,7 @@ def join(first: Upload, second: Upload, report: Report) -> Upload:
     labels = [flat(first.labels), flat(second.labels)]
     texts = [array.dtype.kind in "US" for array in labels]
     if labels[0].shape[1:] != labels[1].shape[1:] or texts[0] != texts[1]:
-        raise Rejected(
+        raise InvalidUpload(
             "labels_differ",
             f"{first.labels_name} holds {labels[0].dtype} of shape {labels[0].shape}, but "
             f"{second.labels_name} holds {labels[1].dtype} of shape {labels[1].shape}.",
@@ -177,8 +177,8 @@ def open_files(given: Mapping[str, Source | None], allowance: Allowance, report:
             continue
         try:
             files[role] = open_source(source, allowance, report, stack)
-        except Rejected as rejected:
-            leave_out(rejected, role, report)
+        except InvalidUpload as invalid:
+            leave_out(invalid, role, report)
     return files
 
 
@@ -213,7 +213,7 @@ def read_files(upload: Upload, files: Files, made: Choices, report: Report) -> N
 
     Raises
     ------
-    Rejected
+    InvalidUpload
         If an array was chosen that none of the files holds.
     """
     for role, homes in HOMES.items():
@@ -223,8 +223,8 @@ def read_files(upload: Upload, files: Files, made: Choices, report: Report) -> N
             continue
         try:
             contents, name = find(given, role, chosen, files)
-        except Rejected as rejected:
-            leave_out(rejected, role, report)
+        except InvalidUpload as invalid:
+            leave_out(invalid, role, report)
             continue
         if not name:
             continue

@@ -16,7 +16,7 @@ from calib.data.checks.outputs import (
     check_saturation,
     predicted_classes,
 )
-from calib.data.checks.report import Rejected, Report, count, verb
+from calib.data.checks.report import InvalidUpload, Report, count, verb
 from calib.data.interpret.labels import decode_labels
 from calib.data.interpret.output_kind import bad_rows, decide_kind, refuse_single_column
 from calib.data.interpret.parts import calibration_rows
@@ -39,7 +39,7 @@ def understand(upload: Upload, name: str, report: Report) -> Predictions:
 
     Raises
     ------
-    Rejected
+    InvalidUpload
         At the first rung that cannot be passed.
     """
     pair_rows(upload, report)
@@ -101,7 +101,9 @@ def pair_rows(upload: Upload, report: Report) -> None:
         return
     n = len(upload.outputs)
     if abs(shift) >= n:
-        raise Rejected("row_shift", f"A shift by {shift:,} leaves none of {count(n, 'row')}.", "Choose a smaller one.")
+        raise InvalidUpload(
+            "row_shift", f"A shift by {shift:,} leaves none of {count(n, 'row')}.", "Choose a smaller one."
+        )
     own = slice(0, n - shift) if shift > 0 else slice(-shift, n)
     theirs = slice(shift, n) if shift > 0 else slice(0, n + shift)
     upload.outputs, upload.labels = upload.outputs[own], upload.labels[theirs]
@@ -112,7 +114,7 @@ def missing_labels(bad: npt.NDArray[np.bool_], name: str, report: Report) -> npt
     """Refuse rows without a label, unless it was chosen to leave them out."""
     n_bad = int(bad.sum())
     if n_bad and not report.choices.drop_bad_rows:
-        raise Rejected(
+        raise InvalidUpload(
             "labels_missing",
             f"{count(n_bad, 'row')} of {len(bad):,} in {name} {verb(n_bad, 'has', 'have')} no label.",
             "Leave these rows out.",
@@ -125,7 +127,7 @@ def keep_rows(upload: Upload, keep: npt.NDArray[np.bool_], report: Report) -> No
     """Leave the bad rows out of everything that goes by rows."""
     n_bad = int((~keep).sum())
     if n_bad == len(keep):
-        raise Rejected(
+        raise InvalidUpload(
             "all_rows_bad",
             f"None of {count(n_bad, 'row')} can be used: values or labels are missing.",
             "Save it again.",
@@ -139,7 +141,7 @@ def renormalise(outputs: Floats, name: str) -> None:
     """Divide each row by its sum, in place."""
     total = outputs.sum(axis=1, keepdims=True)
     if outputs.shape[1] == 1 or not (total > 0).all():
-        raise Rejected(
+        raise InvalidUpload(
             "sums",
             f"The rows of {name} cannot be divided by their sums, some of which are not positive.",
             "Read the values as logits.",

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from calib.data.checks.report import Rejected, Report, listed, verb
+from calib.data.checks.report import InvalidUpload, Report, listed, verb
 from calib.data.formats.base import Array, Contents
 from calib.data.interpret.columns import class_names_array, guess_arrays, guess_columns, left_out, named
 from calib.data.interpret.features import leave_out
@@ -118,8 +118,8 @@ def read_aside(found: dict[str, Array], contents: Contents, role: str, name: Any
     """Keep an array that only some methods need; one that cannot be read is left out and the upload goes on."""
     try:
         found[role] = read_any(contents, name)
-    except Rejected as rejected:
-        leave_out(rejected, role, report)
+    except InvalidUpload as invalid:
+        leave_out(invalid, role, report)
 
 
 def read_any(contents: Contents, name: Any) -> Array:
@@ -146,7 +146,7 @@ def guess_label(labels: Contents) -> str:
     ]
     if telling:
         return telling[-1]
-    raise Rejected(
+    raise InvalidUpload(
         "no_labels", f"{labels.name} holds {listed(names)}; none looks like labels.", "Name the array with the labels."
     )
 
@@ -161,7 +161,9 @@ def check_names(contents: Contents, choices: Choices, labels: Contents | None) -
             chosen += check_there(contents, getattr(choices, role))
     for name, times in Counter(chosen).items():
         if times > 1:
-            raise Rejected("chosen_twice", f"{name!r} was chosen for two things.", "Choose another array or column.")
+            raise InvalidUpload(
+                "chosen_twice", f"{name!r} was chosen for two things.", "Choose another array or column."
+            )
 
 
 def check_there(contents: Contents, chosen: Any) -> list[str]:
@@ -169,7 +171,7 @@ def check_there(contents: Contents, chosen: Any) -> list[str]:
     names = [name for name in ((chosen,) if isinstance(chosen, str) else chosen or ()) if name]
     for name in names:
         if name not in contents:
-            raise Rejected(
+            raise InvalidUpload(
                 "no_such_array",
                 f"{contents.name} has no array or column {name!r}; it holds {listed(contents.names)}.",
                 "Choose one of them.",

@@ -21,7 +21,7 @@ from calib.data.checks.features import (
     check_training_classes,
     row_hashes,
 )
-from calib.data.checks.report import NO_FEATURE_METHODS, Rejected, Report, count, listed, rounded, verb
+from calib.data.checks.report import NO_FEATURE_METHODS, InvalidUpload, Report, count, listed, rounded, verb
 from calib.data.formats.base import Array
 from calib.data.interpret.features import (
     Features,
@@ -54,8 +54,8 @@ def decode_training_labels(raw: Array, class_names: tuple[str, ...], report: Rep
             order = None  # numbers beside named labels are columns
         chosen = replace(report.choices, label_values=order, drop_bad_rows=True)
         return decode_labels(raw, len(class_names), None, "train_labels", Report(chosen))
-    except Rejected as rejected:
-        leave_out(rejected, "train_labels", report)
+    except InvalidUpload as invalid:
+        leave_out(invalid, "train_labels", report)
         return None
 
 
@@ -162,8 +162,8 @@ def training_set(
     """
     try:
         return paired(features, raw, class_names, report, given=given)
-    except Rejected as rejected:
-        leave_out(rejected, "features", report)
+    except InvalidUpload as invalid:
+        leave_out(invalid, "features", report)
         return {}
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from calib.data.checks.report import Rejected, Report, listed
+from calib.data.checks.report import InvalidUpload, Report, listed
 from calib.data.formats.base import Contents, missing_packages
 from calib.data.formats.detect import open_source
 from calib.data.interpret.columns import guess_arrays, guess_columns, guess_features, label_column
@@ -45,7 +45,7 @@ def read_outputs(source: Source, choices: Choices | None = None) -> Floats:
         check_there(contents, outputs)
         values = read_any(contents, outputs)
         if values.ndim == 0:
-            raise Rejected("shape_0d", f"{said(contents, outputs)} is a single value.", "Save one row per input.")
+            raise InvalidUpload("shape_0d", f"{said(contents, outputs)} is a single value.", "Save one row per input.")
         return as_floats(values.reshape(len(values), -1) if values.ndim == 1 else values, said(contents, outputs))
 
 
@@ -71,7 +71,7 @@ def read_features(source: Source, choices: Choices | None = None, *, beside_outp
             _guess(contents, report)
         name = report.choices.features or (None if beside_outputs else guess_features(contents, "features"))
         if not name:
-            raise Rejected(
+            raise InvalidUpload(
                 "no_features",
                 f"{contents.name} holds {listed(contents.names)}; none looks like the inputs of the rows.",
                 "Save them as features beside the outputs, or name the array.",
@@ -79,7 +79,7 @@ def read_features(source: Source, choices: Choices | None = None, *, beside_outp
         check_there(contents, name)
         found = as_features(read_any(contents, name), said(contents, name), report)
         if found is None:
-            raise Rejected("no_features", report.findings[-1].reason, report.findings[-1].action)
+            raise InvalidUpload("no_features", report.findings[-1].reason, report.findings[-1].action)
         return found
 
 
@@ -93,8 +93,8 @@ def _opened(source: Source, choices: Choices | None) -> Iterator[tuple[Contents,
             contents = open_source(source, Allowance(), report, stack)
             report.decide(**contents.format_choices)
             yield contents, report
-    except Rejected as rejected:
-        report.add(rejected.finding)
+    except InvalidUpload as invalid:
+        report.add(invalid.finding)
         raise DataError(list(report.findings)) from None
 
 
