@@ -7,6 +7,7 @@ The Dockerfile and the compose file name what is there, lock what can be locked,
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
@@ -33,6 +34,11 @@ from calib.metrics import nll
 from calib.numerics import softmax
 from calib.settings import DECLARED, SETTINGS, Setting
 from tests.conftest import ROOT, simulate
+
+DOCUMENTS = [
+    *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "sample_data/README.md"),
+    *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")),
+]
 
 
 def python_blocks(document: str) -> list[str]:
@@ -64,13 +70,35 @@ def test_the_readme_library_example_runs(tmp_path: Path, monkeypatch: pytest.Mon
     np.testing.assert_array_equal(used["probs"], calibrator.predict_proba(data.logits))
 
 
-@pytest.mark.parametrize(
-    "document", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "sample_data/README.md", "docs/running.md"]
-)
+@pytest.mark.parametrize("document", DOCUMENTS)
 def test_links_and_pictures_lead_somewhere(document: str) -> None:
     targets = re.findall(r"\]\(([^)#:]+)\)", (ROOT / document).read_text(encoding="utf-8"))
     missing = [target for target in targets if not ((ROOT / document).parent / target).exists()]
     assert not missing
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_the_names_of_the_package_in_a_document_are_there(document: str) -> None:
+    names = re.findall(r"(?<![\w/.-])calib(?:\.\w+)+", (ROOT / document).read_text(encoding="utf-8"))
+    missing = {name for name in names if name not in NO_MODULES and not is_there(name)}
+    assert not missing
+
+
+NO_MODULES = {"calib.toml", "calib.example.org", "calib.log"}
+
+
+def is_there(name: str) -> bool:
+    """Whether a dotted name leads from a package through modules to what they hold."""
+    found, parts = importlib.import_module("calib"), name.split(".")[1:]
+    for part in parts:
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            try:
+                found = importlib.import_module(f"{found.__name__}.{part}")
+            except (ImportError, AttributeError):
+                return False
+    return True
 
 
 PAGE = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Active learning as a simulation: which rows to ask labels for, and whether to spend some of them on calibration."""
+"""Active learning: query strategies, the simulation of labelling with and without calibration, its results."""
 
 from calib.active_learning.classifiers import CLASSIFIERS
 from calib.active_learning.results import MEASURES, LearningCurve, compare_arms, final_rounds, learning_curve, table_of

@@ -1,1 +1,1 @@
-"""One file per calibrator. Importing any of them loads NumPy alone; fitting imports what it needs."""
+"""The methods: one file for each, one package for each large one. GPflow and TensorFlow are imported here alone."""

@@ -1,4 +1,4 @@
-"""The data set: reading it, saying what was understood, splitting it."""
+"""From files to ``Predictions``: readers of formats, roles of columns, checks with findings, the split, the samples."""
 
 from calib.data.checks.report import Finding
 from calib.data.formats.base import ArrayInfo

@@ -1,4 +1,4 @@
-"""From a calibrator and a test set to scores with intervals: ``Evaluation`` first, numbers from it."""
+"""A fitted method on a test set: scores with intervals, the comparison, the verdict, repeated splits."""
 
 from calib.evaluation.bootstrap import paired_differences, score_intervals
 from calib.evaluation.evaluation import Evaluation, evaluate, gives_probabilities

@@ -1,4 +1,4 @@
-"""Scores of probabilities against labels.
+"""Scores of probabilities against labels, their bins, and the bootstrap.
 
 All take ``(probs, labels)`` with probs of shape (n, n_classes). Those that look at the predicted class alone
 (accuracy, ECE and its kin, over- and underconfidence, the gap, sharpness) also take the pair

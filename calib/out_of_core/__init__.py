@@ -1,4 +1,4 @@
-"""Calibrators fitted on, and applied to, files that are larger than memory."""
+"""Fits on, and predictions for, files larger than memory."""
 
 from calib.out_of_core.apply import apply_streaming
 from calib.out_of_core.fit import fit_streaming

@@ -1,4 +1,4 @@
-"""A comparison to hand over: one HTML file with the verdict, figures, tables, settings and how to make it again."""
+"""The HTML report: one file with the verdict, scores, figures, settings and the command that gives it again."""
 
 from calib.reporting.contents import Report, ReportedMethod, Source, commands, method_option, verdict_paragraphs
 from calib.reporting.page import html

@@ -1,1 +1,1 @@
-"""The only importer of Streamlit: session state, the shell around every page, and shared widgets."""
+"""Everything of Streamlit: session, shell around every page, widgets, and one package for each page."""
