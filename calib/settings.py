@@ -132,7 +132,7 @@ def check() -> None:
     """Raise ValueError with one sentence if anything that is set is wrong; called where the app or a command starts."""
     variables = environment()
     for declared in DECLARED:
-        if not isinstance(declared.default, str):
+        if variables.get(declared.name, "").strip() and not isinstance(declared.default, str):
             number(declared.name, variables)
 
 
@@ -149,8 +149,11 @@ def environment() -> Mapping[str, str]:
     """
     named = os.environ.get("CALIB_CONFIG", "").strip()
     path = Path(named or FILE)
-    if not named and not path.is_file():
-        return os.environ
+    return {**_entries(path), **os.environ} if named or path.is_file() else os.environ
+
+
+def _entries(path: Path) -> dict[str, str]:
+    """What a configuration file sets, by the names of the environment."""
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:  # errors of TOML and of UTF-8 are ValueErrors
@@ -161,7 +164,7 @@ def environment() -> Mapping[str, str]:
         if entry not in known:
             near = difflib.get_close_matches(entry, known, n=1) or known
             raise ValueError(f"{path.name} sets {entry!r}, which is no setting; did you mean {' or '.join(near)}?")
-    return {**{f"{PREFIX}{name.upper()}": str(value) for name, value in entries.items()}, **os.environ}
+    return {f"{PREFIX}{name.upper()}": str(value) for name, value in entries.items()}
 
 
 def _default(declared: Setting) -> float:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from calib.cli import text
-from calib.cli.arguments import target
+from calib.cli.arguments import FORMATS, Parser, Target, command_parser, load_options
 from calib.data import Choices, read_features, read_outputs
 from calib.data.limits import MAX_BYTES
 from calib.errors import CalibrationError
@@ -17,33 +17,15 @@ from calib.export.runtime import ExportedCalibrator
 from calib.out_of_core import can_stream
 from calib.out_of_core.apply import DTYPES
 
-
-def apply_command(commands: Any, formats: str) -> argparse.ArgumentParser:
-    """Add the command to the others; returns it."""
-    command: argparse.ArgumentParser = commands.add_parser(
-        "apply", help="calibrate new outputs with a saved calibrator"
-    )
-    command.set_defaults(run=apply)
-    command.add_argument("calibrator", type=Path, help=".pkl (only one you trust), .npz or .zip")
-    command.add_argument(
-        "file",
-        type=Path,
-        help=f"a model's outputs: {formats}; labels are not needed, features where the calibrator predicts from them",
-    )
-    command.add_argument("--key", help="name of the array with the outputs; the same as --read outputs=NAME")
-    command.add_argument("--out", type=target(".npz", ".npy", ".parquet", ".csv"), default=Path("calibrated.npz"),
-                         help="what to write; .npy and .parquet also for files larger than memory")  # fmt: skip
-    command.add_argument("--dtype", choices=DTYPES, default=DTYPES[0],
-                         help="of .npy and .parquet; float32 takes half the room and rounds probabilities by 6e-8 of "
-                              "themselves, those below 1e-45 to zero (default: float64)")  # fmt: skip
-    return command
+WHAT = "calibrate new outputs with a saved calibrator"
 
 
-def apply(given: argparse.Namespace) -> int:
-    """Calibrate a file; ``given.out`` decides whether it is streamed. Returns the exit status."""
+def run(arguments: Sequence[str]) -> int:
+    """Run the command; returns the exit status. The name after ``--out`` decides whether the file is streamed."""
     from calib.export import predict_script
     from calib.out_of_core.apply import ENDINGS
 
+    given = _parser().parse_args(arguments)
     _check_nothing_is_lost(given)
     exported = runtime.load(given.calibrator)
     streamed = can_stream(given.file) and not exported.needs_features
@@ -101,3 +83,18 @@ def _apply_at_once(given: argparse.Namespace, exported: ExportedCalibrator) -> i
 
 def _choices(given: argparse.Namespace) -> Choices:
     return Choices(**{"outputs": given.key, **dict(given.read)})
+
+
+def _parser() -> Parser:
+    parser = command_parser("apply", WHAT)
+    parser.add_argument("calibrator", type=Path, help=".pkl (only one you trust), .npz or .zip")
+    parser.add_argument("file", type=Path, help=f"a model's outputs: {FORMATS}; labels are not needed, features where "
+                        "the calibrator predicts from them")  # fmt: skip
+    parser.add_argument("--key", help="name of the array with the outputs; the same as --read outputs=NAME")
+    parser.add_argument("--out", type=Target((".npz", ".npy", ".parquet", ".csv")), default=Path("calibrated.npz"),
+                        help="what to write; .npy and .parquet also for files larger than memory")  # fmt: skip
+    parser.add_argument("--dtype", choices=DTYPES, default=DTYPES[0],
+                        help="of .npy and .parquet; float32 takes half the room and rounds probabilities by 6e-8 of "
+                             "themselves, those below 1e-45 to zero (default: float64)")  # fmt: skip
+    load_options(parser, files=("features",))
+    return parser

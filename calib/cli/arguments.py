@@ -1,21 +1,117 @@
-"""Types of command-line arguments: each checks what was given before the work starts.
-
-Choices on the command line: ``--read NAME=VALUE`` as a field of Choices.
-"""
+"""What the commands share: their parser, the types of their arguments, and the data that they name."""
 
 from __future__ import annotations
 
 import argparse
 import ast
 import os
-from collections.abc import Callable
-from dataclasses import fields
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from calib.data import Choices
+from calib.base import Calibrator
+from calib.cli import text
+from calib.data import Choices, LoadOptions, Predictions, load
+from calib.data.checks.features import leak
 from calib.data.checks.report import InvalidUpload
 from calib.data.load import check_choices
+from calib.data.options import FILES
+from calib.errors import CalibrationError
+from calib.registry import calibrator
+
+FORMATS = "npz, npy, csv, tsv, parquet or hdf5"
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that says in one line what is wrong and where help is; the whole usage would bury it."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong with the command and exit with 2."""
+        print(f"error: {message.rstrip('.')}; see {self.prog} --help.", file=sys.stderr)
+        raise SystemExit(2)
+
+
+def command_parser(name: str, what: str) -> Parser:
+    """The parser of one command."""
+    return Parser(prog=f"python -m calib {name}", description=what)
+
+
+def data_parser(name: str, what: str) -> Parser:
+    """The parser of a command that takes a data set, in one file or several."""
+    parser = command_parser(name, what)
+    parser.set_defaults(error=parser.error)
+    parser.add_argument("file", type=Path, help=f"a model's outputs with labels: {FORMATS}")
+    load_options(parser)
+    return parser
+
+
+def load_options(command: argparse.ArgumentParser, files: Iterable[str] = FILES) -> None:
+    """Take files beside the first one, and let the reading of all be decided by hand.
+
+    Parameters
+    ----------
+    files : names of fields of :class:`~calib.data.options.LoadOptions`.
+    """
+    for name in files:
+        help = FILES[name][0].lower() + FILES[name][1:]
+        command.add_argument(f"--{name.replace('_', '-')}", type=Path, metavar="FILE", help=help)
+    command.add_argument("--read", action="append", default=[], type=parse_choice, metavar="NAME=VALUE",
+                         help="how to read the file where the guess is wrong, such as kind=logits, labels=y or "
+                         "outputs=p_0,p_1; may be repeated")  # fmt: skip
+
+
+def split_options(command: argparse.ArgumentParser) -> None:
+    """Let the split be chosen."""
+    command.add_argument("--calibration", type=part, metavar="PART",
+                         help="rows to fit on: fraction, count or all; else the file's split, or half")  # fmt: skip
+    command.add_argument("--seed", type=int, default=0, help="of the split and of the fit")
+
+
+def load_data(given: argparse.Namespace) -> Predictions:
+    """Read the data; warnings go to standard error."""
+    data = load(given.file, options_from(given))
+    noticed = [finding for finding in data.findings if finding.level == "warning"]
+    if noticed:
+        print(text.findings(noticed), file=sys.stderr)
+    return data
+
+
+def options_from(given: argparse.Namespace) -> LoadOptions:
+    """The files beside the first one that a command was given, and how all are read."""
+    files = {name: getattr(given, name) for name in FILES if name in given}
+    return LoadOptions(**files, choices=Choices(**dict(given.read)))
+
+
+def split_data(data: Predictions, given: argparse.Namespace) -> tuple[Predictions, Predictions | None]:
+    """Calibration and test part; the test part is None where all rows are for calibration."""
+    if given.calibration == "all":
+        return data, None
+    calibration, test = data.split(given.calibration, random_state=given.seed)
+    if len(calibration) < 2:
+        raise CalibrationError("The calibration set has 1 row, from which nothing can be learned; give more of them.")
+    return calibration, test
+
+
+def warn_of_leak(data: Predictions) -> None:
+    """Repeat beside the scores what makes them worthless; they are what is copied on."""
+    if found := leak(data.findings):
+        print(f"warning: {found}")
+
+
+def made_calibrator(given: argparse.Namespace, name: str, params: dict[str, Any]) -> Calibrator:
+    """A calibrator with the command's seed; parameters that it does not take are the command's fault."""
+    try:
+        return calibrator(name, **{"random_state": given.seed, **params})
+    except CalibrationError as error:
+        refuse(given, str(error))
+
+
+def refuse(given: argparse.Namespace, reason: str) -> NoReturn:
+    """Say that the command is at fault, and exit with 2."""
+    given.error(reason)
+    raise SystemExit(2)
 
 
 def assignment(given: str) -> tuple[str, Any]:
@@ -36,20 +132,22 @@ def method_with_parameters(given: str) -> tuple[str, dict[str, Any]]:
     return name.strip(), dict(assignment(part) for part in parameters.split(",") if part)
 
 
-def target(*endings: str) -> Callable[[str], Path]:
+@dataclass(frozen=True)
+class Target:
     """A type of files to write, which looks before the work starts whether they can be written."""
 
-    def checked(given: str) -> Path:
+    endings: tuple[str, ...] = ()
+
+    def __call__(self, given: str) -> Path:
+        """The path, or an error of argparse."""
         path = Path(given)
-        if endings and path.suffix.lower() not in endings:
-            raise argparse.ArgumentTypeError(f"{path.name!r} does not end in {' or '.join(endings)}")
+        if self.endings and path.suffix.lower() not in self.endings:
+            raise argparse.ArgumentTypeError(f"{path.name!r} does not end in {' or '.join(self.endings)}")
         if not path.parent.is_dir():
             raise argparse.ArgumentTypeError(f"there is no folder {str(path.parent)!r} to write {path.name!r} to")
         if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
             raise argparse.ArgumentTypeError(f"{str(path)!r} cannot be written")
         return path
-
-    return checked
 
 
 def part(given: str) -> float | int | str:

@@ -1,36 +1,26 @@
 """``compare``: several methods on held-out rows, as a table, a verdict and a report.
 
-What ``compare --repeats`` and ``compare --sizes`` do: studies that fit many times.
-
-What ``compare --report`` writes.
+``--repeats`` and ``--sizes`` add studies that fit many times, ``--report`` a page to hand over.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calib.base import Calibrator, Callback
-from calib.cli import text as cli_text
-from calib.evaluation import SCORES
-from calib.formatting import fixed, safe_table
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from calib.data import Predictions
-from typing import TYPE_CHECKING, Any
-
 from calib.calibrators.one_vs_rest import SHARING, BinaryCalibrator
 from calib.cli import text
-from calib.cli.arguments import method_with_parameters, target
-from calib.cli.data import (
-    data_command,
+from calib.cli.arguments import (
+    Parser,
+    Target,
+    data_parser,
     load_data,
     made_calibrator,
+    method_with_parameters,
     options_from,
     refuse,
     split_data,
@@ -39,6 +29,8 @@ from calib.cli.data import (
 )
 from calib.data import Predictions
 from calib.data.samples import FOLDER, SAMPLES
+from calib.evaluation import SCORES
+from calib.formatting import fixed, safe_table
 from calib.plots.style import method_style
 from calib.registry import calibrator, presets, registry_name, title_of, titles_of
 from calib.reporting import Report, ReportedMethod, Source, html
@@ -48,105 +40,15 @@ if TYPE_CHECKING:
 
     from calib.evaluation.compare import MethodEvaluations
 
-
-def study_options(command: argparse.ArgumentParser) -> None:
-    """Add the options of both studies."""
-    command.add_argument("--repeats", type=_repeats, metavar="R",
-                         help="compare on R random splits too, with calibration parts of the same size")  # fmt: skip
-    command.add_argument("--sizes", action="store_true",
-                         help="fit on ever more calibration rows too, and say how many labels are needed")  # fmt: skip
+WHAT = "fit several methods and score them on held-out rows"
 
 
-def study(
-    given: argparse.Namespace,
-    methods: Mapping[str, Calibrator],
-    data: Predictions,
-    calibration: Predictions,
-    test: Predictions,
-) -> None:
-    """Run and print the studies that were asked for."""
-    from calib.evaluation.learning_curve import size_curve
-    from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
-    from calib.evaluation.verdict import verdict
-
-    if given.repeats:
-        table = repeated_splits(
-            methods, data, len(calibration), n_repeats=given.repeats, random_state=given.seed, callback=_progress()
-        )
-        summary = summarise_splits(table)
-        print(f"\nOver {given.repeats} random splits into {len(calibration):,} and {len(test):,} rows:")
-        print(cli_text.score_table(summary))
-        print(f"\n{verdict(summary, judged=f'over {given.repeats} splits')}")
-        _write(given.csv, "splits", table)
-    if given.sizes:
-        table = size_curve(methods, calibration, test, random_state=given.seed, callback=_progress())
-        print(f"\nFitted on ever more of the {len(calibration):,} calibration rows:")
-        print(sizes_table(table))
-        _write(given.csv, "sizes", table)
-
-
-def sizes_table(table: pd.DataFrame) -> str:
-    """Scores by size, a method a line, and how many labels each needs."""
-    from calib.evaluation.learning_curve import labels_needed
-
-    sizes = sorted(table["size"].unique())
-    lines, answers = [], []
-    for key in table["score"].unique():
-        rows = [[SCORES[key].title, *(f"{size:,}" for size in sizes)]]
-        for _, method in table[table["score"] == key].groupby("method", sort=False):
-            values = method.set_index("size")["value"]
-            rows.append([method["title"].iloc[0], *(fixed(values[size]) for size in sizes)])
-        lines += [*cli_text.aligned(rows), ""]
-    nll = table[(table["score"] == "NLL") & table["value"].notna()]
-    for name in nll.loc[nll["size"] == sizes[-1], "method"].iloc[1:]:
-        answers.append(labels_needed(table, name).sentence)
-    notes = table.loc[(table["note"] != "") & (table["score"] == "NLL"), ["title", "size", "note"]]
-    failed = [f"{title} on {size:,} rows: {note}" for title, size, note in notes.itertuples(index=False)]
-    return "\n".join([*lines, *answers, *failed])
-
-
-def _write(csv: Path | None, what: str, table: pd.DataFrame) -> None:
-    if csv:
-        path = csv.with_name(f"{csv.stem}-{what}{csv.suffix}")
-        safe_table(table).to_csv(path, index=False)
-        print(f"The numbers are in {path}.")
-
-
-def _progress() -> Callback | None:
-    if not sys.stderr.isatty():
-        return None
-
-    def show(step: int, total: int, value: float) -> None:
-        end = "\r\033[K" if step == total else ""
-        print(f"\r{step} of {total} fits\033[K{end}", end="", file=sys.stderr, flush=True)
-
-    return show
-
-
-def _repeats(text: str) -> int:
-    if not text.isdigit() or int(text) < 2:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of splits; give 2 or more")
-    return int(text)
-
-
-def compare_command(commands: Any) -> argparse.ArgumentParser:
-    """Add the command to a parser's commands."""
-    command = data_command(commands, "compare", _compare, "fit several methods and score them on held-out rows")
-    command.add_argument("--methods", help="all, fast (default), papers, or names with commas between")
-    command.add_argument("--method", action="append", default=[], type=method_with_parameters,
-                         metavar="NAME[:PARAMETER=VALUE,...]",
-                         help="a method with parameters of its own; may be repeated")  # fmt: skip
-    command.add_argument("--csv", type=target(), help="file for the whole table")
-    command.add_argument("--report", type=target(".html"), help="report.html to hand over: figures, tables, settings")
-    study_options(command)
-    split_options(command)
-    return command
-
-
-def _compare(given: argparse.Namespace) -> int:
+def run(arguments: Sequence[str]) -> int:
+    """Run the command; returns the exit status."""
     from calib.evaluation.compare import BASELINE, compare_evaluations, fit_and_evaluate
     from calib.evaluation.verdict import verdict
 
+    given = _parser().parse_args(arguments)
     data = load_data(given)
     methods = _methods(given, data)
     calibration, test = split_data(data, given)
@@ -168,6 +70,29 @@ def _compare(given: argparse.Namespace) -> int:
         write_report(given, data, (calibration, test), {**raw, **methods}, found, table)
     study(given, methods, data, calibration, test)
     return 0
+
+
+def _parser() -> Parser:
+    parser = data_parser("compare", WHAT)
+    parser.add_argument("--methods", help="all, fast (default), papers, or names with commas between")
+    parser.add_argument("--method", action="append", default=[], type=method_with_parameters,
+                        metavar="NAME[:PARAMETER=VALUE,...]",
+                        help="a method with parameters of its own; may be repeated")  # fmt: skip
+    parser.add_argument("--csv", type=Target(), help="file for the whole table")
+    parser.add_argument("--report", type=Target((".html",)),
+                        help="report.html to hand over: figures, tables, settings")  # fmt: skip
+    parser.add_argument("--repeats", type=_repeats, metavar="R",
+                        help="compare on R random splits too, with calibration parts of the same size")  # fmt: skip
+    parser.add_argument("--sizes", action="store_true",
+                        help="fit on ever more calibration rows too, and say how many labels are needed")  # fmt: skip
+    split_options(parser)
+    return parser
+
+
+def _repeats(text: str) -> int:
+    if not text.isdigit() or int(text) < 2:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of splits; give 2 or more")
+    return int(text)
 
 
 def _methods(given: argparse.Namespace, data: Predictions) -> dict[str, Calibrator]:
@@ -226,3 +151,69 @@ def write_report(
 
 def _is_sample(path: Path) -> bool:
     return path.resolve().parent.name == FOLDER and path.stem in SAMPLES
+
+
+def study(
+    given: argparse.Namespace,
+    methods: Mapping[str, Calibrator],
+    data: Predictions,
+    calibration: Predictions,
+    test: Predictions,
+) -> None:
+    """Run and print the studies that were asked for."""
+    from calib.evaluation.learning_curve import size_curve
+    from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
+    from calib.evaluation.verdict import verdict
+
+    if given.repeats:
+        table = repeated_splits(
+            methods, data, len(calibration), n_repeats=given.repeats, random_state=given.seed, callback=_progress()
+        )
+        summary = summarise_splits(table)
+        print(f"\nOver {given.repeats} random splits into {len(calibration):,} and {len(test):,} rows:")
+        print(text.score_table(summary))
+        print(f"\n{verdict(summary, judged=f'over {given.repeats} splits')}")
+        _write(given.csv, "splits", table)
+    if given.sizes:
+        table = size_curve(methods, calibration, test, random_state=given.seed, callback=_progress())
+        print(f"\nFitted on ever more of the {len(calibration):,} calibration rows:")
+        print(sizes_table(table))
+        _write(given.csv, "sizes", table)
+
+
+def sizes_table(table: pd.DataFrame) -> str:
+    """Scores by size, a method a line, and how many labels each needs."""
+    from calib.evaluation.learning_curve import labels_needed
+
+    sizes = sorted(table["size"].unique())
+    lines, answers = [], []
+    for key in table["score"].unique():
+        rows = [[SCORES[key].title, *(f"{size:,}" for size in sizes)]]
+        for _, method in table[table["score"] == key].groupby("method", sort=False):
+            values = method.set_index("size")["value"]
+            rows.append([method["title"].iloc[0], *(fixed(values[size]) for size in sizes)])
+        lines += [*text.aligned(rows), ""]
+    nll = table[(table["score"] == "NLL") & table["value"].notna()]
+    for name in nll.loc[nll["size"] == sizes[-1], "method"].iloc[1:]:
+        answers.append(labels_needed(table, name).sentence)
+    notes = table.loc[(table["note"] != "") & (table["score"] == "NLL"), ["title", "size", "note"]]
+    failed = [f"{title} on {size:,} rows: {note}" for title, size, note in notes.itertuples(index=False)]
+    return "\n".join([*lines, *answers, *failed])
+
+
+def _write(csv: Path | None, what: str, table: pd.DataFrame) -> None:
+    if csv:
+        path = csv.with_name(f"{csv.stem}-{what}{csv.suffix}")
+        safe_table(table).to_csv(path, index=False)
+        print(f"The numbers are in {path}.")
+
+
+def _progress() -> Callback | None:
+    if not sys.stderr.isatty():
+        return None
+
+    def show(step: int, total: int, value: float) -> None:
+        end = "\r\033[K" if step == total else ""
+        print(f"\r{step} of {total} fits\033[K{end}", end="", file=sys.stderr, flush=True)
+
+    return show

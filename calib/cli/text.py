@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from calib.base import Calibrator, Callback
-from calib.data import Finding, Inspection, Predictions
-from calib.diagnostics.shift import Recheck, verdict
+from calib.data import Finding, Predictions
 from calib.evaluation import SCORES, Evaluation, score_intervals
 from calib.evaluation.score_table import score_rows
 from calib.formatting import fixed, with_interval
@@ -21,30 +20,15 @@ if TYPE_CHECKING:
 SHOWN = ("NLL", "Brier", "ECE", "accuracy")
 
 
-def inspection(found: Inspection) -> str:
-    """What a file holds, how it was understood, and the findings."""
-    lines = ["The file holds"] if found.arrays else []
-    lines += [f"  {array.name}  {' x '.join(f'{n:,}' for n in array.shape)}  {array.dtype}" for array in found.arrays]
-    data = found.predictions
-    if data is not None:
-        lines += ["", _confidence(data)]
-    if read := {name: value for name, value in found.choices.made().items() if value and name != "class_names"}:
-        lines += ["", "Read with " + ", ".join(f"{name}={_shortened(value)}" for name, value in read.items())]
-    if found.findings:
-        lines += ["", findings(found.findings)]
-    return "\n".join(lines).strip()
-
-
 def findings(found: Iterable[Finding]) -> str:
     """One paragraph for each finding: what, what to do, and the option that does it."""
-    lines = []
-    for finding in found:
-        lines.append(f"{finding.level}: {finding.message}")
-        if finding.action:
-            lines.append(f"  -> {finding.action}")
-        if finding.fix:
-            lines.append(f"  -> {written(finding.fix)}")
-    return "\n".join(lines)
+    return "\n".join(line for finding in found for line in _finding_lines(finding))
+
+
+def _finding_lines(finding: Finding) -> list[str]:
+    option = written(finding.fix) if finding.fix else ""
+    steps = [step for step in (finding.action, option) if step]
+    return [f"{finding.level}: {finding.message}", *(f"  -> {step}" for step in steps)]
 
 
 def progress() -> Callback | None:
@@ -86,19 +70,10 @@ def before_and_after(fitted: Calibrator, test: Predictions) -> dict[str, dict[st
 def score_lines(scores: Mapping[str, Mapping[str, list[float]]], n: int) -> str:
     """Scores before and after, one a line."""
     rows = [(SCORES[key].title, values.get("before"), values.get("after")) for key, values in scores.items()]
-    return "\n".join([f"On {n:,} test rows, with 95 % intervals:", *_before_and_after(rows)])
+    return "\n".join([f"On {n:,} test rows, with 95 % intervals:", *before_and_after_lines(rows)])
 
 
-def recheck_lines(found: Recheck, title: str, notes: Iterable[str]) -> str:
-    """The verdict on fresh rows, then the scores before and now."""
-    lines = [sentence.replace("**", "") for sentence in verdict(found, title)]
-    lines += [f"note: {note}" for note in notes]
-    of = f"; before on {found.n_before:,} test rows" if found.n_before else ""
-    rows = [(SCORES[key].title, score.before, score.now) for key, score in found.scores.items()]
-    return "\n".join([*lines, "", f"On {found.n:,} fresh rows{of}, with 95 % intervals:", *_before_and_after(rows)])
-
-
-def _before_and_after(scores: Iterable[tuple[str, Sequence[float] | None, Sequence[float] | None]]) -> list[str]:
+def before_and_after_lines(scores: Iterable[tuple[str, Sequence[float] | None, Sequence[float] | None]]) -> list[str]:
     """One line per score: its title and two values with intervals, the first where it is known."""
     rows = []
     for title, before, after in scores:
@@ -124,19 +99,3 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     columns = [column for column in zip(*rows, strict=True) if any(column)]
     padded = [[cell.ljust(max(map(len, column))) for cell in column] for column in columns]
     return ["  ".join(row).rstrip() for row in zip(*padded, strict=True)]
-
-
-def _confidence(data: Predictions) -> str:
-    raw = calibrator("identity").fit(data.logits, data.labels)
-    evaluation = Evaluation.from_calibrator(raw, data.logits, data.labels)
-    gap = evaluation.signed_gap
-    word = "overconfident" if gap > 0 else "underconfident"
-    return (
-        f"Mean confidence {evaluation.confidence.mean():.1%} against an accuracy of {evaluation.correct.mean():.1%}: "
-        f"{word} by {100 * abs(gap):.1f} points."
-    )
-
-
-def _shortened(value: object, length: int = 60) -> str:
-    text = repr(value)
-    return text if len(text) <= length else text[: length - 1] + "…"

@@ -201,7 +201,7 @@ def test_the_files_to_write_are_looked_at_before_the_fit(file, capsys, monkeypat
     def fail(*arguments, **options):
         raise AssertionError("the file was read")
 
-    monkeypatch.setattr("calib.cli.data.load", fail)
+    monkeypatch.setattr("calib.cli.arguments.load", fail)
     with pytest.raises(SystemExit):
         run("fit", file, "--method", "temperature", "--out", file.parent)
     assert "does not end in" in capsys.readouterr().err

@@ -1,0 +1,50 @@
+"""``check``: whether a saved calibrator is still calibrated on new labelled rows."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from calib.cli import text
+from calib.cli.arguments import FORMATS, command_parser, load_options, options_from
+from calib.data import DataError
+from calib.diagnostics import shift, shift_data
+from calib.evaluation import SCORES
+from calib.export import runtime
+from calib.registry import METHODS
+
+WHAT = "say whether a saved calibrator still holds on fresh labelled rows"
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command; returns the exit status."""
+    parser = command_parser("check", WHAT)
+    parser.add_argument("calibrator", type=Path, help=".pkl (only one you trust), .npz or .zip")
+    parser.add_argument("file", type=Path, help=f"fresh outputs of the same model with labels: {FORMATS}")
+    load_options(parser, files=("labels", "features"))
+    given = parser.parse_args(arguments)
+
+    exported = runtime.load(given.calibrator)
+    fresh = shift_data.read_fresh(exported, given.file, options_from(given))
+    if fresh.data is None:
+        raise DataError(list(fresh.inspection.findings))
+    if fresh.noticed:
+        print(text.findings(fresh.noticed), file=sys.stderr)
+    raw, now = shift_data.judge(exported, fresh.data)
+    before, n_before = shift.recorded_scores(exported.metadata)
+    found = shift.recheck(now, raw, before, n_before=n_before)
+    print(recheck_lines(found, METHODS[exported.method].title, fresh.notes))
+    if exported.metadata.get("data_sha256") == fresh.data.sha256:
+        print(f"warning: {shift.NOT_FRESH}")
+    return 0
+
+
+def recheck_lines(found: shift.Recheck, title: str, notes: Iterable[str]) -> str:
+    """The verdict on new rows, then the scores before and now."""
+    lines = [sentence.replace("**", "") for sentence in shift.verdict(found, title)]
+    lines += [f"note: {note}" for note in notes]
+    of = f"; before on {found.n_before:,} test rows" if found.n_before else ""
+    scores = [(SCORES[key].title, score.before, score.now) for key, score in found.scores.items()]
+    lines += ["", f"On {found.n:,} fresh rows{of}, with 95 % intervals:"]
+    return "\n".join([*lines, *text.before_and_after_lines(scores)])

@@ -1,0 +1,50 @@
+"""``inspect``: what a file holds, how it is understood, and what is odd about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from calib.cli import text
+from calib.cli.arguments import data_parser, options_from
+from calib.data import Inspection, Predictions, inspect
+from calib.evaluation import Evaluation
+from calib.registry import calibrator
+
+WHAT = "say what a file holds and what is odd about it"
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command; returns the exit status."""
+    given = data_parser("inspect", WHAT).parse_args(arguments)
+    found = inspect(given.file, options_from(given))
+    print(inspection(found))
+    return 0 if found.predictions is not None else 1
+
+
+def inspection(found: Inspection) -> str:
+    """What a file holds, how it was understood, and the findings."""
+    lines = ["The file holds"] if found.arrays else []
+    lines += [f"  {array.name}  {' x '.join(f'{n:,}' for n in array.shape)}  {array.dtype}" for array in found.arrays]
+    if found.predictions is not None:
+        lines += ["", _confidence(found.predictions)]
+    if read := {name: value for name, value in found.choices.made().items() if value and name != "class_names"}:
+        lines += ["", "Read with " + ", ".join(f"{name}={_shortened(value)}" for name, value in read.items())]
+    if found.findings:
+        lines += ["", text.findings(found.findings)]
+    return "\n".join(lines).strip()
+
+
+def _confidence(data: Predictions) -> str:
+    raw = calibrator("identity").fit(data.logits, data.labels)
+    evaluation = Evaluation.from_calibrator(raw, data.logits, data.labels)
+    gap = evaluation.signed_gap
+    word = "overconfident" if gap > 0 else "underconfident"
+    return (
+        f"Mean confidence {evaluation.confidence.mean():.1%} against an accuracy of {evaluation.correct.mean():.1%}: "
+        f"{word} by {100 * abs(gap):.1f} points."
+    )
+
+
+def _shortened(value: object, length: int = 60) -> str:
+    written = repr(value)
+    return written if len(written) <= length else written[: length - 1] + "…"
