@@ -28,7 +28,7 @@ import pandas as pd
 
 from benchmarks.kitti import N_CLASSES, read
 from benchmarks.measure import machine, markdown
-from calib.active_learning import CLASSIFIERS, Plan, Pool, compare_arms, simulate, table_of, verdicts
+from calib.active_learning import CLASSIFIERS, Plan, Pool, compare_arms, rounds_table, simulate, verdicts
 
 KITTI: dict[str, Any] = {"pretraining": 500, "batch": 250}
 DIGITS: dict[str, Any] = {"pretraining": 100, "batch": 50}
@@ -69,7 +69,7 @@ def digits() -> Pool:
 def run(
     pool: Pool, settings: Mapping[str, Any], variants: Sequence[str], n_shuffles: int, kept: Path | None
 ) -> pd.DataFrame:
-    """All rounds of the variants, in the columns of ``table_of``; what ``kept`` holds is not run again."""
+    """All rounds of the variants, in the columns of ``rounds_table``; what ``kept`` holds is not run again."""
     found = [pd.read_csv(kept, keep_default_na=False, na_values=["nan"])] if kept and kept.exists() else []
     known = {key for table in found for key in zip(table["arm"], table["shuffle"], strict=True)}
     for seed in range(n_shuffles):
@@ -79,7 +79,7 @@ def run(
             arm, changes = VARIANTS[name]
             started = time.process_time()
             rounds = simulate(Plan(**{**settings, **changes}), arm, pool, seed=seed)
-            table = table_of({(name, seed): rounds}).assign(cpu_seconds=time.process_time() - started)
+            table = rounds_table({(name, seed): rounds}).assign(cpu_seconds=time.process_time() - started)
             found.append(table)
             if kept:
                 table.to_csv(kept, mode="a", header=not kept.exists(), index=False, na_rep="nan")

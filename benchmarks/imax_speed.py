@@ -42,7 +42,7 @@ def plain_edges(log_odds: Floats, n_bins: int) -> Floats:
 
 def bound(log_odds: Floats, edges: Floats) -> float:
     """What bins keep of the label under the model, in nats."""
-    sums = SigmoidSums.of(log_odds)
+    sums = SigmoidSums.from_log_odds(log_odds)
     cuts = sums.positions(edges)
     return information_bound(*sums.between(cuts), centres_of(sums, cuts))
 
@@ -65,7 +65,7 @@ def fit_row(title: str, logits: Floats, labels: Ints) -> list[str]:
         f"{plain.cpu_seconds / seconds:.0f}",
         f"{bound(log_odds, fitted.maps_[0]['edges']):.6f}",
         f"{bound(log_odds, edges):.6f}",
-        f"{bound(log_odds, equal_mass_edges(SigmoidSums.of(log_odds), fitted.n_bins)):.6f}",
+        f"{bound(log_odds, equal_mass_edges(SigmoidSums.from_log_odds(log_odds), fitted.n_bins)):.6f}",
     ]
 
 

@@ -129,7 +129,7 @@ def agreement(method: str, path: Path, labels: Ints, saved: Path | None) -> list
 def objective(fitted, logits: Floats, labels: Ints) -> float:
     """What the method maximises or minimises on some rows, a row (of I-Max: a pair), in nats."""
     if isinstance(fitted, IMaxBinning):
-        sums = SigmoidSums.of(one_vs_rest_log_odds(logits.astype(np.float64)))
+        sums = SigmoidSums.from_log_odds(one_vs_rest_log_odds(logits.astype(np.float64)))
         cuts = sums.positions(fitted.maps_[0]["edges"])
         return information_bound(*sums.between(cuts), centres_of(sums, cuts))
     if hasattr(fitted, "objective_"):

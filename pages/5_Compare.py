@@ -9,11 +9,11 @@ from calib.ui.compare.view import (
     costs,
     dots,
     report_button,
+    rounds_table,
     score_table,
     sharing_toggle,
     sharing_words,
     small_multiples,
-    table_of,
     verdict_of,
 )
 from calib.ui.fits import shown_fits
@@ -24,7 +24,7 @@ def body() -> None:
     """Draw the page."""
     session = open_session()
     fits = shown_fits(session)
-    table = table_of(fits)
+    table = rounds_table(fits)
     if len(fits) == 1:
         need_fit(what="Only the raw model is here. Fit calibrators to compare them with it.")
     else:

@@ -159,7 +159,7 @@ MAKERS = {
 }  # fmt: skip
 
 
-def arrays_of(name: str) -> Arrays:
+def pool_arrays(name: str) -> Arrays:
     """The arrays of one file as they are stored: labels as bytes, names as text."""
     arrays = MAKERS[name]()
     for key in ("labels", "train_labels"):
@@ -195,7 +195,7 @@ def table_row(name: str) -> str:
 if __name__ == "__main__":
     for name in sys.argv[1:] or MAKERS:
         path = FOLDER / f"{name}.npz"
-        np.savez_compressed(path, **arrays_of(name))
+        np.savez_compressed(path, **pool_arrays(name))
         print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
     for name in SAMPLES:
         print(table_row(name))

@@ -1,8 +1,15 @@
 """Active learning: query strategies, the simulation of labelling with and without calibration, its results."""
 
 from calib.active_learning.classifiers import CLASSIFIERS
-from calib.active_learning.results import MEASURES, LearningCurve, compare_arms, final_rounds, learning_curve, table_of
-from calib.active_learning.simulation import Pool, Round, pool_of, simulate
+from calib.active_learning.results import (
+    MEASURES,
+    LearningCurve,
+    compare_arms,
+    final_rounds,
+    learning_curve,
+    rounds_table,
+)
+from calib.active_learning.simulation import Pool, Round, pool_from_predictions, simulate
 from calib.active_learning.strategies import ARMS, Arm, Plan
 from calib.active_learning.verdict import verdicts
 
@@ -18,8 +25,8 @@ __all__ = [
     "compare_arms",
     "final_rounds",
     "learning_curve",
-    "pool_of",
+    "pool_from_predictions",
+    "rounds_table",
     "simulate",
-    "table_of",
     "verdicts",
 ]

@@ -59,7 +59,7 @@ MEASURES = {
 """By the column of the table."""
 
 
-def table_of(runs: Mapping[tuple[str, int], list[Round]]) -> pd.DataFrame:
+def rounds_table(runs: Mapping[tuple[str, int], list[Round]]) -> pd.DataFrame:
     """A row for each round, with the columns arm, shuffle, round and the fields of :class:`Round`.
 
     Parameters
@@ -96,7 +96,7 @@ def compare_arms(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
 
     Parameters
     ----------
-    table : from :func:`calib.active_learning.results.table_of`. Shuffles that not all arms have finished are left out.
+    table : from :func:`rounds_table`. Shuffles that not all arms have finished are left out.
     level : coverage of the t intervals.
 
     Returns
@@ -208,7 +208,7 @@ def learning_curve(table: pd.DataFrame, arm: str, measure: str, level: float = 0
 
     Parameters
     ----------
-    table : from :func:`calib.active_learning.results.table_of`.
+    table : from :func:`rounds_table`.
     arm : one of its arms.
     measure : a column, such as "error".
     level : coverage of the band.

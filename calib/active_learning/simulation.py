@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import field
 
 from calib.active_learning.classifiers import Learner, classifier
-from calib.active_learning.strategies import ARMS, UNCERTAINTY, Plan, Standing
+from calib.active_learning.strategies import ARMS, UNCERTAINTY, Plan, StrategyState
 from calib.base import Calibrator, Callback, no_callback
 from calib.canonical import to_canonical, zero_floor
 from calib.metrics import ece, nll, overconfidence, underconfidence
@@ -72,7 +72,7 @@ class Pool:
         return len(self.labels)
 
 
-def pool_of(data: Predictions, part: float | int | None = None, seed: int = 0) -> Pool:
+def pool_from_predictions(data: Predictions, part: float | int | None = None, seed: int = 0) -> Pool:
     """Pool and test rows of a data set with features; its model's outputs take no part.
 
     Where it brings a training set, that is the pool and all rows are test rows. Otherwise the calibration part of a
@@ -231,7 +231,7 @@ def _rounds(plan: Plan, arm: str, pool: Pool, seed: int, tell_last: Callable[[],
             return
         decides = ARMS[arm].calibrates
         calibrates = decides is not None and decides(
-            plan, Standing(n_batches, len(rows.calibration), fitted, known[rows.waiting[places]])
+            plan, StrategyState(n_batches, len(rows.calibration), fitted, known[rows.waiting[places]])
         )
         if calibrates and plan.calibrate_on == "any":
             places = np.arange(min(n_next, len(rows.waiting)))

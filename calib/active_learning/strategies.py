@@ -106,7 +106,7 @@ MOST_ROWS = 2000
 
 
 @dataclass(frozen=True)
-class Standing:
+class StrategyState:
     """What an arm may look at when it decides about the next batch.
 
     Attributes
@@ -137,7 +137,7 @@ class Arm:
 
     title: str
     summary: str
-    calibrates: Callable[[Plan, Standing], bool] | None = None
+    calibrates: Callable[[Plan, StrategyState], bool] | None = None
     asks_any: bool = False
 
 
@@ -168,12 +168,12 @@ def confidence_sd(calibrator: Calibrator, logits: Floats) -> float:
     return float(np.sqrt(draws.var(axis=1, dtype=np.float64).mean()))
 
 
-def at_set_points(plan: Plan, standing: Standing) -> bool:
+def at_set_points(plan: Plan, state: StrategyState) -> bool:
     """The first batch after pre-training, and each ``plan.every``-th after it (Wenger et al. 2020, section 5)."""
-    return standing.n_batches % plan.every == 0
+    return state.n_batches % plan.every == 0
 
 
-def when_unsure(plan: Plan, standing: Standing) -> bool:
+def when_unsure(plan: Plan, state: StrategyState) -> bool:
     """While the confidence of the rows to ask about is less sure than ``plan.tolerance``.
 
     This is what Wenger et al. (2020, section 6 (c)) name active calibration and leave open: a switch between labels for
@@ -182,10 +182,10 @@ def when_unsure(plan: Plan, standing: Standing) -> bool:
     rows that do not suffice for a fit are added to at set points, so that training goes on; and so where the latent
     function has collapsed to the prior mean, which says that they taught it nothing, and not that it is sure.
     """
-    fitted = standing.calibrator
+    fitted = state.calibrator
     if fitted is None or (isinstance(fitted, GPCalib) and fitted.collapsed_):
-        return standing.n_calibration == 0 or at_set_points(plan, standing)
-    return confidence_sd(fitted, standing.logits) > plan.tolerance
+        return state.n_calibration == 0 or at_set_points(plan, state)
+    return confidence_sd(fitted, state.logits) > plan.tolerance
 
 
 ARMS = {

@@ -98,11 +98,11 @@ def _reference(row: dict[str, Any]) -> float:
 def run_arm(
     settings: Mapping[str, Any], arm: str, seed: int, *, data: Mapping[str, Any], callback: Callback
 ) -> list[Round]:
-    """:func:`calib.active_learning.simulate` on the arrays of :func:`arrays_of`."""
+    """:func:`calib.active_learning.simulate` on the arrays of :func:`pool_arrays`."""
     return simulate(Plan(**settings), arm, _pool(data), seed=seed, callback=callback)
 
 
-def arrays_of(pool: Pool) -> dict[str, Any]:
+def pool_arrays(pool: Pool) -> dict[str, Any]:
     """A pool as arrays that go to a worker; ``logits`` has no rows, only a column for each class."""
     return {
         "logits": np.empty((0, pool.n_classes)),

@@ -190,12 +190,12 @@ def _best_of_each_kind(traces: Sequence[EdgeTrace]) -> tuple[EdgeTrace, ...]:
 def _sums(log_odds: Floats) -> SigmoidSums:
     """Running sums of the log-odds, or of where they lie in narrow cells if there are very many."""
     if log_odds.size <= MANY_PAIRS:
-        return SigmoidSums.of(log_odds)
+        return SigmoidSums.from_log_odds(log_odds)
     low, high = float(log_odds.min()), float(log_odds.max())
     width = max(high - low, 1e-6) / FINE_CELLS
     count = count_in_cells(log_odds, low, width, FINE_CELLS)
     held = np.flatnonzero(count)
-    return SigmoidSums.of_weighted(low + width * (held + 0.5), count[held])
+    return SigmoidSums.from_weighted(low + width * (held + 0.5), count[held])
 
 
 def _pairs(logits: Floats, labels: Ints, target: int | None) -> tuple[Floats, Floats]:

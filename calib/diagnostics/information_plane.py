@@ -167,7 +167,7 @@ def information_plane(
     """
     mass = density.joint().sum(axis=0)
     held = mass > LEAST_MASS
-    sums = SigmoidSums.of_weighted(density.middles[held], mass[held])
+    sums = SigmoidSums.from_weighted(density.middles[held], mass[held])
     below = np.concatenate([[0.0], np.cumsum(mass)])
     rate: dict[str, list[float]] = {"imax": [], "equal_mass": [], "equal_size": []}
     label_information: dict[str, list[float]] = {name: [] for name in rate}

@@ -129,7 +129,7 @@ class LatentCurve:
     every curve here is shifted until it agrees with the prior mean on average over the calibration data
     (Wenger et al. 2020, section S3.7). Two curves of the same space and data may therefore be laid over each
     other; a function of logits and one of probabilities may not, see
-    :func:`calib.diagnostics.latent_baseline.rival_curve`.
+    :func:`calib.diagnostics.latent_pairwise.pairwise_curve`.
 
     Attributes
     ----------

@@ -17,7 +17,7 @@ from calib.base import Calibrator, check_labels
 from calib.calibrators.gpcalib import GPCalib
 from calib.calibrators.gpcalib.prediction import LARGEST_SHIFT
 from calib.diagnostics.latent import Truth, every_nth_row, fitted_gp
-from calib.diagnostics.latent_baseline import Scale
+from calib.diagnostics.latent_pairwise import Scale
 from calib.metrics.bootstrap import wilson_interval
 from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks, softmax
 

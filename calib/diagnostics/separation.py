@@ -60,7 +60,7 @@ class RightShare:
     rate: Interval
 
     @classmethod
-    def of(cls, right: Bools) -> RightShare:
+    def from_correct(cls, right: Bools) -> RightShare:
         """Count (m,) rows."""
         rows, hits = len(right), int(right.sum())
         if not rows:
@@ -87,11 +87,11 @@ class Sides:
     threshold: float
 
     @classmethod
-    def of(cls, separation: Floats, right: Bools) -> Sides:
+    def from_separations(cls, separation: Floats, right: Bools) -> Sides:
         """Count (n,) separations, which may be infinite, with whether the predictions were right."""
         threshold = float(np.sort(separation)[len(separation) // 2])  # a value that occurs: means of infinities do not
         safe, inside = separation > 0, separation >= threshold
-        shares = (RightShare.of(right[group]) for group in (slice(None), safe, ~safe, inside))
+        shares = (RightShare.from_correct(right[group]) for group in (slice(None), safe, ~safe, inside))
         everyone, of_safe, of_dangerous, of_inside = shares
         return cls(everyone, of_safe, of_dangerous, of_inside, threshold)
 
@@ -193,7 +193,7 @@ def explain(train_features: Any, train_labels: Any, feature: Any, predicted: int
     feature : (...) one input.
     predicted : the class predicted for it.
     """
-    return explain_among(TrainingSet.of(train_features, train_labels), feature, predicted)
+    return explain_among(TrainingSet.from_arrays(train_features, train_labels), feature, predicted)
 
 
 def explain_among(training: TrainingSet, feature: Any, predicted: int) -> Explanation:

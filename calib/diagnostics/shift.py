@@ -44,7 +44,7 @@ class ScoreChange:
 
 
 @dataclass(frozen=True)
-class Recheck:
+class CalibrationShift:
     """A calibrator on fresh rows.
 
     Attributes
@@ -79,7 +79,7 @@ def joint_level(level: float) -> float:
     return 1.0 - (1.0 - level) / CLAIMS
 
 
-def recheck(
+def calibration_shift(
     now: Evaluation,
     raw: Evaluation | None = None,
     before: Evaluation | Mapping[str, Interval] | None = None,
@@ -88,7 +88,7 @@ def recheck(
     level: float = 0.95,
     n_resamples: int = N_RESAMPLES,
     random_state: int = 0,
-) -> Recheck:
+) -> CalibrationShift:
     """Compare a calibrator on fresh rows with what it was.
 
     The two sets of rows are independent samples. Where both are at hand, changes are differences of two bootstraps with
@@ -132,7 +132,7 @@ def recheck(
     if raw is not None and now.row_nll is not None and raw.row_nll is not None:
         gain = paired_differences(now, raw, wide, n_resamples, random_state)["NLL"]
     means = float(now.confidence.mean()), float(now.correct.mean())
-    return Recheck(len(now), *means, scores, n_before, gain, drift, level)
+    return CalibrationShift(len(now), *means, scores, n_before, gain, drift, level)
 
 
 def combined(now: Interval, before: Interval) -> Interval:
@@ -198,7 +198,7 @@ NOT_FRESH = (
 """Said where the hashes of the data are equal."""
 
 
-def verdict(found: Recheck, subject: str) -> list[str]:
+def verdict(found: CalibrationShift, subject: str) -> list[str]:
     """Sentences, most important first: is it right now, what changed, does it still help, did its confidences move.
 
     ``subject`` is the calibrator's title.
@@ -209,13 +209,13 @@ def verdict(found: Recheck, subject: str) -> list[str]:
     return [sentence for sentence in sentences if sentence]
 
 
-def off(found: Recheck) -> bool:
+def off(found: CalibrationShift) -> bool:
     """Whether the fresh rows show, beyond chance, that the confidence cannot be taken at its word."""
     gap, ece = found.scores["signed gap"].joint_now, found.scores["ECE"].joint_now
     return found.n >= FEW and (_beyond(gap) or ece.low > 0)
 
 
-def _now(found: Recheck, subject: str) -> str:
+def _now(found: CalibrationShift, subject: str) -> str:
     gap, ece = found.scores["signed gap"].joint_now, found.scores["ECE"].joint_now
     facts = f"it says {_percent(found.confidence)} and is right {_percent(found.accuracy)} of the time"
     if _beyond(gap):
@@ -236,7 +236,7 @@ def _now(found: Recheck, subject: str) -> str:
     )
 
 
-def _changed(found: Recheck) -> str:
+def _changed(found: CalibrationShift) -> str:
     known = {key: score.joint_change for key, score in found.scores.items() if key in _CHANGES and score.joint_change}
     if not known or (found.n_before is not None and found.n_before < FEW):
         return ""
@@ -255,7 +255,7 @@ def _changed(found: Recheck) -> str:
     return f"Since it was judged, {said}{other}."
 
 
-def _gain(found: Recheck) -> str:
+def _gain(found: CalibrationShift) -> str:
     gain = found.gain
     if gain is None:
         return ""
@@ -268,7 +268,7 @@ def _gain(found: Recheck) -> str:
     return f"The raw model alone would now do better: its NLL is lower {size}."
 
 
-def _drift_sentence(found: Recheck) -> str:
+def _drift_sentence(found: CalibrationShift) -> str:
     if found.drift is None:
         return ""
     distance, chance = found.drift

@@ -48,7 +48,7 @@ LEVEL = 0.95
 """Coverage of the bands."""
 
 
-def arrays_of(data: Predictions) -> dict[str, Any]:
+def pool_arrays(data: Predictions) -> dict[str, Any]:
     """The arrays beyond logits and labels that go to a worker."""
     return {name: array for name in ARRAYS if (array := getattr(data, name)) is not None}
 
@@ -64,7 +64,7 @@ def _splits(methods: Methods, part: int, n_repeats: int, random_state: int, *, d
 def repeat_task(
     methods: Methods, part: int, n_repeats: int, random_state: int, *, data: Mapping[str, Any], callback: Callback
 ) -> pd.DataFrame:
-    """:func:`repeated_splits` on ``data``: ``logits``, ``labels`` and what :func:`arrays_of` gives."""
+    """:func:`repeated_splits` on ``data``: ``logits``, ``labels`` and what :func:`pool_arrays` gives."""
     return repeated_splits(
         _made(methods), _predictions(data), part, n_repeats=n_repeats, random_state=random_state, callback=callback
     )

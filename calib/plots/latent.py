@@ -15,7 +15,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.diagnostics.latent import InducingPoints, LatentCurve
-from calib.diagnostics.latent_baseline import RivalCurve
+from calib.diagnostics.latent_pairwise import PairwiseCurve
 from calib.numerics import Floats
 from calib.plots.annotations import draw_bands, label_line_ends, label_margin, reference_look
 from calib.plots.axes import Scale, on_scale, probability_axis
@@ -100,8 +100,8 @@ def latent_view(curve: LatentCurve) -> LatentView:
     )
 
 
-def probability_view(curve: RivalCurve) -> LatentView:
-    """What the latents do to a class of probability p against one rival of probability 1 - p."""
+def probability_view(curve: PairwiseCurve) -> LatentView:
+    """Two-class probability before and after calibration."""
     logit = curve.scale == "logit"
     # A usual prior is the diagonal in every space, and is then the same line for all fits.
     prior = "identity" if np.array_equal(curve.prior, curve.probs) else curve.prior_name
@@ -115,7 +115,7 @@ def probability_view(curve: RivalCurve) -> LatentView:
         label=curve.density_label,
         other=curve.density_other,
         every=curve.every,
-        x_title="probability against one rival",
+        x_title="two-class probability",
         y_title="calibrated probability",
         # All curves meet at 1; their order is seen where they are apart.
         label_at=-1 if logit else int(np.searchsorted(curve.probs, 0.85)),
@@ -125,7 +125,7 @@ def probability_view(curve: RivalCurve) -> LatentView:
     )
 
 
-def _references(curve: LatentCurve | RivalCurve, prior: str) -> dict[str, Floats]:
+def _references(curve: LatentCurve | PairwiseCurve, prior: str) -> dict[str, Floats]:
     every = {prior: curve.prior, "temperature": curve.temperature, "truth": curve.truth}
     return {name: values for name, values in every.items() if values is not None}
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from calib.evaluation.studies import arrays_of
+from calib.evaluation.studies import pool_arrays
 from calib.formatting import number, plural
 from calib.hardware import device_of
 from calib.jobs import Job, TaskSpec
@@ -123,7 +123,7 @@ def start(kind: str, function: Callable[..., Any], arguments: tuple[Any, ...], t
     if kind in session.studies and session.studies[kind].key != spec.key:
         stop(kind)
     with fits.refusal_noted():
-        fits.ask(spec, session.data.logits, session.data.labels, arrays_of(session.data))
+        fits.ask(spec, session.data.logits, session.data.labels, pool_arrays(session.data))
         session.studies[kind] = spec
 
 

@@ -16,7 +16,7 @@ import streamlit as st
 from calib.data import Choices, Finding, Predictions
 from calib.data.samples import load_sample
 from calib.errors import CalibrationError
-from calib.evaluation.studies import STUDIES, arrays_of
+from calib.evaluation.studies import STUDIES, pool_arrays
 from calib.export.archive import flatten
 from calib.formatting import listed, plural
 from calib.jobs import FitSpec, Job, TaskSpec
@@ -164,7 +164,7 @@ def bring_back_studies(store: Keeper | None, entry: Entry, session: OpenSession)
             continue
         job, ended = _as_it_stood(store, entry, kept, spec)
         fits.queue().adopt(
-            job, session.data.logits, session.data.labels, arrays_of(session.data), owner=session.visitor
+            job, session.data.logits, session.data.labels, pool_arrays(session.data), owner=session.visitor
         )
         session.studies[kept.kind] = spec
         unfinished += not ended

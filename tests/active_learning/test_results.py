@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from calib.active_learning import Round, compare_arms, learning_curve, table_of, verdicts
+from calib.active_learning import Round, compare_arms, learning_curve, rounds_table, verdicts
 from calib.active_learning.results import AT_EQUAL, MOST_ROUNDS, mean_interval
 
 
@@ -23,14 +23,14 @@ def runs(arms: dict[str, tuple[float, float]], n_shuffles: int = 8, seed: int = 
         for arm, (labels, error) in arms.items():
             end = int(labels + generator.normal() * 10)
             found[arm, shuffle] = rounds([100, (100 + end) // 2, end], [0.3, 0.2, error + generator.normal() * 1e-3])
-    return table_of(found)
+    return rounds_table(found)
 
 
 def test_the_table_holds_every_round():
     table = runs({"plain": (500, 0.1), "set_points": (400, 0.1)}, 3)
     assert len(table) == 18
     assert list(table["round"].unique()) == [0, 1, 2]
-    assert table_of({}).empty
+    assert rounds_table({}).empty
 
 
 def test_differences_are_paired():
@@ -46,7 +46,9 @@ def test_differences_are_paired():
 
 
 def test_at_equal_labels_is_between_rounds():
-    table = table_of({("plain", 0): rounds([100, 300], [0.4, 0.2]), ("set_points", 0): rounds([100, 200], [0.4, 0.25])})
+    table = rounds_table(
+        {("plain", 0): rounds([100, 300], [0.4, 0.2]), ("set_points", 0): rounds([100, 200], [0.4, 0.25])}
+    )
     equal = compare_arms(table).set_index(["arm", "quantity"]).xs(AT_EQUAL, level="quantity")["value"]
     assert dict(equal) == pytest.approx({"plain": 0.3, "set_points": 0.25})
 
@@ -60,7 +62,7 @@ def test_shuffles_that_not_all_arms_have_run_are_left_out():
         | ((table["arm"] == "set_points") & (table["shuffle"] == 1))
     ]
     assert compare_arms(only).empty and verdicts(compare_arms(only)) == []
-    assert compare_arms(table_of({})).empty
+    assert compare_arms(rounds_table({})).empty
 
 
 def test_intervals_cover_the_mean():
@@ -93,7 +95,7 @@ def test_each_outcome_in_words(arm, said):
 
 def test_numbers_in_words():
     same = dict.fromkeys(range(3), 500)
-    table = table_of(
+    table = rounds_table(
         {("plain", s): rounds([100, n], [0.3, 0.1]) for s, n in same.items()}
         | {("set_points", s): rounds([100, n - 98 - s], [0.3, 0.1]) for s, n in same.items()}
     )
@@ -118,7 +120,7 @@ def test_a_curve_finds_the_mean_of_noisy_shuffles():
         )
         for s in range(10)
     }
-    curve = learning_curve(table_of(found), "plain", "error")
+    curve = learning_curve(rounds_table(found), "plain", "error")
     assert (curve.labels[0], curve.labels[-1]) == (100, 1000)
     assert np.abs(curve.mean - truth(curve.labels)).max() < 0.012
     covered = (curve.low <= truth(curve.labels)) & (truth(curve.labels) <= curve.high)
@@ -130,12 +132,12 @@ def test_shuffles_that_lie_apart_are_no_noise_to_be_smoothed_away():
     labels = np.arange(40, 241, 40)
     falling = 0.05 + 0.4 * np.exp(-labels / 60)
     found = {("plain", s): rounds(labels, falling + apart) for s, apart in enumerate((-0.04, 0.0, 0.04))}
-    curve = learning_curve(table_of(found), "plain", "error")
+    curve = learning_curve(rounds_table(found), "plain", "error")
     assert curve.mean[[0, -1]] == pytest.approx(falling[[0, -1]], abs=0.004)
 
 
 def test_a_curve_ends_at_the_average_number_of_labels_and_keeps_last_values():
-    flat = table_of(
+    flat = rounds_table(
         {("plain", 0): rounds([100, 200], [0.4, 0.2]), ("plain", 1): rounds([100, 200, 400], [0.4, 0.2, 0.2])}
     )
     curve = learning_curve(flat, "plain", "error")
@@ -144,18 +146,20 @@ def test_a_curve_ends_at_the_average_number_of_labels_and_keeps_last_values():
 
 
 def test_curves_of_little():
-    one = learning_curve(table_of({("plain", 0): rounds([100], [0.4])}), "plain", "error")
+    one = learning_curve(rounds_table({("plain", 0): rounds([100], [0.4])}), "plain", "error")
     assert (list(one.labels), list(one.mean)) == ([100.0], [0.4]) and np.isnan(one.low).all()
-    level = learning_curve(table_of({("plain", s): rounds([100, 200], [0.4, 0.4]) for s in range(2)}), "plain", "error")
+    level = learning_curve(
+        rounds_table({("plain", s): rounds([100, 200], [0.4, 0.4]) for s in range(2)}), "plain", "error"
+    )
     np.testing.assert_array_equal(level.mean, 0.4)
-    nowhere = table_of({("plain", 0): rounds([100], [0.4])}).assign(over=np.nan)
+    nowhere = rounds_table({("plain", 0): rounds([100], [0.4])}).assign(over=np.nan)
     assert learning_curve(nowhere, "plain", "over").shuffles == ()
 
 
 def test_a_curve_through_thousands_of_rounds_is_that_through_some_of_them():
     labels = np.arange(1, 4001)
     curve = learning_curve(
-        table_of({("plain", 0): rounds(labels, 0.1 + 0.3 * np.exp(-labels / 800))}), "plain", "error"
+        rounds_table({("plain", 0): rounds(labels, 0.1 + 0.3 * np.exp(-labels / 800))}), "plain", "error"
     )
     ((own, values),) = curve.shuffles
     assert len(own) == MOST_ROUNDS and (own[0], own[-1]) == (1, 4000)
@@ -165,7 +169,7 @@ def test_a_curve_through_thousands_of_rounds_is_that_through_some_of_them():
 
 def test_an_arm_that_changed_nothing_has_the_same_error():
     same = rounds([100, 200], [0.3, 0.1])
-    table = table_of({(arm, shuffle): same for arm in ("plain", "set_points") for shuffle in range(3)})
+    table = rounds_table({(arm, shuffle): same for arm in ("plain", "set_points") for shuffle in range(3)})
     (text,) = verdicts(compare_arms(table))
     assert "final error of 10.00% is that of Without calibration in every shuffle" in text
     assert "+0.00" not in text

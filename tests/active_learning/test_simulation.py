@@ -9,8 +9,8 @@ import pytest
 
 import calib.active_learning.simulation as simulation
 from calib.active_learning import ARMS, Plan, simulate
-from calib.active_learning.simulation import Pool, pool_of, shuffled
-from calib.active_learning.verdict import arrays_of, run_arm
+from calib.active_learning.simulation import Pool, pool_from_predictions, shuffled
+from calib.active_learning.verdict import pool_arrays, run_arm
 from calib.base import Calibrator
 from calib.canonical import to_canonical, zero_floor
 from calib.data.predictions import Predictions
@@ -245,7 +245,7 @@ def data(**more) -> Predictions:
 
 def test_a_training_set_is_the_pool():
     train, train_labels = GENERATOR.normal(size=(90, 2, 3)), GENERATOR.integers(3, size=90)
-    pool = pool_of(data(features=FEATURES, train_features=train, train_labels=train_labels))
+    pool = pool_from_predictions(data(features=FEATURES, train_features=train, train_labels=train_labels))
     np.testing.assert_array_equal(pool.features, train.reshape(90, 6))
     np.testing.assert_array_equal(pool.test_features, FEATURES.reshape(60, 6))
     assert (len(pool), pool.n_classes) == (90, 3)
@@ -253,7 +253,7 @@ def test_a_training_set_is_the_pool():
 
 def test_without_one_the_calibration_part_is():
     whole = data(features=FEATURES)
-    pool = pool_of(whole, 20, seed=3)
+    pool = pool_from_predictions(whole, 20, seed=3)
     calibration, test = whole.split(20, random_state=3)
     np.testing.assert_array_equal(pool.labels, calibration.labels)
     np.testing.assert_array_equal(pool.test_features, test.features.reshape(40, 6))
@@ -261,7 +261,7 @@ def test_without_one_the_calibration_part_is():
 
 def test_no_features():
     with pytest.raises(CalibrationError, match="Upload features"):
-        pool_of(data())
+        pool_from_predictions(data())
 
 
 @pytest.mark.parametrize(
@@ -296,6 +296,6 @@ def test_a_shuffle_is_a_permutation_of_its_seed(pool):
 def test_a_worker_runs_the_same(pool):
     settings = {"classifier": "naive_bayes", "calibrator": "temperature", "pretraining": 40, "batch": 60}
     seen = []
-    found = run_arm(settings, "set_points", 2, data=arrays_of(pool), callback=lambda *now: seen.append(now))
+    found = run_arm(settings, "set_points", 2, data=pool_arrays(pool), callback=lambda *now: seen.append(now))
     assert repr(found) == repr(simulate(Plan(**settings), "set_points", pool, seed=2))
     assert seen

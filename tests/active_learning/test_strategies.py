@@ -14,7 +14,7 @@ from calib.active_learning.strategies import (
     CALIBRATORS,
     UNCERTAINTY,
     Plan,
-    Standing,
+    StrategyState,
     at_set_points,
     confidence_sd,
     least_confidence,
@@ -62,26 +62,31 @@ def test_the_tolerance_decides(gps):
     deviation = confidence_sd(gps[50], logits)
     for factor, expected in ((0.9, True), (1.1, False)):
         plan = Plan(tolerance=factor * deviation)
-        assert when_unsure(plan, Standing(3, 50, gps[50], logits)) is expected
+        assert when_unsure(plan, StrategyState(3, 50, gps[50], logits)) is expected
 
 
 def test_without_a_calibrator():
     logits = np.zeros((2, 3))
     plan = Plan(every=4)
-    assert when_unsure(plan, Standing(0, 0, None, logits))
+    assert when_unsure(plan, StrategyState(0, 0, None, logits))
     # Rows that do not suffice for a fit must not keep all labels from the classifier.
-    assert [when_unsure(plan, Standing(n, 10, None, logits)) for n in range(1, 5)] == [False, False, False, True]
+    assert [when_unsure(plan, StrategyState(n, 10, None, logits)) for n in range(1, 5)] == [False, False, False, True]
 
 
 def test_a_function_that_has_collapsed_is_not_sure(gps, monkeypatch):
     logits, _ = simulate(50, 4, seed=1)
     monkeypatch.setattr(gps[2000], "collapsed_", True)
     plan = Plan(every=4, tolerance=0.5)
-    assert [when_unsure(plan, Standing(n, 10, gps[2000], logits)) for n in range(1, 5)] == [False, False, False, True]
+    assert [when_unsure(plan, StrategyState(n, 10, gps[2000], logits)) for n in range(1, 5)] == [
+        False,
+        False,
+        False,
+        True,
+    ]
 
 
 def test_set_points():
-    decided = [at_set_points(Plan(every=3), Standing(n, 0, None, np.zeros((2, 3)))) for n in range(7)]
+    decided = [at_set_points(Plan(every=3), StrategyState(n, 0, None, np.zeros((2, 3)))) for n in range(7)]
     assert decided == [True, False, False, True, False, False, True]
 
 

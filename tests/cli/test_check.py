@@ -7,7 +7,7 @@ import pytest
 
 import calib
 from calib.cli import main
-from calib.diagnostics.shift import recheck, recorded_scores, verdict
+from calib.diagnostics.shift import calibration_shift, recorded_scores, verdict
 from calib.diagnostics.shift_data import judge
 from calib.export.runtime import load
 from tests.conftest import simulate
@@ -39,7 +39,7 @@ def test_it_says_what_the_page_says(outputs, tmp_path, capsys, ending: str) -> N
     raw, now = judge(exported, data)
     before, _ = recorded_scores(exported.metadata)
     assert {"NLL", "Brier", "accuracy", "ECE"} == set(before)
-    for sentence in verdict(recheck(now, raw, before), "Temperature"):
+    for sentence in verdict(calibration_shift(now, raw, before), "Temperature"):
         assert sentence.replace("**", "") in said
     assert "On 400 fresh rows" in said
     assert said.count("->") == len(before)

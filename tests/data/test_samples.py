@@ -284,7 +284,7 @@ def test_exaggerated_logits_have_one_favoured_class_and_follow_their_seed(n_clas
     "name", ["digits-forest", "odd-digits-adaboost", "breast-cancer-bayes", "simulated-binary", "simulated-100"]
 )
 def test_script_makes_the_stored_file_again(name):
-    made = runpy.run_path(str(FOLDER / "make_samples.py"))["arrays_of"](name)
+    made = runpy.run_path(str(FOLDER / "make_samples.py"))["pool_arrays"](name)
     with np.load(FOLDER / f"{name}.npz") as stored:
         assert set(stored.files) == set(made)
         for key, array in made.items():

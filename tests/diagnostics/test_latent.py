@@ -9,8 +9,8 @@ from scipy.special import expit
 from calib.calibrators.gpcalib import GPCalib
 from calib.calibrators.temperature import TemperatureScaling
 from calib.diagnostics.latent import Truth, latent_curve
-from calib.diagnostics.latent_baseline import rival_curve
 from calib.diagnostics.latent_effect import changes, departure, effect_curve
+from calib.diagnostics.latent_pairwise import pairwise_curve
 from calib.errors import CalibrationError
 from calib.numerics import log_softmax, softmax
 from tests.conftest import simulate
@@ -155,7 +155,7 @@ def log_odds(probs):
 
 @pytest.fixture(scope="module", params=["logits", "probs"])
 def binary(request):
-    """Log-probabilities of two classes, where one class against one rival is all there is."""
+    """Log-probabilities of two classes, where there are two classes only."""
     logits, labels = simulate(800, 2)
     logits = log_softmax(logits)
     return GPCalib(inputs=request.param, prediction="mean").fit(logits, labels), logits, labels
@@ -163,14 +163,14 @@ def binary(request):
 
 def test_for_two_classes_it_is_what_the_calibrator_predicts(binary):
     calibrator, logits, labels = binary
-    curve = rival_curve(calibrator, logits, labels)
+    curve = pairwise_curve(calibrator, logits, labels)
     rows = np.log(np.stack([1 - curve.probs, curve.probs], axis=1))
     np.testing.assert_allclose(curve.mean, calibrator.predict_proba(rows)[:, 1], atol=1e-9)
 
 
 def test_the_band_is_the_spread_of_the_drawn_functions(binary):
     calibrator, logits, labels = binary
-    curve = rival_curve(calibrator, logits, labels)
+    curve = pairwise_curve(calibrator, logits, labels)
     rows = np.log(np.stack([1 - curve.probs, curve.probs], axis=1))
     inputs, prior = calibrator.kernel_inputs(rows)
     grid = calibrator.grid()
@@ -185,37 +185,37 @@ def test_log_odds_beside_a_constant_zero_are_a_pair_of_their_own():
     logits, labels = simulate(800, 2)
     logits = np.stack([np.zeros(800), logits[:, 1] - logits[:, 0]], axis=1)
     calibrator = GPCalib(prediction="mean").fit(logits, labels)
-    curve = rival_curve(calibrator, logits, labels)
+    curve = pairwise_curve(calibrator, logits, labels)
     rows = np.stack([np.zeros_like(curve.probs), log_odds(curve.probs)], axis=1)
     np.testing.assert_allclose(curve.mean, calibrator.predict_proba(rows)[:, 1], atol=1e-9)
 
 
 def test_references_are_known_curves(data, calibrator):
-    curve = rival_curve(calibrator, *data, temperature=3.0, truth=Truth(latent=lambda logits: logits / 2.0))
+    curve = pairwise_curve(calibrator, *data, temperature=3.0, truth=Truth(latent=lambda logits: logits / 2.0))
     np.testing.assert_allclose(curve.prior, curve.probs)
     np.testing.assert_allclose(curve.temperature, expit(log_odds(curve.probs) / 3.0))
     np.testing.assert_allclose(curve.truth, expit(log_odds(curve.probs) / 2.0))
 
 
 def test_a_true_map_is_drawn_as_it_is(binary):
-    curve = rival_curve(*binary, truth=Truth(map=np.square))
+    curve = pairwise_curve(*binary, truth=Truth(map=np.square))
     np.testing.assert_allclose(curve.truth, curve.probs**2)
 
 
 @pytest.mark.parametrize("scale", ["linear", "logit"])
 def test_counts_bands_and_order(data, calibrator, scale):
     logits, labels = data
-    curve = rival_curve(calibrator, logits, labels, scale=scale)
+    curve = pairwise_curve(calibrator, logits, labels, scale=scale)
     assert curve.density_label.sum() == len(labels)
     assert curve.density_other.sum() == logits.size - len(labels)
     (low2, high2), (low1, high1) = curve.bands
-    apart = np.abs(curve.probs - 0.5) > 0.01  # one against an equal rival keeps 1/2 under every function
+    apart = np.abs(curve.probs - 0.5) > 0.01  # two equal classes keep 1/2 under every function
     assert ((low2 > 0) & (low2 < low1) & (low1 < curve.mean) & (curve.mean < high1) & (high1 < high2))[apart].all()
     assert len(curve.inducing.inputs) + curve.inducing.outside == len(calibrator.inducing_inputs_)
 
 
 def test_inducing_points_lie_on_the_curve(data, calibrator):
-    curve = rival_curve(calibrator, *data)
+    curve = pairwise_curve(calibrator, *data)
     points = curve.inducing
     assert len(points.inputs)
     np.testing.assert_allclose(points.mean, np.interp(points.inputs, curve.probs, curve.mean), atol=2e-3)

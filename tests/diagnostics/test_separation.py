@@ -76,7 +76,7 @@ def test_bins_of_distinct_values_are_of_equal_size(rng) -> None:
 @given(rows())
 def test_sides_are_what_counting_finds(given_rows) -> None:
     separation, right = given_rows
-    sides = Sides.of(separation, right)
+    sides = Sides.from_separations(separation, right)
     assert sides.everyone.rows == len(right)
     assert sides.safe.rows == sum(value > 0 for value in separation)
     assert sides.safe.rows + sides.dangerous.rows == len(right)
@@ -135,7 +135,7 @@ def test_distances_among_the_three_are_true(points) -> None:
 
 def test_the_border_is_the_exact_separation_of_the_pair_that_decides(rng) -> None:
     train, labels = rng.normal(size=(80, 5)), np.arange(80) % 3
-    training = TrainingSet.of(train, labels)
+    training = TrainingSet.from_arrays(train, labels)
     for feature in rng.normal(size=(20, 5)):
         why = explain_among(training, feature, 1)
         plane = DecidingPlane.through(feature, train[why.deciding_same_row], train[why.deciding_other_row])
@@ -147,7 +147,7 @@ def test_components_are_those_of_scikit_learn(rng, shape) -> None:
     from sklearn.decomposition import PCA
 
     features = rng.normal(size=shape) * np.linspace(3, 0.1, shape[1])
-    plane = principal_plane(TrainingSet.of(features, np.arange(len(features)) % 2))
+    plane = principal_plane(TrainingSet.from_arrays(features, np.arange(len(features)) % 2))
     fitted = PCA(2, svd_solver="full").fit(features)
     assert plane.kept == pytest.approx(fitted.explained_variance_ratio_.sum())
     np.testing.assert_allclose(np.abs(plane.places), np.abs(fitted.transform(features)), atol=1e-8)
@@ -156,7 +156,7 @@ def test_components_are_those_of_scikit_learn(rng, shape) -> None:
 
 def test_places_are_never_farther_apart_than_the_inputs(rng) -> None:
     features = rng.normal(size=(50, 8))
-    plane = principal_plane(TrainingSet.of(features, np.arange(50) % 2))
+    plane = principal_plane(TrainingSet.from_arrays(features, np.arange(50) % 2))
     others = rng.normal(size=(40, 8))
     apart = np.linalg.norm(others[:, None] - features, axis=2)
     drawn = np.linalg.norm(plane.place(others)[:, None] - plane.places, axis=2)
@@ -165,14 +165,14 @@ def test_places_are_never_farther_apart_than_the_inputs(rng) -> None:
 
 @pytest.mark.parametrize("features", [np.zeros((1, 3)), np.zeros((5, 4)), np.arange(6.0)[:, None]])
 def test_data_of_fewer_dimensions_have_zeros_for_the_rest(features) -> None:
-    plane = principal_plane(TrainingSet.of(features, np.zeros(len(features), dtype=int)))
+    plane = principal_plane(TrainingSet.from_arrays(features, np.zeros(len(features), dtype=int)))
     assert plane.places.shape == (len(features), 2)
     assert np.all(plane.places[:, 1] == 0)
     assert plane.kept == pytest.approx(1.0)
 
 
 def test_of_many_inputs_a_seeded_draw_is_shown(rng) -> None:
-    training = TrainingSet.of(rng.normal(size=(3000, 2)), np.arange(3000) % 2)
+    training = TrainingSet.from_arrays(rng.normal(size=(3000, 2)), np.arange(3000) % 2)
     first, second = principal_plane(training), principal_plane(training)
     assert len(first.rows) == len(np.unique(first.rows)) == 1000
     np.testing.assert_array_equal(first.rows, second.rows)
@@ -182,7 +182,7 @@ def test_of_many_inputs_a_seeded_draw_is_shown(rng) -> None:
 @pytest.fixture(scope="module")
 def searched() -> tuple[TrainingSet, np.ndarray, np.ndarray]:
     generator = np.random.default_rng(0)
-    training = TrainingSet.of(generator.normal(size=(60, 3)), np.arange(60) % 3)
+    training = TrainingSet.from_arrays(generator.normal(size=(60, 3)), np.arange(60) % 3)
     return training, *training.queries(generator.normal(size=(150, 3)), generator.integers(0, 3, 150))
 
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from calib.diagnostics.shift import (
     CLAIMS,
     SHOWN,
-    Recheck,
+    CalibrationShift,
+    calibration_shift,
     combined,
     joint_level,
     off,
-    recheck,
     recorded_scores,
     verdict,
 )
@@ -44,7 +44,7 @@ def alone(evaluation: Evaluation) -> Evaluation:
 
 def test_scores_now_are_those_of_every_other_page() -> None:
     now = rows(500, 0)
-    found = recheck(now)
+    found = calibration_shift(now)
     assert set(found.scores) == set(SHOWN)
     for key, score in found.scores.items():
         here = score_intervals(now, n_resamples=2000)[key]
@@ -59,7 +59,7 @@ def test_scores_now_are_those_of_every_other_page() -> None:
 
 def test_changes_are_differences_with_wider_joint_intervals() -> None:
     before, now = rows(700, 1), rows(500, 2, excess=0.05)
-    found = recheck(now, before=before)
+    found = calibration_shift(now, before=before)
     assert (found.n, found.n_before) == (500, 700)
     for score in found.scores.values():
         assert score.change.value == pytest.approx(score.now.value - score.before.value)
@@ -100,7 +100,7 @@ def test_recorded_scores_stand_for_the_rows_that_are_gone() -> None:
     metadata = {"scores": {key: {"before": [0, 0, 0], "after": list(intervals[key])} for key in SHOWN}, "n_test": 2000}
     recorded, n = recorded_scores(metadata)
     assert n == 2000
-    whole, known = recheck(now, before=before), recheck(now, before=recorded, n_before=n)
+    whole, known = calibration_shift(now, before=before), calibration_shift(now, before=recorded, n_before=n)
     for key in ("NLL", "Brier", "accuracy", "signed gap"):
         width = whole.scores[key].change.high - whole.scores[key].change.low
         assert known.scores[key].change == pytest.approx(whole.scores[key].change, abs=0.15 * width)
@@ -134,7 +134,7 @@ def test_intervals_of_a_change_hold_the_truth() -> None:
     claims = 0
     runs = 40
     for run in range(runs):
-        found = recheck(rows(400, 2 * run), before=rows(600, 2 * run + 1), n_resamples=300, random_state=run)
+        found = calibration_shift(rows(400, 2 * run), before=rows(600, 2 * run + 1), n_resamples=300, random_state=run)
         for key, score in found.scores.items():
             held[key] += score.change.low <= 0 <= score.change.high
         said = " ".join(verdict(found, "Temperature"))
@@ -147,14 +147,14 @@ def test_drift_is_the_distance_of_the_distributions() -> None:
     before, now = rows(300, 5), rows(400, 6)
     grid = np.concatenate([before.confidence, now.confidence])
     shares = [np.mean(e.confidence[:, None] <= grid, axis=0) for e in (before, now)]
-    distance, chance = recheck(now, before=before).drift
+    distance, chance = calibration_shift(now, before=before).drift
     assert distance == pytest.approx(np.abs(shares[0] - shares[1]).max())
     assert 0 <= chance <= 1
 
 
 def test_words_when_it_has_become_overconfident() -> None:
     now = rows(3000, 7, excess=0.15)
-    found = recheck(now, now, rows(3000, 8), n_resamples=500)
+    found = calibration_shift(now, now, rows(3000, 8), n_resamples=500)
     first, changed, gain, drift = verdict(found, "Temperature")
     assert first.startswith("Temperature is **overconfident by 1")
     assert "confidence minus accuracy rose" in changed
@@ -165,7 +165,7 @@ def test_words_when_it_has_become_overconfident() -> None:
 
 
 def test_words_when_nothing_changed() -> None:
-    found = recheck(rows(2000, 9), before=rows(2000, 10), n_resamples=500)
+    found = calibration_shift(rows(2000, 9), before=rows(2000, 10), n_resamples=500)
     said = verdict(found, "Temperature")
     assert said[0].startswith("**Nothing shows that Temperature is off**")
     assert said[1].startswith("No change since it was judged is beyond chance")
@@ -177,7 +177,7 @@ def test_right_on_average_but_nowhere_else_is_off() -> None:
     correct = np.random.default_rng(0).random(6000) < 0.75
     of_label = np.where(correct, confidence, 1 - confidence)
     now = Evaluation(confidence, correct, np.zeros(6000, int), (~correct).astype(int), 2, -np.log(of_label), of_label)
-    found = recheck(now, n_resamples=500)
+    found = calibration_shift(now, n_resamples=500)
     assert off(found)
     assert "off on the fresh rows" in verdict(found, "Temperature")[0]
     assert "at single confidences" in verdict(found, "Temperature")[0]
@@ -190,13 +190,13 @@ def test_words_for_the_raw_model_when_the_calibrator_does_harm() -> None:
         -np.log(np.where(raw.correct, raw.confidence - 0.2, 1.2 - raw.confidence)), raw.row_brier,
     )  # fmt: skip
     assert "raw model alone would now do better" in " ".join(
-        verdict(recheck(now, better, n_resamples=500), "Temperature")
+        verdict(calibration_shift(now, better, n_resamples=500), "Temperature")
     )
-    assert "It still helps" in " ".join(verdict(recheck(better, now, n_resamples=500), "Temperature"))
+    assert "It still helps" in " ".join(verdict(calibration_shift(better, now, n_resamples=500), "Temperature"))
 
 
 def test_a_confidence_alone_is_checked_by_its_gap_and_ece() -> None:
-    found = recheck(alone(rows(800, 12)), rows(800, 12), alone(rows(700, 13)))
+    found = calibration_shift(alone(rows(800, 12)), rows(800, 12), alone(rows(700, 13)))
     assert set(found.scores) == {"accuracy", "ECE", "signed gap"}
     assert found.gain is None
     assert all(sentence for sentence in verdict(found, "Temperature"))
@@ -204,7 +204,7 @@ def test_a_confidence_alone_is_checked_by_its_gap_and_ece() -> None:
 
 @pytest.mark.parametrize("n", [2, 9])
 def test_a_few_rows_are_no_ground_for_any_claim(n: int) -> None:
-    found: Recheck = recheck(rows(n, 14, excess=0.3), before=rows(500, 15))
+    found: CalibrationShift = calibration_shift(rows(n, 14, excess=0.3), before=rows(500, 15))
     assert verdict(found, "Temperature") == [
         f"{n} fresh rows are too few to say whether Temperature is still right; 10 are the least."
     ]

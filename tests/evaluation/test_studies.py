@@ -23,9 +23,9 @@ from calib.evaluation.studies import (
     SIZES,
     SPLITS,
     STUDIES,
-    arrays_of,
     entry_of,
     natural_order,
+    pool_arrays,
     repeat_task,
     size_task,
     together,
@@ -53,7 +53,7 @@ def data() -> Predictions:
 
 def submit(queue: FitQueue, data: Predictions, function, *arguments) -> str:
     spec = TaskSpec(function, arguments, data.sha256, "A study")
-    return queue.submit(spec, data.logits, data.labels, arrays_of(data))
+    return queue.submit(spec, data.logits, data.labels, pool_arrays(data))
 
 
 def wait(queue: FitQueue, key: str, until=lambda job: not job.active) -> Job:

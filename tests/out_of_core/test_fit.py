@@ -197,7 +197,7 @@ def test_separable_and_constant_rows_end_at_the_same_bounds(few_rows):
 
 def bound(fitted, logits):
     """What I-Max maximises, of all pairs, with the fitted edges."""
-    sums = SigmoidSums.of(one_vs_rest_log_odds(logits.astype(np.float64)))
+    sums = SigmoidSums.from_log_odds(one_vs_rest_log_odds(logits.astype(np.float64)))
     cuts = sums.positions(fitted.maps_[0]["edges"])
     return information_bound(*sums.between(cuts), centres_of(sums, cuts))
 
@@ -217,7 +217,7 @@ def test_bins_say_exactly_what_lies_in_them(data, few_rows, monkeypatch, scheme,
     (state,) = fitted.maps_
     log_odds = one_vs_rest_log_odds(logits.astype(np.float64))
     positives = np.eye(5, dtype=bool)[labels]
-    again = fitted.map_between(state["edges"], SigmoidSums.of(log_odds), np.sort(log_odds[positives]))
+    again = fitted.map_between(state["edges"], SigmoidSums.from_log_odds(log_odds), np.sort(log_odds[positives]))
     np.testing.assert_allclose(state["values"], again["values"], rtol=2e-3 if "representatives" in params else 1e-12)
 
 
@@ -237,7 +237,7 @@ def test_two_classes_have_one_map_on_the_second(few_rows):
 def test_all_log_odds_lie_in_their_range(rng):
     for n_classes in (2, 3, 50):
         logits = rng.normal(size=(200, n_classes)) * 5
-        cells = LogOddsCells.of_logits(logits.min(), logits.max(), n_classes)
+        cells = LogOddsCells.from_logits(logits.min(), logits.max(), n_classes)
         log_odds = one_vs_rest_log_odds(logits)
         assert cells.low <= log_odds.min()
         assert log_odds.max() <= cells.high

@@ -24,7 +24,7 @@ from tests.plots.latent_figures import latent_figures
 NAMES = ("identity", "temperature", "gpcalib")
 
 
-def table_of(methods: tuple[str, ...] = NAMES) -> pd.DataFrame:
+def rounds_table(methods: tuple[str, ...] = NAMES) -> pd.DataFrame:
     rows = [
         {"method": name, "title": name.title(), "score": score, "value": 0.3 - 0.05 * i, "low": 0.2 - 0.05 * i,
          "high": 0.4 - 0.05 * i, "difference": -0.05 * i, "difference_low": -0.06 * i, "difference_high": -0.04 * i,
@@ -62,7 +62,7 @@ def every_figure(overconfident: tuple[np.ndarray, np.ndarray], title: str = "") 
         "bands": band_chart(BAND_EDGES, [("raw", by_band(evaluation), style)], title=title),
         "classes": per_class_chart(classes, np.arange(4), [("raw", by_class(evaluation), style)], title=title),
         **latent_figures(title),
-        "scores": score_dots(table_of(), "NLL", title=title),
+        "scores": score_dots(rounds_table(), "NLL", title=title),
     }
 
 

@@ -9,8 +9,8 @@ import plotly.graph_objects as go
 from scipy.special import expit
 
 from calib.diagnostics.latent import InducingPoints, LatentCurve
-from calib.diagnostics.latent_baseline import RivalCurve
 from calib.diagnostics.latent_effect import EffectCurve
+from calib.diagnostics.latent_pairwise import PairwiseCurve
 from calib.plots.annotations import overlay_styles
 from calib.plots.latent import ObjectiveTrace, latent_function, latent_view, objective_traces, probability_view
 from calib.plots.latent_effect import effect_chart
@@ -40,12 +40,12 @@ def latent_of(space: str = "logits", n_points: int = 3000, slope: float = 0.5) -
     )  # fmt: skip
 
 
-def rival_of(scale: str = "linear", slope: float = 0.5) -> RivalCurve:
+def pairwise_of(scale: str = "linear", slope: float = 0.5) -> PairwiseCurve:
     """The same as a map of a probability."""
     log_odds = np.linspace(-7, 7, 100)
     probs = expit(log_odds)
     edges = np.linspace(0, 1, 31) if scale == "linear" else expit(np.linspace(-7, 7, 31))
-    return RivalCurve(
+    return PairwiseCurve(
         probs=probs, mean=expit(slope * log_odds),
         bands=tuple((expit(slope * log_odds - width), expit(slope * log_odds + width)) for width in (0.2, 0.1)),
         prior=probs, prior_name="identity", temperature=expit(log_odds / 3), truth=None,
@@ -86,9 +86,9 @@ def latent_figures(title: str = "") -> dict[str, go.Figure]:
         "latent": latent_function([("GPcalib", curves[0], STYLE)], TEMPERATURE, title=title),
         "ln prior": latent_function([("GPcalib", latent_view(latent_of("probs")), STYLE)], TEMPERATURE, title=title),
         "overlay": latent_function(list(zip(names, curves, STYLES, strict=True)), TEMPERATURE, title=title),
-        "probability": latent_function([("GPcalib", probability_view(rival_of()), STYLE)], TEMPERATURE, title=title),
+        "probability": latent_function([("GPcalib", probability_view(pairwise_of()), STYLE)], TEMPERATURE, title=title),
         "probability logit": latent_function(
-            [(name, probability_view(rival_of("logit", slope)), style)
+            [(name, probability_view(pairwise_of("logit", slope)), style)
              for name, slope, style in zip(names, (0.5, 0.8, 0.6), STYLES, strict=True)],
             TEMPERATURE, title=title,
         ),

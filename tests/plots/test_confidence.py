@@ -13,7 +13,7 @@ from calib.plots.data import figure_data
 from calib.plots.over_under import Row, before_after, confidence_densities, ratio_to_odds
 from calib.plots.style import Style, alt_text, method_style
 from calib.plots.theorem import balance_plane, theorem_chain, theorem_lines
-from tests.plots.conftest import table_of
+from tests.plots.conftest import rounds_table
 
 STYLE = method_style("isotonic")
 
@@ -237,7 +237,7 @@ def test_no_class_is_no_error() -> None:
 
 
 def test_scores_have_one_row_per_method_the_first_as_a_line_and_the_best_marked() -> None:
-    fig = score_dots(table_of(), "ECE")
+    fig = score_dots(rounds_table(), "ECE")
     assert [trace.x[0] for trace in fig.data] == pytest.approx([0.3, 0.25, 0.2])
     assert [trace.marker.color for trace in fig.data] == [
         method_style(name).color for name in ("identity", "temperature", "gpcalib")
@@ -249,7 +249,7 @@ def test_scores_have_one_row_per_method_the_first_as_a_line_and_the_best_marked(
 
 
 def test_figures_mark_the_best_that_tables_mark() -> None:
-    table = table_of().assign(too_few="")
+    table = rounds_table().assign(too_few="")
     nll = table["score"] == "NLL"
     table.loc[nll, "value"] = [0.3, 0.2, 0.2 - 1e-14]
     fig = score_dots(table, "NLL")
@@ -263,17 +263,17 @@ def test_figures_mark_the_best_that_tables_mark() -> None:
 
 
 def test_scores_that_are_not_better_or_worse_have_no_best() -> None:
-    fig = score_dots(table_of().assign(better="neither"), "ECE")
+    fig = score_dots(rounds_table().assign(better="neither"), "ECE")
     assert not fig.layout.annotations
 
 
 def test_higher_can_be_better() -> None:
-    fig = score_dots(table_of().assign(better="higher"), "ECE")
+    fig = score_dots(rounds_table().assign(better="higher"), "ECE")
     assert fig.layout.annotations[0].y == 0
 
 
 def test_a_method_without_the_score_is_left_out_and_styles_can_be_given() -> None:
-    table = table_of()
+    table = rounds_table()
     table.loc[(table["method"] == "temperature") & (table["score"] == "NLL"), "value"] = np.nan
     given = Style("#123456", "star", "dot")
     fig = score_dots(table, "NLL", {"gpcalib": given})
@@ -282,4 +282,4 @@ def test_a_method_without_the_score_is_left_out_and_styles_can_be_given() -> Non
 
 
 def test_an_unknown_score_gives_an_empty_figure() -> None:
-    assert len(score_dots(table_of(), "no such score").data) == 0
+    assert len(score_dots(rounds_table(), "no such score").data) == 0

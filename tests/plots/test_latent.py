@@ -11,7 +11,7 @@ from calib.plots.data import figure_data
 from calib.plots.latent import ObjectiveTrace, latent_function, latent_view, objective_traces, probability_view
 from calib.plots.latent_effect import effect_chart
 from calib.plots.style import alt_text
-from tests.plots.latent_figures import STYLE, STYLES, TEMPERATURE, effect_of, latent_of, rival_of, without
+from tests.plots.latent_figures import STYLE, STYLES, TEMPERATURE, effect_of, latent_of, pairwise_of, without
 
 
 def draw(curve=None, **options):
@@ -39,10 +39,10 @@ def test_curves_and_bands_are_those_given() -> None:
     np.testing.assert_allclose(narrow.y[50:], (curve.mean + curve.sd)[::-1])
 
 
-@pytest.mark.parametrize("view", [latent_view(latent_of()), probability_view(rival_of("logit"))])
+@pytest.mark.parametrize("view", [latent_view(latent_of()), probability_view(pairwise_of("logit"))])
 def test_a_curve_laid_over_others_is_the_curve_alone(view) -> None:
     alone = named(latent_function([("two", view, STYLES[1])], TEMPERATURE))["two"]
-    other = latent_view(latent_of(slope=0.2)) if view.scale is None else probability_view(rival_of("logit", 0.9))
+    other = latent_view(latent_of(slope=0.2)) if view.scale is None else probability_view(pairwise_of("logit", 0.9))
     beside = named(overlaid(other, view))["two"]
     np.testing.assert_array_equal(alone.x, beside.x)
     np.testing.assert_array_equal(alone.y, beside.y)
@@ -101,13 +101,13 @@ def test_labels_do_not_cover_each_other() -> None:
 
 
 def test_a_logit_scale_makes_temperature_a_straight_line() -> None:
-    trace = named(latent_function([("GPcalib", probability_view(rival_of("logit")), STYLE)], TEMPERATURE))
+    trace = named(latent_function([("GPcalib", probability_view(pairwise_of("logit")), STYLE)], TEMPERATURE))
     slopes = np.diff(trace["temperature"].y) / np.diff(trace["temperature"].x)
     np.testing.assert_allclose(slopes, 1 / 3)
 
 
 def test_a_usual_prior_is_called_identity_whatever_the_inputs() -> None:
-    curve = dataclasses.replace(rival_of(), prior_name="ln prior")
+    curve = dataclasses.replace(pairwise_of(), prior_name="ln prior")
     assert next(iter(probability_view(curve).references)) == "identity"
     scaled = dataclasses.replace(curve, prior=curve.probs**2, prior_name="prior z / 9")
     assert next(iter(probability_view(scaled).references)) == "prior z / 9"
@@ -116,7 +116,7 @@ def test_a_usual_prior_is_called_identity_whatever_the_inputs() -> None:
 def test_bars_that_would_hide_all_others_are_cut_and_still_say_their_count() -> None:
     counts = np.r_[100_000.0, np.arange(28.0) * 100, 50.0]
     fig = latent_function(
-        [("GPcalib", probability_view(dataclasses.replace(rival_of(), density_other=counts)), STYLE)], TEMPERATURE
+        [("GPcalib", probability_view(dataclasses.replace(pairwise_of(), density_other=counts)), STYLE)], TEMPERATURE
     )
     bars = named(fig)["other classes"]
     assert bars.y[0] == 1.0

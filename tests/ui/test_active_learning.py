@@ -10,7 +10,17 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from calib.active_learning import ARMS, Plan, Pool, Round, compare_arms, pool_of, simulate, table_of, verdicts
+from calib.active_learning import (
+    ARMS,
+    Plan,
+    Pool,
+    Round,
+    compare_arms,
+    pool_from_predictions,
+    rounds_table,
+    simulate,
+    verdicts,
+)
 from calib.active_learning.results import LABELS
 from calib.data import Finding, Predictions
 from calib.data.samples import load_sample
@@ -100,7 +110,7 @@ def test_without_a_training_set_the_calibration_part_is_the_pool(queue: FitQueue
     rows_of = {}
     for seed in (0, 1):
         session.split(0.5, seed)
-        pool = pool_of(session.data, session.part, session.seed)
+        pool = pool_from_predictions(session.data, session.part, session.seed)
         np.testing.assert_array_equal(pool.features, session.calibration.features)
         rows_of[seed] = session.split_key
     assert rows_of[0] != rows_of[1]
@@ -111,9 +121,9 @@ def test_a_run_ends_with_what_the_library_finds(queue: FitQueue) -> None:
     app = start(quick(open_page(PAGE, OpenSession.from_data(data)), 3))
     assert not app.exception and not app.error
     finish(app)
-    plan, pool, arms = Plan(**QUICK), pool_of(data), ("plain", "set_points")
+    plan, pool, arms = Plan(**QUICK), pool_from_predictions(data), ("plain", "set_points")
     runs = {(arm, seed): simulate(plan, arm, pool, seed=seed) for arm in arms for seed in range(3)}
-    summary = compare_arms(table_of(runs))
+    summary = compare_arms(rounds_table(runs))
     assert app.markdown[0].value == verdicts(summary)[0]
     (table,) = [frame.value for frame in app.dataframe]
     expected = summary[summary["quantity"] == LABELS]["value"].to_numpy()
@@ -347,12 +357,12 @@ def test_the_claim_says_what_chance_explains(ends: list[tuple[int, float]], word
     found = {("plain", shuffle): run(200, 0.1) for shuffle in range(2)}
     found |= {("set_points", shuffle): run(*end) for shuffle, end in enumerate(ends)}
     settings = {"classifier": "forest", "calibrator": "gpcalib"}
-    text = active_words.claim(compare_arms(table_of(found)), settings).replace("\u2009", " ").replace("\u202f", " ")
+    text = active_words.claim(compare_arms(rounds_table(found)), settings).replace("\u2009", " ").replace("\u202f", " ")
     assert text.endswith(words)
 
 
 def test_pretraining_on_the_whole_pool_is_not_called_unsure() -> None:
-    table = table_of({("plain", 0): [Round(120, 0, "pretraining", 0, 0.1, 0.1, 0.5, 0.1, 1.0)]})
+    table = rounds_table({("plain", 0): [Round(120, 0, "pretraining", 0, 0.1, 0.1, 0.5, 0.1, 1.0)]})
     (note,) = active_words.notes(
         table, Rows(120, 300, 3, True, "data"), {"pretraining": 120, "batch": 10, "budget": None}
     )
@@ -373,7 +383,9 @@ def test_active_calibration_that_fell_back_to_set_points_is_named() -> None:
     settings = {"pretraining": 20, "batch": 20, "budget": None}
     rows = Rows(120, 300, 3, True, "data")
     same = {(arm, shuffle): run(0, 20, 20) for arm in ("set_points", "active") for shuffle in range(2)}
-    (note,) = active_words.notes(table_of(same), rows, settings)
+    (note,) = active_words.notes(rounds_table(same), rows, settings)
     assert note.startswith("Active calibration did what Calibrated at set points did in every round")
-    assert not active_words.notes(table_of({**same, ("active", 1): run(0, 20, 40)}), rows, settings)
-    assert not active_words.notes(table_of({("set_points", 0): run(0, 20), ("plain", 0): run(0, 0)}), rows, settings)
+    assert not active_words.notes(rounds_table({**same, ("active", 1): run(0, 20, 40)}), rows, settings)
+    assert not active_words.notes(
+        rounds_table({("set_points", 0): run(0, 20), ("plain", 0): run(0, 0)}), rows, settings
+    )

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib.active_learning import ARMS, Round, compare_arms, table_of, verdicts
+from calib.active_learning import ARMS, Round, compare_arms, rounds_table, verdicts
 from calib.ui.active_learning.state import Rows
 from calib.ui.active_learning.text import claim, finding, made_with, notes, so_far
 from calib.ui.active_learning.view import COLUMNS, styled_arms
@@ -27,7 +27,7 @@ def rounds(ends: dict[str, tuple[int, float]], n_shuffles: int = 4, note: str = 
                 Round(100, 0, "pretraining", 9, 0.4, 0.2, 0.5, 0.1, 1.0),
                 Round(end, 20, "training", 0, error + 0.001 * shuffle, 0.1, 0.5, 0.1, 1.0, note),
             ]
-    return table_of(found)
+    return rounds_table(found)
 
 
 BOTH = {"plain": (400, 0.1), "set_points": (340, 0.12)}

@@ -194,7 +194,7 @@ def test_tiles_share_one_scale_of_brightness() -> None:
 
 
 def sides(separation: list[float], right: list[bool]) -> Sides:
-    return Sides.of(np.array(separation), np.array(right))
+    return Sides.from_separations(np.array(separation), np.array(right))
 
 
 def timed(n: int, rows: int, infinite: int = 0) -> Timed:

@@ -69,7 +69,7 @@ def test_another_confidence_has_another_answer(with_fits: OpenSession) -> None:
 def test_probability_space_keeps_the_page_whole(with_fits: OpenSession) -> None:
     app = open_page(PAGE, with_fits)
     app.segmented_control(key="latent/space").set_value("probability").run()
-    assert "probability against one rival" in alternatives(app)
+    assert "two-class probability" in alternatives(app)
     app.segmented_control(key="latent/scale/logit").set_value("linear").run()
     assert '"0.99"' not in charts(app)[0].spec  # a tick of the logit scale
     assert len(charts(app)) == 3

@@ -173,7 +173,7 @@ class Geometric(Calibrator):
     def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
         train_features, features = np.asarray(extras["train_features"]), np.asarray(extras["features"])
         train_labels = np.asarray(extras["train_labels"])
-        training = TrainingSet.of(train_features, train_labels)
+        training = TrainingSet.from_arrays(train_features, train_labels)
         if training.classes[0] < 0 or training.classes[-1] >= logits.shape[1]:
             raise CalibrationError(
                 f"train_labels must lie in 0..{logits.shape[1] - 1}, the columns of the logits; found "
@@ -253,7 +253,7 @@ class Geometric(Calibrator):
             raise CalibrationError(
                 f"features has the shape {features.shape} for {n:,} rows of logits; give one input for each row."
             )
-        training = TrainingSet.of(reduced.train_features, reduced.train_labels)
+        training = TrainingSet.from_arrays(reduced.train_features, reduced.train_labels)
         separation, log_odds = np.empty(n), np.zeros(n)
         step = min(_MOST_ROWS, max(64, block_rows(max(n_classes, self.given_[1]), MEMORY_ENTRIES)))
         for rows in blocks(n, entries=step):

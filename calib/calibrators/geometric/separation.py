@@ -35,7 +35,7 @@ def fast_separation(
     CalibrationError
         If an array is not usable; the message says what to change.
     """
-    training = TrainingSet.of(train_features, train_labels)
+    training = TrainingSet.from_arrays(train_features, train_labels)
     return nearest(training, *training.queries(features, predicted), distance).fast
 
 
@@ -49,5 +49,5 @@ def exact_separation(train_features: Any, train_labels: Any, features: Any, pred
 
     Parameters and result are as for :func:`fast_separation`.
     """
-    training = TrainingSet.of(train_features, train_labels)
+    training = TrainingSet.from_arrays(train_features, train_labels)
     return exact(training, *training.queries(features, predicted)).separation

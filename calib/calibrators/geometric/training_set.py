@@ -39,7 +39,7 @@ class SquaredDistances:
     norms: Floats
 
     @classmethod
-    def to(cls, features: Floats, order: Ints) -> SquaredDistances:
+    def from_features(cls, features: Floats, order: Ints) -> SquaredDistances:
         """Distances to the rows of ``features`` (N, d), with columns in the order of ``order`` (N,)."""
         centre = features[:: max(1, len(features) // CENTRE_ROWS)].mean(axis=0, dtype=np.float64)
         centre = centre.astype(features.dtype)
@@ -131,7 +131,7 @@ class Outline:
     error: float
 
     @classmethod
-    def of(cls, whole: SquaredDistances) -> Outline | None:
+    def from_distances(cls, whole: SquaredDistances) -> Outline | None:
         """Take the directions along which the points vary most, found from some of them; None if they tell little."""
         directions = _leading_directions(whole.points)
         points = _outlined(whole.points, directions)
@@ -200,7 +200,7 @@ class TrainingSet:
     starts: Ints
 
     @classmethod
-    def of(cls, train_features: Any, train_labels: Any) -> TrainingSet:
+    def from_arrays(cls, train_features: Any, train_labels: Any) -> TrainingSet:
         """Check and order a training set.
 
         Parameters
@@ -254,12 +254,12 @@ class TrainingSet:
     @cached_property
     def squared(self) -> SquaredDistances:
         """Squared Euclidean distances to all rows, in the columns' order; holds one copy of the features."""
-        return SquaredDistances.to(self.features, self.order)
+        return SquaredDistances.from_features(self.features, self.order)
 
     @cached_property
     def outline(self) -> Outline | None:
         """A few coordinates of each row, in the columns' order; None where they would spare little."""
-        return Outline.of(self.squared) if self.features.shape[1] >= LEAST_NUMBERS else None
+        return Outline.from_distances(self.squared) if self.features.shape[1] >= LEAST_NUMBERS else None
 
 
 def flattened(features: Any, name: str) -> Floats:

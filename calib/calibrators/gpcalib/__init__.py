@@ -1,9 +1,4 @@
-"""GPcalib: one Gaussian-process function bends every logit.
-
-What a person should know about a finished GPcalib fit, in sentences.
-
-What a fitted GPcalib can still be used for, and what it cannot, in one sentence.
-"""
+"""GPcalib: calibration by one latent Gaussian process on all logits (Wenger et al., 2020)."""
 
 from __future__ import annotations
 
@@ -25,13 +20,187 @@ from calib.base import (
     no_callback,
 )
 from calib.calibrators.gpcalib.interpolation import Grid
-from calib.calibrators.gpcalib.laplace_summary import Summary
 from calib.calibrators.gpcalib.posterior import LatentTable, keep_predicted, tabulate
 from calib.calibrators.gpcalib.prediction import predict
+from calib.calibrators.gpcalib.quadratic_likelihood import QuadraticLikelihood
 from calib.calibrators.gpcalib.statistics import Logits, StoredLogits, kernel_inputs, logit_scale
 from calib.errors import CalibrationError, missing_package
 from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks
 from calib.parameters import param
+
+FIXED = ("inputs", "covariance", "monotone")
+"""Parameters that prediction must have as the fit had them."""
+
+KEEPING = ("mean", "draws")
+"""Ways to predict in which a rising latent function keeps the ranking."""
+
+COLLAPSED = 1e-3
+"""Range of the latent shift over the data below which it changes no probability visibly."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class GPCalib(Calibrator):
+    """One latent function ``g ~ GP(mu, k)`` applied to every logit: ``p = softmax(g(z_1), ..., g(z_K))``.
+
+    Wenger, Kjellstrom and Triebel, Non-Parametric Calibration for Classification, AISTATS 2020, sections 3
+    and S2. The prior mean says that the model is calibrated already: ``mu(z) = z``, or ``mu(p) = ln p`` with the
+    kernel on the probabilities. Fitting needs TensorFlow and GPflow; prediction is NumPy on a grid of a few
+    hundred nodes. Logits whose best temperature lies outside 0.2 to 5 are divided by it first: the paper has no
+    such step, but from there the objective does not find back. ``prediction`` may be chosen after the fit.
+    """
+
+    n_inducing: int = param(10, low=2, high=100, help="Inducing inputs; more give a finer latent function.")
+    inputs: str = param(
+        "logits", choices=("logits", "probs"), help="Whether the kernel compares logits or probabilities."
+    )
+    covariance: str = param(
+        "diagonal", choices=("diagonal", "full"), help="Latent covariance of a row's classes in the objective."
+    )
+    variational: str = param(
+        "diagonal", choices=("diagonal", "full"), help="Covariance of the whitened inducing variables."
+    )
+    prediction: str = param(
+        "draws",
+        choices=("mean", "delta", "draws", "mc"),
+        help="Average over whole functions (draws), over independent values (delta, mc), or none (mean).",
+    )
+    n_draws: int = param(128, low=2, high=4096, help="Functions drawn from the posterior, or Monte-Carlo samples.")
+    monotone: bool = param(False, help="Constrain the latent function to increase, so that no predicted class changes.")
+    max_iter: int = param(1000, low=1, high=100_000, help="Most iterations of L-BFGS.")
+    device: str = param("auto", choices=("auto", "cpu", "gpu"), help="Where to fit; auto takes a GPU if there is one.")
+
+    def promises(self, n_classes: int) -> frozenset[str]:
+        promised = super().promises(n_classes) | {GIVES_UNCERTAINTY}
+        if self.prediction == "mc":  # each column has its own samples
+            promised -= {EQUIVARIANT}
+        if self.monotone and self.prediction in KEEPING:
+            promised |= {KEEPS_ACCURACY, KEEPS_RANKING}
+        return promised
+
+    def check_params(self) -> None:
+        super().check_params()
+        if self.covariance == "full" and self.prediction in ("delta", "mc"):
+            raise CalibrationError(
+                f"prediction={self.prediction!r} treats the latent values of a row as independent, which a fit with "
+                "covariance='full' does not; choose prediction='draws' or 'mean'."
+            )
+
+    def notes(self) -> list[str]:
+        return fit_notes(self)
+
+    def partial_fit(self, logits: Any, labels: Any, *, callback: Callback | None = None) -> Self:
+        """Learn from more calibration rows as if they had been in the fit, without the earlier rows.
+
+        A fit keeps a second-order expansion of its rows' likelihood (33 kB, also in exports;
+        :class:`calib.calibrators.gpcalib.quadratic_likelihood.QuadraticLikelihood`). It is added to the objective of
+        the new rows, and posterior, kernel and inducing inputs are fitted again, at the cost of the new rows alone. An
+        unfitted calibrator is fitted; a cancelled or failed ``partial_fit`` leaves the calibrator as it was. The scale
+        of the logits stays that of the first fit.
+
+        1000 rows of CIFAR-10 or CIFAR-100 in 2 to 20 random parts end within 0.3 nats of the fit to all rows at once,
+        in 5 parts sorted by range within 1.6. A streaming posterior (Bui et al., Streaming Sparse Gaussian Process
+        Approximations, NeurIPS 2017) was tried too: up to 7 nats, and no use after a first part too small to learn
+        from.
+
+        Parameters
+        ----------
+        logits, labels, callback : as in :meth:`fit`; one row is enough.
+
+        Raises
+        ------
+        CalibrationError
+            If the number of classes or ``inputs`` is not that of the fit, or an array is not usable.
+        """
+        if not self.fitted:
+            return self.fit(logits, labels, callback=callback)
+        self.check_params()
+        logits = check_logits(self._check_fitted_input(logits))
+        labels = check_labels(labels, logits.shape)
+        earlier = earlier_likelihood(self)
+        if not len(logits):
+            raise CalibrationError("There are no rows to learn from; give at least one.")
+        try:
+            self._learn(logits, labels, self.scale_, earlier, callback or no_callback)
+        except ModuleNotFoundError as error:
+            raise CalibrationError(missing_package(error)) from error
+        return self
+
+    def _fit(self, logits: Logits, labels: Ints, callback: Callback, **extras: Any) -> None:
+        self._learn(logits, labels, logit_scale(logits, labels), None, callback)
+
+    def fit_blocks(self, data: LabelledBlocks, callback: Callback) -> None:
+        """Learn what the fit to all rows at once does, which asks for their range and for some of them only."""
+        self._fit(StoredLogits(data), data.labels, callback)
+
+    def _learn(
+        self, logits: Logits, labels: Ints, scale: float, earlier: QuadraticLikelihood | None, callback: Callback
+    ) -> None:
+        from calib.calibrators.gpcalib.training import fit_latent_gp
+
+        n_draws, seed = self.n_draws, self.random_state
+        fit = fit_latent_gp(
+            logits / scale if scale != 1.0 else logits,
+            labels,
+            space=self.inputs,
+            n_inducing=self.n_inducing,
+            covariance=self.covariance,
+            variational=self.variational,
+            max_iter=self.max_iter,
+            device=self.device,
+            seed=seed,
+            callback=callback,
+            earlier=earlier,
+        )
+        low, high = fit.likelihood.low, fit.likelihood.high
+        table = tabulate(fit.posterior, low, high, self.inputs, n_draws=n_draws, seed=seed, monotone=self.monotone)
+        # Nothing was changed until here, so that an earlier fit survives a cancelled one.
+        self.scale_ = scale
+        self.variance_ = fit.posterior.variance
+        self.lengthscale_ = fit.posterior.lengthscale
+        self.noise_variance_ = fit.posterior.noise_variance
+        self.inducing_inputs_ = fit.posterior.inducing_inputs
+        self.q_mean_ = fit.posterior.q_mean
+        self.q_sqrt_ = fit.posterior.q_sqrt
+        self.quadratic_likelihood_ = vars(fit.likelihood)
+        self.fitted_as_ = {name: getattr(self, name) for name in FIXED}
+        self.grid_ = table.grid.nodes
+        self.interpolation_order_ = table.grid.order
+        self.shift_mean_ = table.shift
+        self.shift_variance_ = table.variance
+        self.shift_draws_ = table.draws
+        self.objective_trace_ = fit.report.trace
+        self.objective_ = float(fit.report.trace[-1])
+        self.n_iter_ = fit.report.n_iter
+        self.converged_ = fit.report.converged
+        self.message_ = fit.report.message
+        self.device_, self.device_note_ = fit.device, fit.device_note
+        self.n_rows_: int = fit.n_rows + (self.n_rows_ if earlier else 0)
+        self.n_rows_given_: int = len(logits) + (self.n_rows_given_ if earlier else 0)
+        self.n_parts_: int = 1 + (self.n_parts_ if earlier else 0)
+        inside = (self.grid_ >= low) & (self.grid_ <= high)
+        self.collapsed_ = bool(self.variance_ < COLLAPSED and np.ptp(self.shift_mean_[inside]) < COLLAPSED)
+
+    def _predict_proba(self, logits: Floats) -> Floats:
+        self.check_params()
+        check_unchanged(self)
+        table = LatentTable(self.grid(), self.shift_mean_, self.shift_variance_, self.shift_draws_)
+        probs = np.empty_like(logits)
+        for rows in blocks(len(logits), max(logits.shape[1], len(self.grid_)), PREDICTED_ENTRIES):
+            inputs, prior = self.kernel_inputs(logits[rows])
+            probs[rows] = predict(
+                self.prediction, inputs, prior, table, self.noise_variance_, self.n_draws, self.random_state
+            )
+        if self.monotone and self.prediction in KEEPING:
+            keep_predicted(probs, logits)
+        return probs
+
+    def kernel_inputs(self, logits: Floats) -> tuple[Floats, Floats]:
+        """What the kernel acts on, and the prior mean there; both of the logits' shape."""
+        return kernel_inputs(logits / self.scale_ if self.scale_ != 1.0 else logits, self.inputs)
+
+    def grid(self) -> Grid:
+        """The grid of the learned arrays, with how to interpolate on it."""
+        return Grid(float(self.grid_[0]), float(self.grid_[-1]), len(self.grid_), self.interpolation_order_)
 
 
 def fit_notes(fitted: GPCalib) -> list[str]:
@@ -51,7 +220,7 @@ def _about_the_optimum(fitted: GPCalib) -> list[str]:
     notes = []
     if fitted.collapsed_ and fitted.scale_ == 1.0:
         notes.append(
-            "The kernel variance went to 0: the calibrator does nothing on this calibration set "
+            "The kernel variance went to 0: the latent function is the prior mean on this calibration set "
             f"(N = {fitted.n_rows_}). Use more calibration rows, or temperature scaling."
         )
     if not fitted.converged_:
@@ -85,14 +254,14 @@ def _about_the_rows(fitted: GPCalib) -> list[str]:
         )
     if fitted.n_parts_ > 1:
         notes.append(
-            f"Fitted in {fitted.n_parts_} parts, {fitted.n_rows_:,} rows in all: each earlier part counts by its "
-            "second-order summary, so the objective is that of all rows to a good approximation."
+            f"Fitted in {fitted.n_parts_} parts, {fitted.n_rows_:,} rows in all: the likelihood of earlier parts is "
+            "expanded to second order, so the objective is that of all rows to a good approximation."
         )
     return notes
 
 
 def check_unchanged(fitted: GPCalib) -> None:
-    """Refuse what was set after the fit and would not be what it says; how to predict may be chosen then."""
+    """Raise CalibrationError for parameters changed after the fit; how to predict may be changed."""
     fitted_as = dict(fitted.fitted_as_)
     if fitted.prediction == "draws":
         fitted_as["n_draws"] = len(fitted.shift_draws_)
@@ -104,188 +273,16 @@ def check_unchanged(fitted: GPCalib) -> None:
             )
 
 
-def summary_of_the_past(fitted: GPCalib) -> Summary:
-    """What the rows of all fits so far said, for a fit that goes on from there."""
-    if not hasattr(fitted, "summary_"):
+def earlier_likelihood(fitted: GPCalib) -> QuadraticLikelihood:
+    """Likelihood of the rows of all fits so far, for :meth:`GPCalib.partial_fit`."""
+    if not hasattr(fitted, "quadratic_likelihood_"):
         raise CalibrationError(
-            "This calibrator comes from a version of calib that kept nothing to go on from; fit it on all rows."
+            "This calibrator was stored without the likelihood of its rows, so it cannot learn from more; fit it on "
+            "all rows."
         )
     inputs = fitted.fitted_as_["inputs"]
     if fitted.inputs != inputs:
         raise CalibrationError(
             f"The calibrator was fitted with inputs={inputs!r}; to use inputs={fitted.inputs!r}, fit it on all rows."
         )
-    return Summary(**fitted.summary_)
-
-
-FIXED = ("inputs", "covariance", "monotone")
-"""Parameters that prediction must have as the fit had them."""
-
-KEEPING = ("mean", "draws")
-"""Ways to predict in which a rising latent function keeps the ranking."""
-
-COLLAPSED = 1e-3
-"""Latent shifts that differ by less than this over the data change nothing a person could see."""
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class GPCalib(Calibrator):
-    """One latent function ``g ~ GP(mu, k)`` applied to every logit: ``p = softmax(g(z_1), ..., g(z_K))``.
-
-    Wenger, Kjellstrom and Triebel, Non-Parametric Calibration for Classification, AISTATS 2020, sections 3
-    and S2. The prior mean says that the model is calibrated already: ``mu(z) = z``, or ``mu(p) = ln p`` with the
-    kernel on the probabilities. Fitting needs TensorFlow and GPflow; prediction is NumPy on a grid of a few
-    hundred nodes. Logits whose best temperature lies outside 0.2 to 5 are divided by it first: the paper has no
-    such step, but from there the objective does not find back. ``prediction`` may be chosen after the fit.
-    """
-
-    n_inducing: int = param(10, low=2, high=100, help="Inducing inputs: how finely the latent function can bend.")
-    inputs: str = param(
-        "logits", choices=("logits", "probs"), help="Whether the kernel compares logits or probabilities."
-    )
-    covariance: str = param(
-        "diagonal", choices=("diagonal", "full"), help="Latent covariance of a row's classes in the objective."
-    )
-    variational: str = param(
-        "diagonal", choices=("diagonal", "full"), help="Covariance of the whitened inducing variables."
-    )
-    prediction: str = param(
-        "draws",
-        choices=("mean", "delta", "draws", "mc"),
-        help="Average over whole functions (draws), over independent values (delta, mc), or none (mean).",
-    )
-    n_draws: int = param(128, low=2, high=4096, help="Functions drawn from the posterior, or Monte-Carlo samples.")
-    monotone: bool = param(False, help="Make the latent function rise, so that no predicted class changes.")
-    max_iter: int = param(1000, low=1, high=100_000, help="Most iterations of L-BFGS.")
-    device: str = param("auto", choices=("auto", "cpu", "gpu"), help="Where to fit; auto takes a GPU if there is one.")
-
-    def promises(self, n_classes: int) -> frozenset[str]:
-        promised = super().promises(n_classes) | {GIVES_UNCERTAINTY}
-        if self.prediction == "mc":  # each column has its own samples
-            promised -= {EQUIVARIANT}
-        if self.monotone and self.prediction in KEEPING:
-            promised |= {KEEPS_ACCURACY, KEEPS_RANKING}
-        return promised
-
-    def check_params(self) -> None:
-        super().check_params()
-        if self.covariance == "full" and self.prediction in ("delta", "mc"):
-            raise CalibrationError(
-                f"prediction={self.prediction!r} treats the latent values of a row as independent, which a fit with "
-                "covariance='full' does not; choose prediction='draws' or 'mean'."
-            )
-
-    def notes(self) -> list[str]:
-        return fit_notes(self)
-
-    def partial_fit(self, logits: Any, labels: Any, *, callback: Callback | None = None) -> Self:
-        """Learn from more calibration rows as if they had been in the fit, without the rows of before.
-
-        A fit leaves a second-order summary of what its rows say about the latent function (33 kB, also in exports;
-        :class:`calib.calibrators.gpcalib.laplace_summary.Summary`). It joins the objective of the new rows, and
-        posterior, kernel and inducing inputs are fitted again, at the cost of the new rows alone. An unfitted
-        calibrator is fitted; a cancelled or failed ``partial_fit`` leaves the calibrator as it was. The scale of the
-        logits stays that of the first fit.
-
-        1000 rows of CIFAR-10 or CIFAR-100 in 2 to 20 random parts end within 0.3 nats of the fit to all rows at once,
-        in 5 parts sorted by range within 1.6. A streaming posterior (Bui et al., Streaming Sparse Gaussian Process
-        Approximations, NeurIPS 2017) was tried too: up to 7 nats, and no use after a first part too small to learn
-        from.
-
-        Parameters
-        ----------
-        logits, labels, callback : as in :meth:`fit`; one row is enough.
-
-        Raises
-        ------
-        CalibrationError
-            If the number of classes or ``inputs`` is not that of the fit, or an array is not usable.
-        """
-        if not self.fitted:
-            return self.fit(logits, labels, callback=callback)
-        self.check_params()
-        logits = check_logits(self._check_fitted_input(logits))
-        labels = check_labels(labels, logits.shape)
-        past = summary_of_the_past(self)
-        if not len(logits):
-            raise CalibrationError("There are no rows to learn from; give at least one.")
-        try:
-            self._learn(logits, labels, self.scale_, past, callback or no_callback)
-        except ModuleNotFoundError as error:
-            raise CalibrationError(missing_package(error)) from error
-        return self
-
-    def _fit(self, logits: Logits, labels: Ints, callback: Callback, **extras: Any) -> None:
-        self._learn(logits, labels, logit_scale(logits, labels), None, callback)
-
-    def fit_blocks(self, data: LabelledBlocks, callback: Callback) -> None:
-        """Learn what the fit to all rows at once does, which asks for their range and for some of them only."""
-        self._fit(StoredLogits(data), data.labels, callback)
-
-    def _learn(self, logits: Logits, labels: Ints, scale: float, past: Summary | None, callback: Callback) -> None:
-        from calib.calibrators.gpcalib.training import fit_latent_gp
-
-        n_draws, seed = self.n_draws, self.random_state
-        fit = fit_latent_gp(
-            logits / scale if scale != 1.0 else logits,
-            labels,
-            space=self.inputs,
-            n_inducing=self.n_inducing,
-            covariance=self.covariance,
-            variational=self.variational,
-            max_iter=self.max_iter,
-            device=self.device,
-            seed=seed,
-            callback=callback,
-            past=past,
-        )
-        low, high = fit.summary.low, fit.summary.high
-        table = tabulate(fit.posterior, low, high, self.inputs, n_draws=n_draws, seed=seed, monotone=self.monotone)
-        # Nothing was changed until here, so that an earlier fit survives a cancelled one.
-        self.scale_ = scale
-        self.variance_ = fit.posterior.variance
-        self.lengthscale_ = fit.posterior.lengthscale
-        self.noise_variance_ = fit.posterior.noise_variance
-        self.inducing_inputs_ = fit.posterior.inducing_inputs
-        self.q_mean_ = fit.posterior.q_mean
-        self.q_sqrt_ = fit.posterior.q_sqrt
-        self.summary_ = vars(fit.summary)
-        self.fitted_as_ = {name: getattr(self, name) for name in FIXED}
-        self.grid_ = table.grid.nodes
-        self.interpolation_order_ = table.grid.order
-        self.shift_mean_ = table.shift
-        self.shift_variance_ = table.variance
-        self.shift_draws_ = table.draws
-        self.objective_trace_ = fit.report.trace
-        self.objective_ = float(fit.report.trace[-1])
-        self.n_iter_ = fit.report.n_iter
-        self.converged_ = fit.report.converged
-        self.message_ = fit.report.message
-        self.device_, self.device_note_ = fit.device, fit.device_note
-        self.n_rows_: int = fit.n_rows + (self.n_rows_ if past else 0)
-        self.n_rows_given_: int = len(logits) + (self.n_rows_given_ if past else 0)
-        self.n_parts_: int = 1 + (self.n_parts_ if past else 0)
-        inside = (self.grid_ >= low) & (self.grid_ <= high)
-        self.collapsed_ = bool(self.variance_ < COLLAPSED and np.ptp(self.shift_mean_[inside]) < COLLAPSED)
-
-    def _predict_proba(self, logits: Floats) -> Floats:
-        self.check_params()
-        check_unchanged(self)
-        table = LatentTable(self.grid(), self.shift_mean_, self.shift_variance_, self.shift_draws_)
-        probs = np.empty_like(logits)
-        for rows in blocks(len(logits), max(logits.shape[1], len(self.grid_)), PREDICTED_ENTRIES):
-            inputs, prior = self.kernel_inputs(logits[rows])
-            probs[rows] = predict(
-                self.prediction, inputs, prior, table, self.noise_variance_, self.n_draws, self.random_state
-            )
-        if self.monotone and self.prediction in KEEPING:
-            keep_predicted(probs, logits)
-        return probs
-
-    def kernel_inputs(self, logits: Floats) -> tuple[Floats, Floats]:
-        """What the kernel acts on, and the prior mean there; both of the logits' shape."""
-        return kernel_inputs(logits / self.scale_ if self.scale_ != 1.0 else logits, self.inputs)
-
-    def grid(self) -> Grid:
-        """The grid of the learned arrays, with how to interpolate on it."""
-        return Grid(float(self.grid_[0]), float(self.grid_[-1]), len(self.grid_), self.interpolation_order_)
+    return QuadraticLikelihood(**fitted.quadratic_likelihood_)

@@ -1,9 +1,7 @@
-"""Cubic and linear interpolation on a uniform grid, in NumPy alone.
+"""Interpolation on a uniform grid and from Chebyshev points, in NumPy alone.
 
 The latent function of GPcalib is one-dimensional, so functions of every logit become vectors on a grid of a
 few hundred nodes, and sums over classes become products with a matrix of interpolation weights.
-
-Smooth functions on a range by their values at a few fixed points.
 """
 
 from __future__ import annotations

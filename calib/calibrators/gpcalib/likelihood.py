@@ -1,16 +1,14 @@
 """The expected log-likelihood on the grid, in TensorFlow (Wenger et al. 2020, section S2.2).
 
 It is a second-order Taylor approximation, so what is maximised is called the objective, not a bound.
-
-The expected log-likelihood of earlier calibration rows, from their summary, in TensorFlow.
 """
 
 from __future__ import annotations
 
 import tensorflow as tf
 
-from calib.calibrators.gpcalib.laplace_summary import Summary
 from calib.calibrators.gpcalib.prediction import LARGEST_SHIFT
+from calib.calibrators.gpcalib.quadratic_likelihood import QuadraticLikelihood
 from calib.calibrators.gpcalib.statistics import GridStatistics
 
 SMALLEST_SUM = 1e-290
@@ -72,7 +70,7 @@ class GridLikelihood:
         return self._log_likelihood(shift, total) + _at_most_zero(0.5 * second)
 
     def curvature(self, shift: tf.Tensor, features: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """How the log-likelihood bends in the shift, and with it how it falls with the variance.
+        """Curvature of the log-likelihood in the shift, and its derivative by the variance.
 
         Parameters
         ----------
@@ -110,21 +108,21 @@ def _bounded(shift: tf.Tensor) -> tf.Tensor:
     return tf.clip_by_value(shift, -LARGEST_SHIFT, LARGEST_SHIFT)
 
 
-class PastLikelihood:
-    """What :class:`~calib.calibrators.gpcalib.likelihood.GridLikelihood` is for rows at hand, for rows that are gone.
+class EarlierLikelihood:
+    """Expected log-likelihood of earlier rows, from its second-order expansion.
 
     Parameters
     ----------
-    summary : of the earlier rows; held as constants on the current device.
+    expansion : of the earlier rows' likelihood; held as constants on the current device.
     """
 
-    def __init__(self, summary: Summary):
-        self.summary = summary
-        self.points = tf.constant(summary.points[:, None])
-        self._constant = summary.constant
-        self._slope = tf.constant(summary.slope)
-        self._curvature = tf.constant(summary.curvature)
-        self._variance_slope = tf.constant(summary.variance_slope)
+    def __init__(self, expansion: QuadraticLikelihood):
+        self.expansion = expansion
+        self.points = tf.constant(expansion.points[:, None])
+        self._constant = expansion.constant
+        self._slope = tf.constant(expansion.slope)
+        self._curvature = tf.constant(expansion.curvature)
+        self._variance_slope = tf.constant(expansion.variance_slope)
 
     def diagonal(self, shift: tf.Tensor, variance: tf.Tensor) -> tf.Tensor:
         """With independent latent values in a row.

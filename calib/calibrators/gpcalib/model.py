@@ -1,9 +1,7 @@
-"""The sparse variational Gaussian process, as a GPflow model.
+"""The sparse variational Gaussian process of GPcalib, as a GPflow model.
 
-How bounded and triangular parameters are written for an optimiser that knows neither, leaving nothing behind.
-
-TensorFlow registers every custom gradient, and TensorFlow Probability remembers every result of its transforms, for
-the life of the process and with the graph they lie in: with those of GPflow, each fit would leave its graph behind.
+TensorFlow registers every custom gradient, and TensorFlow Probability caches every result of its transforms, for the
+life of the process together with their graphs. The bijectors here have neither, so that a fit leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -18,14 +16,14 @@ from gpflow.utilities import to_default_float
 from tensorflow_probability import bijectors
 
 from calib.calibrators.gpcalib.interpolation import SHORTEST, chebyshev_features
-from calib.calibrators.gpcalib.laplace_summary import N_POINTS, Summary
-from calib.calibrators.gpcalib.likelihood import GridLikelihood, PastLikelihood
+from calib.calibrators.gpcalib.likelihood import EarlierLikelihood, GridLikelihood
 from calib.calibrators.gpcalib.posterior import JITTER, Posterior
+from calib.calibrators.gpcalib.quadratic_likelihood import N_POINTS, QuadraticLikelihood
 from calib.numerics import Floats
 
 
 class _Forgetful(bijectors.Bijector):
-    """Goes past the parent's memory of earlier results."""
+    """A bijector without a cache of its results."""
 
     def forward(self, x: Any, name: str = "forward", **kwargs: Any) -> tf.Tensor:
         return self._forward(tf.convert_to_tensor(x))
@@ -80,7 +78,7 @@ class LatentGP(gpflow.models.BayesianModel, gpflow.models.InternalDataTrainingLo
     space : "logits" or "probs"; sets where the kernel parameters start and their bounds.
     covariance : "diagonal" or "full" latent covariance of a row's classes.
     variational : "diagonal" or "full" S.
-    past : summary of earlier calibration rows, on the range of the likelihood's grid.
+    earlier : likelihood of earlier calibration rows, on the range of the likelihood's grid.
     """
 
     def __init__(
@@ -90,11 +88,11 @@ class LatentGP(gpflow.models.BayesianModel, gpflow.models.InternalDataTrainingLo
         space: str,
         covariance: str,
         variational: str,
-        past: Summary | None = None,
+        earlier: QuadraticLikelihood | None = None,
     ):
         super().__init__()
         self._likelihood = likelihood
-        self._past = None if past is None else PastLikelihood(past)
+        self._earlier = None if earlier is None else EarlierLikelihood(earlier)
         self._nodes = tf.constant(likelihood.grid.nodes[:, None])
         self.rbf = _rbf(likelihood, space, covariance)
         self.white = gpflow.kernels.White()
@@ -114,13 +112,13 @@ class LatentGP(gpflow.models.BayesianModel, gpflow.models.InternalDataTrainingLo
     def maximum_log_likelihood_objective(self) -> tf.Tensor:
         """Expected log-likelihood of all calibration rows minus KL[q(v) || p(v)], in nats."""
         expected = self._expected_log_likelihood(self._moments(self._nodes))
-        if self._past is not None:
+        if self._earlier is not None:
             # No log-likelihood exceeds 0. Its expansion can, far off: confident mistakes bend it hardly at all.
-            expected += tf.minimum(self._expected_log_likelihood_of(self._past), 0.0)
+            expected += tf.minimum(self._earlier_log_likelihood(self._earlier), 0.0)
         return expected - gpflow.kullback_leiblers.gauss_kl(self.q_mu, self.q_sqrt)
 
-    def summary(self) -> Summary:
-        """What the rows at hand, and the earlier ones, say about the latent function near the current state."""
+    def quadratic_likelihood(self) -> QuadraticLikelihood:
+        """Second-order expansion of the likelihood of all rows, earlier ones included, about the current state."""
         at = self._moments(self._nodes)
         with tf.GradientTape() as tape:
             tape.watch(at.shift)
@@ -132,14 +130,14 @@ class LatentGP(gpflow.models.BayesianModel, gpflow.models.InternalDataTrainingLo
         )
         shift = self._moments(tf.constant(points[:, None])).shift.numpy()
         slope = weights.T @ tape.gradient(value, at.shift).numpy() + curvature @ shift
-        made = Summary(grid.low, grid.high, 0.0, slope, curvature, variance_slope)
+        likelihood = QuadraticLikelihood(grid.low, grid.high, 0.0, slope, curvature, variance_slope)
         # The constant is what makes the expansion exact here, whichever covariance it is for.
-        constant = float(value - self._expected_log_likelihood_of(PastLikelihood(made)))
-        made = replace(made, constant=constant)
-        return made if self._past is None else made + self._past.summary
+        constant = float(value - self._earlier_log_likelihood(EarlierLikelihood(likelihood)))
+        likelihood = replace(likelihood, constant=constant)
+        return likelihood if self._earlier is None else likelihood + self._earlier.expansion
 
     def return_to_prior(self) -> None:
-        """Forget what was fitted: the latent function becomes the prior mean, all but certain."""
+        """Reset the posterior to the prior mean with hardly any variance."""
         self.q_mu.assign(tf.zeros_like(self.q_mu))
         self.rbf.variance.assign(1e-6)
 
@@ -175,13 +173,13 @@ class LatentGP(gpflow.models.BayesianModel, gpflow.models.InternalDataTrainingLo
         gram = tf.linalg.LinearOperatorBlockDiag([tf.linalg.LinearOperatorFullMatrix(b) for b in blocks]).to_dense()
         return self._likelihood.full(at.shift, at.variance, self.white.variance, features, gram)
 
-    def _expected_log_likelihood_of(self, past: PastLikelihood) -> tf.Tensor:
-        at = self._moments(past.points)
+    def _earlier_log_likelihood(self, earlier: EarlierLikelihood) -> tf.Tensor:
+        at = self._moments(earlier.points)
         if self._features is None:
-            return past.diagonal(at.shift, at.variance)
+            return earlier.diagonal(at.shift, at.variance)
         explained = tf.matmul(at.projection, at.projection, transpose_a=True)
         left = tf.matmul(at.spread, at.spread, transpose_a=True)
-        return past.full(at.shift, self.rbf(past.points) - explained + left, self.white.variance)
+        return earlier.full(at.shift, self.rbf(earlier.points) - explained + left, self.white.variance)
 
     def _s_root_transposed(self) -> tf.Tensor:
         if len(self.q_sqrt.shape) == 2:

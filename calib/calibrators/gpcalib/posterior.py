@@ -1,9 +1,4 @@
-"""The fitted latent function in closed form, in NumPy alone.
-
-From a posterior in closed form to the few arrays that prediction needs.
-
-Projection of latent functions onto rising ones, so that calibration keeps every predicted class.
-"""
+"""The fitted latent function in NumPy: posterior, draws, and the tables that prediction reads."""
 
 from __future__ import annotations
 
@@ -132,7 +127,7 @@ STEEP = 0.5
 where it cannot be had, a straight line at least stays positive."""
 
 WIDEST = 3.0
-"""Posterior standard deviation up to which a draw is believed: a factor of 20 in the odds."""
+"""Largest standard deviation of the draws in log-odds: a factor of 20 in the odds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +165,7 @@ def tabulate(
     shift = posterior.shift(smooth.nodes)
     variance = np.maximum(np.diagonal(posterior.covariance(smooth.nodes)), 0.0)
     deviations = draw_shifts(posterior, smooth.nodes, n_draws, seed) - shift
-    draws: Floats = shift + _believed(deviations, posterior, smooth)
+    draws: Floats = shift + _limited(deviations, posterior, smooth)
     average = smooth.stencil(np.linspace(low, high, 64)[None, :]).collect(np.full((1, 64), 1.0 / 64.0))[0]
     shift -= shift @ average
     draws -= (draws @ average)[:, None]
@@ -183,8 +178,8 @@ def tabulate(
     return LatentTable(finer, shift, np.maximum(variance, 0.0), draws)
 
 
-def _believed(deviations: Floats, posterior: Posterior, grid: Grid) -> Floats:
-    """Deviations of draws from their mean, made smaller where the posterior is too wide to be meant.
+def _limited(deviations: Floats, posterior: Posterior, grid: Grid) -> Floats:
+    """Deviations of draws from their mean, scaled down to a standard deviation of at most :data:`WIDEST`.
 
     The objective is of second order: where a class has next to no probability it does not see the variance of its
     latent value, even one that lets it overtake the other classes in every tenth function. Where outputs span a

@@ -1,9 +1,4 @@
-"""Everything the objective needs to know about a calibration set, as matrices on a grid.
-
-What the kernel acts on.
-
-Where the inducing inputs start.
-"""
+"""What the objective needs of a calibration set: kernel inputs, inducing inputs, and sums on a grid."""
 
 from __future__ import annotations
 
@@ -14,17 +9,24 @@ import numpy as np
 
 from calib.base import LabelledBlocks
 from calib.calibrators.gpcalib.interpolation import Grid
-from calib.calibrators.gpcalib.laplace_summary import Summary
+from calib.calibrators.gpcalib.quadratic_likelihood import QuadraticLikelihood
 from calib.numerics import Floats, Ints, blocks, log_softmax, softmax
 
 USUAL_TEMPERATURES = (0.2, 5.0)
-"""Within these the paper's prior, that the model is calibrated already, can be mended by the fit."""
+"""Within these the fit can correct the paper's prior, that the model is calibrated already."""
 
 MOST_ENTRIES = 200_000
+"""Logits of the rows from which their scale is found."""
+
+MOST_INPUTS = 10_000
+"""Kernel inputs among which the k-means centres are found."""
+
+BLOCK_ENTRIES = 100_000
+"""Numbers in a block: small enough for the processor's cache. In another size the sums would round differently."""
 
 
 class StoredLogits:
-    """As much of a float64 array (n, n_classes) as a fit to sampled rows asks for; rows are read by indexing."""
+    """Logits on disk with the part of an array's interface that a fit to sampled rows needs."""
 
     ndim = 2
 
@@ -62,7 +64,7 @@ def kernel_inputs(logits: Floats, space: str) -> tuple[Floats, Floats]:
 
 
 def logit_scale(logits: Logits, labels: Ints) -> float:
-    """What to divide badly scaled logits by before the fit; 1 for all others.
+    """Divisor of badly scaled logits before the fit; 1 for all others.
 
     Similarities in [-1, 1] or margins in the thousands are so far from log-probabilities that the objective has no
     useful maximum near the prior. The scale is the temperature of greatest posterior probability, with a
@@ -82,10 +84,6 @@ def logit_scale(logits: Logits, labels: Ints) -> float:
     temperature = float(np.exp(minimize_scalar(loss, bounds=(-15.0, 15.0), method="bounded").x))
     low, high = USUAL_TEMPERATURES
     return 1.0 if low <= temperature <= high else float(f"{temperature:.3g}")
-
-
-BLOCK_ENTRIES = 100_000
-"""Numbers in a block: small enough for the processor's cache. In another size the sums would round differently."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,15 +114,15 @@ class GridStatistics:
         return len(self.sums)
 
 
-def training_grid(logits: Logits, space: str, past: Summary | None = None) -> Grid:
+def training_grid(logits: Logits, space: str, earlier: QuadraticLikelihood | None = None) -> Grid:
     """256 nodes over the range of the inputs, also of earlier ones; 512 for few classes or a wide range."""
     if space == "probs":
         return Grid(0.0, 1.0, 512)
     low, high = float(logits.min()), float(logits.max())
     margin = 0.01 * (high - low) or 0.5
     low, high = low - margin, high + margin
-    if past is not None:
-        low, high = min(low, past.low), max(high, past.high)
+    if earlier is not None:
+        low, high = min(low, earlier.low), max(high, earlier.high)
     wide = logits.shape[1] <= 10 or high - low > 65
     return Grid(low, high, 512 if wide else 256)
 
@@ -151,25 +149,21 @@ def grid_statistics(logits: Floats, labels: Ints, space: str, grid: Grid) -> Gri
     return GridStatistics(grid, sums, squares, label_weights, label_prior)
 
 
-MOST = 10_000
-"""Kernel inputs that are enough to find centres among."""
-
-
 def starting_inducing_inputs(
-    logits: Logits, space: str, n_inducing: int, seed: int, past: Summary | None = None
+    logits: Logits, space: str, n_inducing: int, seed: int, earlier: QuadraticLikelihood | None = None
 ) -> Floats:
     """k-means centres of the kernel inputs, largest first; fewer where there are fewer distinct values.
 
     The sample is taken from sorted values, so that the order of the classes does not matter. The largest inputs
     carry the probability, and with a diagonal S in the whitened space what comes first is fitted best. After
-    ``past`` rows the points of their summary stand among the inputs, so that a handful of new rows do not decide alone.
+    ``earlier`` rows the points of their expansion are among the inputs, so that a few new rows do not decide alone.
     """
     from sklearn.cluster import KMeans
 
-    rows = logits[:: max(1, logits.size // (20 * MOST))]
+    rows = logits[:: max(1, logits.size // (20 * MOST_INPUTS))]
     inputs = kernel_inputs(np.sort(rows, axis=1), space)[0].ravel()
-    inputs = np.sort(inputs if past is None else np.concatenate([inputs, past.points]))
-    sample = inputs[:: max(1, len(inputs) // MOST)]
+    inputs = np.sort(inputs if earlier is None else np.concatenate([inputs, earlier.points]))
+    sample = inputs[:: max(1, len(inputs) // MOST_INPUTS)]
     distinct = sample[np.diff(sample, prepend=-np.inf) > 1e-6 * np.ptp(sample)]
     if len(distinct) <= n_inducing:
         return distinct[::-1].copy()

@@ -1,7 +1,4 @@
-"""From a calibration set to a fitted posterior: start, optimise, report.
-
-L-BFGS on the objective, until it has arrived or may do no more.
-"""
+"""Fit the latent function: starting values, L-BFGS, and a report."""
 
 from __future__ import annotations
 
@@ -16,10 +13,10 @@ from calib.base import Callback
 from calib.calibrators._lbfgs import LBFGSReport
 from calib.calibrators._tensorflow import Device, run
 from calib.calibrators.gpcalib.interpolation import Grid
-from calib.calibrators.gpcalib.laplace_summary import Summary
 from calib.calibrators.gpcalib.likelihood import GridLikelihood
 from calib.calibrators.gpcalib.model import LatentGP
 from calib.calibrators.gpcalib.posterior import Posterior
+from calib.calibrators.gpcalib.quadratic_likelihood import QuadraticLikelihood
 from calib.calibrators.gpcalib.statistics import Logits, grid_statistics, starting_inducing_inputs, training_grid
 from calib.numerics import Floats, Ints
 
@@ -96,7 +93,7 @@ class LatentFit:
     Attributes
     ----------
     posterior : the fitted function.
-    summary : what the rows, and the earlier ones, say about it; its range is that of the kernel inputs.
+    likelihood : second-order expansion of the likelihood of all rows; its range is that of the kernel inputs.
     report : of the optimiser, with the objective in nats.
     resolved : whether the grid can follow the function; where it cannot, the report says that it did not converge.
     n_rows : calibration rows used.
@@ -104,7 +101,7 @@ class LatentFit:
     """
 
     posterior: Posterior
-    summary: Summary
+    likelihood: QuadraticLikelihood
     report: LBFGSReport
     resolved: bool
     n_rows: int
@@ -124,32 +121,32 @@ def fit_latent_gp(
     device: str,
     seed: int,
     callback: Callback,
-    past: Summary | None = None,
+    earlier: QuadraticLikelihood | None = None,
 ) -> LatentFit:
     """Fit the latent function by L-BFGS; see :class:`calib.calibrators.gpcalib.GPCalib` for the parameters.
 
-    ``past`` is the summary of earlier rows of the same model, which then count as if they were here.
+    ``earlier`` is the likelihood of earlier rows of the same model, which then count as if they were here.
     """
-    start = starting_inducing_inputs(logits, space, n_inducing, seed, past)
-    grid = training_grid(logits, space, past)
-    past = past and past.onto(grid.low, grid.high)
+    start = starting_inducing_inputs(logits, space, n_inducing, seed, earlier)
+    grid = training_grid(logits, space, earlier)
+    earlier = earlier and earlier.onto(grid.low, grid.high)
 
     def attempt(grid: Grid, most_rows: int) -> LatentFit:
         rows = _sample(len(logits), most_rows, seed)
-        likelihood = GridLikelihood(grid_statistics(logits[rows], labels[rows], space, grid))
-        model = LatentGP(likelihood, start, space, covariance, variational, past)
+        data = GridLikelihood(grid_statistics(logits[rows], labels[rows], space, grid))
+        model = LatentGP(data, start, space, covariance, variational, earlier)
         report = maximise(model, max_iter, callback)
         posterior = model.posterior()
         resolved = _resolved(posterior, grid, report.trace)
         if not resolved:
             report = replace(report, converged=False, message=TOO_STEEP)
-            model.return_to_prior()  # a summary made there would be one of the grid's faults
+            model.return_to_prior()  # an expansion there would be one of the grid's faults
         return LatentFit(
             posterior=posterior,
-            summary=model.summary(),
+            likelihood=model.quadratic_likelihood(),
             report=report,
             resolved=resolved,
-            n_rows=likelihood.n_rows,
+            n_rows=data.n_rows,
         )
 
     def optimise(_: Device) -> LatentFit:

@@ -119,7 +119,7 @@ class IMaxBinning(BinaryCalibrator):
         for as many pairs in its middle. No final bin cuts a cell, so counts and frequencies are exact.
         """
         n_rows, n_classes = data.shape
-        cells = LogOddsCells.of_logits(data.low, data.high, n_classes)
+        cells = LogOddsCells.from_logits(data.low, data.high, n_classes)
 
         def counted(logits: Floats, labels: Ints) -> tuple[Ints, Floats]:
             log_odds, positives = one_vs_rest_pairs(logits.astype(np.float64), labels)
@@ -154,7 +154,7 @@ class IMaxBinning(BinaryCalibrator):
         return cls(**{name: value for name, value in shared.items() if name in known})
 
     def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
-        sums = SigmoidSums.of(log_odds)
+        sums = SigmoidSums.from_log_odds(log_odds)
         label_log_odds = np.sort(log_odds[positives])
         sigmoid = matched_sigmoid(log_odds_density(log_odds, label_log_odds)) if self.scaled_model else (1.0, 0.0)
         return self.map_between(self.place_edges(sums, sigmoid), sums, label_log_odds)

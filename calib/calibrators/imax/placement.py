@@ -283,6 +283,6 @@ def scheme_edges(
         return equal_mass_edges(sums, n_bins)
     slope, intercept = sigmoid
     if sigmoid != (1.0, 0.0):
-        sums = SigmoidSums.of(slope * sums.log_odds + intercept)
+        sums = SigmoidSums.from_log_odds(slope * sums.log_odds + intercept)
     edges = best_traces(sums, n_bins, n_starts, random_state, max_steps)[0].edges[-1]
     return (edges - intercept) / slope

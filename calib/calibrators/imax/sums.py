@@ -34,12 +34,12 @@ class SigmoidSums:
     zero: Floats
 
     @classmethod
-    def of(cls, log_odds: Floats) -> SigmoidSums:
+    def from_log_odds(cls, log_odds: Floats) -> SigmoidSums:
         """Sort log-odds of any shape and sum them up."""
         return cls._summed(np.sort(log_odds, axis=None), None)
 
     @classmethod
-    def of_weighted(cls, log_odds: Floats, weights: Floats | Ints) -> SigmoidSums:
+    def from_weighted(cls, log_odds: Floats, weights: Floats | Ints) -> SigmoidSums:
         """The same of increasing (n,) log-odds that stand for ``weights`` pairs each, all positive."""
         return cls._summed(log_odds.copy(), weights)
 
@@ -99,7 +99,7 @@ class LogOddsCells:
     size: int
 
     @classmethod
-    def of_logits(cls, low: float, high: float, n_classes: int) -> LogOddsCells:
+    def from_logits(cls, low: float, high: float, n_classes: int) -> LogOddsCells:
         """Cells for the one-vs-rest log-odds of logits within bounds: ``z_k - logsumexp`` of K - 1 others."""
         span, others = high - low, float(np.log(n_classes - 1))
         low, high = max(-span - others, -LARGEST_LOG_ODDS), min(span - others, LARGEST_LOG_ODDS)
@@ -120,7 +120,7 @@ class LogOddsCells:
     def sums(self, count: Ints) -> SigmoidSums:
         """Sums of the pairs counted, each in the middle of its cell."""
         cells = np.flatnonzero(count)
-        return SigmoidSums.of_weighted(self.low + self.width * (cells + 0.5), count[cells])
+        return SigmoidSums.from_weighted(self.low + self.width * (cells + 0.5), count[cells])
 
     def uncut(self, edges: Floats, sums: SigmoidSums, count: Ints) -> Floats:
         """Edges moved out of the cells they cut; those between two cells with pairs, or beyond all, stay."""

@@ -14,8 +14,8 @@ from typing import Any
 
 import streamlit as st
 
-from calib.active_learning import ARMS, CLASSIFIERS, Plan, pool_of
-from calib.active_learning.verdict import arrays_of, run_arm
+from calib.active_learning import ARMS, CLASSIFIERS, Plan, pool_from_predictions
+from calib.active_learning.verdict import pool_arrays, run_arm
 from calib.data import Predictions
 from calib.data.samples import SAMPLES
 from calib.errors import CalibrationError
@@ -51,7 +51,7 @@ class Rows:
 
     @classmethod
     def from_session(cls, session: OpenSession) -> Rows:
-        """Those of the open data, as :func:`calib.active_learning.pool_of` takes them."""
+        """Those of the open data, as :func:`calib.active_learning.pool_from_predictions` takes them."""
         data = session.data
         if data.train_features is not None and data.train_labels is not None:
             return cls(len(data.train_labels), len(data), data.n_classes, True, data.sha256)
@@ -303,7 +303,7 @@ def start(wanted: Wanted, rows: Rows) -> None:
     for kind in [kind for kind in session.studies if kind.startswith(KIND) and kind not in specs]:
         progress.stop(kind)
     try:
-        arrays = arrays_of(pool_of(session.data, session.part, session.seed))
+        arrays = pool_arrays(pool_from_predictions(session.data, session.part, session.seed))
         logits, labels = arrays.pop("logits"), arrays.pop("labels")
         for kind, spec in specs.items():
             fits.ask(spec, logits, labels, arrays)

@@ -18,7 +18,7 @@ import plotly.graph_objects as go
 import streamlit as st
 from pandas.io.formats.style import Styler
 
-from calib.active_learning import ARMS, MEASURES, compare_arms, learning_curve, table_of
+from calib.active_learning import ARMS, MEASURES, compare_arms, learning_curve, rounds_table
 from calib.active_learning.results import AT_EQUAL, FOR_CALIBRATION, LABELS
 from calib.formatting import brackets, number, plural, signed
 from calib.plots.active_learning import ArmLine, learning_curves
@@ -157,7 +157,7 @@ class Results:
         """All rounds."""
         return keep(
             ("active rounds", self.keys()),
-            lambda: table_of({(run.arm, run.seed): run.job.result for run in self.runs}),
+            lambda: rounds_table({(run.arm, run.seed): run.job.result for run in self.runs}),
         )
 
     @property

@@ -48,7 +48,7 @@ HOW_TO_READ = (
 )
 
 
-def table_of(fits: list[ShownFit]) -> pd.DataFrame:
+def rounds_table(fits: list[ShownFit]) -> pd.DataFrame:
     """The tidy comparison of all shown fits; computed once per set of fits."""
 
     def compare() -> pd.DataFrame:

@@ -109,7 +109,7 @@ class Study:
         """The training set in the order that searches read."""
 
         def build() -> TrainingSet:
-            return TrainingSet.of(self.features.train, self.features.train_labels)
+            return TrainingSet.from_arrays(self.features.train, self.features.train_labels)
 
         return keep(("geometry", "training"), build) if self.features.train.size <= KEPT_NUMBERS else build()
 
@@ -144,7 +144,7 @@ class Study:
     def sides(self) -> Sides:
         """Safe and dangerous test rows, and those well inside their class."""
         measured = self.measured()
-        return Sides.of(measured.separation, self.right[measured.rows])
+        return Sides.from_separations(measured.separation, self.right[measured.rows])
 
     @cached_property
     def rates(self) -> SuccessRates:

@@ -18,7 +18,6 @@ from calib.calibrators.temperature import TemperatureScaling
 from calib.data import Predictions
 from calib.data.samples import true_latent, true_map
 from calib.diagnostics.latent import LatentCurve, Truth, latent_curve
-from calib.diagnostics.latent_baseline import RivalCurve, rival_curve
 from calib.diagnostics.latent_effect import (
     ConfidenceEffect,
     EffectCurve,
@@ -27,6 +26,7 @@ from calib.diagnostics.latent_effect import (
     effect_curve,
     effect_near,
 )
+from calib.diagnostics.latent_pairwise import PairwiseCurve, pairwise_curve
 from calib.formatting import number, percent, plural
 from calib.plots.annotations import overlay_styles, short_names
 from calib.plots.axes import Scale
@@ -58,9 +58,9 @@ class LatentFit:
         """The latent function over the calibration set."""
         return self._computed("latent", latent_curve, self.session.calibration)
 
-    def rival(self, scale: Scale) -> RivalCurve:
+    def pairwise(self, scale: Scale) -> PairwiseCurve:
         """What it does to a probability."""
-        return self._computed("rival", rival_curve, self.session.calibration, scale)
+        return self._computed("pairwise", pairwise_curve, self.session.calibration, scale)
 
     def effect(self) -> ConfidenceEffect:
         """What it does to the confidence of the test rows."""
@@ -110,8 +110,9 @@ HOW_TO_READ = (
     "calibration inputs of true classes and of all others, each on a height of their own."
 )
 HOW_TO_READ_PROBABILITY = (
-    "What becomes of a class to which the model gives this probability, if one rival has all the rest. On the dotted "
-    "diagonal nothing changes; a known truth of two classes is that of class 1. Functions of logits and of "
+    "The calibrated probability of a class to which the model gives this probability, where one other class has all "
+    "the rest (two-class probability). On the dotted diagonal nothing changes; a known truth of two classes is that of "
+    "class 1. Functions of logits and of "
     "probabilities share these axes; for logits the pair is put where true classes lie on average. Beneath: the raw "
     "probabilities of true classes and of all others, each on a height of their own, with the bars at the ends cut "
     "where they would hide the rest."
@@ -170,7 +171,7 @@ def functions(fits: list[LatentFit], scale: Scale) -> Scale:
 
 def _draw_functions(fits: list[LatentFit], name: str, how_to_read: str, scale: Scale | None, height: int) -> None:
     def build() -> go.Figure:
-        views = [latent_view(fit.curve()) if scale is None else probability_view(fit.rival(scale)) for fit in fits]
+        views = [latent_view(fit.curve()) if scale is None else probability_view(fit.pairwise(scale)) for fit in fits]
         lines = [(fit.name, view, fit.style) for fit, view in zip(fits, views, strict=True)]
         return latent_function(lines, method_style("temperature"), height=height)
 

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from calib.diagnostics.reliability import confidence_histogram, default_bins, reliability_curve
-from calib.diagnostics.shift import NOT_FRESH, Recheck, off, recheck, verdict
+from calib.diagnostics.shift import NOT_FRESH, CalibrationShift, calibration_shift, off, verdict
 from calib.diagnostics.shift_data import Fresh, judge
 from calib.evaluation import SCORES, Evaluation
 from calib.formatting import plural, signed
@@ -32,7 +32,7 @@ class Checked:
     """A calibrator's verdict on the fresh rows, and whether these are the rows it was fitted on."""
 
     evaluation: Evaluation
-    change: Recheck
+    change: CalibrationShift
     same_data: bool
 
 
@@ -56,7 +56,7 @@ def _judged(subject: Subject, fresh: Fresh) -> Checked | None:
     if fresh.data is None:
         return None
     raw, evaluation = judge(subject.exported, fresh.data)
-    change = recheck(evaluation, raw, subject.before, n_before=subject.n_before)
+    change = calibration_shift(evaluation, raw, subject.before, n_before=subject.n_before)
     return Checked(evaluation, change, bool(subject.data_sha256) and fresh.data.sha256 == subject.data_sha256)
 
 

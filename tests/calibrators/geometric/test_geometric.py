@@ -17,11 +17,11 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 import calib
-from calib import recheck
 from calib.calibrators import geometric as module
 from calib.calibrators.geometric import Geometric
 from calib.calibrators.geometric.separation import exact_separation, fast_separation
 from calib.data.samples import load_sample
+from calib.diagnostics import shift_data
 from calib.errors import CalibrationError, FitCancelled
 from calib.evaluation import Evaluation, scores
 from calib.export import runtime, writer
@@ -476,7 +476,7 @@ def test_inputs_on_another_scale_are_refused_by_every_export(digits, tmp_path, p
         with pytest.raises(CalibrationError, match=r"(?s)runs from 0 to .* but one of .* from 0 to 1; .*255.*prepare"):
             confidence(test.logits, wrong)
     with pytest.raises(CalibrationError, match="prepare both in the same way"):
-        recheck.judge(runtime.load(tmp_path / "c.npz"), replace(test, features=wrong))
+        shift_data.judge(runtime.load(tmp_path / "c.npz"), replace(test, features=wrong))
 
 
 def test_odd_rows_and_few_rows_are_not_refused(digits):

@@ -91,7 +91,7 @@ def test_long_rows_give_their_definition(rng, n_varying):
     scale = np.where(np.arange(400) < n_varying, 1.0, 0.01)
     train, labels = rng.normal(size=(80, 400)) * scale, rng.integers(0, 3, 80)
     case = Case(train, labels, rng.normal(size=(12, 400)) * scale, rng.integers(0, 3, 12))
-    assert TrainingSet.of(train, labels).outline is not None
+    assert TrainingSet.from_arrays(train, labels).outline is not None
     arguments = case.train, case.labels, case.features, case.predicted
     assert_same(fast_separation(*arguments), naive_of(naive.fast, case))
     assert_same(exact_separation(*arguments), naive_of(naive.exact, case))
@@ -116,7 +116,7 @@ def test_exact_is_no_smaller_and_has_the_same_sign(case):
 @given(cases(coincide=False))
 def test_exact_is_within_the_bound_of_proposition_3(case):
     assume(len(np.unique(case.train, axis=0)) == len(case.train))
-    training = TrainingSet.of(case.train, case.labels)
+    training = TrainingSet.from_arrays(case.train, case.labels)
     found = nearest(training, *training.queries(case.features, case.predicted))
     exact = exact_separation(case.train, case.labels, case.features, case.predicted)
     both = np.isfinite(exact)

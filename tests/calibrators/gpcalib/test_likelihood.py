@@ -14,10 +14,10 @@ from tensorflow.python.framework.func_graph import FuncGraph
 
 from calib import calibrator
 from calib.calibrators.gpcalib.interpolation import Grid, chebyshev_features
-from calib.calibrators.gpcalib.laplace_summary import Summary
 from calib.calibrators.gpcalib.likelihood import GridLikelihood
 from calib.calibrators.gpcalib.model import LatentGP, above, between, triangular
 from calib.calibrators.gpcalib.posterior import Posterior
+from calib.calibrators.gpcalib.quadratic_likelihood import QuadraticLikelihood
 from calib.calibrators.gpcalib.statistics import grid_statistics, logit_scale, training_grid
 from calib.numerics import log_softmax, softmax
 from tests.calibrators.gpcalib import naive
@@ -31,13 +31,13 @@ def model_at(
     space: str,
     covariance: str,
     variational: str,
-    past: Summary | None = None,
+    earlier: QuadraticLikelihood | None = None,
 ) -> LatentGP:
     """The fast model with its parameters set to those of a posterior."""
-    grid = training_grid(logits, space, past)
+    grid = training_grid(logits, space, earlier)
     likelihood = GridLikelihood(grid_statistics(logits, labels, space, grid))
-    past = past and past.onto(grid.low, grid.high)
-    model = LatentGP(likelihood, posterior.inducing_inputs, space, covariance, variational, past)
+    earlier = earlier and earlier.onto(grid.low, grid.high)
+    model = LatentGP(likelihood, posterior.inducing_inputs, space, covariance, variational, earlier)
     model.rbf.variance.assign(posterior.variance)
     model.rbf.lengthscales.assign(posterior.lengthscale)
     model.white.variance.assign(posterior.noise_variance)

@@ -1,6 +1,6 @@
 """GPcalib in parts: more calibration data without the rows of before.
 
-Rows that are gone act through their summary as they did themselves, near the posterior it was made at.
+Rows that are gone act through their likelihood as they did themselves, near the posterior it was made at.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import calib
 from calib.calibrators.gpcalib import GPCalib
 from calib.calibrators.gpcalib.interpolation import chebyshev_points
-from calib.calibrators.gpcalib.laplace_summary import N_POINTS, Summary
+from calib.calibrators.gpcalib.quadratic_likelihood import N_POINTS, QuadraticLikelihood
 from calib.errors import CalibrationError, FitCancelled
 from calib.export.archive import flatten
 from calib.metrics import nll
@@ -91,7 +91,7 @@ def test_all_rows_are_counted_and_the_parts_are_noted():
 
 
 def test_what_is_kept_of_the_rows_is_small():
-    assert sum(np.asarray(value).nbytes for value in forwards().summary_.values()) < 40_000
+    assert sum(np.asarray(value).nbytes for value in forwards().quadratic_likelihood_.values()) < 40_000
 
 
 @pytest.mark.long
@@ -116,10 +116,10 @@ def test_new_rows_may_lie_outside_the_old_range():
     wide = 3.0 * LOGITS[300:600]
     labels = np.argmax(wide / 1.8 + generator.gumbel(size=wide.shape), axis=1)
     calibrator = GPCalib().fit(LOGITS[:300], LABELS[:300])
-    before = calibrator.summary_["low"], calibrator.summary_["high"]
+    before = calibrator.quadratic_likelihood_["low"], calibrator.quadratic_likelihood_["high"]
     calibrator.partial_fit(wide, labels)
     whole = GPCalib().fit(np.concatenate([LOGITS[:300], wide]), np.concatenate([LABELS[:300], labels]))
-    assert calibrator.summary_["low"] < before[0] < before[1] < calibrator.summary_["high"]
+    assert calibrator.quadratic_likelihood_["low"] < before[0] < before[1] < calibrator.quadratic_likelihood_["high"]
     assert calibrator.objective_ == pytest.approx(whole.objective_, abs=1.0)
     losses = [nll(made.predict_proba(LOGITS[600:]), LABELS[600:]) for made in (calibrator, whole)]
     assert losses[0] == pytest.approx(losses[1], abs=0.005)
@@ -177,7 +177,7 @@ def test_what_cannot_be_gone_on_from_is_refused():
     with pytest.raises(CalibrationError, match="inputs='probs', fit it on all rows"):
         calibrator.set_params(inputs="probs").partial_fit(LOGITS[:50], LABELS[:50])
     calibrator.set_params(inputs="logits")
-    del calibrator.summary_
+    del calibrator.quadratic_likelihood_
     with pytest.raises(CalibrationError, match="fit it on all rows"):
         calibrator.partial_fit(LOGITS[:50], LABELS[:50])
 
@@ -233,7 +233,7 @@ every_kind = pytest.mark.parametrize(("space", "covariance", "variational"), KIN
 
 
 def in_parts_summary(space: str, covariance: str, variational: str, certain: bool = False):
-    """The model of all rows, the same with the first ones as a summary made there, and the naive objective.
+    """The model of all rows, the same with the first ones as a likelihood made there, and the naive objective.
 
     The later rows reach farther than the first.
     """
@@ -244,9 +244,9 @@ def in_parts_summary(space: str, covariance: str, variational: str, certain: boo
     if certain:
         posterior = replace(posterior, noise_variance=1e-6, q_sqrt=1e-3 * posterior.q_sqrt)
     kind = (space, covariance, variational)
-    past = model_at(posterior, logits[:60], labels[:60], *kind).summary()
+    earlier = model_at(posterior, logits[:60], labels[:60], *kind).quadratic_likelihood()
     together = model_at(posterior, logits, labels, *kind)
-    apart = model_at(posterior, logits[60:], labels[60:], *kind, past)
+    apart = model_at(posterior, logits[60:], labels[60:], *kind, earlier)
     return together, apart, naive.objective(posterior, logits, labels, space, covariance)
 
 
@@ -284,7 +284,7 @@ def test_away_from_there_the_error_grows_with_the_third_power(covariance):
 
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])
 def test_the_covariance_enters_exactly(covariance):
-    """The Taylor term is linear in it, so a summary made with one covariance serves any other."""
+    """The Taylor term is linear in it, so a likelihood made with one covariance serves any other."""
     together, apart, exact = in_parts_summary("logits", covariance, "diagonal")
     before = float(apart.maximum_log_likelihood_objective())
     for model in (together, apart):
@@ -300,40 +300,42 @@ def test_summaries_add_up(covariance):
     logits[0], labels[0] = logits[30], labels[30]
     posterior = naive.some_posterior(logits.min(), logits.max(), full=False)
     kind = ("logits", covariance, "diagonal")
-    past = None
+    earlier = None
     for part in (slice(0, 30), slice(30, 60), slice(60, 90)):
-        model = model_at(posterior, logits[part], labels[part], *kind, past)
-        past = model.summary()
+        model = model_at(posterior, logits[part], labels[part], *kind, earlier)
+        earlier = model.quadratic_likelihood()
     exact = naive.objective(posterior, logits, labels, "logits", covariance)
     assert float(model.maximum_log_likelihood_objective()) == pytest.approx(exact, rel=1e-4)
-    whole = model_at(posterior, logits, labels, *kind).summary().onto(past.low, past.high)
-    shift = posterior.shift(past.points)
-    assert shift @ past.curvature @ shift == pytest.approx(shift @ whole.curvature @ shift, rel=1e-3)
+    whole = model_at(posterior, logits, labels, *kind).quadratic_likelihood().onto(earlier.low, earlier.high)
+    shift = posterior.shift(earlier.points)
+    assert shift @ earlier.curvature @ shift == pytest.approx(shift @ whole.curvature @ shift, rel=1e-3)
 
 
 def difference(together, apart) -> float:
     return float(apart.maximum_log_likelihood_objective() - together.maximum_log_likelihood_objective())
 
 
-def random_summary(low: float, high: float, generator: np.random.Generator) -> Summary:
+def random_likelihood(low: float, high: float, generator: np.random.Generator) -> QuadraticLikelihood:
     root = generator.normal(size=(N_POINTS, N_POINTS))
-    return Summary(low, high, 1.5, generator.normal(size=N_POINTS), root @ root.T, generator.normal(size=N_POINTS))
+    return QuadraticLikelihood(
+        low, high, 1.5, generator.normal(size=N_POINTS), root @ root.T, generator.normal(size=N_POINTS)
+    )
 
 
 @given(st.floats(-20, 20), st.floats(0.1, 50), st.floats(0, 20), st.floats(0, 20), st.integers(0, 99))
 def test_a_wider_range_changes_nothing_for_smooth_functions(low, width, below, above, seed):
     generator = np.random.default_rng(seed)
-    summary = random_summary(low, low + width, generator)
-    wider = summary.onto(low - below, low + width + above)
+    likelihood = random_likelihood(low, low + width, generator)
+    wider = likelihood.onto(low - below, low + width + above)
     coefficients = generator.normal(size=12)
 
-    def value(made: Summary) -> np.ndarray:
+    def value(made: QuadraticLikelihood) -> np.ndarray:
         shift = np.polynomial.chebyshev.chebval((made.points - low) / (width + below + above), coefficients)
         return np.array([made.slope @ shift, shift @ made.curvature @ shift, made.variance_slope @ shift])
 
     assert wider.points == pytest.approx(chebyshev_points(wider.low, wider.high, N_POINTS))
-    assert value(wider) == pytest.approx(value(summary), rel=1e-7, abs=1e-7)
-    assert wider.constant == summary.constant
+    assert value(wider) == pytest.approx(value(likelihood), rel=1e-7, abs=1e-7)
+    assert wider.constant == likelihood.constant
 
 
 def test_rows_that_are_gone_never_say_more_than_certainty():
@@ -342,12 +344,12 @@ def test_rows_that_are_gone_never_say_more_than_certainty():
     kind = ("logits", "diagonal", "diagonal")
     start = naive.some_posterior(-3.0, 12.0, full=False)
     start = replace(start, q_mean=np.zeros(6), q_sqrt=np.full(6, 1e-3))
-    past = model_at(start, logits, labels, *kind).summary()
+    earlier = model_at(start, logits, labels, *kind).quadratic_likelihood()
     objectives = []
     for slope in (0.0, -50.0, -60.0):
         steeper = replace(start, q_mean=slope * np.linspace(1.0, -1.0, 6))
         alone = model_at(steeper, logits, labels, *kind)
-        both = model_at(steeper, logits, labels, *kind, past)
+        both = model_at(steeper, logits, labels, *kind, earlier)
         objectives.append(float(both.maximum_log_likelihood_objective() - alone.maximum_log_likelihood_objective()))
     assert objectives[0] < -50.0
     assert objectives[1:] == [0.0, 0.0]

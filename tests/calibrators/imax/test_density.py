@@ -195,5 +195,5 @@ def test_information_is_the_authors_to_their_digits(shared_data, n):
             continue
         edges = np.array(reference[f"c100_wrn|{key}_sCW_{n}_sample_based"]["edges"])
         assert information_of_bins(density, edges) / NATS_PER_BIT == pytest.approx(table[f"{name} {n}"][8], abs=6e-5)
-    ours = scheme_edges(SigmoidSums.of(log_odds), "imax", 15)
+    ours = scheme_edges(SigmoidSums.from_log_odds(log_odds), "imax", 15)
     assert information_of_bins(density, ours) > 0.99 * information_of_log_odds(density)

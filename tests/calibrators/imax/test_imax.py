@@ -218,7 +218,7 @@ def test_the_authors_edges_are_a_fixed_point_and_give_their_representatives(refe
     logits, labels = outputs[net][0][:n], outputs[net][1][:n]
     stored = reference[f"{net}|imax_sCW_{n}_sample_based"]
     edges = np.array(stored["edges"])
-    sums = SigmoidSums.of(one_vs_rest_log_odds(logits))
+    sums = SigmoidSums.from_log_odds(one_vs_rest_log_odds(logits))
     centres = centres_of(sums, sums.positions(edges))
     # On CIFAR-100 with 5000 rows their 200 iterations ended before the fixpoint: ours needs hundreds from anywhere.
     tolerance = 5e-5 if (net, n) == ("c100_wrn", 5000) else 1e-5
@@ -234,7 +234,7 @@ def test_the_authors_edges_are_a_fixed_point_and_give_their_representatives(refe
 @pytest.mark.reference("data", "reference/imax.json")
 @pytest.mark.parametrize(("net", "n"), RUNS)
 def test_our_own_starts_end_no_lower_than_the_authors_edges(reference, outputs, net, n):
-    sums = SigmoidSums.of(one_vs_rest_log_odds(outputs[net][0][:n]))
+    sums = SigmoidSums.from_log_odds(one_vs_rest_log_odds(outputs[net][0][:n]))
     edges = np.array(reference[f"{net}|imax_sCW_{n}_sample_based"]["edges"])
     cuts = sums.positions(edges)
     theirs = information_bound(*sums.between(cuts), centres_of(sums, cuts))

@@ -39,7 +39,7 @@ def some_log_odds(n: int = 3000, seed: int = 0) -> np.ndarray:
 @given(st.integers(0, 30), st.integers(2, 20), st.sampled_from(["imax", "equal_mass", "equal_size"]))
 def test_the_bound_never_falls_and_the_end_is_a_fixed_point(seed, n_bins, start):
     generator = np.random.default_rng(seed)
-    sums = SigmoidSums.of(generator.standard_t(2, size=400) * generator.uniform(0.5, 8) + generator.normal())
+    sums = SigmoidSums.from_log_odds(generator.standard_t(2, size=400) * generator.uniform(0.5, 8) + generator.normal())
     edges = scheme_edges(sums, start, n_bins, max_steps=1)
     trace = iterate(sums, n_bins, edges, start, max_steps=100_000)
     assert (np.diff(trace.bound) >= -1e-13).all()
@@ -52,7 +52,7 @@ def test_the_bound_never_falls_and_the_end_is_a_fixed_point(seed, n_bins, start)
 
 def test_each_step_of_the_trace_has_the_bound_of_its_edges():
     log_odds = some_log_odds(300)
-    trace = iterate(SigmoidSums.of(log_odds), 6, equal_size_edges(6))
+    trace = iterate(SigmoidSums.from_log_odds(log_odds), 6, equal_size_edges(6))
     for step in (0, 1, len(trace.bound) // 2, -1):
         assert trace.bound[step] == pytest.approx(naive.model_information(log_odds, trace.edges[step]), abs=1e-12)
     assert trace.bound[-1] > trace.bound[0]
@@ -60,13 +60,13 @@ def test_each_step_of_the_trace_has_the_bound_of_its_edges():
 
 def test_two_bins_are_split_where_no_other_split_is_better():
     log_odds = some_log_odds(200)
-    best = best_traces(SigmoidSums.of(log_odds), 2)[0].bound[-1]
+    best = best_traces(SigmoidSums.from_log_odds(log_odds), 2)[0].bound[-1]
     every = [naive.model_information(log_odds, np.array([edge])) for edge in np.unique(log_odds)[1:]]
     assert best == pytest.approx(max(every), rel=1e-9)
 
 
 def test_more_starts_are_never_worse_and_the_best_comes_first():
-    sums = SigmoidSums.of(some_log_odds())
+    sums = SigmoidSums.from_log_odds(some_log_odds())
     few, many = best_traces(sums, 12, n_starts=2), best_traces(sums, 12, n_starts=7)
     assert {trace.start for trace in few} == {"kmeans", "equal_mass"}
     assert len(many) == 7
@@ -76,14 +76,14 @@ def test_more_starts_are_never_worse_and_the_best_comes_first():
 
 
 def test_steps_are_limited():
-    trace = iterate(SigmoidSums.of(some_log_odds()), 15, equal_size_edges(15), max_steps=3)
+    trace = iterate(SigmoidSums.from_log_odds(some_log_odds()), 15, equal_size_edges(15), max_steps=3)
     assert not trace.converged
     assert len(trace.bound) == 4
 
 
 def test_fewer_distinct_log_odds_than_bins_have_a_bin_each():
     for values in ([1.0, 1.0, 1.0], [-3.0, 2.0, 2.0], [-1.0, 0.0, 1.0]):
-        sums = SigmoidSums.of(np.array(values))
+        sums = SigmoidSums.from_log_odds(np.array(values))
         for scheme in ("imax", "equal_mass"):
             edges = scheme_edges(sums, scheme, 10)
             held = np.diff(sums.positions(edges))
@@ -97,12 +97,12 @@ def test_equal_size_bins_are_equally_wide_in_probability():
 
 def test_equal_mass_bins_hold_equally_many():
     values = np.sort(some_log_odds(1000))
-    sums = SigmoidSums.of(values)
+    sums = SigmoidSums.from_log_odds(values)
     counts = np.diff(np.searchsorted(values, equal_mass_edges(sums, 15)), prepend=0, append=len(values))
     assert set(counts) <= {len(values) // 15, -(-len(values) // 15)}
     np.testing.assert_array_equal(counts, sums.counts(sums.positions(equal_mass_edges(sums, 15))))
     tied, times = np.array([-4.0, 0.0, 3.0]), np.array([80, 15, 5])
-    for sums in (SigmoidSums.of(np.repeat(tied, times)), SigmoidSums.of_weighted(tied, times)):
+    for sums in (SigmoidSums.from_log_odds(np.repeat(tied, times)), SigmoidSums.from_weighted(tied, times)):
         np.testing.assert_array_equal(equal_mass_edges(sums, 4), [0.0])
 
 
@@ -115,7 +115,7 @@ def test_divergence_is_jensen_and_shannons():
 
 
 def test_kmeans_starts_are_seeded_and_spread():
-    sums = SigmoidSums.of(some_log_odds())
+    sums = SigmoidSums.from_log_odds(some_log_odds())
     drawn = [kmeans_edges(sums, 15, np.random.default_rng(seed)) for seed in (0, 0, 1)]
     np.testing.assert_array_equal(drawn[0], drawn[1])
     assert not np.array_equal(drawn[0], drawn[2])
@@ -126,15 +126,15 @@ def test_kmeans_starts_are_seeded_and_spread():
 @pytest.mark.parametrize("seed", range(20))
 def test_kmeans_starts_find_separated_clusters(seed):
     clusters = np.concatenate([np.random.default_rng(0).normal(c, 0.1, 400) for c in (-4.0, -1.5, 0.0, 1.5, 4.0)])
-    edges = kmeans_edges(SigmoidSums.of(clusters), 5, np.random.default_rng(seed))
+    edges = kmeans_edges(SigmoidSums.from_log_odds(clusters), 5, np.random.default_rng(seed))
     np.testing.assert_array_equal(np.searchsorted(edges, [-4.0, -1.5, 0.0, 1.5, 4.0]), range(5))
 
 
 def test_a_scaled_model_bins_the_scaled_log_odds():
     log_odds = some_log_odds()
-    sums = SigmoidSums.of(log_odds)
+    sums = SigmoidSums.from_log_odds(log_odds)
     scaled = scheme_edges(sums, "imax", 8, sigmoid=(0.5, -1.0))
-    plain = scheme_edges(SigmoidSums.of(0.5 * log_odds - 1.0), "imax", 8)
+    plain = scheme_edges(SigmoidSums.from_log_odds(0.5 * log_odds - 1.0), "imax", 8)
     np.testing.assert_allclose(0.5 * scaled - 1.0, plain, rtol=1e-12)
 
 
@@ -150,7 +150,7 @@ edge_lists = st.lists(st.floats(-45.0, 45.0), min_size=1, max_size=8, unique=Tru
 def test_running_sums_are_those_of_the_pairs(rng):
     log_odds = rng.normal(size=(40, 5)) * 6
     edges = np.array([-8.0, -1.0, 0.0, 2.5, 30.0])
-    sums = SigmoidSums.of(log_odds)
+    sums = SigmoidSums.from_log_odds(log_odds)
     one, zero = sums.between(sums.positions(edges))
     bins = naive.bins_of(log_odds, edges)
     np.testing.assert_allclose(one, [np.sum(1 / (1 + np.exp(-np.array(x)))) for x in bins], rtol=1e-12)
@@ -159,8 +159,8 @@ def test_running_sums_are_those_of_the_pairs(rng):
 
 def test_weights_stand_for_repeated_pairs(rng):
     values, times = np.sort(rng.normal(size=20) * 4), rng.integers(1, 6, 20)
-    once = SigmoidSums.of_weighted(values, times.astype(float))
-    repeated = SigmoidSums.of(np.repeat(values, times))
+    once = SigmoidSums.from_weighted(values, times.astype(float))
+    repeated = SigmoidSums.from_log_odds(np.repeat(values, times))
     edges = np.array([-3.0, 0.1, 2.0])
     for weighted, plain in zip(
         once.between(once.positions(edges)), repeated.between(repeated.positions(edges)), strict=True
@@ -170,7 +170,7 @@ def test_weights_stand_for_repeated_pairs(rng):
 
 def test_sums_keep_their_digits_far_from_zero():
     log_odds = np.concatenate([np.full(1000, -600.0), np.zeros(1000), np.full(1000, 600.0)])
-    sums = SigmoidSums.of(log_odds)
+    sums = SigmoidSums.from_log_odds(log_odds)
     centres = centres_of(sums, sums.positions(np.array([-300.0, 300.0])))
     np.testing.assert_allclose(centres, [-600.0, 0.0, 600.0], rtol=1e-12, atol=1e-12)
 
@@ -178,7 +178,7 @@ def test_sums_keep_their_digits_far_from_zero():
 def test_half_steps_are_the_papers_formulas(rng):
     log_odds = rng.normal(size=300) * 5 - 2
     edges = np.array([-9.0, -5.0, -2.5, -0.3, 1.0, 4.0])
-    sums = SigmoidSums.of(log_odds)
+    sums = SigmoidSums.from_log_odds(log_odds)
     cuts = sums.positions(edges)
     centres = centres_of(sums, cuts)
     np.testing.assert_allclose(centres, naive.centres(log_odds, edges), rtol=1e-10)
@@ -191,7 +191,7 @@ def test_half_steps_are_the_papers_formulas(rng):
 def test_the_bound_with_its_best_centres_is_the_models_information(rng):
     log_odds = rng.normal(size=200) * 4
     edges = np.array([-4.0, -1.0, 2.0])
-    sums = SigmoidSums.of(log_odds)
+    sums = SigmoidSums.from_log_odds(log_odds)
     cuts = sums.positions(edges)
     bound = information_bound(*sums.between(cuts), centres_of(sums, cuts))
     assert bound == pytest.approx(naive.model_information(log_odds, edges), abs=1e-12)
@@ -199,7 +199,7 @@ def test_the_bound_with_its_best_centres_is_the_models_information(rng):
 
 @given(log_odds_sets, edge_lists, st.randoms(use_true_random=False))
 def test_neither_half_step_lowers_the_bound(log_odds, edges, random):
-    sums = SigmoidSums.of(log_odds)
+    sums = SigmoidSums.from_log_odds(log_odds)
     edges, cuts = fill_empty_bins(sums, edges, len(edges) + 1)
     some = np.array([random.uniform(-40, 40) for _ in range(len(edges) + 1)])
     before = information_bound(*sums.between(cuts), some)
@@ -222,7 +222,7 @@ def test_edges_lie_between_their_centres(centres):
 @given(log_odds_sets, edge_lists, st.integers(1, 12))
 def test_no_bin_stays_empty_and_their_number_is_reached(log_odds, edges, n_bins):
     edges = edges[: n_bins - 1]
-    sums = SigmoidSums.of(log_odds)
+    sums = SigmoidSums.from_log_odds(log_odds)
     filled, cuts = fill_empty_bins(sums, edges, n_bins)
     assert (np.diff(cuts) > 0).all()
     np.testing.assert_array_equal(cuts, sums.positions(filled))
@@ -234,7 +234,7 @@ def test_no_bin_stays_empty_and_their_number_is_reached(log_odds, edges, n_bins)
 
 def test_an_empty_bin_is_placed_where_it_helps_most():
     log_odds = np.concatenate([np.linspace(-20, -15, 50), [-1.0, 2.0]])
-    sums = SigmoidSums.of(log_odds)
+    sums = SigmoidSums.from_log_odds(log_odds)
     edges, _ = fill_empty_bins(sums, np.array([-10.0, 10.0]), 3)  # nothing lies above 10
     assert edges[0] == -10.0
     assert -1.0 < edges[1] < 2.0

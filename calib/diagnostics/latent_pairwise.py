@@ -1,4 +1,4 @@
-"""What a latent function does to a probability: one class against one rival."""
+"""What a latent function does to the probability of two classes."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ LEAST_PROBABILITY = 5e-4
 
 
 @dataclass(frozen=True, eq=False)
-class RivalCurve:
-    """Calibrated probability of a class that the model gives p, against one rival that it gives 1 - p.
+class PairwiseCurve:
+    """Two-class probability before and after calibration: one class with p, one other with 1 - p.
 
     ``q(p) = sigmoid(g(a) - g(b))`` with a and b the kernel inputs of the two: it does not depend on the shift of
     the latents, makes the uncalibrated model the diagonal, and puts functions of logits and of probabilities on
@@ -59,33 +59,33 @@ class RivalCurve:
 
 @dataclass(frozen=True)
 class _Pair:
-    """Where a class with log-odds l and its rival lie: logits ``own`` and ``other`` as functions of l."""
+    """Logits ``own`` and ``other`` of two classes as functions of the log-odds l of the first."""
 
     origin: float
-    rival_is_zero: bool
+    other_is_zero: bool
 
     def logits(self, log_odds: Floats) -> tuple[Floats, Floats]:
-        if self.rival_is_zero:
+        if self.other_is_zero:
             return log_odds, np.zeros_like(log_odds)
         return self.origin - np.logaddexp(0.0, -log_odds), self.origin - np.logaddexp(0.0, log_odds)
 
     def log_odds(self, logits: Floats) -> Floats:
         """The inverse of the first of :meth:`logits`; NaN for logits that no probability has."""
-        if self.rival_is_zero:
+        if self.other_is_zero:
             return logits
         below = np.where(logits < self.origin, logits - self.origin, np.nan)
         return below - np.log(-np.expm1(below))
 
 
-def rival_curve(
+def pairwise_curve(
     calibrator: Calibrator,
     logits: Any,
     labels: Any,
     temperature: float | None = None,
     truth: Truth | None = None,
     scale: Scale = "linear",
-) -> RivalCurve:
-    """What a fitted GPcalib does to a probability, see :class:`RivalCurve`.
+) -> PairwiseCurve:
+    """What a fitted GPcalib does to a probability, see :class:`PairwiseCurve`.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def rival_curve(
     # What lies beyond the ends is counted in the last bins.
     probs = np.clip(softmax(logits), edges[0], edges[-1])
     label = np.histogram(probs[np.arange(len(probs)), labels], edges)[0]
-    return RivalCurve(
+    return PairwiseCurve(
         probs=sigmoid(log_odds),
         mean=mean,
         bands=bands,
@@ -132,10 +132,10 @@ def rival_curve(
 
 def _pair(logits: Floats, labels: Ints) -> _Pair:
     if logits.shape[1] == 2 and not logits[:, 0].any():
-        return _Pair(0.0, rival_is_zero=True)
+        return _Pair(0.0, other_is_zero=True)
     if np.abs(logsumexp(logits)).max() < 1e-3:
-        return _Pair(0.0, rival_is_zero=False)
-    return _Pair(float(logits[np.arange(len(logits)), labels].mean()), rival_is_zero=False)
+        return _Pair(0.0, other_is_zero=False)
+    return _Pair(float(logits[np.arange(len(logits)), labels].mean()), other_is_zero=False)
 
 
 def _kernel_inputs(gp: GPCalib, pair: _Pair, log_odds: Floats) -> tuple[Floats, Floats]:
@@ -149,11 +149,11 @@ def _calibrated(gp: GPCalib, pair: _Pair, log_odds: Floats) -> tuple[Floats, tup
     """q of the posterior mean, and its bands at 2 and 1 standard deviations."""
     own, other = (gp.grid().stencil(inputs) for inputs in _kernel_inputs(gp, pair, log_odds))
 
-    def bent(shift: Floats) -> Floats:
+    def shifted(shift: Floats) -> Floats:
         return log_odds / gp.scale_ + own.interpolate(shift) - other.interpolate(shift)
 
-    mean = bent(gp.shift_mean_)
-    sd = np.std([bent(draw) for draw in gp.shift_draws_], axis=0)
+    mean = shifted(gp.shift_mean_)
+    sd = np.std([shifted(draw) for draw in gp.shift_draws_], axis=0)
     return sigmoid(mean), tuple((sigmoid(mean - width * sd), sigmoid(mean + width * sd)) for width in (2, 1))
 
 

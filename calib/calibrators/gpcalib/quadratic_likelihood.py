@@ -1,4 +1,4 @@
-"""What a calibration set says about the latent function, in a few kilobytes and without its rows."""
+"""Second-order expansion of a calibration set's likelihood, in place of its rows."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from calib.calibrators.gpcalib.interpolation import chebyshev_points, chebyshev_
 from calib.numerics import Floats
 
 N_POINTS = 64
-"""Enough for functions that bend within a 20th of the range; 32 gave the same fits on CIFAR-10 and CIFAR-100."""
+"""Enough for lengthscales of a 20th of the range; 32 gave the same fits on CIFAR-10 and CIFAR-100."""
 
 
 @dataclass(frozen=True, eq=False)
-class Summary:
-    """Expansion of a calibration set's expected log-likelihood about a fitted latent function.
+class QuadraticLikelihood:
+    """Second-order expansion of the earlier rows' expected log-likelihood about a fitted latent function.
 
     The expected log-likelihood depends on the rows through the shift ``a`` and its covariance alone. To second
     order in ``a`` and first in the covariance it is, with both taken at Chebyshev points of [low, high],
     ``constant + slope . a - a^T curvature a / 2 + variance_slope . var a`` (for ``covariance="full"`` the last
-    term is ``- tr(curvature cov a) / 2``, and ``variance_slope`` serves the white noise). Summaries of
+    term is ``- tr(curvature cov a) / 2``, and ``variance_slope`` serves the white noise). Expansions of
     different rows add up.
 
     Attributes
@@ -41,8 +41,8 @@ class Summary:
         """Where the shift is taken, shape (n_points,)."""
         return chebyshev_points(self.low, self.high, len(self.slope))
 
-    def onto(self, low: float, high: float) -> Summary:
-        """The same on a range that holds this one."""
+    def onto(self, low: float, high: float) -> QuadraticLikelihood:
+        """The expansion on a wider range."""
         weights = chebyshev_weights(low, high, len(self.slope), self.points)
         return replace(
             self,
@@ -53,8 +53,8 @@ class Summary:
             variance_slope=self.variance_slope @ weights,
         )
 
-    def __add__(self, other: Summary) -> Summary:
-        """Of the rows of both; their ranges must be equal."""
+    def __add__(self, other: QuadraticLikelihood) -> QuadraticLikelihood:
+        """The likelihood of both sets of rows; their ranges must be equal."""
         return replace(
             self,
             constant=self.constant + other.constant,
