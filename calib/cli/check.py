@@ -33,14 +33,14 @@ def run(arguments: Sequence[str]) -> int:
         print(text.findings(fresh.noticed), file=sys.stderr)
     raw, now = shift_data.judge(exported, fresh.data)
     before, n_before = shift.recorded_scores(exported.metadata)
-    found = shift.recheck(now, raw, before, n_before=n_before)
-    print(recheck_lines(found, METHODS[exported.method].title, fresh.notes))
+    found = shift.calibration_shift(now, raw, before, n_before=n_before)
+    print(shift_lines(found, METHODS[exported.method].title, fresh.notes))
     if exported.metadata.get("data_sha256") == fresh.data.sha256:
         print(f"warning: {shift.NOT_FRESH}")
     return 0
 
 
-def recheck_lines(found: shift.Recheck, title: str, notes: Iterable[str]) -> str:
+def shift_lines(found: shift.CalibrationShift, title: str, notes: Iterable[str]) -> str:
     """The verdict on new rows, then the scores before and now."""
     lines = [sentence.replace("**", "") for sentence in shift.verdict(found, title)]
     lines += [f"note: {note}" for note in notes]
