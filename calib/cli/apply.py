@@ -14,7 +14,7 @@ from calib.data.limits import MAX_BYTES
 from calib.errors import CalibrationError
 from calib.export import runtime
 from calib.export.runtime import ExportedCalibrator
-from calib.out_of_core import can_stream
+from calib.out_of_core import can_read_rows
 from calib.out_of_core.apply import DTYPES
 
 WHAT = "calibrate new outputs with a saved calibrator"
@@ -28,7 +28,7 @@ def run(arguments: Sequence[str]) -> int:
     given = _parser().parse_args(arguments)
     _check_nothing_is_lost(given)
     exported = runtime.load(given.calibrator)
-    streamed = can_stream(given.file) and not exported.needs_features
+    streamed = can_read_rows(given.file) and not exported.needs_features
     if streamed and given.out.suffix.lower() in ENDINGS:
         n = _apply_streaming(given, exported)
     elif given.dtype != DTYPES[0]:
@@ -57,11 +57,11 @@ def _check_nothing_is_lost(given: argparse.Namespace) -> None:
 
 
 def _apply_streaming(given: argparse.Namespace, exported: ExportedCalibrator) -> int:
-    from calib.out_of_core import apply_streaming, open_rows
+    from calib.out_of_core import apply_out_of_core, open_rows
     from calib.out_of_core.apply import stopped_in_words
 
     with stopped_in_words(f"{given.out.name} was not written"), open_rows(given.file, _choices(given)) as rows:
-        return apply_streaming(exported, rows, given.out, dtype=given.dtype, progress=text.row_progress())
+        return apply_out_of_core(exported, rows, given.out, dtype=given.dtype, progress=text.row_progress())
 
 
 def _apply_at_once(given: argparse.Namespace, exported: ExportedCalibrator) -> int:

@@ -31,7 +31,7 @@ from calib.data.split import split_rows
 from calib.export import runtime, writer
 from calib.export.runtime import ExportedCalibrator
 from calib.numerics import Ints
-from calib.out_of_core import can_stream
+from calib.out_of_core import can_read_rows
 from calib.out_of_core.apply import stopped_in_words
 from calib.out_of_core.fit import check_method, fit_stored
 from calib.out_of_core.labelled import Labelled, open_labelled
@@ -108,7 +108,7 @@ def is_streamed(given: argparse.Namespace) -> bool:
     """Whether a fit was asked to stream, or its file is too large for anything else, which is then said."""
     if given.stream:
         return True
-    size = given.file.stat().st_size if can_stream(given.file) else 0
+    size = given.file.stat().st_size if can_read_rows(given.file) else 0
     if size > MAX_BYTES:
         print(
             f"note: {given.file.name} has {megabytes(size)}, more than the {megabytes(MAX_BYTES)} that are read at "

@@ -1,135 +1,29 @@
-"""Fits on an existing Dask cluster, and on this machine while its scheduler cannot be reached.
-
-Finding a scheduler, and noticing that it has gone, while nobody waits for either.
-
-A task on its way to a cluster and back.
-"""
+"""Fits on the workers of a Dask cluster, and on this machine while its scheduler cannot be reached."""
 
 from __future__ import annotations
 
 import atexit
-import logging
 import pickle
 import threading
 from collections.abc import Callable, Collection
 from concurrent.futures import FIRST_EXCEPTION, Future, wait
 from dataclasses import dataclass, field
 from functools import partial
-from importlib import import_module
 from typing import Any
 
-from calib.errors import CalibrationError, missing_package
-from calib.jobs.dask_task import CONNECT_SECONDS, Cluster
+from calib.errors import CalibrationError
+from calib.jobs.dask_cluster import Cluster, Connection
 from calib.jobs.executor import NOBODY, Executor, Lane, LocalExecutor, Place
 from calib.jobs.local import WorkerDied, exception_of
 from calib.jobs.protocol import Data, Failure, Progress, Result
-from calib.jobs.scheduling import Rounds
+from calib.jobs.scheduling import FairQueueTags
 from calib.jobs.subtasks import JointProgress, Parts, divided
-
-log = logging.getLogger("calib.jobs")
-
-COUNT_SECONDS = 2.0
-"""Between two looks at how many workers there are."""
-
-RECONNECT_SECONDS = 30.0
-"""Between two attempts to reach a scheduler that was not there."""
-
-
-class Connection:
-    """Keeps a :class:`Cluster` for an address, in a thread of its own.
-
-    Parameters
-    ----------
-    address : of the scheduler.
-    on_progress : takes a task's number and its progress.
-    """
-
-    def __init__(self, address: str, on_progress: Callable[[int, Progress], None]):
-        self._address = address
-        self._on_progress = on_progress
-        self._cluster: Cluster | None = None
-        self._place = Place(f"cluster at {address}, connecting", connecting=True)
-        self._tried = threading.Event()
-        self._wake = threading.Event()
-        self._closed = False
-        threading.Thread(target=self._watch, name="calib-cluster", daemon=True).start()
-
-    def cluster(self) -> Cluster | None:
-        """The cluster, or None while its scheduler cannot be reached; waits for the first attempt to reach it."""
-        self._tried.wait()
-        cluster = self._cluster
-        if cluster is None or cluster.connected:
-            return cluster
-        self._wake.set()
-        return None
-
-    def place(self) -> Place:
-        """What was found last; never waits."""
-        return self._place
-
-    def close(self) -> None:
-        """Leave the cluster."""
-        self._closed = True
-        self._tried.set()
-        self._wake.set()
-        if self._cluster is not None:
-            self._cluster.close()
-
-    def _watch(self) -> None:
-        while not self._closed:
-            if self._cluster is None or not self._cluster.connected:
-                self._connect()
-            if self._cluster is not None:
-                self._count(self._cluster)
-            self._tried.set()
-            self._wake.wait(COUNT_SECONDS if self._cluster is not None else RECONNECT_SECONDS)
-            self._wake.clear()
-
-    def _connect(self) -> None:
-        lost, self._cluster = self._cluster, None
-        if lost is not None:
-            lost.close()
-        try:
-            import_module("distributed")  # before the clock is started: on a busy machine it takes seconds
-        except ModuleNotFoundError as error:
-            self._say(missing_package(error).removesuffix("."))
-            return
-        # Dask's own limit does not hold where something takes the connection and then says nothing.
-        clock = threading.Timer(CONNECT_SECONDS + 1.0, self._unreachable)
-        clock.daemon = True
-        clock.start()
-        try:
-            self._cluster = Cluster(self._address, self._on_progress)
-        except Exception as error:  # transports have errors of their own, and a page must live with all of them
-            log.info("%s: %s: %s", self._address, type(error).__name__, error)
-            self._unreachable()
-        finally:
-            clock.cancel()
-
-    def _unreachable(self) -> None:
-        self._say(f"The scheduler at {self._address} cannot be reached")
-        self._tried.set()
-
-    def _say(self, trouble: str) -> None:
-        place = Place(trouble=f"{trouble}; fits run on this machine meanwhile.")
-        if place != self._place:
-            log.warning("%s", place.trouble)
-        self._place = place
-
-    def _count(self, cluster: Cluster) -> None:
-        try:
-            n = cluster.n_workers()
-        except Exception:  # it has just gone, which the next round finds out
-            return
-        workers = f"{n} worker{'' if n == 1 else 's'}"
-        trouble = "" if n else f"The cluster at {self._address} has no workers; fits wait until it has."
-        self._place = Place(f"cluster of {workers}" if n else "cluster", trouble)
-
+from calib.settings import text
 
 PRIORITY: dict[Lane, int] = {"fast": 10**9, "slow": 0, "study": -(10**9)}
 """The workers of a cluster are all alike: a fast task has no lane of its own, but it is the next to start.
 
-From it the round of a task is taken, which never comes near the distance of two lanes.
+The tag of a task is subtracted from it, and never comes near the distance of two lanes.
 """
 
 LOOK_SECONDS = 0.1
@@ -147,7 +41,7 @@ class ClusterWork:
     lane: Lane
     on_progress: Callable[[Progress], None]
     owners: Collection[str]
-    round: int
+    tag: int
     started: bool = False
     local: Future[Any] | None = None
     future: Future[Any] = field(default_factory=Future)
@@ -156,7 +50,7 @@ class ClusterWork:
     @property
     def priority(self) -> int:
         """Of the tasks that wait, the scheduler starts the one with the highest first."""
-        return PRIORITY[self.lane] - self.round
+        return PRIORITY[self.lane] - self.tag
 
     def ended(self, future: Future[Any]) -> None:
         """Remember a cancellation, for which the thread that follows the task can wait."""
@@ -183,8 +77,8 @@ CANCELLED = Failure("cancelled")
 class DaskExecutor:
     """Hands tasks to the workers of a Dask cluster; none of its methods waits for the cluster.
 
-    Owners take turns by the priority that the scheduler is given with each task. It stays: whoever else wants the task
-    later does not bring it forward.
+    Scheduling is fair to owners by the priority that the scheduler is given with each task. It is fixed: an owner who
+    joins later does not bring the task forward.
 
     A task that can be divided is done in its parts, wherever workers are free, and what follows holds for each of them.
 
@@ -204,7 +98,7 @@ class DaskExecutor:
         self._works: dict[int, ClusterWork] = {}
         self._lock = threading.Lock()
         self._numbers = iter(range(2**62))
-        self._rounds: dict[Lane, Rounds] = {lane: Rounds() for lane in PRIORITY}
+        self._tags: dict[Lane, FairQueueTags] = {lane: FairQueueTags() for lane in PRIORITY}
         self._closed = False
         self._connection = Connection(address, self._progress)
         atexit.register(self.shutdown)
@@ -223,8 +117,8 @@ class DaskExecutor:
         with self._lock:
             if self._closed:
                 raise RuntimeError("The workers have been shut down.")
-            turn = self._rounds[lane].join(owners)
-            work = ClusterWork(next(self._numbers), function, args, data, lane, on_progress, owners, turn)
+            tag = self._tags[lane].tag(owners)
+            work = ClusterWork(next(self._numbers), function, args, data, lane, on_progress, owners, tag)
             self._works[work.number] = work
         work.future.add_done_callback(work.ended)
         threading.Thread(target=self._follow, args=(work,), name="calib-fit", daemon=True).start()
@@ -282,7 +176,7 @@ class DaskExecutor:
         if work is not None:
             if not work.started:
                 work.started = True
-                self._rounds[work.lane].started(work.round)
+                self._tags[work.lane].started(work.tag)
             work.on_progress(progress)
 
     def _all(self) -> list[ClusterWork]:
@@ -293,7 +187,7 @@ class DaskExecutor:
         result: Any = None
         error: Exception | None = None
         try:
-            result = self._have_done(work)
+            result = self._run(work)
         except Exception as raised:
             error = raised
         with self._lock:
@@ -304,14 +198,14 @@ class DaskExecutor:
             else:
                 work.future.set_exception(error)
 
-    def _have_done(self, work: ClusterWork) -> Any:
+    def _run(self, work: ClusterWork) -> Any:
         parts = divided(work.function, work.args, work.data.arrays)
         if parts is not None and self._connection.cluster() is not None:
-            return self._have_done_in_parts(work, parts)
-        return self._have_done_as_one(work)
+            return self._run_in_parts(work, parts)
+        return self._run_whole(work)
 
-    def _have_done_in_parts(self, work: ClusterWork, parts: Parts) -> Any:
-        """Each part is a task of its own, on its own turn; what ends one before its time ends all."""
+    def _run_in_parts(self, work: ClusterWork, parts: Parts) -> Any:
+        """Run each part as a task of its own; whatever ends one early ends all."""
         progress = JointProgress(parts.steps, partial(self._progress, work.number))
         inner = [
             self.submit(
@@ -319,7 +213,7 @@ class DaskExecutor:
                 *arguments,
                 data=work.data,
                 lane=work.lane,
-                on_progress=progress.of(number),
+                on_progress=progress.of_part(number),
                 owners=work.owners,
             )
             for number, arguments in enumerate(parts.arguments)
@@ -336,14 +230,14 @@ class DaskExecutor:
             for part in inner:
                 part.cancel()
 
-    def _have_done_as_one(self, work: ClusterWork) -> Any:
+    def _run_whole(self, work: ClusterWork) -> Any:
         for _ in range(1 + MAX_LOSSES):
             cluster = self._connection.cluster()
             if work.cancelled.is_set():
                 return None
             if cluster is None:
-                return self._have_done_here(work)
-            reply = self._have_done_there(work, cluster)
+                return self._run_locally(work)
+            reply = self._run_on_cluster(work, cluster)
             if isinstance(reply, Result):
                 work.on_progress(Progress(cpu_seconds=reply.cpu_seconds))
                 return pickle.loads(reply.value)
@@ -351,7 +245,7 @@ class DaskExecutor:
                 raise exception_of(reply)
         raise WorkerDied(f"the cluster lost it {1 + MAX_LOSSES} times")
 
-    def _have_done_here(self, work: ClusterWork) -> Any:
+    def _run_locally(self, work: ClusterWork) -> Any:
         with self._lock:
             if self._closed:
                 return None
@@ -370,7 +264,7 @@ class DaskExecutor:
         self._local.cancel(inner)
         return None
 
-    def _have_done_there(self, work: ClusterWork, cluster: Cluster) -> Result | Failure | None:
+    def _run_on_cluster(self, work: ClusterWork, cluster: Cluster) -> Result | Failure | None:
         """How the task ended; None if it was lost and may be tried again."""
         call = pickle.dumps((work.function, work.args), protocol=5)
         try:
@@ -389,3 +283,12 @@ class DaskExecutor:
             if isinstance(error, OSError) or not cluster.connected:
                 return None
             raise
+
+
+def executor_from_settings() -> Executor:
+    """A Dask cluster if ``CALIB_SCHEDULER`` is the address of its scheduler, else worker processes on this machine."""
+    try:
+        address = text("CALIB_SCHEDULER")
+    except ValueError as error:
+        return LocalExecutor(place=Place(trouble=f"{error} Fits run on this machine."))
+    return DaskExecutor(address) if address else LocalExecutor()

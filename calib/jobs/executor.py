@@ -1,7 +1,4 @@
-"""The one interface through which work leaves the app, and its local form: worker processes.
-
-Where fits run, in words.
-"""
+"""The one interface through which work leaves the app, and its local form: worker processes."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from typing import Any, Literal, Protocol
 
 from calib.jobs.local import LocalWorker, Work
 from calib.jobs.protocol import Data, Progress
-from calib.jobs.scheduling import Turns
+from calib.jobs.scheduling import FairQueue
 
 
 @dataclass(frozen=True)
@@ -67,11 +64,11 @@ class Executor(Protocol):
 
         ``function`` is found by its module and name. ``on_progress`` is called from another thread, the first
         time when the task starts. The future fails with CalibrationError, FitCancelled, WorkerDied or
-        UnexpectedError. Owners take turns: a task starts on the earliest turn of one of its own.
+        UnexpectedError. Scheduling is fair to owners, as by :class:`~calib.jobs.scheduling.FairQueue`.
         """
 
     def set_owners(self, future: Future[Any], owners: Collection[str]) -> None:
-        """Say anew whose a task is, as far as that can still change when it starts."""
+        """Change the owners of a task, as far as that can still change when it starts."""
 
     def before(self, future: Future[Any]) -> list[Future[Any]]:
         """The tasks that wait now and would start before this one, if nothing else came."""
@@ -112,7 +109,11 @@ class LocalExecutor:
     ):
         if n_fast is None:
             n_fast = max(1, min(3, (os.cpu_count() or 2) - 1))
-        self._lanes: dict[Lane, Turns[Future[Any], Work]] = {"fast": Turns(), "slow": Turns(), "study": Turns()}
+        self._lanes: dict[Lane, FairQueue[Future[Any], Work]] = {
+            "fast": FairQueue(),
+            "slow": FairQueue(),
+            "study": FairQueue(),
+        }
         lanes: list[Lane] = ["slow", "study"]
         lanes.extend("fast" for _ in range(n_fast))
         self._workers = [LocalWorker(self._lanes[lane], grace, idle_seconds, python_path) for lane in lanes]
@@ -143,7 +144,7 @@ class LocalExecutor:
         return work.future
 
     def set_owners(self, future: Future[Any], owners: Collection[str]) -> None:
-        """Say anew on whose turns a task waits."""
+        """Change the owners of a task that waits."""
         for lane in self._lanes.values():
             lane.set_owners(future, owners)
 

@@ -1,7 +1,4 @@
-"""The app's side of one worker process.
-
-One worker process, seen from the app: started, spoken to, ended.
-"""
+"""Worker processes of this machine, each with the thread of the app that feeds it."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ from typing import Any, BinaryIO, cast
 
 from calib.errors import CalibrationError, FitCancelled
 from calib.jobs.protocol import Cancel, Data, Failure, Progress, Result, Task, receive, send
-from calib.jobs.scheduling import Turns
+from calib.jobs.scheduling import FairQueue
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -129,12 +126,14 @@ class Work:
 
 
 class LocalWorker:
-    """A thread that takes work from a lane, by turns, and has it done by a process of its own.
+    """A thread that takes work from a lane, fairly to owners, and has it done by a process of its own.
 
     The process starts with the first task, is replaced when it dies or has to be killed, and ends when idle.
     """
 
-    def __init__(self, lane: Turns[Future[Any], Work], grace: float, idle_seconds: float, python_path: Sequence[str]):
+    def __init__(
+        self, lane: FairQueue[Future[Any], Work], grace: float, idle_seconds: float, python_path: Sequence[str]
+    ):
         self._lane = lane
         self._grace = grace
         self._idle_seconds = idle_seconds

@@ -1,9 +1,7 @@
-"""What the app and a worker process say to each other, and how it crosses the pipe.
+"""Messages between the app and a worker, and how a worker runs a task.
 
 A message is a pickle (protocol 5) followed by the arrays it holds, whose bytes go into the pipe straight from
 memory. Only the two ends of our own pipe ever read it; nothing that was uploaded is unpickled here.
-
-One task in a worker, wherever that is: run, followed, stopped, and its end put into a message.
 """
 
 from __future__ import annotations

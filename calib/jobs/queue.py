@@ -1,11 +1,4 @@
-"""The queue of fits and other tasks: each paid once, followed, cancelled and kept.
-
-How a task ended, in words.
-
-A finished fit that carries arrays it was given, such as a training set, refers to those instead of copies.
-
-Workers made ready before anybody waits for them.
-"""
+"""The queue of fits and other tasks: keyed by content, so that each is computed once, followed, cancelled and kept."""
 
 from __future__ import annotations
 
@@ -26,8 +19,8 @@ from calib.errors import CalibrationError, FitCancelled
 from calib.jobs.executor import Executor, Lane, LocalExecutor, Place
 from calib.jobs.local import UnexpectedError, WorkerDied
 from calib.jobs.protocol import Data, Progress
-from calib.jobs.scheduling import Room, place_in_line
-from calib.jobs.spec import NOTHING, FitSpec, Job, Record, TaskSpec, data_of, lane_of
+from calib.jobs.scheduling import QueueLimits, queue_position
+from calib.jobs.spec import NO_DATA, FitSpec, Job, Record, TaskSpec, data_of, lane_of
 from calib.jobs.tasks import fit_calibrator, fit_small
 from calib.logs import trace
 from calib.registry import METHODS
@@ -139,8 +132,8 @@ class FitQueue:
     """Fits in worker processes, keyed by content. Safe to call from many threads; no call waits for a fit.
 
     A :class:`TaskSpec` takes the place of a :class:`FitSpec` for what is no fit; its job has a ``result``. Owners, such
-    as the visitors of a server, take turns; a fit that several of them want is paid once, and none of them ends it for
-    the others.
+    as the visitors of a server, are served fairly; a fit that several of them want is computed once, and
+    none of them ends it for the others.
 
     Parameters
     ----------
@@ -148,7 +141,7 @@ class FitQueue:
     max_finished : how many finished fits are kept; the one looked at least recently goes first.
     fit : the task itself, ``fit(method, params, data=..., callback=...)``, found by module and name.
     on_done : called with each job that is done, before anybody sees that it is, so that it can be stored first.
-    room : how much may wait.
+    limits : how many tasks may wait.
     """
 
     def __init__(
@@ -158,13 +151,13 @@ class FitQueue:
         max_finished: int = 256,
         fit: Callable[..., Any] = fit_calibrator,
         on_done: Callable[[Job], None] | None = None,
-        room: Room | None = None,
+        limits: QueueLimits | None = None,
     ):
         self._executor = executor or LocalExecutor()
         self._max_finished = max_finished
         self._fit = fit
         self._on_done = on_done
-        self._room = room or Room()
+        self._limits = limits or QueueLimits()
         self._records: OrderedDict[str, Record] = OrderedDict()
         self._lock = threading.RLock()
         self._warming = Warming(self._executor)
@@ -184,8 +177,8 @@ class FitQueue:
 
         Raises
         ------
-        LineFull
-            If too much waits already.
+        QueueFull
+            If too many tasks wait already.
         """
         arrays = {"logits": logits, "labels": labels, **(extras or {})}
         with self._lock:
@@ -248,7 +241,7 @@ class FitQueue:
                 self._records[job.key].owners.add(owner)
                 return
             arrays = {"logits": logits, "labels": labels, **(extras or {})}
-            data = NOTHING if job.state == "done" else data_of(job.spec, arrays)
+            data = NO_DATA if job.state == "done" else data_of(job.spec, arrays)
             self._records[job.key] = Record(job, data, "fast", {owner})
             self._drop_oldest()
 
@@ -276,7 +269,7 @@ class FitQueue:
         self._executor.shutdown()
 
     def _start(self, spec: FitSpec | TaskSpec, data: Data, owner: str) -> None:
-        self._room.check((each.owners for each in self._records.values() if each.job.state == "queued"), owner)
+        self._limits.check((each.owners for each in self._records.values() if each.job.state == "queued"), owner)
         before = self._records.get(spec.key)
         owners = {owner} if before is None else {owner, *before.owners}
         function, arguments = (
@@ -327,7 +320,7 @@ class FitQueue:
         with self._lock:
             record.job = replace(self._now(record), **changes)
             if record.job.state == "done":
-                record.data = NOTHING
+                record.data = NO_DATA
             self._drop_oldest()
             if record.job.state != "done" and record.lane == "slow":
                 self._warming.begin_again()
@@ -345,12 +338,12 @@ class FitQueue:
             return job
         if record.lane == "slow" and self._warming.under_way and not self._runs("slow"):
             return replace(job, message="Waiting: TensorFlow is starting.")
-        return replace(job, message=self._place_in_line(record, owner))
+        return replace(job, message=self._position(record, owner))
 
     def _runs(self, lane: Lane) -> bool:
         return any(each.lane == lane and each.job.state == "running" for each in self._records.values())
 
-    def _place_in_line(self, record: Record, owner: str) -> str:
+    def _position(self, record: Record, owner: str) -> str:
         first = set(self._executor.before(record.future))
         owners = [each.owners for each in self._records.values() if each.future in first]
-        return place_in_line(owners, owner, NAMES[isinstance(record.job.spec, FitSpec)])
+        return queue_position(owners, owner, NAMES[isinstance(record.job.spec, FitSpec)])

@@ -1,8 +1,7 @@
-"""A waiting line in which owners take turns, so that nobody waits behind all that somebody else asked for.
+"""Fair scheduling: which of the tasks that wait starts next, how many may wait, and what precedes one's own.
 
-Turns as numbers, for a scheduler that takes each task with a priority of its own.
-
-The line of what waits, as people see it: how long it may be, and what comes before one's own.
+:class:`FairQueue` is a round robin over owners. :class:`FairQueueTags` orders tasks in the same way by a number, for
+schedulers that take a priority with each task.
 """
 
 from __future__ import annotations
@@ -18,40 +17,39 @@ from calib.settings import limit
 
 Key = TypeVar("Key", bound=Hashable)
 Item = TypeVar("Item")
-_Line = dict[str, dict[Key, None]]
-"""What each owner waits for, in the order asked; the owner whose turn is next comes first."""
+_Waiting = dict[str, dict[Key, None]]
+"""What each owner waits for, in the order asked; the owner who is served next comes first."""
 
 
-class Turns(Generic[Key, Item]):
-    """Round robin over owners, first come first served within what one owner asked for. Safe to use from many threads.
+class FairQueue(Generic[Key, Item]):
+    """Round robin over owners, first come first served within one owner. Thread-safe.
 
-    Between two turns of one owner, every other owner who waits has had one. What several owners want comes at the
-    earliest of their turns and costs only the owner whose turn it was. Who has nothing waiting, and then has, joins at
-    the end.
+    An owner is served again only after every other owner who waits. An item of several owners is served with the first
+    of them and costs that one alone. An owner with nothing waiting joins at the end.
     """
 
     def __init__(self) -> None:
         self._items: dict[Key, Item] = {}
-        self._line: _Line[Key] = {}
+        self._waiting: _Waiting[Key] = {}
         self._order: list[Key] | None = []
         self._closed = False
         self._changed = threading.Condition()
 
     def put(self, key: Key, item: Item, owners: Collection[str]) -> None:
-        """Let an item wait on the turns of its owners; without one it would wait for ever.
+        """Add an item for its owners.
 
         Raises
         ------
         ValueError
-            If there is no owner.
+            If there is no owner: the item would wait for ever.
         """
         with self._changed:
-            self._join(key, owners)
+            self._add(key, owners)
             self._items[key] = item
             self._changed.notify()
 
     def get(self, timeout: float | None = None) -> Item | None:
-        """Wait for the next item and take it out; None once the line is closed.
+        """Wait for the next item and take it out; None once the queue is closed.
 
         Raises
         ------
@@ -63,146 +61,146 @@ class Turns(Generic[Key, Item]):
                 raise queue.Empty
             if not self._items:
                 return None
-            key = next(_served(self._line))
+            key = next(_served(self._waiting))
             self._order = None
             return self._items.pop(key)
 
     def set_owners(self, key: Key, owners: Collection[str]) -> None:
-        """Say anew on whose turns an item waits; one that waits no more is left alone."""
+        """Change the owners of an item, if it still waits."""
         with self._changed:
             if key in self._items:
-                self._join(key, owners)
-                _leave(self._line, key, [owner for owner in self._line if owner not in owners])
+                self._add(key, owners)
+                _remove(self._waiting, key, [owner for owner in self._waiting if owner not in owners])
 
     def discard(self, key: Key) -> None:
-        """Take an item out of the line, if it is there."""
+        """Take an item out, if it is there."""
         with self._changed:
             if self._items.pop(key, None) is not None:
-                _leave(self._line, key, list(self._line))
+                _remove(self._waiting, key, list(self._waiting))
                 self._order = None
 
     def order(self) -> list[Key]:
         """Keys of all that waits, as it would be taken if nothing else came."""
         with self._changed:
             if self._order is None:
-                self._order = list(_served({owner: dict(keys) for owner, keys in self._line.items()}))
+                self._order = list(_served({owner: dict(keys) for owner, keys in self._waiting.items()}))
             return list(self._order)
 
     def close(self) -> list[Key]:
-        """Empty the line, let all who wait for an item go, and return the keys that were left."""
+        """Empty the queue, release all who wait for an item, and return the keys that were left."""
         with self._changed:
             left = list(self._items)
-            self._items, self._line, self._order, self._closed = {}, {}, [], True
+            self._items, self._waiting, self._order, self._closed = {}, {}, [], True
             self._changed.notify_all()
             return left
 
-    def _join(self, key: Key, owners: Collection[str]) -> None:
+    def _add(self, key: Key, owners: Collection[str]) -> None:
         if not owners:
-            raise ValueError("what waits needs an owner, on whose turn it is taken")
+            raise ValueError("an item that waits needs an owner")
         for owner in owners:
-            self._line.setdefault(owner, {}).setdefault(key)
+            self._waiting.setdefault(owner, {}).setdefault(key)
         self._order = None
 
 
-def _served(line: _Line[Key]) -> Iterator[Key]:
-    """Take the keys out of a line, each at the first turn of an owner of it."""
-    while line:
-        owner = next(iter(line))
-        line[owner] = keys = line.pop(owner)  # behind all others
+def _served(waiting: _Waiting[Key]) -> Iterator[Key]:
+    """Take the keys out in the order in which they are served."""
+    while waiting:
+        owner = next(iter(waiting))
+        waiting[owner] = keys = waiting.pop(owner)  # behind all others
         key = next(iter(keys))
-        _leave(line, key, list(line))
+        _remove(waiting, key, list(waiting))
         yield key
 
 
-def _leave(line: _Line[Key], key: Key, owners: Collection[str]) -> None:
-    """Take a key from what these owners wait for; who waits for nothing any more leaves the line."""
+def _remove(waiting: _Waiting[Key], key: Key, owners: Collection[str]) -> None:
+    """Take a key from what these owners wait for; an owner who waits for nothing any more is left out."""
     for owner in owners:
-        line[owner].pop(key, None)
-        if not line[owner]:
-            del line[owner]
+        waiting[owner].pop(key, None)
+        if not waiting[owner]:
+            del waiting[owner]
 
 
-class Rounds:
-    """Gives each task the round it comes in: one task of each owner to a round. Safe to use from many threads.
+class FairQueueTags:
+    """Start tags of start-time fair queueing (Goyal, Vin and Cheng 1996) for tasks of equal length. Thread-safe.
 
-    The tags of start-time fair queueing (Goyal, Vin and Cheng 1996) for tasks of equal length. A number is
-    given once: unlike in :class:`~calib.jobs.scheduling.Turns`, what is cancelled leaves its round empty.
+    Each owner has one task to a tag. A tag is given once: unlike in :class:`FairQueue`, a cancelled task leaves its
+    tag empty.
     """
 
     def __init__(self) -> None:
-        self._now = 0
+        self._virtual_time = 0
         self._last: dict[str, int] = {}
         self._lock = threading.Lock()
 
-    def join(self, owners: Collection[str]) -> int:
-        """The round of a new task: the earliest, from the present on, in which an owner of it has none yet."""
+    def tag(self, owners: Collection[str]) -> int:
+        """The tag of a new task: the earliest, from the virtual time on, at which one of its owners has none yet."""
         with self._lock:
-            number, owner = min((max(self._last.get(owner, 0) + 1, self._now), owner) for owner in owners)
+            number, owner = min((max(self._last.get(owner, 0) + 1, self._virtual_time), owner) for owner in owners)
             self._last[owner] = number
             return number
 
     def started(self, number: int) -> None:
-        """A task of this round has started: who asks for something from now on comes no earlier."""
+        """Advance the virtual time to the tag of a task that has started; new tasks get no earlier tag."""
         with self._lock:
-            if number > self._now:
-                self._now = number
+            if number > self._virtual_time:
+                self._virtual_time = number
                 self._last = {owner: last for owner, last in self._last.items() if last >= number}
 
 
 Owners = Collection[str]
 
 
-class LineFull(CalibrationError):
-    """Nothing more may wait; the text says how much does, and what to do."""
+class QueueFull(CalibrationError):
+    """Nothing more may wait; the text gives the limit and what to do."""
 
 
 @dataclass(frozen=True)
-class Room:
+class QueueLimits:
     """How many tasks may wait.
 
     Attributes
     ----------
-    for_one : for one owner.
-    in_all : for all together.
+    per_owner : of one owner.
+    in_total : of all owners.
     """
 
-    for_one: int = 60
-    in_all: int = 500
+    per_owner: int = 60
+    in_total: int = 500
 
     @classmethod
-    def configured(cls) -> Room:
-        """As the server's settings say."""
+    def from_settings(cls) -> QueueLimits:
+        """The limits of the server's settings."""
         return cls(int(limit("CALIB_WAITING")), int(limit("CALIB_WAITING_IN_ALL")))
 
     def check(self, waiting: Iterable[Owners], owner: str) -> None:
-        """See that one more may wait for an owner, given the owners of each task that waits.
+        """Check that one more task may wait for an owner, given the owners of each task that waits.
 
         Raises
         ------
-        LineFull
+        QueueFull
             If not.
         """
         waiting = list(waiting)
         own = sum(owner in owners for owners in waiting)
-        if own >= self.for_one:
-            raise LineFull(
-                f"{own} fits and studies of yours are waiting, and a visitor may have {self.for_one}. "
+        if own >= self.per_owner:
+            raise QueueFull(
+                f"{own} fits and studies of yours are waiting, and a visitor may have {self.per_owner}. "
                 "Cancel some, or start the rest when these are done."
             )
-        if len(waiting) >= self.in_all:
-            raise LineFull(
-                f"{len(waiting)} fits and studies of all visitors are waiting, and this server takes {self.in_all}. "
+        if len(waiting) >= self.in_total:
+            raise QueueFull(
+                f"{len(waiting)} fits and studies of all visitors are waiting, and this server takes {self.in_total}. "
                 "Try again in some minutes."
             )
 
 
-def place_in_line(before: Iterable[Owners], owner: str, kind: tuple[str, str]) -> str:
-    """Say what really comes before a task that waits.
+def queue_position(before: Iterable[Owners], owner: str, kind: tuple[str, str]) -> str:
+    """Position of a waiting task in words: how many tasks start before it.
 
     Parameters
     ----------
     before : owners of each task that would start before it.
-    owner : who is told; what is theirs, too, is not that of others.
+    owner : who is told; a task of theirs is not counted among those of others.
     kind : what such a task is called, one and many.
     """
     before = list(before)

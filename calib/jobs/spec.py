@@ -1,9 +1,4 @@
-"""What is to be fitted or computed, and the key under which it is paid once.
-
-What a page sees of a fit, or of another task.
-
-A job with what its next attempt needs, and who wants it.
-"""
+"""Specifications of fits and other tasks, with the key of their content, and the snapshots that pages see."""
 
 from __future__ import annotations
 
@@ -156,7 +151,7 @@ class Job:
         return self.state in ("queued", "running")
 
 
-NOTHING = Data("", {})
+NO_DATA = Data("", {})
 
 
 @dataclass(eq=False)

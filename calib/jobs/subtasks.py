@@ -64,7 +64,7 @@ class JointProgress:
         self._report = report
         self._lock = threading.Lock()
 
-    def of(self, part: int) -> Callable[[Progress], None]:
+    def of_part(self, part: int) -> Callable[[Progress], None]:
         """What takes the progress of one part; one that starts again does not count its steps twice."""
 
         def report(progress: Progress) -> None:

@@ -116,7 +116,7 @@ def _parquet(path: Path, n: int, class_names: tuple[str, ...], dtype: np.dtype[A
         yield lambda probs: writer.write_table(pa.table([*np.ascontiguousarray(probs.T, dtype)], schema=schema))
 
 
-def apply_streaming(
+def apply_out_of_core(
     exported: ExportedCalibrator,
     outputs: Rows,
     out: Path,

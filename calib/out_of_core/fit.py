@@ -17,7 +17,7 @@ from calib.registry import METHODS
 from calib.registry import calibrator as make_calibrator
 
 
-def fit_streaming(
+def fit_out_of_core(
     method: str,
     outputs: Any,
     labels: Any,

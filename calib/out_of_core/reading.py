@@ -49,7 +49,7 @@ def open_rows(path: Path, choices: Choices | None = None) -> Iterator[Rows]:
         yield rows_of(path, report, stack, separate_labels=True)
 
 
-def can_stream(path: Path) -> bool:
+def can_read_rows(path: Path) -> bool:
     """Whether the rows of a file can be read one after the other; False too where there is no such file."""
     try:
         with path.open("rb") as file:

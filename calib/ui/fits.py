@@ -18,8 +18,8 @@ from calib.evaluation.bootstrap import ResampledScores, resample_scores
 from calib.formatting import listed
 from calib.hardware import cpu_description, device_of, gpu_present
 from calib.jobs import FitQueue, FitSpec, Job, TaskSpec
-from calib.jobs.choose import chosen_executor
-from calib.jobs.scheduling import Room
+from calib.jobs.dask import executor_from_settings
+from calib.jobs.scheduling import QueueLimits
 from calib.metrics.bootstrap import Interval, Resamples
 from calib.plots.style import Style, method_style
 from calib.registry import METHODS, calibrator, extras_for, title_of
@@ -51,7 +51,7 @@ class ShownFit:
 @st.cache_resource
 def queue() -> FitQueue:
     """The one queue of this server; all visitors share its workers and its store of finished fits."""
-    return FitQueue(chosen_executor(), on_done=keep_fit, room=Room.configured())
+    return FitQueue(executor_from_settings(), on_done=keep_fit, limits=QueueLimits.from_settings())
 
 
 def submit(method: str, params: dict[str, Any]) -> None:
@@ -74,7 +74,7 @@ def submit(method: str, params: dict[str, Any]) -> None:
 
 
 def ask(spec: FitSpec | TaskSpec, logits: Any, labels: Any, extras: dict[str, Any]) -> None:
-    """Queue a fit or a study for this visitor; raises LineFull where too much waits."""
+    """Queue a fit or a study for this visitor; raises QueueFull where too much waits."""
     queue().submit(spec, logits, labels, extras, owner=current_session().visitor)
 
 

@@ -48,10 +48,12 @@ def entry_of(
         part=session.part,
         seed=session.seed,
         split_key=session.split_key,
-        specs=tuple(KeptSpec.of(spec, jobs.get(key)) for key, spec in specs_of(session).items()),
+        specs=tuple(KeptSpec.from_spec(spec, jobs.get(key)) for key, spec in specs_of(session).items()),
         settings=settings or {},
         earlier=earlier,
-        studies=tuple(KeptStudy.of(kind, spec, jobs.get(spec.key)) for kind, spec in studies_of(session).items()),
+        studies=tuple(
+            KeptStudy.from_spec(kind, spec, jobs.get(spec.key)) for kind, spec in studies_of(session).items()
+        ),
     )
 
 

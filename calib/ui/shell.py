@@ -39,7 +39,7 @@ MENU = {
     "Decide": [
         ("pages/5_Compare.py", "Compare", ":material/leaderboard:"),
         ("pages/6_Export.py", "Export", ":material/download:"),
-        ("pages/11_Still_calibrated.py", "Still calibrated?", ":material/update:"),
+        ("pages/11_Monitoring.py", "Monitoring", ":material/update:"),
         ("pages/12_Active_learning.py", "Active learning", ":material/school:"),
     ],
 }

@@ -1,7 +1,7 @@
 """What outlives the server: data, fits and studies on disk by content, and the links that lead to them."""
 
 from calib.workspace.folders import Damaged, Items
-from calib.workspace.keeper import Configuration, Keeper, configured, keep_fit, keeper
+from calib.workspace.keeper import Configuration, Keeper, keep_fit, keeper
 from calib.workspace.links import Entry, KeptSpec, KeptStudy, entry_id, new_token
 
 __all__ = [
@@ -12,7 +12,6 @@ __all__ = [
     "Keeper",
     "KeptSpec",
     "KeptStudy",
-    "configured",
     "entry_id",
     "keep_fit",
     "keeper",

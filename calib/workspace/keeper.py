@@ -1,7 +1,4 @@
-"""Keeps sessions on disk without making a page wait for it.
-
-Where the workspace lies and how much it may hold, as the server is configured.
-"""
+"""The workspace as a server uses it: sessions are written to disk in the background, so that no page waits."""
 
 from __future__ import annotations
 
@@ -21,6 +18,8 @@ from calib.workspace.folders import Damaged, Items
 from calib.workspace.links import Entries, Entry
 from calib.workspace.store import get_data, get_fit, get_study, put_data, put_fit, put_study
 
+log = logging.getLogger("calib.workspace")
+
 OFF = "off"
 
 
@@ -39,27 +38,24 @@ class Configuration:
     max_bytes: int = 10 * 10**9
     max_days: float = 30.0
 
+    @classmethod
+    def from_settings(cls, variables: Mapping[str, str] | None = None) -> Configuration | None:
+        """The workspace of the server's settings, or of these variables; None where it is ``off``.
 
-def configured(variables: Mapping[str, str] | None = None) -> Configuration | None:
-    """The workspace that the configuration asks for, or these variables; None where it is ``off``.
-
-    Raises
-    ------
-    ValueError
-        If a cap is not a positive number, or the configuration file cannot be read.
-    """
-    variables = settings.environment() if variables is None else variables
-    folder = settings.text("CALIB_WORKSPACE", variables)
-    if folder.lower() == OFF:
-        return None
-    if not folder:
-        folder = str(Path(variables.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "calib")
-    gigabytes = settings.number("CALIB_WORKSPACE_GB", variables)
-    days = settings.number("CALIB_WORKSPACE_DAYS", variables)
-    return Configuration(Path(folder).expanduser().resolve(), int(gigabytes * 1e9), days)
-
-
-log = logging.getLogger("calib.workspace")
+        Raises
+        ------
+        ValueError
+            If a cap is not a positive number, or the configuration file cannot be read.
+        """
+        variables = settings.environment() if variables is None else variables
+        folder = settings.text("CALIB_WORKSPACE", variables)
+        if folder.lower() == OFF:
+            return None
+        if not folder:
+            folder = str(Path(variables.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "calib")
+        gigabytes = settings.number("CALIB_WORKSPACE_GB", variables)
+        days = settings.number("CALIB_WORKSPACE_DAYS", variables)
+        return cls(Path(folder).expanduser().resolve(), int(gigabytes * 1e9), days)
 
 
 class Keeper:
@@ -196,13 +192,13 @@ _one = threading.Lock()
 def keeper() -> Keeper | None:
     """The keeper of this process; None where the workspace is off or its folder cannot be used."""
     with _one:
-        return _made()
+        return _cached_keeper()
 
 
 @cache
-def _made() -> Keeper | None:
+def _cached_keeper() -> Keeper | None:
     try:
-        configuration = configured()
+        configuration = Configuration.from_settings()
         return None if configuration is None else Keeper(configuration)
     except (OSError, ValueError) as error:
         log.error("nothing is kept on disk: %s", error)
@@ -211,6 +207,6 @@ def _made() -> Keeper | None:
 
 def keep_fit(job: Job) -> None:
     """Store a finished fit in the workspace of this process, if there is one and somebody's link wants it."""
-    made = keeper()
-    if made is not None:
-        made.keep_fit(job)
+    store = keeper()
+    if store is not None:
+        store.keep_fit(job)

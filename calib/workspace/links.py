@@ -1,9 +1,4 @@
-"""The files of all links, and what may be deleted because none of them leads to it, or because it is old.
-
-What a link leads to: one small file that says which content is its own, and how it was used.
-
-The secret in a person's link, and the name under which the server knows it.
-"""
+"""Links back to a session: their secret token, the entry that each leads to, and what may be deleted."""
 
 from __future__ import annotations
 
@@ -40,7 +35,7 @@ class KeptSpec:
     message: str = ""
 
     @classmethod
-    def of(cls, spec: FitSpec, job: Job | None = None) -> KeptSpec:
+    def from_spec(cls, spec: FitSpec, job: Job | None = None) -> KeptSpec:
         """The record of a spec and its job; progress is left out, lest every step be written."""
         params, _ = flatten(dict(spec.params))
         return cls(spec.key, spec.method, params, spec.data_key, spec.label, *_ending(job))
@@ -63,7 +58,7 @@ class KeptStudy:
     message: str = ""
 
     @classmethod
-    def of(cls, kind: str, spec: TaskSpec, job: Job | None = None) -> KeptStudy:
+    def from_spec(cls, kind: str, spec: TaskSpec, job: Job | None = None) -> KeptStudy:
         """The record of a spec and its job."""
         arguments, _ = flatten(spec.arguments)
         return cls(kind, spec.key, tuple(arguments), spec.data_key, spec.title, *_ending(job))

@@ -1,25 +1,20 @@
 """A data set, a finished fit and a finished study as folders, and back.
 
-A table as a record and arrays, and back: numbers as arrays and text as JSON, in their order, types and gaps.
-
-Named arrays and a record as files of one folder: npy and JSON with checksums, and nothing that runs code.
+A folder holds named arrays (npy) and a JSON record with checksums; nothing in it runs code. A table is a record of its
+columns, with their order, types and texts, and an array for each column of numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-
-if TYPE_CHECKING:
-    import pandas as pd
 import hashlib
 import json
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from calib.data import Predictions
 from calib.errors import CalibrationError
@@ -29,13 +24,16 @@ from calib.jobs import FitSpec, Job, TaskSpec
 from calib.registry import calibrator
 from calib.workspace.folders import Damaged, Items, write_file
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 NUMBERS = "biuf"
 """Kinds of arrays that are a column; all else must be text."""
 MISSING: dict[str, object] = {"str": float("nan"), "object": None}
 """What stands for no text, by the type of the column."""
 
 
-def taken_apart(table: pd.DataFrame) -> tuple[list[dict[str, Any]], dict[str, np.ndarray]]:
+def columns_and_arrays(table: pd.DataFrame) -> tuple[list[dict[str, Any]], dict[str, np.ndarray]]:
     """The columns as JSON can hold them, without the numbers, and those of numbers by name.
 
     Raises
@@ -63,21 +61,21 @@ def taken_apart(table: pd.DataFrame) -> tuple[list[dict[str, Any]], dict[str, np
     return columns, arrays
 
 
-def put_together(columns: Sequence[Mapping[str, Any]], arrays: Mapping[str, np.ndarray]) -> pd.DataFrame:
-    """Undo :func:`taken_apart`; ValueError, KeyError or TypeError for what it cannot have given."""
+def table_from(columns: Sequence[Mapping[str, Any]], arrays: Mapping[str, np.ndarray]) -> pd.DataFrame:
+    """Undo :func:`columns_and_arrays`; ValueError, KeyError or TypeError for what it cannot have given."""
     import pandas as pd
 
-    found: dict[str, Any] = {}
+    series: dict[str, Any] = {}
     for column in columns:
         if "text" not in column:
-            found[column["name"]] = arrays[column["name"]]
+            series[column["name"]] = arrays[column["name"]]
             continue
         missing = MISSING[column["type"]]
         if not all(text is None or isinstance(text, str) for text in column["text"]):
             raise TypeError("A column of text holds something else.")
         texts = [missing if text is None else text for text in column["text"]]
-        found[column["name"]] = pd.Series(texts, dtype=column["type"])
-    return pd.DataFrame(found)
+        series[column["name"]] = pd.Series(texts, dtype=column["type"])
+    return pd.DataFrame(series)
 
 
 def _texts(column: pd.Series[Any]) -> list[str | None]:
@@ -220,20 +218,20 @@ def get_fit(items: Items, spec: FitSpec) -> Job | None:
         return None
     try:
         record, arrays = read_folder(folder)
-        made = calibrator(record["method"], **record["params"])
+        fitted = calibrator(record["method"], **record["params"])
         for name, value in unflatten(record["state"], arrays).items():
             if not name.endswith("_") or name.startswith("_"):
                 raise Damaged(f"The stored fit holds {name!r}, which is nothing that a method learns.")
-            setattr(made, name, value)
+            setattr(fitted, name, value)
     except (Damaged, CalibrationError, KeyError, TypeError, AttributeError) as error:
         items.remove("fits", spec.key)
         raise Damaged(str(error)) from error
-    return _done(spec, record, made)
+    return _done(spec, record, fitted)
 
 
 def put_study(items: Items, job: Job, **options: Any) -> None:
     """Store the table of a study that is done under the study's key."""
-    columns, arrays = taken_apart(job.result)
+    columns, arrays = columns_and_arrays(job.result)
     record = {"columns": columns, **_costs(job)}
     items.put("studies", job.key, lambda folder: write_folder(folder, record, arrays), **options)
 
@@ -245,7 +243,7 @@ def get_study(items: Items, kind: str, spec: TaskSpec) -> Job | None:
         return None
     try:
         record, arrays = read_folder(folder)
-        table = put_together(record["columns"], arrays)
+        table = table_from(record["columns"], arrays)
         if tuple(table.columns) != STUDIES[kind].columns:
             raise Damaged("The stored study has other columns than this version gives it.")
         return _done(spec, record, table)

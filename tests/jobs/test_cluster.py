@@ -16,7 +16,7 @@ from calib.evaluation.compare import compare_evaluations
 from calib.evaluation.studies import repeat_task, size_task
 from calib.jobs import FitQueue, FitSpec, Job, TaskSpec
 from calib.jobs.dask import DaskExecutor
-from calib.jobs.dask_task import Cluster
+from calib.jobs.dask_cluster import Cluster
 from calib.jobs.executor import LocalExecutor, Place
 from tests.conftest import wait_until
 

@@ -1,6 +1,6 @@
-"""Turns are fair, whatever is asked for, taken back or shared in between, and nothing is lost.
+"""FairQueue is fair, whatever is asked for, taken back or shared in between, and nothing is lost.
 
-Several owners at one queue: turns, places in line, what they share, and how much may wait.
+Several owners at one queue: fair order, positions, what they share, and the limits.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calib.jobs import FitQueue, FitSpec, Job
-from calib.jobs.scheduling import LineFull, Room, Rounds, Turns, place_in_line
+from calib.jobs.scheduling import FairQueue, FairQueueTags, QueueFull, QueueLimits, queue_position
 from tests.conftest import wait_until
 
 OWNERS = "abcd"
@@ -29,55 +29,55 @@ OPERATIONS = st.lists(
 )
 
 
-class Line:
-    """The line, with what is known of it from outside."""
+class Tracked:
+    """A queue with what is known of it from outside."""
 
     def __init__(self):
-        self.turns: Turns[int, str] = Turns()
+        self.fair: FairQueue[int, str] = FairQueue()
         self.waiting: dict[int, set[str]] = {}
         self.taken: list[int] = []
         self.n_put = 0
         self.gone: set[int] = set()
 
     def put(self, owners):
-        self.turns.put(self.n_put, f"item {self.n_put}", owners)
+        self.fair.put(self.n_put, f"item {self.n_put}", owners)
         self.waiting[self.n_put] = set(owners)
         self.n_put += 1
 
     def get(self, _):
         if not self.waiting:
             return
-        expected = self.turns.order()
-        item = self.turns.get(timeout=0)
+        expected = self.fair.order()
+        item = self.fair.get(timeout=0)
         key = int(item.split()[1])
         assert expected[0] == key
-        assert self.turns.order() == expected[1:]
+        assert self.fair.order() == expected[1:]
         self.taken.append(key)
         del self.waiting[key]
 
     def discard(self, key):
-        self.turns.discard(key)
+        self.fair.discard(key)
         if self.waiting.pop(key, None) is not None:
             self.gone.add(key)
 
     def own(self, both):
         key, owners = both
-        self.turns.set_owners(key, owners)
+        self.fair.set_owners(key, owners)
         if key in self.waiting:
             self.waiting[key] = set(owners)
 
 
 @given(OPERATIONS)
 def test_nothing_is_lost_and_nothing_comes_twice(operations):
-    line = Line()
+    line = Tracked()
     for name, argument in operations:
         getattr(line, name)(argument)
-        assert set(line.turns.order()) == set(line.waiting)
+        assert set(line.fair.order()) == set(line.waiting)
     while line.waiting:
         line.get(None)
     assert sorted([*line.taken, *line.gone]) == list(range(line.n_put))
     with pytest.raises(queue.Empty):
-        line.turns.get(timeout=0)
+        line.fair.get(timeout=0)
 
 
 ASKED = st.lists(st.tuples(st.sampled_from(OWNERS), st.booleans()), min_size=1, max_size=60)
@@ -86,20 +86,20 @@ ASKED = st.lists(st.tuples(st.sampled_from(OWNERS), st.booleans()), min_size=1, 
 @given(ASKED)
 def test_between_two_turns_of_one_every_other_who_waits_has_one(asked):
     """Each owner asks for things of its own at any time, others of which are taken in between."""
-    turns: Turns[int, tuple[str, int]] = Turns()
+    fair: FairQueue[int, tuple[str, int]] = FairQueue()
     waits: dict[str, int] = {}
-    since: dict[str, set[str]] = {}  # who had a turn since this one's last, of those who wait on
+    since: dict[str, set[str]] = {}  # who was served since this one's last, of those who wait on
     for number, (owner, take) in enumerate([*asked, *[(OWNERS[0], True)] * len(asked)]):
         if number < len(asked):
-            turns.put(number, (owner, number), [owner])
+            fair.put(number, (owner, number), [owner])
             waits[owner] = waits.get(owner, 0) + 1
             since.setdefault(owner, set())
         if not take or not any(waits.values()):
             continue
-        served, _ = turns.get(timeout=0)
+        served, _ = fair.get(timeout=0)
         for other, had in since.items():
             if other != served:
-                assert served not in had, f"{served} had two turns while {other} waited for one"
+                assert served not in had, f"{served} was served twice while {other} waited for one"
                 had.add(served)
         since[served] = set()
         waits[served] -= 1
@@ -111,80 +111,80 @@ def test_between_two_turns_of_one_every_other_who_waits_has_one(asked):
 
 @given(st.lists(st.sampled_from(OWNERS), min_size=1, max_size=40))
 def test_first_come_first_served_within_what_one_asked_for(owners):
-    turns: Turns[int, int] = Turns()
+    fair: FairQueue[int, int] = FairQueue()
     for number, owner in enumerate(owners):
-        turns.put(number, number, [owner])
-    order = turns.order()
+        fair.put(number, number, [owner])
+    order = fair.order()
     for owner in OWNERS:
         own = [number for number in order if owners[number] == owner]
         assert own == sorted(own)
 
 
-def line_of(*asked: tuple[str, str]) -> Turns[str, str]:
-    turns: Turns[str, str] = Turns()
+def fair_queue(*asked: tuple[str, str]) -> FairQueue[str, str]:
+    fair: FairQueue[str, str] = FairQueue()
     for key, owners in asked:
-        turns.put(key, key, owners)
-    return turns
+        fair.put(key, key, owners)
+    return fair
 
 
 def test_one_who_asks_for_much_does_not_keep_another_waiting():
-    turns = line_of(*((f"a{i}", "a") for i in range(30)), ("b0", "b"), ("b1", "b"))
-    assert turns.order()[:5] == ["a0", "b0", "a1", "b1", "a2"]
+    fair = fair_queue(*((f"a{i}", "a") for i in range(30)), ("b0", "b"), ("b1", "b"))
+    assert fair.order()[:5] == ["a0", "b0", "a1", "b1", "a2"]
 
 
 def test_what_two_want_comes_at_the_earlier_turn_and_costs_nobody_else_theirs():
-    turns = line_of(("a0", "a"), ("a1", "a"), ("both", "ab"), ("b0", "b"))
-    assert turns.order() == ["a0", "both", "a1", "b0"]
-    turns.set_owners("both", "a")
-    assert turns.order() == ["a0", "b0", "a1", "both"]
-    turns.discard("a1")
-    assert turns.order() == ["a0", "b0", "both"]
+    fair = fair_queue(("a0", "a"), ("a1", "a"), ("both", "ab"), ("b0", "b"))
+    assert fair.order() == ["a0", "both", "a1", "b0"]
+    fair.set_owners("both", "a")
+    assert fair.order() == ["a0", "b0", "a1", "both"]
+    fair.discard("a1")
+    assert fair.order() == ["a0", "b0", "both"]
 
 
 def test_who_wants_it_later_brings_it_forward():
-    turns = line_of(("a0", "a"), ("a1", "a"), ("a2", "a"), ("c0", "c"))
-    turns.set_owners("a2", "ab")
-    assert turns.order() == ["a0", "c0", "a2", "a1"]
+    fair = fair_queue(("a0", "a"), ("a1", "a"), ("a2", "a"), ("c0", "c"))
+    fair.set_owners("a2", "ab")
+    assert fair.order() == ["a0", "c0", "a2", "a1"]
 
 
 def test_what_nobody_owns_is_refused():
-    turns = line_of(("a0", "a"))
+    fair = fair_queue(("a0", "a"))
     with pytest.raises(ValueError, match="owner"):
-        turns.put("x", "x", [])
-    assert turns.order() == ["a0"]
+        fair.put("x", "x", [])
+    assert fair.order() == ["a0"]
 
 
 def test_a_closed_line_lets_all_go_and_says_what_was_left():
-    turns = line_of(("a0", "a"), ("b0", "b"))
-    assert turns.get() == "a0"
-    waiting = Turns()
+    fair = fair_queue(("a0", "a"), ("b0", "b"))
+    assert fair.get() == "a0"
+    waiting = FairQueue()
     threads = [threading.Thread(target=waiting.get) for _ in range(3)]
     for thread in threads:
         thread.start()
     time.sleep(0.05)
-    assert turns.close() == ["b0"]
+    assert fair.close() == ["b0"]
     assert waiting.close() == []
     for thread in threads:
         thread.join(timeout=300)
         assert not thread.is_alive()
-    assert turns.get() is None
+    assert fair.get() is None
 
 
 def test_many_threads_take_each_item_once():
-    turns: Turns[int, int] = Turns()
+    fair: FairQueue[int, int] = FairQueue()
     taken: list[int] = []
 
     def work() -> None:
-        while (item := turns.get(timeout=300)) is not None:
+        while (item := fair.get(timeout=300)) is not None:
             taken.append(item)
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
         thread.start()
     for number in range(500):
-        turns.put(number, number, [str(number % 7)])
-    wait_until(lambda: not turns.order())
-    turns.close()
+        fair.put(number, number, [str(number % 7)])
+    wait_until(lambda: not fair.order())
+    fair.close()
     for thread in threads:
         thread.join(timeout=300)
     assert sorted(taken) == list(range(500))
@@ -219,7 +219,7 @@ def test_one_fit_of_another_does_not_wait_behind_thirty(queue, ask, wait):
         queue.cancel(key)
 
 
-def test_the_place_in_line_is_that_of_the_fair_order_and_moves(queue, ask, wait):
+def test_the_queue_position_is_that_of_the_fair_order_and_moves(queue, ask, wait):
     def message(key, owner):
         return queue.snapshot([key], owner)[0].message
 
@@ -253,7 +253,7 @@ def test_the_place_in_line_is_that_of_the_fair_order_and_moves(queue, ask, wait)
     ],
 )
 def test_the_place_in_words(before, words):
-    assert place_in_line(before, "a", FIT) == f"Waiting: {words}"
+    assert queue_position(before, "a", FIT) == f"Waiting: {words}"
 
 
 def test_a_fit_that_two_want_ends_for_neither_when_the_other_leaves(queue, ask, wait):
@@ -297,19 +297,19 @@ def test_who_wants_a_waiting_fit_too_brings_it_forward(queue, ask, wait):
 def test_no_more_may_wait_than_there_is_room_for(executor, ask, wait):
     import slow_methods
 
-    queue = FitQueue(executor, fit=slow_methods.fit, room=Room(for_one=2, in_all=3))
+    queue = FitQueue(executor, fit=slow_methods.fit, limits=QueueLimits(per_owner=2, in_total=3))
     running = ask("a", 10**6, queue)
     wait(running, started, of=queue)
     keys = [ask("a", n, queue) for n in (10_001, 10_002)]
-    with pytest.raises(LineFull, match=r"^2 fits and studies of yours are waiting, and a visitor may have 2\. Cancel"):
+    with pytest.raises(QueueFull, match=r"^2 fits and studies of yours are waiting, and a visitor may have 2\. Cancel"):
         ask("a", 10_003, queue)
     assert ask("a", 10_002, queue) == keys[1], "it waits already"
     keys.append(ask("b", 10_004, queue))
-    with pytest.raises(LineFull, match=r"^3 fits and studies of all visitors are waiting, and this server takes 3\."):
+    with pytest.raises(QueueFull, match=r"^3 fits and studies of all visitors are waiting, and this server takes 3\."):
         ask("c", 10_005, queue)
     queue.cancel(keys[0])
     keys.append(ask("c", 10_005, queue))
-    with pytest.raises(LineFull):
+    with pytest.raises(QueueFull):
         queue.retry(keys[0], "a")
     for key in (running, *keys):
         queue.cancel(key)
@@ -318,11 +318,11 @@ def test_no_more_may_wait_than_there_is_room_for(executor, ask, wait):
 def test_a_refused_fit_leaves_nothing_behind(executor, ask, wait):
     import slow_methods
 
-    queue = FitQueue(executor, fit=slow_methods.fit, room=Room(for_one=1, in_all=9))
+    queue = FitQueue(executor, fit=slow_methods.fit, limits=QueueLimits(per_owner=1, in_total=9))
     running = ask("a", 10**6, queue)
     wait(running, started, of=queue)
     ask("a", 10_001, queue)
-    with pytest.raises(LineFull):
+    with pytest.raises(QueueFull):
         ask("a", 10_002, queue)
     assert len(queue.snapshot()) == 2
     for job in queue.snapshot():
@@ -340,11 +340,11 @@ def test_workers_that_rest_are_started_again(queue, ask, wait, executor):
     wait_until(lambda: not any(worker._process for worker in executor._workers))
 
 
-def test_rounds_give_one_task_of_each_owner_to_a_round():
-    rounds = Rounds()
-    assert [rounds.join(["a"]) for _ in range(4)] == [1, 2, 3, 4]
-    assert rounds.join(["b"]) == 1
-    rounds.started(3)
-    assert rounds.join(["c"]) == 3, "nobody comes before the present"
-    assert rounds.join(["c", "a"]) == 4
-    assert rounds.join(["a"]) == 5
+def test_each_owner_has_one_task_to_a_tag():
+    tags = FairQueueTags()
+    assert [tags.tag(["a"]) for _ in range(4)] == [1, 2, 3, 4]
+    assert tags.tag(["b"]) == 1
+    tags.started(3)
+    assert tags.tag(["c"]) == 3, "nobody comes before the present"
+    assert tags.tag(["c", "a"]) == 4
+    assert tags.tag(["a"]) == 5

@@ -207,7 +207,7 @@ def test_what_cannot_be_studied_is_refused_before_it_is_divided():
 def test_progress_is_summed_and_a_part_that_starts_again_counts_once():
     seen = []
     joint = JointProgress([4, 6], seen.append)
-    first, second = joint.of(0), joint.of(1)
+    first, second = joint.of_part(0), joint.of_part(1)
     first(Progress(message="Starting."))
     first(Progress(3, 4, 0.5, "Step 3 of 4.", 1.0))
     second(Progress(2, 6, 0.4, "Step 2 of 6.", 0.5))

@@ -17,8 +17,7 @@ from pathlib import Path
 import pytest
 
 from calib.jobs import FitQueue, FitSpec
-from calib.jobs.choose import chosen_executor
-from calib.jobs.dask import Connection, DaskExecutor
+from calib.jobs.dask import Connection, DaskExecutor, executor_from_settings
 from calib.jobs.executor import HERE, LocalExecutor, Place
 from calib.jobs.protocol import Data
 from calib.settings import environment
@@ -166,7 +165,7 @@ def test_a_file_that_is_no_toml_is_a_sentence(monkeypatch, tmp_path):
     (tmp_path / "calib.toml").write_text("scheduler: tcp://a\n")
     with pytest.raises(ValueError, match=r"^calib\.toml cannot be read: .* Correct or remove it\.$"):
         environment()
-    executor = chosen_executor()
+    executor = executor_from_settings()
     assert isinstance(executor, LocalExecutor)
     assert executor.place().trouble.startswith("calib.toml cannot be read: ")
     executor.shutdown()
@@ -177,8 +176,8 @@ def test_without_an_address_nothing_of_dask_is_imported():
 import os, sys
 os.environ.pop("CALIB_SCHEDULER", None)
 from calib.jobs import FitQueue
-from calib.jobs.choose import chosen_executor
-queue = FitQueue(chosen_executor())
+from calib.jobs.dask import executor_from_settings
+queue = FitQueue(executor_from_settings())
 print(queue.place(), {"dask", "distributed"} & set(sys.modules))
 queue.shutdown()
 """
@@ -198,7 +197,7 @@ def test_a_scheduler_that_cannot_be_reached_is_a_sentence_and_fits_run_here(kind
             kind, f"tcp://127.0.0.1:{port}"
         )
         monkeypatch.setenv("CALIB_SCHEDULER", address)
-        executor = chosen_executor()
+        executor = executor_from_settings()
         assert isinstance(executor, DaskExecutor)
         queue = FitQueue(executor)
         key = queue.submit(FitSpec("identity", {}, "data"), *overconfident)

@@ -14,7 +14,7 @@ from calib import CalibrationError
 from calib.cli import main
 from calib.export.runtime import ExportedCalibrator
 from calib.numerics import MEMORY_ENTRIES, softmax
-from calib.out_of_core import apply_streaming, open_rows
+from calib.out_of_core import apply_out_of_core, open_rows
 from calib.out_of_core.apply import whole_file
 from tests.conftest import ROOT, wait_until
 from tests.out_of_core.conftest import write
@@ -22,7 +22,7 @@ from tests.out_of_core.conftest import write
 
 def apply(exported, path, out, **options):
     with open_rows(path) as rows:
-        return apply_streaming(exported, rows, out, **options)
+        return apply_out_of_core(exported, rows, out, **options)
 
 
 def written(path):

@@ -15,7 +15,7 @@ from calib.calibrators.imax.placement import centres_of, information_bound
 from calib.calibrators.imax.sums import LogOddsCells, SigmoidSums
 from calib.calibrators.temperature import TemperatureScaling
 from calib.numerics import one_vs_rest_log_odds, softmax
-from calib.out_of_core import fit_streaming
+from calib.out_of_core import fit_out_of_core
 from calib.out_of_core.fit import check_method, fit_stored, streamed_methods
 from calib.out_of_core.rows import ArrayRows
 from calib.out_of_core.survey import stored, survey
@@ -39,7 +39,7 @@ def data():
 def test_a_stream_learns_what_memory_learns(tmp_path, data, few_rows, method, name):
     logits, labels = data
     path = write(tmp_path / name, logits, labels)
-    streamed = fit_streaming(method, path, labels)
+    streamed = fit_out_of_core(method, path, labels)
     in_memory = calib.calibrator(method).fit(logits, labels)
     assert type(streamed) is type(in_memory)
     assert streamed.get_state().keys() == in_memory.get_state().keys()
@@ -98,7 +98,7 @@ def test_gpcalib_is_the_same_to_the_last_bit(tmp_path, data, few_rows, monkeypat
     logits, labels = data
     params = {"inputs": inputs, "device": "cpu", "max_iter": 30}
     in_memory = calib.calibrator("gpcalib", **params).fit(logits, labels)
-    streamed = fit_streaming("gpcalib", write(tmp_path / "plain.npy", logits), labels, **params)
+    streamed = fit_out_of_core("gpcalib", write(tmp_path / "plain.npy", logits), labels, **params)
     assert streamed.n_rows_ == 400
     assert streamed.get_state().keys() == in_memory.get_state().keys()
     np.testing.assert_array_equal(streamed.predict_proba(logits), in_memory.predict_proba(logits))
@@ -111,7 +111,7 @@ def test_gpcalib_divides_badly_scaled_logits_as_in_memory(data, few_rows):
     logits, labels = data
     params = {"device": "cpu", "max_iter": 5}
     in_memory = calib.calibrator("gpcalib", **params).fit(logits * 400, labels)
-    streamed = fit_streaming("gpcalib", logits * 400, labels, **params)
+    streamed = fit_out_of_core("gpcalib", logits * 400, labels, **params)
     assert streamed.scale_ == in_memory.scale_ > 100
     np.testing.assert_array_equal(streamed.predict_proba(logits), in_memory.predict_proba(logits))
 
@@ -136,7 +136,7 @@ def test_outputs_of_every_kind_as_at_the_door(tmp_path, few_rows, method, kind):
     assert found.low == pytest.approx(float(door.logits.min()), rel=1e-12)
     assert found.high == pytest.approx(float(door.logits.max()), rel=1e-12)
     np.testing.assert_array_equal(found.label_on_top, door.logits[np.arange(400), labels] == door.logits.max(axis=1))
-    streamed = fit_streaming(method, outputs, labels, kind=kind)
+    streamed = fit_out_of_core(method, outputs, labels, kind=kind)
     in_memory = calib.calibrator(method).fit(door.logits, door.labels)
     difference = np.abs(streamed.predict_proba(door.logits) - in_memory.predict_proba(door.logits))
     assert difference.mean() < 1e-3
@@ -169,7 +169,7 @@ def test_a_pilot_leaves_one_pass(few_rows, monkeypatch):
     logits, labels = simulate(3000, 4)
     monkeypatch.setattr(temperature, "PILOT_ELEMENTS", 4 * 1500)
     passes = set()
-    fitted = fit_streaming("temperature", logits, labels, progress=lambda what, done, total: passes.add(what))
+    fitted = fit_out_of_core("temperature", logits, labels, progress=lambda what, done, total: passes.add(what))
     assert passes <= {"range", "pass 1", "pass 2"}
     assert fitted.temperature_ == pytest.approx(TemperatureScaling().fit(logits, labels).temperature_, rel=1e-7)
 
@@ -178,7 +178,7 @@ def test_a_pilot_leaves_one_pass(few_rows, monkeypatch):
 def test_a_useless_pilot_costs_passes_only(scale, few_rows, monkeypatch):
     logits, labels = simulate(300, 3)
     monkeypatch.setattr(TemperatureScaling, "_pilot", lambda calibrator, data: 0.0)
-    fitted = fit_streaming("temperature", logits * scale, labels)
+    fitted = fit_out_of_core("temperature", logits * scale, labels)
     assert fitted.temperature_ == pytest.approx(TemperatureScaling().fit(logits * scale, labels).temperature_, rel=1e-6)
 
 
@@ -187,7 +187,7 @@ def test_separable_and_constant_rows_end_at_the_same_bounds(few_rows):
     separable, constant = np.eye(3)[labels] * 4, np.ones((60, 3))
     wrong = np.eye(3)[(labels + 1) % 3] * 4
     for logits in (separable, constant, wrong):
-        fitted = fit_streaming("temperature", logits, labels)
+        fitted = fit_out_of_core("temperature", logits, labels)
         assert fitted.temperature_ == TemperatureScaling().fit(logits, labels).temperature_
         assert fitted.notes() == TemperatureScaling().fit(logits, labels).notes()
 
@@ -204,7 +204,7 @@ def bound(fitted, logits):
 
 def test_imax_keeps_as_much_information(data, few_rows):
     logits, labels = data
-    streamed, in_memory = fit_streaming("imax", logits, labels), IMaxBinning().fit(logits, labels)
+    streamed, in_memory = fit_out_of_core("imax", logits, labels), IMaxBinning().fit(logits, labels)
     assert bound(streamed, logits) == pytest.approx(bound(in_memory, logits), rel=1e-4)
 
 
@@ -213,7 +213,7 @@ def test_imax_keeps_as_much_information(data, few_rows):
 def test_bins_say_exactly_what_lies_in_them(data, few_rows, monkeypatch, scheme, params):
     monkeypatch.setattr(imax_sums, "N_CELLS", 2**12)  # cells so wide that most bins' edges cut one
     logits, labels = data
-    fitted = fit_streaming("imax", logits, labels, scheme=scheme, **params)
+    fitted = fit_out_of_core("imax", logits, labels, scheme=scheme, **params)
     (state,) = fitted.maps_
     log_odds = one_vs_rest_log_odds(logits.astype(np.float64))
     positives = np.eye(5, dtype=bool)[labels]
@@ -223,12 +223,12 @@ def test_bins_say_exactly_what_lies_in_them(data, few_rows, monkeypatch, scheme,
 
 def test_two_classes_have_one_map_on_the_second(few_rows):
     logits, labels = simulate(500, 2)
-    streamed, in_memory = fit_streaming("imax", logits, labels), IMaxBinning().fit(logits, labels)
+    streamed, in_memory = fit_out_of_core("imax", logits, labels), IMaxBinning().fit(logits, labels)
     assert streamed.margin_ == in_memory.margin_
     np.testing.assert_allclose(
         streamed.predict_proba(logits).mean(axis=0), in_memory.predict_proba(logits).mean(axis=0)
     )
-    alone = fit_streaming("imax", logits, np.ones(500, dtype=int))
+    alone = fit_out_of_core("imax", logits, np.ones(500, dtype=int))
     assert alone.get_state().keys() == in_memory.get_state().keys()
     assert alone.notes() == IMaxBinning().fit(logits, np.ones(500, dtype=int)).notes()
     np.testing.assert_allclose(alone.predict_proba(logits), softmax(logits))
@@ -259,7 +259,7 @@ def test_all_log_odds_lie_in_their_range(rng):
 )
 def test_what_needs_all_rows_is_refused_before_any_is_read(method, params, said):
     with pytest.raises(CalibrationError, match=said):
-        fit_streaming(method, "absent.npy", [0], **params)
+        fit_out_of_core(method, "absent.npy", [0], **params)
 
 
 @pytest.mark.parametrize("method", ["temperature", "imax"])
@@ -268,11 +268,11 @@ def test_bad_rows_and_labels_are_named(data, few_rows, method):
     bad = logits.copy()
     bad[[300, 301], 1] = np.nan
     with pytest.raises(CalibrationError, match="row 301 of 600"):
-        fit_streaming(method, bad, labels)
+        fit_out_of_core(method, bad, labels)
     with pytest.raises(CalibrationError, match=r"one for each row.*599"):
-        fit_streaming(method, logits, labels[1:])
+        fit_out_of_core(method, logits, labels[1:])
     with pytest.raises(CalibrationError, match=r"0\.\.4"):
-        fit_streaming(method, logits, labels + 1)
+        fit_out_of_core(method, logits, labels + 1)
 
 
 def test_a_cancelled_fit_is_none(data, few_rows):

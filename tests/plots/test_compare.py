@@ -1,6 +1,6 @@
 """Small diagrams, size curves and lines through kept results.
 
-The figures of the pages Risk and groups, and Still calibrated?.
+The figures of the pages Risk and groups, and Monitoring.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from calib.active_learning.results import LABELS
 from calib.data import Finding, Predictions
 from calib.data.samples import load_sample
 from calib.jobs import FitQueue, Job, TaskSpec
-from calib.jobs.scheduling import Room
+from calib.jobs.scheduling import QueueLimits
 from calib.ui.active_learning import state as active_runs
 from calib.ui.active_learning import text as active_words
 from calib.ui.active_learning.state import Rows, Run, Wanted, fitting_sizes, round_down, seconds_left
@@ -227,7 +227,7 @@ def test_all_can_be_cancelled_at_once_and_what_is_done_stays(queue: FitQueue) ->
 
 
 def test_a_full_line_starts_what_it_can(queue: FitQueue, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue, "_room", Room(2, 500))
+    monkeypatch.setattr(queue, "_limits", QueueLimits(2, 500))
     session = OpenSession.from_data(features_of(name="full"))
     app = start(quick(open_page(PAGE, session), 20))
     assert "of 40 simulations were started" in said(app)

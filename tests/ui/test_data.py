@@ -232,7 +232,7 @@ def test_it_says_what_is_kept_and_for_how_long(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_every_uploader_refuses_what_is_larger(with_sample: OpenSession, with_fits: OpenSession):
-    for page, session in (("app.py", with_sample), ("pages/11_Still_calibrated.py", with_fits)):
+    for page, session in (("app.py", with_sample), ("pages/11_Monitoring.py", with_fits)):
         uploaders = open_page(page, session).get("file_uploader")
         assert uploaders
         assert {uploader.proto.max_upload_size_mb for uploader in uploaders} == {LARGEST} == {1024}

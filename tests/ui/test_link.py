@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -360,7 +361,7 @@ def test_a_full_disk_is_said_and_costs_nothing_else(server: Server, monkeypatch:
     def full(*args: object, **options: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("calib.workspace.keeper.put_data", full)
+    monkeypatch.setattr(sys.modules["calib.workspace.keeper"], "put_data", full)
     app = open_page("app.py", uploaded())
     server.written()
     app.run()

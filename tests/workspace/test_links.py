@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +27,6 @@ from calib.workspace import (
     Keeper,
     KeptSpec,
     KeptStudy,
-    configured,
     entry_id,
     new_token,
 )
@@ -91,7 +91,8 @@ def test_an_entry_comes_back_as_it_was_written(entries: Entries) -> None:
     spec = FitSpec("isotonic", {"share_classes": np.bool_(False)}, "d", "Isotonic (class-wise)")
     entry = Entry(
         "v", name(1), None, "mine <b>", (("info", "understood", "text", "", ""),), {"percent": True}, 0.3, 7, "k",
-        (KeptSpec.of(spec, Job(spec.key, spec, state="failed", message="No.")),), {"fit/methods": ["beta"]}, (name(8),),
+        (KeptSpec.from_spec(spec, Job(spec.key, spec, state="failed", message="No.")),),
+        {"fit/methods": ["beta"]}, (name(8),),
     )  # fmt: skip
     entries.write(name(9), entry)
     back = entries.read(name(9))
@@ -108,7 +109,7 @@ def study(kind: str = SPLITS, n_splits: object = 10) -> TaskSpec:
 @pytest.mark.parametrize("kind", STUDIES)
 def test_a_study_comes_back_as_the_same_study(entries: Entries, kind: str) -> None:
     spec = study(kind)
-    kept = KeptStudy.of(kind, spec, Job(spec.key, spec, state="failed", message="No."))
+    kept = KeptStudy.from_spec(kind, spec, Job(spec.key, spec, state="failed", message="No."))
     entries.write(name(9), Entry("v", studies=(kept,)))
     (back,) = entries.read(name(9)).studies
     assert back == kept
@@ -125,20 +126,20 @@ def test_a_study_comes_back_as_the_same_study(entries: Entries, kind: str) -> No
     ids=["another kind", "no kind", "arguments", "data", "key"],
 )
 def test_a_study_whose_key_says_something_else_is_no_study(changes: dict[str, object]) -> None:
-    kept = KeptStudy.of(SPLITS, study())
+    kept = KeptStudy.from_spec(SPLITS, study())
     assert kept.spec() is not None
     assert replace(kept, **changes).spec() is None
 
 
 def test_an_entry_of_before_studies_were_kept_still_leads_to_its_own() -> None:
-    fields = json.loads(to_json(Entry("v", name(1), specs=(KeptSpec.of(FitSpec("temperature", {}, "d")),))))
+    fields = json.loads(to_json(Entry("v", name(1), specs=(KeptSpec.from_spec(FitSpec("temperature", {}, "d")),))))
     del fields["studies"], fields["former"]
     back = from_json(json.dumps(fields).encode())
     assert back.studies == back.former == ()
     assert (back.data, len(back.specs)) == (name(1), 1)
 
 
-@pytest.mark.parametrize("wrong", [[{}], [7], 7, [{**vars(KeptStudy.of(SPLITS, study())), "kind": []}], None])
+@pytest.mark.parametrize("wrong", [[{}], [7], 7, [{**vars(KeptStudy.from_spec(SPLITS, study())), "kind": []}], None])
 def test_an_entry_with_damaged_studies_is_one_sentence(wrong: object) -> None:
     fields = json.loads(to_json(Entry("v")))
     with pytest.raises(Damaged, match=r"^[^\n]+\.$"):
@@ -247,7 +248,7 @@ def test_what_is_deleted_while_it_is_written_is_not_kept(tmp_path: Path, monkeyp
         keeper.forget(name(1))  # the person deletes while the bytes go to the disk
         put_data(*args, **options)
 
-    monkeypatch.setattr("calib.workspace.keeper.put_data", slow)
+    monkeypatch.setattr(sys.modules["calib.workspace.keeper"], "put_data", slow)
     data = predictions()
     keeper.keep(name(1), Entry("v", data.sha256)).result()
     keeper.keep_data(name(1), data).result()
@@ -269,7 +270,7 @@ def test_a_damaged_copy_makes_way_for_the_same_data(keeper: Keeper) -> None:
 
 def test_a_fit_that_ends_after_the_page_was_closed_is_kept_where_a_link_asked_for_it(keeper: Keeper) -> None:
     wanted, private = (FitSpec("temperature", {}, data_key) for data_key in ("wanted", "private"))
-    entry = Entry("v", specs=(KeptSpec.of(wanted),))
+    entry = Entry("v", specs=(KeptSpec.from_spec(wanted),))
     keeper.keep(name(1), entry).result()
     made = TemperatureScaling()
     made.temperature_, made.n_classes_ = 1.5, 2
@@ -278,7 +279,7 @@ def test_a_fit_that_ends_after_the_page_was_closed_is_kept_where_a_link_asked_fo
     back = keeper.fit(entry, wanted)
     assert back is not None
     assert back.calibrator.temperature_ == 1.5
-    assert keeper.fit(Entry("v", specs=(KeptSpec.of(private),)), private) is None
+    assert keeper.fit(Entry("v", specs=(KeptSpec.from_spec(private),)), private) is None
     keeper.forget(name(1))
     keeper.keep_fit(Job(wanted.key, wanted, state="done", result=made))
     assert keeper.fit(entry, wanted) is None
@@ -286,7 +287,7 @@ def test_a_fit_that_ends_after_the_page_was_closed_is_kept_where_a_link_asked_fo
 
 def test_a_study_is_kept_where_a_link_asked_for_it_counted_and_deleted_with_it(keeper: Keeper, caplog) -> None:
     spec, private = study(), study(n_splits=20)
-    entry = Entry("v", studies=(KeptStudy.of(SPLITS, spec),))
+    entry = Entry("v", studies=(KeptStudy.from_spec(SPLITS, spec),))
     keeper.keep(name(1), entry).result()
     table = pd.DataFrame([dict.fromkeys(STUDIES[SPLITS].columns, 1.5)])
     for each in (spec, private):
@@ -308,7 +309,7 @@ def test_a_study_is_kept_where_a_link_asked_for_it_counted_and_deleted_with_it(k
 
 def test_a_study_that_cannot_be_stored_costs_nothing_else(keeper: Keeper, caplog) -> None:
     spec = study()
-    entry = Entry("v", studies=(KeptStudy.of(SPLITS, spec),))
+    entry = Entry("v", studies=(KeptStudy.from_spec(SPLITS, spec),))
     keeper.keep(name(1), entry).result()
     keeper.keep_fit(Job(spec.key, spec, state="done", result=["no table"]))
     assert keeper.study(entry, spec) is None
@@ -336,16 +337,16 @@ def test_data_above_the_cap_are_not_kept_and_say_so(tmp_path: Path) -> None:
 
 
 def test_the_environment_sets_folder_and_caps(tmp_path: Path) -> None:
-    assert configured({"CALIB_WORKSPACE": "off"}) is None
-    assert configured({"XDG_CACHE_HOME": str(tmp_path)}) == Configuration(tmp_path / "calib")
-    home = configured({})
+    assert Configuration.from_settings({"CALIB_WORKSPACE": "off"}) is None
+    assert Configuration.from_settings({"XDG_CACHE_HOME": str(tmp_path)}) == Configuration(tmp_path / "calib")
+    home = Configuration.from_settings({})
     assert home is not None
     assert home.root == (Path.home() / ".cache" / "calib").resolve()
     chosen = {"CALIB_WORKSPACE": str(tmp_path), "CALIB_WORKSPACE_GB": "2.5", "CALIB_WORKSPACE_DAYS": "7"}
-    assert configured(chosen) == Configuration(tmp_path, 2_500_000_000, 7.0)
+    assert Configuration.from_settings(chosen) == Configuration(tmp_path, 2_500_000_000, 7.0)
     for wrong in ("0", "-1", "much", "nan", "inf"):
         with pytest.raises(ValueError, match="positive number"):
-            configured({**chosen, "CALIB_WORKSPACE_GB": wrong})
+            Configuration.from_settings({**chosen, "CALIB_WORKSPACE_GB": wrong})
 
 
 def test_the_folder_is_its_owners_alone(items: Items, entries: Entries) -> None:

@@ -28,15 +28,15 @@ from calib.workspace import Damaged, Items
 from calib.workspace.store import (
     ARRAYS,
     PLAIN,
+    columns_and_arrays,
     get_data,
     get_fit,
     get_study,
     put_data,
     put_fit,
     put_study,
-    put_together,
     read_folder,
-    taken_apart,
+    table_from,
     write_folder,
 )
 
@@ -232,10 +232,10 @@ COLUMNS = st.one_of(
 
 
 def stored(table: pd.DataFrame, folder: Path) -> pd.DataFrame:
-    columns, arrays = taken_apart(table)
+    columns, arrays = columns_and_arrays(table)
     write_folder(folder, {"columns": columns}, arrays)
     record, back = read_folder(folder)
-    return put_together(record["columns"], back)
+    return table_from(record["columns"], back)
 
 
 @settings(max_examples=60)
@@ -274,7 +274,7 @@ def test_a_large_column_that_stays_on_disk_is_a_column_like_others(tmp_path: Pat
 )
 def test_what_would_come_back_as_something_else_is_refused(table: pd.DataFrame) -> None:
     with pytest.raises(ValueError, match="cannot be stored"):
-        taken_apart(table)
+        columns_and_arrays(table)
 
 
 @pytest.mark.parametrize(
@@ -290,4 +290,4 @@ def test_what_would_come_back_as_something_else_is_refused(table: pd.DataFrame) 
 )
 def test_a_record_that_says_what_was_never_written_is_refused(columns, error: type[Exception]) -> None:
     with pytest.raises(error):
-        put_together(columns, {"value": np.zeros(2)})
+        table_from(columns, {"value": np.zeros(2)})

@@ -37,7 +37,7 @@ def main(root: Path, seed: int) -> None:
     for number in range(10_000):
         data = predictions(1000 * seed + number)
         job, link = fitted(data), f"{1000 * seed + number:064d}"
-        entry = Entry("visitor", data.sha256, specs=(KeptSpec.of(job.spec, job),))
+        entry = Entry("visitor", data.sha256, specs=(KeptSpec.from_spec(job.spec, job),))
         keeper.keep(link, entry).result()
         keeper.keep_data(link, data).result()
         print("data", link, data.sha256, flush=True)

@@ -21,7 +21,7 @@ from calib.data.samples import SAMPLES
 from calib.errors import CalibrationError
 from calib.formatting import plural
 from calib.jobs import Job, TaskSpec
-from calib.jobs.scheduling import LineFull
+from calib.jobs.scheduling import QueueFull
 from calib.registry import METHODS
 from calib.ui import fits, progress
 from calib.ui.data.upload import open_sample
@@ -308,7 +308,7 @@ def start(wanted: Wanted, rows: Rows) -> None:
         for kind, spec in specs.items():
             fits.ask(spec, logits, labels, arrays)
             session.studies[kind] = spec
-    except LineFull as error:
+    except QueueFull as error:
         st.session_state[fits.REFUSED] = f"{len(asked())} of {len(specs)} simulations were started. {error}"
     except CalibrationError as error:
         st.session_state[fits.REFUSED] = str(error)

@@ -15,7 +15,7 @@ from calib.data import Predictions
 from calib.errors import CalibrationError
 from calib.formatting import listed, plural
 from calib.hardware import DEVICES, cpu_description, gpu_present
-from calib.jobs.scheduling import LineFull
+from calib.jobs.scheduling import QueueFull
 from calib.registry import METHODS, missing_arrays, presets
 from calib.ui import fits
 from calib.ui.widgets import segments
@@ -141,7 +141,7 @@ def _start(params: dict[str, dict[str, Any]]) -> None:
     for place, (name, chosen) in enumerate(params.items()):
         try:
             fits.submit(name, chosen)
-        except LineFull as error:
+        except QueueFull as error:
             rest = [METHODS[later].title for later in list(params)[place:]]
             trouble.append(f"{listed(rest)} {'was' if len(rest) == 1 else 'were'} not started: {error}")
             break

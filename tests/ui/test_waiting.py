@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from calib.jobs import FitQueue, FitSpec
 from calib.jobs.executor import HERE, Place
-from calib.jobs.scheduling import Room
+from calib.jobs.scheduling import QueueLimits
 from calib.ui import fits
 from calib.ui.session import OpenSession
 from tests.ui.conftest import open_page
@@ -40,7 +40,7 @@ class Busy:
 
 @pytest.fixture
 def queue(monkeypatch: pytest.MonkeyPatch) -> FitQueue:
-    made = FitQueue(Busy(), room=Room(for_one=2, in_all=4))
+    made = FitQueue(Busy(), limits=QueueLimits(per_owner=2, in_total=4))
     monkeypatch.setattr(fits, "queue", lambda: made)
     return made
 

@@ -1,6 +1,6 @@
 """Files larger than memory: fits and predictions of 1,000,000 x 1000 float32 logits, 4 GB on disk.
 
-    python -m benchmarks.streaming [--rows 1000000] [--classes 1000] [--folder FOLDER]
+    python -m benchmarks.out_of_core [--rows 1000000] [--classes 1000] [--folder FOLDER]
 
 The logits are simulated and written to a temporary folder first; where its disk is too small there are fewer rows,
 which is said. Every fit and every prediction runs in a process of its own, on as many threads as there are cores, with
@@ -27,7 +27,7 @@ from calib.calibrators.imax.placement import centres_of, information_bound
 from calib.calibrators.imax.sums import SigmoidSums
 from calib.export import runtime, writer
 from calib.numerics import Floats, Ints, log_softmax, one_vs_rest_log_odds
-from calib.out_of_core import apply_streaming, fit_streaming, open_rows
+from calib.out_of_core import apply_out_of_core, fit_out_of_core, open_rows
 from calib.out_of_core.apply import DTYPES
 from calib.out_of_core.fit import streamed_methods
 from calib.registry import calibrator
@@ -92,7 +92,7 @@ def fit(method: str, path: Path, labels: Path, saved: Path) -> Timed:
     given = np.load(labels)
     forget(path)
     started = time.perf_counter()
-    fitted, cost = cost_of(lambda: fit_streaming(method, path, given, **_params(method)), baseline=0)
+    fitted, cost = cost_of(lambda: fit_out_of_core(method, path, given, **_params(method)), baseline=0)
     writer.save(fitted, saved)
     return Timed(cost, time.perf_counter() - started)
 
@@ -103,7 +103,7 @@ def apply(saved: Path, path: Path, out: Path, dtype: str) -> Timed:
 
     def work() -> int:
         with open_rows(path) as rows:
-            return apply_streaming(exported, rows, out, dtype=dtype)
+            return apply_out_of_core(exported, rows, out, dtype=dtype)
 
     forget(path)
     started = time.perf_counter()
@@ -117,7 +117,7 @@ def agreement(method: str, path: Path, labels: Ints, saved: Path | None) -> list
     with open_rows(path) as rows:
         logits, fresh = rows.take(np.arange(n)), rows.take(np.arange(len(rows) - n, len(rows)))
     in_memory = calibrator(method, **_params(method)).fit(logits, labels[:n])
-    streamed = fit_streaming(method, logits, labels[:n], **_params(method))
+    streamed = fit_out_of_core(method, logits, labels[:n], **_params(method))
     whole = runtime.load(saved).calibrator if saved else streamed
     size = n * logits.shape[1] if method == "imax" else n
     values = [objective(fitted, logits, labels[:n]) for fitted in (in_memory, streamed)]

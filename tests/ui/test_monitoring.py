@@ -1,4 +1,4 @@
-"""The Still calibrated? page: with nothing open, with fits, with exported files, and with files that are none."""
+"""The Monitoring page: with nothing open, with fits, with exported files, and with files that are none."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from calib.ui.session import OpenSession
 from tests.conftest import simulate
 from tests.ui.conftest import charts, clean, open_page, said
 
-PAGE = "pages/11_Still_calibrated.py"
+PAGE = "pages/11_Monitoring.py"
 NAMES = ("cat", "dog", "hen", "owl")
 
 
@@ -34,11 +34,11 @@ def table(app: AppTest):
 
 def give(app: AppTest, files: list[tuple[str, bytes]]) -> AppTest:
     uploads = [(name, content, "application/octet-stream") for name, content in files]
-    return app.file_uploader(key="still/files").set_value(uploads).run()
+    return app.file_uploader(key="monitoring/files").set_value(uploads).run()
 
 
 def give_rows(app: AppTest, name: str, content: bytes) -> AppTest:
-    return app.file_uploader(key="still/fresh").upload(name, content).run()
+    return app.file_uploader(key="monitoring/new-data").upload(name, content).run()
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def rows() -> bytes:
     return npz(logits=logits, labels=np.array(NAMES)[labels])
 
 
-def fresh_of(session: OpenSession, factor: float = 1.0) -> bytes:
+def new_data_of(session: OpenSession, factor: float = 1.0) -> bytes:
     names = np.array(session.test.class_names)
     return npz(logits=factor * session.test.logits, labels=session.test.labels, class_names=names)
 
@@ -67,11 +67,11 @@ def test_without_data_an_exported_calibrator_can_still_be_checked(exported, rows
     assert "can be checked without them" in said(app)
     app = give(app, exported)
     assert clean(app)
-    assert "Does **Temperature** still say what is true?" in said(app)
+    assert "Is **Temperature** still calibrated?" in said(app)
     today = datetime.now(UTC).date().isoformat().replace("-", r"\-")
     record = f"The file holds **Temperature** for 4 classes ({listed(NAMES)}), exported on {today}."
     assert record in said(app)
-    app = give_rows(app, "fresh.npz", rows)
+    app = give_rows(app, "new.npz", rows)
     assert clean(app)
     assert record in said(app)
     assert "Nothing shows that Temperature is off" in app.markdown[0].value
@@ -84,32 +84,32 @@ def test_without_data_an_exported_calibrator_can_still_be_checked(exported, rows
 def test_a_finished_fit_is_compared_with_the_test_rows_it_was_judged_on(with_fits: OpenSession) -> None:
     app = open_page(PAGE, with_fits)
     assert clean(app)
-    assert "Does **Temperature** still say what is true?" in said(app)
-    app = give_rows(app, "fresh.npz", fresh_of(with_fits, factor=3.0))
+    assert "Is **Temperature** still calibrated?" in said(app)
+    app = give_rows(app, "new.npz", new_data_of(with_fits, factor=3.0))
     assert clean(app)
     assert "is **overconfident by" in app.markdown[0].value
     assert "Its confidences have moved" in app.markdown[0].value
-    assert "To mend it" in said(app)
+    assert "To correct it" in said(app)
     assert len(charts(app)) == 3
     assert len(table(app)) == 5
 
 
 def test_the_same_rows_are_no_change(with_fits: OpenSession) -> None:
-    app = give_rows(open_page(PAGE, with_fits), "fresh.npz", fresh_of(with_fits))
+    app = give_rows(open_page(PAGE, with_fits), "new.npz", new_data_of(with_fits))
     assert clean(app)
     assert "No change since it was judged is beyond chance" in app.markdown[0].value
     assert set(table(app)["beyond chance"]) == {"could be chance"}
 
 
 def test_every_finished_fit_can_be_chosen(with_fits: OpenSession) -> None:
-    app = give_rows(open_page(PAGE, with_fits), "fresh.npz", fresh_of(with_fits))
+    app = give_rows(open_page(PAGE, with_fits), "new.npz", new_data_of(with_fits))
     for key in with_fits.specs:
         app.selectbox[0].select(key).run()
         assert clean(app)
         assert len(charts(app)) == 3
 
 
-def test_the_data_it_was_fitted_on_are_no_fresh_rows() -> None:
+def test_the_data_it_was_fitted_on_are_no_new_rows() -> None:
     logits, labels = simulate(n=500)
     content = npz(logits=logits, labels=labels)
     data = calib.load(("mine.npz", io.BytesIO(content)))
@@ -158,25 +158,25 @@ def test_rows_that_do_not_fit_are_refused_in_a_sentence(exported) -> None:
 def test_rows_with_nan_are_left_out_in_one_click(exported) -> None:
     logits, labels = simulate(n=300)
     logits[:3, 1] = np.nan
-    app = give_rows(give(open_page(PAGE), exported), "fresh.npz", npz(logits=logits, labels=labels))
+    app = give_rows(give(open_page(PAGE), exported), "new.npz", npz(logits=logits, labels=labels))
     assert "3 rows of 300" in app.error[0].value
-    assert "cannot be read; below is why" in said(app)
+    assert "cannot be read; the reason is below" in said(app)
     next(button for button in app.button if button.label == "Do this").click().run()
     assert not app.error
-    assert "297 fresh rows" in said(app)
+    assert "297 new rows" in said(app)
 
 
 def test_outputs_are_read_as_the_calibrators_kind_on_request(exported) -> None:
     logits, labels = simulate(n=300)
-    app = give_rows(give(open_page(PAGE), exported), "fresh.npz", npz(outputs=softmax(logits), labels=labels))
+    app = give_rows(give(open_page(PAGE), exported), "new.npz", npz(outputs=softmax(logits), labels=labels))
     assert "takes logits, but the fresh rows were read as probabilities" in app.error[0].value
-    app.toggle(key="still/kind").set_value(True).run()
+    app.toggle(key="monitoring/kind").set_value(True).run()
     assert not app.error
-    assert "300 fresh rows" in said(app)
+    assert "300 new rows" in said(app)
 
 
 def test_a_few_rows_are_said_to_be_too_few(exported) -> None:
     logits, labels = simulate(n=5)
-    app = give_rows(give(open_page(PAGE), exported), "fresh.npz", npz(logits=logits, labels=labels))
+    app = give_rows(give(open_page(PAGE), exported), "new.npz", npz(logits=logits, labels=labels))
     assert not app.exception
     assert "too few to say" in app.markdown[0].value

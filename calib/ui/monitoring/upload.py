@@ -1,4 +1,4 @@
-"""The Still calibrated? page's choices: which calibrator, and which fresh rows."""
+"""Inputs of the Monitoring page: a calibrator and new labelled data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from calib.ui.session import OpenSession
 from calib.ui.text import literal
 
 UPLOADED = "an exported calibrator"
-FIXES = "still/fixes"
+FIXES = "monitoring/fixes"
 MOST_NAMES = 5
 """Classes that are named; of more, the first ones and the last."""
 
@@ -60,7 +60,7 @@ def choose_calibrator(session: OpenSession | None) -> Subject | None:
     chosen = UPLOADED
     if shown:
         offered = {**titles, UPLOADED: UPLOADED}
-        chosen = widgets.one(offered, "still/calibrator", "Calibrator", begin=shown[0].key, style="list")
+        chosen = widgets.one(offered, "monitoring/calibrator", "Calibrator", begin=shown[0].key, style="list")
     if session is None or chosen == UPLOADED:
         return _uploaded()
     fit = next(fit for fit in shown if fit.key == chosen)
@@ -70,16 +70,16 @@ def choose_calibrator(session: OpenSession | None) -> Subject | None:
 
 def _uploaded() -> Subject | None:
     files = st.file_uploader(
-        "Exported calibrator: its npz and json, or the bundle", accept_multiple_files=True, key="still/files",
+        "Exported calibrator: its npz and json, or the bundle", accept_multiple_files=True, key="monitoring/files",
         max_upload_size=LARGEST,
         help="From the Export page. They are read as data and nothing in them is executed; pickles are not read.",
     )  # fmt: skip
     if not files:
         return None
     key = " ".join(file.file_id for file in files)
-    kept = st.session_state.get("still/uploaded")
+    kept = st.session_state.get("monitoring/uploaded")
     if kept is None or kept[0] != key:
-        kept = st.session_state["still/uploaded"] = key, read_uploaded([(file.name, file) for file in files])
+        kept = st.session_state["monitoring/uploaded"] = key, read_uploaded([(file.name, file) for file in files])
     exported: ExportedCalibrator = kept[1]
     before, n_before = recorded_scores(exported.metadata)
     title, sha256 = METHODS[exported.method].title, exported.metadata.get("data_sha256")
@@ -101,8 +101,8 @@ def record_sentence(exported: ExportedCalibrator) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
-    """Files with fresh rows and how to read them.
+class NewData:
+    """Files with new rows and how to read them.
 
     Attributes
     ----------
@@ -122,20 +122,22 @@ class Given:
         return read_fresh(exported, self.source, self.options)
 
 
-def choose_fresh(subject: Subject) -> Given | None:
-    """Let the visitor give fresh labelled rows; None until they are there. The rows stay in the uploads."""
+def choose_new_data(subject: Subject) -> NewData | None:
+    """Let the visitor give new labelled rows; None until they are there. The rows stay in the uploads."""
     kind = KINDS[subject.exported.kind]
     main = st.file_uploader(
-        f"Fresh outputs of the same model ({kind}) with labels: {FORMATS}", key="still/fresh", max_upload_size=LARGEST
+        f"New outputs of the same model ({kind}) with labels: {FORMATS}",
+        key="monitoring/new-data",
+        max_upload_size=LARGEST,
     )
     show_limits()
     others: dict[str, Any] = {}
     choices = Choices()
     with st.expander("Labels or features in separate files, and how to read them"):
-        others["labels"] = file_uploader("labels", "still")
+        others["labels"] = file_uploader("labels", "monitoring")
         if subject.exported.needs_features:
-            others["features"] = file_uploader("features", "still")
-        if st.toggle(f"Read the outputs as {kind}, whatever they look like", key="still/kind"):
+            others["features"] = file_uploader("features", "monitoring")
+        if st.toggle(f"Read the outputs as {kind}, whatever they look like", key="monitoring/kind"):
             choices = Choices(kind=subject.exported.kind)
     if main is None:
         return None
@@ -143,14 +145,14 @@ def choose_fresh(subject: Subject) -> Given | None:
     mark = tuple(file.file_id for file in (main, *files.values()))
     choices = replace(choices, **_fixes(mark))
     options = LoadOptions(**{role: (file.name, file) for role, file in files.items()}, choices=choices)
-    return Given((subject.key, mark, choices), mark, (main.name, main), options)
+    return NewData((subject.key, mark, choices), mark, (main.name, main), options)
 
 
-def show_noticed(noticed: list[Finding], notes: tuple[str, ...], given: Given) -> None:
-    """What is odd about the fresh rows, each with its one-click fix where there is one, and what was done to them."""
+def show_noticed(noticed: list[Finding], notes: tuple[str, ...], given: NewData) -> None:
+    """Findings on the new rows, each with its one-click fix where there is one, and what was done to them."""
     for finding in noticed:
         show_finding(finding)
-        if fix_wanted(finding, "still/fix"):
+        if fix_wanted(finding, "monitoring/fix"):
             st.session_state[FIXES] = given.mark, _fixes(given.mark) | finding.fix
             st.rerun()
     for note in notes:

@@ -1,13 +1,13 @@
-"""Still calibrated?: a fitted or exported calibrator on fresh labelled rows, and what changed since."""
+"""Monitoring: whether a fitted or exported calibrator is still calibrated on new labelled data."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from calib.ui.monitoring.upload import choose_calibrator, choose_new_data
+from calib.ui.monitoring.view import checked, pictures, scores, words
 from calib.ui.session import find_session
 from calib.ui.shell import need_data, page
-from calib.ui.shift.upload import choose_calibrator, choose_fresh
-from calib.ui.shift.view import checked, pictures, scores, words
 
 
 def body() -> None:
@@ -19,17 +19,17 @@ def body() -> None:
         st.write("A calibrator that was exported earlier can be checked without them:")
     subject = choose_calibrator(session)
     if subject is None:
-        answer.write("Choose a calibrator and give rows that were collected since: does it still say what is true?")
+        answer.write("Choose a calibrator and upload labelled data collected since then to see whether it still holds.")
         return
     if subject.record:
         answer.caption(subject.record)
-    given = choose_fresh(subject)
+    given = choose_new_data(subject)
     if given is None:
-        answer.write(f"Does **{subject.title}** still say what is true? Upload rows collected and labelled since.")
+        answer.write(f"Is **{subject.title}** still calibrated? Upload rows collected and labelled since then.")
         return
     result = checked(subject, given)
     if result is None:
-        answer.write("The fresh rows cannot be read; below is why.")
+        answer.write("The new rows cannot be read; the reason is below.")
         return
     with answer:
         words(subject, result)
@@ -37,5 +37,5 @@ def body() -> None:
     pictures(subject, result)
 
 
-with page("Still calibrated?"):
+with page("Monitoring"):
     body()

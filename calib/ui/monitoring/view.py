@@ -1,4 +1,4 @@
-"""The Still calibrated? page's answer: the verdict, the scores before and now, and where the confidences moved."""
+"""Results of the Monitoring page: the verdict, the scores before and now, and the shift of the confidences."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from calib.plots.reliability import reliability_diagram
 from calib.plots.reliability_frame import common_limits
 from calib.plots.shift import confidence_drift
 from calib.ui import widgets
-from calib.ui.shift.upload import Given, Subject, show_noticed
+from calib.ui.monitoring.upload import NewData, Subject, show_noticed
 from calib.ui.text import interval_cell
 from calib.ui.widgets import show_table
 
-RESULT = "still/result"
+RESULT = "monitoring/result"
 DIAGRAM_PIXELS, BENEATH_PIXELS = 320, 115
 """Three figures in a row and the menu fill a window of 1500 pixels; a diagram has a histogram beneath it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """A calibrator's verdict on the fresh rows, and whether these are the rows it was fitted on."""
+    """A calibrator's verdict on the new rows, and whether these are the rows it was fitted on."""
 
     evaluation: Evaluation
     change: CalibrationShift
     same_data: bool
 
 
-def checked(subject: Subject, given: Given) -> Checked | None:
-    """Read the fresh rows and judge the calibrator on them, once; of the rows only scores are kept.
+def checked(subject: Subject, given: NewData) -> Checked | None:
+    """Read the new rows and judge the calibrator on them, once; of the rows only scores are kept.
 
     None where the files cannot be read; the findings, which are shown in any case, say why.
     """
@@ -66,7 +66,7 @@ def words(subject: Subject, answer: Checked) -> None:
     if answer.same_data:
         st.warning(NOT_FRESH)
     elif off(answer.change):
-        st.caption("To mend it, open the fresh rows on the Data page and fit a calibrator to them.")
+        st.caption("To correct it, open the new rows on the Data page and fit a calibrator to them.")
     if subject.before is None:
         st.caption("The file does not record how the calibrator was judged, so there is nothing to compare with.")
 
@@ -93,7 +93,7 @@ def scores(subject: Subject, answer: Checked) -> None:
         st.dataframe(table[["score", "now"]], hide_index=True)
     before = f" Before: {plural(change.n_before, 'test row')}." if known and change.n_before else ""
     st.caption(
-        f"In brackets 95 % intervals. Now: {plural(change.n, 'fresh row')}.{before}"
+        f"In brackets 95 % intervals. Now: {plural(change.n, 'new row')}.{before}"
         + (
             " The two are different rows, so the change is known less well than differences between methods on the "
             "same rows. Beyond chance is what holds for all claims of this page together."
@@ -104,7 +104,7 @@ def scores(subject: Subject, answer: Checked) -> None:
 
 
 def pictures(subject: Subject, answer: Checked) -> None:
-    """Reliability before and now on one scale, and where the confidences lay and lie."""
+    """Reliability before and now on one scale, and the distribution of the confidences."""
     before = subject.before if isinstance(subject.before, Evaluation) else None
     named = [("now", answer.evaluation)] if before is None else [("before", before), ("now", answer.evaluation)]
     curves = [reliability_curve(*one.pair, n_bins=default_bins(len(one)), binning="equal_mass") for _, one in named]
@@ -119,19 +119,19 @@ def pictures(subject: Subject, answer: Checked) -> None:
                     reliability_diagram(
                         curve, subject.style, "logit", limits=limits, histogram=histogram, height=height
                     ),
-                    f"still-reliability-{when}",
-                    "Each dot is a bin of rows of similar confidence: how often they are right over what is said of "
-                    "them. Dots on the diagonal are calibrated; whiskers are 95 % intervals.",
+                    f"monitoring-reliability-{when}",
+                    "Each dot is a bin of rows of similar confidence: accuracy over mean "
+                    "confidence. Dots on the diagonal are calibrated; whiskers are 95 % intervals.",
                 )
         if before is not None:
             with st.container(width=DIAGRAM_PIXELS):
-                st.markdown("**How sure it was, and is**")
+                st.markdown("**Confidence before and now**")
                 earlier, later = (confidence_histogram(*one.pair, scale="logit") for one in (before, answer.evaluation))
                 widgets.show(
                     confidence_drift(earlier, later, subject.style, height=height),
-                    "still-drift",
-                    "Share of rows at each confidence, now upwards and before downwards. Where the two are not mirror "
-                    "images, the inputs have changed, or the model.",
+                    "monitoring-drift",
+                    "Share of rows at each confidence, now upwards and before downwards. Where the two differ, the "
+                    "inputs have changed, or the model.",
                 )
 
 
