@@ -18,7 +18,7 @@ from calib.plots.compare import score_dots
 from calib.plots.style import method_style
 from calib.registry import METHODS
 from calib.ui.fit.view import CHOSEN
-from calib.ui.session import SESSION, Session
+from calib.ui.session import SESSION, OpenSession
 from tests.conftest import simulate
 
 NAME = list(METHODS)[-1]
@@ -33,7 +33,7 @@ def data() -> Predictions:
 
 def test_the_fit_page_offers_it_with_its_parameters(data):
     app = AppTest.from_file(str(Path(__file__).resolve().parents[1] / "app.py"), default_timeout=60)
-    app.session_state[SESSION] = Session.opened(data)
+    app.session_state[SESSION] = OpenSession.from_data(data)
     app.run().switch_page("pages/1_Fit.py").run()
     methods = next(group for group in app.button_group if str(group.key) == CHOSEN)
     methods.set_value([NAME]).run()

@@ -7,9 +7,15 @@ import pytest
 
 from benchmarks import active_learning
 from calib.active_learning import Pool
+from tests.active_learning.conftest import simulated_pool
 
 SMALL = {"classifier": "naive_bayes", "pretraining": 40, "batch": 60, "threshold": 0.1}
 VARIANTS = ["plain", "set points, temperature"]
+
+
+@pytest.fixture(scope="module")
+def pool() -> Pool:
+    return simulated_pool()
 
 
 def test_a_run_that_was_broken_off_goes_on(pool, tmp_path, capsys):

@@ -25,6 +25,7 @@ from calib.diagnostics import shift_data
 from calib.errors import CalibrationError, FitCancelled
 from calib.evaluation import Evaluation, scores
 from calib.export import runtime, writer
+from calib.export.model_card import model_card
 from calib.metrics import ece
 from tests.conftest import ROOT
 
@@ -369,7 +370,7 @@ def test_the_bundle_calibrates_a_file_on_its_own(digits, tmp_path):
 
 def test_the_card_says_what_goes_in_and_what_comes_out(digits):
     made = writer.exported(fitted(digits[0]), writer.describe(digits[0]))
-    card = calib.model_card.model_card(made)
+    card = model_card(made)
     for text in (
         "confidence = calibrator.confidence(outputs, features)",
         "keeps accuracy",
