@@ -10,8 +10,9 @@ Smooth ECE of resamples.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Literal
 
 import numpy as np
@@ -73,11 +74,9 @@ def statistics_of(
         "confidence squared": groups.sums(confidence**2),
         "confidence of right": groups.sums(confidence * correct),
     }
-    if evaluation.row_nll is not None and evaluation.row_brier is not None:
-        plain["NLL"] = groups.sums(evaluation.row_nll)
-        plain["Brier"] = groups.sums(evaluation.row_brier)
-    if evaluation.top5 is not None:
-        plain["top-5 accuracy"] = groups.sums(evaluation.top5)
+    for key, of_rows in MEANS.items():
+        if (values := of_rows(evaluation)) is not None:
+            plain[key] = groups.sums(values)
     binned = {}
     for scheme, n_bins in (ERRORS[key] for key in errors):
         index = bin_index(confidence, bin_edges(confidence, n_bins, scheme))
@@ -93,7 +92,7 @@ def score_values(statistics: Statistics) -> dict[str, Floats]:
     """
     plain = statistics.plain
     n, right, confidence = plain["rows"], plain["right"], plain["confidence"]
-    values: dict[str, Floats] = {key: plain[key] / n for key in ("NLL", "Brier", "top-5 accuracy") if key in plain}
+    values: dict[str, Floats] = {key: plain[key] / n for key in MEANS if key in plain}
     values["accuracy"] = right / n
     values["signed gap"] = (confidence - right) / n
     values["gap"] = np.abs(values["signed gap"])
@@ -257,6 +256,7 @@ class Score:
     better : "lower", "higher", or "neither" where less is not better in itself.
     meaning : one line on what it says.
     low, high : the range of possible values.
+    of_rows : for a score that is a mean over rows, the (n,) values; they are None where an evaluation has none.
     """
 
     key: str
@@ -265,15 +265,17 @@ class Score:
     meaning: str
     low: float = 0.0
     high: float = 1.0
+    of_rows: Callable[[Evaluation], Floats | Bools | None] | None = None
 
 
 _SCORES = (
     Score("NLL", "NLL", "lower", "Mean surprise at the true label, in nats; punishes sure mistakes hardest.",
-          high=np.inf),
+          high=np.inf, of_rows=attrgetter("row_nll")),
     Score("Brier", "Brier score", "lower", "Squared distance of the probabilities from the truth, summed over classes.",
-          high=2.0),
+          high=2.0, of_rows=attrgetter("row_brier")),
     Score("accuracy", "Accuracy", "higher", "Share of right predictions."),
-    Score("top-5 accuracy", "Top-5 accuracy", "higher", "Share of labels among the five most probable classes."),
+    Score("top-5 accuracy", "Top-5 accuracy", "higher", "Share of labels among the five most probable classes.",
+          of_rows=attrgetter("top5")),
     Score("ECE", "ECE", "lower", "Mean distance of confidence from accuracy in 15 bins of equal width."),
     Score("ECE equal mass", "ECE, equal mass", "lower",
           "Mean distance of confidence from accuracy in 15 bins of equal counts."),
@@ -314,6 +316,8 @@ _SCORES = (
 
 SCORES: dict[str, Score] = {score.key: score for score in _SCORES}
 """The scores by key, in order of display."""
+MEANS = {score.key: score.of_rows for score in _SCORES if score.of_rows is not None}
+"""Those of them that are means over rows."""
 
 
 def scores(evaluation: Evaluation) -> dict[str, float]:

@@ -20,7 +20,6 @@ from calib.calibrators.one_vs_rest import SHARING, with_other_sharing
 from calib.diagnostics.reliability import ReliabilityCurve, default_bins, reliability_curve
 from calib.evaluation import SCORES, paired_differences
 from calib.evaluation.compare import compare_evaluations
-from calib.evaluation.scores import CORP
 from calib.formatting import number, percent, plural
 from calib.hardware import device_of
 from calib.metrics.bootstrap import Interval
@@ -38,10 +37,7 @@ from calib.ui.text import mean_nll
 from calib.ui.widgets import show_table
 
 TABLE = ("NLL", "Brier", "accuracy", "ECE", "ECE equal mass", "class-wise ECE", "overconfidence", "underconfidence")
-MORE = (
-    "top-5 accuracy", "ECE 100", "ECE equal mass 100", "debiased ECE", "smooth ECE", "class-wise ECE above 1/K", "MCE",
-    *CORP, "gap", "sharpness",
-)  # fmt: skip
+MORE = tuple(key for key in SCORES if key not in (*TABLE, "signed gap"))  # over- and underconfidence give its sign
 HOW_TO_READ = (
     "One dot per method with its 95 % bootstrap interval on the test rows; the vertical line is the raw model. "
     "Overlapping intervals do not mean that methods cannot be told apart: the table's differences are paired."
