@@ -50,31 +50,6 @@ MAX_RECORD = 2**25
 """Bytes of a calibrator's JSON (32 MiB); that of 10,000 classes has about one."""
 
 
-class Allowance:
-    """Bytes that may still be read from one upload and the files that belong to it."""
-
-    def __init__(self, size: int | None = None):
-        self.size = MAX_BYTES if size is None else size
-        self.left = self.size
-
-    def take(self, nbytes: int, what: str) -> None:
-        """Book ``nbytes`` for ``what``.
-
-        Raises
-        ------
-        InvalidUpload
-            If they are not left; nothing has been allocated then.
-        """
-        if nbytes > self.left:
-            spent = "" if self.left == self.size else f", of which {megabytes(self.size - self.left)} are taken"
-            raise InvalidUpload(
-                "too_large",
-                f"{what} would take {megabytes(nbytes)} of memory; at most {megabytes(self.size)} are allowed{spent}.",
-                "Save float32 and only the arrays that are needed, or fewer rows: 20,000 are plenty to calibrate.",
-            )
-        self.left -= nbytes
-
-
 def nbytes_of(shape: tuple[int, ...], itemsize: int, what: str) -> int:
     """Bytes of an array as a file declares it; Python integers, so that no product overflows.
 
@@ -83,17 +58,6 @@ def nbytes_of(shape: tuple[int, ...], itemsize: int, what: str) -> int:
     if itemsize <= 0 or any(n < 0 for n in shape):
         raise InvalidUpload("dtype", f"{what} declares items of {itemsize} bytes and the shape {shape}.", RESAVE)
     return prod(shape) * itemsize
-
-
-def check_upload(size: int, name: str) -> None:
-    """Refuse a file that is larger than :data:`MAX_UPLOAD`."""
-    if size > MAX_UPLOAD:
-        raise InvalidUpload(
-            "too_large",
-            # In the unit in which Streamlit writes its own limit beside the upload.
-            f"{name} has {size / 2**20:,.0f} MB; at most {MAX_UPLOAD / 2**20:,.0f} MB are read.",
-            "Save float32 instead of float64, or fewer rows: 20,000 are plenty to calibrate.",
-        )
 
 
 def check_count(n: int, what: str, name: str) -> None:

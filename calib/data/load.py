@@ -1,7 +1,4 @@
-"""From a file to Predictions, with every inferred option and every finding.
-
-Whether choices made by hand can be meant at all, before anything is read with them.
-"""
+"""Loading: from files to Predictions, with every inferred option and every finding."""
 
 from __future__ import annotations
 
@@ -15,11 +12,11 @@ import numpy as np
 
 from calib.canonical import KINDS
 from calib.data.checks.report import Finding, InvalidUpload, Report, shortened
-from calib.data.formats.base import ArrayInfo, Contents, missing_packages
+from calib.data.formats.base import Allowance, ArrayInfo, Contents, missing_packages
 from calib.data.formats.detect import open_source
-from calib.data.interpret.parts import open_files, read_files, read_given_parts, read_named_parts, set_aside
+from calib.data.interpret.parts import FeatureFiles, add_named_part, read_given_parts
 from calib.data.interpret.pipeline import understand
-from calib.data.limits import Allowance
+from calib.data.interpret.reading import Upload, read_upload
 from calib.data.options import FEATURE_FILES, Choices, LoadOptions, Source
 from calib.data.predictions import Predictions
 from calib.errors import DataError
@@ -40,7 +37,7 @@ def check_choices(choices: Choices) -> None:
             raise InvalidUpload(
                 "choice",
                 f"{field.name} was chosen as {shortened(repr(value))}, but must be {expected}.",
-                "Choose another value, or leave it to guessing.",
+                "Choose another value, or leave it out to have it inferred.",
             )
     if choices.floor is not None and not 0 < choices.floor < 1:
         raise InvalidUpload(
@@ -80,7 +77,7 @@ class Inspection:
     Attributes
     ----------
     arrays : what the file holds, whether used or not.
-    choices : the guesses, filled in as far as they were reached.
+    choices : with the inferred options, as far as they were reached.
     findings : what was noticed; the errors first.
     predictions : the data set, or None if there is an error.
     """
@@ -104,37 +101,47 @@ def inspect(source: Source, options: LoadOptions | None = None, **changes: Any) 
     """
     options = (options or LoadOptions()).changed(**changes)
     report = Report(options.choices)
-    arrays: tuple[ArrayInfo, ...] = ()
+    arrays: list[ArrayInfo] = []
     predictions = None
     try:
         check_choices(report.choices)
         # What overflows or is no number is found and said; NumPy's warnings about it would only fill the log.
         with missing_packages(), np.errstate(all="ignore"), ExitStack() as stack:
-            allowance = Allowance()
-            files: list[Contents | None] = []
-            for given in (source, options.labels, options.test, options.test_labels):
-                contents = None if given is None else open_source(given, allowance, report, stack)
-                files.append(contents)
-                if contents is not None:
-                    arrays += tuple(replace(array, file=contents.name) for array in contents.arrays)
-            given_features = {name: file for name, file in options.files.items() if name in FEATURE_FILES}
-            feature_files = open_files(given_features, allowance, report, stack)
-            for contents in feature_files.values():
-                arrays += tuple(replace(array, file=contents.name) for array in contents.arrays)
-            first, first_labels, second, second_labels = files
-            assert first is not None
-            report.decide(**first.format_choices)
-            made = set_aside(feature_files, first, report)
-            if second is None:
-                upload = read_named_parts(first, first_labels, report)
-            else:
-                upload = read_given_parts(first, first_labels, second, second_labels, report)
-            read_files(upload, feature_files, made, report)
-            del files, feature_files, first, first_labels, second, second_labels, contents
+            upload = read_files(source, options, arrays, report, stack)
             predictions = understand(upload, PurePath(arrays[0].file).stem, report)
     except InvalidUpload as invalid:
         report.add(invalid.finding)
-    return Inspection(arrays, report.choices, report.findings, predictions)
+    return Inspection(tuple(arrays), report.choices, report.findings, predictions)
+
+
+def read_files(
+    source: Source, options: LoadOptions, arrays: list[ArrayInfo], report: Report, stack: ExitStack
+) -> Upload:
+    """Open the files, list their arrays, and read those that are used."""
+    allowance = Allowance()
+
+    def opened(file: Source) -> Contents:
+        contents = open_source(file, allowance, report, stack)
+        arrays.extend(replace(array, file=contents.name) for array in contents.arrays)
+        return contents
+
+    first = opened(source)
+    others = (options.labels, options.test, options.test_labels)
+    labels, test, test_labels = (None if file is None else opened(file) for file in others)
+    given = {role: file for role in FEATURE_FILES if (file := options.files[role]) is not None}
+    features = FeatureFiles.from_sources(given, opened, report) if given else None
+    report.decide(**first.format_choices)
+    if features is not None:
+        features.claim_roles(first, report)
+    if test is None:
+        upload = read_upload(first, labels, report)
+        if report.choices.test_outputs:
+            upload = add_named_part(upload, first, report)
+    else:
+        upload = read_given_parts(first, labels, test, test_labels, report)
+    if features is not None:
+        features.read_into(upload, report)
+    return upload
 
 
 def load(source: Source, options: LoadOptions | None = None, **changes: Any) -> Predictions:

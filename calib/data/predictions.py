@@ -1,12 +1,9 @@
-"""The dataset type: what a model said about labelled rows, in the one canonical form.
-
-One hash of what a data set says, the key of every cache and fit.
-"""
+"""Predictions: held-out predictions with labels in canonical form, and the hash that identifies them."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,22 +24,24 @@ def fingerprint(fields: Mapping[str, Any]) -> str:
     fields : arrays, numbers, strings and tuples of strings, by name; None counts as absent.
     """
     digest = hashlib.sha256()
-    for name in sorted(fields):
-        value = fields[name]
-        if value is None:
-            continue
-        if isinstance(value, np.ndarray):
-            digest.update(f"{name}:{value.dtype.str}:{value.shape}:".encode())
-            # Text has no buffer of plain bytes, so every type is seen as bytes.
-            digest.update(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
-        else:
-            digest.update(f"{name}={value!r};".encode())
+    for name, value in sorted(fields.items()):
+        for part in _hashed(name, value):
+            digest.update(part)
     return digest.hexdigest()
+
+
+def _hashed(name: str, value: Any) -> Iterator[bytes | memoryview]:
+    if isinstance(value, np.ndarray):
+        yield f"{name}:{value.dtype.str}:{value.shape}:".encode()
+        # Text has no buffer of plain bytes, so every type is seen as bytes.
+        yield np.ascontiguousarray(value).reshape(-1).view(np.uint8).data
+    elif value is not None:
+        yield f"{name}={value!r};".encode()
 
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """A model's outputs on labelled rows; immutable, arrays are shared, never copied.
+    """Held-out predictions with labels; immutable, arrays are shared, never copied.
 
     Attributes
     ----------
@@ -120,7 +119,7 @@ class Predictions:
         return self.take(calibration), self.take(test)
 
     def _sha256(self) -> str:
-        """The hash, computed here for data that did not come through the door."""
+        """The hash, computed here for data that were not loaded from a file."""
         if self.sha256:
             return self.sha256
         spared = ("sha256", "name", "findings")

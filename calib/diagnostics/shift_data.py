@@ -20,8 +20,10 @@ from calib.canonical import KINDS
 from calib.data import Finding, Inspection, LoadOptions, Predictions, inspect
 from calib.data.checks.report import InvalidUpload
 from calib.data.formats.archives import open_zip, read_member
+from calib.data.formats.base import Allowance
+from calib.data.formats.detect import check_upload
 from calib.data.formats.numpy import NpzContents
-from calib.data.limits import MAX_CLASSES, MAX_RECORD, Allowance, check_upload, megabytes
+from calib.data.limits import MAX_CLASSES, MAX_RECORD, megabytes
 from calib.data.options import Source
 from calib.errors import CalibrationError
 from calib.evaluation.evaluation import Evaluation

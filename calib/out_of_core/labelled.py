@@ -12,10 +12,9 @@ import numpy as np
 from calib.data.checks.outputs import check_agreement, check_classes, check_row_count
 from calib.data.checks.report import Finding, InvalidUpload, Report
 from calib.data.interpret.labels import decode_labels
-from calib.data.interpret.names import output_column
-from calib.data.interpret.output_kind import ROUNDING, check_rows, decide_kind, refuse_single_column
-from calib.data.interpret.pipeline import missing_labels, name_classes
-from calib.data.interpret.reading import Upload
+from calib.data.interpret.names import suffixes
+from calib.data.interpret.pipeline import ROUNDING, decide_kind, name_classes, refuse_single_column
+from calib.data.interpret.reading import Upload, check_rows
 from calib.data.load import check_choices
 from calib.data.options import Choices
 from calib.data.predictions import Predictions
@@ -87,9 +86,9 @@ def _understood(outputs: Rows, path: Path, labels: Path | None, report: Report, 
     sample = _sample(outputs)
     if len(sample):
         refuse_single_column(sample, raw, outputs.name, report)
-    columns = _suffixes(outputs) if isinstance(outputs, ParquetRows) else None
+    columns = suffixes(outputs.columns) if isinstance(outputs, ParquetRows) else None
     decoded = decode_labels(raw, n_classes, columns, labels_name, report)
-    bad = missing_labels(decoded.bad, labels_name, report)
+    bad = decoded.bad
     known = np.where(bad, 0, decoded.labels)
     kind = decide_kind(sample, outputs.name, report) if len(sample) else report.choices.kind or "logits"
     upload = Upload(np.empty((0, outputs.width)), raw, outputs.name, labels_name, column_names=columns)
@@ -114,8 +113,3 @@ def _sample(outputs: Rows) -> Floats:
     rows = np.unique(np.linspace(0, len(outputs) - 1, LOOKED_AT).astype(np.int64))
     sample = outputs.take(rows).reshape(len(rows), -1)
     return sample[~(np.isnan(sample) | np.isposinf(sample)).any(axis=1)]
-
-
-def _suffixes(outputs: ParquetRows) -> tuple[str, ...]:
-    """Names of the columns without their common stem, as for tables read at once."""
-    return tuple((output_column(name) or ("", name))[1] for name in outputs.columns)

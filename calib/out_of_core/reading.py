@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from calib.data.checks.report import InvalidUpload, Report
-from calib.data.formats.base import Array, Contents, missing_packages
+from calib.data.formats.base import Allowance, Array, Contents, missing_packages
 from calib.data.formats.detect import open_source, sniff
 from calib.data.interpret.columns import guess_columns, label_column
 from calib.data.interpret.reading import check_there, guess_label, read_any
-from calib.data.limits import Allowance
 from calib.data.load import check_choices
 from calib.data.options import Choices
 from calib.errors import DataError

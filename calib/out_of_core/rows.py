@@ -22,7 +22,7 @@ from calib.data.checks.report import InvalidUpload
 from calib.data.formats.base import Array, reading
 from calib.data.formats.numpy import check_dtype, check_length, read_header
 from calib.data.formats.table import common_dtype, numbers
-from calib.data.interpret.output_kind import float_dtype
+from calib.data.interpret.reading import float_dtype
 from calib.data.limits import MAX_CLASSES, check_count, nbytes_of
 from calib.errors import CalibrationError
 from calib.numerics import MEMORY_ENTRIES, PREDICTED_ENTRIES, Floats, Ints, block_rows, blocks

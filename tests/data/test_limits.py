@@ -23,9 +23,11 @@ import numpy as np
 import pytest
 
 import calib
-from calib.data import DataError, inspect, limits
+from calib.data import DataError, inspect
 from calib.data.checks.report import InvalidUpload
 from calib.data.formats.archives import unpacked
+from calib.data.formats.base import Allowance
+from calib.data.formats.detect import check_upload
 from tests.conftest import ROOT, minute_of_cpu
 
 BLOCK = bytes(2**24)
@@ -143,10 +145,10 @@ def test_is_refused_in_little_memory(make, build, fragment):
 
 
 def test_a_file_is_measured_in_the_unit_of_the_uploader(monkeypatch, tmp_path):
-    monkeypatch.setattr(limits, "MAX_UPLOAD", 2 * 2**20)
-    limits.check_upload(2 * 2**20, "a.npz")
+    monkeypatch.setattr("calib.data.formats.detect.MAX_UPLOAD", 2 * 2**20)
+    check_upload(2 * 2**20, "a.npz")
     with pytest.raises(InvalidUpload, match=r"^a\.npz has 3 MB; at most 2 MB are read\."):
-        limits.check_upload(3 * 2**20, "a.npz")
+        check_upload(3 * 2**20, "a.npz")
     large = tmp_path / "large.npy"
     with open(large, "wb") as file:
         file.truncate(3 * 2**20)  # no header: it is refused for its size alone
@@ -155,7 +157,7 @@ def test_a_file_is_measured_in_the_unit_of_the_uploader(monkeypatch, tmp_path):
 
 
 def test_what_is_booked_is_never_more_than_is_allowed():
-    allowance = limits.Allowance(1000)
+    allowance = Allowance(1000)
     allowance.take(600, "the logits")
     with pytest.raises(
         InvalidUpload, match=r"would take 401 bytes of memory; at most 1,000 bytes .* 600 bytes are taken"

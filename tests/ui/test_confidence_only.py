@@ -70,7 +70,7 @@ def test_training_rows_among_the_test_rows_are_warned_of_beside_the_fits(with_sa
     assert "also among" not in said(open_page("pages/1_Fit.py", with_sample))
     report = Report(Choices())
     rows = np.arange(6.0).reshape(3, 2)
-    check_leak(rows, row_hashes(rows), report)
+    check_leak(row_hashes(rows), row_hashes(rows), report)
     with_sample.data = replace(with_sample.data, findings=report.findings)
     app = open_page("pages/1_Fit.py", with_sample)
     assert any("3 rows of 3 in features are also among" in warning.value for warning in app.warning)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.data.checks.report import Finding, Report, count, listed, rounded, verb
-from calib.data.interpret.features import Features
+from calib.data.formats.base import Array
 from calib.numerics import Floats, Ints, blocks
 
 Hashes = npt.NDArray[np.uint64]
@@ -23,7 +23,20 @@ SETS_DIFFER = 20
 """How many times wider than one set the other may be; 255 tells bytes from pixels in [0, 1]."""
 
 
-def check_ranges(train_features: Features, features: Features, report: Report) -> None:
+def check_training_set(
+    features: Array, train_features: Array, train_labels: Ints, class_names: tuple[str, ...], report: Report
+) -> None:
+    """Check the features of the rows against the training set; both are of one type and shape, without bad values."""
+    check_training_classes(train_labels, class_names, report)
+    own = row_hashes(features)
+    trained = row_hashes(train_features)
+    check_leak(own, trained, report)
+    check_contradictions(trained, train_labels, report)
+    if not report.choices.standardise:
+        check_ranges(train_features, features, report)
+
+
+def check_ranges(train_features: Array, features: Array, report: Report) -> None:
     """Columns that never vary, columns of other scales than the rest, and sets of other scales than each other."""
     flat = train_features.reshape(len(train_features), -1)
     low, high = flat.min(axis=0), flat.max(axis=0)
@@ -78,7 +91,7 @@ def check_sets(train_low: float, train_high: float, low: float, high: float, rep
         )
 
 
-def check_leak(features: Features, trained: Hashes, report: Report) -> None:
+def check_leak(own: Hashes, trained: Hashes, report: Report) -> None:
     """Rows that the model was trained on tell nothing about new ones.
 
     Where rows repeat among the features themselves as often, as they do with few discrete columns, equal rows are
@@ -86,10 +99,9 @@ def check_leak(features: Features, trained: Hashes, report: Report) -> None:
 
     Parameters
     ----------
-    features : (n, ...) of the type of the training features.
-    trained : (m,) hashes of the training features.
+    own : (n,) hashes of the features.
+    trained : (m,) hashes of the training features, of the same type.
     """
-    own = row_hashes(features)
     leaked = int(np.isin(own, trained).sum())
     counts = np.unique(own, return_counts=True)[1]
     if leaked > counts[counts > 1].sum():
@@ -133,7 +145,7 @@ def check_contradictions(trained: Hashes, train_labels: Ints, report: Report) ->
     )
 
 
-def row_hashes(features: Features) -> Hashes:
+def row_hashes(features: Array) -> Hashes:
     """(n,) 64-bit hashes of the bytes of each row, equal where the rows are.
 
     Words are mixed before they are weighted and summed: those of whole numbers end in many zero bits, which a plain

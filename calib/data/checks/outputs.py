@@ -13,6 +13,21 @@ from calib.canonical import Kind
 from calib.data.checks.report import Report, count, listed, verb
 from calib.numerics import Floats, Ints, blocks
 
+
+def check_outputs(
+    outputs: Floats, kind: Kind, labels: Ints, class_names: tuple[str, ...], name: str, report: Report
+) -> float:
+    """Check clean outputs against their labels; returns the accuracy."""
+    predicted = predicted_classes(outputs, kind)
+    accuracy = check_agreement(predicted, labels, len(class_names), report)
+    check_row_count(len(labels), report)
+    check_classes(labels, class_names, report)
+    check_constant(outputs, name, report)
+    if kind not in ("logits", "binary_log_odds"):
+        check_saturation(outputs, kind, predicted, labels, name, report)
+    return accuracy
+
+
 FEW_ROWS = 200
 """Below this the interval of a calibration error is about as wide as the error."""
 
@@ -107,10 +122,10 @@ MAX_CLASSES_FOR_ORDER = 1000
 """The table of predicted against true classes has n_classes squared cells."""
 
 
-def predicted_classes(outputs: Floats, probability: bool) -> Ints:
+def predicted_classes(outputs: Floats, kind: Kind) -> Ints:
     """Class of the largest output; a single column is split at 0.5 or at log-odds zero."""
     if outputs.shape[1] == 1:
-        return (outputs[:, 0] > (0.5 if probability else 0.0)).astype(np.int64)
+        return (outputs[:, 0] > (0.5 if kind == "binary_probability" else 0.0)).astype(np.int64)
     return outputs.argmax(axis=1)
 
 

@@ -56,7 +56,7 @@ class InvalidUpload(Exception):
 
 
 class Report:
-    """The findings so far, and the choices with the guesses so far filled in."""
+    """The findings so far, and the choices with the options inferred so far."""
 
     def __init__(self, choices: Choices):
         self.choices = choices
@@ -83,9 +83,14 @@ class Report:
         """Write down why features or training data cannot be used; it costs methods that need them, not the upload."""
         self.add(Finding("warning", code, reason, action, fix, array))
 
-    def decide(self, **guesses: Any) -> None:
-        """Fill in choices that were left to guessing."""
-        self.choices = replace(self.choices, **guesses)
+    def leave_out_as(self, array: str, invalid: InvalidUpload) -> None:
+        """Leave an array out for the reason that makes it unusable; the upload goes on."""
+        finding = invalid.finding
+        self.leave_out(array, finding.code, finding.reason, finding.action, **finding.fix)
+
+    def decide(self, **inferred: Any) -> None:
+        """Fill in options that were inferred."""
+        self.choices = replace(self.choices, **inferred)
 
 
 def count(n: int, noun: str) -> str:

@@ -12,10 +12,35 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.data.checks.report import InvalidUpload
-from calib.data.limits import Allowance
+from calib.data.limits import MAX_BYTES, megabytes
 from calib.errors import missing_package
 
 Array = npt.NDArray[Any]
+
+
+class Allowance:
+    """Bytes that may still be read from one upload and the files that belong to it."""
+
+    def __init__(self, size: int | None = None):
+        self.size = MAX_BYTES if size is None else size
+        self.left = self.size
+
+    def take(self, nbytes: int, what: str) -> None:
+        """Book ``nbytes`` for ``what``.
+
+        Raises
+        ------
+        InvalidUpload
+            If they are not left; nothing has been allocated then.
+        """
+        if nbytes > self.left:
+            spent = "" if self.left == self.size else f", of which {megabytes(self.size - self.left)} are taken"
+            raise InvalidUpload(
+                "too_large",
+                f"{what} would take {megabytes(nbytes)} of memory; at most {megabytes(self.size)} are allowed{spent}.",
+                "Save float32 and only the arrays that are needed, or fewer rows: 20,000 are plenty to calibrate.",
+            )
+        self.left -= nbytes
 
 
 @dataclass(frozen=True)

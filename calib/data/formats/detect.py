@@ -14,10 +14,10 @@ from typing import BinaryIO, Literal
 
 from calib.data.checks.report import InvalidUpload, Report, one_line, shortened
 from calib.data.formats.archives import open_zip, unpacked
-from calib.data.formats.base import Contents, reading
+from calib.data.formats.base import Allowance, Contents, reading
 from calib.data.formats.numpy import NpyContents, NpzContents
 from calib.data.formats.text import guess_encoding
-from calib.data.limits import Allowance, check_upload
+from calib.data.limits import MAX_UPLOAD
 from calib.data.options import Choices, Source
 
 Format = Literal["npz", "npy", "hdf5", "parquet", "text", "gzipped text"]
@@ -202,6 +202,17 @@ def open_source(source: Source, allowance: Allowance, report: Report, stack: Exi
         report.info("ending", f"{name} holds {found} by its content, whatever its name says; read as that.")
     file.seek(0)
     return contents_of(found, name, file, size, allowance, report.choices)
+
+
+def check_upload(size: int, name: str) -> None:
+    """Refuse a file that is larger than :data:`MAX_UPLOAD`."""
+    if size > MAX_UPLOAD:
+        raise InvalidUpload(
+            "too_large",
+            # In the unit in which Streamlit writes its own limit beside the upload.
+            f"{name} has {size / 2**20:,.0f} MB; at most {MAX_UPLOAD / 2**20:,.0f} MB are read.",
+            "Save float32 instead of float64, or fewer rows: 20,000 are plenty to calibrate.",
+        )
 
 
 def open_file(source: Source, stack: ExitStack) -> tuple[str, BinaryIO]:

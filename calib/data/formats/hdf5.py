@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from calib.data.checks.report import InvalidUpload
-from calib.data.formats.base import Array, ArrayInfo, Contents, reading, text_array
-from calib.data.limits import MAX_DEPTH, RESAVE, Allowance, check_count, nbytes_of
+from calib.data.formats.base import Allowance, Array, ArrayInfo, Contents, reading, text_array
+from calib.data.limits import MAX_DEPTH, RESAVE, check_count, nbytes_of
 from calib.numerics import block_rows, blocks
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from numpy.lib import format as npy_format
 
 from calib.data.checks.report import InvalidUpload
 from calib.data.formats.archives import COMPRESSIONS, open_zip
-from calib.data.formats.base import Array, ArrayInfo, Contents, reading
-from calib.data.limits import Allowance, check_count, nbytes_of
+from calib.data.formats.base import Allowance, Array, ArrayInfo, Contents, reading
+from calib.data.limits import check_count, nbytes_of
 
 CHUNK = 2**20
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calib.data.checks.report import InvalidUpload, shortened
-from calib.data.formats.base import Array, ArrayInfo, Contents, reading
-from calib.data.limits import Allowance
+from calib.data.formats.base import Allowance, Array, ArrayInfo, Contents, reading
 
 if TYPE_CHECKING:
     import pyarrow as pa

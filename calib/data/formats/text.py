@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from calib.data.checks.report import InvalidUpload, count, verb
 from calib.data.formats.archives import unpacked
-from calib.data.formats.base import reading
+from calib.data.formats.base import Allowance, reading
 from calib.data.formats.table import TableContents, check_names
 from calib.data.interpret.names import LABELS, canonical
-from calib.data.limits import MAX_TEXT, Allowance, check_count, megabytes
+from calib.data.limits import MAX_TEXT, check_count, megabytes
 from calib.data.options import Choices
 
 if TYPE_CHECKING:

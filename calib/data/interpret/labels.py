@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.data.checks.report import InvalidUpload, Report, count, listed, verb
-from calib.data.formats.base import Array
-from calib.data.limits import MAX_BYTES, MAX_CLASSES, Allowance
+from calib.data.formats.base import Allowance, Array
+from calib.data.limits import MAX_BYTES, MAX_CLASSES
 from calib.numerics import Ints
 
 
@@ -116,7 +116,16 @@ def decode_labels(raw: Array, n_classes: int, column_names: Sequence[str] | None
     outside = ~missing & ((labels < 0) | (labels >= n_classes))
     if outside.any() and not report.choices.drop_bad_rows:
         raise outside_range(labels, outside, n_classes, name)
-    return Decoded(labels, missing | outside)
+    return checked(labels, missing | outside, name, report)
+
+
+def checked(labels: Ints, bad: npt.NDArray[np.bool_], name: str, report: Report) -> Decoded:
+    """Refuse rows without a label, unless they are to be left out."""
+    n_bad = int(bad.sum())
+    if n_bad and not report.choices.drop_bad_rows:
+        reason = f"{count(n_bad, 'row')} of {len(bad):,} in {name} {verb(n_bad, 'has', 'have')} no label."
+        raise InvalidUpload("labels_missing", reason, "Leave these rows out.", drop_bad_rows=True)
+    return Decoded(labels, bad)
 
 
 def one_per_row(raw: Array, n_classes: int, name: str, report: Report) -> Array:
@@ -182,7 +191,7 @@ def by_value(raw: Array, n_classes: int, column_names: Sequence[str] | None, nam
             "Leave these rows out, or name the label of each column.",
             drop_bad_rows=True,
         )
-    return Decoded(labels, labels < 0)
+    return checked(labels, labels < 0, name, report)
 
 
 def is_missing(value: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -141,3 +142,8 @@ def numbered_column(name: str, vocabulary: tuple[str, ...]) -> Column | None:
         if stem in vocabulary:
             found = Column(stem, name[start:].rstrip("])"))
     return found
+
+
+def suffixes(names: Iterable[str]) -> tuple[str, ...]:
+    """What the columns of outputs are called without their stem: the names or numbers of the classes."""
+    return tuple((output_column(name) or ("", name))[1] for name in names)

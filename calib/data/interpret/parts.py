@@ -1,35 +1,25 @@
-"""Calibration and test rows that come apart: under separate names, in separate files, or marked by a column.
-
-Features and the training set from files of their own, beside the file with the outputs.
-"""
+"""Uploads in several parts: test rows under names of their own or in a second file, and files with features."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import ExitStack
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from calib.data.checks.report import InvalidUpload, Report, count, listed
 from calib.data.formats.base import Array, Contents
-from calib.data.formats.detect import open_source
 from calib.data.interpret.columns import guess_features, guess_training_labels, guess_training_part
-from calib.data.interpret.features import leave_out
 from calib.data.interpret.names import PARTS, canonical
 from calib.data.interpret.reading import Upload, check_there, read_aside, read_part, read_rows, read_upload
-from calib.data.limits import Allowance
 from calib.data.options import NOTHING, Choices, Source
 
 
-def read_named_parts(contents: Contents, labels: Contents | None, report: Report) -> Upload:
-    """One file, with its test part where that lies under its own names."""
-    first = read_upload(contents, labels, report)
+def add_named_part(first: Upload, contents: Contents, report: Report) -> Upload:
+    """Join the test part that lies in the same file under its own names."""
     choices = report.choices
-    if not choices.test_outputs:
-        return first
     if not choices.test_labels:
         raise InvalidUpload(
             "no_labels",
@@ -137,7 +127,7 @@ def flat(labels: Array) -> Array:
     return labels.reshape(-1) if labels.ndim > 1 and labels.size == len(labels) else labels
 
 
-def calibration_rows(split: Array, name: str, report: Report) -> npt.NDArray[np.bool_] | None:
+def calibration_rows(split: Array, report: Report) -> npt.NDArray[np.bool_] | None:
     """Which rows are for calibration, from booleans, 0 and 1, or words such as val and test.
 
     Returns None, with a warning, where the values do not say so.
@@ -149,6 +139,7 @@ def calibration_rows(split: Array, name: str, report: Report) -> npt.NDArray[np.
         parts = [PARTS.get(str(value).strip().lower()) for value in values.tolist()]
         if "test" in parts and parts[0] != parts[1] and None not in parts:
             return np.asarray([part != "test" for part in parts])[positions.reshape(-1)]
+    name = report.choices.split or "The split"
     report.warn(
         "split_unclear",
         f"{name} holds {count(len(values), 'value')} ({listed(values.tolist())}), which do not say which rows are "
@@ -159,6 +150,25 @@ def calibration_rows(split: Array, name: str, report: Report) -> npt.NDArray[np.
     return None
 
 
+MAX_GROUPS = 1000
+"""Subgroups that are told apart; a column with more is an identifier."""
+
+
+def group_names(groups: npt.NDArray[Any], report: Report) -> npt.NDArray[np.str_] | None:
+    """The subgroup of each row as text; left out with a warning where it names rows rather than groups."""
+    values, positions = np.unique(groups.reshape(len(groups), -1)[:, 0], return_inverse=True)
+    if len(values) > MAX_GROUPS:
+        report.warn(
+            "too_many_groups",
+            f"The groups have {len(values):,} different values; more than {MAX_GROUPS:,} are no groups, so they were "
+            "left out.",
+            "Choose another column as groups.",
+        )
+        report.decide(groups="")
+        return None
+    return np.array([str(value) for value in values.tolist()])[positions.reshape(-1)]
+
+
 HOMES = {
     "features": ("features",),
     "train_features": ("train_features", "features"),
@@ -166,86 +176,87 @@ HOMES = {
 }
 """The files that may hold each array, the one that is meant for it first."""
 
-Files = Mapping[str, Contents]
 
+@dataclass
+class FeatureFiles:
+    """Files given for features or for the training set, beside the file with the outputs.
 
-def open_files(given: Mapping[str, Source | None], allowance: Allowance, report: Report, stack: ExitStack) -> Files:
-    """Open the files with features by role; one that cannot be opened is left out and the upload goes on."""
-    files: dict[str, Contents] = {}
-    for role, source in given.items():
-        if source is None:
-            continue
-        try:
-            files[role] = open_source(source, allowance, report, stack)
-        except InvalidUpload as invalid:
-            leave_out(invalid, role, report)
-    return files
-
-
-def set_aside(files: Files, main: Contents, report: Report) -> Choices:
-    """Keep the file with the outputs from answering for what other files hold; returns the choices as made.
-
-    It answers where an array of its own was chosen, and where nothing was chosen and no file was given for the role.
+    Attributes
+    ----------
+    files : the files that could be opened, by the role they were given for.
+    chosen : what was chosen by hand; every other array is inferred.
     """
-    made = report.choices
-    for role, homes in HOMES.items():
-        chosen = getattr(made, role)
+
+    files: dict[str, Contents]
+    chosen: Choices
+
+    @classmethod
+    def from_sources(cls, given: Mapping[str, Source], open_file: Callable[[Source], Contents], report: Report) -> Self:
+        """Open the files; one that cannot be opened is left out and the upload goes on."""
+        files = {}
+        for role, source in given.items():
+            try:
+                files[role] = open_file(source)
+            except InvalidUpload as invalid:
+                report.leave_out_as(role, invalid)
+        return cls(files, report.choices)
+
+    def claim_roles(self, main: Contents, report: Report) -> None:
+        """Keep the file with the outputs from answering for what these files hold.
+
+        It answers where an array of its own was chosen, and where nothing was chosen and no file was given for the
+        role.
+        """
+        for role, homes in HOMES.items():
+            chosen = getattr(self.chosen, role)
+            if chosen:
+                answers = in_file(main, chosen) and not (role in self.files and in_file(self.files[role], chosen))
+            else:
+                answers = role not in self.files
+            if any(home in self.files for home in homes) and not answers:
+                report.decide(**{role: NOTHING})
+
+    def read_into(self, upload: Upload, report: Report) -> None:
+        """Add what the files hold to the upload.
+
+        Raises
+        ------
+        InvalidUpload
+            If an array was chosen that none of the files holds.
+        """
+        for role, homes in HOMES.items():
+            given = [self.files[home] for home in homes if home in self.files]
+            chosen = getattr(self.chosen, role)
+            if not given or chosen == NOTHING or getattr(report.choices, role):
+                continue
+            try:
+                contents, name = self._find(given, role, chosen)
+            except InvalidUpload as invalid:
+                report.leave_out_as(role, invalid)
+                continue
+            if not name:
+                continue
+            check_there(contents, name)
+            report.decide(**{role: name})
+            if role == "features":
+                read_rows(upload, contents, role, name, report)
+            else:
+                read_aside(upload.train, contents, role, name, report)
+
+    def _find(self, given: list[Contents], role: str, chosen: Any) -> tuple[Contents, Any]:
+        """The file and the name of an array, chosen or inferred; the name is None where there is none."""
         if chosen:
-            answers = in_file(main, chosen) and not (role in files and in_file(files[role], chosen))
-        else:
-            answers = role not in files
-        if any(home in files for home in homes) and not answers:
-            report.decide(**{role: NOTHING})
-    return made
+            return next((contents for contents in given if in_file(contents, chosen)), given[0]), chosen
+        inferred = ((contents, self._infer(contents, role)) for contents in given)
+        return next(((contents, name) for contents, name in inferred if name), (given[0], None))
+
+    def _infer(self, contents: Contents, role: str) -> Any:
+        """The array or the columns that a role most likely means in one file; None if it is not there."""
+        if contents is self.files.get(role):
+            return guess_training_labels(contents) if role == "train_labels" else guess_features(contents, role)
+        return guess_training_part(contents, role, beside=contents is self.files.get("train_features"))
 
 
 def in_file(contents: Contents, chosen: Any) -> bool:
     """Whether every name in a choice is one of this file."""
     return all(name in contents for name in ([chosen] if isinstance(chosen, str) else chosen))
-
-
-def read_files(upload: Upload, files: Files, made: Choices, report: Report) -> None:
-    """Add what the files hold to the upload.
-
-    Parameters
-    ----------
-    made : choices by hand; each array that they leave open is guessed.
-
-    Raises
-    ------
-    InvalidUpload
-        If an array was chosen that none of the files holds.
-    """
-    for role, homes in HOMES.items():
-        given = [files[home] for home in homes if home in files]
-        chosen = getattr(made, role)
-        if not given or chosen == NOTHING or getattr(report.choices, role):
-            continue
-        try:
-            contents, name = find(given, role, chosen, files)
-        except InvalidUpload as invalid:
-            leave_out(invalid, role, report)
-            continue
-        if not name:
-            continue
-        check_there(contents, name)
-        report.decide(**{role: name})
-        if role == "features":
-            read_rows(upload, contents, role, name, report)
-        else:
-            read_aside(upload.train, contents, role, name, report)
-
-
-def find(given: list[Contents], role: str, chosen: Any, files: Files) -> tuple[Contents, Any]:
-    """The file and the name of an array that was chosen or is guessed; the name is None where there is none."""
-    if chosen:
-        return next((contents for contents in given if in_file(contents, chosen)), given[0]), chosen
-    guesses = ((contents, guess(contents, role, files)) for contents in given)
-    return next(((contents, name) for contents, name in guesses if name), (given[0], None))
-
-
-def guess(contents: Contents, role: str, files: Files) -> Any:
-    """The array or the columns that a role is most likely to mean in one file; None if it is not there."""
-    if contents is files.get(role):
-        return guess_training_labels(contents) if role == "train_labels" else guess_features(contents, role)
-    return guess_training_part(contents, role, beside=contents is files.get("train_features"))

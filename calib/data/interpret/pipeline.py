@@ -1,4 +1,8 @@
-"""The ladder: from raw arrays to the canonical data set, one rung after the other."""
+"""The interpretation pipeline: from the arrays of an upload to the data set in canonical form.
+
+Each check passes, notes a finding, or raises InvalidUpload. The arrays are overwritten on the way; none is copied as a
+whole.
+"""
 
 from __future__ import annotations
 
@@ -7,31 +11,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.canonical import KINDS
-from calib.data.checks.outputs import (
-    check_agreement,
-    check_classes,
-    check_constant,
-    check_row_count,
-    check_saturation,
-    predicted_classes,
-)
+from calib.canonical import KINDS, Kind, zero_floor
+from calib.data.checks.outputs import check_outputs
 from calib.data.checks.report import InvalidUpload, Report, count, verb
+from calib.data.formats.base import Array
+from calib.data.interpret.features import own_features, training_set
 from calib.data.interpret.labels import decode_labels
-from calib.data.interpret.output_kind import bad_rows, decide_kind, refuse_single_column
-from calib.data.interpret.parts import calibration_rows
-from calib.data.interpret.reading import Upload
-from calib.data.interpret.to_logits import to_logits
-from calib.data.interpret.training_set import own_features, training_set
+from calib.data.interpret.parts import calibration_rows, group_names
+from calib.data.interpret.reading import Upload, keep_rows, renormalise, shift_rows
 from calib.data.predictions import Predictions, fingerprint
-from calib.numerics import Floats
+from calib.numerics import Floats, blocks
 
-MAX_GROUPS = 1000
-"""Subgroups that are told apart; a column with more is an identifier."""
+ROUNDING = 1e-3
+"""How far the sum of a row of probabilities may lie from one without a word (float16 and printed decimals)."""
+
+BELOW_ZERO = -1e-6
+"""Probabilities a little below zero or above one come from sums in float32."""
 
 
 def understand(upload: Upload, name: str, report: Report) -> Predictions:
-    """Climb the ladder of findings; what it stands on is overwritten on the way, never copied as a whole.
+    """Interpret the arrays of an upload.
 
     Parameters
     ----------
@@ -40,22 +39,18 @@ def understand(upload: Upload, name: str, report: Report) -> Predictions:
     Raises
     ------
     InvalidUpload
-        At the first rung that cannot be passed.
+        At the first check that fails.
     """
-    pair_rows(upload, report)
-    what, width = upload.outputs_name, upload.outputs.shape[1]
-    n_classes = max(width, 2)
+    if report.choices.row_shift:
+        shift_rows(upload, report.choices.row_shift)
+    what, n_classes = upload.outputs_name, max(upload.outputs.shape[1], 2)
     bad = bad_rows(upload.outputs, what, report)
     refuse_single_column(upload.outputs, upload.labels, what, report)
     decoded = decode_labels(upload.labels, n_classes, upload.column_names, upload.labels_name, report)
-    labels = decoded.labels
-    bad |= missing_labels(decoded.bad, upload.labels_name, report)
-    given = "features" in upload.rows
-    features, bad_features = own_features(upload.rows.pop("features", None), report)
-    if features is not None and bad_features is not None:
-        upload.rows["features"] = features
-        bad |= bad_features
-    del features
+    labels, bad = decoded.labels, bad | decoded.bad
+    has_features = "features" in upload.rows
+    if has_features:
+        bad |= own_features(upload.rows, report)
     if bad.any():
         labels = labels[~bad]
         keep_rows(upload, ~bad, report)
@@ -66,89 +61,24 @@ def understand(upload: Upload, name: str, report: Report) -> Predictions:
     kind = decide_kind(upload.outputs, what, report)
     report.decide(**{key: bool(getattr(report.choices, key)) for key in ("percent", "renormalise", "drop_bad_rows")})
     report.decide(row_shift=report.choices.row_shift or 0)
-
     class_names = name_classes(upload, n_classes, report)
-    predicted = predicted_classes(upload.outputs, "probabilit" in kind and not kind.startswith("log"))
-    accuracy = check_agreement(predicted, labels, n_classes, report)
-    check_row_count(len(labels), report)
-    check_classes(labels, class_names, report)
-    check_constant(upload.outputs, what, report)
-    if kind not in ("logits", "binary_log_odds"):
-        check_saturation(upload.outputs, kind, predicted, labels, what, report)
+    accuracy = check_outputs(upload.outputs, kind, labels, class_names, what, report)
     logits, floor = to_logits(upload.outputs, kind, what, report)
     report.info(
         "understood",
         f"{count(len(labels), 'row')} with {n_classes:,} classes: {what} holds {KINDS[kind]}, {upload.labels_name} "
         f"the labels; accuracy {accuracy:.2%}.",
     )
-    inputs = training_set(upload.rows.pop("features", None), upload.train, class_names, report, given=given)
-    extras: dict[str, Any] = {**per_row(upload, report), **inputs}
+    features = upload.rows.pop("features", None)
     fields: dict[str, Any] = {
-        "logits": logits,
-        "labels": labels,
-        "class_names": class_names,
-        "kind": kind,
-        "floor": floor,
-        **extras,
+        **{"logits": logits, "labels": labels, "class_names": class_names, "kind": kind, "floor": floor},
+        **training_set(features, upload.train, class_names, report, has_features),
     }
+    if "split" in upload.rows:
+        fields["given_split"] = calibration_rows(upload.rows["split"], report)
+    if "groups" in upload.rows:
+        fields["groups"] = group_names(upload.rows["groups"], report)
     return Predictions(**fields, name=name, sha256=fingerprint(fields), findings=report.findings)
-
-
-def pair_rows(upload: Upload, report: Report) -> None:
-    """Shift rows of outputs against labels where that was chosen; rows without partner go."""
-    shift = report.choices.row_shift or 0
-    if not shift:
-        return
-    n = len(upload.outputs)
-    if abs(shift) >= n:
-        raise InvalidUpload(
-            "row_shift", f"A shift by {shift:,} leaves none of {count(n, 'row')}.", "Choose a smaller one."
-        )
-    own = slice(0, n - shift) if shift > 0 else slice(-shift, n)
-    theirs = slice(shift, n) if shift > 0 else slice(0, n + shift)
-    upload.outputs, upload.labels = upload.outputs[own], upload.labels[theirs]
-    upload.rows = {role: array[own] for role, array in upload.rows.items()}
-
-
-def missing_labels(bad: npt.NDArray[np.bool_], name: str, report: Report) -> npt.NDArray[np.bool_]:
-    """Refuse rows without a label, unless it was chosen to leave them out."""
-    n_bad = int(bad.sum())
-    if n_bad and not report.choices.drop_bad_rows:
-        raise InvalidUpload(
-            "labels_missing",
-            f"{count(n_bad, 'row')} of {len(bad):,} in {name} {verb(n_bad, 'has', 'have')} no label.",
-            "Leave these rows out.",
-            drop_bad_rows=True,
-        )
-    return bad
-
-
-def keep_rows(upload: Upload, keep: npt.NDArray[np.bool_], report: Report) -> None:
-    """Leave the bad rows out of everything that goes by rows."""
-    n_bad = int((~keep).sum())
-    if n_bad == len(keep):
-        raise InvalidUpload(
-            "all_rows_bad",
-            f"None of {count(n_bad, 'row')} can be used: values or labels are missing.",
-            "Save it again.",
-        )
-    upload.outputs = upload.outputs[keep]
-    upload.rows = {role: array[keep] for role, array in upload.rows.items()}
-    report.info("rows_dropped", f"{count(n_bad, 'row')} of {len(keep):,} left out, as chosen.")
-
-
-def renormalise(outputs: Floats, name: str) -> None:
-    """Divide each row by its sum, in place."""
-    total = outputs.sum(axis=1, keepdims=True)
-    if outputs.shape[1] == 1 or not (total > 0).all():
-        raise InvalidUpload(
-            "sums",
-            f"The rows of {name} cannot be divided by their sums, some of which are not positive.",
-            "Read the values as logits.",
-            renormalise=False,
-            kind="binary_log_odds" if outputs.shape[1] == 1 else "logits",
-        )
-    outputs /= total
 
 
 def name_classes(upload: Upload, n_classes: int, report: Report) -> tuple[str, ...]:
@@ -180,28 +110,245 @@ def name_classes(upload: Upload, n_classes: int, report: Report) -> tuple[str, .
     return class_names
 
 
-def per_row(upload: Upload, report: Report) -> dict[str, Any]:
-    """Split and groups in their final types."""
-    found: dict[str, Any] = {}
-    if "split" in upload.rows:
-        name = report.choices.split or "The split"
-        found["given_split"] = calibration_rows(upload.rows["split"], name, report)
-    groups = upload.rows.get("groups")
-    if groups is not None:
-        found["groups"] = group_names(groups, report)
-    return found
+def bad_rows(outputs: Floats, name: str, report: Report) -> npt.NDArray[np.bool_]:
+    """Mark rows with NaN or infinite values; minus infinity is a plain zero in log-probabilities.
 
-
-def group_names(groups: npt.NDArray[Any], report: Report) -> npt.NDArray[np.str_] | None:
-    """The subgroup of each row as text; left out with a warning where it names rows rather than groups."""
-    values, positions = np.unique(groups.reshape(len(groups), -1)[:, 0], return_inverse=True)
-    if len(values) > MAX_GROUPS:
-        report.warn(
-            "too_many_groups",
-            f"The groups have {len(values):,} different values; more than {MAX_GROUPS:,} are no groups, so they were "
-            "left out.",
-            "Choose another column as groups.",
+    Raises
+    ------
+    InvalidUpload
+        With the counts, unless ``drop_bad_rows`` was chosen.
+    """
+    bad = np.zeros(len(outputs), dtype=bool)
+    low, high = outputs.min(), outputs.max()
+    if np.isfinite(low) and np.isfinite(high):
+        return bad
+    if low == -np.inf and high <= ROUNDING and is_log_probabilities(outputs, report):
+        return bad
+    n_nan = n_inf = 0
+    for rows in blocks(*outputs.shape):
+        nan = np.isnan(outputs[rows])
+        infinite = np.isinf(outputs[rows])
+        n_nan += int(nan.sum())
+        n_inf += int(infinite.sum())
+        bad[rows] = (nan | infinite).any(axis=1)
+    if bad.all():
+        raise InvalidUpload(
+            "all_rows_bad",
+            f"Every one of the {count(len(bad), 'row')} of {name} holds NaN or infinite values.",
+            "Look for a diverged training or a division by zero where they were saved.",
         )
-        report.decide(groups="")
-        return None
-    return np.array([str(value) for value in values.tolist()])[positions.reshape(-1)]
+    if not report.choices.drop_bad_rows:
+        raise InvalidUpload(
+            "not_finite",
+            f"{name} has bad values in {count(int(bad.sum()), 'row')} of {len(bad):,}: {count(n_nan, 'NaN')} and "
+            f"{count(n_inf, 'infinite value')}; empty cells and overflow in float16 usually cause it.",
+            "Leave these rows out.",
+            drop_bad_rows=True,
+        )
+    return bad
+
+
+def is_log_probabilities(outputs: Floats, report: Report) -> bool:
+    """Whether the exponentials of each row sum to one."""
+    if report.choices.kind is not None:
+        return report.choices.kind == "log_probabilities"
+    if outputs.shape[1] == 1:
+        return False
+    for rows in blocks(*outputs.shape):
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = np.exp(outputs[rows]).sum(axis=1, dtype=np.float64)
+        if not (np.abs(total - 1) <= ROUNDING).all():
+            return False
+    return True
+
+
+def decide_kind(outputs: Floats, name: str, report: Report) -> Kind:
+    """What the outputs are; what was chosen by hand is taken, if the values allow it.
+
+    Parameters
+    ----------
+    outputs : (n, k) finite values, minus infinity excepted; k is 1 for a single binary column.
+    """
+    low, high = float(outputs.min()), float(outputs.max())
+    if report.choices.kind is not None:
+        return checked(report.choices.kind, low, high, outputs.shape[1], name)
+    within = low >= BELOW_ZERO and high <= 1 - BELOW_ZERO
+    kind: Kind
+    if outputs.shape[1] == 1:
+        kind = "binary_probability" if within else "binary_log_odds"
+        reason = f"one column with values from {low:.3g} to {high:.3g}"
+    elif within:
+        kind, reason = "probabilities", sums_to_one(outputs, low, high, name, report)
+    elif high <= ROUNDING and is_log_probabilities(outputs, report):
+        kind, reason = "log_probabilities", "no value is positive and the exponentials of each row sum to one"
+    else:
+        if report.choices.percent is None and low >= 0:
+            refuse_percent(outputs, high, name)
+        kind, reason = "logits", f"values reach from {low:.3g} to {high:.3g} and rows do not sum to one"
+    others = {"probabilities": "logits", "binary_probability": "binary_log_odds", "binary_log_odds": None}
+    other = others.get(kind)
+    report.info("kind", f"Read as {KINDS[kind]}: {reason}.", **({"kind": other} if other else {}))
+    report.decide(kind=kind)
+    return kind
+
+
+def checked(kind: Kind, low: float, high: float, width: int, name: str) -> Kind:
+    """Refuse a kind that the values contradict."""
+    if kind.startswith("binary") != (width == 1):
+        raise InvalidUpload(
+            "kind", f"{name} has {count(width, 'column')}, which cannot be {KINDS[kind]}.", "Choose another kind."
+        )
+    if kind in ("probabilities", "binary_probability") and not (low >= BELOW_ZERO and high <= 1 - BELOW_ZERO):
+        raise InvalidUpload(
+            "kind",
+            f"{name} reaches from {low:.3g} to {high:.3g}, so it does not hold probabilities.",
+            "Choose another kind.",
+        )
+    return kind
+
+
+def refuse_single_column(outputs: Floats, labels: Array, name: str, report: Report) -> None:
+    """Refuse a single column that is not the score of class 1: predicted classes, or the confidence in them."""
+    if outputs.shape[1] > 1 or report.choices.kind is not None:
+        return
+    column = outputs[:, 0]
+    low, high = column.min(), column.max()
+    whole = low >= 0 and high - low >= 2 and (column == np.floor(column)).all()
+    if whole and len(np.unique(column)) <= max(2, len(column) // 2):
+        raise InvalidUpload(
+            "hard_predictions",
+            f"{name} holds {count(len(np.unique(column)), 'whole number')} from {low:g} to {high:g}: predicted "
+            "classes, which carry no confidence.",
+            "Save the logits, or predict_proba instead of predict.",
+            kind="binary_log_odds",
+        )
+    values = np.unique(labels[labels >= 0] if labels.dtype.kind in "iuf" else labels)
+    if len(values) > 3:
+        raise InvalidUpload(
+            "single_column",
+            f"{name} is a single column, but the labels have {len(values):,} different values. It may be the "
+            "confidence in the predicted class, from which the other classes cannot be told.",
+            "Save one column for each class: logits, or predict_proba.",
+        )
+
+
+def refuse_percent(outputs: Floats, high: float, name: str) -> None:
+    """Offer to divide by 100 where rows sum to that."""
+    total = outputs.sum(axis=1, dtype=np.float64)
+    if high <= 100.1 and (np.abs(total - 100) <= 0.5).all():
+        raise InvalidUpload(
+            "percent",
+            f"All rows of {name} sum to 100 with values from 0 to {high:.3g}: probabilities in percent.",
+            "Divide by 100.",
+            percent=True,
+        )
+
+
+def sums_to_one(outputs: Floats, low: float, high: float, name: str, report: Report) -> str:
+    """Why values between zero and one are probabilities; refuse them where most rows do not sum to one."""
+    if report.choices.renormalise:
+        return f"values reach from {low:.3g} to {high:.3g}, and each row was divided by its sum"
+    total = outputs.sum(axis=1, dtype=np.float64)
+    off = np.abs(total - 1)
+    tolerance = max(ROUNDING, outputs.shape[1] * float(np.finfo(outputs.dtype).eps))
+    n_off = int((off > tolerance).sum())
+    if n_off == 0:
+        return f"values reach from {low:.3g} to {high:.3g} and every row sums to one (within {off.max():.1g})"
+    message = (
+        f"{count(n_off, 'row')} of {len(off):,} in {name} {verb(n_off, 'lies', 'lie')} between 0 and 1 but "
+        f"{verb(n_off, 'does', 'do')} not sum to one (by up to {off.max():.3g})"
+    )
+    if total.min() <= 0:
+        n_empty = int((total <= 0).sum())
+        raise InvalidUpload(
+            "sums",
+            f"{message}, and {count(n_empty, 'row')} {verb(n_empty, 'sums', 'sum')} to zero, unlike probabilities.",
+            "Read the values as logits.",
+            kind="logits",
+        )
+    if n_off > len(off) / 2 and np.median(off) > 0.05:
+        raise InvalidUpload(
+            "sums",
+            f"{message}. Sigmoid outputs of a multi-label model, or a missing column, usually cause it.",
+            "Divide each row by its sum, or read the values as logits.",
+            kind="probabilities",
+            renormalise=True,
+        )
+    report.warn(
+        "sums",
+        f"{message}; printed decimals or a missing column usually cause it. They are kept as they are.",
+        "Divide each row by its sum.",
+        renormalise=True,
+    )
+    return f"values reach from {low:.3g} to {high:.3g} and most rows sum to one"
+
+
+def to_logits(outputs: Floats, kind: Kind, name: str, report: Report) -> tuple[Floats, float | None]:
+    """Logits, or log-probabilities, in place; and what exact zeros became.
+
+    Parameters
+    ----------
+    outputs : (n, k) array owned by the caller, overwritten; k is 1 for the binary kinds.
+
+    Returns
+    -------
+    logits : (n, n_classes); log-odds s are stored as (0, s), a probability p as (log(1 - p), log p).
+    floor : as inferred by :func:`calib.canonical.zero_floor`, or what was chosen; None if there was no zero.
+    """
+    if kind == "binary_log_odds":
+        return np.concatenate([np.zeros_like(outputs), outputs], axis=1), None
+    if kind == "binary_probability":
+        outputs = np.concatenate([1 - outputs, outputs], axis=1)
+    if kind == "logits":
+        return outputs, None
+    return log_in_place(outputs, kind == "log_probabilities", name, report)
+
+
+def log_in_place(values: Floats, logs: bool, name: str, report: Report) -> tuple[Floats, float | None]:
+    """Logarithms of probabilities, with zeros (and values rounded below zero) raised to the floor.
+
+    Parameters
+    ----------
+    logs : whether the values are logarithms already, of which minus infinity is a zero.
+    """
+    smallest, n_zero, n_negative, n_rows = np.inf, 0, 0, 0
+    for rows in blocks(*values.shape):
+        block = values[rows]
+        zero = block == -np.inf if logs else block <= 0
+        smallest = min(smallest, float(np.min(block, where=~zero, initial=0.0 if logs else np.inf)))
+        if zero.any():
+            n_zero += int(np.count_nonzero(zero))
+            n_negative += 0 if logs else int(np.count_nonzero(block < 0))
+            n_rows += int(zero.any(axis=1).sum())
+    floor = None
+    if n_zero:
+        floor, reason = choose_floor(float(np.exp(smallest)) if logs else smallest, values.shape[1], report)
+        below = f" ({n_negative:,} of them a little below zero)" if n_negative else ""
+        report.info(
+            "zeros",
+            f"{count(n_zero, 'value')} in {count(n_rows, 'row')} of {len(values):,} of {name} "
+            f"{verb(n_zero, 'is', 'are')} exactly zero{below}; the logarithm would be infinite, so zeros became "
+            f"{floor:.2g} ({reason}).",
+            "Save logits instead of probabilities, or choose another floor.",
+        )
+    for rows in blocks(*values.shape):
+        block = values[rows]
+        if not logs:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                np.log(block, out=block)
+        if floor is not None:
+            block[~np.isfinite(block)] = np.log(floor)
+    return values, floor
+
+
+def choose_floor(smallest: float, n_classes: int, report: Report) -> tuple[float, str]:
+    """The floor that was chosen, or the inferred one; and where it comes from, for a sentence."""
+    if report.choices.floor is not None:
+        return float(report.choices.floor), "as chosen"
+    floor = zero_floor(smallest, n_classes)
+    report.decide(floor=floor)
+    if smallest >= 1:
+        return floor, "no other probability is below one, so that rows keep a confidence near one"
+    if smallest > 1 / n_classes:
+        return floor, f"half of 1/{n_classes}; half the smallest positive value, {smallest:.2g}, would be too much"
+    return floor, f"half the smallest positive value, {smallest:.2g}"

@@ -1,4 +1,7 @@
-"""The arrays of an upload, joined from the files and parts they lie in; not yet understood."""
+"""The arrays of an upload as read: outputs as (rows, classes) floats, labels, and what else goes by rows.
+
+Files and parts are joined here; what the values mean is decided in the pipeline.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,14 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from calib.data.checks.report import InvalidUpload, Report, listed, verb
-from calib.data.formats.base import Array, Contents
+import numpy as np
+import numpy.typing as npt
+
+from calib.data.checks.report import InvalidUpload, Report, count, listed, verb
+from calib.data.formats.base import Allowance, Array, Contents
 from calib.data.interpret.columns import class_names_array, guess_arrays, guess_columns, left_out, named
-from calib.data.interpret.features import leave_out
-from calib.data.interpret.names import LABELS, output_column
-from calib.data.interpret.output_kind import as_floats, rows_by_classes
-from calib.data.limits import MAX_CLASSES
+from calib.data.interpret.names import LABELS, suffixes
+from calib.data.limits import MAX_CLASSES, MAX_ROWS
 from calib.data.options import Choices
 from calib.numerics import Floats
 
@@ -83,11 +87,8 @@ def read_part(contents: Contents, labels: Contents | None, outputs: Any, label: 
         raw = raw[0]
     n_labels = len(raw) if raw.ndim else 0
     values = as_floats(rows_by_classes(values, n_labels, outputs_name, labels_name, report), outputs_name)
-    suffixes = None
-    if contents.tabular:
-        columns = (outputs,) if isinstance(outputs, str) else outputs
-        suffixes = tuple((output_column(c) or ("", c))[1] for c in columns)
-    return Upload(values, raw, outputs_name, labels_name, column_names=suffixes)
+    columns = suffixes((outputs,) if isinstance(outputs, str) else outputs) if contents.tabular else None
+    return Upload(values, raw, outputs_name, labels_name, column_names=columns)
 
 
 def read_rows(upload: Upload, contents: Contents, role: str, name: Any, report: Report) -> None:
@@ -119,7 +120,7 @@ def read_aside(found: dict[str, Array], contents: Contents, role: str, name: Any
     try:
         found[role] = read_any(contents, name)
     except InvalidUpload as invalid:
-        leave_out(invalid, role, report)
+        report.leave_out_as(role, invalid)
 
 
 def read_any(contents: Contents, name: Any) -> Array:
@@ -177,3 +178,151 @@ def check_there(contents: Contents, chosen: Any) -> list[str]:
                 "Choose one of them.",
             )
     return names
+
+
+def rows_by_classes(outputs: Array, n_labels: int, outputs_name: str, labels_name: str, report: Report) -> Array:
+    """The outputs as (n, k) with as many rows as labels; k is 1 for a single binary column.
+
+    Raises
+    ------
+    InvalidUpload
+        If no orientation fits the labels.
+    """
+    outputs = two_dimensional(outputs, outputs_name, report)
+    transposed = report.choices.transposed
+    if transposed is None:
+        transposed = outputs.shape[0] != n_labels == outputs.shape[1]
+        if transposed:
+            report.info(
+                "transposed",
+                f"{outputs_name} has the shape {outputs.shape} and there are {count(n_labels, 'label')}: "
+                "read as (classes, rows) and transposed.",
+            )
+        report.decide(transposed=transposed)
+    if transposed:
+        outputs = outputs.T
+    check_rows(outputs, n_labels, outputs_name, labels_name)
+    if outputs.shape[1] == 0 or outputs.shape[1] > MAX_CLASSES:
+        raise InvalidUpload(
+            "too_many_classes" if outputs.shape[1] else "no_outputs",
+            f"{outputs_name} has {outputs.shape[1]:,} columns, one for each class; 1 to {MAX_CLASSES:,} are read.",
+            "Save the outputs as (rows, classes).",
+        )
+    return outputs
+
+
+def two_dimensional(outputs: Array, name: str, report: Report) -> Array:
+    """Drop axes of length one; say what a third axis may be."""
+    shape = outputs.shape
+    if outputs.ndim == 0:
+        raise InvalidUpload(
+            "shape_0d", f"{name} is a single value, not one row of scores per example.", "Save the whole array."
+        )
+    if outputs.ndim == 1:
+        return outputs[:, None]
+    if outputs.ndim > 2:
+        squeezed = outputs.reshape([n for n in shape if n != 1] or [1])
+        if squeezed.ndim == 1:
+            squeezed = squeezed[:, None]
+        if squeezed.ndim == 2:
+            report.info("squeezed", f"{name} has the shape {shape}; axes of length one were dropped.")
+            return squeezed
+        raise InvalidUpload(
+            "shape_3d",
+            f"{name} has the shape {shape}, {outputs.ndim} axes instead of (rows, classes). The first or last axis "
+            "may count the members of an ensemble, augmented copies, or pixels.",
+            "Average the members' probabilities, or reshape pixels to rows: array.reshape(-1, n_classes).",
+        )
+    return outputs
+
+
+def check_rows(outputs: Array, n_labels: int, outputs_name: str, labels_name: str) -> None:
+    """Refuse outputs and labels of different lengths, or of none."""
+    n = len(outputs)
+    if max(n, n_labels) > MAX_ROWS:
+        raise InvalidUpload(
+            "too_large",
+            f"{outputs_name} has {count(n, 'row')} and {labels_name} {n_labels:,}; at most {MAX_ROWS:,} are read.",
+            "Save fewer rows: 20,000 are plenty to calibrate.",
+        )
+    if n == 0 or n_labels == 0:
+        empty = outputs_name if n == 0 else labels_name
+        raise InvalidUpload("no_rows", f"{empty} has 0 rows.", "Check that saving it ended, and upload it again.")
+    if n != n_labels:
+        cause = (
+            "Was the first line of one file taken as its header?"
+            if abs(n - n_labels) == 1
+            else "Did you drop rows from one file?"
+        )
+        raise InvalidUpload(
+            "rows_differ",
+            f"{labels_name} has {count(n_labels, 'row')} but {outputs_name} has {n:,}. {cause}",
+            "Upload another labels file.",
+        )
+
+
+def as_floats(outputs: Array, name: str) -> Floats:
+    """Native, contiguous floats; float32 stays float32, and what already fits is not copied."""
+    dtype = float_dtype(outputs.dtype, name)
+    Allowance().take(outputs.size * dtype.itemsize, f"{name} as {dtype}")  # a byte may become four
+    return np.ascontiguousarray(outputs, dtype=dtype)
+
+
+def float_dtype(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
+    """The smallest of float32 and float64 that holds every value."""
+    if dtype.kind == "f":
+        return np.dtype(np.float32 if dtype.itemsize <= 4 else np.float64)
+    if dtype.kind in "iu":
+        return np.dtype(np.float32 if dtype.itemsize <= 2 else np.float64)
+    if dtype.kind == "b":
+        return np.dtype(np.float32)
+    if dtype.kind == "c":
+        raise InvalidUpload(
+            "complex", f"{name} holds complex numbers ({dtype}).", "Save the real part: array.real.astype('float32')."
+        )
+    raise InvalidUpload(
+        "dtype",
+        f"{name} holds values of type {dtype} where numbers are needed.",
+        "Save it as array.astype('float32'), or choose another array.",
+    )
+
+
+def shift_rows(upload: Upload, shift: int) -> None:
+    """Pair row i of the outputs with row i + shift of the labels; rows without partner are left out."""
+    n = len(upload.outputs)
+    if abs(shift) >= n:
+        raise InvalidUpload(
+            "row_shift", f"A shift by {shift:,} leaves none of {count(n, 'row')}.", "Choose a smaller one."
+        )
+    own = slice(0, n - shift) if shift > 0 else slice(-shift, n)
+    theirs = slice(shift, n) if shift > 0 else slice(0, n + shift)
+    upload.outputs, upload.labels = upload.outputs[own], upload.labels[theirs]
+    upload.rows = {role: array[own] for role, array in upload.rows.items()}
+
+
+def keep_rows(upload: Upload, keep: npt.NDArray[np.bool_], report: Report) -> None:
+    """Leave the bad rows out of everything that goes by rows."""
+    n_bad = int((~keep).sum())
+    if n_bad == len(keep):
+        raise InvalidUpload(
+            "all_rows_bad",
+            f"None of {count(n_bad, 'row')} can be used: values or labels are missing.",
+            "Save it again.",
+        )
+    upload.outputs = upload.outputs[keep]
+    upload.rows = {role: array[keep] for role, array in upload.rows.items()}
+    report.info("rows_dropped", f"{count(n_bad, 'row')} of {len(keep):,} left out, as chosen.")
+
+
+def renormalise(outputs: Floats, name: str) -> None:
+    """Divide each row by its sum, in place."""
+    total = outputs.sum(axis=1, keepdims=True)
+    if outputs.shape[1] == 1 or not (total > 0).all():
+        raise InvalidUpload(
+            "sums",
+            f"The rows of {name} cannot be divided by their sums, some of which are not positive.",
+            "Read the values as logits.",
+            renormalise=False,
+            kind="binary_log_odds" if outputs.shape[1] == 1 else "logits",
+        )
+    outputs /= total

@@ -9,13 +9,11 @@ from dataclasses import replace
 import numpy as np
 
 from calib.data.checks.report import InvalidUpload, Report, listed
-from calib.data.formats.base import Contents, missing_packages
+from calib.data.formats.base import Allowance, Contents, missing_packages
 from calib.data.formats.detect import open_source
 from calib.data.interpret.columns import guess_arrays, guess_columns, guess_features, label_column
 from calib.data.interpret.features import Features, as_features
-from calib.data.interpret.output_kind import as_floats
-from calib.data.interpret.reading import check_there, read_any, said
-from calib.data.limits import Allowance
+from calib.data.interpret.reading import as_floats, check_there, read_any, said
 from calib.data.load import check_choices
 from calib.data.options import Choices, Source
 from calib.errors import DataError
