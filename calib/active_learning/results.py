@@ -7,26 +7,16 @@ Gaussian-process regression through the rounds of all shuffles, as figure 5 of W
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
-
-from calib.active_learning.simulation import Round
-
-if TYPE_CHECKING:
-    import pandas as pd
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calib.active_learning.simulation import Round
 from calib.active_learning.strategies import ARMS
 from calib.metrics.bootstrap import Interval
-
-if TYPE_CHECKING:
-    import pandas as pd
-from typing import TYPE_CHECKING
-
 from calib.numerics import Floats
 
 if TYPE_CHECKING:

@@ -5,27 +5,24 @@ The rows of a simulation: a pool whose labels are asked for, and test rows that 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from calib.errors import CalibrationError
-from calib.numerics import Ints
-
-if TYPE_CHECKING:
-    from calib.data.predictions import Predictions
-from collections.abc import Callable, Iterator
-from dataclasses import field
-
 from calib.active_learning.classifiers import Learner, classifier
 from calib.active_learning.strategies import ARMS, UNCERTAINTY, Plan, StrategyState
 from calib.base import Calibrator, Callback, no_callback
 from calib.canonical import to_canonical, zero_floor
+from calib.errors import CalibrationError
 from calib.metrics import ece, nll, overconfidence, underconfidence
-from calib.numerics import Floats, softmax
+from calib.numerics import Floats, Ints, softmax
 from calib.registry import calibrator
+
+if TYPE_CHECKING:
+    from calib.data.predictions import Predictions
 
 
 @dataclass(frozen=True, eq=False)

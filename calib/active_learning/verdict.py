@@ -5,19 +5,18 @@ A simulation as workers run it: one arm on one shuffle.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from calib.active_learning.results import AT_EQUAL, LABELS
-
-if TYPE_CHECKING:
-    import pandas as pd
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calib.active_learning.results import AT_EQUAL, LABELS
 from calib.active_learning.simulation import Pool, Round, simulate
 from calib.active_learning.strategies import Plan
 from calib.base import Callback
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def verdicts(summary: pd.DataFrame) -> list[str]:

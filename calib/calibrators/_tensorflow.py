@@ -12,14 +12,13 @@ from typing import TypeVar
 
 import tensorflow as tf
 
+from calib.errors import CalibrationError
+from calib.hardware import Ran, cpu_description, no_gpu_note
 from calib.numerics import Floats, Ints
 
 # TensorFlow reports every start-up detail on stderr unless told before it is imported.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
-
-from calib.errors import CalibrationError
-from calib.hardware import Ran, cpu_description, no_gpu_note
 
 T = TypeVar("T")
 

@@ -14,23 +14,11 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.evaluation.score_table import best_methods
-from calib.plots.data import carry
-from calib.plots.rows import frame_rows
-from calib.plots.style import Style, fade, method_style, plain, set_layout, set_x, three_digits
-
-if TYPE_CHECKING:
-    import pandas as pd
-from typing import TYPE_CHECKING
-
-from calib.plots.style import quiet, set_y
-
-if TYPE_CHECKING:
-    import pandas as pd
-from typing import TYPE_CHECKING
-
 from calib.plots.annotations import label_line_ends
 from calib.plots.axes import log_axis
-from calib.plots.style import FRAME
+from calib.plots.data import carry
+from calib.plots.rows import frame_rows
+from calib.plots.style import FRAME, Style, fade, method_style, plain, quiet, set_layout, set_x, set_y, three_digits
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,24 +5,17 @@ The confidence gap of each class with its interval, the worst first, before and 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.plots.data import carry
-from calib.plots.rows import RowLabel, frame_labelled_rows, line_through_rows, name_colors
-from calib.plots.style import GUIDE, Style, fade, plain, set_x, three_digits
-
-if TYPE_CHECKING:
-    from calib.diagnostics.subgroups import GroupGaps
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 from calib.numerics import Ints
-from calib.plots.rows import frame_rows
-from calib.plots.style import set_layout
+from calib.plots.data import carry
+from calib.plots.rows import RowLabel, frame_labelled_rows, frame_rows, line_through_rows, name_colors
+from calib.plots.style import GUIDE, Style, fade, plain, set_layout, set_x, three_digits
 
 if TYPE_CHECKING:
     from calib.diagnostics.subgroups import GroupGaps

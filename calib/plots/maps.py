@@ -16,18 +16,19 @@ from calib.numerics import Floats, sigmoid
 from calib.plots.annotations import label_line_ends, label_margin
 from calib.plots.axes import PROBABILITY_ENDS, Scale, on_scale
 from calib.plots.data import carry
-from calib.plots.maps_posterior import POSTERIOR, ScoreAxis, draw_posterior, logit_limits, probability_ticks
-from calib.plots.style import FRAME, GUIDE, NEUTRAL, Limits, Style, fade, plain, quiet, set_layout
+from calib.plots.maps_posterior import (
+    POSTERIOR,
+    ScoreAxis,
+    draw_posterior,
+    logit_limits,
+    probability_text,
+    probability_ticks,
+)
+from calib.plots.rows import DROP, RowLabel, frame_labelled_rows, line_through_rows
+from calib.plots.style import FRAME, GUIDE, NEUTRAL, Limits, Style, fade, plain, quiet, set_layout, set_x, three_digits
 
 if TYPE_CHECKING:
     from calib.diagnostics.calibration_maps import CalibrationMap, ClassFrequencies
-from typing import TYPE_CHECKING
-
-from calib.plots.maps_posterior import probability_text
-from calib.plots.rows import DROP, RowLabel, frame_labelled_rows, line_through_rows
-from calib.plots.style import set_x, three_digits
-
-if TYPE_CHECKING:
     from calib.metrics.bootstrap import Interval
 
 

@@ -11,21 +11,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.plots.axes import log_axis
+from calib.plots.axes import LOGIT_TICKS, from_scale, log_axis, logit
 from calib.plots.data import carry
 from calib.plots.rows import DROP, RowLabel, frame_labelled_rows, line_through_rows
-from calib.plots.style import GUIDE, Style, fade, plain, set_x, three_digits
+from calib.plots.style import GRID, GUIDE, NEUTRAL, Style, fade, plain, quiet, set_x, set_y, three_digits
 
 if TYPE_CHECKING:
     from calib.diagnostics.over_under import Balance
-    from calib.metrics.bootstrap import Interval
-from typing import TYPE_CHECKING
-
-from calib.plots.axes import LOGIT_TICKS, from_scale, logit
-from calib.plots.style import GRID, NEUTRAL, quiet, set_y
-
-if TYPE_CHECKING:
     from calib.diagnostics.reliability import ConfidenceHistogram
+    from calib.metrics.bootstrap import Interval
 
 
 Row = tuple[str, "Balance", Style]

@@ -25,11 +25,6 @@ from calib.plots.reliability_frame import (
 from calib.plots.style import FRAME, GUIDE, Limits, Style, fade, plain, quiet, set_x, set_y, three_digits
 
 if TYPE_CHECKING:
-    from calib.diagnostics.reliability import ConfidenceHistogram, ReliabilityCurve
-    from calib.diagnostics.smooth_reliability import ConsistencyBand
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
     from calib.diagnostics.reliability import ConfidenceHistogram, CorpCurve, ReliabilityCurve
     from calib.diagnostics.smooth_reliability import ConsistencyBand, SmoothCurve
 

@@ -23,17 +23,11 @@ from calib.plots.axes import (
     regrid,
 )
 from calib.plots.data import carry
-from calib.plots.style import GUIDE, NEUTRAL, Limits, Style, fade, quiet, set_layout, three_digits
+from calib.plots.style import FRAME, GUIDE, NEUTRAL, Limits, Style, fade, plain, quiet, set_layout, three_digits
 
 if TYPE_CHECKING:
     from calib.diagnostics.reliability import ConfidenceHistogram, ReliabilityCurve
     from calib.diagnostics.smooth_reliability import ConsistencyBand
-from typing import TYPE_CHECKING
-
-from calib.plots.style import FRAME, plain
-
-if TYPE_CHECKING:
-    from calib.diagnostics.reliability import ReliabilityCurve
 
 
 _HISTOGRAM_CELLS = 40

@@ -12,19 +12,16 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.numerics import Floats
-from calib.plots.annotations import label_line_ends
+from calib.plots.annotations import label_line_ends, spread
 from calib.plots.axes import log_axis
 from calib.plots.data import carry
+from calib.plots.over_under import Row
 from calib.plots.rows import DROP, RowLabel, frame_labelled_rows
-from calib.plots.style import FRAME, GUIDE, Style, fade, plain, quiet, set_x, set_y, three_digits
+from calib.plots.style import FRAME, GUIDE, NEUTRAL, Style, fade, plain, quiet, set_x, set_y, three_digits
 
 if TYPE_CHECKING:
     from calib.diagnostics.over_under import TheoremOne
 
-
-from calib.plots.annotations import spread
-from calib.plots.over_under import Row
-from calib.plots.style import NEUTRAL
 
 _LEFT_END = 1e-4
 LINKS = ("gap", "ECE₁", "ECE₂", "ECE∞")
