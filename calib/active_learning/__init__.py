@@ -1,4 +1,4 @@
-"""Active learning: query strategies, the simulation of labelling with and without calibration, its results."""
+"""Active learning as a simulation, with part of the labels spent on calibration."""
 
 from calib.active_learning.classifiers import CLASSIFIERS
 from calib.active_learning.results import (

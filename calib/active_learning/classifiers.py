@@ -1,7 +1,4 @@
-"""The classifiers that learn while labels are asked for, each with a seed.
-
-A classifier that learns from ever more labelled rows, and says something about every class from the first on.
-"""
+"""Classifiers for the simulation, and a learner that takes labelled rows batch by batch."""
 
 from __future__ import annotations
 

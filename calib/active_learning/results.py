@@ -1,9 +1,4 @@
-"""Where each arm ended, and by how much it differs from the arm that never calibrates.
-
-FairQueueTags of many simulations in one table.
-
-Gaussian-process regression through the rounds of all shuffles, as figure 5 of Wenger et al. (2020) draws it.
-"""
+"""Results of simulations: a table of rounds, final scores compared between strategies, and learning curves."""
 
 from __future__ import annotations
 
@@ -145,7 +140,7 @@ def mean_interval(values: Any, level: float = 0.95) -> Interval:
 
 
 def _common(table: pd.DataFrame) -> pd.DataFrame:
-    """FairQueueTags of the shuffles that every arm has run, so that differences are paired."""
+    """Rounds of the shuffles that every arm has run, so that differences are paired."""
     if table.empty:
         return table
     n_arms = table.groupby("shuffle")["arm"].nunique()
@@ -163,7 +158,7 @@ def _at_equal_labels(table: pd.DataFrame, finals: pd.DataFrame) -> list[float]:
 
 N_POINTS = 100
 MOST_ROUNDS = 500
-"""FairQueueTags of a shuffle that are regressed on, and rounds of all that the kernel is chosen from.
+"""Rounds of a shuffle that are regressed on, and rounds of all that the kernel is chosen from.
 
 A regression through n rounds holds n x n numbers: batches of one label from a pool of 16,000 would take gigabytes.
 """

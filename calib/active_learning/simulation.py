@@ -1,7 +1,4 @@
-"""One arm on one shuffle of the pool: ask, train or calibrate, look at the test rows, and again.
-
-The rows of a simulation: a pool whose labels are asked for, and test rows that judge.
-"""
+"""Simulate one strategy on one shuffle of a pool."""
 
 from __future__ import annotations
 

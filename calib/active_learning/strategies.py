@@ -1,9 +1,4 @@
-"""The arms of a comparison: what a batch of labels is spent on, and which rows it takes.
-
-How unsure a prediction is, from 0 for a certain one to 1 for a uniform one.
-
-What a simulation of active learning is to do, apart from its arm and its shuffle.
-"""
+"""Strategies of active learning, their settings, and measures of uncertainty."""
 
 from __future__ import annotations
 

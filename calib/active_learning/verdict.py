@@ -1,7 +1,4 @@
-"""What a comparison of arms says in words, also where calibrating did not help.
-
-A simulation as workers run it: one arm on one shuffle.
-"""
+"""Sentences about a comparison of strategies, and the simulation as a job."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The methods: one file for each, one package for each large one. GPflow and TensorFlow are imported here alone."""
+"""Calibrators, one file or package each. Importing any of them loads NumPy alone."""

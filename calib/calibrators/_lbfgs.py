@@ -1,4 +1,4 @@
-"""L-BFGS for the fits of several calibrators, and one report of how it ended."""
+"""Minimise a smooth convex function by L-BFGS, and report how it ended."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Run a computation on the GPU where there is one, and on the CPU where that does not work out.
-
-The loss of temperature and vector scaling on the device that TensorFlow is told to use.
-"""
+"""Devices of TensorFlow, and the loss of temperature and vector scaling on them."""
 
 from __future__ import annotations
 
@@ -10,8 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-import tensorflow as tf
-
 from calib.errors import CalibrationError
 from calib.hardware import Ran, cpu_description, no_gpu_note
 from calib.numerics import Floats, Ints
@@ -19,6 +14,7 @@ from calib.numerics import Floats, Ints
 # TensorFlow reports every start-up detail on stderr unless told before it is imported.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
+import tensorflow as tf
 
 T = TypeVar("T")
 

@@ -1,7 +1,4 @@
-"""Ensemble of near-isotonic regressions.
-
-The whole path of nearly-isotonic regression, from the data to their isotonic fit.
-"""
+"""Ensemble of near-isotonic regressions (ENIR), and the path of nearly-isotonic regression."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The model as it is: the baseline every calibrator is compared with."""
+"""The uncalibrated model, the baseline of every comparison."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a method for two classes is carried to many: one against the rest, class-wise or shared."""
+"""Binary calibrators for many classes: one-vs-rest, with a shared map or class-wise maps."""
 
 from __future__ import annotations
 

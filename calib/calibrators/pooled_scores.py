@@ -1,7 +1,4 @@
-"""Calibration pairs with equal scores, taken together.
-
-A piecewise linear map with fewer knots that says the same.
-"""
+"""Calibration pairs grouped by score, and thinning of piecewise linear maps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What temperature and vector scaling share: one loss, in NumPy or on a GPU, and where the fit runs."""
+"""Base of temperature, vector and matrix scaling: their loss, and the device of the fit."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Structured vector and matrix scaling.
-
-The loss of matrix scaling.
-"""
+"""Structured vector and matrix scaling."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Everything the picture of the bins shows, for all classes together or for one.
-
-Whether pooling the classes costs more in bias than it saves in noise.
-
-Log-odds by the rank a classifier gives their class.
-"""
+"""I-Max binning of log-odds: the bins of a class or of all, shared maps against class-wise ones, and ranks."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Calibration maps, from the log-odds of one class to its probability, as numbers a picture or a table can show.
-
-How often a class is the label at each of its scores, and whether a map says the same.
-"""
+"""Calibration maps of one class, and how often the class is the label at its scores."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Label information against compression rate: what each scheme keeps, and what could be kept at most.
-
-The information bottleneck: the most that any compression of the log-odds can keep of the label.
-"""
+"""Label information of bins against their compression rate, and the information bottleneck as its limit."""
 
 from __future__ import annotations
 

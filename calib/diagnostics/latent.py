@@ -1,11 +1,4 @@
-"""The latent function over its own inputs: logits, or probabilities.
-
-What every view of a latent function needs first: a fitted GPcalib, and not more data than a picture can show.
-
-The inducing points of a fit, where a picture can show them.
-
-The calibration function that a simulated data set is known to have.
-"""
+"""The latent function of a fitted GPcalib over its own inputs, logits or probabilities."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""What a latent function does to the confidence of real rows, with how sure it is of that.
-
-The effect on confidences in summary: over bins of rows, and near one confidence.
-
-Where a latent function changes confidences by more than it is unsure of, in a few numbers.
-"""
+"""The effect of a latent function on the confidences of rows, with its uncertainty."""
 
 from __future__ import annotations
 

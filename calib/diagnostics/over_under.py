@@ -1,6 +1,6 @@
-"""How over- and underconfidence balance, what ratio calibration asks for, and what each method changes.
+"""Over- and underconfidence, their ratio against the odds of a correct prediction, and Theorem 1.
 
-Theorem 1 of Wenger et al. 2020: the weighted gap of over- and underconfidence is below every calibration error.
+Wenger et al. 2020: the weighted gap of over- and underconfidence is below every calibration error.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from calib.metrics.confidence import Bools, overconfidence, underconfidence
 from calib.numerics import Floats
 
 FEW = 10
-"""With fewer wrong, or right, predictions resampling hides what the few could have been; see :func:`balances`."""
+"""Wrong, or right, predictions below which intervals are conservative; see :func:`over_under_confidence`."""
 
 NONE = Interval(float("nan"), float("nan"), float("nan"))
 
@@ -33,32 +33,32 @@ class Change:
     Attributes
     ----------
     over, under, gap : differences.
-    ratio, lean : factors, 1 for no change.
+    ratio, ratio_over_odds : factors, 1 for no change.
     """
 
     over: Interval
     under: Interval
     gap: Interval
     ratio: Interval
-    lean: Interval
+    ratio_over_odds: Interval
 
 
 @dataclass(frozen=True)
-class Balance:
-    """Overconfidence o and underconfidence u of one method, and how they balance.
+class OverUnder:
+    """Overconfidence o and underconfidence u of one method, and their ratio.
 
     A calibrated model's mean confidence is its accuracy, so that ``o P(wrong) = u P(right)``: its ratio ``o / u`` is
     the odds ``P(right) / P(wrong)`` of its accuracy (Wenger et al. 2020, after Theorem 1). A quantity is NaN where it
-    does not exist: o and the odds where nothing is wrong, u where nothing is right, the ratio and the lean where one
-    of the two is missing or u is 0.
+    does not exist: o and the odds where nothing is wrong, u where nothing is right, the ratio where one of the two is
+    missing or u is 0.
 
     Attributes
     ----------
     n_wrong, n_right : counts of wrong and right predictions.
     over, under : o and u.
     ratio : ``o / u``.
-    odds : ``P(right) / P(wrong)``, the ratio that calibration asks for.
-    lean : ``ratio / odds``, how many times too large the ratio is; above 1 is overconfident.
+    odds : ``P(right) / P(wrong)``, the odds of a correct prediction, which the ratio of a calibrated model equals.
+    ratio_over_odds : ``ratio / odds``; above 1 is overconfident.
     gap : ``o P(wrong) - u P(right)``, mean confidence minus accuracy; above 0 is overconfident.
     weighted_over, weighted_under : ``o P(wrong)`` and ``u P(right)``; 0 where nothing is wrong, or right.
     change : against the baseline; None for the baseline.
@@ -70,7 +70,7 @@ class Balance:
     under: Interval
     ratio: Interval
     odds: Interval
-    lean: Interval
+    ratio_over_odds: Interval
     gap: Interval
     weighted_over: float
     weighted_under: float
@@ -82,10 +82,10 @@ class Balance:
         return min(self.n_wrong, self.n_right) < FEW
 
 
-def balances(
+def over_under_confidence(
     evaluations: Sequence[Evaluation], level: float = 0.95, n_resamples: int = N_RESAMPLES, random_state: int = 0
-) -> list[Balance]:
-    """The balance of several methods on the same rows, the first of which is the baseline.
+) -> list[OverUnder]:
+    """Over- and underconfidence of several methods on the same rows, the first of which is the baseline.
 
     Intervals are basic bootstrap intervals, for ratios on the scale of logarithms; the odds have Wilson's. With fewer
     than ten wrong or right predictions, conservative closed forms take their place: Wilson's for means of values in
@@ -102,7 +102,7 @@ def balances(
     resamples = Resamples(len(evaluations[0]), n_resamples, random_state)
     drawn = [_Drawn(evaluation, resamples) for evaluation in evaluations]
     first = drawn[0]
-    return [_balance(one, None if one is first else _change(one, first, level), level) for one in drawn]
+    return [_over_under(one, None if one is first else _change(one, first, level), level) for one in drawn]
 
 
 class _Drawn:
@@ -142,7 +142,7 @@ def _quantities(sums: Floats) -> dict[str, Floats]:
             "over": over / wrong,
             "under": under / right,
             "log ratio": np.log(over / wrong) - np.log(under / right),
-            "log lean": np.log(over) - np.log(under),
+            "log ratio over odds": np.log(over) - np.log(under),
             "gap": (over - under) / n,
         }
     return {name: np.where(np.isfinite(values), values, np.nan) for name, values in quantities.items()}
@@ -150,11 +150,11 @@ def _quantities(sums: Floats) -> dict[str, Floats]:
 
 def _change(one: _Drawn, baseline: _Drawn, level: float) -> Change:
     over, under, gap = (one.difference(baseline, name, level) for name in ("over", "under", "gap"))
-    ratio, lean = (_exp(one.difference(baseline, name, level)) for name in ("log ratio", "log lean"))
-    return Change(over, under, gap, ratio, lean)
+    factors = (_exp(one.difference(baseline, name, level)) for name in ("log ratio", "log ratio over odds"))
+    return Change(over, under, gap, *factors)
 
 
-def _balance(one: _Drawn, change: Change | None, level: float) -> Balance:
+def _over_under(one: _Drawn, change: Change | None, level: float) -> OverUnder:
     n, right, over, under = (float(total) for total in one.sums)
     wrong = n - right
     odds = _odds(right, n, level)
@@ -163,22 +163,22 @@ def _balance(one: _Drawn, change: Change | None, level: float) -> Balance:
         "weighted_over": over / n, "weighted_under": under / n,
     }  # fmt: skip
     if min(wrong, right) >= FEW:
-        return Balance(
+        return OverUnder(
             over=one.interval("over", level),
             under=one.interval("under", level),
             ratio=_exp(one.interval("log ratio", level, -np.inf, np.inf)),
-            lean=_exp(one.interval("log lean", level, -np.inf, np.inf)),
+            ratio_over_odds=_exp(one.interval("log ratio over odds", level, -np.inf, np.inf)),
             gap=one.interval("gap", level, -1.0),
             **same,
         )
     cautious_over, cautious_under = _mean(over, wrong, level), _mean(under, right, level)
     ratio = _quotient(cautious_over, cautious_under)
     whole = gaps_by_group(*one.pair, np.zeros(round(n), dtype=np.int64), 1, level)
-    return Balance(
+    return OverUnder(
         over=cautious_over,
         under=cautious_under,
         ratio=ratio,
-        lean=_quotient(ratio, odds),
+        ratio_over_odds=_quotient(ratio, odds),
         gap=Interval(one.value["gap"], float(whole.gap_low[0]), float(whole.gap_high[0])),
         **same,
     )

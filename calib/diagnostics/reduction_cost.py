@@ -1,4 +1,4 @@
-"""What reductions of the training set cost and gain: speed against calibration (Chouraqui et al. 2023, section 5)."""
+"""Speed and calibration error of reduced training sets (Chouraqui et al. 2023, section 5)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Reliability curves in bins: the one binning from which both the picture and the calibration error come.
-
-Histograms of confidences, small at any number of rows.
-
-CORP reliability curves: isotonic regression in place of bins.
-"""
+"""Reliability curves in bins or by isotonic regression (CORP), and histograms of confidences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answer the surest inputs only: the error among those answered against the share of them.
+"""Risk-coverage curves of selective prediction.
 
 A selective classifier answers where its confidence reaches a threshold. Its coverage is the share of inputs answered,
 its risk the error rate among them (El-Yaniv and Wiener 2010; Geifman and El-Yaniv 2017). Only the order of the

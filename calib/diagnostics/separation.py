@@ -1,11 +1,4 @@
-"""How often predictions are right, by how far their inputs lie inside the predicted class.
-
-Why one input has the separation it has.
-
-Two-dimensional pictures of one input among the training data.
-
-Separations of as many inputs as a time limit allows, and what they cost.
-"""
+"""Geometric separation of test rows: accuracy by separation, explanations of single inputs, and its cost."""
 
 from __future__ import annotations
 

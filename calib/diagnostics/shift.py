@@ -1,7 +1,4 @@
-"""What a calibrator scores on fresh rows, and how that differs from the rows it was judged on.
-
-Whether a calibrator still holds, in words that claim no more than the intervals allow.
-"""
+"""Calibration shift: scores of a calibrator on new data against those it was exported with, and a verdict."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Fresh labelled rows, brought into the form and the class order that a calibrator was fitted on.
-
-An exported calibrator from somebody else: read as data, and believed only as far as it behaves like one.
-"""
+"""Read new labelled data, and files of exported calibrators, for the check of a calibration shift."""
 
 from __future__ import annotations
 

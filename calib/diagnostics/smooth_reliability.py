@@ -1,7 +1,4 @@
-"""Smooth reliability curves: a kernel in place of bins.
-
-Consistency bands: where the curve of a calibrated model with the same confidences would lie.
-"""
+"""Smooth reliability curves by a kernel, and consistency bands (95 %) of a calibrated model."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Reliability by subgroup: sites, cohorts or batches that are off, and those that stand out from the rest.
-
-Over- and underconfidence within groups of rows: classes, and bands of confidence.
-"""
+"""Reliability by subgroup: over- and underconfidence of sites, cohorts, classes or bands of confidence."""
 
 from __future__ import annotations
 

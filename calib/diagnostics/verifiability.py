@@ -1,4 +1,4 @@
-"""Whether a calibration error can be believed: against the number of bins, and against the number of rows."""
+"""Calibration error against the number of bins and against the number of rows."""
 
 from __future__ import annotations
 

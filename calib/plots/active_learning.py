@@ -1,4 +1,4 @@
-"""Active learning: a measure against the labels asked for, one line for each way to spend them."""
+"""Learning curves of active learning: a score against the number of labels, one line for each strategy."""
 
 from __future__ import annotations
 

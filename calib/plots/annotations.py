@@ -1,7 +1,4 @@
-"""Direct labels at the ends of lines, moved apart so that none covers another.
-
-Several fits of one method over each other: shades of its colour, and names short enough to stand beside a line.
-"""
+"""Direct labels, and the styles, bands and names of several fits in one figure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Probability axes, linear or logit-scaled, and histograms laid onto them.
-
-Logarithmic axes with ticks at round numbers, at any span.
-"""
+"""Probability axes (linear or logit-scaled), logarithmic axes, and histograms laid onto them."""
 
 from __future__ import annotations
 

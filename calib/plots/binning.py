@@ -1,9 +1,4 @@
-"""Log-odds where the class is the label and where it is not, over the bins of every scheme.
-
-Bins as rails: where each scheme puts its edges, and how much lies between them.
-
-What bins say: their representatives as steps against what the model says.
-"""
+"""Figures of binning schemes: edges as rails beneath the densities of the log-odds, and representatives."""
 
 from __future__ import annotations
 

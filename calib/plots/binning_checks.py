@@ -1,7 +1,4 @@
-"""Whether pooling the classes pays: distance from a class's truth against the number of rows.
-
-Whether a calibration error can be believed: against the bins it is measured in, and against the rows.
-"""
+"""Figures of shared against class-wise maps, and of calibration errors against bins and rows."""
 
 from __future__ import annotations
 

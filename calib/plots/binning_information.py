@@ -1,9 +1,4 @@
-"""What bins keep of the label: beside what the log-odds carry, and against what it costs to name a bin.
-
-The iterations of I-Max: the information they gain, and where the edges go.
-
-Log-odds by the rank of their class, over the edges of every scheme.
-"""
+"""Figures of the label information of bins: by scheme, by rate, over I-Max's iterations, and by rank."""
 
 from __future__ import annotations
 

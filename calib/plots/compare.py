@@ -1,9 +1,4 @@
-"""Many methods on one score: a dot and an interval each, beside the raw model.
-
-One score of several models, or epochs of one, as a line for each method.
-
-Scores against the number of calibration rows, with bands.
-"""
+"""Figures that compare scores: of methods, of several data sets, and over the number of calibration rows."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Where the confidence gap comes from: what each band of confidence adds to it, before and after.
-
-The confidence gap of each class with its interval, the worst first, before and after.
-"""
+"""Figures of the confidence gap by band of confidence and by class."""
 
 from __future__ import annotations
 

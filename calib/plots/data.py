@@ -1,7 +1,7 @@
-"""The numbers behind a figure: attached to its traces, shown on hover, and given away as a table.
+"""The numbers behind a figure, for hover texts and tables.
 
-Axes may be transformed and bands are polygons, so a trace's x and y are not what people want to take home. Each
-trace that shows data therefore carries its numbers in their natural units in ``customdata``, named in ``meta``.
+Axes may be transformed and bands are polygons, so a trace's x and y are not what a reader wants to keep. Each trace
+that shows data therefore carries its numbers in their natural units in ``customdata``, named in ``meta``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""One input among the training data: the plane of the pair that decides its zone, and the principal components.
-
-Several images side by side as one picture.
-"""
+"""Figures of one input among the training data: planes through it, and images side by side."""
 
 from __future__ import annotations
 

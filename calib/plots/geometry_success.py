@@ -1,7 +1,4 @@
-"""How often predictions are right against their separation, and how right and wrong ones spread over it.
-
-What separations cost: fast against exact, and what reductions of the training set gain and lose.
-"""
+"""Figures of accuracy by separation, fast against exact separation, and reduced training sets."""
 
 from __future__ import annotations
 

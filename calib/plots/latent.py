@@ -1,9 +1,4 @@
-"""The latent function of GPcalib: what it does to a logit, how sure it is, and where the data lie.
-
-The latent function as curves ready to draw: as it is, or as what it does to a probability.
-
-The objective of variational fits over their iterations.
-"""
+"""Figures of GPcalib's latent function, over logits or probabilities, and of its objective."""
 
 from __future__ import annotations
 

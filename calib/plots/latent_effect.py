@@ -1,4 +1,4 @@
-"""What calibration does to a confidence: raw confidence across, calibrated confidence up, with its band."""
+"""Figure of calibrated confidence over raw confidence, with bands."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Calibration maps over the scores of one class, with what the labels say behind them and the scores beneath.
-
-Over- and underconfidence at one end of the ranking: what each map says beside how often the class occurs.
-"""
+"""Figures of calibration maps of one class, and of their mean probability at the ends of the ranking."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What Bayes-Iso knows about a map: its posterior band, the bounds it sampled between, and a few sampled maps.
-
-Where scores and probabilities lie in the pictures of calibration maps.
-"""
+"""Axes of scores and probabilities for calibration maps, and the posterior of a Bayes-Iso map."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Over- and underconfidence and their ratio, before and after each method.
-
-How sure a method is where it is right and where it is wrong, as densities.
-"""
+"""Figures of over- and underconfidence, of their ratio, and of confidences of right and wrong predictions."""
 
 from __future__ import annotations
 
@@ -17,13 +14,13 @@ from calib.plots.rows import DROP, RowLabel, frame_labelled_rows, line_through_r
 from calib.plots.style import GRID, GUIDE, NEUTRAL, Style, fade, plain, quiet, set_x, set_y, three_digits
 
 if TYPE_CHECKING:
-    from calib.diagnostics.over_under import Balance
+    from calib.diagnostics.over_under import OverUnder
     from calib.diagnostics.reliability import ConfidenceHistogram
     from calib.metrics.bootstrap import Interval
 
 
-Row = tuple[str, "Balance", Style]
-"""Title, balance and style of a method; the first row, by custom the raw model, is what others are compared with."""
+Row = tuple[str, "OverUnder", Style]
+"""Title, result and style of a method; the first row, by custom the raw model, is what others are compared with."""
 
 _HOVER = " (%{customdata[1]:.3r} to %{customdata[2]:.3r})"
 
@@ -38,17 +35,17 @@ def before_after(rows: Sequence[Row], quantity: str, title: str = "") -> go.Figu
     title : heading.
     """
     word = {"over": "overconfidence", "under": "underconfidence"}[quantity]
-    values: list[Interval] = [getattr(balance, quantity) for _, balance, _ in rows]
+    values: list[Interval] = [getattr(result, quantity) for _, result, _ in rows]
     fig = go.Figure()
     _reference_line(fig, rows, values)
-    for place, ((name, balance, style), value) in enumerate(zip(rows, values, strict=True)):
+    for place, ((name, result, style), value) in enumerate(zip(rows, values, strict=True)):
         if not np.isfinite(value.value):
             continue
-        change: Interval | None = getattr(balance.change, quantity, None)
+        change: Interval | None = getattr(result.change, quantity, None)
         _way(fig, values[0].value, value.value, place, style)
         fig.add_trace(_dot(
             name, value, place, style, word,
-            f"mean of {balance.n_wrong if quantity == 'over' else balance.n_right:,} rows"
+            f"mean of {result.n_wrong if quantity == 'over' else result.n_right:,} rows"
             + (f"<br>change {_signed(change.value)} ({_signed(change.low)} to {_signed(change.high)})"
                if change and np.isfinite(change.value) else ""),
             **_changed(change),
@@ -75,9 +72,9 @@ def ratio_to_odds(rows: Sequence[Row], title: str = "") -> go.Figure:
     title : heading.
     """
     fig = go.Figure()
-    _reference_line(fig, rows, [balance.ratio for _, balance, _ in rows])
-    for place, (name, balance, style) in enumerate(rows):
-        ratio, odds = balance.ratio, balance.odds
+    _reference_line(fig, rows, [result.ratio for _, result, _ in rows])
+    for place, (name, result, style) in enumerate(rows):
+        ratio, odds = result.ratio, result.odds
         if np.isfinite(odds.value) and odds.value > 0:
             fig.add_scatter(
                 x=[odds.value], y=[place + DROP], name=f"{name}, odds", mode="markers",
@@ -87,13 +84,13 @@ def ratio_to_odds(rows: Sequence[Row], title: str = "") -> go.Figure:
             )  # fmt: skip
         if np.isfinite(ratio.value):
             _way(fig, odds.value, ratio.value, place, style)
-            lean = balance.lean
+            times, low, high = result.ratio_over_odds
             fig.add_trace(_dot(
                 name, ratio, place, style, "o / u",
-                f"{three_digits(lean.value)} times the odds ({three_digits(lean.low)} to {three_digits(lean.high)})",
-                lean=[lean.value], lean_low=[lean.low], lean_high=[lean.high],
+                f"{three_digits(times)} times the odds ({three_digits(low)} to {three_digits(high)})",
+                ratio_over_odds=[times], ratio_over_odds_low=[low], ratio_over_odds_high=[high],
             ))  # fmt: skip
-    labels = [RowLabel(name, _ratio_note(balance), style.color) for name, balance, style in rows]
+    labels = [RowLabel(name, _ratio_note(result), style.color) for name, result, style in rows]
     said = "; ".join(f"{label.name} {label.note}" for label in labels)
     frame_labelled_rows(fig, labels, alt=f"Ratio o / u beside the odds it should equal. {said}.", title=title)
     _log_axis(fig, rows)
@@ -142,20 +139,20 @@ def _changed(change: Interval | None) -> dict[str, list[float]]:
     return {"change": [change.value], "change_low": [change.low], "change_high": [change.high]}
 
 
-def _note(balance: Balance, value: Interval) -> str:
-    return three_digits(value.value) if np.isfinite(value.value) else _missing(balance)
+def _note(result: OverUnder, value: Interval) -> str:
+    return three_digits(value.value) if np.isfinite(value.value) else _missing(result)
 
 
-def _ratio_note(balance: Balance) -> str:
-    if not np.isfinite(balance.ratio.value):
-        return _missing(balance)
-    return f"{three_digits(balance.ratio.value)}, odds {three_digits(balance.odds.value)}"
+def _ratio_note(result: OverUnder) -> str:
+    if not np.isfinite(result.ratio.value):
+        return _missing(result)
+    return f"{three_digits(result.ratio.value)}, odds {three_digits(result.odds.value)}"
 
 
-def _missing(balance: Balance) -> str:
-    if not balance.n_wrong:
+def _missing(result: OverUnder) -> str:
+    if not result.n_wrong:
         return "none wrong"
-    return "none right" if not balance.n_right else "never doubts where right"
+    return "none right" if not result.n_right else "never doubts where right"
 
 
 def _signed(value: float) -> str:

@@ -1,7 +1,4 @@
-"""Reliability diagrams in bins: what the model says against how often it is right.
-
-Reliability diagrams without bins: a smooth curve with its band, or the steps of isotonic regression.
-"""
+"""Reliability diagrams: in bins, smoothed, by isotonic regression (CORP), and as gaps of several methods."""
 
 from __future__ import annotations
 

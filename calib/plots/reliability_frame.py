@@ -1,7 +1,4 @@
-"""The frame that all reliability diagrams share: square axes, the diagonal, a band, and a histogram beneath.
-
-Reliability diagrams small enough that all methods stand side by side, on one scale.
-"""
+"""The frame of reliability diagrams (axes, diagonal, band, histogram), and small diagrams side by side."""
 
 from __future__ import annotations
 

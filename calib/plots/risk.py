@@ -1,4 +1,4 @@
-"""The error among the inputs answered against the share of them, and the share that an accepted error leaves."""
+"""Risk-coverage figures of selective prediction."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
-"""The frame of figures with one named row per method or class.
+"""Frames of figures with one row per method or class.
 
-The frame of figures with one row per method whose names stand in the plot, above the marks.
-
-Names beside the plot take a third of a figure that is 330 pixels wide; above the marks they cost no width, and a number
-finds room at the right end of the same line.
+The names stand at the left, or above the marks: at the left they take a third of a figure that is 330 pixels wide,
+above the marks they cost no width, and a number finds room at the right end of the same line.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where the confidences lay and where they lie now."""
+"""Figure of the confidences before and now."""
 
 from __future__ import annotations
 

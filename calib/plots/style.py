@@ -1,9 +1,7 @@
-"""How every figure looks: one colour, marker and dash per method, and a quiet frame that reads in light and dark.
+"""The style of every figure: one colour, marker and dash per method, and a frame for light and dark themes.
 
-Parts of a figure's layout, set one by one.
-
-Plotly's ``update_layout`` and ``update_xaxes`` give the same result and take ten times as long: of a page that draws
-eight figures, they were half of its time.
+Parts of a layout are set one by one: Plotly's ``update_layout`` and ``update_xaxes`` give the same result and take ten
+times as long, half of the time of a page with eight figures.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Theorem 1 of Wenger et al. 2020 as a picture: the confidence gap is below every calibration error.
-
-The plane of weighted under- and overconfidence, in which every calibrated method lies on the diagonal.
-"""
+"""Figures of Theorem 1 of Wenger et al. 2020: the confidence gap is below every calibration error."""
 
 from __future__ import annotations
 
@@ -137,7 +134,7 @@ HEIGHT = 400
 _LABEL_PIXELS = 17
 
 
-def balance_plane(rows: Sequence[Row], title: str = "") -> go.Figure:
+def over_under_plane(rows: Sequence[Row], title: str = "") -> go.Figure:
     """u P(right) against o P(wrong) of each method, with arrows from the raw model.
 
     The axes are weighted so that one diagonal serves methods of any accuracy: a method's vertical distance from it is
@@ -150,8 +147,8 @@ def balance_plane(rows: Sequence[Row], title: str = "") -> go.Figure:
     title : heading.
     """
     fig = go.Figure()
-    under = np.array([balance.weighted_under for _, balance, _ in rows])
-    over = np.array([balance.weighted_over for _, balance, _ in rows])
+    under = np.array([result.weighted_under for _, result, _ in rows])
+    over = np.array([result.weighted_over for _, result, _ in rows])
     end = 1.08 * max(float(under.max(initial=0.01)), float(over.max(initial=0.01)))
     fig.add_scatter(
         x=[0, end], y=[0, end], mode="lines", hoverinfo="skip", line={"color": GUIDE, "width": 1.5, "dash": "dot"}
@@ -166,8 +163,8 @@ def balance_plane(rows: Sequence[Row], title: str = "") -> go.Figure:
             text=text, x=x, y=y, xref="paper", yref="paper", xanchor=xanchor, yanchor=yanchor, showarrow=False,
             font={"size": 12, "color": NEUTRAL},
         )  # fmt: skip
-    for i, (name, balance, style) in enumerate(rows):
-        x, y, gap = under[i], over[i], balance.gap
+    for i, (name, result, style) in enumerate(rows):
+        x, y, gap = under[i], over[i], result.gap
         if i and np.hypot(x - under[0], y - over[0]) > 0.02 * end:
             fig.add_annotation(
                 x=x, y=y, ax=under[0], ay=over[0], axref="x", ayref="y", text="", showarrow=True, arrowhead=2,
@@ -181,7 +178,7 @@ def balance_plane(rows: Sequence[Row], title: str = "") -> go.Figure:
             hovertemplate=f"{plain(name)}<br>o·P(wrong) %{{customdata[1]:.3r}}, u·P(right) %{{customdata[0]:.3r}}"
             "<br>gap %{customdata[2]:+.2r} (%{customdata[3]:+.2r} to %{customdata[4]:+.2r})<extra></extra>",
         )  # fmt: skip
-    said = "; ".join(f"{name} {three_digits(balance.gap.value)}" for name, balance, _ in rows)
+    said = "; ".join(f"{name} {three_digits(result.gap.value)}" for name, result, _ in rows)
     alt = f"Weighted over- against underconfidence; gaps to the diagonal of calibrated models: {said}."
     longest = max((len(name) for name, _, _ in rows), default=0)
     quiet(fig, HEIGHT, alt=alt, title=title, left=64, right=26 + 7 * min(longest, 20))
@@ -195,8 +192,8 @@ def _name_points(fig: go.Figure, rows: Sequence[Row], heights: Floats, end: floa
     """Names at the right edge, each at the height of its point as far as the others leave room."""
     pixels = fig.layout.height - fig.layout.margin.t - fig.layout.margin.b
     places = spread(heights, _LABEL_PIXELS / pixels * end, 0.0, end)
-    for (name, balance, style), place in zip(rows, places, strict=True):
-        x, y = balance.weighted_under, balance.weighted_over
+    for (name, result, style), place in zip(rows, places, strict=True):
+        x, y = result.weighted_under, result.weighted_over
         fig.add_shape(
             type="path", layer="below", line={"color": fade(style.color, 0.35), "width": 1},
             path=f"M {x:.6g},{y:.6g} L {end:.6g},{place:.6g}",

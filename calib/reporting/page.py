@@ -31,7 +31,7 @@ def html(report: Report) -> str:
     score_titles, overview = sections.overview(report.table)
     main, further = sections.score_sections(report)
     scale, diagrams = sections.reliability(report.methods)
-    figures, balances = sections.over_and_under(report.methods)
+    figures, over_under = sections.over_and_under(report.methods)
     shared = report.data.n_classes > 2 and any(isinstance(m.calibrator, BinaryCalibrator) for m in report.methods)
     return (
         _environment()
@@ -52,7 +52,7 @@ def html(report: Report) -> str:
             diagrams=diagrams,
             main=main,
             figures=figures,
-            balances=balances,
+            over_under=over_under,
             further=further,
             cards=[sections.method_card(method) for method in report.methods],
             sharing=SHARING if shared else "",

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from calib.canonical import KINDS
 from calib.data.samples import SAMPLES
-from calib.diagnostics.over_under import Balance, balances
+from calib.diagnostics.over_under import OverUnder, over_under_confidence
 from calib.diagnostics.reliability import confidence_histogram, reliability_curve
 from calib.evaluation import SCORES, Score
 from calib.evaluation.classwise import CLASSWISE
@@ -132,16 +132,16 @@ def reliability(methods: Sequence[ReportedMethod]) -> tuple[Scale, list[tuple[Ma
     return scale, diagrams
 
 
-def over_and_under(methods: Sequence[ReportedMethod]) -> tuple[list[Markup], list[tuple[str, Balance]]]:
+def over_and_under(methods: Sequence[ReportedMethod]) -> tuple[list[Markup], list[tuple[str, OverUnder]]]:
     """Figures of over- and underconfidence from the raw model to each method, and the numbers of each method."""
-    found = balances([method.evaluation for method in methods])
-    rows: list[Row] = [(m.title, balance, m.style) for m, balance in zip(methods, found, strict=True)]
+    found = over_under_confidence([method.evaluation for method in methods])
+    rows: list[Row] = [(m.title, result, m.style) for m, result in zip(methods, found, strict=True)]
     figures = (
         before_after(rows, "under", title="Underconfidence u"),
         before_after(rows, "over", title="Overconfidence o"),
         ratio_to_odds(rows, title="Ratio o / u against the odds"),
     )
-    return [figure_svg(fig, _THIRD_WIDTH) for fig in figures], [(name, balance) for name, balance, _ in rows]
+    return [figure_svg(fig, _THIRD_WIDTH) for fig in figures], [(name, result) for name, result, _ in rows]
 
 
 @dataclass(frozen=True, eq=False)

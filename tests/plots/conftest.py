@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from calib.diagnostics.over_under import balances, theorem_by_bins, theorem_one
+from calib.diagnostics.over_under import over_under_confidence, theorem_by_bins, theorem_one
 from calib.diagnostics.reliability import confidence_histogram, corp_curve, reliability_curve
 from calib.diagnostics.smooth_reliability import smooth_curve
 from calib.diagnostics.subgroups import BAND_EDGES, by_band, by_class
@@ -18,7 +18,7 @@ from calib.plots.confidence_bands import band_chart, per_class_chart
 from calib.plots.over_under import before_after, confidence_densities, ratio_to_odds
 from calib.plots.reliability import corp_diagram, gap_diagram, reliability_diagram, smooth_diagram
 from calib.plots.style import method_style
-from calib.plots.theorem import balance_plane, theorem_chain, theorem_lines
+from calib.plots.theorem import over_under_plane, theorem_chain, theorem_lines
 from tests.plots.latent_figures import latent_figures
 
 NAMES = ("identity", "temperature", "gpcalib")
@@ -44,7 +44,8 @@ def every_figure(overconfident: tuple[np.ndarray, np.ndarray], title: str = "") 
     named = [(name, method_style(name)) for name in NAMES]
     better = evaluate(softmax(logits / 2), labels)
     both = [evaluation, better, better]
-    rows = [(name, balance, s) for (name, s), balance in zip(named, balances(both, n_resamples=50), strict=True)]
+    results = over_under_confidence(both, n_resamples=50)
+    rows = [(name, result, style) for (name, style), result in zip(named, results, strict=True)]
     classes = [f"class {k}" for k in range(logits.shape[1])]
     return {
         "reliability": reliability_diagram(curve, style, title=title),
@@ -55,7 +56,7 @@ def every_figure(overconfident: tuple[np.ndarray, np.ndarray], title: str = "") 
         "over": before_after(rows, "over", title=title),
         "under": before_after(rows, "under", title=title),
         "ratio": ratio_to_odds(rows, title=title),
-        "plane": balance_plane(rows, title=title),
+        "plane": over_under_plane(rows, title=title),
         "densities": confidence_densities(confidence_histogram(probs, labels), style, title=title),
         "theorem": theorem_chain([(name, theorem_one(*evaluation.pair), s) for name, s in named], title=title),
         "theorem by bins": theorem_lines(theorem_by_bins(*evaluation.pair), style, 15, title=title),

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calib.diagnostics.over_under import balances, theorem_by_bins, theorem_one
+from calib.diagnostics.over_under import over_under_confidence, theorem_by_bins, theorem_one
 from calib.diagnostics.reliability import confidence_histogram
 from calib.diagnostics.subgroups import BAND_EDGES, GroupGaps, by_band, gaps_by_group
 from calib.evaluation import Evaluation
@@ -12,7 +12,7 @@ from calib.plots.confidence_bands import band_chart, per_class_chart
 from calib.plots.data import figure_data
 from calib.plots.over_under import Row, before_after, confidence_densities, ratio_to_odds
 from calib.plots.style import Style, alt_text, method_style
-from calib.plots.theorem import balance_plane, theorem_chain, theorem_lines
+from calib.plots.theorem import over_under_plane, theorem_chain, theorem_lines
 from tests.plots.conftest import rounds_table
 
 STYLE = method_style("isotonic")
@@ -25,9 +25,9 @@ def evaluation_of(confidence: np.ndarray, correct: np.ndarray) -> Evaluation:
 
 def methods_of(*pairs: tuple[np.ndarray, np.ndarray]) -> list[Row]:
     names = ("raw", "<i>", "third")[: len(pairs)]
-    known = balances([evaluation_of(*pair) for pair in pairs], n_resamples=100)
+    known = over_under_confidence([evaluation_of(*pair) for pair in pairs], n_resamples=100)
     styles = [method_style(name) for name in ("identity", "isotonic", "gpcalib")]
-    return [(name, balance, style) for name, balance, style in zip(names, known, styles, strict=False)]
+    return [(name, result, style) for name, result, style in zip(names, known, styles, strict=False)]
 
 
 @pytest.fixture
@@ -46,8 +46,8 @@ def dots_of(fig) -> dict[str, object]:
 def test_over_and_under_are_where_they_were_given_with_intervals_and_changes(methods, quantity) -> None:
     fig = before_after(methods, quantity)
     table = figure_data(fig).set_index("trace")
-    for place, (name, balance, _) in enumerate(methods):
-        value = getattr(balance, quantity)
+    for place, (name, result, _) in enumerate(methods):
+        value = getattr(result, quantity)
         assert table.loc[name, ["value", "low", "high"]].tolist() == pytest.approx(list(value), rel=1e-5)
         dot = dots_of(fig)[name]
         assert dot.x[0] == value.value
@@ -68,24 +68,24 @@ def test_the_way_of_each_row_goes_from_the_raw_model_to_the_method(methods) -> N
 def test_the_ratio_is_drawn_beside_its_odds(methods) -> None:
     fig = ratio_to_odds(methods)
     dots = dots_of(fig)
-    for name, balance, _ in methods:
-        assert dots[name].x[0] == balance.ratio.value
-        assert dots[f"{name}, odds"].x[0] == balance.odds.value
+    for name, result, _ in methods:
+        assert dots[name].x[0] == result.ratio.value
+        assert dots[f"{name}, odds"].x[0] == result.odds.value
     low, high = 10 ** np.array(fig.layout.xaxis.range)
     assert low < min(trace.x[0] for trace in dots.values()) <= max(trace.x[0] for trace in dots.values()) < high
     assert fig.layout.xaxis.type == "log"
 
 
 def test_in_the_plane_the_vertical_distance_to_the_diagonal_is_the_gap(methods) -> None:
-    dots = dots_of(balance_plane(methods))
-    for name, balance, _ in methods:
-        assert dots[name].y[0] - dots[name].x[0] == pytest.approx(balance.gap.value)
+    dots = dots_of(over_under_plane(methods))
+    for name, result, _ in methods:
+        assert dots[name].y[0] - dots[name].x[0] == pytest.approx(result.gap.value)
 
 
 def test_names_in_the_plane_keep_apart(rng) -> None:
     confidence = rng.beta(8, 2, 500)
     correct = rng.random(500) < confidence
-    fig = balance_plane(methods_of(*[(confidence**power, correct) for power in (1.0, 1.01, 1.02)]))
+    fig = over_under_plane(methods_of(*[(confidence**power, correct) for power in (1.0, 1.01, 1.02)]))
     names = sorted(a.y for a in fig.layout.annotations if a.text in ("raw", "&lt;i&gt;", "third"))
     pixels = fig.layout.height - fig.layout.margin.t - fig.layout.margin.b
     assert len(names) == 3
@@ -103,7 +103,7 @@ NO_DOUBT = (np.ones(12), np.arange(12) < 9)
 )
 def test_what_does_not_exist_is_said_in_its_row(pair, note) -> None:
     rows = methods_of(pair)
-    figures = [before_after(rows, "over"), before_after(rows, "under"), ratio_to_odds(rows), balance_plane(rows)]
+    figures = [before_after(rows, "over"), before_after(rows, "under"), ratio_to_odds(rows), over_under_plane(rows)]
     texts = {annotation.text for fig in figures for annotation in fig.layout.annotations}
     assert note in texts
     assert not any("nan" in alt_text(fig) for fig in figures)
@@ -112,7 +112,7 @@ def test_what_does_not_exist_is_said_in_its_row(pair, note) -> None:
 
 
 def test_no_methods_are_no_error() -> None:
-    for fig in (before_after([], "over"), ratio_to_odds([]), balance_plane([]), theorem_chain([])):
+    for fig in (before_after([], "over"), ratio_to_odds([]), over_under_plane([]), theorem_chain([])):
         assert len(figure_data(fig)) == 0
 
 

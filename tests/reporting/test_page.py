@@ -18,7 +18,7 @@ from calib.cli import main
 from calib.cli.arguments import method_with_parameters
 from calib.data import Choices
 from calib.data.samples import load_sample
-from calib.diagnostics.over_under import balances
+from calib.diagnostics.over_under import over_under_confidence
 from calib.evaluation import SCORES, Evaluation
 from calib.evaluation.compare import compare_evaluations
 from calib.formatting import number, signed
@@ -69,11 +69,12 @@ def test_the_overview_has_the_main_scores_and_their_marks(report, reading):
 
 
 def test_over_and_underconfidence_are_those_of_the_library(report, reading):
-    cells = reading.cells("balance")
-    for method, balance in zip(report.methods, balances([m.evaluation for m in report.methods]), strict=True):
-        assert cells[method.title]["o"].startswith(number(balance.over.value))
-        assert cells[method.title]["u"].startswith(number(balance.under.value))
-        assert cells[method.title]["odds of the accuracy"].startswith(number(balance.odds.value))
+    cells = reading.cells("over-under")
+    results = over_under_confidence([method.evaluation for method in report.methods])
+    for method, result in zip(report.methods, results, strict=True):
+        assert cells[method.title]["o"].startswith(number(result.over.value))
+        assert cells[method.title]["u"].startswith(number(result.under.value))
+        assert cells[method.title]["odds of the accuracy"].startswith(number(result.odds.value))
 
 
 def test_the_reliability_diagrams_show_the_tables_ece(report, document):

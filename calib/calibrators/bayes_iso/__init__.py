@@ -1,4 +1,4 @@
-"""Non-parametric Bayesian isotonic calibration."""
+"""Non-parametric Bayesian isotonic calibration (Allikivi and Kull, 2019)."""
 
 from __future__ import annotations
 

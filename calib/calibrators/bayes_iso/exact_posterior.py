@@ -1,7 +1,4 @@
-"""The posterior at a few pooled ranks, summed exactly over values and sampled over orders of picking.
-
-A grid of probabilities, fine where the labels place the values of a map.
-"""
+"""Posterior of a map over a few pooled scores, exact on a grid of values."""
 
 from __future__ import annotations
 

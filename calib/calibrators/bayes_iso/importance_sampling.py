@@ -1,9 +1,4 @@
-"""Sampled maps weighted by how likely they make the labels.
-
-Drawing calibration maps from the recursive prior of Allikivi and Kull (2019), section 4.2.
-
-Bounds between which maps are sampled, learned from the labels of neighbouring ranks.
-"""
+"""Importance sampling of monotone maps: prior, bounds and likelihood weights."""
 
 from __future__ import annotations
 

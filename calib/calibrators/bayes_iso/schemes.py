@@ -1,4 +1,4 @@
-"""Three ways to a posterior of maps, and the choice between them."""
+"""Sampling schemes for the posterior of maps: plain, in blocks, and at knots."""
 
 from __future__ import annotations
 

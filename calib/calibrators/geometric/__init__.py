@@ -1,7 +1,4 @@
-"""Geometric separation: a confidence from where an input lies among the training data.
-
-From a signal of any scale to how often a prediction is right: a monotone map, and a logistic curve.
-"""
+"""Geometric calibration: confidence from the separation of an input in the training data."""
 
 from __future__ import annotations
 

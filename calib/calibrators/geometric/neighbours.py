@@ -1,4 +1,4 @@
-"""The nearest training inputs of the predicted class and of the others: D(x, F) and D(x, O)."""
+"""Nearest training inputs of the predicted class and of the others, D(x, F) and D(x, O)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exact separation by pruning: the definition's value from a small part of its pairs (Chouraqui et al. 2023, def. 4).
+"""Exact separation by a pruned search over pairs (Chouraqui et al. 2023, definition 4).
 
 The definition is a minimum over x'' in O of a maximum over x' in F. A maximum over some of F bounds the whole one from
 below, so an x'' whose partial maximum is not below the best whole one so far cannot be the minimum:
@@ -9,8 +9,6 @@ below, so an x'' whose partial maximum is not below the best whole one so far ca
 
 All this is done on approximate distances with bounds on their rounding error. The pairs that these leave open, a
 handful, are computed again from their differences.
-
-How far an input lies from the plane half-way between two training inputs (Chouraqui et al. 2023, lemma 1).
 """
 
 from __future__ import annotations

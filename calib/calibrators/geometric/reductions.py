@@ -1,7 +1,4 @@
-"""Smaller training sets: fewer numbers a row, or fewer rows (Chouraqui et al. 2023, section 5).
-
-Images in NumPy alone: grey values, pooling and bilinear resizing.
-"""
+"""Reductions of the training set: fewer numbers a row, or fewer rows (Chouraqui et al. 2023, section 5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far an input lies from where the training data would speak for another class (Chouraqui et al. 2023)."""
+"""Fast and exact geometric separation (Chouraqui et al. 2023)."""
 
 from __future__ import annotations
 

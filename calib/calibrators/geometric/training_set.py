@@ -1,11 +1,7 @@
-"""The training inputs in order of their class, as every search reads them.
-
-Squared Euclidean distances by matrix product, with a bound on their rounding error, and without one by difference.
+"""Training inputs ordered by class, with squared distances to them and cheap bounds of these.
 
 |x - t|² = |x|² + |t|² - 2 x·t is one BLAS call for many pairs but cancels where x and t are near. It is therefore used
 only to decide which pairs can matter; those are computed again from their differences.
-
-A few coordinates of each training input, from which cheap bounds of the distances between them come.
 """
 
 from __future__ import annotations

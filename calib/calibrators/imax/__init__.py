@@ -1,4 +1,4 @@
-"""I-Max binning."""
+"""I-Max binning (Patel et al., 2020)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What lies in each bin of one scheme.
-
-What each bin says.
-"""
+"""Counts, information and representatives of the bins of a scheme."""
 
 from __future__ import annotations
 

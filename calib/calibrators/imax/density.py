@@ -1,9 +1,4 @@
-"""Histogram and kernel density of the log-odds of labels and of all other classes.
-
-The scaled sigma-model, for classifiers whose sigmoid(log-odds) is far from the truth.
-
-Entropy and mutual information in nats, of cells and of bins over cells.
-"""
+"""Densities of one-vs-rest log-odds, the sigmoid matched to them, and the information of bins."""
 
 from __future__ import annotations
 

@@ -1,11 +1,4 @@
-"""The iterations of I-Max, step by step.
-
-Edges to start from, two of which are binning schemes of their own.
-
-The two half-steps of I-Max and the bound that each of them raises.
-
-The three ways to place the edges of the bins.
-"""
+"""Bin edges: equal mass, equal width, and I-Max's iterations from several starts."""
 
 from __future__ import annotations
 

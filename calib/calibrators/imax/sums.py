@@ -1,4 +1,4 @@
-"""Sorted log-odds with running sums, so that any bin costs two look-ups."""
+"""Sorted log-odds with running sums, for bins of any edges."""
 
 from __future__ import annotations
 

@@ -1,16 +1,16 @@
-"""The balance of over- and underconfidence in plain words."""
+"""Sentences about over- and underconfidence."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-from calib.diagnostics.over_under import Balance
+from calib.diagnostics.over_under import OverUnder
 from calib.formatting import number, percent, plural
 from calib.metrics.bootstrap import Interval
 
-Named = Sequence[tuple[str, Balance]]
-"""(title, balance) of each method, the raw model first."""
+Named = Sequence[tuple[str, OverUnder]]
+"""(title, result) of each method, the raw model first."""
 
 
 def finding(methods: Named) -> str:
@@ -20,7 +20,7 @@ def finding(methods: Named) -> str:
     calibrated = methods[1:]
     if not calibrated:
         return said
-    leaning = [f"{name} is {_lean(balance.gap)}" for name, balance in calibrated if not _even(balance.gap)]
+    leaning = [f"{name} is {_lean(result.gap)}" for name, result in calibrated if not _even(result.gap)]
     n, n_even = len(calibrated), len(calibrated) - len(leaning)
     even = f"{calibrated[0][0]} leaves" if n == 1 else f"{n_even} of {n} calibrators leave"
     after = [f"{even} no gap that chance could not explain"] if n_even else []
@@ -33,19 +33,19 @@ def points(value: float) -> str:
     return "0.0" if text in ("+0.0", "−0.0") else text
 
 
-def missing(balance: Balance) -> str | None:
+def missing(result: OverUnder) -> str | None:
     """Which quantities do not exist and why, as the rest of a sentence; None where all do."""
-    if not balance.n_wrong:
+    if not result.n_wrong:
         return (
-            f"none of {plural(balance.n_right, 'prediction')} is wrong, so its overconfidence o, the ratio o / u and "
+            f"none of {plural(result.n_right, 'prediction')} is wrong, so its overconfidence o, the ratio o / u and "
             "the odds it should equal do not exist."
         )
-    if not balance.n_right:
+    if not result.n_right:
         return (
-            f"none of {plural(balance.n_wrong, 'prediction')} is right, so its underconfidence u and the ratio o / u "
+            f"none of {plural(result.n_wrong, 'prediction')} is right, so its underconfidence u and the ratio o / u "
             "do not exist."
         )
-    if math.isnan(balance.ratio.value):
+    if math.isnan(result.ratio.value):
         return "it never doubts where it is right (u = 0), so the ratio o / u does not exist."
     return None
 
@@ -53,9 +53,9 @@ def missing(balance: Balance) -> str | None:
 def few(methods: Named) -> str | None:
     """Say where so few predictions are wrong, or right, that intervals are closed forms; None where nowhere."""
     concerned = [
-        f"{name} ({plural(balance.n_wrong, 'wrong prediction')}, {balance.n_right:,} right)"
-        for name, balance in methods
-        if balance.few
+        f"{name} ({plural(result.n_wrong, 'wrong prediction')}, {result.n_right:,} right)"
+        for name, result in methods
+        if result.few
     ]
     if not concerned:
         return None
@@ -65,15 +65,15 @@ def few(methods: Named) -> str | None:
     )
 
 
-def _ratio(balance: Balance) -> str:
-    absent = missing(balance)
+def _ratio(result: OverUnder) -> str:
+    absent = missing(result)
     if absent:
         return absent
-    accuracy = balance.n_right / (balance.n_right + balance.n_wrong)
+    accuracy = result.n_right / (result.n_right + result.n_wrong)
     return (
-        f"its ratio o / u is {number(balance.ratio.value)} ({number(balance.ratio.low)} to "
-        f"{number(balance.ratio.high)}), where its accuracy of {percent(accuracy)} asks for "
-        f"{number(balance.odds.value)}."
+        f"its ratio o / u is {number(result.ratio.value)} ({number(result.ratio.low)} to "
+        f"{number(result.ratio.high)}), where its accuracy of {percent(accuracy)} has the "
+        f"odds {number(result.odds.value)}."
     )
 
 

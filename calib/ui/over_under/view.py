@@ -17,7 +17,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from calib.diagnostics.over_under import Balance, balances, theorem_by_bins, theorem_one
+from calib.diagnostics.over_under import OverUnder, over_under_confidence, theorem_by_bins, theorem_one
 from calib.diagnostics.reliability import confidence_histogram
 from calib.diagnostics.subgroups import BAND_EDGES, GroupGaps, by_band, by_class
 from calib.formatting import plural
@@ -26,7 +26,7 @@ from calib.metrics.bootstrap import Interval
 from calib.plots.confidence_bands import band_chart, band_name, per_class_chart
 from calib.plots.over_under import Row, before_after, confidence_densities, ratio_to_odds
 from calib.plots.style import Style
-from calib.plots.theorem import balance_plane, theorem_chain, theorem_lines
+from calib.plots.theorem import over_under_plane, theorem_chain, theorem_lines
 from calib.ui import widgets
 from calib.ui.fits import ShownFit, beside_raw
 from calib.ui.over_under import text as balance_words
@@ -40,16 +40,16 @@ THIRD = 310
 
 
 def rows_of(fits: list[ShownFit], chosen: list[ShownFit]) -> list[Row]:
-    """Title, balance and style of the chosen methods, the raw model first; the balances are computed once."""
+    """Title, result and style of the chosen methods, the raw model first; their scores are computed once."""
     keys = [fit.key for fit in fits]
-    known = keep(("balances", *keys), lambda: balances([fit.evaluation for fit in fits]))
+    known = keep(("over_under_confidence", *keys), lambda: over_under_confidence([fit.evaluation for fit in fits]))
     shown = beside_raw(fits, *chosen)
     return [(fit.title, known[keys.index(fit.key)], fit.style) for fit in shown]
 
 
 def finding(rows: list[Row]) -> None:
     """What the numbers come to, and a warning where they rest on few rows."""
-    named = [(name, balance) for name, balance, _ in rows]
+    named = [(name, result) for name, result, _ in rows]
     st.markdown(balance_words.finding(named))
     few = balance_words.few(named)
     if few:
@@ -78,7 +78,7 @@ def change(rows: list[Row], keys: tuple[str, ...]) -> None:
             with st.container(width=THIRD):
                 widgets.show_kept(("before-after", name, *keys), draw, f"{name}-before-after", how_to_read)
     with st.expander("The numbers, with intervals and changes"):
-        table = keep(("balance table", *keys), lambda: _table(rows))
+        table = keep(("over-under table", *keys), lambda: _table(rows))
         show_table(table, "method", len(table.columns))
         st.caption(
             "95 % intervals in brackets: bootstrap over test rows, Wilson's for the odds. Changes are against the raw "
@@ -88,22 +88,22 @@ def change(rows: list[Row], keys: tuple[str, ...]) -> None:
 
 
 def _table(rows: list[Row]) -> pd.DataFrame:
-    return pd.DataFrame([_cells(name, balance) for name, balance, _ in rows])
+    return pd.DataFrame([_cells(name, result) for name, result, _ in rows])
 
 
-def _cells(name: str, balance: Balance) -> dict[str, str]:
-    changed = balance.change
+def _cells(name: str, result: OverUnder) -> dict[str, str]:
+    changed = result.change
     return {
         "method": name,
-        "o": interval_cell(balance.over),
+        "o": interval_cell(result.over),
         "change of o": _marked("+", changed.over) if changed else "–",
-        "u": interval_cell(balance.under),
+        "u": interval_cell(result.under),
         "change of u": _marked("+", changed.under) if changed else "–",
-        "o / u": interval_cell(balance.ratio),
+        "o / u": interval_cell(result.ratio),
         "change of o / u": _marked("×", changed.ratio) if changed else "–",
-        "odds of the accuracy": interval_cell(balance.odds),
-        "o / u over odds": interval_cell(balance.lean),
-        "gap, points": interval_cell(balance.gap, points),
+        "odds of the accuracy": interval_cell(result.odds),
+        "o / u over odds": interval_cell(result.ratio_over_odds),
+        "gap, points": interval_cell(result.gap, points),
         "change of the gap": interval_cell(changed.gap, points) if changed else "–",
     }
 
@@ -174,8 +174,8 @@ def theorem(chosen: list[ShownFit], rows: list[Row], keys: tuple[str, ...]) -> B
         with st.container(width=widgets.HALF):
             widgets.show_kept(
                 ("plane", *keys),
-                lambda: balance_plane(rows, title="The gap is the distance to the diagonal"),
-                "balance-plane",
+                lambda: over_under_plane(rows, title="The gap is the distance to the diagonal"),
+                "over-under-plane",
                 "Across, doubt where right; up, confidence where wrong; both weighted by how often that is. Every "
                 "calibrated method lies on the dotted diagonal, whatever its accuracy: above it a method is "
                 "overconfident, below it underconfident. On the diagonal, nearer to the origin means that confidence "
