@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from calib.data import Predictions
@@ -28,10 +29,7 @@ def open_page(path: str, session: OpenSession | None = None) -> AppTest:
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300)
     if session is not None:
         app.session_state[SESSION] = session
-    app.run()
-    if path != "app.py":
-        app.switch_page(path).run()
-    return app
+    return app.switch_page(path).run() if path != "app.py" else app.run()
 
 
 def fit(queue: FitQueue, session: OpenSession, *wanted: str | tuple[str, dict[str, Any]]) -> OpenSession:
@@ -85,6 +83,14 @@ def clean(app: AppTest) -> bool:
 def charts(app: AppTest) -> list[Any]:
     """The figures of a page."""
     return [element.proto for element in app.get("plotly_chart")]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_component_scan() -> Iterator[None]:
+    """Streamlit's AppTest looks in every installed package for components, which no page needs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", list)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from calib import geometry
 from calib.data import Predictions
 from calib.data.samples import load_sample
 from calib.diagnostics.reduction_cost import Tradeoff
-from calib.diagnostics.separation import Explanation, PrincipalPlane, Sides, Timed
+from calib.diagnostics.separation import Explanation, PrincipalPlane, Sides, Timed, explain
 from calib.jobs import FitQueue
 from calib.metrics.bootstrap import Interval
 from calib.ui.geometry import state as geometry_study
@@ -93,7 +93,7 @@ def test_the_chosen_input_is_explained_in_two_pictures(with_sample: OpenSession)
     group(app, "geometry/way").set_value("By number").run()
     app.number_input[0].set_value(5).run()
     test = with_sample.test
-    why = geometry.explain(test.train_features, test.train_labels, test.features[5], int(test.logits[5].argmax()))
+    why = explain(test.train_features, test.train_labels, test.features[5], int(test.logits[5].argmax()))
     words = said(app)
     assert "**Test row 5**" in words
     assert f"is **{'safe' if why.safe else 'dangerous'}**" in words

@@ -26,6 +26,7 @@ class Server:
 
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch):
         self._root, self._monkeypatch = root, monkeypatch
+        monkeypatch.setattr(FitQueue, "warm_up", lambda queue: None)  # no fit here needs TensorFlow
         self.started: list[tuple[FitQueue, Keeper]] = []
         self.start()
 

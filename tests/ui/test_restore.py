@@ -134,8 +134,7 @@ PAGE = "pages/5_Compare.py"
 
 
 @pytest.fixture
-def fitted(server: Server, monkeypatch: pytest.MonkeyPatch) -> OpenSession:  # noqa: F811
-    monkeypatch.setattr(FitQueue, "warm_up", lambda queue: None)  # no fit here needs TensorFlow
+def fitted(server: Server) -> OpenSession:  # noqa: F811
     session = uploaded()
     submit(session, "temperature")
     finish(session)
