@@ -131,11 +131,14 @@ def _log_odds_of_rows(logits: Floats, log_odds: Floats) -> None:
 
 def bin_index(values: Floats, edges: Floats) -> Ints:
     """Number of the bin of each value, in [0, len(edges) - 1)."""
-    inner = edges[1:-1]
-    if len(inner) > _FEW_EDGES:
-        return np.searchsorted(inner, values, side="right")
-    # The edges at or below each value, counted one edge at a time: passes that the processor vectorises.
-    index = np.zeros(values.shape, dtype=np.uint8)
-    for edge in inner:
-        index += values >= edge
-    return index.astype(np.intp)
+    if len(edges) - 2 > _FEW_EDGES:
+        return np.searchsorted(edges[1:-1], values, side="right")
+    return _edges_below(values, edges[1:-1])
+
+
+def _edges_below(values: Floats, edges: Floats) -> Ints:
+    """How many edges are at or below each value, one edge at a time: passes that the processor vectorises."""
+    count = np.zeros(values.shape, dtype=np.uint8)
+    for edge in edges:
+        count += values >= edge
+    return count.astype(np.intp)

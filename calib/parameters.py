@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import MISSING, field, fields
+from dataclasses import field, fields
 from typing import Any
 
 import numpy as np
@@ -57,24 +57,27 @@ def written(fix: Mapping[str, object]) -> str:
 
 
 def _check_param(name: str, value: Any, default: Any, meta: Any) -> None:
-    if value is None and meta.get("optional"):
-        return
+    fault = "" if value is None and meta.get("optional") else _fault(value, default, meta)
+    if fault:
+        raise CalibrationError(f"{name}={value!r} {fault}.")
+
+
+def _fault(value: Any, default: Any, meta: Any) -> str:
+    """What is wrong with a value, as the end of a sentence; "" for nothing."""
     if meta.get("choices") is not None:
-        if value not in meta["choices"]:
-            raise CalibrationError(f"{name}={value!r} is not one of {', '.join(map(str, meta['choices']))}.")
-        return
+        return "" if value in meta["choices"] else f"is not one of {', '.join(map(str, meta['choices']))}"
     if isinstance(default, bool):
-        if not isinstance(value, (bool, np.bool_)):
-            raise CalibrationError(f"{name}={value!r} must be True or False.")
-        return
-    if default is not MISSING and isinstance(default, (int, float)):
-        whole = isinstance(default, int)
-        number = (int, np.integer) if whole else (int, float, np.integer, np.floating)
-        low, high = meta.get("low"), meta.get("high")
-        if isinstance(value, bool) or not isinstance(value, number) or not np.isfinite(value):
-            raise CalibrationError(f"{name}={value!r} must be a {'whole ' if whole else ''}number{_within(low, high)}.")
-        if (low is not None and value < low) or (high is not None and value > high):
-            raise CalibrationError(f"{name}={value!r} must lie{_within(low, high)}.")
+        return "" if isinstance(value, (bool, np.bool_)) else "must be True or False"
+    is_number = isinstance(default, (int, float))
+    return _number_fault(value, isinstance(default, int), meta.get("low"), meta.get("high")) if is_number else ""
+
+
+def _number_fault(value: Any, whole: bool, low: float | None, high: float | None) -> str:
+    number = (int, np.integer) if whole else (int, float, np.integer, np.floating)
+    if isinstance(value, bool) or not isinstance(value, number) or not np.isfinite(value):
+        return f"must be a {'whole ' if whole else ''}number{_within(low, high)}"
+    outside = (low is not None and value < low) or (high is not None and value > high)
+    return f"must lie{_within(low, high)}" if outside else ""
 
 
 def _within(low: float | None, high: float | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -113,12 +113,7 @@ def calibrator(name: str, **params: Any) -> Calibrator:
     """
     if name not in METHODS:
         raise CalibrationError(f"There is no calibrator {name!r}; choose from {', '.join(METHODS)}.")
-    cls = METHODS[name].cls
-    for key, value in params.items():
-        if key not in parameter_names(cls):
-            taken = ", ".join(parameter_names(cls))
-            raise CalibrationError(f"{name} has no parameter {key!r} that could be {value!r}; it takes {taken}.")
-    made = cls(**params)
+    made = METHODS[name].cls().set_params(**params)
     made.check_params()
     return made
 
@@ -171,14 +166,16 @@ def extras_for(made: Calibrator, data: Any) -> dict[str, Any]:
         If the data set does not hold them all; says why where they were given and could not be used.
     """
     arrays = {name: getattr(data, name, None) for name in sorted(made.needs)}
-    absent = [name for name, array in arrays.items() if array is None]
-    if absent:
-        lacking = f"{type(made).__name__} needs {', '.join(absent)}, which these data do not hold"
-        why = next((finding for finding in getattr(data, "findings", ()) if finding.left_out in absent), None)
-        if why is None:
-            raise CalibrationError(f"{lacking}.")
-        raise CalibrationError(f"{lacking}: {why.reason} {why.action}".rstrip())
+    if absent := [name for name, array in arrays.items() if array is None]:
+        why = _why_absent(absent, getattr(data, "findings", ()))
+        raise CalibrationError(f"{type(made).__name__} needs {', '.join(absent)}, which these data do not hold{why}")
     return arrays
+
+
+def _why_absent(arrays: list[str], findings: Iterable[Any]) -> str:
+    """The end of a sentence about arrays that data do not hold: the finding that left one out, if there is one."""
+    why = next((finding for finding in findings if finding.left_out in arrays), None)
+    return f": {why.reason} {why.action}".rstrip() if why else "."
 
 
 def presets(data: Any = None) -> dict[str, list[str]]:

@@ -8,8 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calib.base import Callback
-from calib.calibrators.scaling import IterativeScaling, ScaledCrossEntropy, loss_and_residual
-from calib.calibrators.temperature import TemperatureScaling
+from calib.calibrators.temperature import (
+    IterativeScaling,
+    ScaledCrossEntropy,
+    TemperatureScaling,
+    loss_and_residual,
+)
 from calib.errors import CalibrationError
 from calib.hardware import cpu_description
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, softmax

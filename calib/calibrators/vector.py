@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from calib.base import Callback
-from calib.calibrators.scaling import IterativeScaling, ScaledCrossEntropy
+from calib.calibrators.temperature import IterativeScaling, ScaledCrossEntropy
 from calib.numerics import Floats, Ints, softmax
 from calib.parameters import param
 

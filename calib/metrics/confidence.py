@@ -1,7 +1,4 @@
-"""Over- and underconfidence, their weighted gap, and sharpness.
-
-What a classifier says about its own prediction: the pair (confidence, correct).
-"""
+"""The pair (confidence, correct) of each prediction, and what follows from it: over- and underconfidence, sharpness."""
 
 from __future__ import annotations
 
@@ -80,8 +77,7 @@ def check_pair(confidence: Floats, correct: Any) -> tuple[Floats, Bools]:
         raise CalibrationError(
             f"Confidences have shape {confidence.shape}, so `correct` must have it too; got {right.shape}."
         )
-    if not len(confidence):
-        raise CalibrationError("There are no rows to score.")
+    _check_some_rows(confidence)
     if right.dtype.kind != "b" and not np.isin(right, (0, 1)).all():
         raise CalibrationError(
             "Beside one confidence per row, give True or False for each row (was the prediction right?), not labels."
@@ -104,12 +100,14 @@ def check_probs(probs: Any) -> Floats:
     """Probabilities of shape (n, n_classes) with at least one row, never copied."""
     array = np.asarray(probs)
     if array.ndim != 2 or array.shape[1] < 2:
-        raise CalibrationError(
-            f"Probabilities must have shape (n, n_classes) with at least 2 classes; got {array.shape}."
-        )
+        raise CalibrationError(f"Probabilities must have shape (n, n_classes), at least 2 classes; got {array.shape}.")
+    _check_some_rows(array)
+    return array
+
+
+def _check_some_rows(array: Floats) -> None:
     if not len(array):
         raise CalibrationError("There are no rows to score.")
-    return array
 
 
 def overconfidence(probs: Any, labels: Any) -> float:

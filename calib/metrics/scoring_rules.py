@@ -1,7 +1,4 @@
-"""Proper scores: negative log-likelihood and Brier score.
-
-Accuracy, and whether the label is among the k most probable classes.
-"""
+"""Scoring rules: negative log-likelihood, Brier score, accuracy and top-k accuracy."""
 
 from __future__ import annotations
 
@@ -104,11 +101,13 @@ def label_in_top_k(probs: Floats, labels: Ints, k: int, ranking: Floats) -> Bool
     of_label = probs[np.arange(len(probs)), labels][:, None]
     ahead = np.count_nonzero(probs > of_label, axis=1)
     not_behind = np.count_nonzero(probs >= of_label, axis=1)
-    inside = ahead < k
-    for row in np.flatnonzero(inside & (not_behind > k)):
-        label = labels[row]
-        tied = np.flatnonzero(probs[row] == probs[row, label])
-        key, own = ranking[row, tied], ranking[row, label]
-        before = np.count_nonzero((key > own) | ((key == own) & (tied < label)))
-        inside[row] = ahead[row] + before < k
-    return inside
+    for row in np.flatnonzero((ahead < k) & (not_behind > k)):
+        ahead[row] += _tied_ahead(probs[row], labels[row], ranking[row])
+    return ahead < k
+
+
+def _tied_ahead(probs: Floats, label: int, ranking: Floats) -> int:
+    """How many classes of one row, as probable as its label, come before it by the second key or their number."""
+    tied = np.flatnonzero(probs == probs[label])
+    key, own = ranking[tied], ranking[label]
+    return np.count_nonzero((key > own) | ((key == own) & (tied < label)))
