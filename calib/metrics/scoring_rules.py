@@ -110,4 +110,4 @@ def _tied_ahead(probs: Floats, label: int, ranking: Floats) -> int:
     """How many classes of one row, as probable as its label, come before it by the second key or their number."""
     tied = np.flatnonzero(probs == probs[label])
     key, own = ranking[tied], ranking[label]
-    return np.count_nonzero((key > own) | ((key == own) & (tied < label)))
+    return int(np.count_nonzero((key > own) | ((key == own) & (tied < label))))
