@@ -1,4 +1,4 @@
-"""Temperature scaling, and what the other scaling methods share with it: the loss, and where a fit runs."""
+"""Temperature scaling, and the base of all scaling methods: their loss, and the device of the fit."""
 
 from __future__ import annotations
 
