@@ -190,7 +190,7 @@ def test_every_file_of_a_calibrator_is_registered_or_shared():
         assert path.stem in homes or users, f"{path.name} is neither a method nor used by one"
 
 
-@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/library.md", "docs/command_line.md"])
 def test_documents_mention_no_missing_method(document):
     path = ROOT / document
     if not path.is_file():

@@ -32,7 +32,9 @@ from streamlit.web.server.starlette.starlette_routes import ROUTE_HEALTH, ROUTE_
 
 from calib.metrics import nll
 from calib.numerics import softmax
+from calib.registry import METHODS
 from calib.settings import DECLARED, SETTINGS, Setting
+from calib.ui.shell import MENU
 from tests.conftest import ROOT, simulate
 
 DOCUMENTS = [
@@ -60,19 +62,19 @@ def test_the_contribution_guide_teaches_a_calibrator_that_works(monkeypatch: pyt
 def test_the_readme_library_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copy(ROOT / "sample_data" / "digits-cnn.npz", tmp_path / "outputs.npz")
     monkeypatch.chdir(tmp_path)
-    example, use = python_blocks("README.md")
+    (example,), (use,) = python_blocks("README.md"), python_blocks("docs/library.md")
     # Another method in place of gpcalib keeps TensorFlow out of this test; everything else runs as printed.
     names: dict[str, object] = {}
     exec(compile(example.replace('"gpcalib", random_state=0', '"isotonic"'), "README.md", "exec"), names)
     data, calibrator = names["data"], names["calibrator"]
     used: dict[str, object] = {"outputs": data.logits}
-    exec(compile(use, "README.md", "exec"), used)
+    exec(compile(use, "docs/library.md", "exec"), used)
     np.testing.assert_array_equal(used["probs"], calibrator.predict_proba(data.logits))
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_links_and_pictures_lead_somewhere(document: str) -> None:
-    targets = re.findall(r"\]\(([^)#:]+)\)", (ROOT / document).read_text(encoding="utf-8"))
+    targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", (ROOT / document).read_text(encoding="utf-8"))
     missing = [target for target in targets if not ((ROOT / document).parent / target).exists()]
     assert not missing
 
@@ -99,6 +101,17 @@ def is_there(name: str) -> bool:
             except (ImportError, AttributeError):
                 return False
     return True
+
+
+def test_the_table_of_pages_is_the_menu():
+    lines = (ROOT / "docs" / "pages.md").read_text(encoding="utf-8").splitlines()
+    titles = {line.split(" | ")[0].removeprefix("| ") for line in lines if line.startswith("| ")} - {"page"}
+    assert titles == {label for section in MENU.values() for _, label, _ in section}
+
+
+def test_the_table_of_calibrators_is_the_registry():
+    names = set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / "library.md").read_text(encoding="utf-8"), re.MULTILINE))
+    assert names == set(METHODS) - {"identity"}
 
 
 PAGE = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
