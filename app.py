@@ -16,7 +16,7 @@ def body() -> None:
     session, reading = find_session(), last_reading()
     if session is None:
         st.write(
-            "Find out whether your classifier's confidence can be trusted, and leave with a calibrator that mends it. "
+            "Find out whether your classifier's confidence can be trusted, and export a calibrator that corrects it. "
             "Upload what your model said about labelled rows it was not trained on, or try a sample."
         )
     else:

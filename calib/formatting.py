@@ -1,8 +1,7 @@
-"""How numbers, counts and CSV cells are written, the same on every page and in every report.
+"""How numbers and counts are written on pages and in reports, and texts that are safe in CSV files.
 
-Names of classes, groups, traces and files come from uploads, and spreadsheets carry out a cell such as
-``=HYPERLINK(...)`` when they open our CSV files, so none may begin a formula. OWASP, "CSV Injection", gives the
-characters that do.
+Names of classes, groups and files come from uploads, and a spreadsheet runs a cell such as ``=HYPERLINK(...)`` as a
+formula. OWASP, "CSV Injection", gives the characters that begin one.
 """
 
 from __future__ import annotations
@@ -18,19 +17,16 @@ if TYPE_CHECKING:
 
 def number(value: float, digits: int = 3) -> str:
     """Three significant digits without an exponent for usual scores: 0.0523, 12.3, 1,230."""
-    if not value or not math.isfinite(value):
-        return _without_digits(value)
+    if value is None or math.isnan(value):
+        return "–"
+    if value == 0:
+        return "0"
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
     if abs(value) < 1e-4 or abs(value) >= 1e6:
         return f"{value:.{digits - 1}e}"
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
     return f"{value:,.{decimals}f}"
-
-
-def _without_digits(value: float | None) -> str:
-    """Nothing, NaN, zero and the infinities."""
-    if value is None or math.isnan(value):
-        return "–"
-    return "0" if value == 0 else "∞" if value > 0 else "-∞"
 
 
 def fixed(value: float) -> str:

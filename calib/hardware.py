@@ -1,4 +1,4 @@
-"""What this machine can compute on, found without starting TensorFlow, which takes seconds."""
+"""What this machine can compute on, without starting TensorFlow, which takes seconds."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Logs without anybody's data: what failed and where, never the messages in which names and values could stand.
+"""Logs without anybody's data: what failed and where, never messages in which names and values could stand.
 
-Keep what TensorFlow's libraries print while they are loaded out of a terminal.
+What TensorFlow's libraries print while they are loaded is kept out of the terminal.
 """
 
 from __future__ import annotations

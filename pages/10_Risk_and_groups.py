@@ -1,4 +1,4 @@
-"""Risk and groups: how much can be answered at an accepted error, and for whom confidence is off."""
+"""Risk and groups: selective prediction at an accepted error, and calibration by subgroup."""
 
 from __future__ import annotations
 

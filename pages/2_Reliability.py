@@ -1,4 +1,4 @@
-"""Reliability: what each method says against how often it is right, side by side."""
+"""Reliability: accuracy against confidence for each method, side by side."""
 
 from __future__ import annotations
 

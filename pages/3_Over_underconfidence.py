@@ -1,4 +1,4 @@
-"""Over- and underconfidence: how sure each method is where it is wrong, how unsure where it is right."""
+"""Over- and underconfidence: the confidence of wrong predictions, the doubt of correct ones, and their balance."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def body() -> None:
     chosen = choose(fits, "confidence/methods")
     rows, keys = rows_of(fits, chosen), tuple(fit.key for fit in chosen)
     change(rows, keys)
-    st.subheader("What the calibration error must be at least")
+    st.subheader("Lower bound of the calibration error")
     bins = theorem(chosen, rows, keys)
     st.subheader("Where the gap comes from")
     closer = one_of(fits)
     bands(fits, closer, bins)
     st.subheader("Class by class")
     classes(fits, closer, session.data.class_names)
-    st.subheader("How sure when right, how sure when wrong")
+    st.subheader("Confidence of correct and of wrong predictions")
     densities(chosen)
     if len(fits) == 1:
         need_fit(what="Only the raw model is here. Fit calibrators to see what they change.")

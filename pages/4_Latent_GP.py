@@ -1,11 +1,11 @@
-"""Latent GP: the function that bends every logit, how sure it is, and what it does to a confidence."""
+"""Latent GP: the latent function on all logits, its uncertainty, and its effect on a confidence."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from calib.ui.fits import shown_fits
-from calib.ui.latent.view import effects, functions, latent_fits, prepared, progress, readable_scale, say
+from calib.ui.latent.view import effects, functions, latent_fits, prepared, progress, readable_scale, show_finding
 from calib.ui.shell import need_fit, open_session, page
 from calib.ui.widgets import choose
 
@@ -16,15 +16,15 @@ def body() -> None:
     fits = shown_fits(session)
     latent = latent_fits(fits)
     if not latent:
-        need_fit(what="The latent function belongs to GPcalib, and no GPcalib fit is finished yet. Fit it to see it.")
+        need_fit(what="GPcalib has the latent function, and no GPcalib fit is finished yet.")
         return
     words = st.container()
     chosen = prepared(session, choose(latent, "latent/fits", "Fits", most=3), fits)
     scale = readable_scale(fits[0])
     with words:
-        say(chosen, scale)
+        show_finding(chosen, scale)
     scale = functions(chosen, scale)
-    st.subheader("What it does to a confidence")
+    st.subheader("Effect on a confidence")
     effects(chosen, scale)
     progress(chosen)
 

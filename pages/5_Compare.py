@@ -1,4 +1,4 @@
-"""Compare: every method on every score, with intervals, and a verdict that claims no more than they allow."""
+"""Compare: every method on every score, with intervals and a verdict that they support."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import streamlit as st
 
 from calib.ui.compare.studies import other_outputs, repeated, sizes
 from calib.ui.compare.view import (
+    comparison_table,
     costs,
     dots,
     report_button,
-    rounds_table,
     score_table,
     sharing_toggle,
     sharing_words,
@@ -24,7 +24,7 @@ def body() -> None:
     """Draw the page."""
     session = open_session()
     fits = shown_fits(session)
-    table = rounds_table(fits)
+    table = comparison_table(fits)
     if len(fits) == 1:
         need_fit(what="Only the raw model is here. Fit calibrators to compare them with it.")
     else:

@@ -1,4 +1,4 @@
-"""Binning: where bins of log-odds belong, what they say, and what they keep of the label."""
+"""Binning: bins of log-odds, their representatives, and the information that they keep about the label."""
 
 from __future__ import annotations
 
@@ -6,18 +6,8 @@ import streamlit as st
 
 from calib.errors import CalibrationError
 from calib.ui.binning import text as binning_words
-from calib.ui.binning.view import (
-    bins,
-    controls,
-    iterations,
-    meaning,
-    picture_of,
-    plane,
-    rails_of,
-    ranks,
-    sharing,
-    verifiability,
-)
+from calib.ui.binning.details import iterations, plane, sharing, verifiability
+from calib.ui.binning.view import bins, controls, meaning, picture_of, rails_of, ranks
 from calib.ui.fits import shown_fits
 from calib.ui.shell import open_session, page
 

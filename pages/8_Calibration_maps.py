@@ -1,4 +1,4 @@
-"""Calibration maps: what every method makes of a score, and what the test rows say to that."""
+"""Calibration maps: the map of one class by each method, against the frequencies of the test rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Geometry: how far an input lies inside its predicted class among the training data, and what that tells."""
+"""Geometry: how far an input lies inside its predicted class among the training data, and its accuracy there."""
 
 from __future__ import annotations
 

@@ -1,10 +1,7 @@
-"""The record of an exported calibrator: a JSON text that says what it is, and an npz with the arrays it names.
+"""The record of an exported calibrator: a JSON text that describes it, and an npz with the arrays that it names.
 
-Nothing of it is unpickled, a checksum in the JSON covers both, and sizes are checked before memory is taken.
-
-Where on disk the two parts of a calibrator's record lie: an npz with its json beside it, or a bundle.
-
-Learned state as JSON plus named arrays, and back, exactly.
+The two lie beside each other or in a bundle. Learned state becomes JSON plus named arrays, and back, exactly. Nothing
+is unpickled, a checksum in the JSON covers both, and sizes are checked before memory is taken.
 """
 
 from __future__ import annotations

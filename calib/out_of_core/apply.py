@@ -1,10 +1,7 @@
-"""A calibrator applied to a file of any size, in constant memory.
+"""Apply a calibrator to a file of any size, block by block in constant memory.
 
-Probabilities written block by block, as .npy or as Parquet.
-
-Files that appear under their names when they are complete, and not at all otherwise.
-
-Long work that is stopped from outside ends in a sentence, and cleans up first.
+The output (.npy or Parquet) appears under its name when it is complete, and not at all otherwise; work that is stopped
+from outside cleans up first.
 """
 
 from __future__ import annotations
@@ -26,8 +23,7 @@ from numpy.lib import format as npy_format
 from calib.errors import CalibrationError
 from calib.export.runtime import ExportedCalibrator
 from calib.numerics import Floats
-from calib.out_of_core.parallel import in_order
-from calib.out_of_core.rows import Block, LogitRows, Progress, Rows, no_progress
+from calib.out_of_core.rows import Block, LogitRows, Progress, Rows, in_order, no_progress
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Fits to files larger than memory: the calibrators of the registry, learned from a stream of rows."""
+"""Fit the calibrators of the registry to files larger than memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Outputs on disk with their labels, understood as uploads are: kind, classes, agreement, findings."""
+"""Outputs on disk with their labels, interpreted as uploads are: kind, classes, agreement, findings."""
 
 from __future__ import annotations
 

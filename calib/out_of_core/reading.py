@@ -1,4 +1,4 @@
-"""From a path to rows that are read when they are needed."""
+"""Open a file whose rows are read when they are needed."""
 
 from __future__ import annotations
 

@@ -1,19 +1,18 @@
-"""Rows of an array that stays where it is: read in blocks, or picked by number.
+"""Rows of outputs that are read in blocks, or picked by number: arrays, .npy files and Parquet tables.
 
-Rows of a Parquet table, unpacked a block at a time.
-
-A model's outputs as canonical logits, block by block, with every check of the door.
-
-How far work on stored rows has come.
+:class:`LogitRows` gives a model's outputs as canonical logits, with every check that loading makes.
 """
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from math import prod
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 
@@ -26,6 +25,9 @@ from calib.data.interpret.reading import float_dtype
 from calib.data.limits import MAX_CLASSES, check_count, nbytes_of
 from calib.errors import CalibrationError
 from calib.numerics import MEMORY_ENTRIES, PREDICTED_ENTRIES, Floats, Ints, block_rows, blocks
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 Block = tuple[int, Floats]
 """The number of the first row, and the rows."""
@@ -294,3 +296,32 @@ Progress = Callable[[str, int, int], None]
 
 def no_progress(what: str, done: int, total: int) -> None:
     """Ignore progress."""
+
+
+MOST_THREADS = 8
+"""Blocks that are held at once; NumPy lets go of the interpreter where it counts."""
+
+
+def n_threads() -> int:
+    """Threads that this process may use."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(allowed, MOST_THREADS))
+
+
+def in_order(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """``map(work, items)`` on threads; while they work, the next item is read and the last result is used.
+
+    No more items are taken than there are threads, and one: memory does not grow with their number.
+    """
+    with ThreadPoolExecutor(n_threads()) as pool:
+        waiting: deque[Future[Result]] = deque()
+        try:
+            for item in items:
+                waiting.append(pool.submit(work, item))
+                if len(waiting) > pool._max_workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()

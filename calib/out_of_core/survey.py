@@ -1,7 +1,4 @@
-"""The pass for the range: what must be known of all rows before any sum can be taken.
-
-A calibration set whose rows stay on disk.
-"""
+"""The first pass over stored outputs, for their range, and the calibration set that stays on disk."""
 
 from __future__ import annotations
 
@@ -15,8 +12,7 @@ import numpy.typing as npt
 from calib.base import LabelledBlocks
 from calib.canonical import Kind, to_canonical, zero_floor
 from calib.numerics import Floats, Ints
-from calib.out_of_core.parallel import in_order
-from calib.out_of_core.rows import Block, LogitRows, Progress, Rows, Subset, check_block, no_progress
+from calib.out_of_core.rows import Block, LogitRows, Progress, Rows, Subset, check_block, in_order, no_progress
 
 Result = TypeVar("Result")
 

@@ -1,4 +1,4 @@
-"""What a report is made of, and the lines of the command line that make the same comparison again."""
+"""What a report is made of, and the shell commands that reproduce it."""
 
 from __future__ import annotations
 

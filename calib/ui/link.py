@@ -1,6 +1,6 @@
-"""The visitor's link: what it leads to is kept as it changes, and brought back where a page is opened anew.
+"""The visitor's link: an open session is kept under it as it changes, and restored where it is opened again.
 
-Where the visitor's data are kept, in words, with the switch that keeps nothing and the button that deletes all.
+The visitor sees where the data are kept, and can keep nothing or delete everything.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The list of fits with their progress, what they reported, and the buttons that act on them.
-
-The visitor's studies: asked for once, followed, and found again when the same one is asked for.
-"""
+"""Progress of the visitor's fits and studies, with the buttons that act on them."""
 
 from __future__ import annotations
 
@@ -50,7 +47,7 @@ def _job_list() -> None:
 
 
 def waits(job: Job) -> bool:
-    """Whether a job has not started: how far it is says nothing then, but its place in line does."""
+    """Whether a job has not started: its message is then its position in the queue."""
     return job.state == "queued"
 
 

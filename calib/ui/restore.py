@@ -1,9 +1,4 @@
-"""What a link leads to, opened again: the data, their split, the fits and the studies as they stood.
-
-What an entry of the workspace records of an open session.
-
-Opening data in the place of others; data that were open before get their fits back.
-"""
+"""Open data in place of others, record the session in the workspace, and restore it with its fits and studies."""
 
 from __future__ import annotations
 

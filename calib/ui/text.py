@@ -1,9 +1,4 @@
-"""Numbers and findings in plain words; every number in them is computed, none is typed.
-
-Names from files, as plain text within Markdown.
-
-Notices that are shown once, at the top of the next page that is drawn.
-"""
+"""Sentences of several pages, names from files as plain text in Markdown, and notices for the next page drawn."""
 
 from __future__ import annotations
 
@@ -41,21 +36,21 @@ def binning_name(binning: str) -> str:
 
 
 def confidence_sentence(evaluation: Evaluation, subject: str = "The model") -> str:
-    """Say whether confidence exceeds accuracy, by how much, and whether chance explains it.
+    """Whether the confidence exceeds the accuracy, by how much, and whether the difference is significant.
 
     The gap is mean confidence minus accuracy; its standard error is that of the mean of the row-wise
-    difference, so a gap within two of them is called well matched rather than over- or underconfident.
+    difference, so a gap within two of them is not significant.
     """
-    says, right = float(evaluation.confidence.mean()), float(evaluation.correct.mean())
+    confidence, accuracy = float(evaluation.confidence.mean()), float(evaluation.correct.mean())
     gap = signed_confidence_gap(evaluation.confidence, evaluation.correct)
     n = len(evaluation.correct)
-    # The spread of a few rows says little: differences of values in [0, 1] then count as if half of them were 1.
+    # The spread of a few rows is uncertain: differences of values in [0, 1] then count as if half of them were 1.
     spread = max(float((evaluation.confidence - evaluation.correct).std()), 0.5 if n < FEW_ROWS else 0) / math.sqrt(n)
-    facts = f"it says {percent(says)} and is right {percent(right)} of the time"
+    facts = f"mean confidence {percent(confidence)}, accuracy {percent(accuracy)}"
     if abs(gap) <= max(2 * spread, 0.0005):
         return (
             f"{subject} is **neither over- nor underconfident on average**: {facts}, "
-            f"a difference that chance explains (±{200 * spread:.1f} points)."
+            f"no significant difference (±{200 * spread:.1f} points)."
         )
     word = "overconfident" if gap > 0 else "underconfident"
     return f"{subject} is **{word} by {100 * abs(gap):.1f} points** (±{200 * spread:.1f}): {facts}."
@@ -74,7 +69,7 @@ def mean_nll(evaluation: Evaluation) -> float:
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()<>$#~:|!+.\-])")
 _AUTOLINK = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?<=@)", re.IGNORECASE)
 JOINER = "\u2060"
-"""Takes no room; it keeps apart what Markdown would turn into a link, which no backslash prevents."""
+"""Has no width; it keeps apart what Markdown would turn into a link, which no backslash prevents."""
 
 
 def literal(name: str, longest: int = 40) -> str:

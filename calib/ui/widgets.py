@@ -1,13 +1,8 @@
-"""What a page shows, by the visitor's choice: it stays while fits come and go, and a new fit comes in chosen.
+"""Widgets of all pages: choices that stay, downloads, figures and tables.
 
-Files to take: what is offered is built by then, so that a click finds it however often the page was drawn since.
-
-Streamlit can build a file when its button is clicked, but forgets it two runs of any visitor later, also while the
-browser still fetches it. So a small file is built with the page, and a large one when it is asked for.
-
-Show a figure the same way everywhere: its text alternative, how to read it, and its picture and data to take.
-
-Tables, and what is said where a screen is too narrow for one, which then shows its first columns only.
+A choice stays while fits come and go. Streamlit can build a file when its button is clicked, but forgets it two runs
+of any visitor later, also while the browser still fetches it: so a small file is built with the page, and a large one
+when it is asked for. Every figure has a text alternative, a line on how to read it, its picture and its data.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Folders named by content: each appears whole or not at all, whoever writes, reads or is killed meanwhile."""
+"""Folders named by content, written and deleted atomically."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ def test_the_histogram_counts_the_pairs(data, figures) -> None:
     np.testing.assert_allclose(counts, [N * (K - 1), N], rtol=0.01)
 
 
-def test_cells_table_from_keep_their_counts() -> None:
+def test_cells_put_together_keep_their_counts() -> None:
     edges = np.arange(0.0, 11.0)
     assert grouped(np.arange(10), edges, np.array([0.0, 5.0, 10.0])).tolist() == [10, 35]
     assert grouped(np.arange(10), edges, np.array([0.0, 0.5, 2.5])).tolist() == [0, 2]

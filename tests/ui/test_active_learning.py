@@ -346,7 +346,7 @@ def test_a_single_shuffle_claims_no_interval_and_a_single_row_is_one() -> None:
     ("ends", "words"),
     [
         ([(200, 0.1), (200, 0.1)], "it was as many labels, and the same error."),
-        ([(201, 0.1), (99, 0.1)], "25.0 % fewer labels (not told from chance), and the same error."),
+        ([(201, 0.1), (99, 0.1)], "25.0 % fewer labels (no significant difference), and the same error."),
         ([(101, 0.12), (99, 0.12)], "50.0 % fewer labels, and an error 2.00 percentage points higher."),
     ],
 )

@@ -12,7 +12,8 @@ from calib.diagnostics.binning import binning_picture
 from calib.jobs import FitQueue, FitSpec
 from calib.numerics import one_vs_rest_log_odds
 from calib.plots.style import method_style
-from calib.ui.binning.view import label_log_odds, own_bins
+from calib.ui.binning.details import label_log_odds
+from calib.ui.binning.view import own_bins
 from calib.ui.fits import ShownFit
 from calib.ui.session import OpenSession
 from tests.conftest import finished, simulate

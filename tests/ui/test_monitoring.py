@@ -98,7 +98,7 @@ def test_the_same_rows_are_no_change(with_fits: OpenSession) -> None:
     app = give_rows(open_page(PAGE, with_fits), "new.npz", new_data_of(with_fits))
     assert clean(app)
     assert "No change since it was judged is beyond chance" in app.markdown[0].value
-    assert set(table(app)["beyond chance"]) == {"could be chance"}
+    assert set(table(app)["significance"]) == {"not significant"}
 
 
 def test_every_finished_fit_can_be_chosen(with_fits: OpenSession) -> None:

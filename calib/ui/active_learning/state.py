@@ -1,8 +1,6 @@
-"""The simulations of the Active learning page: each asked for once, followed together, and found again.
+"""State of the Active learning page: its rows, the settings that the visitor chose, and the simulations.
 
-What to simulate: the widgets of the Active learning page, made from the declared settings of a plan.
-
-What the Active learning page works on: which rows are the pool, which judge, and what it lacks.
+The widgets are made from the declared settings of a plan. Each simulation is a task of the queue.
 """
 
 from __future__ import annotations

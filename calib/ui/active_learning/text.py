@@ -1,4 +1,4 @@
-"""What the Active learning page says: the finding, how it was made, and the paper's claim beside it."""
+"""Sentences of the Active learning page: the finding, the settings behind it, and the paper's claim."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from calib.registry import METHODS
 from calib.ui.active_learning.state import Rows
 
 BEFORE = (
-    "**Which labels are worth their price?** A classifier asks labels only of rows it is unsure about, and what it is "
+    "**Which labels should be asked for?** A classifier asks labels only of rows it is unsure about, and what it is "
     "unsure about depends on its calibration. Here one learns from your rows again and again, with and without "
     "spending some of the labels on calibration."
 )
@@ -38,7 +38,7 @@ def finding(summary: pd.DataFrame) -> str:
 def so_far(summary: pd.DataFrame, arms: Collection[str]) -> str:
     """The finding while simulations run, once two shuffles are done by all arms that were asked for."""
     if len(arms) > 1 and (set(summary["arm"]) != set(arms) or summary["n_shuffles"].iloc[0] < 2):
-        return "What sets the arms apart is said once two shuffles are done by all of them."
+        return "Arms are compared once all of them have done two shuffles."
     return f"So far, over {plural(int(summary['n_shuffles'].iloc[0]), 'shuffle')}:\n\n{finding(summary)}"
 
 
@@ -73,7 +73,7 @@ def _error(row: pd.Series) -> str:
 
 
 def _doubt(row: pd.Series) -> str:
-    return " (not told from chance)" if row["difference_low"] <= 0 <= row["difference_high"] else ""
+    return " (no significant difference)" if row["difference_low"] <= 0 <= row["difference_high"] else ""
 
 
 def which(shuffles: Mapping[str, Sequence[int]]) -> str:
@@ -123,8 +123,8 @@ def notes(table: pd.DataFrame, rows: Rows, settings: dict[str, Any]) -> list[str
     if _did_the_same(table, "active", "set_points"):
         notes.append(
             f"{ARMS['active'].title} did what {ARMS['set_points'].title} did in every round, as where GPcalib learns "
-            "nothing from its few calibration rows: its uncertainty then says nothing. More labels or larger batches "
-            "tell them apart."
+            "nothing from its few calibration rows: its uncertainty is then uninformative. More labels or larger "
+            "batches make a difference."
         )
     for arm in table["arm"].unique():
         noted = table[(table["arm"] == arm) & (table["note"] != "")]["note"]

@@ -1,9 +1,4 @@
-"""The parts of the Active learning page: the finding, the start, how far it is, the pictures and the table.
-
-Where each arm ended, as a table of numbers with their intervals.
-
-What simulations gave, each part computed once for the same finished runs.
-"""
+"""Parts of the Active learning page: the finding, the start, the progress, the figures and the table of arms."""
 
 from __future__ import annotations
 
@@ -317,8 +312,8 @@ def _pictures(results: Results) -> None:
 def _numbers(results: Results, rows: Rows) -> None:
     differences = st.toggle(
         "Differences to the first arm", key="active/differences", persist_state="session",
-        help="Shuffle by shuffle, so that what arms share cancels; pp are percentage points, and * is beyond what "
-        "chance explains, each difference by itself.",
+        help="Shuffle by shuffle, so that what arms share cancels; pp are percentage points, and * is "
+        "significant (95 %), each difference by itself.",
     )  # fmt: skip
     if not results.summary.empty:
         table = keep(("active table", differences, results.keys()), lambda: styled_arms(results.summary, differences))

@@ -1,4 +1,4 @@
-"""What the Binning page says, from the numbers of its picture."""
+"""Sentences of the Binning page, from the numbers of its picture."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from calib.plots.binning import SCHEME_NAMES
 from calib.ui.text import literal
 
 USUAL_BINS = 15
-"""Fewer say too little to be compared with."""
+"""Fewer are too few to compare with."""
 
 
 def finding(picture: BinningPicture) -> str:
@@ -45,8 +45,8 @@ def _where(picture: BinningPicture) -> str:
     inside = {name: _between(picture.schemes[name].edges, low, high) for name in SCHEME_NAMES}
     return (
         f"{inside['imax']} of I-Max's {len(edges)} edges lie between {_log_odds(low)} and {_log_odds(high)}, "
-        f"where the model says {_probability(low)} to {_probability(high)}; equal mass has "
-        f"{inside['equal_mass'] or 'none'} of its edges there, equal size {inside['equal_size'] or 'none'}."
+        f"where the model gives {_probability(low)} to {_probability(high)}; equal mass has "
+        f"{inside['equal_mass'] or 'none'} of its edges there, equal width {inside['equal_size'] or 'none'}."
     )
 
 
@@ -69,7 +69,7 @@ def quoted(name: str) -> str:
 
 
 def bound_note(picture: BinningPicture) -> str:
-    """How far the model's own belief is from what its pairs say."""
+    """How far the model's own belief is from the frequencies of its pairs."""
     bins = picture.schemes["imax"]
     bound, kept = bins.bound, bins.label_information
     side = "above" if bound > kept else "below"
@@ -102,7 +102,7 @@ def bin_table(bins: BinnedPairs) -> pd.DataFrame:
             "share, %": 100 * bins.mass,
             "y = 1": bins.positives,
             "representative": bins.representatives,
-            "the model says": bins.predicted,
+            "mean probability of the model": bins.predicted,
         }
     )
 

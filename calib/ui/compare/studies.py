@@ -1,7 +1,4 @@
-"""Studies on the Compare page: the comparison on other splits, and how many labels each method needs.
-
-Other outputs beside these: results kept by name while further data are opened, such as epochs of one model.
-"""
+"""Studies of the Compare page: repeated splits, learning curves, and results kept by name beside other outputs."""
 
 from __future__ import annotations
 
@@ -35,7 +32,7 @@ TOLERANCES = (0.002, 0.005, 0.01, 0.02, 0.05)
 
 def repeated(session: OpenSession, fits: list[ShownFit]) -> None:
     """The section on repeated splits."""
-    st.subheader("Would other splits say the same?")
+    st.subheader("Repeated splits")
     st.write(
         "Fits every method again on random splits of all rows, as the papers do. The intervals allow for splits that "
         "share most of their rows (Nadeau and Bengio 2003)."
@@ -49,7 +46,7 @@ def repeated(session: OpenSession, fits: list[ShownFit]) -> None:
 
 def sizes(session: OpenSession, fits: list[ShownFit]) -> None:
     """The section on the number of labels."""
-    st.subheader("How many labels do I need?")
+    st.subheader("Learning curves: how many labels are needed")
     st.write(
         "Fits every method on ever more of the calibration rows, each time on several draws of them, and scores it on "
         "the test rows."
@@ -101,7 +98,7 @@ def _repeated_result(splits: pd.DataFrame, key: str, fits: list[ShownFit]) -> No
     show_scores(keep(("splits table", key), partial(styled_scores, table, keys, True, True)))
     st.caption(
         "Mean over splits ± standard deviation from split to split, with the 95 % interval of the mean in brackets. "
-        "★ best mean; ✓ better and ✗ worse than the raw model beyond what chance explains, for all pairs together."
+        "★ best mean; ✓ better and ✗ worse than the raw model significantly (95 %, for all pairs of methods together)."
     )
     failed = table[(table["note"] != "") & table["n_splits"].between(1, n_splits - 1)].drop_duplicates("method")
     for title, note in zip(failed["title"], failed["note"], strict=True):
@@ -224,7 +221,7 @@ def _keep_form(session: OpenSession, table: pd.DataFrame, fits: list[ShownFit]) 
             args=(name, table, {fit.title: fit.method for fit in fits}),
         )  # fmt: skip
     if full:
-        st.caption(f"{MOST_ENTRIES} results are kept, which is all there is room for; remove one to keep these.")
+        st.caption(f"{MOST_ENTRIES} results are kept, which is the most; remove one to keep these.")
     elif name in kept and kept[name].key != session.split_key:
         st.caption(f'"{name}" is kept already, from other rows; keeping these takes its place.')
 

@@ -1,11 +1,4 @@
-"""The parts of the Compare page: the verdict, the table, a picture per score, and the cost.
-
-Small reliability diagrams of all methods, side by side on one scale.
-
-Every one-vs-rest method with shared and with class-wise maps, side by side on the Compare page.
-
-The button that hands the comparison over as one HTML file.
-"""
+"""Parts of the Compare page: verdict, scores, small reliability diagrams, shared and class-wise maps, cost, report."""
 
 from __future__ import annotations
 
@@ -40,11 +33,11 @@ TABLE = ("NLL", "Brier", "accuracy", "ECE", "ECE equal mass", "class-wise ECE", 
 MORE = tuple(key for key in SCORES if key not in (*TABLE, "signed gap"))  # over- and underconfidence give its sign
 HOW_TO_READ = (
     "One dot per method with its 95 % bootstrap interval on the test rows; the vertical line is the raw model. "
-    "Overlapping intervals do not mean that methods cannot be told apart: the table's differences are paired."
+    "Methods can differ significantly although their intervals overlap: the table's differences are paired."
 )
 
 
-def rounds_table(fits: list[ShownFit]) -> pd.DataFrame:
+def comparison_table(fits: list[ShownFit]) -> pd.DataFrame:
     """The tidy comparison of all shown fits; computed once per set of fits."""
 
     def compare() -> pd.DataFrame:
@@ -74,7 +67,7 @@ def score_table(table: pd.DataFrame, fits: list[ShownFit]) -> None:
     st.caption(
         "A click on a score sorts by it. 95 % bootstrap intervals over test rows in brackets; a calibration error is "
         "biased upwards by noise, so its interval reaches further down than up. ★ best value; ✓ better and ✗ worse "
-        "than the raw model beyond what chance explains (paired, with intervals that hold for all pairs of methods "
+        "than the raw model significantly (paired, with 95 % intervals that hold for all pairs of methods "
         "together, as in the verdict). ECE here is in 15 bins of equal width or equal mass. Over- and underconfidence "
         "are not good or bad in themselves."
     )
@@ -123,15 +116,15 @@ def _seconds(value: Any) -> str:
 
 
 HOW_TO_READ_PANELS = (
-    "Dots are groups of equally many test rows: how sure the model is of them against how often it is right, with 95 % "
-    "Wilson intervals. On the dotted line both agree; below it the model is overconfident. The ECE is that of the "
+    "Dots are groups of equally many test rows: accuracy against mean confidence, with 95 % Wilson intervals. On the "
+    "dotted line both agree; below it the model is overconfident. The ECE is that of the "
     "table, in 15 bins of equal width. "
     "All diagrams have the same axes; the Reliability page shows each of them larger, with its histogram."
 )
 
 
 def small_multiples(fits: list[ShownFit]) -> None:
-    """One small diagram per method, as many in a row as there is room for."""
+    """One small diagram per method, as many in a row as fit into the window."""
     st.subheader("Reliability of all methods")
     curves = [_curve(fit) for fit in fits]
     scale: Scale = "logit" if prefers_logit_scale(curves[0]) else "linear"
@@ -226,7 +219,7 @@ def sharing_words(fits: list[ShownFit]) -> None:
 
 
 def _difference(fit: ShownFit, other: ShownFit) -> str:
-    """Differences of accuracy and NLL in words, and whether chance explains them; paired over the test rows."""
+    """Differences of accuracy and NLL in words, and whether they are significant; paired over the test rows."""
     differences = keep(("sharing", fit.key, other.key), lambda: paired_differences(fit.evaluation, other.evaluation))
     accuracy, nll = differences["accuracy"], differences["NLL"]
     right, right_other = (float(each.evaluation.correct.mean()) for each in (fit, other))
@@ -242,7 +235,7 @@ def _difference(fit: ShownFit, other: ShownFit) -> str:
 def _amount(difference: Interval, amount: str) -> str:
     if difference.value == 0:
         return "the same"
-    chance = ", which chance could explain" if difference.low <= 0 <= difference.high else ""
+    chance = " (no significant difference)" if difference.low <= 0 <= difference.high else ""
     return f"{amount} {'higher' if difference.value > 0 else 'lower'}{chance}"
 
 

@@ -1,9 +1,4 @@
-"""Open data: one click on a sample, or an upload.
-
-Everything that was inferred about an upload, shown and changeable by hand.
-
-What an upload may be and what is kept of it, said where people upload and before they find out.
-"""
+"""Open a sample or an upload, with its limits, and the form that changes what was inferred about it."""
 
 from __future__ import annotations
 

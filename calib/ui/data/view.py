@@ -1,7 +1,4 @@
-"""The parts of the Data page: the finding in words, what was noticed, the split and the next step.
-
-What the open data hold as features: their size, the training set, and a few of them where they are images.
-"""
+"""Parts of the Data page: the finding, the findings of loading, the split, the features and the next step."""
 
 from __future__ import annotations
 

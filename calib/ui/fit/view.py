@@ -1,7 +1,4 @@
-"""The choice of calibrators on the Fit page: presets, methods, their parameters, and the button that starts them.
-
-Widgets for a calibrator's parameters, made from its declared fields, and one for where all of them are fitted.
-"""
+"""Parts of the Fit page: presets, methods, widgets of their declared parameters, the device and the start."""
 
 from __future__ import annotations
 

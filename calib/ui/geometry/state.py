@@ -1,6 +1,6 @@
-"""What the Geometry page computes from the features of the open data, each once; big data in a limited time.
+"""State of the Geometry page: separations of the test rows, each computed once in a limited time.
 
-Measuring reductions of the training set in the background, setting by setting, until done or stopped.
+Reductions of the training set are measured in the background, setting by setting, until done or stopped.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the Geometry page says, claiming no more than the intervals allow."""
+"""Sentences of the Geometry page, which claim no more than the intervals allow."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def finding(sides: Sides) -> str:
         f"{_right(rest, owner)} ({_interval(rest.rate)})."
     )
     if inside.rate.low <= rest.rate.high:
-        text += " The intervals overlap, so these rows cannot tell whether separation knows right from wrong here."
+        text += " The intervals overlap, so there is no significant difference on these rows."
     return text
 
 
@@ -128,9 +128,9 @@ def row_sentence(
 
 
 def fitted_sentence(fitted: list[tuple[str, float]]) -> str:
-    """What the fitted calibrators say of the row."""
+    """The confidence of the fitted calibrators in the row."""
     said = listed([f"{title} {percent(confidence)}" for title, confidence in fitted])
-    return f"The confidence in this prediction that was fitted: {said}."
+    return f"Confidence of the fitted calibrators in this prediction: {said}."
 
 
 def _minus(value: float) -> str:
@@ -179,7 +179,7 @@ def tradeoff_sentence(measured: list[Tradeoff]) -> str:
         f"at {rounded(whole.per_second)} predictions per second."
     )
     count = f"{len(worse)} of {len(others)}" if worse else f"none of {len(others)}"
-    said = f" In {count} settings the ECE is higher by more than chance explains (paired 95 % interval above 0)."
+    said = f" In {count} settings the ECE is significantly higher (paired 95 % interval above 0)."
     if not kept:
         return start + said
     best = max(kept, key=lambda one: one.per_second)

@@ -1,9 +1,4 @@
-"""The parts of the Geometry page on all test rows: success by separation, right and wrong, fast against exact.
-
-One test input on the Geometry page: which, what decides its separation, and two pictures of it.
-
-The reduction trade-off on the Geometry page: measured on request, setting by setting, and to be stopped.
-"""
+"""Parts of the Geometry page: success by separation, one input explained, and reductions of the training set."""
 
 from __future__ import annotations
 
@@ -42,9 +37,9 @@ MOST_DOTS = 2000
 
 HOW_TO_READ_SUCCESS = (
     "Across is the separation: how far an input lies inside its predicted class among the training data, negative "
-    "(shaded) where another class is nearer. Up is how often the model is right there. Dots are test rows in bins of "
+    "(shaded) where another class is nearer. Up is the accuracy there. Dots are test rows in bins of "
     "equally many, with 95 % Wilson intervals; lines are the two maps that geometric calibration can use, learned from "
-    "calibration rows. A good map passes through the dots; where it is flat, separation tells no more."
+    "calibration rows. A good map passes through the dots; where it is flat, separation adds no information."
 )
 HOW_TO_READ_SPREAD = (
     "Right predictions upwards, wrong ones downwards, each group on a height of its own. The further apart the two, "

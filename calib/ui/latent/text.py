@@ -1,4 +1,4 @@
-"""What a latent function does to confidences, in sentences that claim no more than its band allows."""
+"""Sentences of the Latent GP page: the effect of a latent function, which claim no more than its band allows."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ HALF_A_POINT = 0.005
 MOST_DIGITS = 5
 SMALLEST = 10.0**-MOST_DIGITS
 SAME = 0.05
-"""Share of rows outside a 95 % band that says nothing."""
+"""Share of rows outside a 95 % band that is expected by chance."""
 
 
 def finding(name: str, effect: ConfidenceEffect, curve: EffectCurve) -> str:
     """What it does to high, middle and low confidences, and where it is least sure."""
     groups = changes(effect)
     if not groups:
-        return f"Too few test rows ({len(effect.before)}) to say what {name} does to their confidences."
+        return f"Too few test rows ({len(effect.before)}) for the effect of {name} on their confidences."
     least_sure = int(np.argmax(curve.sd))
     return (
         f"**{name} {_in_words(groups)}.** It is least sure at confidences about "

@@ -1,7 +1,4 @@
-"""The parts of the Latent GP page: the finding, the functions with their bands, and what they do to a confidence.
-
-The GPcalib fits the Latent GP page shows, with what is computed for each once.
-"""
+"""Parts of the Latent GP page: the finding, the latent functions, and their effect on a confidence."""
 
 from __future__ import annotations
 
@@ -132,8 +129,8 @@ LEVELS = (*(k / 100 for k in range(1, 100)), 0.995, 0.998, 0.999, 0.9995, 0.9999
 USUAL = 0.93
 
 
-def say(fits: list[LatentFit], scale: Scale) -> None:
-    """The finding in words, and what each fit wants known about itself."""
+def show_finding(fits: list[LatentFit], scale: Scale) -> None:
+    """The finding, and the notes of each fit."""
     first = fits[0]
     if first.gp.collapsed_:
         st.markdown(collapsed(first.name, first.gp.scale_))
@@ -251,7 +248,7 @@ def progress(fits: list[LatentFit]) -> None:
 
 
 def readable_scale(raw: ShownFit) -> Scale:
-    """The scale on which most of the raw model's confidences can be told apart."""
+    """The scale that resolves most of the raw model's confidences."""
     return "logit" if (raw.evaluation.confidence > 0.9).mean() > 0.5 else "linear"
 
 

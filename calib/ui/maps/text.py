@@ -1,4 +1,4 @@
-"""What the Calibration maps page says, claiming no more than the intervals of the test rows allow."""
+"""Sentences of the Calibration maps page, which claim no more than the intervals of the test rows allow."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from calib.ui.text import literal
 MOST_NAMED = 4
 """Names in a sentence before they are counted instead."""
 WITHIN = "in the band"
-UNKNOWN = "cannot be told from calibrated at either end"
+UNKNOWN = "not significantly off at either end"
 Named = list[tuple[str, Judged]]
 """Methods by the names their lines have; the raw model, where it is shown, is the first."""
 
@@ -28,12 +28,12 @@ def finding(raw: Judged, others: Named, seen: ClassFrequencies, class_name: str)
         where = int(np.argmax(np.maximum(seen.low - raw.means, raw.means - seen.high)))
         first = (
             f"**The raw model's probability of {name} is off in {off} of {n_bins} bins of test rows**, most where"
-            f" it says {probability_text(float(raw.means[where]))}: there {percent(float(seen.frequency[where]))} of"
+            f" it is {probability_text(float(raw.means[where]))}: there {percent(float(seen.frequency[where]))} of"
             f" {plural(int(seen.count[where]), 'row')} are {name} (95 %: {percent(float(seen.low[where]))} to"
             f" {percent(float(seen.high[where]))})."
         )
     else:
-        explained = ", which chance explains" if off else ""
+        explained = ", as many as chance explains" if off else ""
         first = (
             f"**The raw model's probability of {name} agrees with the test rows** as far as"
             f" {plural(int(seen.count.sum()), 'row')} in {plural(n_bins, 'bin')} can tell: {_outside(off)}{explained}."
@@ -52,7 +52,7 @@ def _fitted(others: Named, seen: ClassFrequencies, allowed: int) -> str:
         sentences.append(
             f"{every} {'agrees' if len(agree) == 1 else 'agree'} with the test rows as far as these can tell: "
             f"{'at most ' if most_off and len(agree) > 1 else ''}{_outside(most_off)}"
-            f"{', which chance explains' if most_off else ''}."
+            f"{', as many as chance explains' if most_off else ''}."
         )
     if depart:
         (first, times), *rest = depart
@@ -106,7 +106,7 @@ def knows(name: str, posterior: CalibrationMap) -> str:
         f"**{name}** sampled {posterior.n_maps:,} maps over {over}; weighted by how likely each makes the labels, they "
         f"are worth {plural(max(1, round(posterior.effective_maps)), 'equally weighted one')} (effective sample size). "
         f"Its 90 % band is {_points(float(np.median(width)))} points wide at the median score, and widest, "
-        f"{_points(float(width[widest]))} points, where the raw model says "
+        f"{_points(float(width[widest]))} points, where the raw model gives "
         f"{probability_text(float(sigmoid(posterior.log_odds[widest])))}."
     )
 
@@ -122,7 +122,7 @@ def dominated(name: str, posterior: CalibrationMap) -> str:
 
 
 def verdict(judged: Judged, end: str) -> str:
-    """Over- or underconfident at one end, where the interval of the share allows to say so."""
+    """Over- or underconfident at one end, where the interval of the share shows it."""
     share = judged.share(end)
     mean = float(getattr(judged.ends, f"{end}_mean"))
     if share.low <= mean <= share.high:
@@ -132,7 +132,7 @@ def verdict(judged: Judged, end: str) -> str:
 
 
 def at_the_ends(named: Named) -> str:
-    """Which methods are over- or underconfident at the ends, and of which that cannot be told."""
+    """Which methods are over- or underconfident at the ends, and which are not significantly so."""
     by_verdict: dict[str, list[str]] = {}
     for name, judged in named:
         first, last = verdict(judged, "first"), verdict(judged, "last")

@@ -28,17 +28,17 @@ RARE = 0.2
 """A class rarer than this, or as frequent, has nothing to see on ranks."""
 
 HOW_TO_READ = (
-    "A calibration map says what becomes of a score. Across are the raw model's scores of the class, by rank (each "
-    "calibration row has the same room), as log-odds or as probabilities; up is the probability that a method makes of "
-    "them. Dots are the frequencies of the class among test rows, which no map has seen, in bins, with 95 % Wilson "
-    "intervals: a good map passes through them. The raw model is what it says itself; the broad pale line, where there "
-    "is one, is the truth of simulated scores. The shaded band holds 90 % of Bayes-Iso's posterior maps; dotted lines "
+    "A calibration map takes a score to a probability. Across are the raw model's scores of the class, by rank (each "
+    "calibration row has the same width), as log-odds or as probabilities; up is the probability that a method makes "
+    "of them. Dots are the frequencies of the class among test rows, which no map has seen, in bins, with 95 % Wilson "
+    "intervals: a good map passes through them. The raw model is the identity; the broad pale line, where there is "
+    "one, is the truth of simulated scores. The shaded band holds 90 % of Bayes-Iso's posterior maps; dotted lines "
     "are the bounds between which it samples. Beneath: the test rows' scores, each group on a height of its own."
 )
 HOW_TO_READ_ENDS = (
     "The 2.5 % of the test rows with the lowest and the highest score. The line is the share of the class among them, "
-    "shaded its 95 % Wilson interval; the dots are what each method says there on average. Overconfident is a dot that "
-    "lies nearer to 0 at the lower end, or nearer to 1 at the upper one, than the interval allows."
+    "shaded its 95 % Wilson interval; the dots are the mean probability of each method there. Overconfident is a dot "
+    "that lies nearer to 0 at the lower end, or nearer to 1 at the upper one, than the interval allows."
 )
 HOW_TO_READ_CORRECTION = (
     "The same method, fitted to the labels 0 and 1 (dotted) and to targets softened by the counts of both classes, as "

@@ -82,7 +82,7 @@ def scores(subject: Subject, answer: Checked) -> None:
                 "before": interval_cell(score.before),
                 "now": interval_cell(score.now),
                 "change": interval_cell(score.change, signed),
-                "beyond chance": _beyond(key, score.joint_change),
+                "significance": _beyond(key, score.joint_change),
             }
         )
     table = pd.DataFrame(rows)
@@ -96,7 +96,7 @@ def scores(subject: Subject, answer: Checked) -> None:
         f"In brackets 95 % intervals. Now: {plural(change.n, 'new row')}.{before}"
         + (
             " The two are different rows, so the change is known less well than differences between methods on the "
-            "same rows. Beyond chance is what holds for all claims of this page together."
+            "same rows. Significance is for all claims of this page together."
             if known
             else ""
         )
@@ -139,7 +139,7 @@ def _beyond(key: str, change: Interval | None) -> str:
     if change is None:
         return "–"
     if change.low <= 0 <= change.high:
-        return "could be chance"
+        return "not significant"
     if SCORES[key].better == "neither":
         return "higher" if change.value > 0 else "lower"
     return "better" if (change.value < 0) == (SCORES[key].better == "lower") else "worse"

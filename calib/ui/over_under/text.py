@@ -1,4 +1,4 @@
-"""Sentences about over- and underconfidence."""
+"""Sentences of the Over- and underconfidence page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Named = Sequence[tuple[str, OverUnder]]
 
 
 def finding(methods: Named) -> str:
-    """Which side the raw model leans to, what ratio its accuracy asks for, and what calibrating made of it."""
+    """Over- or underconfidence of the raw model, its ratio o / u against the odds, and what calibration leaves."""
     raw = methods[0][1]
     said = f"The raw model is {_lean(raw.gap)}; {_ratio(raw)}"
     calibrated = methods[1:]
@@ -22,8 +22,8 @@ def finding(methods: Named) -> str:
         return said
     leaning = [f"{name} is {_lean(result.gap)}" for name, result in calibrated if not _even(result.gap)]
     n, n_even = len(calibrated), len(calibrated) - len(leaning)
-    even = f"{calibrated[0][0]} leaves" if n == 1 else f"{n_even} of {n} calibrators leave"
-    after = [f"{even} no gap that chance could not explain"] if n_even else []
+    even = f"{calibrated[0][0]} has" if n == 1 else f"{n_even} of {n} calibrators have"
+    after = [f"{even} no significant gap"] if n_even else []
     return f"{said}\n\n{'; '.join(after + leaning)}."
 
 
@@ -46,7 +46,7 @@ def missing(result: OverUnder) -> str | None:
             "do not exist."
         )
     if math.isnan(result.ratio.value):
-        return "it never doubts where it is right (u = 0), so the ratio o / u does not exist."
+        return "its confidence is 1 wherever it is right (u = 0), so the ratio o / u does not exist."
     return None
 
 
@@ -80,7 +80,7 @@ def _ratio(result: OverUnder) -> str:
 def _lean(gap: Interval) -> str:
     if _even(gap):
         interval = f"95 %: {points(gap.low)} to {points(gap.high)}"
-        return f"**neither over- nor underconfident** beyond chance (gap {points(gap.value)} points, {interval})"
+        return f"**neither over- nor underconfident** significantly (gap {points(gap.value)} points, {interval})"
     word = "overconfident" if gap.value > 0 else "underconfident"
     near, far = sorted((abs(gap.low), abs(gap.high)))
     return f"**{word} by {100 * abs(gap.value):.1f} points** (95 %: {100 * near:.1f} to {100 * far:.1f})"

@@ -1,9 +1,4 @@
-"""The first parts of the Over/underconfidence page: o, u and their ratio before and after, and the densities.
-
-Where the gap of one method comes from: bands of confidence and classes, on the Over/underconfidence page.
-
-Theorem 1 on the Over/underconfidence page: the bound for every method, the plane, and any number of bins.
-"""
+"""Parts of the Over- and underconfidence page: o, u and their ratio, Theorem 1, and the gap by band and by class."""
 
 from __future__ import annotations
 
@@ -29,7 +24,7 @@ from calib.plots.style import Style
 from calib.plots.theorem import over_under_plane, theorem_chain, theorem_lines
 from calib.ui import widgets
 from calib.ui.fits import ShownFit, beside_raw
-from calib.ui.over_under import text as balance_words
+from calib.ui.over_under import text as over_under_words
 from calib.ui.over_under.text import points
 from calib.ui.session import keep
 from calib.ui.text import binning_name, interval_cell
@@ -48,10 +43,10 @@ def rows_of(fits: list[ShownFit], chosen: list[ShownFit]) -> list[Row]:
 
 
 def finding(rows: list[Row]) -> None:
-    """What the numbers come to, and a warning where they rest on few rows."""
+    """The finding, and a warning where it rests on few rows."""
     named = [(name, result) for name, result, _ in rows]
-    st.markdown(balance_words.finding(named))
-    few = balance_words.few(named)
+    st.markdown(over_under_words.finding(named))
+    few = over_under_words.few(named)
     if few:
         st.warning(few, icon=":material/warning:")
 
@@ -69,9 +64,9 @@ def change(rows: list[Row], keys: tuple[str, ...]) -> None:
         ("over", partial(before_after, rows, "over", title="Overconfidence o"),
          reading + "Overconfidence is the mean confidence where the method is wrong."),
         ("ratio", partial(ratio_to_odds, rows, title="Ratio o / u against the odds"),
-         "A calibrated method says on average how often it is right, so that o · P(wrong) = u · P(right): its ratio "
+         "The mean confidence of a calibrated method is its accuracy, so that o · P(wrong) = u · P(right): its ratio "
          "o / u is P(right) / P(wrong), the odds of its accuracy, drawn as a bar. A dot to the right of its bar is "
-         "overconfident, to the left underconfident; the faint line between them is what is left to mend."),
+         "overconfident, to the left underconfident; the faint line between them is the rest to correct."),
     )  # fmt: skip
     with st.container(horizontal=True, gap="small"):
         for name, draw, how_to_read in pictures:
@@ -176,10 +171,10 @@ def theorem(chosen: list[ShownFit], rows: list[Row], keys: tuple[str, ...]) -> B
                 ("plane", *keys),
                 lambda: over_under_plane(rows, title="The gap is the distance to the diagonal"),
                 "over-under-plane",
-                "Across, doubt where right; up, confidence where wrong; both weighted by how often that is. Every "
+                "Across, u weighted by the accuracy; up, o weighted by the error rate. Every "
                 "calibrated method lies on the dotted diagonal, whatever its accuracy: above it a method is "
                 "overconfident, below it underconfident. On the diagonal, nearer to the origin means that confidence "
-                "tells right from wrong better. Arrows start at the raw model.",
+                "separates right from wrong better. Arrows start at the raw model.",
             )
     return bins
 
@@ -274,8 +269,8 @@ def classes(fits: list[ShownFit], fit: ShownFit, names: tuple[str, ...]) -> None
             "lead."
             + (" The dot above is the raw model." if len(methods) > 1 else "")
             + (
-                " Given the true class, a gap is no fault of calibration: even a calibrated model is too sure of rows "
-                "of classes that are hard to tell, and too unsure of easy ones."
+                " Given the true class, a gap is no fault of calibration: even a calibrated model is overconfident on "
+                "rows of classes that are hard to tell apart, and underconfident on easy ones."
                 if by == "label"
                 else ""
             ),
@@ -309,7 +304,7 @@ def _class_words(gaps: GroupGaps, n_kept: int, by: str, least: int) -> str:
     by_chance = max(1, round(0.05 * n_kept))
     said = [
         f"Of {plural(n_kept, BY[by], BY[by] + 'es')}, {over:,} are overconfident and {under:,} underconfident beyond "
-        f"their 95 % intervals; chance alone would make it up to about {by_chance:,} in all."
+        f"their 95 % intervals; about {by_chance:,} in all are expected by chance."
     ]
     never = int((gaps.rows == 0).sum())
     small = n_classes - n_kept - never

@@ -1,7 +1,4 @@
-"""The curves of the Reliability page, computed once for each fit and choice.
-
-The controls of the Reliability page, and what the visitor chose.
-"""
+"""State of the Reliability page: its controls, and the curves, each computed once."""
 
 from __future__ import annotations
 
@@ -51,7 +48,7 @@ class Options:
     binning, n_bins : the bins of the dots, of the gap view and of the rows to list.
     target : a class, or None for the predicted one.
     shape : one of ``SHAPES``; the gap view has bins whatever it is.
-    band : whether to show where chance would put a calibrated model.
+    band : whether to show the consistency band.
     """
 
     view: str
@@ -109,7 +106,7 @@ def _curve(gap: bool) -> tuple[str, bool]:
         "curve rises, by isotonic regression. The gap view has bins.",
     ) or "Bins"  # fmt: skip
     band = right.toggle(
-        "Where chance puts a calibrated model", value=shape == "CORP", key=f"rel/band/{shape}",
+        "Consistency band (95 %)", value=shape == "CORP", key=f"rel/band/{shape}",
         persist_state="session", disabled=gap,
         help="A grey band: 95 % of the curves that a calibrated model with the same confidences would show.",
     )  # fmt: skip
@@ -165,7 +162,7 @@ def corp(fit: ShownFit, options: Options) -> CorpCurve:
 
 
 def band(fit: ShownFit, options: Options) -> ConsistencyBand | None:
-    """Where chance would put the chosen curve of a calibrated model; None where it is not asked for."""
+    """Consistency band of the chosen curve: where it lies for a calibrated model; None where it is not asked for."""
     if not options.band:
         return None
 

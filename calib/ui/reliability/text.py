@@ -1,4 +1,4 @@
-"""The words of the Reliability page: what each picture shows, and the number at its head."""
+"""Sentences of the Reliability page: how to read each figure, and the number above it."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from calib.ui.reliability.state import Options
 from calib.ui.text import binning_name
 
 _BINS = (
-    "Each dot is a bin of predictions: how sure the method is (across) against how often it is right (up), with its "
-    "95 % Wilson interval. On the dotted diagonal confidence can be taken at its word; below it the method is "
+    "Each dot is a bin of predictions: mean confidence (across) against accuracy (up), with its 95 % Wilson interval. "
+    "On the dotted diagonal confidence equals accuracy; below it the method is "
     "overconfident, above it underconfident. Beneath: how many predictions have which confidence, their mean "
     "confidence (dashed) and the accuracy (solid)."
 )
 _GAP = (
-    "Predictions are ordered by confidence, each with the same room. Below zero the method claims more than it "
-    "keeps; bands are 95 % Wilson intervals, so a band that covers zero shows no miscalibration there."
+    "Accuracy minus confidence over the rank of the confidence. Below zero the method is overconfident; bands are "
+    "95 % Wilson intervals, so a band that covers zero shows no miscalibration there."
 )
 _SMOOTH = (
     "The line is the accuracy among predictions of about the same confidence, each counting by its distance; the "
-    "shaded band is its 95 % bootstrap interval. On the dotted diagonal confidence can be taken at its word; below "
+    "shaded band is its 95 % bootstrap interval. On the dotted diagonal confidence equals accuracy; below "
     "it the method is overconfident, above it underconfident. The line stops where fewer than five predictions are "
     "near. "
     "Beneath: how many predictions have which confidence."
@@ -34,12 +34,13 @@ _CORP = (
     "confidence."
 )
 _COARSE = (
-    " The kernel is equally wide for all confidences, so that on this scale it cannot tell apart what lies near 1; "
+    " The kernel is equally wide for all confidences, so that on this scale it does not resolve confidences near 1; "
     "where the smoothed accuracy would exceed 1 it is cut."
 )
 _BAND = (
-    " In the grey band lie 95 % of the curves, point by point, that a calibrated model with the same confidences would "
-    "show by chance."
+    " The grey band is the consistency band: 95 % of the curves of a calibrated model with the same confidences lie "
+    "in it, point by point."
+    ""
 )
 
 

@@ -1,7 +1,4 @@
-"""The diagrams of the Reliability page, side by side with their scores.
-
-The rows of a bin on the Reliability page.
-"""
+"""Parts of the Reliability page: the diagrams with their scores, and the rows of a bin."""
 
 from __future__ import annotations
 
@@ -36,7 +33,7 @@ BENEATH_PIXELS = 115
 def diagrams(
     chosen: list[ShownFit], curves: list[ReliabilityCurve], options: Options
 ) -> tuple[ShownFit, ReliabilityCurve, int] | None:
-    """Draw the diagrams, as many in a row as the window has room for; return the bin that was clicked last, if any."""
+    """Draw the diagrams, as many in a row as fit into the window; return the bin that was clicked last, if any."""
     limits = common_limits(curves, options.scale)
     selected = None
     st.caption(note(options))
@@ -129,7 +126,7 @@ def bin_rows(
         rows = np.flatnonzero(curve.bin_of_row == which)
         names = np.array(test.class_names)
         st.caption(
-            f"{fit.title}: {len(rows):,} rows, says {percent(curve.confidence[which])}, right "
+            f"{fit.title}: {len(rows):,} rows, mean confidence {percent(curve.confidence[which])}, accuracy "
             f"{percent(curve.accuracy[which])} (95 %: {percent(curve.low[which])} to {percent(curve.high[which])}). "
             + ("The first 1,000 are shown." if len(rows) > 1000 else "")
         )

@@ -1,7 +1,4 @@
-"""What can be answered at an accepted error, and whose order is better, in plain words.
-
-Which groups are off, in plain words that hold for all groups together.
-"""
+"""Sentences of the Risk and groups page: selective prediction, and over- and underconfident subgroups."""
 
 from __future__ import annotations
 
@@ -24,9 +21,9 @@ def finding(title: str, curve: RiskCoverage, answer: Answerable, accepted: float
         sure = "" if low >= 1 else f"; to be sure of it, no more than {percent(low)}"
         return f"{lead}{title} can answer **all inputs**: {rest}{sure}."
     if math.isnan(answer.threshold):
-        reason = f"even among its surest {plural(int(curve.answered[0]), 'input')} the error is higher"
-        room = f"; with {plural(curve.n, 'row')} it could be up to {percent(high)}" if high > 0 else ""
-        return f"{lead}{title} can answer **none of the inputs** on its own: {reason}{room}."
+        reason = f"even among the {plural(int(curve.answered[0]), 'input')} of highest confidence the error is higher"
+        upper = f"; with {plural(curve.n, 'row')} it could be up to {percent(high)}" if high > 0 else ""
+        return f"{lead}{title} can answer **none of the inputs** on its own: {reason}{upper}."
     surely = (
         f"it could be anything from {percent(low)} to {percent(high)}"
         if low > 0
@@ -39,7 +36,7 @@ def finding(title: str, curve: RiskCoverage, answer: Answerable, accepted: float
 
 
 def how_orders_differ(orders: list[tuple[str, OrderQuality]]) -> str:
-    """Which methods put wrong predictions further back than the raw model does, by more than chance explains."""
+    """Which methods order the inputs significantly better or worse than the raw model does."""
     (raw, _), *others = orders
     changes = [(title, order.change) for title, order in others if order.change is not None]
     better = [title for title, change in changes if change.high < -NEGLIGIBLE]
@@ -60,7 +57,7 @@ def how_orders_differ(orders: list[tuple[str, OrderQuality]]) -> str:
     if len(same) == len(changes):
         sentences.append(f"{listed(same)} {'keeps' if len(same) == 1 else 'keep'} the order of {raw} exactly.")
     elif not better and not worse:
-        sentences.append(f"No method's order of the inputs can be told from that of {raw}.")
+        sentences.append(f"No method orders the inputs significantly better or worse than {raw}.")
     return " ".join(sentences)
 
 
@@ -77,14 +74,14 @@ MOST_NAMED = 3
 
 
 def groups_sentence(subgroups: Subgroups, title: str, least_rows: int) -> str:
-    """How many groups are over- and underconfident beyond chance, which stand out, and how many are too small."""
+    """How many groups are significantly over- and underconfident, which stand out, and how many are too small."""
     judged, few = int(subgroups.enough.sum()), int((~subgroups.enough).sum())
-    small = f" {plural(few, 'group')} with fewer than {plural(least_rows, 'row')}: too few to say." if few else ""
+    small = f" {plural(few, 'group')} with fewer than {plural(least_rows, 'row')}: too few to judge." if few else ""
     if not judged:
         return f"No group has {plural(least_rows, 'row')}; the largest has {int(subgroups.gaps.rows.max()):,}."
     over, under = subgroups.overconfident, subgroups.underconfident
     if not len(over) and not len(under):
-        lead = f"With {title}, **no group of {judged:,} is off** by more than chance explains."
+        lead = f"With {title}, **no group of {judged:,} is significantly over- or underconfident**."
         return lead + _apart(subgroups) + small
     parts = [
         f"**{plural(len(off), 'group')} {'is' if len(off) == 1 else 'are'} {word}** ({_named(subgroups, off)})"
@@ -92,7 +89,7 @@ def groups_sentence(subgroups: Subgroups, title: str, least_rows: int) -> str:
         if len(off)
     ]
     return (
-        f"With {title}, of {plural(judged, 'group')} {listed(parts)} by more than chance explains in all groups "
+        f"With {title}, of {plural(judged, 'group')} {listed(parts)} significantly, in all groups "
         f"together.{_apart(subgroups)}{small}"
     )
 

@@ -1,7 +1,4 @@
-"""The Risk and groups page's upper half: what can be answered if some error is accepted.
-
-The Risk and groups page's lower half: which subgroups' confidence is off.
-"""
+"""Parts of the Risk and groups page: selective prediction at an accepted error, and calibration by subgroup."""
 
 from __future__ import annotations
 
@@ -66,11 +63,11 @@ def answers(fits: list[ShownFit], closer: ShownFit, accepted: float) -> None:
                 ("risk figure", *key),
                 partial(risk_diagram, curves, accepted, title="Error among the answered"),
                 "risk-coverage",
-                "Sort the inputs by confidence and answer the surest first: the line is the error among those answered "
-                "so far, at the right end that of all. A lower line puts wrong predictions further back. The band is "
-                f"the 95 % interval of {drawn[-1].title}; dots are the best possible order of its predictions. A "
-                "symbol marks the last place within the error you accept. Maps that keep the order of the confidences "
-                "cannot change the line.",
+                "Risk-coverage curve: inputs are answered in the order of their confidence, and the line is the "
+                "error among those answered so far, at the right end that of all. A lower line puts wrong "
+                f"predictions further back. The band is the 95 % interval of {drawn[-1].title}; dots are the best "
+                "possible order of its predictions. A symbol marks the last place within the error you accept. Maps "
+                "that keep the order of the confidences cannot change the line.",
             )
         if len(fits) > 1:
             with st.container(width=ANSWERS_PIXELS):
@@ -87,8 +84,9 @@ def answers(fits: list[ShownFit], closer: ShownFit, accepted: float) -> None:
         table = _table(fits, answers_of)
         show_table(table)
         st.caption(
-            "AURC is the mean error over all shares answered, E-AURC what of it a perfect order of the same "
-            "predictions would save; lower is better. Thresholds are what the method itself says, so each has its own."
+            "AURC is the area under the risk-coverage curve: the mean error over all shares answered. E-AURC is AURC "
+            "minus that of a perfect order of the same predictions; lower is better. A threshold is a confidence of "
+            "the method itself, so each has its own."
         )
 
 
@@ -145,7 +143,7 @@ def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit) -> None:
     """Confidence minus accuracy of each group, the worst first, from the raw model to the method."""
     if test.groups is None:
         st.caption(
-            "These data bring no subgroups: a column such as group, site or cohort would be read as one (on the Data "
+            "These data have no subgroups: a column such as group, site or cohort would be read as one (on the Data "
             "page any column can be chosen). Until then, rows are grouped by the class that the raw model predicts."
         )
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -198,7 +196,7 @@ def _chart(methods: list[ShownFit], result: Subgroups, of_row: npt.NDArray[Any],
     others = len(result.names) - len(order)
     joint = 1.0 - (1.0 - result.level) / max(1, int(result.enough.sum()))
     gaps = [(fit.title, folded(fit.evaluation, of_row, order, result.names, joint), fit.style) for fit in methods]
-    # A handful of pooled rows would stretch the axis and say nothing.
+    # A handful of pooled rows would stretch the axis.
     shown = np.arange(len(order) + (_pooled(result) >= least))
     return per_class_chart([*names, f"{plural(others, 'other')}, pooled"], shown, gaps)
 

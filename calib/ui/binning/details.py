@@ -1,0 +1,239 @@
+"""Parts of the Binning page that cost more or are opened seldom; most are computed when opened."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from calib.calibrators.imax.density import LogOddsDensity, log_odds_density
+from calib.data import Predictions
+from calib.diagnostics.binning import BinningPicture, SharingDivergence, sharing_divergence
+from calib.diagnostics.information_plane import information_plane
+from calib.diagnostics.verifiability import error_by_bins, error_by_rows
+from calib.errors import CalibrationError
+from calib.formatting import number, plural
+from calib.metrics.binning import BINNINGS
+from calib.numerics import Floats, blocks, logsumexp, one_vs_rest_log_odds
+from calib.plots.binning import (
+    densities,
+    short,
+    span_of,
+)
+from calib.plots.binning_checks import error_by_bins_chart, error_by_rows_chart, sharing_chart
+from calib.plots.binning_information import (
+    START_NAMES,
+    edge_paths,
+    gain,
+    information_plane_chart,
+    shown_steps,
+)
+from calib.ui import widgets
+from calib.ui.binning import text as binning_words
+from calib.ui.binning.view import BinningChoice
+from calib.ui.fits import ShownFit
+from calib.ui.session import keep
+from calib.ui.text import binning_name
+from calib.ui.widgets import segments
+
+INSIDE = 480
+"""Pixels: two figures fill what an expander has."""
+N_RESAMPLES, FEW_RESAMPLES = 50, 20
+"""Samples of each size; fewer where every one has bins to be optimised."""
+
+
+def iterations(picture: BinningPicture, choice: BinningChoice) -> None:
+    """How I-Max comes to its edges: a start, a step, and the information there."""
+    st.subheader("How I-Max finds its edges")
+    traces = {trace.start: place for place, trace in reversed(list(enumerate(picture.traces)))}
+    with st.container(horizontal=True, gap="large"):
+        start = segments(
+            "Start from",
+            [name for name in START_NAMES if name in traces],
+            picture.best.start,
+            f"binning/start/{picture.best.start}",
+            START_NAMES.__getitem__,
+        )
+        place = traces[start]
+        trace, kept = picture.traces[place], picture.trace_information[place]
+        steps = [int(step) for step in shown_steps(trace)]
+        step = steps[-1]
+        if len(steps) > 1:
+            step = st.select_slider(
+                "Step", steps, value=steps[-1], width=420,
+                key=f"binning/step/{choice.target}/{choice.n_bins}/{start}/{steps[-1]}",
+            )  # fmt: skip
+    best = " It ends highest of all starts, and gives the bins above." if place == 0 else ""
+    st.caption(
+        f"After {step:,} of {plural(len(trace.edges) - 1, 'step')}: bound {number(trace.bound[step], 5)} nats, "
+        f"the bins keep {number(kept[step], 5)} of the {number(picture.information, 5)} nats that the log-odds carry."
+        f"{best}"
+    )
+    key = (choice.target, choice.n_bins, start, step)
+    span = span_of(picture.density, [edges for other in picture.traces for edges in (other.edges[0], other.edges[-1])])
+    with st.container(horizontal=True, gap="medium"):
+        with st.container(width=widgets.HALF):
+            draw = partial(
+                gain, picture.traces, picture.trace_information, picture.information, place, step,
+                title="Information after each step, by start",
+            )  # fmt: skip
+            widgets.show_kept(
+                ("gain", *key),
+                draw,
+                "information-over-steps",
+                "Solid: what the bins keep of the labels on the kernel densities, beneath the dotted line of all there "
+                "is. Dashed: the bound that every step raises, which takes the model's probabilities for true. One "
+                "colour per start; the thick one is the chosen, and the vertical line its step.",
+            )
+        with st.container(width=widgets.HALF):
+            widgets.show_kept(
+                ("paths", *key),
+                partial(edge_paths, trace, step, span, title="Where the edges go"),
+                "edges-over-steps",
+                "Time runs downwards: each line is one edge from the start on top to where it stays. The dots are the "
+                "edges at the chosen step.",
+            )
+
+
+def plane(picture: BinningPicture, choice: BinningChoice) -> None:
+    """The information plane of 2 to 64 bins."""
+    opened = st.expander("How near any number of bins comes to the limit", key="binning/plane", on_change="rerun")
+    if not opened.open:
+        return
+    with opened:
+        with st.spinner("Placing 2 to 64 bins in every way…"):
+            points = keep(("plane", choice.target), partial(information_plane, picture.density))
+        widgets.show_kept(
+            ("plane figure", choice.target),
+            partial(information_plane_chart, points),
+            "information-plane",
+            "Every dot is one number of bins, from 2 to 64; I-Max's are numbered. To the right it costs more nats to "
+            "name a bin, upwards the bins keep more information about the label. Nothing can lie in the shaded part: "
+            "the information bottleneck is the most that any compression, also a random one, can keep at that rate. "
+            "The kernel densities are taken for the truth here, and bins are placed on them.",
+        )
+
+
+def sharing(data: Predictions, every: Predictions, choice: BinningChoice) -> None:
+    """One class on its own beside all classes pooled."""
+    if data.n_classes == 2:
+        return
+    opened = st.expander("One class alone, or all classes pooled", key="binning/sharing", on_change="rerun")
+    if not opened.open:
+        return
+    with opened:
+        _side_by_side(data, choice)
+        try:
+            divergence = keep(("sharing",), partial(_sharing, every))
+        except CalibrationError as error:
+            st.info(str(error))
+            return
+        shown = choice.target if choice.target in divergence.classes else None
+        _say_sharing(divergence)
+        widgets.show_kept(
+            ("sharing figure", shown),
+            partial(sharing_chart, divergence, every.class_names, shown),
+            "sharing",
+            "Half of all open rows give the distribution of the log-odds of a class where it is the label. Calibration "
+            "sets of growing size are drawn from the other half: lines show how far the histogram of the class's own "
+            "rows (CW), or of the labels of all classes (sCW), is from that; 0 is the same, 1 has no overlap. Faint "
+            "lines are single classes. Pooled pairs are biased but many; where the dashed line stays above the solid "
+            "one, pooling pays.",
+        )
+
+
+def _side_by_side(data: Predictions, choice: BinningChoice) -> None:
+    frequency = np.bincount(data.labels, minlength=data.n_classes)
+    k = int(frequency.argmax()) if choice.target is None else choice.target
+    alone, pooled = keep(("two densities", k), partial(_two_densities, data, k))
+    span = span_of(pooled)
+    name = str(data.class_names[k])
+    st.caption(
+        f"{binning_words.quoted(name)} is the label of {plural(int(frequency[k]), 'calibration row')} of "
+        f"{len(data):,}; pooled, every row has a pair with y = 1. Choose another class above."
+    )
+    with st.container(horizontal=True, gap="medium"):
+        for key, density, title in (
+            ("alone", alone, f"{short(name)} alone (CW)"),
+            ("pooled", pooled, "all classes pooled (sCW)"),
+        ):
+            with st.container(width=INSIDE):
+                widgets.show_kept(
+                    ("side", key, k),
+                    partial(densities, density, span, title=title),
+                    f"log-odds-{key}",
+                    "Histograms with their kernel densities, each outcome with an area of one. Alone, a class has few "
+                    "pairs with y = 1, so its histogram is rough; pooling has one for every row.",
+                )
+
+
+def _two_densities(data: Predictions, k: int) -> tuple[LogOddsDensity, LogOddsDensity]:
+    log_odds = one_vs_rest_log_odds(data.logits)
+    mine = log_odds[:, k]
+    return (
+        log_odds_density(mine, mine[data.labels == k]),
+        log_odds_density(log_odds, log_odds[np.arange(len(data)), data.labels]),
+    )
+
+
+def _sharing(data: Predictions) -> SharingDivergence:
+    return sharing_divergence(label_log_odds(data), data.labels)
+
+
+def label_log_odds(data: Predictions) -> Floats:
+    """Log-odds of each row's label against the rest, (n,)."""
+    log_odds = np.empty(len(data))
+    for rows in blocks(*data.logits.shape):
+        logits = np.array(data.logits[rows], dtype=float)
+        places = np.arange(len(logits)), data.labels[rows]
+        own = logits[places]
+        logits[places] = -np.inf
+        log_odds[rows] = own - logsumexp(logits, axis=1)
+    return log_odds
+
+
+def _say_sharing(divergence: SharingDivergence) -> None:
+    nearer = divergence.shared < divergence.classwise
+    known = np.isfinite(divergence.classwise)
+    first, last = (int((nearer[:, i] & known[:, i]).sum()) for i in (0, -1))
+    n = len(divergence.classes)
+    st.markdown(
+        f"With {plural(int(divergence.n_rows[0]), 'row')} the pooled pairs are nearer to the truth in {first} of {n} "
+        f"classes, with {divergence.n_rows[-1]:,} in {last}."
+    )
+
+
+def verifiability(shown: list[ShownFit]) -> None:
+    """ECE of each fit against the bins and the rows of its evaluation."""
+    opened = st.expander("Can the calibration error be verified?", key="binning/verify", on_change="rerun")
+    if not opened.open:
+        return
+    with opened:
+        binning = segments("Evaluation bins", list(BINNINGS), "equal_width", "binning/evaluation", binning_name)
+        pairs = {fit.title: fit.evaluation.pair for fit in shown}
+        styles = {fit.title: fit.style for fit in shown}
+        keys = (binning, *(fit.key for fit in shown))
+        resamples = FEW_RESAMPLES if binning == "imax" else N_RESAMPLES
+        with st.spinner("Measuring the error in many ways…"):
+            bins = keep(("error by bins", *keys), partial(error_by_bins, pairs, binning=binning))
+            rows = keep(("error by rows", *keys), partial(error_by_rows, pairs, binning=binning, n_resamples=resamples))
+        st.markdown(binning_words.steadiness(bins))
+        with st.container(horizontal=True, gap="medium"):
+            with st.container(width=INSIDE):
+                widgets.show_kept(
+                    ("bins figure", *keys),
+                    partial(error_by_bins_chart, bins, styles, title="ECE against evaluation bins"),
+                    "ece-by-bins",
+                    "ECE of the top label on the test rows. A method with few distinct confidences has one ECE once "
+                    "each has a bin of its own, so its line goes level; of a method with continuous confidences, ECE "
+                    "depends on how it is measured, and its true value stays unknown.",
+                )
+            with st.container(width=INSIDE):
+                widgets.show_kept(
+                    ("rows figure", *keys),
+                    partial(error_by_rows_chart, rows, styles, title="ECE against evaluation rows"),
+                    "ece-by-rows",
+                    f"Mean ECE of bootstrap samples of the test rows in {rows.n_bins} bins, with bands of "
+                    f"{100 * rows.level:.0f} %: it falls as noise averages out, and can be believed where it is level.",
+                )
