@@ -64,7 +64,7 @@ def again(file: Path) -> None:
     from benchmarks import doors
 
     door, name, content, choices = doors.unpacked(file.read_bytes())
-    print(f"{len(content):,} bytes as {name[:80]!r} through {door!r}; {choices.made()}", flush=True)
+    print(f"{len(content):,} bytes as {name[:80]!r} through {door!r}; {choices.given()}", flush=True)
     doors.open_one(file.read_bytes(), doors.peak_bytes())
     print("No rule was broken.")
 

@@ -7,7 +7,7 @@ import ast
 import os
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,7 +17,7 @@ from calib.data import Choices, LoadOptions, Predictions, load
 from calib.data.checks.features import leak
 from calib.data.checks.report import InvalidUpload
 from calib.data.load import check_choices
-from calib.data.options import FILES
+from calib.data.options import FILES, OPTIONS
 from calib.errors import CalibrationError
 from calib.registry import calibrator
 
@@ -163,10 +163,6 @@ def part(given: str) -> float | int | str:
     return number
 
 
-_TYPES = {field.name: str(field.type) for field in fields(Choices)}
-_TRUTH = {"true": True, "yes": True, "false": False, "no": False}
-
-
 def parse_choice(given: str) -> tuple[str, Any]:
     """Name and value; several names stand with commas between, or as a Python list where a name has a comma.
 
@@ -179,35 +175,11 @@ def parse_choice(given: str) -> tuple[str, Any]:
     name = name.strip()
     if not (name and equals):
         raise argparse.ArgumentTypeError(f"expected NAME=VALUE, got {given!r}")
-    if name not in _TYPES:
-        raise argparse.ArgumentTypeError(f"{name!r} is not one of {', '.join(_TYPES)}")
-    value = _value(text, _TYPES[name])
+    if name not in OPTIONS:
+        raise argparse.ArgumentTypeError(f"{name!r} is not one of {', '.join(OPTIONS)}")
+    value = OPTIONS[name]["type"].from_text(text)
     try:
         check_choices(Choices(**{name: value}))
     except InvalidUpload as invalid:
         raise argparse.ArgumentTypeError(str(invalid)) from None
     return name, value
-
-
-def _value(text: str, kind: str) -> Any:
-    if kind.startswith(("str", "Kind")):
-        return text
-    if kind.startswith("bool"):
-        return _TRUTH.get(text.lower(), text)
-    if kind.startswith(("int", "float")):
-        return _literal(text)
-    listed = _literal(text) if text.startswith(("[", "(")) else text
-    if isinstance(listed, (list, tuple)):
-        return tuple(listed)
-    if kind.startswith("Columns") and "," not in text:
-        return text
-    names = tuple(name.strip() for name in text.split(","))
-    numbers = tuple(_literal(name) for name in names)
-    return numbers if "int" in kind and all(type(number) is int for number in numbers) else names
-
-
-def _literal(text: str) -> Any:
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text

@@ -27,7 +27,7 @@ def inspection(found: Inspection) -> str:
     lines += [f"  {array.name}  {' x '.join(f'{n:,}' for n in array.shape)}  {array.dtype}" for array in found.arrays]
     if found.predictions is not None:
         lines += ["", _confidence(found.predictions)]
-    if read := {name: value for name, value in found.choices.made().items() if value and name != "class_names"}:
+    if read := {name: value for name, value in found.choices.given().items() if value and name != "class_names"}:
         lines += ["", "Read with " + ", ".join(f"{name}={_shortened(value)}" for name, value in read.items())]
     if found.findings:
         lines += ["", text.findings(found.findings)]

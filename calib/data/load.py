@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
-from calib.canonical import KINDS
 from calib.data.checks.report import Finding, InvalidUpload, Report, shortened
 from calib.data.formats.base import Allowance, ArrayInfo, Contents, missing_packages
 from calib.data.formats.detect import open_source
 from calib.data.interpret.parts import FeatureFiles, add_named_part, read_given_parts
 from calib.data.interpret.pipeline import understand
 from calib.data.interpret.reading import Upload, read_upload
-from calib.data.options import FEATURE_FILES, Choices, LoadOptions, Source
+from calib.data.options import FEATURE_FILES, OPTIONS, Choices, LoadOptions, Source
 from calib.data.predictions import Predictions
 from calib.errors import DataError
 
@@ -30,44 +28,18 @@ def check_choices(choices: Choices) -> None:
     InvalidUpload
         Naming the first such choice and what it may be.
     """
-    for field in fields(choices):
-        value = getattr(choices, field.name)
-        fits, expected = RULES[str(field.type)]
-        if value is not None and not fits(value):
+    for name, value in choices.given().items():
+        values = OPTIONS[name]["type"]
+        if not values.fits(value):
             raise InvalidUpload(
                 "choice",
-                f"{field.name} was chosen as {shortened(repr(value))}, but must be {expected}.",
+                f"{name} was chosen as {shortened(repr(value))}, but must be {values.expected}.",
                 "Choose another value, or leave it out to have it inferred.",
             )
     if choices.floor is not None and not 0 < choices.floor < 1:
         raise InvalidUpload(
             "floor", f"The floor {choices.floor:g} is not a probability between 0 and 1.", "Choose a small one."
         )
-
-
-def _names(value: Any) -> bool:
-    return isinstance(value, tuple) and all(isinstance(name, str) for name in value)
-
-
-def _values(value: Any) -> bool:
-    return isinstance(value, tuple) and all(isinstance(item, (str, int, np.integer)) for item in value)
-
-
-def _whole(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
-RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "Columns | None": (lambda value: isinstance(value, str) or _names(value), "one name or several"),
-    "str | None": (lambda value: isinstance(value, str), "text"),
-    "Kind | None": (lambda value: value in KINDS, f"one of {', '.join(KINDS)}"),
-    "tuple[str, ...] | None": (_names, "several names"),
-    "tuple[str, ...] | tuple[int, ...] | None": (_values, "several names or whole numbers"),
-    "bool | None": (lambda value: isinstance(value, (bool, np.bool_)), "true or false"),
-    "int | None": (_whole, "a whole number"),
-    "float | None": (lambda value: _whole(value) or isinstance(value, (float, np.floating)), "a number"),
-}
-"""What fits each type that a field of Choices has, and how it is called."""
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
-from calib.canonical import Kind
+import numpy as np
+
+from calib.canonical import KINDS, Kind
 from calib.parameters import param
 
 Columns = str | tuple[str, ...]
@@ -16,12 +20,89 @@ Source = str | Path | tuple[str, bytes] | tuple[str, BinaryIO]
 """A path, or what an upload gives: its file name with its bytes or an open binary file."""
 
 NOTHING = ""
-"""Given for an array or a column, it means "leave this out" where None means "guess"."""
+"""Given for an array or a column, it means "leave this out" where None means "infer"."""
+
+
+@dataclass(frozen=True)
+class ValueType:
+    """What values an option takes.
+
+    Attributes
+    ----------
+    expected : how they are called in a sentence.
+    fits : whether a value is one of them.
+    from_text : the value that a word of the command line means; where it means none, the word, which does not fit.
+    """
+
+    expected: str
+    fits: Callable[[Any], bool]
+    from_text: Callable[[str], Any] = str
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _all(*types: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, tuple) and all(isinstance(item, types) for item in value)
+
+
+def _literal(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def _names(text: str) -> tuple[Any, ...]:
+    """Names with commas between, or a Python list where a name has a comma."""
+    listed = _literal(text) if text.startswith(("[", "(")) else text
+    return tuple(listed) if isinstance(listed, (list, tuple)) else tuple(name.strip() for name in text.split(","))
+
+
+def _one_or_several(text: str) -> str | tuple[Any, ...]:
+    names = _names(text)
+    return text if names == (text.strip(),) else names
+
+
+def _names_or_numbers(text: str) -> tuple[Any, ...]:
+    numbers = tuple(_literal(name.strip()) for name in text.split(","))
+    return numbers if all(type(number) is int for number in numbers) else _names(text)
+
+
+_TRUTH = {"true": True, "yes": True, "false": False, "no": False}
+
+TEXT = ValueType("text", _is_text)
+COLUMNS = ValueType("one name or several", lambda value: _is_text(value) or _all(str)(value), _one_or_several)
+KIND = ValueType(f"one of {', '.join(KINDS)}", lambda value: value in KINDS)
+NAMES = ValueType("several names", _all(str), _names)
+LABELS = ValueType("several names or whole numbers", _all(str, int, np.integer), _names_or_numbers)
+SWITCH = ValueType(
+    "true or false", lambda value: isinstance(value, (bool, np.bool_)), lambda text: _TRUTH.get(text.lower(), text)
+)
+WHOLE = ValueType("a whole number", _is_whole, _literal)
+NUMBER = ValueType("a number", lambda value: _is_whole(value) or isinstance(value, (float, np.floating)), _literal)
+
+
+def option(type: ValueType, title: str = "") -> Any:
+    """Declare an option that is inferred unless it is given.
+
+    Parameters
+    ----------
+    title : how the page calls it.
+    """
+    return field(default=None, metadata={"type": type, "title": title})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Choices:
-    """How to read an upload. None means "guess"; an :class:`Inspection` holds every guess filled in.
+    """How to read an upload. None means "infer"; an :class:`Inspection` holds what was inferred.
+
+    Every option is declared here once, with the values it takes and how the page calls it.
 
     Attributes
     ----------
@@ -42,45 +123,49 @@ class Choices:
     percent : whether probabilities sum to 100.
     renormalise : whether each row of probabilities is divided by its sum.
     standardise : whether features are standardised with the mean and standard deviation of the training set.
-    floor : what exact zeros become before the logarithm; guessed by :func:`calib.canonical.zero_floor`.
+    floor : what exact zeros become before the logarithm; inferred by :func:`calib.canonical.zero_floor`.
     delimiter, encoding, decimal, header : how a text table is written; ``header`` says whether its first line
         holds the names of the columns.
     """
 
-    outputs: Columns | None = None
-    labels: Columns | None = None
-    test_outputs: Columns | None = None
-    test_labels: Columns | None = None
-    split: str | None = None
-    groups: str | None = None
-    features: Columns | None = None
-    train_features: Columns | None = None
-    train_labels: str | None = None
-    kind: Kind | None = None
-    class_names: tuple[str, ...] | None = None
-    label_values: tuple[str, ...] | tuple[int, ...] | None = None
-    transposed: bool | None = None
-    one_based: bool | None = None
-    label_shift: int | None = None
-    row_shift: int | None = None
-    drop_bad_rows: bool | None = None
-    percent: bool | None = None
-    renormalise: bool | None = None
-    standardise: bool | None = None
-    floor: float | None = None
-    delimiter: str | None = None
-    encoding: str | None = None
-    decimal: str | None = None
-    header: bool | None = None
+    outputs: Columns | None = option(COLUMNS, "Model outputs")
+    labels: Columns | None = option(COLUMNS, "Labels")
+    test_outputs: Columns | None = option(COLUMNS, "Test outputs")
+    test_labels: Columns | None = option(COLUMNS, "Test labels")
+    split: str | None = option(TEXT, "Calibration or test")
+    groups: str | None = option(TEXT, "Subgroup")
+    features: Columns | None = option(COLUMNS, "Features")
+    train_features: Columns | None = option(COLUMNS, "Training features")
+    train_labels: str | None = option(TEXT, "Training labels")
+    kind: Kind | None = option(KIND, "Outputs are")
+    class_names: tuple[str, ...] | None = option(NAMES, "Class names, one for each column in order")
+    label_values: tuple[str, ...] | tuple[int, ...] | None = option(LABELS, "Label of each column, in order")
+    transposed: bool | None = option(SWITCH, "Outputs are (classes, rows)")
+    one_based: bool | None = option(SWITCH, "Labels count from one")
+    label_shift: int | None = option(WHOLE)
+    row_shift: int | None = option(WHOLE)
+    drop_bad_rows: bool | None = option(SWITCH, "Leave out rows with NaN, infinite values or no valid label")
+    percent: bool | None = option(SWITCH, "Probabilities sum to 100")
+    renormalise: bool | None = option(SWITCH, "Divide each row of probabilities by its sum")
+    standardise: bool | None = option(SWITCH, "Standardise features by the training set")
+    floor: float | None = option(NUMBER, "Floor: what exact zeros become")
+    delimiter: str | None = option(TEXT)
+    encoding: str | None = option(TEXT)
+    decimal: str | None = option(TEXT)
+    header: bool | None = option(SWITCH)
 
     def __post_init__(self) -> None:
         for f in fields(self):
             if isinstance(value := getattr(self, f.name), list):
                 object.__setattr__(self, f.name, tuple(value))  # as good as a tuple, and people write them
 
-    def made(self) -> dict[str, object]:
-        """The choices that are not left to guessing."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) is not None}
+    def given(self) -> dict[str, object]:
+        """The options that are not left to be inferred."""
+        return {name: value for name in OPTIONS if (value := getattr(self, name)) is not None}
+
+
+OPTIONS: dict[str, Mapping[str, Any]] = {f.name: f.metadata for f in fields(Choices)}
+"""Every option by its name: the ``type`` of its values and its ``title``, empty where the page does not show it."""
 
 
 @dataclass(frozen=True, kw_only=True)

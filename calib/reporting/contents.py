@@ -113,7 +113,7 @@ def commands(report: Report) -> list[str]:
             files = {"source": f"{sample.name}.npz"}
             made.append(shlex.join(["python", "-c", _REBUILD.format(name=sample.name)]))
     options = [f"--{role.replace('_', '-')} {_path(files[role])}" for role in FILES if role in files]
-    choices = report.source.choices.made()
+    choices = report.source.choices.given()
     options += [written({name: choices[name]}) for name in choices]
     options += [] if report.part is None else [f"--calibration {report.part!r}"]
     options += [f"--seed {report.seed}"]

@@ -76,7 +76,7 @@ def data_facts(report: Report) -> dict[str, str | Markup | Names]:
         facts["zero probabilities"] = f"became {data.floor:.4g} before the logarithm"
     if report.source.files and report.source.sample is None:
         facts["files"] = ", ".join(f"{name} ({role})" for role, name in report.source.files.items())
-    facts |= {f"decided by hand: {name}": str(value) for name, value in report.source.choices.made().items()}
+    facts |= {f"decided by hand: {name}": str(value) for name, value in report.source.choices.given().items()}
     facts["classes"] = Names.from_all(data.class_names)
     if data.groups is not None:
         counted = Counter(data.groups.tolist()).most_common()

@@ -39,7 +39,7 @@ def entry_of(
         sample=session.sample,
         name=session.data.name,
         findings=tuple((f.level, f.code, f.reason, f.action, f.left_out) for f in session.data.findings),
-        choices=flatten(session.reading.choices.made())[0],
+        choices=flatten(session.reading.choices.given())[0],
         part=session.part,
         seed=session.seed,
         split_key=session.split_key,

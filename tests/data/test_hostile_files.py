@@ -159,7 +159,7 @@ def test_seeds_break_no_rule(name):
 def test_an_input_says_door_name_and_choices():
     door, name, content, choices = unpacked(packed(b"abc", "labels", "upload.csv", (1,)))
     assert (door, name, content) == ("labels", "upload.csv", b"abc")
-    assert choices.made() == {"outputs": "logits"}
+    assert choices.given() == {"outputs": "logits"}
 
 
 def test_rules_can_be_broken(monkeypatch):

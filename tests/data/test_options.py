@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from dataclasses import fields
-from typing import get_type_hints
 
 import numpy as np
 import pytest
 
 from calib.cli.arguments import parse_choice
 from calib.data import Choices, DataError, inspect, load, read_outputs
-from calib.data.load import RULES
 from calib.parameters import written
 
 WRONG = [
@@ -52,11 +49,6 @@ def test_is_refused_with_its_name_and_what_it_may_be(make, name, value, expected
 @pytest.mark.parametrize("floor", [0.0, 1.0, -0.1, float("nan")])
 def test_a_floor_is_a_probability_even_where_none_is_needed(make, floor):
     assert inspect(make.both(), choices=Choices(floor=floor)).findings[0].code == "floor"
-
-
-def test_every_field_has_a_rule():
-    assert {str(field.type) for field in fields(Choices)} == set(RULES)
-    assert set(get_type_hints(Choices)) == {field.name for field in fields(Choices)}
 
 
 def test_lists_and_numpy_scalars_are_as_good(make):

@@ -15,7 +15,7 @@ import streamlit as st
 from calib.canonical import KINDS
 from calib.data import Choices, Inspection, inspect, limits
 from calib.data.limits import megabytes
-from calib.data.options import FEATURE_FILES, FILES, NOTHING
+from calib.data.options import COLUMNS, FEATURE_FILES, FILES, NOTHING, OPTIONS, SWITCH, TEXT
 from calib.data.samples import SAMPLES, load_sample
 from calib.settings import limit
 from calib.ui import fits
@@ -170,27 +170,8 @@ def _spool(file: Any) -> IO[bytes]:
     return copy
 
 
-ARRAYS = {
-    "outputs": "Model outputs",
-    "labels": "Labels",
-    "test_outputs": "Test outputs",
-    "test_labels": "Test labels",
-    "split": "Calibration or test",
-    "groups": "Subgroup",
-}
-FEATURE_ARRAYS = {
-    "features": "Features",
-    "train_features": "Training features",
-    "train_labels": "Training labels",
-}
-SWITCHES = {
-    "transposed": "Outputs are (classes, rows)",
-    "one_based": "Labels count from one",
-    "drop_bad_rows": "Leave out rows with NaN, infinite values or no valid label",
-    "percent": "Probabilities sum to 100",
-    "renormalise": "Divide each row of probabilities by its sum",
-    "standardise": "Standardise features by the training set",
-}
+SWITCHES = tuple(name for name, option in OPTIONS.items() if option["type"] is SWITCH and option["title"])
+ARRAYS = tuple(name for name, option in OPTIONS.items() if option["type"] in (COLUMNS, TEXT) and option["title"])
 
 
 def change_by_hand(reading: Reading) -> None:
@@ -218,58 +199,49 @@ def _form(inspection: Inspection) -> dict[str, Any]:
     names = [array.name for array in inspection.arrays]
     chosen: dict[str, Any] = {}
     columns = st.columns(3)
-    for i, (name, label) in enumerate(ARRAYS.items()):
-        current = getattr(inferred, name)
+    for i, name in enumerate(ARRAYS):
         with columns[i % 3]:
-            chosen[name] = _columns(name, label, names, current)
-    for column, (name, label) in zip(columns, FEATURE_ARRAYS.items(), strict=True):
-        with column:
-            chosen[name] = _one_of(name, label, names, getattr(inferred, name))
+            chosen[name] = _columns(name, names, getattr(inferred, name))
     with columns[0]:
         kinds = [None, *KINDS]
         chosen["kind"] = st.selectbox(
-            "Outputs are",
+            OPTIONS["kind"]["title"],
             kinds,
             kinds.index(inferred.kind),
-            format_func=lambda kind: KINDS.get(kind, "guess"),
+            format_func=lambda kind: KINDS.get(kind, "inferred"),
         )
         chosen["floor"] = st.number_input(
-            "Floor: what exact zeros become", 0.0, 1.0, inferred.floor, format="%.3g",
+            OPTIONS["floor"]["title"], 0.0, 1.0, inferred.floor, format="%.3g",
             help="Half the smallest positive probability of the upload unless you say otherwise.",
         )  # fmt: skip
     with columns[1]:
-        text = st.text_area(
-            "Class names, one for each column in order", "\n".join(inferred.class_names or ()), height=120
-        )
+        title = OPTIONS["class_names"]["title"]
+        text = st.text_area(title, "\n".join(inferred.class_names or ()), height=120)
         chosen["class_names"] = tuple(line.strip() for line in text.splitlines() if line.strip()) or None
         if inferred.label_values is not None:
             chosen["label_values"] = _label_values(inferred.label_values)
     with columns[2]:
-        for name, label in SWITCHES.items():
-            on = st.toggle(label, bool(getattr(inferred, name)))
+        for name in SWITCHES:
+            on = st.toggle(OPTIONS[name]["title"], bool(getattr(inferred, name)))
             chosen[name] = on if on != bool(getattr(inferred, name)) else getattr(inferred, name)
     return chosen
 
 
 def _label_values(inferred: tuple[Any, ...]) -> tuple[Any, ...]:
     """The label that belongs to each column: the order of the classes, where labels are not column numbers."""
-    text = st.text_area("Label of each column, in the columns' order", "\n".join(map(str, inferred)), height=120)
+    text = st.text_area(OPTIONS["label_values"]["title"], "\n".join(map(str, inferred)), height=120)
     by_text = {str(value): value for value in inferred}
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return tuple(by_text.get(line, line) for line in lines)
 
 
-def _columns(name: str, label: str, names: list[str], current: Any) -> Any:
-    """One array by name; a table's outputs are several columns."""
-    if isinstance(current, tuple):
-        return tuple(st.multiselect(label, names, [n for n in current if n in names]))
-    return _one_of(name, label, names, current)
-
-
-def _one_of(name: str, label: str, names: list[str], current: Any) -> Any:
-    """One array or nothing; the columns of a table that are read now count as one choice."""
+def _columns(name: str, names: list[str], current: Any) -> Any:
+    """One array or nothing; a table's outputs are several columns, and those of its features count as one choice."""
+    title = OPTIONS[name]["title"]
+    if isinstance(current, tuple) and name not in FEATURE_FILES:
+        return tuple(st.multiselect(title, names, [n for n in current if n in names]))
     options = list(dict.fromkeys([current or NOTHING, NOTHING, *names]))
-    chosen = st.selectbox(label, options, format_func=_spelled, key=f"choices/{name}/{current}")
+    chosen = st.selectbox(title, options, format_func=_spelled, key=f"choices/{name}/{current}")
     return current if chosen == (current or NOTHING) else chosen
 
 
