@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 from benchmarks import rooms
 from tests.conftest import ROOT
@@ -30,3 +35,31 @@ def test_each_of_the_ten_steps_names_a_function():
     assert [int(number) for number, _ in steps] == list(range(1, 11))
     # That these names exist is tested with all names of the documents.
     assert all(re.search(r"`calib(\.\w+)+`", step) for _, step in steps)
+
+
+def paste(code: str, folder: Path) -> None:
+    """A block of the guide where its first line says that it goes; other blocks are not for pasting."""
+    place, _, code = code.partition("\n")
+    if new := re.fullmatch(r"# new file (\S+)", place):
+        (folder / new[1]).write_text(code, encoding="utf-8")
+    elif there := re.fullmatch(r"# in (\S+), (above|below): (.+)", place):
+        path = folder / there[1]
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        (at,) = [i for i, line in enumerate(lines) if line.strip() == there[3]]
+        lines.insert(at + (there[2] == "below"), code)
+        path.write_text("".join(lines), encoding="utf-8")
+
+
+def test_the_examples_work_where_they_are_pasted(tmp_path):
+    for name in ("calib", "pages", ".streamlit"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "tests").mkdir()
+    for name in ("app.py", "pyproject.toml", "tests/conftest.py", "tests/guide_checks.py"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    for code in re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL):
+        paste(code, tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/guide_checks.py"],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr

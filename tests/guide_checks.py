@@ -1,0 +1,56 @@
+"""Where the examples of CONTRIBUTING.md appear; ``test_guide`` runs this in a copy that has them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import calib
+from calib.data import Predictions
+from calib.ui.compare.view import MORE
+from calib.ui.session import SESSION, OpenSession
+from calib.ui.shell import MENU
+from tests.conftest import simulate
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def data() -> Predictions:
+    logits, labels = simulate(n=400)
+    return Predictions(logits, labels, tuple("abcd"))
+
+
+def open_page(path: str, data: Predictions) -> AppTest:
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300)
+    app.session_state[SESSION] = OpenSession.from_data(data)
+    return app.switch_page(path).run()
+
+
+def test_the_score_is_compared_with_intervals(data):
+    calibration, test = data.split(0.5)
+    table = calib.compare({"temperature": calib.calibrator("temperature")}, calibration, test)
+    of_raw = table[(table["score"] == "confident errors") & (table["method"] == "identity")].iloc[0]
+    probs = np.exp(test.logits) / np.exp(test.logits).sum(axis=1, keepdims=True)
+    wrong = probs.argmax(axis=1) != test.labels
+    assert of_raw["value"] == pytest.approx(np.mean(wrong & (probs.max(axis=1) >= 0.9)))
+    assert 0 <= of_raw["low"] < of_raw["value"] < of_raw["high"] < 1
+    assert "confident errors" in MORE
+
+
+def test_the_page_draws_and_is_in_the_menu(data):
+    app = open_page("pages/13_Surest_errors.py", data)
+    assert not app.exception and not app.error
+    _, test = data.split(0.5)
+    shown = app.dataframe[0].value
+    assert (np.diff(shown["confidence"]) <= 0).all()
+    assert shown["label"].tolist() == [test.class_names[label] for label in test.labels[shown["row"]]]
+    assert "Surest errors" in {label for section in MENU.values() for _, label, _ in section}
+
+
+def test_nothing_of_this_needs_tensorflow():
+    assert "tensorflow" not in sys.modules
