@@ -102,7 +102,7 @@ MOST_ROWS = 2000
 
 @dataclass(frozen=True)
 class StrategyState:
-    """What an arm may look at when it decides about the next batch.
+    """The state in which a strategy decides about the next batch.
 
     Attributes
     ----------

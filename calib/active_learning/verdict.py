@@ -20,7 +20,7 @@ def verdicts(summary: pd.DataFrame) -> list[str]:
     """One sentence or two for each arm but the first, Markdown.
 
     Each says whether the arm asked for fewer labels, and at what price in error; a difference whose interval holds zero
-    is called within chance.
+    is not significant.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def verdicts(summary: pd.DataFrame) -> list[str]:
     arms = list(summary["arm"].unique())
     reference = str(summary["title"].iloc[0])
     if len(arms) > 1 and summary["n_shuffles"].iloc[0] < 2:
-        return ["One shuffle shows no spread; run more to tell the arms apart."]
+        return ["One shuffle shows no spread; run more to compare the arms."]
     found = []
     for arm in arms[1:]:
         rows = {row["quantity"]: row for row in summary[summary["arm"] == arm].to_dict("records")}
@@ -45,7 +45,9 @@ def _labels(row: dict[str, Any]) -> str:
         return f"asked for as many labels, {row['value']:,.0f};"
     interval = f"95 % interval {low:+,.0f} to {high:+,.0f}"
     if low <= 0 <= high:
-        return f"asked for as many labels within chance ({row['difference']:+,.0f}, {interval});"
+        return (
+            f"asked for a number of labels that does not differ significantly ({row['difference']:+,.0f}, {interval});"
+        )
     more = "more" if low > 0 else "fewer"
     return (
         f"asked for {abs(row['difference']):,.0f} labels {more} ({row['share']:+,.1%} of {_reference(row):,.0f}, "
@@ -65,7 +67,7 @@ def _error(rows: dict[str, dict[str, Any]], reference: str) -> str:
     elif higher:
         said = f"its final error of {error['value']:.2%} is higher ({interval})"
     else:
-        said = f"its final error of {error['value']:.2%} is not told from that of {reference} ({interval})"
+        said = f"its final error of {error['value']:.2%} does not differ significantly from that of {reference} ({interval})"
     if fewer and not higher:
         verdict = "It saved labels."
     elif fewer:
@@ -77,13 +79,13 @@ def _error(rows: dict[str, dict[str, Any]], reference: str) -> str:
     elif more:
         verdict = "More labels for less error: " + _at_equal(equal)
     else:
-        verdict = "It did not help here." if higher else "It made no difference beyond chance."
+        verdict = "It did not help here." if higher else "There is no significant difference."
     return f"{said}. {verdict}"
 
 
 def _at_equal(row: dict[str, Any]) -> str:
     low, high = row["difference_low"], row["difference_high"]
-    how = "lower" if high < 0 else "higher" if low > 0 else "not told apart"
+    how = "lower" if high < 0 else "higher" if low > 0 else "not significantly different"
     return f"with equally many labels its error is {how} ({100 * low:+.2f} to {100 * high:+.2f} percentage points)."
 
 

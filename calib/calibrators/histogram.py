@@ -18,7 +18,7 @@ class HistogramBinning(BinaryCalibrator):
     """The frequency of a class among the calibration pairs whose score falls into the same bin.
 
     Zadrozny and Elkan, Obtaining Calibrated Probability Estimates from Decision Trees, ICML 2001. Bins have
-    equal width in probability or hold equally many pairs; an empty bin says its own midpoint. Frequencies
+    equal width in probability or hold equally many pairs; an empty bin has the value of its midpoint. Frequencies
     need not rise from bin to bin, so the predicted class can change.
     """
 

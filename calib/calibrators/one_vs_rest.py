@@ -19,9 +19,9 @@ Map = dict[str, Any]
 
 SHARING = (
     "Shared map: one map for the one-vs-rest pairs of all classes; class-wise: one map for each class (sCW and CW in "
-    "I-Max, Patel et al. 2020)."
+    "Patel et al. 2020)."
 )
-"""What titles say of methods with such maps, explained."""
+"""Explanation of the two words in titles."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -32,14 +32,14 @@ class BinaryCalibrator(Calibrator):
     (m,) booleans that hold both outcomes, and ``_apply_map(state, log_odds)`` applies it elementwise to an
     array of any shape, with NumPy alone.
 
-    *Shared class-wise* (sCW; I-Max, Patel et al. 2020, section 4.3) pools the one-vs-rest pairs of all
-    classes, n * n_classes of them, and learns one map; *class-wise* (CW) learns one for each class. Two
+    A *shared map* (sCW; I-Max, Patel et al. 2020, section 4.3) is learned from the one-vs-rest pairs of all
+    classes, n * n_classes of them; *class-wise* maps (CW) are one for each class. Two
     classes need one map, on class 1's log-odds ``z_1 - z_0``, and its complement. A map needs both outcomes:
     a class that holds none or all of the calibration rows keeps its raw probability, which is finite and
     never makes a row sum to zero. A row whose mapped values sum to zero keeps its raw probabilities.
     """
 
-    share_classes: bool = param(True, help="One map for all classes (sCW) instead of one for each (CW).")
+    share_classes: bool = param(True, help="One map for all classes (shared map) instead of one for each (class-wise).")
     normalize: bool = param(True, help="Divide each row by its sum; without it rows need not sum to one.")
     platt_correction: bool = param(
         False, help="Soften the targets 0 and 1 by their counts, as Platt does; helps small calibration sets."
@@ -82,8 +82,7 @@ class BinaryCalibrator(Calibrator):
             )
         if ROWS_SUM_TO_ONE not in self.promises(self.n_classes_):
             found.append(
-                "Rows are not normalised and need not sum to one: each probability speaks of its own class against "
-                "the rest."
+                "Rows are not normalised and need not sum to one: each is the probability of its class against the rest."
             )
         return found
 
@@ -105,7 +104,7 @@ class BinaryCalibrator(Calibrator):
         return (1 / (n_negative + 2), 1 - 1 / (n_positive + 2)) if self.platt_correction else (0.0, 1.0)
 
     def bounded(self, probs: Floats) -> Floats:
-        """Frequencies kept off exactly 0 and 1, where one later surprise would cost an infinite loss.
+        """Frequencies clipped away from 0 and 1, where a single error would cost an infinite loss.
 
         The margin 1 / (m + 2) counts all m one-vs-rest pairs of the calibration set, also for class-wise
         maps, so that the classes of a row share about one part in n of its mass.
@@ -126,7 +125,7 @@ class BinaryCalibrator(Calibrator):
         self.fallback_rows_ = self._count_fallbacks(logits)
 
     def _count(self, n_rows: int, n_pairs: int) -> None:
-        """Store how much there is to learn from, which :meth:`bounded` asks for; comes before any map."""
+        """Store the size of the calibration set, which :meth:`bounded` needs; called before any map is fitted."""
         self.n_rows_ = n_rows
         self.margin_ = 1 / (n_pairs + 2)
 

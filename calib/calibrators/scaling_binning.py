@@ -16,12 +16,12 @@ from calib.parameters import param
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ScalingBinning(PlattScaling):
-    """Platt's curve, then in each of a few bins the curve's own mean.
+    """Platt scaling, then equal-mass bins with the mean of the fitted curve.
 
-    Kumar, Liang and Ma, Verified Uncertainty Calibration, NeurIPS 2019, the scaling-binning calibrator. A curve says so
-    many numbers that its calibration error cannot be measured; rounded to bins it can, and as a bin says the mean of
-    the curve rather than of the labels, it keeps the curve's small variance. Bins hold equally many calibration
-    pairs. The paper takes curve, edges and means from three parts of the data; here all rows serve for each.
+    Kumar, Liang and Ma, Verified Uncertainty Calibration, NeurIPS 2019, the scaling-binning calibrator. The
+    calibration error of a continuous map cannot be measured; with few values it can, and the mean of the curve in a
+    bin has a smaller variance than the frequency of the labels. Bins hold equally many calibration pairs. The paper
+    takes curve, edges and means from three parts of the data; here all rows serve for each.
 
     A bin holds about n / ``n_bins`` pairs: the one map that K classes share has K times as many bins, since only n of
     its K n pairs are of predicted classes, and these would all end up in one bin. The means rise from bin to bin, so

@@ -58,7 +58,7 @@ MATRIX_WORK = 20_000_000_000
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class StructuredScaling(IterativeScaling):
-    """Temperature scaling, then a scale and a bias for every class, held back by how many there are to learn.
+    """Temperature scaling, then an L2-regularised scale and bias for every class.
 
     Berta, Holzmüller, Jordan and Bach, Structured Matrix Scaling for Multi-Class Calibration, AISTATS 2026 (arXiv
     2511.03685); details and constants are those of the authors' package, probmetrics 1.1 and later. The logits z

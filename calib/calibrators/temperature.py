@@ -75,9 +75,9 @@ class NumPyCrossEntropy:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ScalingCalibrator(Calibrator):
-    """Base of methods that scale and shift logits by what minimises their cross-entropy.
+    """Base of methods that scale and shift logits to minimise the cross-entropy.
 
-    A subclass says in ``passes`` about how often its fit asks for the loss, and writes the hook
+    A subclass says in ``passes`` about how often its fit evaluates the loss, and writes the hook
     ``_fit_scaling(cross_entropy, logits, labels, callback)``, which stores what it learned and may be called
     again from the start. Only big arrays go to a GPU by themselves: see :data:`calib.hardware.WORTH_A_GPU`.
     """

@@ -14,14 +14,14 @@ from calib.evaluation import SCORES
 from calib.export import runtime
 from calib.registry import METHODS
 
-WHAT = "say whether a saved calibrator still holds on fresh labelled rows"
+WHAT = "say whether a saved calibrator is still calibrated on new labelled data"
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command; returns the exit status."""
     parser = command_parser("check", WHAT)
     parser.add_argument("calibrator", type=Path, help=".pkl (only one you trust), .npz or .zip")
-    parser.add_argument("file", type=Path, help=f"fresh outputs of the same model with labels: {FORMATS}")
+    parser.add_argument("file", type=Path, help=f"new outputs of the same model with labels: {FORMATS}")
     load_options(parser, files=("labels", "features"))
     given = parser.parse_args(arguments)
 
@@ -46,5 +46,5 @@ def shift_lines(found: shift.CalibrationShift, title: str, notes: Iterable[str])
     lines += [f"note: {note}" for note in notes]
     of = f"; before on {found.n_before:,} test rows" if found.n_before else ""
     scores = [(SCORES[key].title, score.before, score.now) for key, score in found.scores.items()]
-    lines += ["", f"On {found.n:,} fresh rows{of}, with 95 % intervals:"]
+    lines += ["", f"On {found.n:,} new rows{of}, with 95 % intervals:"]
     return "\n".join([*lines, *text.before_and_after_lines(scores)])

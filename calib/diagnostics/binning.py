@@ -77,8 +77,8 @@ class BinningPicture:
 
     Attributes
     ----------
-    target : the class whose pairs these are (CW); None where all classes are pooled (sCW). Of two classes, both
-        pooled would show each pair twice: the target is then class 1.
+    target : the class whose pairs these are (class-wise); None for the pairs of all classes (shared map). Two classes
+        share one map on class 1, which is then the target.
     n_rows, n_classes : of the logits.
     n_pairs : number of one-vs-rest pairs, n_rows or n_rows * n_classes.
     density : histogram and kernel density of the log-odds for y = 0 and y = 1.
@@ -123,7 +123,7 @@ def binning_picture(
     Parameters
     ----------
     logits, labels : (n, n_classes) and (n,), such as the calibration set.
-    target : a class, for its own pairs (CW); None pools all classes (sCW).
+    target : a class, for its own pairs (class-wise); None for the pairs of all classes (shared map).
     n_bins : number of bins of each scheme.
     given : name -> inner edges in log-odds and representatives of further bins, such as those of a fitted calibrator:
         ``(state["edges"], state["values"])`` of its ``maps_[0]``, or of ``maps_[target]`` for class-wise bins.
@@ -175,7 +175,7 @@ def binning_picture(
 
 
 def _best_of_each_kind(traces: Sequence[EdgeTrace]) -> tuple[EdgeTrace, ...]:
-    """The first trace from k-means++, from equal mass and from equal size, in the order given."""
+    """The first trace from k-means++, from equal mass and from equal width, in the order given."""
     first: dict[str, EdgeTrace] = {}
     for trace in traces:
         first.setdefault(trace.start, trace)
@@ -210,11 +210,11 @@ FEWEST_ROWS = 10
 
 @dataclass(frozen=True, eq=False)
 class SharingDivergence:
-    """Distance of class-wise and of pooled calibration sets from the truth of a class (Patel et al. 2020, figure S1).
+    """Distance of class-wise and of shared calibration sets from the truth of a class (Patel et al. 2020, figure S1).
 
     For a class k and n rows, the distribution of its log-odds where it is the label (y = 1) is estimated from the
-    rows of class k alone (CW) and from the rows of all classes (sCW). Each is compared with a baseline of that
-    class from rows kept apart, by the square root of the Jensen-Shannon divergence to base 2: 0 is the same
+    rows of class k alone (class-wise) and from the rows of all classes (shared map). Each is compared with a baseline
+    of that class from rows kept apart, by the square root of the Jensen-Shannon divergence to base 2: 0 is the same
     distribution, 1 no overlap.
 
     Attributes
@@ -240,7 +240,7 @@ def sharing_divergence(
     n_draws: int = 20,
     random_state: int = 0,
 ) -> SharingDivergence:
-    """Compare class-wise and pooled calibration sets of growing size with the truth.
+    """Compare class-wise and shared calibration sets of growing size with the truth.
 
     Half of the rows, drawn at random, are the baseline; calibration sets are drawn from the other half. Distributions
     are histograms of 30 cells of equal width.

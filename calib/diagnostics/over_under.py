@@ -134,7 +134,7 @@ class _Drawn:
 
 
 def _quantities(sums: Floats) -> dict[str, Floats]:
-    """From sums over rows of 1, right, confidence where wrong and doubt where right, on the last axis."""
+    """From sums over rows of 1, right, confidence where wrong and 1 - confidence where right, on the last axis."""
     n, right, over, under = np.moveaxis(sums, -1, 0)
     wrong = n - right
     with np.errstate(divide="ignore", invalid="ignore"):

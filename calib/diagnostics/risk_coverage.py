@@ -36,8 +36,8 @@ class RiskCoverage:
     answered, wrong : (m,) rows answered, and how many of them are wrong.
     low, high : (m,) Wilson interval of each risk.
     n : number of rows.
-    aurc : area under the curve, the mean over i = 1..n of the error rate among the i surest rows; within rows of
-        equal confidence, the mean over their orders (Geifman, Uziel and El-Yaniv 2019, section 3).
+    aurc : area under the curve, the mean over i = 1..n of the error rate among the i most confident rows; within
+        rows of equal confidence, the mean over their orders (Geifman, Uziel and El-Yaniv 2019, section 3).
     best_aurc : the area of the best order for this accuracy, with all right predictions before all wrong ones.
     """
 
@@ -78,7 +78,7 @@ class RiskCoverage:
 
 @dataclass(frozen=True)
 class Answerable:
-    """What one method can answer if a given error is accepted.
+    """The largest coverage of one method at a given risk.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class Answerable:
 
 @dataclass(frozen=True)
 class OrderQuality:
-    """How well the confidence of one method puts right predictions before wrong ones.
+    """Areas under the risk-coverage curve of one method.
 
     Attributes
     ----------

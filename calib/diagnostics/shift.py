@@ -15,7 +15,7 @@ from calib.metrics.bootstrap import Interval, Resamples, interval_of_draws
 
 SHOWN = ("NLL", "Brier", "accuracy", "ECE", "signed gap")
 CLAIMS = len(SHOWN) + 4
-"""What may be claimed: the change of each score, the gap and the ECE now, drift, and the gain over the raw model."""
+"""Claims of a verdict: the change of each score, the gap and the ECE now, drift, and the gain over the raw model."""
 N_RESAMPLES = 2000
 
 
@@ -26,7 +26,7 @@ class ScoreChange:
     Attributes
     ----------
     key : of ``calib.evaluation.SCORES``.
-    now : on the fresh rows.
+    now : on the new data.
     before : on the rows that the calibrator was judged on; None if that is not known.
     change : now minus before; None where there is no before.
     joint_now, joint_change : the same at the level at which all claims of the verdict hold together.
@@ -42,14 +42,14 @@ class ScoreChange:
 
 @dataclass(frozen=True)
 class CalibrationShift:
-    """A calibrator on fresh rows.
+    """Scores of a calibrator on new data, and their changes.
 
     Attributes
     ----------
     n, n_before : rows now, and rows it was judged on (None if not known).
-    confidence, accuracy : means over the fresh rows.
+    confidence, accuracy : means over the new data.
     scores : by key, those of ``SHOWN`` that exist.
-    gain : NLL of the calibrator minus that of the raw model on the fresh rows, paired, at the joint level; None for
+    gain : NLL of the calibrator minus that of the raw model on the new data, paired, at the joint level; None for
         methods that give a confidence only.
     drift : largest distance between the shares of rows below any confidence, before and now (Kolmogorov and Smirnov),
         and how often chance alone makes it as large; None without the confidences of before.
@@ -86,7 +86,7 @@ def calibration_shift(
     n_resamples: int = N_RESAMPLES,
     random_state: int = 0,
 ) -> CalibrationShift:
-    """Compare a calibrator on fresh rows with what it was.
+    """Compare the scores of a calibrator on new data with those it was exported with.
 
     The two sets of rows are independent samples. Where both are at hand, changes are differences of two bootstraps with
     seeds of their own, and for proportions Newcombe's (1998, method 10); where only intervals were recorded, they are
@@ -94,7 +94,7 @@ def calibration_shift(
 
     Parameters
     ----------
-    now, raw : the calibrator and the raw model on the same fresh rows.
+    now, raw : the calibrator and the raw model on the same new rows.
     before : the calibrator on the rows it was judged on, or its recorded scores with their intervals at ``level``, see
         :func:`recorded_scores`.
     n_before : rows behind recorded scores.
@@ -183,7 +183,7 @@ def _is_number(part: Any) -> bool:
 
 
 FEW = 10
-"""With fewer rows, now or before, the bootstrap knows too little for any claim."""
+"""Rows, now or before, below which nothing is claimed."""
 
 _CHANGES = {"NLL": "NLL", "accuracy": "accuracy", "ECE": "ECE", "signed gap": "confidence minus accuracy"}
 _IN_POINTS = ("accuracy", "signed gap")
@@ -196,39 +196,41 @@ NOT_FRESH = (
 
 
 def verdict(found: CalibrationShift, subject: str) -> list[str]:
-    """Sentences, most important first: is it right now, what changed, does it still help, did its confidences move.
+    """Sentences on calibration now, changes of the scores, the gain over the raw model, and drift of the confidences.
 
     ``subject`` is the calibrator's title.
     """
     if found.n < FEW:
-        return [f"{found.n:,} fresh rows are too few to say whether {subject} is still right; {FEW} are the least."]
+        return [
+            f"{found.n:,} new rows are too few to say whether {subject} is still calibrated; at least {FEW} are needed."
+        ]
     sentences = [_now(found, subject), _changed(found), _gain(found), _drift_sentence(found)]
     return [sentence for sentence in sentences if sentence]
 
 
 def off(found: CalibrationShift) -> bool:
-    """Whether the fresh rows show, beyond chance, that the confidence cannot be taken at its word."""
+    """Whether the gap or the ECE on the new data differs significantly from 0, at the joint level."""
     gap, ece = found.scores["signed gap"].joint_now, found.scores["ECE"].joint_now
     return found.n >= FEW and (_beyond(gap) or ece.low > 0)
 
 
 def _now(found: CalibrationShift, subject: str) -> str:
     gap, ece = found.scores["signed gap"].joint_now, found.scores["ECE"].joint_now
-    facts = f"it says {_percent(found.confidence)} and is right {_percent(found.accuracy)} of the time"
+    facts = f"mean confidence {_percent(found.confidence)}, accuracy {_percent(found.accuracy)}"
     if _beyond(gap):
         word = "overconfident" if gap.value > 0 else "underconfident"
         near, far = sorted((abs(gap.low), abs(gap.high)))
         return (
-            f"{subject} is **{word} by {100 * abs(gap.value):.1f} points** on the fresh rows "
+            f"{subject} is **{word} by {100 * abs(gap.value):.1f} points** on the new data "
             f"({100 * near:.1f} to {100 * far:.1f}): {facts}."
         )
     if ece.low > 0:
         return (
-            f"{subject} is **off on the fresh rows**: on average {facts}, but at single confidences it is not right: "
+            f"{subject} is **miscalibrated on the new data** at some confidences, though not on average ({facts}): "
             f"ECE {ece.value:.3f} ({ece.low:.3f} to {ece.high:.3f})."
         )
     return (
-        f"**Nothing shows that {subject} is off**: {facts}. {found.n:,} rows leave room for a gap of "
+        f"**No significant miscalibration of {subject}**: {facts}. With {found.n:,} rows the interval of the gap is "
         f"{100 * gap.low:+.1f} to {100 * gap.high:+.1f} points."
     )
 
@@ -240,7 +242,7 @@ def _changed(found: CalibrationShift) -> str:
     moved = {key: change for key, change in known.items() if _beyond(change)}
     if not moved:
         said = ", ".join(f"{_CHANGES[key]} {_change(key, change)}" for key, change in known.items())
-        return f"No change since it was judged is beyond chance: {said}."
+        return f"No significant change since it was exported: {said}."
     said = _listed(
         [
             f"{_CHANGES[key]} {'rose' if change.value > 0 else 'fell'} by {_change(key, change).lstrip('+-')}"
@@ -248,8 +250,8 @@ def _changed(found: CalibrationShift) -> str:
         ]
     )
     rest = [name for key, name in _CHANGES.items() if key in known and key not in moved]
-    other = f"; the change of {_listed(rest)} could be chance" if rest else ""
-    return f"Since it was judged, {said}{other}."
+    other = f"; no significant change of {_listed(rest)}" if rest else ""
+    return f"Since it was exported, {said}{other}."
 
 
 def _gain(found: CalibrationShift) -> str:
@@ -259,10 +261,10 @@ def _gain(found: CalibrationShift) -> str:
     near, far = sorted((abs(gain.low), abs(gain.high)))
     size = f"by {abs(gain.value):.2g} ({near:.2g} to {far:.2g})"
     if not _beyond(gain):
-        return "On the fresh rows its NLL cannot be told from the raw model's."
+        return "On the new data its NLL does not differ significantly from the raw model's."
     if gain.value < 0:
         return f"It still helps: its NLL is below the raw model's {size}."
-    return f"The raw model alone would now do better: its NLL is lower {size}."
+    return f"The raw model is now significantly better: its NLL is lower {size}."
 
 
 def _drift_sentence(found: CalibrationShift) -> str:
@@ -271,10 +273,10 @@ def _drift_sentence(found: CalibrationShift) -> str:
     distance, chance = found.drift
     if chance < (1 - found.level) / CLAIMS:
         return (
-            f"Its confidences have moved: at some confidence the share of rows below it differs by "
-            f"{100 * distance:.1f} points from before, more than chance explains."
+            f"The distribution of its confidences has changed significantly: the two distribution functions differ by "
+            f"up to {100 * distance:.1f} points (Kolmogorov-Smirnov)."
         )
-    return "Its confidences are spread as before, as far as these rows can tell."
+    return "No significant change of the distribution of its confidences."
 
 
 def _change(key: str, change: Interval) -> str:

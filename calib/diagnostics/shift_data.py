@@ -34,7 +34,7 @@ _GUESSED = ("class_order", "labels_unmatched")
 
 @dataclass(frozen=True, eq=False)
 class Fresh:
-    """What was found in a file with fresh rows.
+    """A file with new data, read for a calibrator.
 
     Attributes
     ----------
@@ -94,17 +94,17 @@ def fitted_to(exported: ExportedCalibrator, data: Predictions) -> tuple[Predicti
     """
     if data.n_classes != exported.n_classes:
         raise CalibrationError(
-            f"The fresh rows have {data.n_classes:,} classes and the calibrator {exported.n_classes:,}; give outputs "
+            f"The new data have {data.n_classes:,} classes and the calibrator {exported.n_classes:,}; give outputs "
             "of the model that it was fitted for."
         )
     if data.kind != exported.kind:
         raise CalibrationError(
-            f"The calibrator takes {KINDS[exported.kind]}, but the fresh rows were read as {KINDS[data.kind]}; give "
+            f"The calibrator takes {KINDS[exported.kind]}, but the new data were read as {KINDS[data.kind]}; give "
             f"the same outputs as before, or have them read as {KINDS[exported.kind]}."
         )
     if exported.needs_features and data.features is None:
         raise CalibrationError(
-            f"{METHODS[exported.method].title} predicts from features too, and the fresh rows have none; add them as "
+            f"{METHODS[exported.method].title} predicts from features too, and the new data have none; add them as "
             "an array or a file of their own."
         )
     return _in_order(data, exported.class_names)
@@ -152,7 +152,7 @@ def _in_order(data: Predictions, class_names: tuple[str, ...]) -> tuple[Predicti
     if unknown or len(set(data.class_names)) < len(class_names):
         odd = f"the calibrator does not know {_few(unknown)}" if unknown else "some names repeat"
         raise CalibrationError(
-            f"The fresh rows have other classes than the calibrator: {odd}; give outputs of the same model, or name "
+            f"The new data have other classes than the calibrator: {odd}; give outputs of the same model, or name "
             "the columns alike."
         )
     place = {name: k for k, name in enumerate(data.class_names)}
@@ -289,7 +289,7 @@ def _check_record(made: ExportedCalibrator) -> None:
 def _check_behaviour(made: ExportedCalibrator) -> None:
     """Let it predict a few rows: whatever its state says, probabilities have to come out."""
     if made.needs_features:
-        return  # judged on the fresh rows themselves, which bring features
+        return  # judged on the new data themselves, which bring features
     logits = np.random.default_rng(0).normal(scale=3.0, size=(8, made.n_classes))
     probs = made.calibrator.predict_proba(logits)
     if not (np.isfinite(probs).all() and probs.min() >= -ROUNDING and probs.max() <= 1 + ROUNDING):

@@ -81,7 +81,7 @@ _TOWARDS = ((0, 0.0), (0, 0.24), (255, 0.17))
 
 
 def overlay_styles(styles: Sequence[Style]) -> list[Style]:
-    """Styles of fits in one picture: every third has its colour itself, and none another's dash while any is free."""
+    """Styles of several fits of one method: three shades of its colour, and different dashes while any is free."""
     made: list[Style] = []
     for index, style in enumerate(styles):
         taken = ["dash", *(other.dash for other in made)]  # the first is temperature scaling's
@@ -126,7 +126,7 @@ def reference_look(name: str, temperature: Style) -> tuple[str, str, float]:
 
 
 def draw_bands(fig: go.Figure, x: Floats, bands: Sequence[tuple[Floats, Floats]], style: Style, filled: bool) -> None:
-    """Bands at 2 and 1 standard deviations; of all but one fit only the outline of the wider, lest all be mud."""
+    """Bands at 2 and 1 standard deviations; of all but one fit the outline of the wider only."""
     if not filled:
         for edge in bands[0]:
             fig.add_scatter(

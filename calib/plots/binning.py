@@ -34,7 +34,7 @@ from calib.plots.style import (
 Rail = tuple[str, BinnedPairs, Style]
 """Name, bins and style of one scheme."""
 
-SCHEME_NAMES = {"imax": "I-Max", "equal_mass": "equal mass", "equal_size": "equal size"}
+SCHEME_NAMES = {"imax": "I-Max", "equal_mass": "equal mass", "equal_size": "equal width"}
 SCHEME_STYLES = {
     "imax": method_style("imax"),
     "equal_mass": Style(COLORS[1], "square", "dash"),
@@ -45,7 +45,7 @@ LABEL_COLORS = (NEUTRAL, COLORS[2])
 
 RAIL_PIXELS = 42
 _LINE = 44
-"""Letters in a line of a key that fit a window of 420 pixels."""
+"""Letters in a line of the key in a window of 420 pixels."""
 _LINE_PIXELS = 17
 _THICK = 0.34
 _DROP = 0.22
@@ -139,7 +139,7 @@ def key_of(names: Iterable[tuple[str, str]], mark: str = "■") -> list[KeyEntry
 
 
 def write_key(fig: go.Figure, entries: Sequence[KeyEntry]) -> None:
-    """Name the colours above the plot, in as many lines as a narrow window asks for; the figure grows by them."""
+    """Write the key above the plot, in as many lines as a narrow window needs; the figure grows by them."""
     lines: list[list[str]] = [[]]
     length = 0
     for mark, name, color in entries:
@@ -327,7 +327,7 @@ def representatives(
 
 
 def _rise(rails: Sequence[Rail], span: Limits) -> Limits:
-    """The part of the axis where anything but 0 and 1 can be seen."""
+    """The part of the axis where representatives differ visibly from 0 and 1."""
     lows, highs = [-_FLAT_BEYOND], [_FLAT_BEYOND]
     for _, bins, _ in rails:
         rising = np.flatnonzero((bins.representatives > _FLAT) & (bins.representatives < 1 - _FLAT))

@@ -15,7 +15,7 @@ from calib.plots.binning import key_of, short, write_key
 from calib.plots.data import carry
 from calib.plots.style import COLORS, FRAME, Style, fade, plain, quiet, set_x, set_y, three_digits
 
-KINDS = (("class-wise (CW)", COLORS[0], "dash"), ("pooled (sCW)", COLORS[10], "solid"))
+KINDS = (("class-wise", COLORS[0], "dash"), ("shared map", COLORS[10], "solid"))
 _SIZES = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000)
 
 
@@ -23,7 +23,7 @@ def sharing_chart(
     sharing: SharingDivergence, class_names: Sequence[str], chosen: int | None = None, title: str = "",
     height: int = 380,
 ) -> go.Figure:  # fmt: skip
-    """Distance from the truth of a class, of its own rows and of all classes' (Patel et al. 2020, figure S1).
+    """Distance of class-wise and of shared calibration sets from the truth of a class (Patel et al. 2020, figure S1).
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def _draw(
 
 
 def _mean(distances: Floats) -> Floats:
-    """Mean over the classes; of a class without rows nothing is known."""
+    """Mean over the classes that have rows."""
     known = np.isfinite(distances)
     count = known.sum(axis=0)
     return np.where(known, distances, 0.0).sum(axis=0) / np.where(count, count, np.nan)
@@ -85,7 +85,7 @@ _ROW_SIZES = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_00
 def error_by_bins_chart(found: ErrorByBins, styles: Mapping[str, Style], title: str = "") -> go.Figure:
     """ECE of each method against the number of evaluation bins (Patel et al. 2020, figure 1a).
 
-    A line that stays level can be verified; one that goes on rising has a true error that no number of bins shows.
+    The error of a level line can be verified; that of a line that keeps rising cannot.
     """
     fig = go.Figure()
     x = found.n_bins

@@ -19,7 +19,7 @@ from calib.plots.style import FRAME, NEUTRAL, Limits, Style, fade, plain, quiet,
 
 _MOST_POINTS = 140
 _PAD = 0.06
-"""QueueLimits above and below the curves, as a share of their range."""
+"""Space above and below the curves, as a share of their range."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -58,7 +58,7 @@ def before_after(rows: Sequence[Row], quantity: str, title: str = "") -> go.Figu
         fig,
         nticks=6,
         range=None if any(np.isfinite(value.value) for value in values) else [0, 1],
-        title_text="confidence where wrong, o" if quantity == "over" else "doubt where right, u",
+        title_text="mean confidence where wrong, o" if quantity == "over" else "mean 1 − confidence where right, u",
     )
     return fig
 
@@ -152,7 +152,7 @@ def _ratio_note(result: OverUnder) -> str:
 def _missing(result: OverUnder) -> str:
     if not result.n_wrong:
         return "none wrong"
-    return "none right" if not result.n_right else "never doubts where right"
+    return "none right" if not result.n_right else "u = 0"
 
 
 def _signed(value: float) -> str:
@@ -163,7 +163,7 @@ def confidence_densities(histogram: ConfidenceHistogram, style: Style, title: st
     """Confidence of right predictions upwards and of wrong ones downwards, each group on its own height.
 
     Heights are not comparable between the groups, which differ in size by far; the labels give their counts.
-    A good model has its wrong predictions to the left; wrong ones at the right are the dangerous ones.
+    A good model has its wrong predictions at the left.
 
     Parameters
     ----------

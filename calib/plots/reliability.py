@@ -56,7 +56,7 @@ def reliability_diagram(
     limits : ends of both axes as probabilities; by default those of :func:`common_limits` for this curve alone.
     histogram : of the confidences, best on the same scale; without it the bins' rows are spread evenly over each bin.
     height : pixels.
-    band : where chance would put the dots of a calibrated model.
+    band : consistency band (95 %) of a calibrated model.
     """
     limits = limits or common_limits([curve], scale)
     fig = go.Figure()

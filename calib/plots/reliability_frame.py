@@ -97,7 +97,7 @@ def draw_diagonal(fig: go.Figure, scale: Scale, limits: Limits) -> None:
 
 
 def draw_consistency(fig: go.Figure, band: ConsistencyBand, scale: Scale, limits: Limits) -> None:
-    """Draw where chance would put the curve of a calibrated model, in grey; the numbers go into the table."""
+    """Draw the consistency band of a calibrated model in grey; its numbers go into the table."""
     x, low, high = (on_scale(part, scale, limits) for part in (band.confidence, band.low, band.high))
     shade_between(fig, x, low, high, fade(NEUTRAL, 0.22))
     known = np.isfinite(band.low)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MAX_POINTS = 400
 _LONGEST_NAME = 20
 _LEAST_ROWS = 20
-"""Fewer rows answered leave the risk wide open; the axis need not reach to where their interval does."""
+"""Rows answered below which the interval of the risk is too wide to be drawn."""
 
 
 def risk_diagram(
@@ -30,7 +30,7 @@ def risk_diagram(
     title: str = "",
     height: int = 420,
 ) -> go.Figure:
-    """Risk over coverage, as lines from the surest inputs to all of them; lower is better.
+    """Risk-coverage curves: error rate among the inputs answered over their share; lower is better.
 
     Parameters
     ----------
@@ -84,13 +84,13 @@ def risk_diagram(
         text=f"accepted: {100 * accepted:.3g} %", x=0, xref="paper", y=accepted, xanchor="left", yanchor="bottom",
         showarrow=False, font={"size": 12, "color": GUIDE},
     )  # fmt: skip
-    set_x(fig, range=[0, 1.005], title_text="share of inputs answered, the surest first", tickformat=".0%")
-    set_y(fig, range=span, title_text="error among them", tickformat=".3~p", nticks=7)
+    set_x(fig, range=[0, 1.005], title_text="coverage: share of inputs answered", tickformat=".0%")
+    set_y(fig, range=span, title_text="risk: error rate among them", tickformat=".3~p", nticks=7)
     return fig
 
 
 def answerable_chart(rows: Sequence[tuple[str, Answerable, Style]], accepted: float, title: str = "") -> go.Figure:
-    """The share of inputs that each method can answer at an accepted error, with its interval.
+    """The largest coverage of each method at an accepted error, with its interval.
 
     Parameters
     ----------

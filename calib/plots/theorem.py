@@ -123,7 +123,7 @@ def _tick_labels(places: Floats, touching: float) -> list[tuple[str, float]]:
 
 
 def _side(theorem: TheoremOne) -> str:
-    """The gap with the side that it leans to."""
+    """The gap and its sign in words."""
     if theorem.gap < 5e-5:
         return "gap 0.0000"
     word = "overconfident" if theorem.signed_gap > 0 else "underconfident"
@@ -183,7 +183,7 @@ def over_under_plane(rows: Sequence[Row], title: str = "") -> go.Figure:
     longest = max((len(name) for name, _, _ in rows), default=0)
     quiet(fig, HEIGHT, alt=alt, title=title, left=64, right=26 + 7 * min(longest, 20))
     _name_points(fig, rows, over, end)
-    set_x(fig, range=[0, end], nticks=5, showgrid=True, title_text="doubt where right, u·P(right)")
+    set_x(fig, range=[0, end], nticks=5, showgrid=True, title_text="1 − confidence where right, u·P(right)")
     set_y(fig, range=[0, end], nticks=5, title_text="confidence where wrong, o·P(wrong)", title_standoff=12)
     return fig
 

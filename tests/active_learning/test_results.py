@@ -83,7 +83,7 @@ def test_intervals_cover_the_mean():
         ((600, 0.1), "It did not help here"),
         ((600, 0.12), "It did not help here"),
         ((600, 0.08), "More labels for less error"),
-        ((500, 0.1), "no difference beyond chance"),
+        ((500, 0.1), "no significant difference"),
     ],
 )
 def test_each_outcome_in_words(arm, said):

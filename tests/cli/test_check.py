@@ -1,4 +1,4 @@
-"""``python -m calib check``: a saved calibrator on fresh rows."""
+"""``python -m calib check``: a saved calibrator on new data."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_it_says_what_the_page_says(outputs, tmp_path, capsys, ending: str) -> N
     assert {"NLL", "Brier", "accuracy", "ECE"} == set(before)
     for sentence in verdict(calibration_shift(now, raw, before), "Temperature"):
         assert sentence.replace("**", "") in said
-    assert "On 400 fresh rows" in said
+    assert "On 400 new rows" in said
     assert said.count("->") == len(before)
 
 

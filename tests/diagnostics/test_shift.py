@@ -138,7 +138,11 @@ def test_intervals_of_a_change_hold_the_truth() -> None:
         for key, score in found.scores.items():
             held[key] += score.change.low <= 0 <= score.change.high
         said = " ".join(verdict(found, "Temperature"))
-        claims += "Nothing shows" not in said or "No change" not in said or "have moved" in said
+        claims += (
+            "No significant miscalibration" not in said
+            or "No significant change since" not in said
+            or "has changed" in said
+        )
     assert all(count >= 0.85 * runs for count in held.values()), held
     assert claims <= 0.1 * runs
 
@@ -159,7 +163,7 @@ def test_words_when_it_has_become_overconfident() -> None:
     assert first.startswith("Temperature is **overconfident by 1")
     assert "confidence minus accuracy rose" in changed
     assert "NLL rose" in changed
-    assert gain == "On the fresh rows its NLL cannot be told from the raw model's."
+    assert gain == "On the new data its NLL does not differ significantly from the raw model's."
     assert off(found)
     assert drift
 
@@ -167,8 +171,8 @@ def test_words_when_it_has_become_overconfident() -> None:
 def test_words_when_nothing_changed() -> None:
     found = calibration_shift(rows(2000, 9), before=rows(2000, 10), n_resamples=500)
     said = verdict(found, "Temperature")
-    assert said[0].startswith("**Nothing shows that Temperature is off**")
-    assert said[1].startswith("No change since it was judged is beyond chance")
+    assert said[0].startswith("**No significant miscalibration of Temperature**")
+    assert said[1].startswith("No significant change since it was exported")
     assert not off(found)
 
 
@@ -179,7 +183,7 @@ def test_right_on_average_but_nowhere_else_is_off() -> None:
     now = Evaluation(confidence, correct, np.zeros(6000, int), (~correct).astype(int), 2, -np.log(of_label), of_label)
     found = calibration_shift(now, n_resamples=500)
     assert off(found)
-    assert "off on the fresh rows" in verdict(found, "Temperature")[0]
+    assert "miscalibrated on the new data" in verdict(found, "Temperature")[0]
     assert "at single confidences" in verdict(found, "Temperature")[0]
 
 
@@ -206,6 +210,6 @@ def test_a_confidence_alone_is_checked_by_its_gap_and_ece() -> None:
 def test_a_few_rows_are_no_ground_for_any_claim(n: int) -> None:
     found: CalibrationShift = calibration_shift(rows(n, 14, excess=0.3), before=rows(500, 15))
     assert verdict(found, "Temperature") == [
-        f"{n} fresh rows are too few to say whether Temperature is still right; 10 are the least."
+        f"{n} new rows are too few to say whether Temperature is still calibrated; at least 10 are needed."
     ]
     assert not off(found)

@@ -101,7 +101,7 @@ def test_another_number_of_classes(made) -> None:
 
 def test_outputs_of_another_kind(made, fresh) -> None:
     file = packed(probs=softmax(fresh.logits), labels=fresh.labels)
-    with pytest.raises(CalibrationError, match="takes logits, but the fresh rows were read as probabilities"):
+    with pytest.raises(CalibrationError, match="takes logits, but the new data were read as probabilities"):
         read_fresh(made.exported, ("f.npz", file))
     file.seek(0)
     assert read_fresh(made.exported, ("f.npz", file), LoadOptions(choices=Choices(kind="logits"))).data is not None

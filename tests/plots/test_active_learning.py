@@ -15,7 +15,7 @@ STYLES = {"plain": Style("#7A8394", "circle", "solid"), "active": Style("#D55E00
 
 
 def arm(name: str = "plain", n_shuffles: int = 3, end: int = 200, calibrated: tuple[float, ...] = ()) -> ArmLine:
-    """FairQueueTags of some shuffles around a falling curve, with the band of their mean."""
+    """Rounds of some shuffles around a falling curve, with the band of their mean."""
     labels = np.arange(20.0, end + 1, 20)
     values = [0.5 * np.exp(-labels / 80) + 0.01 * shuffle for shuffle in range(n_shuffles)]
     mean = np.mean(values, axis=0)

@@ -227,9 +227,9 @@ def test_sharing_draws_the_mean_or_the_class(data) -> None:
     logits, labels = data
     found = sharing_divergence(one_vs_rest_log_odds(logits)[np.arange(N), labels], labels, n_draws=3)
     names = [f"class {k}" for k in range(K)]
-    mean = traces_of(sharing_chart(found, names))["mean of the classes, pooled (sCW)"]
+    mean = traces_of(sharing_chart(found, names))["mean of the classes, shared map"]
     np.testing.assert_allclose(mean.y, found.shared.mean(axis=0))
-    one = traces_of(sharing_chart(found, names, chosen=2))["class 2, class-wise (CW)"]
+    one = traces_of(sharing_chart(found, names, chosen=2))["class 2, class-wise"]
     np.testing.assert_allclose(one.y, found.classwise[2])
     assert one.line.width == 3
 

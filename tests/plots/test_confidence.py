@@ -99,7 +99,7 @@ NO_DOUBT = (np.ones(12), np.arange(12) < 9)
 
 @pytest.mark.parametrize(
     ("pair", "note"),
-    [(NOTHING_WRONG, "none wrong"), (NOTHING_RIGHT, "none right"), (NO_DOUBT, "never doubts where right")],
+    [(NOTHING_WRONG, "none wrong"), (NOTHING_RIGHT, "none right"), (NO_DOUBT, "u = 0")],
 )
 def test_what_does_not_exist_is_said_in_its_row(pair, note) -> None:
     rows = methods_of(pair)
@@ -226,7 +226,7 @@ def test_what_the_axis_says_fits_beside_long_names() -> None:
     gaps = groups_of([(6, 4), (9, 1)])
     fig = per_class_chart(["a" * 80, "b"], np.array([1, 0]), [("raw", gaps, STYLE)])
     words = fig.layout.xaxis.title.text.split("<br>")[:-1]  # the last line names the colours
-    assert "too sure →" in words[-1]
+    assert "overconfident →" in words[-1]
     assert max(map(len, words)) <= 28
 
 

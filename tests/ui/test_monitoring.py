@@ -74,7 +74,7 @@ def test_without_data_an_exported_calibrator_can_still_be_checked(exported, rows
     app = give_rows(app, "new.npz", rows)
     assert clean(app)
     assert record in said(app)
-    assert "Nothing shows that Temperature is off" in app.markdown[0].value
+    assert "No significant miscalibration of Temperature" in app.markdown[0].value
     assert "No column is named" in said(app)
     assert len(charts(app)) == 1
     assert "Before: 500 test rows" in said(app)
@@ -97,7 +97,7 @@ def test_a_finished_fit_is_compared_with_the_test_rows_it_was_judged_on(with_fit
 def test_the_same_rows_are_no_change(with_fits: OpenSession) -> None:
     app = give_rows(open_page(PAGE, with_fits), "new.npz", new_data_of(with_fits))
     assert clean(app)
-    assert "No change since it was judged is beyond chance" in app.markdown[0].value
+    assert "No significant change since it was exported" in app.markdown[0].value
     assert set(table(app)["significance"]) == {"not significant"}
 
 
@@ -169,7 +169,7 @@ def test_rows_with_nan_are_left_out_in_one_click(exported) -> None:
 def test_outputs_are_read_as_the_calibrators_kind_on_request(exported) -> None:
     logits, labels = simulate(n=300)
     app = give_rows(give(open_page(PAGE), exported), "new.npz", npz(outputs=softmax(logits), labels=labels))
-    assert "takes logits, but the fresh rows were read as probabilities" in app.error[0].value
+    assert "takes logits, but the new data were read as probabilities" in app.error[0].value
     app.toggle(key="monitoring/kind").set_value(True).run()
     assert not app.error
     assert "300 new rows" in said(app)

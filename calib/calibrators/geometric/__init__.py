@@ -133,15 +133,15 @@ class Geometric(Calibrator):
             for rows, size in (self.carried_, self.given_)
         )
         reduced = f" (reduced from {given} by {_REDUCED_BY[self.reduction]})" if self.reduction in _REDUCED_BY else ""
-        found = [
+        notes = [
             f"Of {n:,} calibration rows {' and '.join(sides)}; safe means nearer to training rows of the predicted "
             "class than to all others.",
             f"It predicts from {carried}{reduced}, which every export carries along.",
         ]
         ends = ("1", self.certain_, "wrong"), ("0", getattr(self, "hopeless_", 0), "right")
-        found += [
-            f"It says exactly {end} where none of {rows:,} calibration row{'s' * (rows != 1)} was {other}; up to "
-            f"{_at_most(rows):.2g} % may be {other} there all the same (95 % confidence). The sigmoid map never says "
+        notes += [
+            f"Its confidence is exactly {end} where none of {rows:,} calibration row{'s' * (rows != 1)} was {other}; up "
+            f"to {_at_most(rows):.2g} % may be {other} there all the same (95 % confidence). The sigmoid map never gives "
             f"{end}."
             for end, rows, other in ends
             if rows
@@ -149,23 +149,23 @@ class Geometric(Calibrator):
         scales = self._scales()
         if len(scales) == 2 and scales["calibration"].differs([scales["training"]]):
             said = scales["calibration"].against(scales["training"], "the training rows")
-            found.insert(
+            notes.insert(
                 0, f"{said}; distances between them mean nothing then, so save both after the same preparation."
             )
         if self.unbounded_:
             verb = "row has" if self.unbounded_ == 1 else "rows have"
-            found.append(
+            notes.append(
                 f"{self.unbounded_:,} calibration {verb} no finite separation, because the training set lacks "
                 "their predicted class or holds no other; they count as the lowest or the highest of all."
             )
         if 2 * self.unbounded_ > n:
-            found.insert(
+            notes.insert(
                 0,
                 f"Only {n - self.unbounded_:,} of {n:,} calibration rows have a finite separation: for all others this "
                 "confidence knows only which class is predicted, nothing of the input; give training rows of every "
                 "class.",
             )
-        return found
+        return notes
 
     def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
         train_features, features = np.asarray(extras["train_features"]), np.asarray(extras["features"])

@@ -129,7 +129,7 @@ class GPCalib(Calibrator):
         self._learn(logits, labels, logit_scale(logits, labels), None, callback)
 
     def fit_blocks(self, data: LabelledBlocks, callback: Callback) -> None:
-        """Learn what the fit to all rows at once does, which asks for their range and for some of them only."""
+        """Fit as to all rows at once; the range of the logits and a sample of the rows are enough."""
         self._fit(StoredLogits(data), data.labels, callback)
 
     def _learn(

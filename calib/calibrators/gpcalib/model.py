@@ -113,7 +113,7 @@ class LatentGP(gpflow.models.BayesianModel, gpflow.models.InternalDataTrainingLo
         """Expected log-likelihood of all calibration rows minus KL[q(v) || p(v)], in nats."""
         expected = self._expected_log_likelihood(self._moments(self._nodes))
         if self._earlier is not None:
-            # No log-likelihood exceeds 0. Its expansion can, far off: confident mistakes bend it hardly at all.
+            # No log-likelihood exceeds 0. Its expansion can, far off: confident mistakes give it hardly any curvature.
             expected += tf.minimum(self._earlier_log_likelihood(self._earlier), 0.0)
         return expected - gpflow.kullback_leiblers.gauss_kl(self.q_mu, self.q_sqrt)
 

@@ -207,7 +207,7 @@ def _grid(posterior: Posterior, low: float, high: float, space: str) -> Grid:
     if space == "probs":
         low, high, reach = 0.0, 1.0, 0.0
     else:
-        # A function that bends over more than the data's range is as good as straight beyond it.
+        # With a lengthscale beyond the data's range the function is all but straight outside it.
         reach = min(REVERTED * posterior.lengthscale, 3.0 * (high - low) + 10.0)
     spacing = min(posterior.lengthscale / 10.0, max(high - low, 1.0) / 64.0)
     size = int(np.clip(np.ceil((high - low + 2.0 * reach) / spacing) + 1, 64, MOST_NODES))

@@ -35,13 +35,13 @@ SOURCES = {
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class IMaxBinning(BinaryCalibrator):
-    """Bins of the log-odds that keep as much as possible of what they say about the label.
+    """Bins of the log-odds with the greatest mutual information between bin and label.
 
-    Patel et al., Multi-Class Uncertainty Calibration via Mutual Information Maximization-based Binning, 2020. Where
-    the edges are and what the bins say are two questions: edges come from the log-odds alone, and representatives
-    are the frequencies in the bins, the model's own mean probabilities, or those of another calibrator, which is
-    fitted on the same rows and not needed afterwards. The numbers said are few, which makes their calibration error
-    verifiable; rows are not normalised, since that would undo it, and need not sum to one (section S1).
+    Patel et al., Multi-Class Uncertainty Calibration via Mutual Information Maximization-based Binning, 2020. Edges
+    come from the log-odds alone; representatives are the frequencies in the bins, the model's own mean
+    probabilities, or those of another calibrator, which is fitted on the same rows and not needed afterwards. As
+    the map has few values, its calibration error is verifiable; rows are not normalised, since that would undo it,
+    and need not sum to one (section S1).
 
     Frequencies need not rise from bin to bin; with ``monotone`` they do, and with ties broken by the raw logits the
     shared bins then predict the same classes as the model.
@@ -56,8 +56,8 @@ class IMaxBinning(BinaryCalibrator):
     representatives: str = param(
         "empirical",
         choices=("empirical", "raw", *SOURCES),
-        help="What a bin says: the frequency in it (empirical), or the mean probability of the model (raw) or of the "
-        "calibrator named, which is fitted first and takes its time.",
+        help="The value of a bin: the frequency in it (empirical), or the mean probability of the model (raw) or of "
+        "the calibrator named, which is fitted first.",
     )
     monotone: bool = param(False, help="Keep the bins' probabilities in order; shared bins then keep every prediction.")
     scaled_model: bool = param(
@@ -99,17 +99,16 @@ class IMaxBinning(BinaryCalibrator):
     def check_blocks(self) -> None:
         if not self.share_classes:
             raise CalibrationError(
-                "I-Max with a map for each class is not fitted from a stream; keep share_classes=True, or fit fewer "
-                "rows."
+                "I-Max with class-wise maps is not fitted out of core; keep share_classes=True, or fit fewer rows."
             )
         if self.representatives in SOURCES:
             raise CalibrationError(
-                f"I-Max with representatives={self.representatives!r} is not fitted from a stream; choose "
+                f"I-Max with representatives={self.representatives!r} is not fitted out of core; choose "
                 "representatives='empirical' or 'raw', or fit fewer rows."
             )
         if self.scaled_model:
             raise CalibrationError(
-                "I-Max with scaled_model=True is not fitted from a stream; fit fewer rows, or leave it out."
+                "I-Max with scaled_model=True is not fitted out of core; fit fewer rows, or leave it out."
             )
 
     def fit_blocks(self, data: LabelledBlocks, callback: Callback) -> None:

@@ -171,7 +171,7 @@ def best_traces(
 ) -> tuple[EdgeTrace, ...]:
     """The iterations from several starts, the one with the highest bound first.
 
-    The starts are k-means++, equal mass and equal size, in this order, and k-means++ again for any further.
+    The starts are k-means++, equal mass and equal width, in this order, and k-means++ again for any further.
     """
     generator = np.random.default_rng(random_state)
     traces = []
