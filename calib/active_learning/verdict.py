@@ -67,7 +67,8 @@ def _error(rows: dict[str, dict[str, Any]], reference: str) -> str:
     elif higher:
         said = f"its final error of {error['value']:.2%} is higher ({interval})"
     else:
-        said = f"its final error of {error['value']:.2%} does not differ significantly from that of {reference} ({interval})"
+        same = f"does not differ significantly from that of {reference}"
+        said = f"its final error of {error['value']:.2%} {same} ({interval})"
     if fewer and not higher:
         verdict = "It saved labels."
     elif fewer:

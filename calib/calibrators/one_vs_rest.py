@@ -82,7 +82,8 @@ class BinaryCalibrator(Calibrator):
             )
         if ROWS_SUM_TO_ONE not in self.promises(self.n_classes_):
             found.append(
-                "Rows are not normalised and need not sum to one: each is the probability of its class against the rest."
+                "Rows are not normalised and need not sum to one: each entry is the probability of a class against "
+                "the rest."
             )
         return found
 

@@ -129,7 +129,7 @@ def per_class_chart(
         alt = f"Confidence minus accuracy of {len(order)} classes, {name}, the worst first: {said}."
     frame_rows(fig, names, alt=alt, title=title, pixels=CLASS_PIXELS)
     # In two short lines: beside long names of classes a narrow window leaves the axis 170 pixels.
-    set_x(fig, title_text="confidence − accuracy<br>← underconfident   overconfident →", nticks=7)
+    set_x(fig, title_text="confidence − accuracy<br>overconfident →", nticks=7)
     set_layout(fig, height=fig.layout.height + _LINE_PIXELS, margin_b=fig.layout.margin.b + _LINE_PIXELS)
     name_colors(fig, [(name, style) for name, _, style in methods])
     return fig

@@ -140,9 +140,9 @@ class Geometric(Calibrator):
         ]
         ends = ("1", self.certain_, "wrong"), ("0", getattr(self, "hopeless_", 0), "right")
         notes += [
-            f"Its confidence is exactly {end} where none of {rows:,} calibration row{'s' * (rows != 1)} was {other}; up "
-            f"to {_at_most(rows):.2g} % may be {other} there all the same (95 % confidence). The sigmoid map never gives "
-            f"{end}."
+            f"Its confidence is exactly {end} where none of {rows:,} calibration row{'s' * (rows != 1)} was {other}; "
+            f"up to {_at_most(rows):.2g} % may be {other} there all the same (95 % confidence). The sigmoid map never "
+            f"gives {end}."
             for end, rows, other in ends
             if rows
         ]
