@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from calib.canonical import Kind
 from calib.data.checks.report import Finding
+from calib.data.interpret.roles import ROW_ROLES
 from calib.data.split import split_rows
 from calib.numerics import Floats, Ints
 
@@ -94,7 +95,7 @@ class Predictions:
         The new hash comes from the old one and the row numbers, so that no large array is hashed again.
         """
         rows = np.asarray(rows, dtype=np.int64)
-        own = ("logits", "labels", "given_split", "groups", "features")
+        own = ("logits", "labels", "given_split", "features", *ROW_ROLES)
         arrays = {name: getattr(self, name) for name in own}
         changes: dict[str, Any] = {name: None if array is None else array[rows] for name, array in arrays.items()}
         sha256 = hashlib.sha256(self._sha256().encode() + rows.tobytes()).hexdigest()

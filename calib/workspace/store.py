@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from calib.data import Predictions
+from calib.data.interpret.roles import ROW_ROLES
 from calib.errors import CalibrationError
 from calib.evaluation.studies import STUDIES
 from calib.export.archive import flatten, unflatten
@@ -158,7 +159,7 @@ ARRAYS = (
     "logits",
     "labels",
     "given_split",
-    "groups",
+    *ROW_ROLES,
     "features",
     "train_features",
     "train_labels",

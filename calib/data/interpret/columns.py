@@ -15,7 +15,6 @@ from calib.data.formats.base import ArrayInfo, Contents
 from calib.data.interpret.names import (
     CLASS_NAMES,
     FEATURES,
-    GROUPS,
     HARD,
     LABELS,
     OUTPUTS,
@@ -28,6 +27,7 @@ from calib.data.interpret.names import (
     feature_column,
     output_column,
 )
+from calib.data.interpret.roles import ROLE_NAMES, ROW_ROLES
 from calib.data.options import Choices, Columns
 
 NUMBERS = ("float", "int", "uint", ">f", "<f", ">i", "<i", ">u", "<u")
@@ -68,10 +68,13 @@ def guess_arrays(contents: Contents, choices: Choices, separate_labels: bool) ->
         test_outputs=test_outputs,
         test_labels=test_labels,
         split=_or(choices.split, named(contents, SPLIT, None, "calibration")),
-        groups=_or(choices.groups, named(contents, GROUPS, part, None)),
         features=_or(choices.features, named(contents, FEATURES, part, None, *others)),
         train_features=_or(choices.train_features, named(contents, FEATURES, "train")),
         train_labels=_or(choices.train_labels, named(contents, LABELS, "train")),
+        **{
+            name: _or(getattr(choices, name), named(contents, role.names, part, None))
+            for name, role in ROW_ROLES.items()
+        },
     )
 
 
@@ -143,7 +146,7 @@ def labels_by_shape(contents: Contents, outputs: str) -> str | None:
 def is_free(array: ArrayInfo) -> bool:
     """Whether the array's name leaves its role open."""
     part, base = canonical(array.name)
-    return part != "train" and base not in (*CLASS_NAMES, *GROUPS, *FEATURES, *SPLIT)
+    return part != "train" and base not in (*CLASS_NAMES, *ROLE_NAMES, *FEATURES, *SPLIT)
 
 
 def array_width(array: ArrayInfo) -> int:
@@ -177,10 +180,17 @@ def guess_columns(contents: Contents, choices: Choices, separate_labels: bool) -
     labels = choices.labels or None
     if labels is None and not separate_labels:
         labels = label_column(contents, choices.outputs)
-    groups = first_column(contents, GROUPS) if choices.groups is None else choices.groups
+    of_rows = {
+        name: _or(getattr(choices, name), first_column(contents, role.names)) for name, role in ROW_ROLES.items()
+    }
     split = first_column(contents, SPLIT) if choices.split is None else choices.split
     features = feature_columns(contents) if choices.features is None else choices.features
-    taken: set[object] = {labels, groups, split, *((features,) if isinstance(features, str) else features or ())}
+    taken: set[object] = {
+        labels,
+        split,
+        *of_rows.values(),
+        *((features,) if isinstance(features, str) else features or ()),
+    }
     outputs = choices.outputs or output_columns(contents, taken)
     if not outputs:
         raise InvalidUpload(
@@ -190,7 +200,7 @@ def guess_columns(contents: Contents, choices: Choices, separate_labels: bool) -
         )
     if labels is None and not separate_labels:
         raise no_labels(contents)
-    return replace(choices, outputs=outputs, labels=labels, groups=groups, split=split, features=features)
+    return replace(choices, outputs=outputs, labels=labels, split=split, features=features, **of_rows)
 
 
 def label_column(contents: Contents, outputs: object) -> str | None:
@@ -274,7 +284,7 @@ def feature_columns(contents: Contents) -> tuple[str, ...] | str:
 
 def has_role(name: str) -> bool:
     """Whether a name says that the column is neither outputs nor labels."""
-    return canonical(name).base in (*ROW_NAMES, *HARD, *GROUPS, *SPLIT)
+    return canonical(name).base in (*ROW_NAMES, *HARD, *ROLE_NAMES, *SPLIT)
 
 
 def is_summary(name: str) -> bool:

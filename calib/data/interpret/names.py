@@ -28,7 +28,6 @@ LABELS = (
     *("labels", "label", "groundtruth", "groundtruths", "gt", "ytrue", "ytrues", "truelabels", "truelabel"),
     *("targets", "target", "truth", "trueclass", "true", "y", "ys", "class", "classes", "answer", "species"),
 )
-GROUPS = ("groups", "group", "subgroup", "subgroups", "site", "domain", "sensitive", "cohort", "batch")
 FEATURES = (
     *("features", "feature", "x", "xs", "inputs", "input", "embeddings", "embedding", "emb", "feats", "feat"),
     *("images", "pixels", "pixel"),

@@ -14,6 +14,7 @@ from calib.data.formats.base import Array, Contents
 from calib.data.interpret.columns import guess_features, guess_training_labels, guess_training_part
 from calib.data.interpret.names import PARTS, canonical
 from calib.data.interpret.reading import Upload, check_there, read_aside, read_part, read_rows, read_upload
+from calib.data.interpret.roles import ROW_ROLES
 from calib.data.options import NOTHING, Choices, Source
 
 
@@ -29,7 +30,7 @@ def add_named_part(first: Upload, contents: Contents, report: Report) -> Upload:
     check_there(contents, choices.test_outputs)
     check_there(contents, choices.test_labels)
     second = read_part(contents, None, choices.test_outputs, choices.test_labels, report)
-    for role in ("groups", "features"):
+    for role in (*ROW_ROLES, "features"):
         read_rows(second, contents, role, counterpart(contents, getattr(choices, role)), report)
     return join(first, second, report)
 
@@ -51,9 +52,8 @@ def read_given_parts(
             outputs=test_outputs,
             labels=test_labels,
             transposed=chosen.transposed,
-            groups=same_name(second, chosen.groups),
-            features=same_name(second, chosen.features),
             split="",
+            **{role: same_name(second, getattr(chosen, role)) for role in (*ROW_ROLES, "features")},
         )
     )
     test = read_upload(second, second_labels, other)
@@ -98,7 +98,7 @@ def join(first: Upload, second: Upload, report: Report) -> Upload:
             "Use outputs of one model on both parts.",
         )
     rows: dict[str, Array] = {"split": np.arange(len(first.outputs) + len(second.outputs)) < len(first.outputs)}
-    for role in ("groups", "features"):
+    for role in (*ROW_ROLES, "features"):
         if role in first.rows and role in second.rows and first.rows[role].shape[1:] == second.rows[role].shape[1:]:
             rows[role] = np.concatenate([first.rows[role], second.rows[role]])
         elif role in first.rows or role in second.rows:
@@ -148,25 +148,6 @@ def calibration_rows(split: Array, report: Report) -> npt.NDArray[np.bool_] | No
     )
     report.decide(split="")
     return None
-
-
-MAX_GROUPS = 1000
-"""Subgroups that are told apart; a column with more is an identifier."""
-
-
-def group_names(groups: npt.NDArray[Any], report: Report) -> npt.NDArray[np.str_] | None:
-    """The subgroup of each row as text; left out with a warning where it names rows rather than groups."""
-    values, positions = np.unique(groups.reshape(len(groups), -1)[:, 0], return_inverse=True)
-    if len(values) > MAX_GROUPS:
-        report.warn(
-            "too_many_groups",
-            f"The groups have {len(values):,} different values; more than {MAX_GROUPS:,} are no groups, so they were "
-            "left out.",
-            "Choose another column as groups.",
-        )
-        report.decide(groups="")
-        return None
-    return np.array([str(value) for value in values.tolist()])[positions.reshape(-1)]
 
 
 HOMES = {

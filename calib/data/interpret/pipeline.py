@@ -17,8 +17,9 @@ from calib.data.checks.report import InvalidUpload, Report, count, verb
 from calib.data.formats.base import Array
 from calib.data.interpret.features import own_features, training_set
 from calib.data.interpret.labels import decode_labels
-from calib.data.interpret.parts import calibration_rows, group_names
+from calib.data.interpret.parts import calibration_rows
 from calib.data.interpret.reading import Upload, keep_rows, renormalise, shift_rows
+from calib.data.interpret.roles import ROW_ROLES
 from calib.data.predictions import Predictions, fingerprint
 from calib.numerics import Floats, blocks
 
@@ -76,8 +77,9 @@ def understand(upload: Upload, name: str, report: Report) -> Predictions:
     }
     if "split" in upload.rows:
         fields["given_split"] = calibration_rows(upload.rows["split"], report)
-    if "groups" in upload.rows:
-        fields["groups"] = group_names(upload.rows["groups"], report)
+    for role, declared in ROW_ROLES.items():
+        if role in upload.rows:
+            fields[role] = declared.convert(upload.rows[role], report)
     return Predictions(**fields, name=name, sha256=fingerprint(fields), findings=report.findings)
 
 

@@ -16,6 +16,7 @@ from calib.data.checks.report import InvalidUpload, Report, count, listed, verb
 from calib.data.formats.base import Allowance, Array, Contents
 from calib.data.interpret.columns import class_names_array, guess_arrays, guess_columns, left_out, named
 from calib.data.interpret.names import LABELS, suffixes
+from calib.data.interpret.roles import ROW_ROLES
 from calib.data.limits import MAX_CLASSES, MAX_ROWS
 from calib.data.options import Choices
 from calib.numerics import Floats
@@ -29,7 +30,7 @@ class Upload:
     ----------
     outputs : (n, k) floats; k is 1 for a single binary column.
     labels : (n,), (n, 1) or one-hot labels of any type.
-    rows : further arrays with one entry per row: groups, features, split.
+    rows : further arrays with one entry per row: features, split and those of ``ROW_ROLES``.
     column_names : what the columns of a table are called, without their common stem.
     class_names : the array that names the classes.
     train : train_features and train_labels.
@@ -63,7 +64,7 @@ def read_upload(contents: Contents, labels: Contents | None, report: Report) -> 
             "not like the score of one class: left out.",
         )
     upload = read_part(contents, labels, choices.outputs, choices.labels, report)
-    for role in ("groups", "features", "split"):
+    for role in (*ROW_ROLES, "features", "split"):
         read_rows(upload, contents, role, getattr(choices, role), report)
     for role in ("train_features", "train_labels"):
         if getattr(choices, role):
@@ -155,7 +156,7 @@ def guess_label(labels: Contents) -> str:
 def check_names(contents: Contents, choices: Choices, labels: Contents | None) -> None:
     """Refuse arrays and columns that were chosen but are not there, or chosen twice."""
     chosen: list[str] = []
-    for role in ("outputs", "labels", "split", "groups", "features", "train_features", "train_labels"):
+    for role in ("outputs", "labels", "split", *ROW_ROLES, "features", "train_features", "train_labels"):
         if role == "labels" and labels is not None:
             check_there(labels, choices.labels)
         else:
