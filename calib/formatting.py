@@ -56,6 +56,12 @@ def percent(share: float, digits: int = 1) -> str:
     return "–" if math.isnan(share) else f"{100 * share:.{digits}f} %"
 
 
+def points(value: float) -> str:
+    """A difference of probabilities in points with its sign: +5.4."""
+    text = "–" if math.isnan(value) else f"{100 * value:+.1f}".replace("-", "−")
+    return "0.0" if text in ("+0.0", "−0.0") else text
+
+
 def signed(value: float, digits: int = 3) -> str:
     """A difference with its sign: +0.012, -0.105 (an ASCII minus, by which Streamlit tells better from worse)."""
     if math.isnan(value):

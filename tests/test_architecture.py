@@ -55,7 +55,6 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 SHORT = {
     "__main__.py": "what `python -m calib` runs, which Python looks for under this name",
     "calibrators/identity.py": "a method has a file of its own, however little it does",
-    "jobs/choose.py": "the one place that knows both executors, neither of which imports the other",
 }
 
 

@@ -5,7 +5,8 @@ Wenger et al. 2020: the weighted gap of over- and underconfidence is below every
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from calib.diagnostics.subgroups import gaps_by_group
 from calib.evaluation.bootstrap import N_RESAMPLES, check_same_rows
 from calib.evaluation.evaluation import Evaluation
+from calib.formatting import brackets, number, points
 from calib.metrics.binning import bins_of
 from calib.metrics.bootstrap import Interval, Resamples, interval_of_draws, reflect, wilson_interval
 from calib.metrics.calibration_error import norm_of_gaps
@@ -277,3 +279,28 @@ def theorem_by_bins(confidence: Floats, correct: Bools, binning: str = "equal_wi
     binning : scheme of the bins.
     """
     return {n_bins: theorem_one(confidence, correct, n_bins, binning) for n_bins in NUMBERS_OF_BINS}
+
+
+def table_cells(result: OverUnder) -> dict[str, tuple[str, str]]:
+    """The quantities of one method as value and interval in words, by column; a dash for what does not exist."""
+    change = result.change
+    return {
+        "o": _words(result.over),
+        "change of o": _words(change and change.over, "+"),
+        "u": _words(result.under),
+        "change of u": _words(change and change.under, "+"),
+        "o / u": _words(result.ratio),
+        "change of o / u": _words(change and change.ratio, "×"),
+        "odds of the accuracy": _words(result.odds),
+        "o / u over odds": _words(result.ratio_over_odds),
+        "gap, points": _words(result.gap, write=points),
+        "change of the gap": _words(change and change.gap, write=points),
+    }
+
+
+def _words(interval: Interval | None, mark: str = "", write: Callable[[float], str] = number) -> tuple[str, str]:
+    """A value and its interval; ``mark`` stands before a positive difference, or before a factor."""
+    if interval is None or math.isnan(interval.value):
+        return "–", ""
+    value = write(interval.value)
+    return value if mark == "+" and interval.value <= 0 else mark + value, brackets(interval.low, interval.high, write)

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from calib.canonical import KINDS
 from calib.data.samples import SAMPLES
-from calib.diagnostics.over_under import OverUnder, over_under_confidence
+from calib.diagnostics.over_under import over_under_confidence, table_cells
 from calib.diagnostics.reliability import confidence_histogram, reliability_curve
 from calib.evaluation import SCORES, Score
 from calib.evaluation.classwise import CLASSWISE
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 MAIN = ("NLL", "Brier", "accuracy", "ECE", "ECE equal mass", CLASSWISE, "overconfidence", "underconfidence")
 """Scores of the first table; all others follow further down."""
 _DISTRIBUTIONS = ("scipy", "scikit-learn", "pandas", "plotly", "gpflow", "tensorflow", "tensorflow-cpu")
+Cells = dict[str, tuple[str, str]]
 _MOST_NAMES = 100
 _SCORE_WIDTH, _DIAGRAM_SIZE, _THIRD_WIDTH = 380, (290, 405), 330
 """Pixels of the figures."""
@@ -132,7 +133,7 @@ def reliability(methods: Sequence[ReportedMethod]) -> tuple[Scale, list[tuple[Ma
     return scale, diagrams
 
 
-def over_and_under(methods: Sequence[ReportedMethod]) -> tuple[list[Markup], list[tuple[str, OverUnder]]]:
+def over_and_under(methods: Sequence[ReportedMethod]) -> tuple[list[Markup], list[tuple[str, Cells]]]:
     """Figures of over- and underconfidence from the raw model to each method, and the numbers of each method."""
     found = over_under_confidence([method.evaluation for method in methods])
     rows: list[Row] = [(m.title, result, m.style) for m, result in zip(methods, found, strict=True)]
@@ -141,7 +142,7 @@ def over_and_under(methods: Sequence[ReportedMethod]) -> tuple[list[Markup], lis
         before_after(rows, "over", title="Overconfidence o"),
         ratio_to_odds(rows, title="Ratio o / u against the odds"),
     )
-    return [figure_svg(fig, _THIRD_WIDTH) for fig in figures], [(name, result) for name, result, _ in rows]
+    return [figure_svg(fig, _THIRD_WIDTH) for fig in figures], [(name, table_cells(result)) for name, result, _ in rows]
 
 
 @dataclass(frozen=True, eq=False)

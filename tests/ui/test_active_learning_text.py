@@ -47,7 +47,7 @@ def test_one_arm_or_no_shuffle_has_no_verdict() -> None:
 
 
 def test_nothing_is_said_of_arms_that_have_not_run_twice() -> None:
-    waiting = "is said once two shuffles are done by all of them"
+    waiting = "once all of them have done two shuffles"
     assert waiting in so_far(compare_arms(rounds(BOTH)), {"plain", "set_points", "active"})
     assert waiting in so_far(compare_arms(rounds(BOTH, 1)), set(BOTH))
     assert so_far(compare_arms(rounds(BOTH, 3)), set(BOTH)).startswith("So far, over 3 shuffles:\n\n**Calibrated at")

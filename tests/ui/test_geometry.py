@@ -105,7 +105,7 @@ def test_the_chosen_input_is_explained_in_two_pictures(with_sample: OpenSession)
 
 def test_a_fit_says_its_confidence_and_is_not_offered_again(queue: FitQueue, with_sample: OpenSession) -> None:
     app = open_page(PAGE, fit(queue, with_sample, "geometric"))
-    assert "The confidence in this prediction that was fitted: Geometric" in said(app)
+    assert "Confidence of the fitted calibrators in this prediction: Geometric" in said(app)
     assert "turns this into a calibrator" not in said(app)
 
 

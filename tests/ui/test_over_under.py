@@ -95,7 +95,7 @@ def test_classes_by_label_and_with_more_rows_than_any_has(with_fits: OpenSession
     app.segmented_control(key="confidence/by").set_value("label").run()
     assert clean(app)
     assert "Of 10 true classes" in said(app)
-    assert "even a calibrated model is too sure" in said(app)
+    assert "even a calibrated model is overconfident" in said(app)
     n_charts = len(charts(app))
     app.number_input(key="confidence/least").set_value(10_000).run()
     assert clean(app)
@@ -137,7 +137,7 @@ def test_never_in_doubt() -> None:
     logits = np.where(np.arange(2) == 0, 900.0, 0.0) * np.ones((100, 1))
     app = open_page(PAGE, twice(logits, (np.arange(100) < 20).astype(int)))
     assert clean(app)
-    assert "never doubts where it is right (u = 0)" in finding(app)
+    assert "(u = 0)" in finding(app)
 
 
 def test_ten_rows() -> None:

@@ -63,7 +63,7 @@ def test_a_closer_look_at_another_method(with_fits: OpenSession) -> None:
 
 def test_without_groups_it_says_so_and_takes_the_predicted_classes(with_sample: OpenSession) -> None:
     app = open_page(PAGE, with_sample)
-    assert "These data bring no subgroups" in said(app)
+    assert "These data have no subgroups" in said(app)
     assert len(table(app, "verdict")) == 10
 
 

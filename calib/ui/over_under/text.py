@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from calib.diagnostics.over_under import OverUnder
-from calib.formatting import number, percent, plural
+from calib.formatting import number, percent, plural, points
 from calib.metrics.bootstrap import Interval
 
 Named = Sequence[tuple[str, OverUnder]]
@@ -25,12 +25,6 @@ def finding(methods: Named) -> str:
     even = f"{calibrated[0][0]} has" if n == 1 else f"{n_even} of {n} calibrators have"
     after = [f"{even} no significant gap"] if n_even else []
     return f"{said}\n\n{'; '.join(after + leaning)}."
-
-
-def points(value: float) -> str:
-    """A difference of probabilities in points with its sign: +5.4."""
-    text = "–" if math.isnan(value) else f"{100 * value:+.1f}".replace("-", "−")
-    return "0.0" if text in ("+0.0", "−0.0") else text
 
 
 def missing(result: OverUnder) -> str | None:

@@ -12,12 +12,11 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from calib.diagnostics.over_under import OverUnder, over_under_confidence, theorem_by_bins, theorem_one
+from calib.diagnostics.over_under import OverUnder, over_under_confidence, table_cells, theorem_by_bins, theorem_one
 from calib.diagnostics.reliability import confidence_histogram
 from calib.diagnostics.subgroups import BAND_EDGES, GroupGaps, by_band, by_class
-from calib.formatting import plural
+from calib.formatting import plural, points
 from calib.metrics import BINNINGS
-from calib.metrics.bootstrap import Interval
 from calib.plots.confidence_bands import band_chart, band_name, per_class_chart
 from calib.plots.over_under import Row, before_after, confidence_densities, ratio_to_odds
 from calib.plots.style import Style
@@ -25,9 +24,8 @@ from calib.plots.theorem import over_under_plane, theorem_chain, theorem_lines
 from calib.ui import widgets
 from calib.ui.fits import ShownFit, beside_raw
 from calib.ui.over_under import text as over_under_words
-from calib.ui.over_under.text import points
 from calib.ui.session import keep
-from calib.ui.text import binning_name, interval_cell
+from calib.ui.text import binning_name
 from calib.ui.widgets import segments, show_table, whole_number
 
 THIRD = 310
@@ -83,30 +81,10 @@ def change(rows: list[Row], keys: tuple[str, ...]) -> None:
 
 
 def _table(rows: list[Row]) -> pd.DataFrame:
-    return pd.DataFrame([_cells(name, result) for name, result, _ in rows])
+    def cells(name: str, result: OverUnder) -> dict[str, str]:
+        return {"method": name, **{column: " ".join(texts).strip() for column, texts in table_cells(result).items()}}
 
-
-def _cells(name: str, result: OverUnder) -> dict[str, str]:
-    changed = result.change
-    return {
-        "method": name,
-        "o": interval_cell(result.over),
-        "change of o": _marked("+", changed.over) if changed else "–",
-        "u": interval_cell(result.under),
-        "change of u": _marked("+", changed.under) if changed else "–",
-        "o / u": interval_cell(result.ratio),
-        "change of o / u": _marked("×", changed.ratio) if changed else "–",
-        "odds of the accuracy": interval_cell(result.odds),
-        "o / u over odds": interval_cell(result.ratio_over_odds),
-        "gap, points": interval_cell(result.gap, points),
-        "change of the gap": interval_cell(changed.gap, points) if changed else "–",
-    }
-
-
-def _marked(mark: str, change: Interval) -> str:
-    """A difference with its sign, or a factor."""
-    text = interval_cell(change)
-    return text if text == "–" or (mark == "+" and change.value <= 0) else mark + text
+    return pd.DataFrame([cells(name, result) for name, result, _ in rows])
 
 
 def densities(chosen: list[ShownFit]) -> None:
