@@ -286,15 +286,15 @@ def table_cells(result: OverUnder) -> dict[str, tuple[str, str]]:
     change = result.change
     return {
         "o": _words(result.over),
-        "change of o": _words(change and change.over, "+"),
+        "change of o": _words(change.over if change else None, "+"),
         "u": _words(result.under),
-        "change of u": _words(change and change.under, "+"),
+        "change of u": _words(change.under if change else None, "+"),
         "o / u": _words(result.ratio),
-        "change of o / u": _words(change and change.ratio, "×"),
+        "change of o / u": _words(change.ratio if change else None, "×"),
         "odds of the accuracy": _words(result.odds),
         "o / u over odds": _words(result.ratio_over_odds),
         "gap, points": _words(result.gap, write=points),
-        "change of the gap": _words(change and change.gap, write=points),
+        "change of the gap": _words(change.gap if change else None, write=points),
     }
 
 
