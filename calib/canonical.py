@@ -1,8 +1,6 @@
-"""From what a model wrote out to the canonical logits every calibrator works on, for prediction.
+"""The canonical form for prediction: outputs of every kind as logits, and features on the scale of the training set.
 
-Loading does the same in place on whole uploads and tells what it found; a test holds the two to each other.
-
-The scale of inputs: what tells pixels in 0..255 from the same pixels in 0..1.
+Loading does the same in place on whole uploads and reports findings; a test holds the two to each other.
 """
 
 from __future__ import annotations
@@ -47,7 +45,7 @@ def zero_floor(smallest: float, n_classes: int) -> float:
 
     A zero says "less often than I can tell", and the smallest positive value is what the model can tell. It is
     capped in two cases that would otherwise turn a row around. At half of 1 / n_classes, for a coarse model of many
-    classes (few trees or neighbours): a zero never stands for more than half of what guessing gives, and a row's zeros
+    classes (few trees or neighbours): a zero never stands for more than half of a uniform guess, and a row's zeros
     together for less than half of a one. And where every positive probability is one (hard predictions)
     nothing tells how fine the model is; its rows then keep a confidence of about 0.999, close to what they say.
 
@@ -197,7 +195,7 @@ class Scale:
     large: float
 
     @classmethod
-    def of(cls, features: Any) -> Self | None:
+    def from_features(cls, features: Any) -> Self | None:
         """The scale of (n, ...) inputs; None where none has one, as inputs of zeros alone and NaN do not."""
         array = np.asarray(features)
         if array.ndim < 2 or array.dtype.kind not in "fiub" or not array.size:
@@ -240,7 +238,7 @@ def check_against_mean(features: Any, mean: Floats) -> None:
     CalibrationError
         With both sizes and what probably happened.
     """
-    scale, largest = Scale.of(features), float(np.abs(mean).max())
+    scale, largest = Scale.from_features(features), float(np.abs(mean).max())
     if scale and FARTHER * scale.middle < largest:
         raise CalibrationError(
             f"A usual row of features runs from {scale.low:.3g} to {scale.high:.3g}, but a column of the training "

@@ -32,7 +32,7 @@ MAX_ARRAYS = int(limit("CALIB_ARRAYS"))
 """Arrays or columns in one file (10,000; 1000 classes of a table are 1000 columns); each costs a line in the list."""
 
 
-# What no honest file comes near, and a hostile one would use; nobody needs to set them.
+# Far above any ordinary file; they bound what a hostile file can cost and cannot be set.
 
 MAX_MEMBERS = 100_000
 """Files packed one after the other into one gzip, each of which costs time however little it holds."""

@@ -1,7 +1,4 @@
-"""The data sets that come with the project, each one call away, and the truth behind the simulated ones.
-
-Simulated data sets whose true calibration function is known, so that pictures can draw the truth.
-"""
+"""The data sets that come with the project, and the known calibration functions of the simulated ones."""
 
 from __future__ import annotations
 
@@ -150,7 +147,7 @@ _SAMPLES = (
         "digits-cnn",
         "Digits, convolutional network",
         "Logits of a small Keras network trained far too long on 250 handwritten digits, for 1547 others.",
-        "Overconfidence: its average confidence lies well above its accuracy, and one temperature mends most of it.",
+        "Overconfidence: its average confidence lies well above its accuracy, and one temperature corrects most of it.",
         1547,
         10,
         features=DIGITS,
@@ -229,7 +226,7 @@ SAMPLES: dict[str, Sample] = {sample.name: sample for sample in _SAMPLES}
 
 
 def load_sample(name: str) -> Predictions:
-    """Read a sample through the same door as an upload, so that its findings are what an upload's would be.
+    """Load a sample as an upload is loaded, with the same checks and findings.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Which rows are for calibration and which for the test: seeded, stratified, and of an exact size."""
+"""Split rows into a calibration and a test part: seeded, stratified, and of an exact size."""
 
 from __future__ import annotations
 

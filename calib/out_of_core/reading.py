@@ -11,8 +11,8 @@ from typing import BinaryIO
 from calib.data.checks.report import InvalidUpload, Report
 from calib.data.formats.base import Allowance, Array, Contents, missing_packages
 from calib.data.formats.detect import open_source, sniff
-from calib.data.interpret.columns import guess_columns, label_column
-from calib.data.interpret.reading import check_there, guess_label, read_any
+from calib.data.interpret.columns import infer_columns, label_column
+from calib.data.interpret.reading import check_there, infer_label, read_any
 from calib.data.load import check_choices
 from calib.data.options import Choices
 from calib.errors import DataError
@@ -79,7 +79,7 @@ def read_labels(path: Path, labels: Path | None, report: Report) -> tuple[Array,
     with ExitStack() as stack:
         if labels is not None:
             contents = open_source(labels, allowance, report, stack)
-            name = report.choices.labels or guess_label(contents)
+            name = report.choices.labels or infer_label(contents)
             check_there(contents, name)
             return read_any(contents, name), labels.name
         file = _opened(path, stack)
@@ -97,7 +97,7 @@ def _columns(path: Path, file: BinaryIO, report: Report, separate_labels: bool) 
     labels = report.choices.labels
     if separate_labels:  # a column of labels may be there all the same, and is no output
         labels = labels or label_column(contents, report.choices.outputs)
-    report.choices = guess_columns(contents, replace(report.choices, labels=labels), separate_labels)
+    report.choices = infer_columns(contents, replace(report.choices, labels=labels), separate_labels)
     outputs = report.choices.outputs
     columns = (outputs,) if isinstance(outputs, str) else tuple(outputs or ())
     check_there(contents, columns)

@@ -179,7 +179,7 @@ class Geometric(Calibrator):
         reduced = reduce_training(self.reduction, self.factor, train_features, train_labels, self.random_state)
         self.reduced_ = reduced.state()
         self.given_, self.carried_ = list(training.features.shape), list(reduced.train_features.shape)
-        scales = {"training": Scale.of(train_features), "calibration": Scale.of(features)}
+        scales = {"training": Scale.from_features(train_features), "calibration": Scale.from_features(features)}
         self.scales_ = {name: scale.state() for name, scale in scales.items() if scale}
 
         separation, log_odds = self._signals(logits, features, reduced, callback)
@@ -231,7 +231,7 @@ class Geometric(Calibrator):
 
     def _check_scale(self, features: Any) -> None:
         """Refuse inputs in other units: their separations would be finite, and their confidences nonsense."""
-        scale, known = Scale.of(features), self._scales()
+        scale, known = Scale.from_features(features), self._scales()
         # Where the two sets it learned from differ themselves, inputs like either are what it was fitted for.
         if scale and scale.differs(list(known.values())):
             name, first = next(iter(known.items()))

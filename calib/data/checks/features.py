@@ -1,4 +1,4 @@
-"""What is worth a look in features and their training set: constant columns, scales, leaks, contradictions."""
+"""Checks of features and their training set: constant columns, scales, training rows among the rows, contradictions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LEAK = "training_rows"
 """Code of the finding that training rows are among the rows to judge."""
 
 RANGES_DIFFER = 100
-"""How many times wider than the narrowest column the widest may be before distances stop seeing the narrow ones."""
+"""How many times wider than the narrowest column the widest may be before it dominates every distance."""
 
 SETS_DIFFER = 20
 """How many times wider than one set the other may be; 255 tells bytes from pixels in [0, 1]."""
@@ -37,7 +37,7 @@ def check_training_set(
 
 
 def check_ranges(train_features: Array, features: Array, report: Report) -> None:
-    """Columns that never vary, columns of other scales than the rest, and sets of other scales than each other."""
+    """Check for constant columns, columns of different scales, and two sets of different scales."""
     flat = train_features.reshape(len(train_features), -1)
     low, high = flat.min(axis=0), flat.max(axis=0)
     ranges = high.astype(np.float64) - low
@@ -46,7 +46,7 @@ def check_ranges(train_features: Array, features: Array, report: Report) -> None
     if n_constant == len(ranges):
         report.warn(
             "features_constant",
-            f"All {count(len(flat), 'row')} of train_features are the same, so no distance tells inputs apart.",
+            f"All {count(len(flat), 'row')} of train_features are the same, so all distances to them are equal.",
             "Check that the right array was saved.",
         )
         return
@@ -62,7 +62,7 @@ def check_ranges(train_features: Array, features: Array, report: Report) -> None
 
 
 def check_scales(ranges: Floats, report: Report) -> None:
-    """Distances are made by the widest columns alone where these are far wider than the others.
+    """Warn of columns far wider than the others, which dominate every distance.
 
     Pixels share one scale though some of them hardly vary, so nothing is said where most columns are as wide as
     the widest.
@@ -73,14 +73,14 @@ def check_scales(ranges: Floats, report: Report) -> None:
     report.warn(
         "features_scale",
         f"Your features are not normalised: the range of a column of train_features is between {rounded(narrowest)} "
-        f"and {rounded(widest)}, so that distances hardly see the narrow ones.",
+        f"and {rounded(widest)}, so that the widest dominate every distance.",
         "Standardise them with the mean and the standard deviation of the training set.",
         standardise=True,
     )
 
 
 def check_sets(train_low: float, train_high: float, low: float, high: float, report: Report) -> None:
-    """The two sets must have gone through the same preparation."""
+    """Warn where the two sets were probably not preprocessed in the same way."""
     train, own = train_high - train_low, high - low
     if not 1 / SETS_DIFFER <= train / max(own, np.finfo(np.float64).tiny) <= SETS_DIFFER:
         report.warn(
@@ -92,7 +92,7 @@ def check_sets(train_low: float, train_high: float, low: float, high: float, rep
 
 
 def check_leak(own: Hashes, trained: Hashes, report: Report) -> None:
-    """Rows that the model was trained on tell nothing about new ones.
+    """Warn of rows that the model was trained on; its scores on them say nothing about new rows.
 
     Where rows repeat among the features themselves as often, as they do with few discrete columns, equal rows are
     no sign of a leak.
@@ -108,8 +108,8 @@ def check_leak(own: Hashes, trained: Hashes, report: Report) -> None:
         report.warn(
             LEAK,
             f"{count(leaked, 'row')} of {len(own):,} in features {verb(leaked, 'is', 'are')} also among the "
-            f"{count(len(trained), 'row')} of train_features. A model is too sure of what it was trained on, so these "
-            "rows spoil every number here.",
+            f"{count(len(trained), 'row')} of train_features. A model is overconfident on its training rows, so "
+            "every score here is invalid.",
             "Save outputs and features of rows that the model was not trained on.",
         )
 
@@ -120,7 +120,7 @@ def leak(findings: Iterable[Finding]) -> str:
 
 
 def check_contradictions(trained: Hashes, train_labels: Ints, report: Report) -> None:
-    """Training rows of the same features and different labels; no surprise where most rows repeat.
+    """Warn of training rows with equal features and different labels; an info where most rows repeat.
 
     Parameters
     ----------
@@ -165,13 +165,13 @@ def row_hashes(features: Array) -> Hashes:
 
 
 def check_training_classes(train_labels: Ints, class_names: tuple[str, ...], report: Report) -> None:
-    """An input predicted as a class without training rows has no distance to it."""
+    """Warn of classes without training rows, to which no distance can be computed."""
     absent = np.flatnonzero(np.bincount(train_labels, minlength=len(class_names)) == 0)
     if absent.size:
         report.warn(
             "train_classes_absent",
             f"{count(absent.size, 'class')} of {len(class_names):,} never {verb(absent.size, 'occurs', 'occur')} among "
-            f"the training labels ({listed(class_names[k] for k in absent)}); an input predicted as such a class lies "
-            "near nothing of its own.",
+            f"the training labels ({listed(class_names[k] for k in absent)}); no distance to such a "
+            "class can be computed.",
             "Save training rows of every class.",
         )

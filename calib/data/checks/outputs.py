@@ -1,7 +1,4 @@
-"""What is worth a look in data that can be used: few rows, absent classes, saturated or constant outputs.
-
-Whether outputs and labels belong together: accuracy against chance, and against the usual ways of mixing them up.
-"""
+"""Checks of outputs against labels: number of rows, classes, agreement, constant and saturated outputs."""
 
 from __future__ import annotations
 
@@ -35,7 +32,7 @@ FEW_PER_CLASS = 10
 
 
 def check_row_count(n: int, report: Report) -> None:
-    """Few rows make every number here uncertain."""
+    """Warn of few rows, with which every score is uncertain."""
     if n < FEW_ROWS:
         report.warn(
             "few_rows",
@@ -46,14 +43,14 @@ def check_row_count(n: int, report: Report) -> None:
 
 
 def check_classes(labels: Ints, class_names: tuple[str, ...], report: Report) -> None:
-    """Classes that never occur, or hardly, cannot be calibrated on their own."""
+    """Warn of classes without rows or with few, which cannot be calibrated on their own."""
     counts = np.bincount(labels, minlength=len(class_names))
     absent, few = np.flatnonzero(counts == 0), np.flatnonzero((counts > 0) & (counts < FEW_PER_CLASS))
     if len(absent) == len(class_names) - 1:
         only = class_names[int(counts.argmax())]
         report.warn(
             "one_class",
-            f"All {count(len(labels), 'row')} have the same label, {only}; nothing tells right from wrong then.",
+            f"All {count(len(labels), 'row')} have the same label, {only}, so calibration cannot be measured.",
             "Add rows of the other classes; a sorted file that was cut off usually causes it.",
         )
         return
@@ -75,17 +72,17 @@ def check_classes(labels: Ints, class_names: tuple[str, ...], report: Report) ->
 
 
 def check_constant(outputs: Floats, name: str, report: Report) -> None:
-    """Outputs that do not depend on the row say nothing."""
+    """Warn of outputs that do not depend on the row."""
     if len(outputs) > 1 and all((outputs[rows] == outputs[0]).all() for rows in blocks(*outputs.shape)):
         report.warn(
             "constant",
-            f"All {count(len(outputs), 'row')} of {name} are the same, so the model says nothing about a row.",
+            f"All {count(len(outputs), 'row')} of {name} are the same: the outputs do not depend on the input.",
             "Check that the model was loaded with its weights, and that the right array was saved.",
         )
 
 
 def check_saturation(outputs: Floats, kind: Kind, predicted: Ints, labels: Ints, name: str, report: Report) -> None:
-    """Probabilities of exactly one have lost their order, and cost without bound where they are wrong.
+    """Warn of probabilities of exactly one: they cannot be ranked, and their log loss is infinite where they are wrong.
 
     Parameters
     ----------
@@ -100,7 +97,7 @@ def check_saturation(outputs: Floats, kind: Kind, predicted: Ints, labels: Ints,
         report.warn(
             "hard_predictions",
             f"Every probability of {name} is exactly 0 or 1: predicted classes, which carry no confidence; "
-            "all that can be learned from them is how often they are right.",
+            "only their accuracy can be estimated.",
             "Save the logits, or predict_proba instead of predict.",
         )
     elif n and kind != "log_probabilities":
@@ -130,7 +127,7 @@ def predicted_classes(outputs: Floats, kind: Kind) -> Ints:
 
 
 def check_agreement(predicted: Ints, labels: Ints, n_classes: int, report: Report) -> float:
-    """Compare the accuracy with chance and with the largest class; offer the reading that mends it.
+    """Compare the accuracy with chance and with the largest class; offer another reading where that raises it clearly.
 
     Returns
     -------

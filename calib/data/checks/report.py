@@ -1,4 +1,4 @@
-"""What is written down on the way from the file to the data set."""
+"""Findings about an upload, the report that collects them, and the words of their sentences."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ NO_FEATURE_METHODS = "Methods that need features are left out."
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing noticed in an upload.
+    """One result of a check of an upload.
 
     Attributes
     ----------
-    level : an error stops the journey, a warning is worth a look, an info says what was understood.
+    level : an error stops loading, a warning may invalidate results, an info says how the upload was read.
     code : stable name of the check, for tests and for one-click fixes.
     reason : what happened, with numbers, and the likely cause.
     action : the one thing to do next; empty for most infos.
-    fix : changes to :class:`~calib.data.Choices` that mend it, offered as one click; empty if none.
+    fix : changes to :class:`~calib.data.Choices` that resolve it, offered as one click; empty if none.
     left_out : the array that was given and could not be used for this reason: features, train_features or
         train_labels; empty for every other finding.
     """
@@ -43,7 +43,7 @@ class Finding:
 
     @property
     def message(self) -> str:
-        """What happened, and what it costs where an array was left out."""
+        """What happened, and which methods are left out for it."""
         return f"{self.reason} {NO_FEATURE_METHODS}" if self.left_out else self.reason
 
 
@@ -68,19 +68,19 @@ class Report:
         return tuple(sorted(self._findings, key=lambda finding: _ORDER[finding.level]))
 
     def add(self, finding: Finding) -> None:
-        """Keep one finding."""
+        """Add a finding."""
         self._findings.append(replace(finding, reason=one_line(finding.reason)))
 
     def warn(self, code: str, message: str, action: str = "", **fix: Any) -> None:
-        """Write down something that is worth a look."""
+        """Add a warning."""
         self.add(Finding("warning", code, message, action, fix))
 
     def info(self, code: str, message: str, action: str = "", **fix: Any) -> None:
-        """Write down what was understood."""
+        """Add an info."""
         self.add(Finding("info", code, message, action, fix))
 
     def leave_out(self, array: str, code: str, reason: str, action: str = "", **fix: Any) -> None:
-        """Write down why features or training data cannot be used; it costs methods that need them, not the upload."""
+        """Warn that features or training data cannot be used; only methods that need them are left out."""
         self.add(Finding("warning", code, reason, action, fix, array))
 
     def leave_out_as(self, array: str, invalid: InvalidUpload) -> None:

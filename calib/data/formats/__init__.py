@@ -1,1 +1,1 @@
-"""Readers: one file format each, none of which runs or unpickles anything."""
+"""Readers of one file format each; none of them runs or unpickles anything."""

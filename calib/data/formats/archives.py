@@ -1,21 +1,17 @@
-"""Gzip as a stream whose headers are read by zlib, and whose members are counted.
-
-Zip archives from anybody: neither a directory nor a member takes more memory than it should.
-"""
+"""Gzip streams and zip archives with bounds on the members, the directory and the memory they take."""
 
 from __future__ import annotations
 
 import io
+import sys
+import zipfile
 import zlib
-from typing import TYPE_CHECKING, BinaryIO
+from typing import IO, TYPE_CHECKING, BinaryIO
 
 from calib.data.limits import MAX_MEMBERS
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
-import sys
-import zipfile
-from typing import IO
 
 PACKED = 2**14
 BUFFER = 2**20

@@ -1,4 +1,4 @@
-"""What a reader gives: the list of arrays, and each array when it is asked for."""
+"""The interface of a reader, and the memory that one upload may take."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Contents(ABC):
 
 @contextmanager
 def reading(what: str) -> Iterator[None]:
-    """Turn whatever a library makes of a broken file into one finding.
+    """Turn any exception of a library on a broken file into InvalidUpload.
 
     The parsers of zip, HDF5, Parquet and CSV raise dozens of types on hostile bytes, so all are caught here,
     and nowhere else.

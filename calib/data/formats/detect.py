@@ -1,6 +1,6 @@
-"""From a path or an upload to the list of its arrays.
+"""Recognise a file by its first bytes and open it with the reader of its format.
 
-What a file really is, from its first bytes; the ending of its name only decides what the bytes leave open.
+The ending of its name decides only what the bytes leave open.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from calib.data.checks.report import InvalidUpload, Report, one_line, shortened
 from calib.data.formats.archives import open_zip, unpacked
 from calib.data.formats.base import Allowance, Contents, reading
 from calib.data.formats.numpy import NpyContents, NpzContents
-from calib.data.formats.text import guess_encoding
+from calib.data.formats.text import infer_encoding
 from calib.data.limits import MAX_UPLOAD
 from calib.data.options import Choices, Source
 
@@ -51,7 +51,7 @@ OTHERS = {
 
 
 def sniff(name: str, file: BinaryIO) -> Format:
-    """Recognise a file, or say what else it is and what to do instead."""
+    """The format of a file, from its content; InvalidUpload with what to do where it is none that is read."""
     file.seek(0)
     head = file.read(HEAD)
     if not head:
@@ -131,7 +131,7 @@ def refuse_others(name: str, head: bytes) -> None:
     for signature, kind in OTHERS.items():
         if start.startswith(signature):
             raise InvalidUpload("unknown_format", f"{name} is {kind}, which is not read.", SAVE_CSV)
-    wide = guess_encoding(head).startswith("utf-16")
+    wide = infer_encoding(head).startswith("utf-16")
     control = sum(head.count(byte) for byte in range(1, 9))
     if (0 in head and not wide) or control > len(head) // 20:
         raise InvalidUpload(

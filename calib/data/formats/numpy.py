@@ -1,7 +1,4 @@
-"""One .npy array, its header checked before anything is allocated.
-
-Archives of NumPy arrays; sizes are checked in the directory and in each header before any array is read.
-"""
+"""NumPy files, .npy and .npz; shapes and sizes are checked in the headers before anything is allocated."""
 
 from __future__ import annotations
 

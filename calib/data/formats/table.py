@@ -1,29 +1,20 @@
-"""A table in memory, one Arrow column after the other; text tables and Parquet both end here.
-
-Parquet tables, whose sizes are checked in the metadata before a page is unpacked.
-"""
+"""Tables as Arrow columns, and Parquet files, whose sizes are checked in the metadata before a page is unpacked."""
 
 from __future__ import annotations
 
+import io
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from calib.data.checks.report import InvalidUpload, shortened
 from calib.data.formats.base import Allowance, Array, ArrayInfo, Contents, reading
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-import io
-from typing import TYPE_CHECKING, BinaryIO
-
 from calib.data.limits import MAX_ARRAYS, MAX_FOOTER, MAX_STRUCTURES, check_count, megabytes
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
 
 NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$|^\s*[-+]?(?i:nan|inf|infinity)\s*$"
 

@@ -1,6 +1,7 @@
-"""Text tables (csv, tsv, also gzipped), counted in a first bounded pass and parsed by Arrow in a second.
+"""Text tables: csv, tsv, also gzipped.
 
-How a text table is written: encoding, delimiter, decimal comma, header. Guessed from its first megabyte.
+Encoding, delimiter, decimal sign and header are inferred from the first megabyte. A first bounded pass counts the
+cells, a second one parses them with Arrow.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ class Dialect:
     names: list[str]
 
 
-def guess_dialect(sample: bytes, encoding: str, complete: bool, choices: Choices, file: str) -> Dialect:
-    """Look at the first lines.
+def infer_dialect(sample: bytes, encoding: str, complete: bool, choices: Choices, file: str) -> Dialect:
+    """Infer how a table is written from its first lines.
 
     Parameters
     ----------
@@ -63,22 +64,22 @@ def guess_dialect(sample: bytes, encoding: str, complete: bool, choices: Choices
         raise InvalidUpload(
             "no_rows", f"{file} holds no whole line of text.", "Save one row per line, with a delimiter between cells."
         )
-    delimiter = choices.delimiter or guess_delimiter(lines)
+    delimiter = choices.delimiter or infer_delimiter(lines)
     if len(delimiter) != 1 or delimiter in '"\r\n':
         raise InvalidUpload("delimiter", f"The delimiter {delimiter!r} is not one character.", "Choose one, such as ;")
     rows = list(csv.reader(lines, delimiter=delimiter))
-    decimal = choices.decimal or guess_decimal(rows[1:] or rows, delimiter)
+    decimal = choices.decimal or infer_decimal(rows[1:] or rows, delimiter)
     if decimal not in (".", ","):
         raise InvalidUpload(
             "decimal", f"The decimal sign {decimal!r} is neither a point nor a comma.", "Choose one of them."
         )
-    header = guess_header(rows) if choices.header is None else choices.header
+    header = infer_header(rows) if choices.header is None else choices.header
     width = len(rows[0]) if header else mode(map(len, rows))
     names = [name.strip() for name in rows[0]] if header else [f"column_{j}" for j in range(width)]
     return Dialect(encoding, delimiter, decimal, header, [name or f"unnamed_{j}" for j, name in enumerate(names)])
 
 
-def guess_encoding(sample: bytes) -> str:
+def infer_encoding(sample: bytes) -> str:
     """From the byte order mark, or from the zero bytes that two-byte encodings put beside Latin letters."""
     if sample.startswith(codecs.BOM_UTF8):
         return "utf-8"
@@ -106,7 +107,7 @@ def decoded(sample: bytes, encoding: str, complete: bool, file: str) -> str:
     return text.removeprefix("\ufeff")
 
 
-def guess_delimiter(lines: list[str]) -> str:
+def infer_delimiter(lines: list[str]) -> str:
     """The first candidate that splits most lines into the same number of cells, at least two."""
     for delimiter in DELIMITERS:
         widths = [len(row) for row in csv.reader(lines, delimiter=delimiter)]
@@ -116,14 +117,14 @@ def guess_delimiter(lines: list[str]) -> str:
     return ","
 
 
-def guess_decimal(rows: list[list[str]], delimiter: str) -> str:
+def infer_decimal(rows: list[list[str]], delimiter: str) -> str:
     """A comma where cells look like 0,25 and the comma does not separate them."""
     if delimiter == ",":
         return "."
     return "," if any(DECIMAL_COMMA.fullmatch(cell) for row in rows for cell in row) else "."
 
 
-def guess_header(rows: list[list[str]]) -> bool:
+def infer_header(rows: list[list[str]]) -> bool:
     """Whether the first line names the columns: text above numbers, or 0, 1, 2, ... as pandas writes it."""
     first, rest = rows[0], rows[1:]
     if not rest:
@@ -157,13 +158,13 @@ def open_text(name: str, file: BinaryIO, gzipped: bool, allowance: Allowance, ch
         source = stream()
         sample = source.read(SAMPLE)
         complete = not source.read(1)
-    encoding = choices.encoding or guess_encoding(sample)
-    dialect = guess_dialect(sample, encoding, complete, choices, name)
+    encoding = choices.encoding or infer_encoding(sample)
+    dialect = infer_dialect(sample, encoding, complete, choices, name)
     check_count(len(dialect.names), "columns", name)
     check_names(dialect.names, name)
     if not scan(stream(), dialect, name) and choices.encoding is None:
         encoding = "latin-1"
-        dialect = guess_dialect(sample, encoding, complete, choices, name)
+        dialect = infer_dialect(sample, encoding, complete, choices, name)
     drop = bool(choices.drop_bad_rows)
     table = parse(stream(), dialect, name, drop)
     columns = dict(zip(dialect.names, table.columns, strict=True))

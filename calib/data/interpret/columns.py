@@ -1,9 +1,4 @@
-"""Which columns of a table are the outputs and the labels: first by name, then by what is left over.
-
-Which arrays of an npz or HDF5 file are the outputs and the labels: first by name, then by shape.
-
-Which arrays or columns of a file of features are the features, and which the labels of the training set.
-"""
+"""Which arrays or columns of a file are outputs, labels and features: first by name, then by shape and type."""
 
 from __future__ import annotations
 
@@ -33,8 +28,8 @@ from calib.data.options import Choices, Columns
 NUMBERS = ("float", "int", "uint", ">f", "<f", ">i", "<i", ">u", "<u")
 
 
-def guess_arrays(contents: Contents, choices: Choices, separate_labels: bool) -> Choices:
-    """Fill in the names of the arrays that are left to guessing.
+def infer_arrays(contents: Contents, choices: Choices, separate_labels: bool) -> Choices:
+    """Fill in the names of the arrays that are left to be inferred.
 
     Parameters
     ----------
@@ -85,7 +80,7 @@ NO_TEST: Part = "train"
 def parts_of(contents: Contents) -> tuple[Part | None, Part | None]:
     """The part to calibrate on and the part to test on, from the names of the arrays.
 
-    Training outputs are left alone: a model is too sure of what it was trained on.
+    Training outputs are left out, since a model is overconfident on the rows it was trained on.
     """
     names = [canonical(name) for name in contents.names]
     with_outputs = {name.part for name in names if name.base in OUTPUTS} - {"train"}
@@ -163,7 +158,7 @@ def describe(contents: Contents) -> str:
 
 
 def no_labels(contents: Contents) -> InvalidUpload:
-    """Say that nothing can be judged without the true classes."""
+    """The error for a file without labels."""
     return InvalidUpload(
         "no_labels",
         f"{contents.name} holds {describe(contents)}; none looks like labels, the true class of each row.",
@@ -171,12 +166,12 @@ def no_labels(contents: Contents) -> InvalidUpload:
     )
 
 
-def _or(choice: Any, guess: Any) -> Any:
-    return guess if choice is None else choice
+def _or(choice: Any, inferred: Any) -> Any:
+    return inferred if choice is None else choice
 
 
-def guess_columns(contents: Contents, choices: Choices, separate_labels: bool) -> Choices:
-    """Fill in the columns that are left to guessing; see :func:`guess_arrays`."""
+def infer_columns(contents: Contents, choices: Choices, separate_labels: bool) -> Choices:
+    """Fill in the columns that are left to be inferred; see :func:`infer_arrays`."""
     labels = choices.labels or None
     if labels is None and not separate_labels:
         labels = label_column(contents, choices.outputs)
@@ -229,7 +224,7 @@ def label_column(contents: Contents, outputs: object) -> str | None:
 
 
 def output_columns(contents: Contents, taken: set[object]) -> tuple[str, ...]:
-    """Columns with the same telling stem, in the order of their numbers; else all numbers that are left."""
+    """Columns with the same stem of the vocabulary, in the order of their numbers; else all numbers that are left."""
     stems: dict[str, list[tuple[str, str]]] = {}
     for name in contents.names:
         column = output_column(name)
@@ -308,7 +303,7 @@ def first_column(contents: Contents, vocabulary: tuple[str, ...]) -> str | None:
     return min(found, key=lambda pair: pair[0])[1] if found else None
 
 
-def guess_features(contents: Contents, role: str) -> Columns:
+def infer_features(contents: Contents, role: str) -> Columns:
     """The features of a file that was given for them: by name, else the widest array, else all columns of numbers.
 
     Parameters
@@ -339,13 +334,13 @@ def guess_features(contents: Contents, role: str) -> Columns:
     return found
 
 
-def guess_training_labels(contents: Contents) -> str:
+def infer_training_labels(contents: Contents) -> str:
     """The labels of a file that was given for them: by name, the only array or column, else the last of its kind."""
     found = first_column(contents, LABELS) if contents.tabular else named(contents, LABELS, "train", None)
     return found or contents.names[-1]
 
 
-def guess_training_part(contents: Contents, role: str, beside: bool) -> str | None:
+def infer_training_part(contents: Contents, role: str, beside: bool) -> str | None:
     """Arrays of the training set in a file that was given for something else, where their names tell.
 
     Parameters

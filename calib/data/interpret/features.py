@@ -234,7 +234,7 @@ def read_training_set(raw: dict[str, Array], class_names: tuple[str, ...], repor
 
 
 def warn_bad_rows(bad: npt.NDArray[np.bool_], name: str, what: str, code: str, report: Report) -> None:
-    """Say how many rows stand in the way, and offer to leave them out."""
+    """Warn of rows with bad values, with a fix that leaves them out."""
     n = int(bad.sum())
     report.leave_out(
         name,
@@ -321,7 +321,7 @@ def same_shape(features: Features, train_features: Features, report: Report) -> 
 
 
 def say_alone(features: Features | None, train: dict[str, Any] | None, report: Report) -> None:
-    """Features of the rows without a training set, or the other way round."""
+    """Note features of the rows without a training set, or a training set without them."""
     if features is not None:
         report.info(
             "features_alone",

@@ -1,7 +1,4 @@
-"""Labels as column numbers, whichever way they were written.
-
-Which column belongs to which label, where labels are names.
-"""
+"""Labels of any form as column numbers, and which column each named label belongs to."""
 
 from __future__ import annotations
 
@@ -85,7 +82,7 @@ class Decoded:
 
 
 def decode_labels(raw: Array, n_classes: int, column_names: Sequence[str] | None, name: str, report: Report) -> Decoded:
-    """Bring labels into the one form the rest of the project knows.
+    """Convert labels to column numbers.
 
     Parameters
     ----------
@@ -195,7 +192,7 @@ def by_value(raw: Array, n_classes: int, column_names: Sequence[str] | None, nam
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a label says nothing: an empty text or NaN."""
+    """Whether a label is missing: an empty text or NaN."""
     return value in MISSING_TEXTS if isinstance(value, str) else value != value
 
 
@@ -233,20 +230,20 @@ def one_based(present: Ints, n_classes: int, column_names: Sequence[str] | None,
     if report.choices.one_based is None:
         low, high = int(present.min()), int(present.max())
         counted = column_names is not None and list(column_names) == [str(j + 1) for j in range(n_classes)]
-        guess = low >= 1 and (high == n_classes or (counted and high <= n_classes))
-        if guess:
+        inferred = low >= 1 and (high == n_classes or (counted and high <= n_classes))
+        if inferred:
             report.info(
                 "one_based",
                 f"{name} runs from {low} to {high} and there are {n_classes} columns: labels count from one.",
                 "If they count from zero, a column of outputs is missing.",
                 one_based=False,
             )
-        report.decide(one_based=guess)
+        report.decide(one_based=inferred)
     return int(bool(report.choices.one_based))
 
 
 def outside_range(labels: Ints, outside: npt.NDArray[np.bool_], n_classes: int, name: str) -> InvalidUpload:
-    """Say which labels belong to no column, and offer what mends it."""
+    """The error for labels that belong to no column, with the fix that is most likely meant."""
     n, wrong = int(outside.sum()), np.unique(labels[outside])
     values = np.unique(labels)
     where = f"{count(n, 'row')} of {len(labels):,} in {name} {verb(n, 'has', 'have')}"

@@ -1,4 +1,4 @@
-"""The names people give to outputs, labels and parts, read as words rather than letter by letter."""
+"""The vocabulary of array and column names: which words mean outputs, labels, features, groups and parts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OUTPUTS = (
     *("margins", "margin", "decision", "decisionfunction", "ypred", "yhat", "prediction", "pred", "confidences"),
     *("confidence", "conf", "p", "z"),
 )
-"""Names of a model's outputs, the most telling first; without separators."""
+"""Names of a model's outputs, the least ambiguous first; without separators."""
 
 LABELS = (
     *("labels", "label", "groundtruth", "groundtruths", "gt", "ytrue", "ytrues", "truelabels", "truelabel"),

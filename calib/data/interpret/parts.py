@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from calib.data.checks.report import InvalidUpload, Report, count, listed
 from calib.data.formats.base import Array, Contents
-from calib.data.interpret.columns import guess_features, guess_training_labels, guess_training_part
+from calib.data.interpret.columns import infer_features, infer_training_labels, infer_training_part
 from calib.data.interpret.names import PARTS, canonical
 from calib.data.interpret.reading import Upload, check_there, read_aside, read_part, read_rows, read_upload
 from calib.data.interpret.roles import ROW_ROLES
@@ -42,7 +42,7 @@ def read_given_parts(
     second_labels: Contents | None,
     report: Report,
 ) -> Upload:
-    """Two files: calibration, then test; the second is guessed anew, since its names may differ."""
+    """Two files: calibration, then test; the roles in the second are inferred anew, since its names may differ."""
     # Parts that the first file may bring itself are overruled by giving two files.
     test_outputs, test_labels = report.choices.test_outputs, report.choices.test_labels
     calibration = read_upload(first, first_labels, report)
@@ -75,7 +75,7 @@ def name_files(upload: Upload, contents: Contents) -> None:
 
 
 def same_name(contents: Contents, name: Any) -> Any:
-    """A choice made for the first file, where the second holds the same name; else left to guessing."""
+    """A choice made for the first file, where the second holds the same name; else None, to be inferred."""
     names = [name] if isinstance(name, str) else list(name or ())
     return name if all(n in contents for n in names if n) else None
 
@@ -234,8 +234,8 @@ class FeatureFiles:
     def _infer(self, contents: Contents, role: str) -> Any:
         """The array or the columns that a role most likely means in one file; None if it is not there."""
         if contents is self.files.get(role):
-            return guess_training_labels(contents) if role == "train_labels" else guess_features(contents, role)
-        return guess_training_part(contents, role, beside=contents is self.files.get("train_features"))
+            return infer_training_labels(contents) if role == "train_labels" else infer_features(contents, role)
+        return infer_training_part(contents, role, beside=contents is self.files.get("train_features"))
 
 
 def in_file(contents: Contents, chosen: Any) -> bool:

@@ -24,7 +24,7 @@ from calib.data.predictions import Predictions, fingerprint
 from calib.numerics import Floats, blocks
 
 ROUNDING = 1e-3
-"""How far the sum of a row of probabilities may lie from one without a word (float16 and printed decimals)."""
+"""How far the sum of a row of probabilities may lie from one without a finding (float16 and printed decimals)."""
 
 BELOW_ZERO = -1e-6
 """Probabilities a little below zero or above one come from sums in float32."""

@@ -1,4 +1,4 @@
-"""The arrays of an upload as read: outputs as (rows, classes) floats, labels, and what else goes by rows.
+"""The arrays of an upload as read: outputs as (rows, classes) floats, labels, and other arrays with one entry per row.
 
 Files and parts are joined here; what the values mean is decided in the pipeline.
 """
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from calib.data.checks.report import InvalidUpload, Report, count, listed, verb
 from calib.data.formats.base import Allowance, Array, Contents
-from calib.data.interpret.columns import class_names_array, guess_arrays, guess_columns, left_out, named
+from calib.data.interpret.columns import class_names_array, infer_arrays, infer_columns, left_out, named
 from calib.data.interpret.names import LABELS, suffixes
 from calib.data.interpret.roles import ROW_ROLES
 from calib.data.limits import MAX_CLASSES, MAX_ROWS
@@ -50,10 +50,10 @@ class Upload:
 def read_upload(contents: Contents, labels: Contents | None, report: Report) -> Upload:
     """Outputs and labels of one part, from one file or two, with what else the file holds per row."""
     check_names(contents, report.choices, labels)
-    guess = guess_columns if contents.tabular else guess_arrays
-    report.choices = guess(contents, report.choices, labels is not None)
+    infer = infer_columns if contents.tabular else infer_arrays
+    report.choices = infer(contents, report.choices, labels is not None)
     if labels is not None and not report.choices.labels:
-        report.decide(labels=guess_label(labels))
+        report.decide(labels=infer_label(labels))
     choices = report.choices
     check_names(contents, choices, labels)
     beside = left_out(contents, choices) if contents.tabular else []
@@ -78,7 +78,7 @@ def read_upload(contents: Contents, labels: Contents | None, report: Report) -> 
 def read_part(contents: Contents, labels: Contents | None, outputs: Any, label: Any, report: Report) -> Upload:
     """Outputs as (n, k) floats, and as many labels."""
     beside = labels or contents
-    outputs_name, labels_name = said(contents, outputs), said(beside, label)
+    outputs_name, labels_name = display_name(contents, outputs), display_name(beside, label)
     if labels is not None:
         outputs_name, labels_name = contents.name, beside.name
     values = read_any(contents, (outputs,) if contents.tabular and isinstance(outputs, str) else outputs)
@@ -105,7 +105,7 @@ def read_rows(upload: Upload, contents: Contents, role: str, name: Any, report: 
         return
     array = read[role]
     if array.ndim == 0 or len(array) != len(upload.outputs):
-        reason = f"{said(contents, name)} has the shape {array.shape} for {len(upload.outputs):,} rows"
+        reason = f"{display_name(contents, name)} has the shape {array.shape} for {len(upload.outputs):,} rows"
         finding = ("rows_differ_beside", f"{reason}; it was left out.", "Save one entry per row.")
         if role == "features":
             report.leave_out(role, *finding)
@@ -117,7 +117,7 @@ def read_rows(upload: Upload, contents: Contents, role: str, name: Any, report: 
 
 
 def read_aside(found: dict[str, Array], contents: Contents, role: str, name: Any, report: Report) -> None:
-    """Keep an array that only some methods need; one that cannot be read is left out and the upload goes on."""
+    """Read an array that only some methods need; one that cannot be read is left out with a warning."""
     try:
         found[role] = read_any(contents, name)
     except InvalidUpload as invalid:
@@ -129,7 +129,7 @@ def read_any(contents: Contents, name: Any) -> Array:
     return contents.read_columns(name) if isinstance(name, tuple) else contents.read(name)
 
 
-def said(contents: Contents, name: Any) -> str:
+def display_name(contents: Contents, name: Any) -> str:
     """What an array is called in a sentence; columns of a table by their file."""
     if isinstance(name, tuple):
         return contents.name
@@ -137,7 +137,7 @@ def said(contents: Contents, name: Any) -> str:
     return contents.name if single else str(name)
 
 
-def guess_label(labels: Contents) -> str:
+def infer_label(labels: Contents) -> str:
     """The array of a file that holds labels: the only one, by name, else the last of whole numbers or strings."""
     names = labels.names
     found = next((n for part in (None, "calibration", "test") if (n := named(labels, LABELS, part))), None)
@@ -213,7 +213,7 @@ def rows_by_classes(outputs: Array, n_labels: int, outputs_name: str, labels_nam
 
 
 def two_dimensional(outputs: Array, name: str, report: Report) -> Array:
-    """Drop axes of length one; say what a third axis may be."""
+    """Drop axes of length one; refuse a third axis."""
     shape = outputs.shape
     if outputs.ndim == 0:
         raise InvalidUpload(

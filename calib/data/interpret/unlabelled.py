@@ -1,4 +1,4 @@
-"""Outputs without labels, from a file of any format: what a fitted calibrator is applied to."""
+"""Outputs and features without labels, from a file of any format, for a fitted calibrator to be applied to."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 from calib.data.checks.report import InvalidUpload, Report, listed
 from calib.data.formats.base import Allowance, Contents, missing_packages
 from calib.data.formats.detect import open_source
-from calib.data.interpret.columns import guess_arrays, guess_columns, guess_features, label_column
+from calib.data.interpret.columns import infer_arrays, infer_columns, infer_features, label_column
 from calib.data.interpret.features import Features, as_features
-from calib.data.interpret.reading import as_floats, check_there, read_any, said
+from calib.data.interpret.reading import as_floats, check_there, display_name, read_any
 from calib.data.load import check_choices
 from calib.data.options import Choices, Source
 from calib.errors import DataError
@@ -37,14 +37,18 @@ def read_outputs(source: Source, choices: Choices | None = None) -> Floats:
     DataError
         If the file cannot be read or holds no outputs.
     """
-    with _opened(source, choices) as (contents, report):
-        _guess(contents, report)
+    with _open_contents(source, choices) as (contents, report):
+        _infer_roles(contents, report)
         outputs = report.choices.outputs
         check_there(contents, outputs)
         values = read_any(contents, outputs)
         if values.ndim == 0:
-            raise InvalidUpload("shape_0d", f"{said(contents, outputs)} is a single value.", "Save one row per input.")
-        return as_floats(values.reshape(len(values), -1) if values.ndim == 1 else values, said(contents, outputs))
+            raise InvalidUpload(
+                "shape_0d", f"{display_name(contents, outputs)} is a single value.", "Save one row per input."
+            )
+        return as_floats(
+            values.reshape(len(values), -1) if values.ndim == 1 else values, display_name(contents, outputs)
+        )
 
 
 def read_features(source: Source, choices: Choices | None = None, *, beside_outputs: bool = True) -> Features:
@@ -64,10 +68,10 @@ def read_features(source: Source, choices: Choices | None = None, *, beside_outp
     DataError
         If the file cannot be read or holds no features.
     """
-    with _opened(source, choices) as (contents, report):
+    with _open_contents(source, choices) as (contents, report):
         if beside_outputs:
-            _guess(contents, report)
-        name = report.choices.features or (None if beside_outputs else guess_features(contents, "features"))
+            _infer_roles(contents, report)
+        name = report.choices.features or (None if beside_outputs else infer_features(contents, "features"))
         if not name:
             raise InvalidUpload(
                 "no_features",
@@ -75,14 +79,14 @@ def read_features(source: Source, choices: Choices | None = None, *, beside_outp
                 "Save them as features beside the outputs, or name the array.",
             )
         check_there(contents, name)
-        found = as_features(read_any(contents, name), said(contents, name), report)
+        found = as_features(read_any(contents, name), display_name(contents, name), report)
         if found is None:
             raise InvalidUpload("no_features", report.findings[-1].reason, report.findings[-1].action)
         return found
 
 
 @contextmanager
-def _opened(source: Source, choices: Choices | None) -> Iterator[tuple[Contents, Report]]:
+def _open_contents(source: Source, choices: Choices | None) -> Iterator[tuple[Contents, Report]]:
     """The contents of a file; what is wrong becomes a DataError."""
     report = Report(choices or Choices())
     try:
@@ -96,10 +100,10 @@ def _opened(source: Source, choices: Choices | None) -> Iterator[tuple[Contents,
         raise DataError(list(report.findings)) from None
 
 
-def _guess(contents: Contents, report: Report) -> None:
-    """Give every array its place, as if the labels had a file of their own: nothing in this one need be labels."""
+def _infer_roles(contents: Contents, report: Report) -> None:
+    """Infer the role of every array; the file need not hold labels."""
     if contents.tabular:
         labels = report.choices.labels or label_column(contents, report.choices.outputs)
-        report.choices = guess_columns(contents, replace(report.choices, labels=labels), True)
+        report.choices = infer_columns(contents, replace(report.choices, labels=labels), True)
     else:
-        report.choices = guess_arrays(contents, report.choices, True)
+        report.choices = infer_arrays(contents, report.choices, True)
