@@ -82,11 +82,14 @@ def test_links_and_pictures_lead_somewhere(document: str) -> None:
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_the_names_of_the_package_in_a_document_are_there(document: str) -> None:
     names = re.findall(r"(?<![\w/.-])calib(?:\.\w+)+", (ROOT / document).read_text(encoding="utf-8"))
-    missing = {name for name in names if name not in NO_MODULES and not is_there(name)}
+    known = NO_MODULES | (FORMER if document == "CHANGELOG.md" else set())
+    missing = {name for name in names if name not in known and not is_there(name)}
     assert not missing
 
 
 NO_MODULES = {"calib.toml", "calib.example.org", "calib.log"}
+FORMER = {"calib.studies", "calib.streaming", "calib.active", "calib.recheck", "calib.report", "calib.imax", "calib.gp"}
+"""Named in the change log alone."""
 
 
 def is_there(name: str) -> bool:
