@@ -24,9 +24,10 @@ from hypothesis import settings
 
 from calib.jobs import FitQueue, Job
 
-# The same examples in every run, and no deadline: a busy machine is no failure.
+# The same examples in every run, and no deadline: a busy machine is no failure. `make test-long` takes more of them;
 # HYPOTHESIS_PROFILE=default searches anew.
-settings.register_profile("steady", derandomize=True, deadline=None)
+settings.register_profile("steady", derandomize=True, deadline=None, max_examples=25)
+settings.register_profile("thorough", derandomize=True, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 ROOT = Path(__file__).resolve().parents[1]

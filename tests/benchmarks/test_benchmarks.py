@@ -95,6 +95,7 @@ def test_the_large_sizes_are_measured():
     assert output == 50 * 6 * 8
 
 
+@pytest.mark.long
 def test_imax_and_the_plain_iterations_find_bins_that_keep_as_much():
     ((title, logits, labels), *_) = imax_speed.calibration_sets(None, 10)
     assert title == "100 x 100"

@@ -18,20 +18,11 @@ import calib
 from calib.calibrators.bbq import BayesianBinning, candidate_bins, edges_at, equal_frequency_cuts
 from calib.canonical import to_canonical
 from calib.metrics import ece
-
-
-def binary(n: int = 300, seed: int = 0, digits: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    generator = np.random.default_rng(seed)
-    log_odds = np.round(3 * generator.normal(size=n), digits)  # with ties
-    return log_odds, (generator.random(n) < expit(0.6 * log_odds - 0.4)).astype(int)
-
-
-def as_logits(log_odds: np.ndarray) -> np.ndarray:
-    return np.stack([np.zeros_like(log_odds), log_odds], axis=1)
+from tests.calibrators.conftest import binary, learned
 
 
 def fitted_map(log_odds: np.ndarray, labels: np.ndarray, test: np.ndarray, **params: bool) -> np.ndarray:
-    return BayesianBinning(**params).fit(as_logits(log_odds), labels).predict_proba(as_logits(test))[:, 1]
+    return learned(BayesianBinning(**params), log_odds, labels, test)
 
 
 def naive_edges(scores: list[float], n_bins: int) -> list[float]:

@@ -19,17 +19,8 @@ from calib.calibrators.logistic import PRIOR_SD, fit_logistic
 from calib.calibrators.platt import PlattScaling
 from calib.calibrators.scaling_binning import ScalingBinning
 from calib.numerics import one_vs_rest_log_odds
+from tests.calibrators.conftest import as_logits, binary, learned
 from tests.conftest import simulate
-
-
-def binary(n: int = 500, seed: int = 0, slope: float = 0.6, intercept: float = -0.4):
-    generator = np.random.default_rng(seed)
-    log_odds = 3 * generator.normal(size=n)
-    return log_odds, generator.random(n) < expit(slope * log_odds + intercept)
-
-
-def as_logits(log_odds):
-    return np.stack([np.zeros_like(log_odds), log_odds], axis=1)
 
 
 def cross_entropy(targets, probs):
@@ -40,7 +31,7 @@ def cross_entropy(targets, probs):
 
 
 def test_regression_is_scikit_learns():
-    log_odds, positives = binary()
+    log_odds, positives = binary(500, digits=9)
     features = np.stack([log_odds, np.sin(log_odds)])
     slopes, intercept, _ = fit_logistic(features, positives.astype(float))
     reference = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(features.T, positives)
@@ -49,7 +40,7 @@ def test_regression_is_scikit_learns():
 
 
 def test_regression_on_soft_targets_is_at_the_minimum():
-    log_odds, positives = binary()
+    log_odds, positives = binary(500, digits=9)
     targets = np.where(positives, 0.9, 0.2)
     slopes, intercept, loss = fit_logistic(log_odds[None], targets)
     solution = minimize(
@@ -60,7 +51,8 @@ def test_regression_on_soft_targets_is_at_the_minimum():
 
 
 def test_regression_recovers_a_known_line():
-    (slope,), intercept, _ = fit_logistic(*[binary(200_000)[0][None]], binary(200_000)[1].astype(float))
+    log_odds, positives = binary(200_000, digits=9)
+    (slope,), intercept, _ = fit_logistic(log_odds[None], positives.astype(float))
     assert slope == pytest.approx(0.6, abs=0.01)
     assert intercept == pytest.approx(-0.4, abs=0.02)
 
@@ -72,7 +64,7 @@ def test_regression_without_features_is_the_mean():
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_regression_does_not_care_for_the_scale(scale):
-    log_odds, positives = binary()
+    log_odds, positives = binary(500, digits=9)
     plain, intercept, _ = fit_logistic(log_odds[None], positives.astype(float))
     scaled, same_intercept, _ = fit_logistic(scale * log_odds[None] + 7 * scale, positives.astype(float))
     assert scaled[0] * scale == pytest.approx(plain[0], rel=1e-8)
@@ -90,32 +82,32 @@ def test_separable_data_end_finite():
 
 
 def test_platt_on_the_log_odds():
-    log_odds, positives = binary()
+    log_odds, positives = binary(500, digits=9)
     reference = LogisticRegression(C=np.inf, tol=1e-10).fit(log_odds[:, None], positives)
-    probs = PlattScaling().fit(as_logits(log_odds), positives.astype(int)).predict_proba(as_logits(log_odds))
+    probs = PlattScaling().fit(as_logits(log_odds), positives).predict_proba(as_logits(log_odds))
     np.testing.assert_allclose(probs, reference.predict_proba(log_odds[:, None]), atol=1e-5)
 
 
 def test_platt_on_the_score():
-    log_odds, positives = binary()
+    log_odds, positives = binary(500, digits=9)
     score = expit(log_odds)[:, None]
     reference = LogisticRegression(C=np.inf, tol=1e-10).fit(score, positives)
-    fitted = PlattScaling(input="score").fit(as_logits(log_odds), positives.astype(int))
+    fitted = PlattScaling(input="score").fit(as_logits(log_odds), positives)
     np.testing.assert_allclose(fitted.predict_proba(as_logits(log_odds)), reference.predict_proba(score), atol=1e-5)
 
 
 def test_platts_correction_minimises_the_loss_on_soft_targets():
-    log_odds, positives = binary(40)
-    targets = np.where(positives, 1 - 1 / (positives.sum() + 2), 1 / ((~positives).sum() + 2))
+    log_odds, positives = binary(40, digits=9)
+    targets = np.where(positives, 1 - 1 / (positives.sum() + 2), 1 / ((1 - positives).sum() + 2))
     solution = minimize(lambda w: cross_entropy(targets, expit(w[0] * log_odds + w[1])), [1.0, 0.0], tol=1e-10)
-    (state,) = PlattScaling(platt_correction=True).fit(as_logits(log_odds), positives.astype(int)).maps_
+    (state,) = PlattScaling(platt_correction=True).fit(as_logits(log_odds), positives).maps_
     np.testing.assert_allclose([state["slope"], state["intercept"]], solution.x, rtol=1e-3)
 
 
 @pytest.mark.parametrize("name", ["platt", "beta"])
 def test_scores_worse_than_none_give_the_base_rate(name):
-    log_odds, positives = binary(slope=-1.0)
-    fitted = calib.calibrator(name).fit(as_logits(log_odds), positives.astype(int))
+    log_odds, positives = binary(500, digits=9, slope=-1.0)
+    fitted = calib.calibrator(name).fit(as_logits(log_odds), positives)
     np.testing.assert_allclose(fitted.predict_proba(as_logits(log_odds))[:, 1], positives.mean(), rtol=1e-6)
 
 
@@ -141,12 +133,12 @@ def bounded_reference(log_odds, positives):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_beta_is_the_best_map_with_coefficients_of_zero_or_more(seed):
-    log_odds, positives = binary(300, seed=seed)
+    log_odds, positives = binary(300, seed, digits=9)
     if seed % 2:
         # Negatives far out on one side pull one coefficient below zero.
         log_odds = np.concatenate([log_odds, np.full(40, 8.0 if seed == 1 else -8.0)])
         positives = np.concatenate([positives, np.full(40, seed != 1)])
-    (state,) = BetaCalibration().fit(as_logits(log_odds), positives.astype(int)).maps_
+    (state,) = BetaCalibration().fit(as_logits(log_odds), positives).maps_
     assert state["a"] >= 0
     assert state["b"] >= 0
     if seed % 2:
@@ -184,7 +176,7 @@ def naive(log_odds, labels, test, n_bins):
 def test_bins_one_by_one(n_bins):
     log_odds, labels = binary_scaling_binning()
     test = np.concatenate([np.linspace(-12, 12, 301), log_odds])
-    probs = ScalingBinning(n_bins=n_bins).fit(as_logits(log_odds), labels).predict_proba(as_logits(test))[:, 1]
+    probs = learned(ScalingBinning(n_bins=n_bins), log_odds, labels, test)
     np.testing.assert_allclose(probs, naive(log_odds, labels, test, n_bins), atol=1e-5)
 
 

@@ -13,16 +13,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from calib.calibrators.histogram import HistogramBinning
 from calib.calibrators.isotonic import IsotonicCalibration, interpolate_monotone
-
-
-def binary(n: int = 300, seed: int = 0):
-    generator = np.random.default_rng(seed)
-    log_odds = np.round(3 * generator.normal(size=n), 1)  # with ties
-    return log_odds, (generator.random(n) < expit(0.6 * log_odds - 0.4)).astype(int)
-
-
-def as_logits(log_odds):
-    return np.stack([np.zeros_like(log_odds), log_odds], axis=1)
+from tests.calibrators.conftest import as_logits, binary, learned
 
 
 def naive_isotonic(scores, labels):
@@ -46,7 +37,7 @@ def naive_isotonic(scores, labels):
 def test_isotonic_is_the_min_max_formula(seed):
     log_odds, labels = binary(60, seed)
     values, expected = naive_isotonic(log_odds, labels)
-    probs = IsotonicCalibration().fit(as_logits(log_odds), labels).predict_proba(as_logits(values))[:, 1]
+    probs = learned(IsotonicCalibration(), log_odds, labels, values)
     np.testing.assert_allclose(probs, np.clip(expected, 1 / 62, 61 / 62), atol=1e-12)
 
 
@@ -55,7 +46,7 @@ def test_isotonic_between_and_beyond_the_scores_is_scikit_learns():
     test = np.linspace(-20, 20, 999)
     regression = IsotonicRegression(out_of_bounds="clip").fit(log_odds, labels)
     expected = regression.predict(test)
-    probs = IsotonicCalibration().fit(as_logits(log_odds), labels).predict_proba(as_logits(test))[:, 1]
+    probs = learned(IsotonicCalibration(), log_odds, labels, test)
     # Steps of exactly 0 and 1 are moved off these, and with them the lines that lead there.
     unmoved = regression.X_thresholds_[(regression.y_thresholds_ > 0) & (regression.y_thresholds_ < 1)]
     inside = (test >= unmoved.min()) & (test <= unmoved.max())
@@ -85,7 +76,7 @@ def test_isotonic_with_platts_correction_moves_every_step_alike():
 def test_pooled_loss_is_not_worse_than_the_raw_models():
     """The squared error of an isotonic fit is the least of all monotone maps, the identity among them."""
     log_odds, labels = binary()
-    probs = IsotonicCalibration().fit(as_logits(log_odds), labels).predict_proba(as_logits(log_odds))[:, 1]
+    probs = learned(IsotonicCalibration(), log_odds, labels, log_odds)
     assert np.mean((probs - labels) ** 2) < np.mean((expit(log_odds) - labels) ** 2)
 
 
@@ -127,7 +118,7 @@ def naive_histogram(scores, labels, edges, test, margin):
 def test_equal_width_bins_one_by_one(n_bins):
     log_odds, labels = binary(200)
     test = np.linspace(-12, 12, 501)
-    probs = HistogramBinning(n_bins=n_bins).fit(as_logits(log_odds), labels).predict_proba(as_logits(test))[:, 1]
+    probs = learned(HistogramBinning(n_bins=n_bins), log_odds, labels, test)
     expected = naive_histogram(expit(log_odds), labels, np.linspace(0, 1, n_bins + 1), expit(test), 1 / 202)
     np.testing.assert_allclose(probs, expected, atol=1e-12)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -30,9 +32,9 @@ def test_a_truth_that_is_a_temperature_is_the_line_of_that_temperature(data, fit
     np.testing.assert_allclose(curve.truth, curve.temperature, atol=1e-9)
 
 
-def test_the_curve_is_the_function_that_predicts(data):
+def test_the_curve_is_the_function_that_predicts(data, fitted):
     logits, labels = data
-    calibrator = GPCalib(prediction="mean").fit(logits, labels)
+    calibrator = copy(fitted["logits"]).set_params(prediction="mean")
     curve = latent_curve(calibrator, logits, labels, n_points=4000)
     by_curve = softmax(np.interp(logits, curve.inputs, curve.mean))
     assert np.abs(by_curve - calibrator.predict_proba(logits)).max() < 1e-4
@@ -80,7 +82,7 @@ def test_the_prior_has_a_name(data, fitted):
 
 def test_badly_scaled_logits_are_shown_as_they_came(data):
     logits, labels = data
-    calibrator = GPCalib(max_iter=20).fit(100 * logits, labels)
+    calibrator = GPCalib(max_iter=2).fit(100 * logits[:200], labels[:200])
     curve = latent_curve(calibrator, 100 * logits, labels, temperature=200.0)
     assert curve.inputs[-1] == pytest.approx(100 * logits.max())
     assert np.polyfit(curve.inputs, curve.temperature, 1)[0] == pytest.approx(1 / 200.0)
@@ -91,7 +93,7 @@ def test_logits_that_take_part_in_no_probability_are_left_out(data):
     logits = data[0].copy()
     rows = np.flatnonzero(data[1] != 0)[:700]
     logits[rows, 0] = -900.0
-    calibrator = GPCalib(max_iter=5).fit(logits, data[1])
+    calibrator = GPCalib(max_iter=2).fit(logits, data[1])
     curve = latent_curve(calibrator, logits, data[1])
     assert curve.inputs[0] == pytest.approx(logits.max() - 50.0 * calibrator.scale_)
     assert curve.density_other.sum() == logits.size - len(logits) - 700
@@ -108,12 +110,12 @@ def test_many_rows_are_thinned_and_said_to_be(data, fitted):
     np.testing.assert_allclose(curve.mean, whole.mean, atol=0.01)
 
 
-def test_only_a_fitted_gpcalib_has_a_latent_function(data):
+def test_only_a_fitted_gpcalib_has_a_latent_function(data, fitted):
     for other in (GPCalib(), TemperatureScaling().fit(*data)):
         with pytest.raises(CalibrationError, match="needs a fitted GPCalib"):
             latent_curve(other, *data)
     with pytest.raises(CalibrationError, match="fitted on 4 classes"):
-        latent_curve(GPCalib(max_iter=2).fit(*data), data[0][:, :3], np.minimum(data[1], 2))
+        latent_curve(fitted["logits"], data[0][:, :3], np.minimum(data[1], 2))
 
 
 def test_each_group_has_its_mean_change_and_its_spread():
@@ -158,7 +160,8 @@ def binary(request):
     """Log-probabilities of two classes, where there are two classes only."""
     logits, labels = simulate(800, 2)
     logits = log_softmax(logits)
-    return GPCalib(inputs=request.param, prediction="mean").fit(logits, labels), logits, labels
+    calibrator = GPCalib(inputs=request.param, prediction="mean", max_iter=20)
+    return calibrator.fit(logits[:300], labels[:300]), logits, labels
 
 
 def test_for_two_classes_it_is_what_the_calibrator_predicts(binary):
@@ -184,7 +187,7 @@ def test_the_band_is_the_spread_of_the_drawn_functions(binary):
 def test_log_odds_beside_a_constant_zero_are_a_pair_of_their_own():
     logits, labels = simulate(800, 2)
     logits = np.stack([np.zeros(800), logits[:, 1] - logits[:, 0]], axis=1)
-    calibrator = GPCalib(prediction="mean").fit(logits, labels)
+    calibrator = GPCalib(prediction="mean", max_iter=20).fit(logits[:300], labels[:300])
     curve = pairwise_curve(calibrator, logits, labels)
     rows = np.stack([np.zeros_like(curve.probs), log_odds(curve.probs)], axis=1)
     np.testing.assert_allclose(curve.mean, calibrator.predict_proba(rows)[:, 1], atol=1e-9)

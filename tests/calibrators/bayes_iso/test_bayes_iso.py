@@ -11,23 +11,14 @@ from calib.base import GIVES_UNCERTAINTY, KEEPS_RANKING
 from calib.calibrators.bayes_iso import BayesIso
 from calib.data.samples import bayes_iso_map, bayes_iso_scores
 from calib.metrics import nll
+from tests.calibrators.conftest import as_logits, binary, learned
 
 SCHEMES = ["plain", "blocks", "knots"]
 every_scheme = pytest.mark.parametrize("scheme", SCHEMES)
 
 
-def as_logits(log_odds: np.ndarray) -> np.ndarray:
-    return np.stack([np.zeros_like(log_odds), log_odds], axis=1)
-
-
-def binary(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    generator = np.random.default_rng(seed)
-    log_odds = 2 * generator.normal(size=n)
-    return log_odds, (generator.random(n) < expit(0.6 * log_odds - 0.4)).astype(int)
-
-
 def fitted_map(log_odds: np.ndarray, labels: np.ndarray, test: np.ndarray, **params: object) -> np.ndarray:
-    return BayesIso(**params).fit(as_logits(log_odds), labels).predict_proba(as_logits(test))[:, 1]
+    return learned(BayesIso(**params), log_odds, labels, test)
 
 
 def excess_log_loss(probs: np.ndarray, truth: np.ndarray) -> float:
@@ -55,7 +46,7 @@ def test_equal_scores_give_the_share_of_positives(scheme):
 
 @every_scheme
 def test_the_same_seed_the_same_map_and_another_a_similar_one(scheme):
-    log_odds, labels = binary(150)
+    log_odds, labels = binary(150, digits=9, spread=2.0)
     settings = {"scheme": scheme, "n_maps": 2000}
     one, again, other = (fitted_map(log_odds, labels, log_odds, **settings, random_state=s) for s in (1, 1, 2))
     np.testing.assert_array_equal(one, again)
@@ -64,15 +55,15 @@ def test_the_same_seed_the_same_map_and_another_a_similar_one(scheme):
 
 @every_scheme
 def test_it_learns_a_known_map(scheme):
-    log_odds, labels = binary(2000)
-    test, _ = binary(20_000, seed=1)
+    log_odds, labels = binary(2000, digits=9, spread=2.0)
+    test, _ = binary(20_000, 1, digits=9, spread=2.0)
     truth = expit(0.6 * test - 0.4)
     probs = fitted_map(log_odds, labels, test, scheme=scheme, n_maps=1000)
     assert excess_log_loss(probs, truth) < 0.006 < excess_log_loss(expit(test), truth)
 
 
 def test_auto_is_plain_for_few_scores_of_few_rows_and_knots_for_many_of_either():
-    scores, labels = binary(2000)
+    scores, labels = binary(2000, digits=9, spread=2.0)
     for log_odds, scheme in [
         (scores[:100], "plain"),
         (np.round(scores[:1000]), "plain"),
@@ -85,7 +76,7 @@ def test_auto_is_plain_for_few_scores_of_few_rows_and_knots_for_many_of_either()
 
 def test_few_scores_of_many_rows_keep_their_frequencies():
     """Six scores, as a vote of five neighbours has them: plain sampling is left with one map there."""
-    scores, labels = binary(30_000)
+    scores, labels = binary(30_000, digits=9, spread=2.0)
     log_odds = np.clip(np.round(scores), -2, 3)
     values = np.unique(log_odds)
     frequencies = [labels[log_odds == value].mean() for value in values]
@@ -122,14 +113,14 @@ def test_the_papers_task(n, repeats, scheme, most):
 
 
 def test_scores_in_the_wrong_order_make_a_flat_map():
-    log_odds, labels = binary(20_000)
+    log_odds, labels = binary(20_000, digits=9, spread=2.0)
     probs = fitted_map(-4 * log_odds, labels, np.linspace(-9, 9, 50))
     np.testing.assert_allclose(probs, labels.mean(), atol=0.03)
 
 
 @pytest.mark.long
 def test_a_million_rows():
-    log_odds, labels = binary(1_000_000)
+    log_odds, labels = binary(1_000_000, digits=9, spread=2.0)
     probs = fitted_map(log_odds, labels, log_odds)
     assert excess_log_loss(probs, expit(0.6 * log_odds - 0.4)) < 2e-4
 
@@ -155,7 +146,7 @@ def test_platts_correction_draws_the_ends_inwards():
 
 
 def test_what_is_said_about_the_weights():
-    log_odds, labels = binary(3000)
+    log_odds, labels = binary(3000, digits=9, spread=2.0)
     many = BayesIso(scheme="knots").fit(as_logits(log_odds), labels)
     (note,) = many.notes()
     assert "(scheme knots)" in note
@@ -167,7 +158,7 @@ def test_what_is_said_about_the_weights():
 
 def test_a_map_that_dominates_is_flagged():
     """Thousands of scores and a hundred maps: one of them is far more likely than the others."""
-    log_odds, labels = binary(3000)
+    log_odds, labels = binary(3000, digits=9, spread=2.0)
     flagged = 0
     for seed in range(4):
         few = BayesIso(scheme="plain", n_maps=100, random_state=seed).fit(as_logits(log_odds), labels)

@@ -90,7 +90,7 @@ def test_long_rows_give_their_definition(rng, n_varying):
     """400 numbers a row, of which 20 vary much (the few directions hold them) or all do."""
     scale = np.where(np.arange(400) < n_varying, 1.0, 0.01)
     train, labels = rng.normal(size=(80, 400)) * scale, rng.integers(0, 3, 80)
-    case = Case(train, labels, rng.normal(size=(12, 400)) * scale, rng.integers(0, 3, 12))
+    case = Case(train, labels, rng.normal(size=(4, 400)) * scale, rng.integers(0, 3, 4))
     assert TrainingSet.from_arrays(train, labels).outline is not None
     arguments = case.train, case.labels, case.features, case.predicted
     assert_same(fast_separation(*arguments), naive_of(naive.fast, case))
@@ -194,8 +194,8 @@ def test_what_is_near_keeps_its_digits_far_from_the_origin(dtype):
 
 
 def test_many_blocks_and_classes_give_what_one_does(rng, monkeypatch):
-    train, labels = rng.normal(size=(200, 3)), rng.integers(0, 12, 200)
-    features, predicted = rng.normal(size=(50, 3)), rng.integers(0, 12, 50)
+    train, labels = rng.normal(size=(70, 3)), rng.integers(0, 12, 70)
+    features, predicted = rng.normal(size=(15, 3)), rng.integers(0, 12, 15)
     whole = exact_separation(train, labels, features, predicted)
     monkeypatch.setattr("calib.calibrators.geometric.neighbours.BLOCK_ELEMENTS", 1)
     monkeypatch.setattr("calib.calibrators.geometric.pruning.MEMORY_ENTRIES", 1)

@@ -303,8 +303,13 @@ def test_triangular_holds_each_number_once():
     np.testing.assert_array_equal(np.sort(matrix[np.tril_indices(3)]), values)
 
 
-@pytest.mark.parametrize("variational", ["diagonal", "full"])
-@pytest.mark.parametrize("inputs", ["logits", "probs"])
+@pytest.mark.parametrize(
+    ("inputs", "variational"),
+    [
+        ("logits", "full"),
+        *(pytest.param(*kind, marks=pytest.mark.long) for kind in (("logits", "diagonal"), ("probs", "full"))),
+    ],
+)
 def test_a_fit_leaves_no_graph_behind(inputs, variational):
     def graphs():
         gc.collect()

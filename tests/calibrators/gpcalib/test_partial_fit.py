@@ -136,7 +136,7 @@ def test_a_single_row_hardly_moves_the_fit(inputs):
 
 def test_the_first_part_is_a_fit():
     logits, labels = simulate(150, 3)
-    fitted, partly = GPCalib(max_iter=20).fit(logits, labels), GPCalib(max_iter=20).partial_fit(logits, labels)
+    fitted, partly = GPCalib(max_iter=5).fit(logits, labels), GPCalib(max_iter=5).partial_fit(logits, labels)
     for name, value in flatten(fitted.get_state())[1].items():
         assert np.array_equal(value, flatten(partly.get_state())[1][name]), name
 
@@ -156,10 +156,10 @@ def test_cancelling_leaves_the_fit_as_it_was():
     def cancel(step, total, value):
         raise FitCancelled
 
-    calibrator = GPCalib(max_iter=20).fit(LOGITS[:300], LABELS[:300])
+    calibrator = GPCalib(max_iter=3).fit(LOGITS[:100], LABELS[:100])
     before = calibrator.get_state()
     with pytest.raises(FitCancelled):
-        calibrator.partial_fit(LOGITS[300:], LABELS[300:], callback=cancel)
+        calibrator.partial_fit(LOGITS[300:400], LABELS[300:400], callback=cancel)
     after = calibrator.get_state()
     assert calibrator.fitted
     assert before.keys() == after.keys()
@@ -184,14 +184,16 @@ def test_what_cannot_be_gone_on_from_is_refused():
 
 def test_an_exported_calibrator_can_go_on(tmp_path):
     calibrator = GPCalib(max_iter=10).fit(LOGITS[:100], LABELS[:100])
-    files = [calib.export.save(calibrator, tmp_path / f"calibrator.{ending}") for ending in ("npz", "pkl", "zip")]
-    calibrator.partial_fit(LOGITS[100:200], LABELS[100:200])
-    for file in files:
-        loaded = calib.runtime.load(file).calibrator
-        assert isinstance(loaded, GPCalib)
-        loaded.partial_fit(LOGITS[100:200], LABELS[100:200])
-        assert np.array_equal(loaded.predict_proba(LOGITS), calibrator.predict_proba(LOGITS))
-        assert loaded.notes() == calibrator.notes()
+    outline, arrays = flatten(calibrator.get_state())
+    for ending in ("npz", "pkl", "zip"):
+        loaded = calib.runtime.load(calib.export.save(calibrator, tmp_path / f"c.{ending}")).calibrator
+        again = flatten(loaded.get_state())
+        assert again[0] == outline
+        assert all(np.array_equal(again[1][name], values) for name, values in arrays.items())
+    for each in (calibrator, loaded):
+        each.partial_fit(LOGITS[100:200], LABELS[100:200])
+    assert np.array_equal(loaded.predict_proba(LOGITS), calibrator.predict_proba(LOGITS))
+    assert loaded.notes() == calibrator.notes()
 
 
 @pytest.mark.parametrize(

@@ -89,20 +89,16 @@ def test_an_objective_that_overflows_ends_the_fit_where_it_still_was_a_number(mo
     assert result.report.message == "stopped where the objective overflows, after 5 iterations"
     monkeypatch.undo()
     stopped = fit(*overconfident, max_iter=5)
+    assert not stopped.report.converged
+    assert stopped.report.message == "stopped at the limit of 5 iterations"
     np.testing.assert_allclose(result.posterior.q_mean, stopped.posterior.q_mean)
     np.testing.assert_allclose(result.report.trace, stopped.report.trace)
-
-
-def test_too_few_iterations_are_reported(overconfident):
-    result = fit(*overconfident, max_iter=5)
-    assert not result.report.converged
-    assert result.report.message == "stopped at the limit of 5 iterations"
 
 
 def test_too_many_rows_are_subsampled_with_the_seed(monkeypatch):
     monkeypatch.setattr(training, "MOST_ROWS", 100)
     logits, labels = simulate(400, 4)
-    results = [fit(logits, labels, max_iter=3, seed=seed) for seed in (0, 0, 1)]
+    results = [fit(logits, labels, max_iter=1, seed=seed) for seed in (0, 0, 1)]
     assert [r.n_rows for r in results] == [100, 100, 100]
     assert results[0].report.trace[0] == results[1].report.trace[0] != results[2].report.trace[0]
 
@@ -126,7 +122,7 @@ def test_few_distinct_values_give_few_inducing_inputs():
 
 def test_a_function_steeper_than_the_grid_is_said_so(monkeypatch, overconfident):
     monkeypatch.setattr(training, "STEEPEST", 1e-6)
-    result = fit(*overconfident, max_iter=30)
+    result = fit(*overconfident, max_iter=10)
     assert not result.report.converged
     assert "steeper" in result.report.message
 
@@ -135,7 +131,7 @@ def test_a_fit_that_its_grid_cannot_follow_leaves_a_summary_of_the_rows(monkeypa
     """Made at the prior, where the log-likelihood is that of the raw model."""
     monkeypatch.setattr(training, "STEEPEST", 1e-6)
     logits, labels = simulate(200, 4)
-    summary = fit(logits, labels, max_iter=5).summary
+    summary = fit(logits, labels, max_iter=5).likelihood
     raw = float(log_softmax(logits)[np.arange(200), labels].sum())
     assert summary.constant == pytest.approx(raw, rel=0.01)
     assert abs(summary.slope.sum()) < 1e-6 * np.abs(summary.slope).sum()  # a constant shift changes nothing

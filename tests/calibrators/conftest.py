@@ -1,0 +1,26 @@
+"""Scores of two classes whose distortion is known, for the methods that learn a map of one score."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import expit
+
+from calib.base import Calibrator
+
+
+def binary(
+    n: int = 300, seed: int = 0, *, digits: int = 1, spread: float = 3.0, slope: float = 0.6
+) -> tuple[np.ndarray, np.ndarray]:
+    """Log-odds, by default rounded to ties, and labels of which ``expit(slope * log_odds - 0.4)`` are 1."""
+    generator = np.random.default_rng(seed)
+    log_odds = np.round(spread * generator.normal(size=n), digits)
+    return log_odds, (generator.random(n) < expit(slope * log_odds - 0.4)).astype(int)
+
+
+def as_logits(log_odds: np.ndarray) -> np.ndarray:
+    return np.stack([np.zeros_like(log_odds), log_odds], axis=1)
+
+
+def learned(calibrator: Calibrator, log_odds: np.ndarray, labels: np.ndarray, test: np.ndarray) -> np.ndarray:
+    """Probabilities of class 1 after a fit."""
+    return calibrator.fit(as_logits(log_odds), labels).predict_proba(as_logits(test))[:, 1]
