@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.numerics import Floats
-from calib.plots.annotations import label_line_ends
+from calib.plots.annotations import fill_between, label_line_ends
 from calib.plots.data import carry
 from calib.plots.style import FRAME, Style, fade, plain, quiet, set_layout, set_x, three_digits
 
@@ -90,10 +90,7 @@ def _band(fig: go.Figure, arm: ArmLine, span: tuple[float, float]) -> None:
     if known.sum() < 2:
         return
     x, (low, high) = arm.labels[known], (np.clip(end[known], *_far(span)) for end in (arm.low, arm.high))
-    fig.add_scatter(
-        x=np.r_[x, x[::-1]], y=np.r_[low, high[::-1]], fill="toself", mode="lines", line_width=0,
-        fillcolor=fade(arm.style.color, 0.13), hoverinfo="skip",
-    )  # fmt: skip
+    fill_between(fig, x, low, high, fade(arm.style.color, 0.13))
 
 
 def _rounds(fig: go.Figure, arm: ArmLine, name: str, value: str) -> None:

@@ -4,12 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from calib.numerics import Floats
 from calib.plots.style import DASHES, GUIDE, NEUTRAL, Style, fade, plain
+
+
+def whiskers(value: Any, low: Any, high: Any, color: str, thickness: float = 2, width: float = 0) -> dict[str, Any]:
+    """Error bars from ``low`` to ``high`` around ``value``, for plotly's ``error_x`` or ``error_y``."""
+    value, low, high = (np.atleast_1d(np.asarray(part, dtype=float)) for part in (value, low, high))
+    return {
+        "type": "data", "symmetric": False, "array": high - value, "arrayminus": value - low,
+        "color": color, "thickness": thickness, "width": width,
+    }  # fmt: skip
+
+
+def fill_between(fig: go.Figure, x: Floats, low: Floats, high: Floats, color: str) -> None:
+    """Fill between two lines over x, all of shape (m,)."""
+    fig.add_scatter(
+        x=np.r_[x, x[::-1]], y=np.r_[low, high[::-1]], fill="toself", mode="lines", line_width=0, fillcolor=color,
+        hoverinfo="skip",
+    )  # fmt: skip
+
+
+def write(
+    fig: go.Figure, text: str, x: float, y: float, *, size: int = 12, color: str | None = None, **place: Any
+) -> None:
+    """Text without an arrow; ``place`` are further properties of plotly's annotations."""
+    font = {"size": size} if color is None else {"size": size, "color": color}
+    fig.add_annotation(text=text, x=x, y=y, showarrow=False, font=font, **place)
 
 
 def spread(positions: Sequence[float] | Floats, gap: float, low: float, high: float) -> Floats:
@@ -135,10 +161,7 @@ def draw_bands(fig: go.Figure, x: Floats, bands: Sequence[tuple[Floats, Floats]]
             )  # fmt: skip
         return
     for (low, high), alpha in zip(bands, BAND_ALPHAS, strict=True):
-        fig.add_scatter(
-            x=np.r_[x, x[::-1]], y=np.r_[low, high[::-1]], fill="toself", mode="lines", line_width=0,
-            fillcolor=fade(style.color, alpha), hoverinfo="skip",
-        )  # fmt: skip
+        fill_between(fig, x, low, high, fade(style.color, alpha))
 
 
 def label_margin(names: Sequence[str]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -59,6 +60,18 @@ def probability_axis(scale: Scale, limits: Limits) -> dict[str, Any]:
     ticks = [tick for tick in LOGIT_TICKS if limits[0] <= tick <= limits[1]]
     text = [f"{tick:g}" for tick in ticks]
     return {"range": [low, high], "tickvals": on_scale(np.array(ticks), scale, limits), "ticktext": text}
+
+
+def logit_ticks(low: float, high: float) -> dict[str, Any]:
+    """Ticks of an axis of log-odds, labelled by their probabilities."""
+    ticks = [tick for tick in LOGIT_TICKS if low <= logit(tick) <= high]
+    return {"tickvals": [logit(tick) for tick in ticks], "ticktext": [f"{tick:g}" for tick in ticks]}
+
+
+def log10_ticks(values: Sequence[int], low: float, high: float, offset: int = 0) -> dict[str, Any]:
+    """Ticks at ``log10(value + offset)`` for those of the values between ``low`` and ``high``."""
+    ticks = [value for value in values if low <= value <= high]
+    return {"tickvals": np.log10(np.array(ticks) + offset), "ticktext": [f"{tick:,}" for tick in ticks]}
 
 
 def regrid(edges: Floats, counts: Floats | Ints, grid: Floats) -> Floats:

@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 from calib.calibrators.imax.bins import BinnedPairs
 from calib.calibrators.imax.density import LogOddsDensity
 from calib.numerics import Floats, Ints, sigmoid
+from calib.plots.annotations import write
 from calib.plots.axes import Scale, on_scale
 from calib.plots.data import carry
 from calib.plots.style import (
@@ -28,6 +29,7 @@ from calib.plots.style import (
     set_layout,
     set_x,
     set_y,
+    shorten,
     three_digits,
 )
 
@@ -80,16 +82,11 @@ def draw_rails(fig: go.Figure, rails: Sequence[Rail], span: Limits, yaxis: str =
         if not named:
             continue
         note = f"{bins.label_information:.3g} nats · fullest bin {100 * bins.mass.max():.3g} %"
-        for text, x, anchor, color in ((plain(short(name)), 0, "left", style.color), (note, 1, "right", None)):
+        for text, x, anchor, color in ((plain(shorten(name, 24)), 0, "left", style.color), (note, 1, "right", None)):
             fig.add_annotation(
                 text=text, x=x, xref="paper", xanchor=anchor, y=row - 0.22, yref=yaxis, yanchor="middle",
                 showarrow=False, font={"size": 12} | ({"color": color} if color else {}),
             )  # fmt: skip
-
-
-def short(name: str, longest: int = 24) -> str:
-    """A name that leaves room for the note at the other end of its row."""
-    return name if len(name) <= longest else name[: longest - 1] + "…"
 
 
 def rail_axis(n_rails: int, domain: Limits) -> dict:
@@ -150,10 +147,7 @@ def write_key(fig: go.Figure, entries: Sequence[KeyEntry]) -> None:
     text = "<br>".join("   ".join(line) for line in lines)
     room = _LINE_PIXELS * (len(lines) - (0 if fig.layout.title.text else 1))
     set_layout(fig, height=fig.layout.height + room, margin_t=fig.layout.margin.t + room)
-    fig.add_annotation(
-        text=text, x=0, xref="paper", xanchor="left", y=1, yref="paper", yanchor="bottom", yshift=4, showarrow=False,
-        font={"size": 12}, align="left",
-    )  # fmt: skip
+    write(fig, text, 0, 1, xref="paper", xanchor="left", yref="paper", yanchor="bottom", yshift=4, align="left")
 
 
 def grouped(count: Floats | Ints, edges: Floats, cells: Floats) -> Floats:

@@ -10,13 +10,13 @@ import plotly.graph_objects as go
 from calib.diagnostics.binning import SharingDivergence
 from calib.diagnostics.verifiability import ErrorByBins, ErrorByRows
 from calib.numerics import Floats, Ints
-from calib.plots.annotations import label_line_ends, label_margin
-from calib.plots.binning import key_of, short, write_key
+from calib.plots.annotations import fill_between, label_line_ends, label_margin
+from calib.plots.axes import log10_ticks
+from calib.plots.binning import key_of, write_key
 from calib.plots.data import carry
-from calib.plots.style import COLORS, FRAME, Style, fade, plain, quiet, set_x, set_y, three_digits
+from calib.plots.style import COLORS, FRAME, Style, fade, plain, quiet, set_x, set_y, shorten, three_digits
 
 KINDS = (("class-wise", COLORS[0], "dash"), ("shared map", COLORS[10], "solid"))
-_SIZES = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000)
 
 
 def sharing_chart(
@@ -45,14 +45,7 @@ def sharing_chart(
         said.append(f"{kind} from {three_digits(thick[0])} to {three_digits(thick[-1])}")
     alt = f"Distance from the truth over {sharing.n_rows[0]:,} to {sharing.n_rows[-1]:,} rows: {'; '.join(said)}."
     quiet(fig, height, alt=alt, title=title, left=52, right=14)
-    ticks = [size for size in _SIZES if sharing.n_rows[0] <= size <= sharing.n_rows[-1]]
-    set_x(
-        fig,
-        tickvals=np.log10(ticks),
-        ticktext=[f"{tick:,}" for tick in ticks],
-        title_text="calibration rows",
-        tickangle=0,
-    )
+    set_x(fig, **log10_ticks(SIZES, *sharing.n_rows[[0, -1]]), title_text="calibration rows", tickangle=0)
     set_y(fig, rangemode="tozero", title_text="√ Jensen-Shannon divergence", nticks=6)
     write_key(fig, key_of([(kind, color) for kind, color, _ in KINDS], "━"))
     return fig
@@ -79,7 +72,7 @@ HEIGHT = 380
 _LONGEST_NAME = 18
 _BANDS = 0.3
 """Opacity of all bands together: of many, each is fainter."""
-_ROW_SIZES = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 1_000_000)
+SIZES = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 1_000_000)
 
 
 def error_by_bins_chart(found: ErrorByBins, styles: Mapping[str, Style], title: str = "") -> go.Figure:
@@ -104,10 +97,9 @@ def error_by_rows_chart(found: ErrorByRows, styles: Mapping[str, Style], title: 
     fig = go.Figure()
     x = np.log10(found.n_rows)
     for name in found.ece:
-        fig.add_scatter(
-            x=np.r_[x, x[::-1]], y=np.r_[found.low[name], found.high[name][::-1]], fill="toself", mode="lines",
-            line_width=0, fillcolor=fade(styles[name].color, _BANDS / max(len(found.ece), 2)), hoverinfo="skip",
-        )  # fmt: skip
+        fill_between(
+            fig, x, found.low[name], found.high[name], fade(styles[name].color, _BANDS / max(len(found.ece), 2))
+        )
     for name, error in found.ece.items():
         columns = carry(rows=found.n_rows, ECE=error, low=found.low[name], high=found.high[name])
         after = "(%{customdata[2]:.3r} to %{customdata[3]:.3r})<br>%{customdata[0]:,d} rows"
@@ -117,14 +109,7 @@ def error_by_rows_chart(found: ErrorByRows, styles: Mapping[str, Style], title: 
     )
     alt = f"ECE of samples of {found.n_rows[0]:,} to {found.n_rows[-1]:,} rows: {said}."
     _frame(fig, found.ece, styles, alt, title)
-    ticks = [size for size in _ROW_SIZES if found.n_rows[0] <= size <= found.n_rows[-1]]
-    set_x(
-        fig,
-        tickvals=np.log10(ticks),
-        ticktext=[f"{tick:,}" for tick in ticks],
-        tickangle=0,
-        title_text="evaluation rows",
-    )
+    set_x(fig, **log10_ticks(SIZES, *found.n_rows[[0, -1]]), title_text="evaluation rows", tickangle=0)
     return fig
 
 
@@ -137,7 +122,7 @@ def _line(fig: go.Figure, x: Floats | Ints, y: Floats, name: str, style: Style, 
 
 
 def _frame(fig: go.Figure, errors: Mapping[str, Floats], styles: Mapping[str, Style], alt: str, title: str) -> None:
-    names = [short(name, _LONGEST_NAME) for name in errors]
+    names = [shorten(name, _LONGEST_NAME) for name in errors]
     quiet(fig, HEIGHT, alt=alt, title=title, left=56, right=label_margin(names))
     top = 1.06 * max((float(error.max()) for error in errors.values()), default=1.0) or 1.0
     set_y(fig, range=[0, top], title_text="ECE (top label)", nticks=6)

@@ -12,6 +12,8 @@ from calib.calibrators.imax.placement import EdgeTrace
 from calib.diagnostics.binning import RankHistogram
 from calib.diagnostics.information_plane import InformationPlane
 from calib.numerics import Floats, Ints
+from calib.plots.annotations import fill_between
+from calib.plots.axes import log10_ticks
 from calib.plots.binning import (
     LABEL_COLORS,
     LOG_ODDS_TITLE,
@@ -87,10 +89,7 @@ def information_plane_chart(plane: InformationPlane, title: str = "", height: in
     last = max(float(rate[-1]) for rate in plane.rate.values())
     x = np.linspace(0, 1.04 * last, 120)
     limit = np.interp(x, plane.limit_rate, plane.limit_information)
-    fig.add_scatter(
-        x=np.r_[x, x[::-1]], y=np.r_[limit, np.full(len(x), top)], fill="toself", mode="lines", line_width=0,
-        fillcolor=fade("#808496", 0.12), hoverinfo="skip",
-    )  # fmt: skip
+    fill_between(fig, x, limit, np.full(len(x), top), fade("#808496", 0.12))
     fig.add_scatter(
         x=x, y=limit, name="limit", mode="lines", line={"color": GUIDE, "width": 2},
         **carry(rate=x, label_information=limit),
@@ -130,6 +129,7 @@ _START_COLORS = {"kmeans": SCHEME_STYLES["imax"].color} | {
     name: SCHEME_STYLES[name].color for name in ("equal_mass", "equal_size")
 }
 _MOST_STEPS = 60
+_STEPS = (0, 1, 3, 10, 30, 100, 300, 1000)
 
 
 def shown_steps(trace: EdgeTrace) -> Ints:
@@ -175,14 +175,8 @@ def gain(
         f" {three_digits(best.bound[-1])} nats in {len(best.bound) - 1:,} steps."
     )
     quiet(fig, height, alt=alt, title=title, left=62, right=14)
-    ticks = [tick for tick in (0, 1, 3, 10, 30, 100, 300, 1000) if tick < max(len(trace.edges) for trace in traces)]
-    set_x(
-        fig,
-        tickvals=np.log10(np.array(ticks) + 1),
-        ticktext=[str(tick) for tick in ticks],
-        title_text="step",
-        tickangle=0,
-    )
+    last = max(len(trace.edges) for trace in traces) - 1
+    set_x(fig, **log10_ticks(_STEPS, 0, last, offset=1), title_text="step", tickangle=0)
     set_y(fig, title_text="information (nats)", nticks=6)
     starts = {trace.start for trace in traces}
     write_key(
@@ -215,12 +209,9 @@ def edge_paths(trace: EdgeTrace, step: int, span: Limits, title: str = "", heigh
     )  # fmt: skip
     alt = f"Paths of {most} edges over {len(trace.edges) - 1:,} steps from {START_NAMES[trace.start]}."
     quiet(fig, height, alt=alt, title=title, left=58, right=14)
-    ticks = [tick for tick in (0, 1, 3, 10, 30, 100, 300, 1000) if tick < len(trace.edges)]
     set_x(fig, range=span, title_text=LOG_ODDS_TITLE)
-    set_y(
-        fig, range=[float(depth[-1]) + 0.05, -0.05], tickvals=np.log10(np.array(ticks) + 1),
-        ticktext=[str(tick) for tick in ticks], title_text="step",
-    )  # fmt: skip
+    ticks = log10_ticks(_STEPS, 0, len(trace.edges) - 1, offset=1)
+    set_y(fig, range=[float(depth[-1]) + 0.05, -0.05], **ticks, title_text="step")
     write_key(fig, key_of([(f"{len(edges)} edges at the chosen step", color)], "●"))
     return fig
 

@@ -9,11 +9,23 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.evaluation.score_table import best_methods
-from calib.plots.annotations import label_line_ends
+from calib.plots.annotations import fill_between, label_line_ends, whiskers, write
 from calib.plots.axes import log_axis
 from calib.plots.data import carry
 from calib.plots.rows import frame_rows
-from calib.plots.style import FRAME, Style, fade, method_style, plain, quiet, set_layout, set_x, set_y, three_digits
+from calib.plots.style import (
+    FRAME,
+    Style,
+    fade,
+    method_style,
+    plain,
+    quiet,
+    set_layout,
+    set_x,
+    set_y,
+    shorten,
+    three_digits,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,8 +63,7 @@ def score_dots(
         fig.add_scatter(
             x=[row["value"]], y=[place], name=row["title"], mode="markers",
             marker={"color": style.color, "symbol": style.symbol, "size": 14 if is_best else 10},
-            error_x={"type": "data", "symmetric": False, "array": [row["high"] - row["value"]],
-                     "arrayminus": [row["value"] - row["low"]], "color": style.color, "thickness": 2, "width": 0},
+            error_x=whiskers(row["value"], row["low"], row["high"], style.color),
             **carry(**{key: [row[key]] for key in
                        ("value", "low", "high", "difference", "difference_low", "difference_high")}),
             hovertemplate=f"{plain(row['title'])}<br>%{{customdata[0]:.3r}} (%{{customdata[1]:.3r}} to"
@@ -60,9 +71,9 @@ def score_dots(
             " %{customdata[5]:+.2r})<extra></extra>",
         )  # fmt: skip
         if is_best:
-            fig.add_annotation(
-                text="best", x=row["high"] if np.isfinite(row["high"]) else row["value"], y=place, xanchor="left",
-                xshift=8, showarrow=False, font={"size": 12, "color": style.color},
+            write(
+                fig, "best", row["high"] if np.isfinite(row["high"]) else row["value"], place, color=style.color,
+                xanchor="left", xshift=8,
             )  # fmt: skip
     said = "; ".join(f"{name} {three_digits(value)}" for name, value in zip(names, values, strict=True))
     frame_rows(fig, names, alt=f"{score} of each method: {said}.", title=title)
@@ -102,8 +113,7 @@ def entry_lines(
             x=one["entry"].map(place) + shift, y=one["value"], name=name, mode="lines+markers",
             line={"color": style.color, "dash": style.dash, "width": 1.8},
             marker={"color": style.color, "symbol": style.symbol, "size": 8},
-            error_y={"type": "data", "symmetric": False, "array": one["high"] - one["value"],
-                     "arrayminus": one["value"] - one["low"], "color": style.color, "thickness": 1.4, "width": 0},
+            error_y=whiskers(one["value"], one["low"], one["high"], style.color, 1.4),
             **carry(entry=one["entry"].astype(object), value=one["value"], low=one["low"], high=one["high"]),
             hovertemplate=f"{plain(name)}, %{{customdata[0]}}<br>%{{customdata[1]:.3r}} (%{{customdata[2]:.3r}} to"
             " %{customdata[3]:.3r})<extra></extra>",
@@ -111,7 +121,7 @@ def entry_lines(
         first, last = one["value"].iloc[0], one["value"].iloc[-1]
         said.append(f"{name} {three_digits(first)} to {three_digits(last)}")
     quiet(fig, height, alt=f"{score} from the first entry to the last: {'; '.join(said)}.", title=title, right=14)
-    short = [name if len(name) <= _LONGEST_ENTRY else name[: _LONGEST_ENTRY - 1] + "…" for name in entries]
+    short = [shorten(name, _LONGEST_ENTRY) for name in entries]
     set_x(
         fig, tickvals=list(range(len(entries))), ticktext=[plain(name) for name in short],
         range=[-0.5, max(len(entries), 1) - 0.5], showgrid=False, tickangle=0 if len(entries) <= 4 else -35,
@@ -151,10 +161,7 @@ def size_curves(
         low, high = (one[end].clip(*_far(span)).to_numpy(float) for end in ("low", "high"))
         text = str(one["title"].iloc[0])
         if name != baseline:
-            fig.add_scatter(
-                x=np.r_[size, size[::-1]], y=np.r_[low, high[::-1]], fill="toself", mode="lines", line_width=0,
-                fillcolor=fade(style.color, 0.08), hoverinfo="skip",
-            )  # fmt: skip
+            fill_between(fig, size, low, high, fade(style.color, 0.08))
         fig.add_scatter(
             x=size, y=value, name=text, mode="lines" if name == baseline else "lines+markers",
             line={"color": style.color, "dash": "dot" if name == baseline else style.dash, "width": 2},
@@ -163,7 +170,7 @@ def size_curves(
             hovertemplate=f"{plain(text)}<br>%{{customdata[0]:,d}} labels: %{{customdata[1]:.3r}}"
             " (%{customdata[2]:.3r} to %{customdata[3]:.3r})<extra></extra>",
         )  # fmt: skip
-        shown = text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "…"
+        shown = shorten(text, _LONGEST_NAME)
         ends.append((shown, float(np.clip(value[-1], *span)), style.color))
         said.append(f"{text} {three_digits(value[0])} to {three_digits(value[-1])}")
     longest = max((len(name) for name, _, _ in ends), default=0)

@@ -10,6 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.numerics import Ints
+from calib.plots.annotations import whiskers
 from calib.plots.data import carry
 from calib.plots.rows import RowLabel, frame_labelled_rows, frame_rows, line_through_rows, name_colors
 from calib.plots.style import GUIDE, Style, fade, plain, set_layout, set_x, three_digits
@@ -50,8 +51,7 @@ def band_chart(edges: tuple[float, ...], methods: list[tuple[str, GroupGaps, Sty
         fig.add_bar(
             x=value, y=at, orientation="h", width=0.17, name=name,
             marker={"color": fade(style.color, 0.8), "line_width": 0},
-            error_x={"type": "data", "symmetric": False, "array": high - value, "arrayminus": value - low,
-                     "color": style.color, "thickness": 1.5, "width": 0},
+            error_x=whiskers(value, low, high, style.color, 1.5),
             **carry(
                 band=np.array([bands[k] for k in shown], dtype=object), adds=value, rows=gaps.rows[shown],
                 accuracy=gaps.accuracy[shown], confidence=gaps.confidence[shown], over=gaps.over[shown],
@@ -108,8 +108,7 @@ def per_class_chart(
         fig.add_scatter(
             x=gap, y=places + offset, name=name, mode="markers",
             marker={"color": style.color, "symbol": style.symbol, "size": 7 if offset < 0 else 9},
-            error_x={"type": "data", "symmetric": False, "array": high - gap, "arrayminus": gap - low,
-                     "color": fade(style.color, 0.5) if offset < 0 else style.color, "thickness": 2, "width": 0},
+            error_x=whiskers(gap, low, high, fade(style.color, 0.5) if offset < 0 else style.color),
             **carry(
                 **{"class": np.array(names, dtype=object)}, gap=gap, gap_low=low, gap_high=high,
                 rows=gaps.rows[order], wrong=gaps.wrong[order], confidence=gaps.confidence[order],

@@ -9,14 +9,15 @@ import plotly.graph_objects as go
 
 from calib.diagnostics.separation import DecidingPlane
 from calib.numerics import Floats, Ints
+from calib.plots.annotations import write
 from calib.plots.data import carry
 from calib.plots.geometry_success import DANGER, RIGHT
-from calib.plots.style import GUIDE, NEUTRAL, fade, plain, quiet, set_layout, set_x, set_y
+from calib.plots.style import GUIDE, NEUTRAL, fade, plain, quiet, set_layout, set_x, set_y, shorten
 
 SAFE = "#009E73"
 INPUT = "#8C6BD8"
 HEIGHT = 460
-_LONGEST = 14
+LONGEST = 14
 _ANGLES = np.linspace(0, 2 * np.pi, 181)
 
 
@@ -82,14 +83,12 @@ def deciding_picture(plane: DecidingPlane, zone: Zone, same: Neighbour, other: N
         )
         _add_neighbour(fig, place, who, color, symbol)
         is_same = who is same
-        fig.add_annotation(
-            text=plain(shortened(who.class_name)), x=place[0], y=place[1], showarrow=False, yanchor="bottom", yshift=8,
-            xanchor="right" if is_same else "left", xshift=6 if is_same else -6, font={"color": color, "size": 12},
+        write(
+            fig, plain(shorten(who.class_name, LONGEST)), place[0], place[1], color=color, yanchor="bottom", yshift=8,
+            xanchor="right" if is_same else "left", xshift=6 if is_same else -6,
         )  # fmt: skip
     _add_input(fig, np.zeros(2))
-    fig.add_annotation(
-        text="input", x=0, y=0, showarrow=False, yanchor="top", yshift=-9, font={"color": INPUT, "size": 12}
-    )
+    write(fig, "input", 0, 0, color=INPUT, yanchor="top", yshift=-9)
     radius = abs(zone.exact)
     left, right = min(-radius, plane.same[0], 0.0), max(radius, plane.other[0], 0.0)
     low, high = min(-radius, 0.0), max(radius, plane.same[1])
@@ -150,11 +149,6 @@ def principal_picture(crowd: Crowd, place: Floats, zone: Zone, deciding: list[tu
     set_x(fig, title_text=f"first component<br>{key}")
     set_y(fig, title_text="second component", title_standoff=8)
     return fig
-
-
-def shortened(name: str) -> str:
-    """A class's name where room is short."""
-    return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
 
 
 def _zone_key(zone: Zone) -> str:

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from calib.diagnostics.separation import SeparationHistogram, SuccessRates
 from calib.numerics import Floats, Ints
-from calib.plots.annotations import label_line_ends, label_margin
+from calib.plots.annotations import label_line_ends, label_margin, whiskers, write
 from calib.plots.axes import log_axis
 from calib.plots.data import carry
 from calib.plots.style import (
@@ -77,8 +77,7 @@ def success_curve(
     rate = rates.rate
     fig.add_scatter(
         x=rates.separation, y=rate, name="test rows", mode="markers", marker={"color": NEUTRAL, "size": 8},
-        error_y={"type": "data", "symmetric": False, "array": rates.high - rate, "arrayminus": rate - rates.low,
-                 "color": fade(NEUTRAL, 0.75), "thickness": 1.5, "width": 3},
+        error_y=whiskers(rate, rates.low, rates.high, fade(NEUTRAL, 0.75), 1.5, width=3),
         **carry(separation=rates.separation, least=rates.least, largest=rates.largest, right=rates.right,
                 rows=rates.rows, success_rate=rate, low=rates.low, high=rates.high),
         hovertemplate="%{customdata[3]:,d} of %{customdata[4]:,d} test rows are right: %{customdata[5]:.3r}"
@@ -110,9 +109,9 @@ def separation_densities(histogram: SeparationHistogram, kind: str, height: int 
             hovertemplate=f"%{{customdata[2]:,d}} {name}<br>separation %{{customdata[0]:.3r}} to"
             " %{customdata[1]:.3r}<extra></extra>",
         )  # fmt: skip
-        fig.add_annotation(
-            text=f"{name} ({int(count.sum()):,})", x=0.99, xref="paper", xanchor="right", y=1 if sign > 0 else 0,
-            yref="paper", yanchor="top" if sign > 0 else "bottom", showarrow=False, font={"size": 12, "color": color},
+        write(
+            fig, f"{name} ({int(count.sum()):,})", 0.99, 1 if sign > 0 else 0, color=color, xref="paper",
+            xanchor="right", yref="paper", yanchor="top" if sign > 0 else "bottom",
         )  # fmt: skip
     alt = f"Separations of {int(histogram.right.sum()):,} right and {int(histogram.wrong.sum()):,} wrong predictions."
     quiet(fig, height, alt=alt, left=14)
@@ -133,10 +132,7 @@ def add_sides(fig: go.Figure, limits: Limits, labels: bool = True) -> None:
         fig.add_vline(x=0, line={"color": GUIDE, "width": 1.5, "dash": "dot"})
     if labels and low < 0:
         # Above the plot, where no line can be, however narrow the side is.
-        fig.add_annotation(
-            text="← dangerous", x=0, xref="paper", xanchor="left", y=1, yref="paper", yanchor="bottom",
-            showarrow=False, font={"size": 12, "color": DANGER},
-        )  # fmt: skip
+        write(fig, "← dangerous", 0, 1, color=DANGER, xref="paper", xanchor="left", yref="paper", yanchor="bottom")
 
 
 NAMES = {
@@ -211,8 +207,7 @@ def tradeoff_ece(measured: Sequence[Tradeoff], height: int = 380) -> go.Figure:
         fig.add_scatter(
             x=[one.factor + shift for one in line], y=value, name=name, mode="lines+markers",
             marker={"symbol": symbol, "size": 8}, line={"color": color, "dash": dash, "width": 1.6},
-            error_y={"type": "data", "symmetric": False, "array": high - value, "arrayminus": value - low,
-                     "color": fade(color, 0.45), "thickness": 1.2, "width": 2},
+            error_y=whiskers(value, low, high, fade(color, 0.45), 1.2, width=2),
             **carry(t=[one.factor for one in line], ECE=value, low=low, high=high),
             hovertemplate=f"{name}, t = %{{customdata[0]}}<br>ECE %{{customdata[1]:.3r}} (95 %: %{{customdata[2]:.3r}}"
             " to %{customdata[3]:.3r})<extra></extra>",

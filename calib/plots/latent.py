@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from calib.diagnostics.latent import InducingPoints, LatentCurve
 from calib.diagnostics.latent_pairwise import PairwiseCurve
 from calib.numerics import Floats
-from calib.plots.annotations import draw_bands, label_line_ends, label_margin, reference_look
+from calib.plots.annotations import draw_bands, label_line_ends, label_margin, reference_look, whiskers, write
 from calib.plots.axes import Scale, on_scale, probability_axis
 from calib.plots.data import carry
 from calib.plots.style import FRAME, NEUTRAL, Limits, Style, fade, plain, quiet, set_layout, set_x, set_y, three_digits
@@ -156,7 +156,7 @@ def latent_function(lines: Sequence[Line], temperature_style: Style, title: str 
     ends += [_draw_mean(fig, *line) for line in lines]
     ends += [_draw_reference(fig, view, name, temperature_style) for name in truth]
     for line in reversed(lines):
-        _draw_inducing_points(fig, *line, whiskers=line is lines[0])
+        _draw_inducing_points(fig, *line, first=line is lines[0])
     _draw_density(fig, view, style)
     span = view.span()
     for _, other, _ in lines[1:]:
@@ -215,30 +215,25 @@ def _draw_mean(fig: go.Figure, name: str, view: LatentView, style: Style) -> tup
     return name, float(placed[view.label_at]), style.color
 
 
-def _draw_inducing_points(fig: go.Figure, name: str, view: LatentView, style: Style, whiskers: bool) -> None:
+def _draw_inducing_points(fig: go.Figure, name: str, view: LatentView, style: Style, first: bool) -> None:
     points = view.inducing
     x, y = view.place(points.inputs), view.place(points.mean)
     (low2, high2), (low, high) = points.bands
-    if whiskers:
+    if first:
         fig.add_scatter(
             x=x, y=y, mode="markers", marker={"color": style.color, "size": 1}, hoverinfo="skip",
-            error_y=_whisker(view, y, low2, high2, {"color": style.color, "thickness": 1, "width": 5}),
+            error_y=whiskers(y, view.place(low2), view.place(high2), style.color, 1, width=5),
         )  # fmt: skip
     fig.add_scatter(
         x=x, y=y, name=f"inducing points of {name}", mode="markers",
-        marker={"symbol": "diamond-open" if whiskers else f"{style.symbol}-open", "size": 10 if whiskers else 7,
-                "color": style.color, "line_width": 2 if whiskers else 1.5},
-        error_y=_whisker(view, y, low, high, {"color": style.color, "thickness": 3, "width": 0}) if whiskers else None,
+        marker={"symbol": "diamond-open" if first else f"{style.symbol}-open", "size": 10 if first else 7,
+                "color": style.color, "line_width": 2 if first else 1.5},
+        error_y=whiskers(y, view.place(low), view.place(high), style.color, 3) if first else None,
         **carry(input=points.inputs, value=points.mean, low=low, high=high, low_2_sd=low2, high_2_sd=high2),
         hovertemplate=f"inducing point of {plain(name)} at %{{customdata[0]:.3r}}<br>%{{customdata[1]:.3r}}"
         "<br>1 sd: %{customdata[2]:.3r} to %{customdata[3]:.3r}"
         "<br>2 sd: %{customdata[4]:.3r} to %{customdata[5]:.3r}<extra></extra>",
     )  # fmt: skip
-
-
-def _whisker(view: LatentView, y: Floats, low: Floats, high: Floats, look: dict) -> dict:
-    up, down = view.place(high) - y, y - view.place(low)
-    return {"type": "data", "symmetric": False, "array": up, "arrayminus": down, **look}
 
 
 def _draw_density(fig: go.Figure, view: LatentView, style: Style) -> None:
@@ -256,10 +251,7 @@ def _draw_density(fig: go.Figure, view: LatentView, style: Style) -> None:
             " %{customdata[1]:.3r}<extra></extra>",
         )  # fmt: skip
     key = "   ".join(f'<span style="color:{color}">■ {name}</span>' for name, _, color, _ in reversed(groups))
-    fig.add_annotation(
-        text=key, x=0, xref="paper", xanchor="left", y=1.02, yref="y2 domain", yanchor="bottom",
-        showarrow=False, font={"size": 11},
-    )  # fmt: skip
+    write(fig, key, 0, 1.02, size=11, xref="paper", xanchor="left", yref="y2 domain", yanchor="bottom")
 
 
 def _heights(counts: Floats, view: LatentView) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.numerics import Floats
-from calib.plots.annotations import draw_bands, label_line_ends, label_margin, reference_look
+from calib.plots.annotations import draw_bands, label_line_ends, label_margin, reference_look, whiskers
 from calib.plots.axes import logit_ends, on_scale, probability_axis
 from calib.plots.data import carry
 from calib.plots.style import FRAME, GUIDE, NEUTRAL, Limits, Style, fade, plain, quiet, set_x, set_y, three_digits
@@ -124,8 +124,7 @@ def _draw_accuracy(fig: go.Figure, curve: EffectCurve, x: Floats, up) -> None:
     y = up(curve.accuracy)
     fig.add_scatter(
         x=x, y=y, name="right", mode="markers", marker={"color": NEUTRAL, "size": 5, "opacity": 0.8},
-        error_y={"type": "data", "symmetric": False, "array": up(curve.accuracy_high) - y,
-                 "arrayminus": y - up(curve.accuracy_low), "color": fade(NEUTRAL, 0.45), "thickness": 1, "width": 0},
+        error_y=whiskers(y, up(curve.accuracy_low), up(curve.accuracy_high), fade(NEUTRAL, 0.45), 1),
         **carry(before=curve.before, accuracy=curve.accuracy, low=curve.accuracy_low, high=curve.accuracy_high,
                 rows=curve.count),
         hovertemplate="right %{customdata[1]:.3r} (95 %: %{customdata[2]:.3r} to %{customdata[3]:.3r})"

@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.numerics import Floats, sigmoid
-from calib.plots.annotations import label_line_ends, label_margin
+from calib.plots.annotations import label_line_ends, label_margin, whiskers, write
 from calib.plots.axes import PROBABILITY_ENDS, Scale, on_scale
 from calib.plots.data import carry
 from calib.plots.maps_posterior import (
@@ -22,7 +22,20 @@ from calib.plots.maps_posterior import (
     probability_ticks,
 )
 from calib.plots.rows import DROP, RowLabel, frame_labelled_rows, line_through_rows
-from calib.plots.style import FRAME, GUIDE, NEUTRAL, Limits, Style, fade, plain, quiet, set_layout, set_x, three_digits
+from calib.plots.style import (
+    FRAME,
+    GUIDE,
+    NEUTRAL,
+    Limits,
+    Style,
+    fade,
+    plain,
+    quiet,
+    set_layout,
+    set_x,
+    shorten,
+    three_digits,
+)
 
 if TYPE_CHECKING:
     from calib.diagnostics.calibration_maps import CalibrationMap, ClassFrequencies
@@ -117,7 +130,7 @@ def calibration_maps(
 
 def _short(picture: MapPicture) -> str:
     name = picture.class_name
-    return plain(name if len(name) <= 24 else name[:23] + "…")
+    return plain(shorten(name, 24))
 
 
 def _shown(picture: MapPicture, lines: Sequence[MapLine]) -> Floats:
@@ -148,8 +161,7 @@ def _draw_frequencies(fig: go.Figure, picture: MapPicture, scale: Scale, limits:
     fig.add_scatter(
         x=picture.axis.place(seen.log_odds), y=y, name="frequency", mode="markers",
         marker={"color": NEUTRAL, "size": 8, "symbol": np.where(beyond, "circle-open", "circle").tolist()},
-        error_y={"type": "data", "symmetric": False, "array": high - y, "arrayminus": y - low,
-                 "color": fade(NEUTRAL, 0.75), "thickness": 1.5, "width": 3},
+        error_y=whiskers(y, low, high, fade(NEUTRAL, 0.75), 1.5, width=3),
         **carry(log_odds=seen.log_odds, frequency=seen.frequency, low=seen.low, high=seen.high, rows=seen.count,
                 positives=seen.positives),
         hovertemplate=f"%{{customdata[5]:,d}} of %{{customdata[4]:,d}} {picture.rows} rows are {_short(picture)}"
@@ -168,11 +180,11 @@ def _draw_scores(fig: go.Figure, picture: MapPicture) -> None:
             "<extra></extra>",
         )  # fmt: skip
     positives, others = int(picture.positives.sum()), int(picture.others.sum())
-    fig.add_annotation(
-        text=f'<span style="color:#0072B2">■ {positives:,} {_short(picture)}</span>   '
+    write(
+        fig,
+        f'<span style="color:#0072B2">■ {positives:,} {_short(picture)}</span>   '
         f'<span style="color:{NEUTRAL}">■ {others:,} others</span>',
-        x=0, xref="paper", xanchor="left", y=1.02, yref="y2 domain", yanchor="bottom", showarrow=False,
-        font={"size": 11},
+        0, 1.02, size=11, xref="paper", xanchor="left", yref="y2 domain", yanchor="bottom",
     )  # fmt: skip
     fig.add_hline(y=0, yref="y2", line={"color": GUIDE, "width": 1})
 

@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.numerics import Floats, sigmoid
+from calib.plots.annotations import fill_between
 from calib.plots.axes import Scale, on_scale
 from calib.plots.data import carry
 from calib.plots.style import Limits, Style, fade, three_digits
@@ -146,10 +147,7 @@ def draw_posterior(
     color = style.color
     if BAND in parts:
         low, high = (on_scale(end, scale, limits) for end in (posterior.low, posterior.high))
-        fig.add_scatter(
-            x=np.r_[x, x[::-1]], y=np.r_[low, high[::-1]], fill="toself", mode="lines", line_width=0,
-            fillcolor=fade(color, 0.2), hoverinfo="skip",
-        )  # fmt: skip
+        fill_between(fig, x, low, high, fade(color, 0.2))
     if SAMPLES in parts:
         # One trace with gaps: plotly is slow with many.
         gap = np.full((len(posterior.samples), 1), np.nan)

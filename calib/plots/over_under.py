@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.plots.axes import LOGIT_TICKS, from_scale, log_axis, logit
+from calib.plots.annotations import whiskers, write
+from calib.plots.axes import from_scale, log_axis, logit_ticks
 from calib.plots.data import carry
 from calib.plots.rows import DROP, RowLabel, frame_labelled_rows, line_through_rows
 from calib.plots.style import GRID, GUIDE, NEUTRAL, Style, fade, plain, quiet, set_x, set_y, three_digits
@@ -103,8 +104,7 @@ def _dot(
     return go.Scatter(
         x=[value.value], y=[place + DROP], name=name, mode="markers",
         marker={"color": style.color, "symbol": style.symbol, "size": 10},
-        error_x={"type": "data", "symmetric": False, "array": [value.high - value.value],
-                 "arrayminus": [value.value - value.low], "color": style.color, "thickness": 2, "width": 0},
+        error_x=whiskers(value.value, value.low, value.high, style.color),
         **carry(value=[value.value], low=[value.low], high=[value.high], **columns),
         hovertemplate=f"{plain(name)}<br>{word} %{{customdata[0]:.3r}}{_HOVER}<br>{more}<extra></extra>",
     )  # fmt: skip
@@ -186,16 +186,14 @@ def confidence_densities(histogram: ConfidenceHistogram, style: Style, title: st
             hovertemplate=f"%{{customdata[2]:,d}} {name}<br>confidence %{{customdata[0]:.3r}} to"
             " %{customdata[1]:.3r}<extra></extra>",
         )  # fmt: skip
-        fig.add_annotation(
-            text=f"{name} ({int(count.sum()):,})", x=0.01, xref="paper", xanchor="left",
-            y=1 if name == "right" else 0, yref="paper", yanchor="top" if name == "right" else "bottom",
-            showarrow=False, font={"size": 12, "color": color},
+        write(
+            fig, f"{name} ({int(count.sum()):,})", 0.01, 1 if name == "right" else 0, color=color, xref="paper",
+            xanchor="left", yref="paper", yanchor="top" if name == "right" else "bottom",
         )  # fmt: skip
     alt = f"Confidence of {int(histogram.right.sum()):,} right and {int(histogram.wrong.sum()):,} wrong predictions."
     quiet(fig, height, alt=alt, title=title, left=12)
     set_y(fig, showticklabels=False, showgrid=False, range=[-1.3, 1.3], zeroline=True, zerolinecolor=GRID)
     set_x(fig, title_text="confidence", range=[edges[0], edges[-1]])
     if logit_scaled:
-        ticks = [tick for tick in LOGIT_TICKS if edges[0] <= logit(tick) <= edges[-1]]
-        set_x(fig, tickvals=[logit(tick) for tick in ticks], ticktext=[f"{tick:g}" for tick in ticks])
+        set_x(fig, **logit_ticks(edges[0], edges[-1]))
     return fig

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.plots.annotations import label_line_ends
+from calib.plots.annotations import fill_between, label_line_ends, whiskers
 from calib.plots.axes import Scale, on_scale
 from calib.plots.data import carry
 from calib.plots.reliability_frame import (
@@ -83,10 +83,7 @@ def gap_diagram(curves: Sequence[tuple[str, ReliabilityCurve, Style]], title: st
     for name, curve, style in curves:
         rank = (np.cumsum(curve.count) - curve.count / 2) / curve.n
         gap, low, high = (part - curve.confidence for part in (curve.accuracy, curve.low, curve.high))
-        fig.add_scatter(
-            x=np.r_[rank, rank[::-1]], y=np.r_[low, high[::-1]], fill="toself", mode="lines", line_width=0,
-            fillcolor=fade(style.color, 0.13), hoverinfo="skip",
-        )  # fmt: skip
+        fill_between(fig, rank, low, high, fade(style.color, 0.13))
         fig.add_scatter(
             x=rank, y=gap, name=name, mode="lines+markers",
             line={"color": style.color, "dash": style.dash, "width": 2},
@@ -130,8 +127,7 @@ def _draw_curve(fig: go.Figure, curve: ReliabilityCurve, style: Style, scale: Sc
         line={"color": style.color, "dash": style.dash, "width": 1.6},
         marker={"color": style.color, "size": 8,
                 "symbol": [style.symbol + "-open" if out else style.symbol for out in outside]},
-        error_y={"type": "data", "symmetric": False, "array": high - y, "arrayminus": y - low,
-                 "color": style.color, "thickness": 1.4, "width": 0},
+        error_y=whiskers(y, low, high, style.color, 1.4),
         text=["<br>drawn open: beyond the end of the axis" if out else "" for out in outside],
         **_curve_columns(curve), hovertemplate=_HOVER + "<extra></extra>",
     )  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.numerics import Floats
+from calib.plots.annotations import fill_between, whiskers, write
 from calib.plots.axes import (
     PROBABILITY_ENDS,
     Scale,
@@ -20,7 +21,19 @@ from calib.plots.axes import (
     regrid,
 )
 from calib.plots.data import carry
-from calib.plots.style import FRAME, GUIDE, NEUTRAL, Limits, Style, fade, plain, quiet, set_layout, three_digits
+from calib.plots.style import (
+    FRAME,
+    GUIDE,
+    NEUTRAL,
+    Limits,
+    Style,
+    fade,
+    plain,
+    quiet,
+    set_layout,
+    shorten,
+    three_digits,
+)
 
 if TYPE_CHECKING:
     from calib.diagnostics.reliability import ConfidenceHistogram, ReliabilityCurve
@@ -83,10 +96,9 @@ def frame_diagram(
                "constraintoward": "bottom"},
         yaxis2={"domain": [0, 0.2], "anchor": "x", "range": [0, 1.1], "visible": False, "fixedrange": True},
     )  # fmt: skip
-    fig.add_annotation(
-        text=f"┃ {up} {three_digits(curve.mean_accuracy)}   ┇ {across} {three_digits(curve.mean_confidence)}",
-        x=0, xref="x domain", xanchor="left", y=1, yref="y2 domain", yanchor="bottom", showarrow=False,
-        font={"size": 11},
+    write(
+        fig, f"┃ {up} {three_digits(curve.mean_accuracy)}   ┇ {across} {three_digits(curve.mean_confidence)}", 0, 1,
+        size=11, xref="x domain", xanchor="left", yref="y2 domain", yanchor="bottom",
     )  # fmt: skip
 
 
@@ -112,10 +124,7 @@ def shade_between(fig: go.Figure, x: Floats, low: Floats, high: Floats, color: s
     known = np.isfinite(low) & np.isfinite(high)
     for part in np.split(np.arange(len(x)), np.flatnonzero(np.diff(known)) + 1):
         if len(part) and known[part[0]]:
-            fig.add_scatter(
-                x=np.r_[x[part], x[part][::-1]], y=np.r_[low[part], high[part][::-1]], fill="toself", mode="lines",
-                line_width=0, fillcolor=color, hoverinfo="skip",
-            )  # fmt: skip
+            fill_between(fig, x[part], low[part], high[part], color)
 
 
 def _nominal_bins(curve: ReliabilityCurve) -> tuple[Floats, Floats]:
@@ -184,8 +193,7 @@ def small_reliability(
     fig.add_scatter(
         x=x, y=y, name=title, mode="lines+markers", cliponaxis=False,
         line={"color": style.color, "width": 1.4}, marker={"color": style.color, "size": 5, "symbol": style.symbol},
-        error_y={"type": "data", "symmetric": False, "array": high - y, "arrayminus": y - low, "color": style.color,
-                 "thickness": 1.2, "width": 0},
+        error_y=whiskers(y, low, high, style.color, 1.2),
         **carry(mean_confidence=curve.confidence, accuracy=curve.accuracy, low=curve.low, high=curve.high,
                 count=curve.count),
         hovertemplate="says %{customdata[0]:.3r}<br>right %{customdata[1]:.3r} (%{customdata[2]:.3r} to"
@@ -197,9 +205,9 @@ def small_reliability(
         axis["dtick"] = 0.5
     set_layout(fig, xaxis={**axis, "title_text": "confidence", "tickangle": 0, "tickfont_size": 10},
                       yaxis={**axis, "tickfont_size": 10})  # fmt: skip
-    name = title if len(title) <= _LONGEST_NAME else title[: _LONGEST_NAME - 1] + "…"
-    fig.add_annotation(
-        text=f'<b style="color:{style.color}">{plain(name)}</b><br>ECE {three_digits(ece)}', x=0, xref="paper",
-        xanchor="left", y=1, yref="paper", yanchor="bottom", showarrow=False, align="left", font={"size": 12},
+    name = shorten(title, _LONGEST_NAME)
+    write(
+        fig, f'<b style="color:{style.color}">{plain(name)}</b><br>ECE {three_digits(ece)}', 0, 1, xref="paper",
+        xanchor="left", yref="paper", yanchor="bottom", align="left",
     )  # fmt: skip
     return fig

@@ -9,10 +9,10 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.numerics import Ints
-from calib.plots.annotations import label_line_ends, label_margin
+from calib.plots.annotations import fill_between, label_line_ends, label_margin, whiskers, write
 from calib.plots.data import carry
 from calib.plots.rows import frame_rows
-from calib.plots.style import FRAME, GUIDE, Style, fade, plain, quiet, set_layout, set_x, set_y, three_digits
+from calib.plots.style import FRAME, GUIDE, Style, fade, plain, quiet, set_layout, set_x, set_y, shorten, three_digits
 
 if TYPE_CHECKING:
     from calib.diagnostics.risk_coverage import Answerable, RiskCoverage
@@ -42,11 +42,7 @@ def risk_diagram(
     _, chosen, style = curves[banded]
     points = _thinned(chosen)
     points = points[chosen.answered[points] >= min(_LEAST_ROWS, chosen.n)]
-    fig.add_scatter(
-        x=np.r_[chosen.coverage[points], chosen.coverage[points][::-1]],
-        y=np.r_[chosen.low[points], chosen.high[points][::-1]],
-        fill="toself", mode="lines", line_width=0, fillcolor=fade(style.color, 0.14), hoverinfo="skip",
-    )  # fmt: skip
+    fill_between(fig, chosen.coverage[points], chosen.low[points], chosen.high[points], fade(style.color, 0.14))
     shares = np.linspace(0.0, 1.0, 201)
     fig.add_scatter(
         x=shares, y=chosen.best_risk(shares), mode="lines", name="best possible order",
@@ -74,15 +70,15 @@ def risk_diagram(
         large = curve.answered >= min(0.05 * curve.n, curve.n)
         top = max(top, float(curve.risk[large].max()))
     span = -0.02 * top, 1.08 * top
-    names = [_short(name) for name, _, _ in curves]
+    names = [shorten(name, _LONGEST_NAME) for name, _, _ in curves]
     said = "; ".join(f"{name} {three_digits(100 * curve.risk[-1])} % on all" for name, curve, _ in curves)
     quiet(fig, height, alt=f"Error among the inputs answered against their share: {said}.", title=title,
           right=label_margin(names))  # fmt: skip
     ends = [(name, float(c.risk[-1]), s.color) for name, (_, c, s) in zip(names, curves, strict=True)]
     label_line_ends(fig, ends, span, height - FRAME)
-    fig.add_annotation(
-        text=f"accepted: {100 * accepted:.3g} %", x=0, xref="paper", y=accepted, xanchor="left", yanchor="bottom",
-        showarrow=False, font={"size": 12, "color": GUIDE},
+    write(
+        fig, f"accepted: {100 * accepted:.3g} %", 0, accepted, color=GUIDE, xref="paper", xanchor="left",
+        yanchor="bottom",
     )  # fmt: skip
     set_x(fig, range=[0, 1.005], title_text="coverage: share of inputs answered", tickformat=".0%")
     set_y(fig, range=span, title_text="risk: error rate among them", tickformat=".3~p", nticks=7)
@@ -104,8 +100,7 @@ def answerable_chart(rows: Sequence[tuple[str, Answerable, Style]], accepted: fl
         fig.add_scatter(
             x=[share], y=[place], name=name, mode="markers", cliponaxis=False,
             marker={"color": style.color, "symbol": style.symbol, "size": 10},
-            error_x={"type": "data", "symmetric": False, "array": [high - share], "arrayminus": [share - low],
-                     "color": style.color, "thickness": 2, "width": 0},
+            error_x=whiskers(share, low, high, style.color),
             **carry(share=[share], low=[low], high=[high], threshold=[found.threshold], answered=[found.n_answered]),
             hovertemplate=f"{plain(name)}<br>answers %{{customdata[0]:.1%}} (%{{customdata[1]:.1%}} to"
             " %{customdata[2]:.1%})<br>where confidence ≥ %{customdata[3]:.4r}<extra></extra>",
@@ -128,7 +123,3 @@ def _thinned(curve: RiskCoverage) -> Ints:
         return np.arange(len(curve.answered))
     wanted = np.linspace(0, curve.n, MAX_POINTS + 1)[1:]
     return np.unique(np.searchsorted(curve.answered, wanted))
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"

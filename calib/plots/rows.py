@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.plots.style import FRAME, GRID, Style, plain, quiet, set_layout, set_x, set_y
+from calib.plots.style import FRAME, GRID, Style, plain, quiet, set_layout, set_x, set_y, shorten
 
 ROW_PIXELS = 34
 _LONGEST_NAME = 24
@@ -20,7 +20,7 @@ _LONGEST_NAME = 24
 
 def frame_rows(fig: go.Figure, names: Sequence[str], *, alt: str, title: str = "", pixels: int = ROW_PIXELS) -> None:
     """Name the rows 0, 1, ... at the left, the first on top; every row has the same height in pixels."""
-    short = [name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…" for name in names]
+    short = [shorten(name, _LONGEST_NAME) for name in names]
     left = 20 + 7 * max((len(name) for name in short), default=0)
     quiet(fig, FRAME + pixels * max(len(names), 1), alt=alt, title=title, left=left)
     set_y(
@@ -73,7 +73,7 @@ def frame_labelled_rows(
     quiet(fig, FRAME + pixels * max(len(labels), 1), alt=alt, title=title, left=14, right=14)
     texts, lines = [], []
     for place, label in enumerate(labels):
-        name = label.name if len(label.name) <= _LONGEST_LABEL else label.name[: _LONGEST_LABEL - 1] + "…"
+        name = shorten(label.name, _LONGEST_LABEL)
         for text, x, anchor, color in ((name, 0, "left", label.color), (label.note, 1, "right", None)):
             font = {"size": 12} | ({"color": color} if color else {})
             if text:

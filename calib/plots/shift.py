@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.plots.axes import LOGIT_TICKS, from_scale, logit
+from calib.plots.annotations import write
+from calib.plots.axes import from_scale, logit_ticks
 from calib.plots.data import carry
 from calib.plots.style import GRID, NEUTRAL, Style, fade, quiet, set_x, set_y
 
@@ -41,9 +42,9 @@ def confidence_drift(
             " %{customdata[1]:.3r}<extra></extra>",
         )  # fmt: skip
     for name, histogram, y, color in (("now", now, 1, style.color), ("before", before, 0, NEUTRAL)):
-        fig.add_annotation(
-            text=f"{name} ({int(histogram.count.sum()):,} rows)", x=0.01, xref="paper", xanchor="left", y=y,
-            yref="paper", yanchor="top" if y else "bottom", showarrow=False, font={"size": 12, "color": color},
+        write(
+            fig, f"{name} ({int(histogram.count.sum()):,} rows)", 0.01, y, color=color, xref="paper", xanchor="left",
+            yref="paper", yanchor="top" if y else "bottom",
         )  # fmt: skip
     held = np.flatnonzero(before.count + now.count)
     ends = float(edges[held[0]]), float(edges[held[-1] + 1])
@@ -51,9 +52,5 @@ def confidence_drift(
     moved = "up" if middles[1] > middles[0] else "down"
     quiet(fig, height, alt=f"Confidences before and now; their mean log-odds moved {moved}.", title=title, left=12)
     set_y(fig, showticklabels=False, showgrid=False, range=[-1.15, 1.15], zeroline=True, zerolinecolor=GRID)
-    ticks = [tick for tick in LOGIT_TICKS if ends[0] <= logit(tick) <= ends[1]]
-    set_x(
-        fig, title_text="confidence", range=list(ends), tickvals=[logit(tick) for tick in ticks],
-        ticktext=[f"{tick:g}" for tick in ticks],
-    )  # fmt: skip
+    set_x(fig, title_text="confidence", range=list(ends), **logit_ticks(*ends))
     return fig

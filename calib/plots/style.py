@@ -159,6 +159,11 @@ def plain(text: str) -> str:
     return escape(text, quote=False)
 
 
+def shorten(name: str, longest: int) -> str:
+    """A name of at most ``longest`` characters."""
+    return name if len(name) <= longest else name[: longest - 1] + "…"
+
+
 def quiet(fig: go.Figure, height: int, *, alt: str, title: str = "", right: int = 12, left: int = 52) -> go.Figure:
     """Give a figure the common frame: transparent, no boxes, thin grid, no legend, ink left to the theme.
 

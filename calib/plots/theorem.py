@@ -9,12 +9,12 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.numerics import Floats
-from calib.plots.annotations import label_line_ends, spread
-from calib.plots.axes import log_axis
+from calib.plots.annotations import label_line_ends, spread, write
+from calib.plots.axes import log10_ticks, log_axis
 from calib.plots.data import carry
 from calib.plots.over_under import Row
 from calib.plots.rows import DROP, RowLabel, frame_labelled_rows
-from calib.plots.style import FRAME, GUIDE, NEUTRAL, Style, fade, plain, quiet, set_x, set_y, three_digits
+from calib.plots.style import FRAME, GUIDE, NEUTRAL, Style, fade, plain, quiet, set_x, set_y, shorten, three_digits
 
 if TYPE_CHECKING:
     from calib.diagnostics.over_under import TheoremOne
@@ -102,11 +102,8 @@ def theorem_lines(chains: Mapping[int, TheoremOne], style: Style, n_bins: int, t
     label_line_ends(
         fig, [(name, y[-1, i], style.color) for i, name in enumerate(LINKS)], (low, high), SWEEP_HEIGHT - FRAME
     )
-    ticks = [number for number in (1, 3, 10, 30, 100) if number in chains]
-    set_x(
-        fig, range=[-0.05, x[-1] + 0.02], tickvals=np.log10(ticks), ticktext=[str(tick) for tick in ticks],
-        title_text="number of bins",
-    )  # fmt: skip
+    ticks = log10_ticks([number for number in (1, 3, 10, 30, 100) if number in chains], 1, 100)
+    set_x(fig, range=[-0.05, x[-1] + 0.02], **ticks, title_text="number of bins")
     set_y(fig, **log_axis(low, high, typed=False))
     return fig
 
@@ -159,10 +156,7 @@ def over_under_plane(rows: Sequence[Row], title: str = "") -> go.Figure:
     for text, x, y, xanchor, yanchor in (
         ("overconfident", 0.02, high, "left", "top"), ("underconfident", 0.98, low, "right", "bottom"),
     ):  # fmt: skip
-        fig.add_annotation(
-            text=text, x=x, y=y, xref="paper", yref="paper", xanchor=xanchor, yanchor=yanchor, showarrow=False,
-            font={"size": 12, "color": NEUTRAL},
-        )  # fmt: skip
+        write(fig, text, x, y, color=NEUTRAL, xref="paper", yref="paper", xanchor=xanchor, yanchor=yanchor)
     for i, (name, result, style) in enumerate(rows):
         x, y, gap = under[i], over[i], result.gap
         if i and np.hypot(x - under[0], y - over[0]) > 0.02 * end:
@@ -198,8 +192,5 @@ def _name_points(fig: go.Figure, rows: Sequence[Row], heights: Floats, end: floa
             type="path", layer="below", line={"color": fade(style.color, 0.35), "width": 1},
             path=f"M {x:.6g},{y:.6g} L {end:.6g},{place:.6g}",
         )  # fmt: skip
-        short = name if len(name) <= 20 else name[:19] + "…"
-        fig.add_annotation(
-            text=plain(short), x=1, xref="paper", xshift=4, y=place, xanchor="left", yanchor="middle",
-            showarrow=False, font={"size": 12, "color": style.color},
-        )  # fmt: skip
+        short = shorten(name, 20)
+        write(fig, plain(short), 1, place, color=style.color, xref="paper", xshift=4, xanchor="left", yanchor="middle")

@@ -13,7 +13,7 @@ from calib.diagnostics.reduction_cost import Tradeoff
 from calib.diagnostics.separation import DecidingPlane, separation_histogram, success_rates
 from calib.metrics.bootstrap import Interval
 from calib.plots.data import figure_data
-from calib.plots.geometry import Crowd, Neighbour, Zone, deciding_picture, image_grid, principal_picture, shortened
+from calib.plots.geometry import LONGEST, Crowd, Neighbour, Zone, deciding_picture, image_grid, principal_picture
 from calib.plots.geometry_success import (
     NAMES,
     SuccessMap,
@@ -23,7 +23,7 @@ from calib.plots.geometry_success import (
     tradeoff_ece,
     tradeoff_speed,
 )
-from calib.plots.style import alt_text, method_style
+from calib.plots.style import alt_text, method_style, shorten
 
 GRID = np.linspace(-1, 2, 31)
 
@@ -83,7 +83,7 @@ def test_the_zone_touches_the_half_way_line() -> None:
     assert max(circles[0].x) == pytest.approx(plane.border)
     assert fig.layout.shapes[0].x0 == 1
     assert "a &lt;b&gt;" in words(fig)
-    assert shortened("c" * 30) in words(fig)
+    assert shorten("c" * 30, LONGEST) in words(fig)
     assert fig.layout.yaxis.scaleanchor == "x"
     low, high = fig.layout.xaxis.range
     assert low < -1 and high > 3

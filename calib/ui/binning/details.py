@@ -18,7 +18,6 @@ from calib.metrics.binning import BINNINGS
 from calib.numerics import Floats, blocks, logsumexp, one_vs_rest_log_odds
 from calib.plots.binning import (
     densities,
-    short,
     span_of,
 )
 from calib.plots.binning_checks import error_by_bins_chart, error_by_rows_chart, sharing_chart
@@ -29,6 +28,7 @@ from calib.plots.binning_information import (
     information_plane_chart,
     shown_steps,
 )
+from calib.plots.style import shorten
 from calib.ui import widgets
 from calib.ui.binning import text as binning_words
 from calib.ui.binning.view import BinningChoice
@@ -137,9 +137,9 @@ def sharing(data: Predictions, every: Predictions, choice: BinningChoice) -> Non
             "sharing",
             "Half of all open rows give the distribution of the log-odds of a class where it is the label. Calibration "
             "sets of growing size are drawn from the other half: lines show how far the histogram of the class's own "
-            "rows (CW), or of the labels of all classes (sCW), is from that; 0 is the same, 1 has no overlap. Faint "
-            "lines are single classes. Pooled pairs are biased but many; where the dashed line stays above the solid "
-            "one, pooling pays.",
+            "rows (class-wise), or of the labels of all classes (shared map), is from that; 0 is the same, 1 has no "
+            "overlap. Faint lines are single classes. A shared map is biased but has more pairs; where the dashed line "
+            "stays above the solid one, sharing pays.",
         )
 
 
@@ -155,8 +155,8 @@ def _side_by_side(data: Predictions, choice: BinningChoice) -> None:
     )
     with st.container(horizontal=True, gap="medium"):
         for key, density, title in (
-            ("alone", alone, f"{short(name)} alone (CW)"),
-            ("pooled", pooled, "all classes pooled (sCW)"),
+            ("alone", alone, f"{shorten(name, 24)} (class-wise)"),
+            ("pooled", pooled, "all classes (shared map)"),
         ):
             with st.container(width=INSIDE):
                 widgets.show_kept(

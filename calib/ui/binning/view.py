@@ -81,8 +81,8 @@ def controls(data: Predictions) -> BinningChoice:
 
     def title(k: int) -> str:
         if k == POOLED:
-            return "All classes, pooled (sCW)"
-        return f"{data.class_names[k]}, class-wise (CW) · {plural(int(frequency[k]), 'row')}"
+            return "All classes (shared map)"
+        return f"{data.class_names[k]}, class-wise · {plural(int(frequency[k]), 'row')}"
 
     with st.container(horizontal=True, gap="medium"):
         target = POOLED
