@@ -95,15 +95,14 @@ FORMER = {"calib.studies", "calib.streaming", "calib.active", "calib.recheck", "
 
 def is_there(name: str) -> bool:
     """Whether a dotted name leads from a package through modules to what they hold."""
-    found, parts = importlib.import_module("calib"), name.split(".")[1:]
-    for part in parts:
-        try:
-            found = getattr(found, part)
-        except AttributeError:
-            try:
-                found = importlib.import_module(f"{found.__name__}.{part}")
-            except (ImportError, AttributeError):
+    found: Any = importlib.import_module("calib")
+    for part in name.split(".")[1:]:
+        try:  # first as a module: a package may hold a function of the same name
+            found = importlib.import_module(f"{found.__name__}.{part}")
+        except (ImportError, AttributeError):
+            if not hasattr(found, part):
                 return False
+            found = getattr(found, part)
     return True
 
 
