@@ -82,7 +82,7 @@ def worth_a_gpu(preference: str, numbers: int) -> bool:
 
     Parameters
     ----------
-    preference : one of :data:`DEVICES`; "gpu" is taken at its word where there is one.
+    preference : one of :data:`DEVICES`; "gpu" is always followed where there is one.
     numbers : entries of the logits times how often the fit reads them.
     """
     wanted = preference == "gpu" or (preference == "auto" and numbers >= WORTH_A_GPU)

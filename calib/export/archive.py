@@ -239,8 +239,8 @@ def flatten(value: Any, path: str = "") -> tuple[Any, dict[str, np.ndarray]]:
     outlines, arrays = {}, {}
     for key, item in items.items():
         name = key.replace("~", "~0").replace("/", "~1")
-        outlines[key], found = flatten(item, f"{path}/{name}" if path else name)
-        arrays.update(found)
+        outlines[key], inner = flatten(item, f"{path}/{name}" if path else name)
+        arrays.update(inner)
     return (outlines if isinstance(value, Mapping) else list(outlines.values())), arrays
 
 

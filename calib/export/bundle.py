@@ -59,14 +59,14 @@ def needed_modules(method: str) -> list[str]:
     """Modules below calib that the script and predicting with a method load, by following module-level imports."""
     script = _imports("calib.export.predict_script")
     pending = ["calib.export.runtime", *script, f"calib.calibrators.{METHODS[method].where.partition(':')[0]}"]
-    found: set[str] = set()
+    modules: set[str] = set()
     while pending:
         module = pending.pop()
-        if module in found or module == "calib":
+        if module in modules or module == "calib":
             continue
-        found.add(module)
+        modules.add(module)
         pending += [module.rpartition(".")[0], *_imports(module)]
-    return sorted(found)
+    return sorted(modules)
 
 
 def _imports(module: str) -> list[str]:

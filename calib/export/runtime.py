@@ -240,16 +240,16 @@ def load(path: str | Path) -> ExportedCalibrator:
 
 
 def _made(record: dict[str, Any], arrays: dict[str, np.ndarray]) -> ExportedCalibrator:
-    made = make_calibrator(record["method"], **record["params"])
+    fitted = make_calibrator(record["method"], **record["params"])
     state = unflatten(record["state"], arrays)
     for name, value in state.items():
         if not name.endswith("_") or name.startswith("_"):
             raise CalibrationError(f"The calibrator's record holds {name!r}, which is nothing that a method learns.")
-        setattr(made, name, value)
+        setattr(fitted, name, value)
     _check_class_count(state.get("n_classes_"), record["class_names"])
     kind, floor = cast(Kind, record["kind"]), record["floor"]
     return ExportedCalibrator(
-        made, kind, floor, tuple(record["class_names"]), record["metadata"], arrays.get(_MEAN), arrays.get(_SCALE)
+        fitted, kind, floor, tuple(record["class_names"]), record["metadata"], arrays.get(_MEAN), arrays.get(_SCALE)
     )
 
 

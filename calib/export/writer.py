@@ -75,8 +75,8 @@ def to_bundle(calibrator: Calibrator | ExportedCalibrator, metadata: Mapping[str
     """Bytes of a zip that works unpacked, with Python and NumPy alone; see :mod:`calib.export.bundle`."""
     from calib.export.bundle import bundle_bytes
 
-    made = exported(calibrator, metadata)
-    return bundle_bytes(made, to_pickle(made))
+    packed = exported(calibrator, metadata)
+    return bundle_bytes(packed, to_pickle(packed))
 
 
 def exported(
@@ -162,11 +162,11 @@ def describe(data: Predictions) -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Versions of calib, Python, NumPy and of those libraries for fitting that this process has loaded."""
-    found = {"calib": calib.__version__, "python": platform.python_version(), "numpy": np.__version__}
+    installed = {"calib": calib.__version__, "python": platform.python_version(), "numpy": np.__version__}
     for module in _USED_IN_FITS:
         if module in sys.modules:
             try:
-                found[module] = version(_DISTRIBUTIONS.get(module, module))
+                installed[module] = version(_DISTRIBUTIONS.get(module, module))
             except PackageNotFoundError:  # tensorflow also comes as tensorflow-cpu
-                found[module] = str(getattr(sys.modules[module], "__version__", "unknown"))
-    return found
+                installed[module] = str(getattr(sys.modules[module], "__version__", "unknown"))
+    return installed

@@ -40,5 +40,5 @@ def _fit_small(name: str) -> None:
     features = generator.normal(size=(60, 4))
     more: dict[str, Any] = {"features": features, "train_features": features, "train_labels": labels}
     with suppress(Exception):  # a method that cannot be fitted says so when it is asked for
-        made = calibrator(name)
-        made.fit(logits, labels, **{array: more[array] for array in made.needs})
+        unfitted = calibrator(name)
+        unfitted.fit(logits, labels, **{array: more[array] for array in unfitted.needs})

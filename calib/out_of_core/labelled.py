@@ -93,18 +93,18 @@ def _understood(outputs: Rows, path: Path, labels: Path | None, report: Report, 
     kind = decide_kind(sample, outputs.name, report) if len(sample) else report.choices.kind or "logits"
     upload = Upload(np.empty((0, outputs.width)), raw, outputs.name, labels_name, column_names=columns)
     names = name_classes(upload, n_classes, report)
-    found = survey(outputs, known, kind, progress)
-    if kind == "probabilities" and found.off_one > max(ROUNDING, n_classes * float(np.finfo(outputs.dtype).eps)):
+    surveyed = survey(outputs, known, kind, progress)
+    if kind == "probabilities" and surveyed.off_one > max(ROUNDING, n_classes * float(np.finfo(outputs.dtype).eps)):
         report.warn(
             "sums",
-            f"Rows of {outputs.name} miss a sum of one by up to {found.off_one:.3g}; printed decimals or a missing "
+            f"Rows of {outputs.name} miss a sum of one by up to {surveyed.off_one:.3g}; printed decimals or a missing "
             "column usually cause it. They are kept as they are.",
         )
     good = np.flatnonzero(~bad)
-    check_agreement(found.predicted[good], known[good], n_classes, report)
+    check_agreement(surveyed.predicted[good], known[good], n_classes, report)
     check_row_count(len(good), report)
     check_classes(known[good], names, report)
-    data = stored(outputs, known, kind, found, report.choices.floor)
+    data = stored(outputs, known, kind, surveyed, report.choices.floor)
     return Labelled(data.part(good) if bad.any() else data, names, path.stem, report.findings)
 
 

@@ -60,15 +60,15 @@ def can_read_rows(path: Path) -> bool:
 def rows_of(path: Path, report: Report, stack: ExitStack, separate_labels: bool) -> Rows:
     """The rows of an open file; the columns of a table are guessed by their names, as for files read at once."""
     file = _opened(path, stack)
-    found = sniff(path.name, file)
+    format = sniff(path.name, file)
     file.seek(0)
-    if found == "npy":
+    if format == "npy":
         return NpyRows(path, file, path.stat().st_size)
-    if found == "parquet":
+    if format == "parquet":
         return ParquetRows(path, file, _columns(path, file, report, separate_labels))
     raise InvalidUpload(
         "not_streamed",
-        f"{path.name} holds {found}, which cannot be read row by row.",
+        f"{path.name} holds {format}, which cannot be read row by row.",
         "Save one .npy array, or a Parquet table.",
     )
 
@@ -83,9 +83,9 @@ def read_labels(path: Path, labels: Path | None, report: Report) -> tuple[Array,
             check_there(contents, name)
             return read_any(contents, name), labels.name
         file = _opened(path, stack)
-        found = sniff(path.name, file)
+        format = sniff(path.name, file)
         file.seek(0)
-        if found != "parquet" or not isinstance(report.choices.labels, str):
+        if format != "parquet" or not isinstance(report.choices.labels, str):
             raise InvalidUpload(
                 "no_labels", f"{path.name} holds outputs alone.", "Give the file of the labels beside it (--labels)."
             )

@@ -42,7 +42,7 @@ class Survey:
     off_one: float
 
     def floor(self, n_classes: int) -> float | None:
-        """What exact zeros become, as at the door; None if there are none."""
+        """What exact zeros become, as on loading; None if there are none."""
         return zero_floor(self.smallest, n_classes) if self.n_zero else None
 
 
@@ -61,19 +61,19 @@ def survey(outputs: Rows, labels: Ints, kind: Kind, progress: Progress = no_prog
     """
     n = len(outputs)
     predicted, on_top = np.empty(n, dtype=np.int64), np.empty(n, dtype=bool)
-    found = _Found()
+    summary = _Summary()
     done = 0
     for part in in_order(lambda block: _survey_block(block, labels, kind, n, outputs.name), outputs.blocks()):
         rows = slice(done, done + len(part.predicted))
         predicted[rows], on_top[rows] = part.predicted, part.on_top
-        found = found.joined(part.found)
+        summary = summary.joined(part.summary)
         done = rows.stop
         progress("range", done, n)
-    return Survey(predicted=predicted, label_on_top=on_top, **vars(found))
+    return Survey(predicted=predicted, label_on_top=on_top, **vars(summary))
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Summary:
     """Numbers of some rows; the attributes are those of Survey."""
 
     low: float = np.inf
@@ -83,8 +83,8 @@ class _Found:
     rows_differ: bool = False
     off_one: float = 0.0
 
-    def joined(self, other: _Found) -> _Found:
-        return _Found(
+    def joined(self, other: _Summary) -> _Summary:
+        return _Summary(
             min(self.low, other.low),
             max(self.high, other.high),
             min(self.smallest, other.smallest),
@@ -98,7 +98,7 @@ class _Found:
 class _Part:
     predicted: Ints
     on_top: npt.NDArray[np.bool_]
-    found: _Found
+    summary: _Summary
 
 
 def _survey_block(block: Block, labels: Ints, kind: Kind, n: int, name: str) -> _Part:
@@ -124,7 +124,7 @@ def _survey_block(block: Block, labels: Ints, kind: Kind, n: int, name: str) -> 
         n_zero = 0 if low > 0 else int(np.count_nonzero(wide <= 0))
         off_one = float(np.abs(wide.sum(axis=1, dtype=np.float64) - 1).max())
     differ = bool((wide.min(axis=1) < top).any())
-    return _Part(predicted, on_top, _Found(low, high, smallest, n_zero, differ, off_one))
+    return _Part(predicted, on_top, _Summary(low, high, smallest, n_zero, differ, off_one))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -182,18 +182,18 @@ class StoredPredictions(LabelledBlocks):
         )
 
 
-def stored(outputs: Rows, labels: Ints, kind: Kind, found: Survey, floor: float | None = None) -> StoredPredictions:
+def stored(outputs: Rows, labels: Ints, kind: Kind, surveyed: Survey, floor: float | None = None) -> StoredPredictions:
     """Outputs that were surveyed, as canonical logits; ``floor`` overrides the usual one."""
     n_classes = max(outputs.width, 2)
-    floor = found.floor(n_classes) if floor is None else floor
+    floor = surveyed.floor(n_classes) if floor is None else floor
     logits = LogitRows(outputs, kind, floor)
-    ends = [found.low, found.high]
+    ends = [surveyed.low, surveyed.high]
     if kind == "binary_log_odds":
         ends.append(0.0)  # the logit of class 0
-    elif kind == "log_probabilities" and found.n_zero:
+    elif kind == "log_probabilities" and surveyed.n_zero:
         ends.append(-np.inf)
     elif kind in ("probabilities", "binary_probability"):
-        ends = [found.smallest, found.high, *([0.0] if found.n_zero else [])]
+        ends = [surveyed.smallest, surveyed.high, *([0.0] if surveyed.n_zero else [])]
     values = np.array([ends], outputs.dtype)
     if not kind.startswith("binary_log"):
         values = to_canonical(values, "probabilities" if kind == "binary_probability" else kind, floor)
@@ -204,6 +204,6 @@ def stored(outputs: Rows, labels: Ints, kind: Kind, found: Survey, floor: float 
         floor=floor,
         low=float(values.min()),
         high=float(values.max()),
-        label_on_top=found.label_on_top,
-        rows_differ=found.rows_differ,
+        label_on_top=surveyed.label_on_top,
+        rows_differ=surveyed.rows_differ,
     )

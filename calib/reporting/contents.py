@@ -105,13 +105,13 @@ def commands(report: Report) -> list[str]:
 
     Paths are as they were given; of an upload they are the files' names.
     """
-    made, sample = [], SAMPLES.get(report.source.sample or "")
+    lines, sample = [], SAMPLES.get(report.source.sample or "")
     files = dict(report.source.files)
     if sample is not None and not files:
         files = {"source": f"{FOLDER}/{sample.name}.npz"}
         if sample.build is not None:
             files = {"source": f"{sample.name}.npz"}
-            made.append(shlex.join(["python", "-c", _REBUILD.format(name=sample.name)]))
+            lines.append(shlex.join(["python", "-c", _REBUILD.format(name=sample.name)]))
     options = [f"--{role.replace('_', '-')} {_path(files[role])}" for role in FILES if role in files]
     choices = report.source.choices.given()
     options += [written({name: choices[name]}) for name in choices]
@@ -124,20 +124,20 @@ def commands(report: Report) -> list[str]:
     ]
     options += ["--csv comparison.csv --report report.html"]
     start = f"python -m calib compare {_path(files.get('source', report.data.name))}"
-    return [*made, " \\\n  ".join([start, *options])]
+    return [*lines, " \\\n  ".join([start, *options])]
 
 
-def method_option(name: str, made: Calibrator, seed: int) -> str:
+def method_option(name: str, calibrator: Calibrator, seed: int) -> str:
     """The value of ``--method`` that makes a calibrator with these parameters: ``isotonic:share_classes=False``.
 
     Parameters
     ----------
     name : registry name.
-    made : the calibrator; parameters at their defaults are left out.
+    calibrator : parameters at their defaults are left out.
     seed : that of ``--seed``, which calibrators have unless they say otherwise.
     """
-    usual = {f.name: seed if f.name == "random_state" else f.default for f in fields(made)}
-    changed = {key: value for key, value in made.get_params().items() if value != usual[key]}
+    usual = {f.name: seed if f.name == "random_state" else f.default for f in fields(calibrator)}
+    changed = {key: value for key, value in calibrator.get_params().items() if value != usual[key]}
     return name + (":" + ",".join(f"{key}={value}" for key, value in changed.items()) if changed else "")
 
 

@@ -135,8 +135,8 @@ def reliability(methods: Sequence[ReportedMethod]) -> tuple[Scale, list[tuple[Ma
 
 def over_and_under(methods: Sequence[ReportedMethod]) -> tuple[list[Markup], list[tuple[str, Cells]]]:
     """Figures of over- and underconfidence from the raw model to each method, and the numbers of each method."""
-    found = over_under_confidence([method.evaluation for method in methods])
-    rows: list[Row] = [(m.title, result, m.style) for m, result in zip(methods, found, strict=True)]
+    results = over_under_confidence([method.evaluation for method in methods])
+    rows: list[Row] = [(m.title, result, m.style) for m, result in zip(methods, results, strict=True)]
     figures = (
         before_after(rows, "under", title="Underconfidence u"),
         before_after(rows, "over", title="Overconfidence o"),
@@ -170,28 +170,28 @@ class MethodCard:
 
 def method_card(method: ReportedMethod) -> MethodCard:
     """All that is told of one method."""
-    made = method.calibrator
-    usual = {f.name: f.default for f in fields(made)}
+    calibrator = method.calibrator
+    usual = {f.name: f.default for f in fields(calibrator)}
     measured = method.fit_seconds == method.fit_seconds and method.name != "identity"
     return MethodCard(
         title=method.title,
         swatch=swatch(method.style),
         about=METHODS[method.name],
         fit_seconds=number(method.fit_seconds) if measured else "–",
-        device=device_of(made) if measured else "–",
+        device=device_of(calibrator) if measured else "–",
         predict_seconds=number(method.predict_seconds),
-        parameters=[(name, value, value != usual[name]) for name, value in made.get_params().items()],
-        notes=made.notes(),
+        parameters=[(name, value, value != usual[name]) for name, value in calibrator.get_params().items()],
+        notes=calibrator.notes(),
     )
 
 
 def version_facts() -> Mapping[str, str]:
     """Versions of everything that has a part in the numbers, and the machine."""
-    found = versions()
+    installed = versions()
     for name in _DISTRIBUTIONS:
         try:
-            found[name] = version(name)
+            installed[name] = version(name)
         except PackageNotFoundError:
             continue
-    found.pop("sklearn", None)  # as scikit-learn among the distributions
-    return {**found, "system": f"{platform.system()} {platform.machine()}"}
+    installed.pop("sklearn", None)  # as scikit-learn among the distributions
+    return {**installed, "system": f"{platform.system()} {platform.machine()}"}

@@ -101,13 +101,13 @@ class Items:
 
     def all(self) -> list[Item]:
         """Everything stored now."""
-        found = []
+        items = []
         for kind in KINDS:
             for path in (self.root / kind).iterdir():
                 with suppress(OSError):  # deleted by another meanwhile
                     nbytes = sum(file.stat().st_size for file in path.iterdir())
-                    found.append(Item(kind, path.name, nbytes, path.stat().st_mtime))
-        return found
+                    items.append(Item(kind, path.name, nbytes, path.stat().st_mtime))
+        return items
 
     def clean(self, older_than: float = ABANDONED) -> None:
         """Delete what processes that died were still writing, or deleting."""

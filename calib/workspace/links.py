@@ -113,9 +113,9 @@ class Entry:
 
     def contents(self) -> set[tuple[Kind, str]]:
         """The stored content that this entry may read."""
-        found: set[tuple[Kind, str]] = {("fits", spec.key) for spec in self.specs}
-        found |= {("studies", study.key) for study in self.studies}
-        return found | ({("data", self.data)} if self.data else set())
+        contents: set[tuple[Kind, str]] = {("fits", spec.key) for spec in self.specs}
+        contents |= {("studies", study.key) for study in self.studies}
+        return contents | ({("data", self.data)} if self.data else set())
 
     def ever(self) -> set[tuple[Kind, str]]:
         """The stored content that this entry leads to or led to."""
@@ -231,12 +231,12 @@ class Entries:
                     self._path(what).unlink(missing_ok=True)
 
     def _all(self) -> dict[str, Entry]:
-        found = {}
+        entries = {}
         for path in self._folder.glob("*.json"):
             # One that cannot be read leads nowhere; its age will take it.
             with suppress(OSError, Damaged):
-                found[path.stem] = from_json(path.read_bytes())
-        return found
+                entries[path.stem] = from_json(path.read_bytes())
+        return entries
 
     def _clean(self) -> None:
         for path in self._folder.glob("*.new"):

@@ -33,7 +33,7 @@ def finding(raw: Judged, others: Named, seen: ClassFrequencies, class_name: str)
             f" {percent(float(seen.high[where]))})."
         )
     else:
-        explained = ", as many as chance explains" if off else ""
+        explained = ", no more than expected by chance" if off else ""
         first = (
             f"**The raw model's probability of {name} agrees with the test rows** as far as"
             f" {plural(int(seen.count.sum()), 'row')} in {plural(n_bins, 'bin')} can tell: {_outside(off)}{explained}."
@@ -52,7 +52,7 @@ def _fitted(others: Named, seen: ClassFrequencies, allowed: int) -> str:
         sentences.append(
             f"{every} {'agrees' if len(agree) == 1 else 'agree'} with the test rows as far as these can tell: "
             f"{'at most ' if most_off and len(agree) > 1 else ''}{_outside(most_off)}"
-            f"{', as many as chance explains' if most_off else ''}."
+            f"{', no more than expected by chance' if most_off else ''}."
         )
     if depart:
         (first, times), *rest = depart
