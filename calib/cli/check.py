@@ -26,17 +26,17 @@ def run(arguments: Sequence[str]) -> int:
     given = parser.parse_args(arguments)
 
     exported = runtime.load(given.calibrator)
-    fresh = shift_data.read_fresh(exported, given.file, options_from(given))
-    if fresh.data is None:
-        raise DataError(list(fresh.inspection.findings))
-    if fresh.noticed:
-        print(text.findings(fresh.noticed), file=sys.stderr)
-    raw, now = shift_data.judge(exported, fresh.data)
+    new = shift_data.read_new_rows(exported, given.file, options_from(given))
+    if new.data is None:
+        raise DataError(list(new.inspection.findings))
+    if new.noticed:
+        print(text.findings(new.noticed), file=sys.stderr)
+    raw, now = shift_data.judge(exported, new.data)
     before, n_before = shift.recorded_scores(exported.metadata)
     found = shift.calibration_shift(now, raw, before, n_before=n_before)
-    print(shift_lines(found, METHODS[exported.method].title, fresh.notes))
-    if exported.metadata.get("data_sha256") == fresh.data.sha256:
-        print(f"warning: {shift.NOT_FRESH}")
+    print(shift_lines(found, METHODS[exported.method].title, new.notes))
+    if exported.metadata.get("data_sha256") == new.data.sha256:
+        print(f"warning: {shift.SAME_DATA}")
     return 0
 
 

@@ -188,7 +188,7 @@ FEW = 10
 _CHANGES = {"NLL": "NLL", "accuracy": "accuracy", "ECE": "ECE", "signed gap": "confidence minus accuracy"}
 _IN_POINTS = ("accuracy", "signed gap")
 
-NOT_FRESH = (
+SAME_DATA = (
     "These are the data that the calibrator was fitted on, so its scores are better than on rows it has not seen; "
     "give rows collected since then."
 )

@@ -33,7 +33,7 @@ _GUESSED = ("class_order", "labels_unmatched")
 
 
 @dataclass(frozen=True, eq=False)
-class Fresh:
+class NewRows:
     """A file with new data, read for a calibrator.
 
     Attributes
@@ -53,7 +53,7 @@ class Fresh:
         return [f for f in self.inspection.findings if f.level != "info" and "train" not in f.code]
 
 
-def read_fresh(exported: ExportedCalibrator, source: Source, options: LoadOptions | None = None) -> Fresh:
+def read_new_rows(exported: ExportedCalibrator, source: Source, options: LoadOptions | None = None) -> NewRows:
     """Read a labelled file for a calibrator.
 
     Zeros become what they became for the calibrator. Where the file's labels are names and its columns are not, the
@@ -79,9 +79,9 @@ def read_fresh(exported: ExportedCalibrator, source: Source, options: LoadOption
         if again.predictions is not None:
             found, notes = again, ("No column is named, so the columns were taken in the calibrator's class order.",)
     if found.predictions is None:
-        return Fresh(found)
+        return NewRows(found)
     data, more = fitted_to(exported, found.predictions)
-    return Fresh(found, data, (*notes, *more))
+    return NewRows(found, data, (*notes, *more))
 
 
 def fitted_to(exported: ExportedCalibrator, data: Predictions) -> tuple[Predictions, tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""Fresh rows are brought into the calibrator's class order, or refused in a sentence."""
+"""New rows are brought into the calibrator's class order, or refused in a sentence."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import calib
 from calib.data import Choices, LoadOptions
 from calib.data.predictions import Predictions
-from calib.diagnostics.shift_data import fitted_to, judge, read_fresh
+from calib.diagnostics.shift_data import fitted_to, judge, read_new_rows
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
 from calib.export import writer
@@ -56,7 +56,7 @@ def test_columns_in_another_order_are_moved_by_name(made, fresh) -> None:
 
 def test_a_table_with_named_columns_in_another_order(made, fresh) -> None:
     table = csv(fresh.logits[:, SHUFFLED], np.array(NAMES)[fresh.labels], [NAMES[k] for k in SHUFFLED])
-    found = read_fresh(made.exported, ("fresh.csv", table))
+    found = read_new_rows(made.exported, ("fresh.csv", table))
     np.testing.assert_allclose(found.data.logits, fresh.logits)
     np.testing.assert_array_equal(found.data.labels, fresh.labels)
 
@@ -66,7 +66,7 @@ def test_columns_without_names_are_in_the_calibrators_order(fresh) -> None:
     names = ("owl", "cat", "hen", "dog")
     data = replace(fresh, class_names=names)
     exported = writer.exported(calib.calibrator("temperature").fit(*simulate()), writer.describe(data))
-    found = read_fresh(exported, ("f.npz", packed(logits=fresh.logits, labels=np.array(names)[fresh.labels])))
+    found = read_new_rows(exported, ("f.npz", packed(logits=fresh.logits, labels=np.array(names)[fresh.labels])))
     np.testing.assert_array_equal(found.data.labels, fresh.labels)
     assert found.data.class_names == names
     assert "No column is named" in found.notes[0]
@@ -76,12 +76,12 @@ def test_columns_without_names_are_in_the_calibrators_order(fresh) -> None:
 def test_a_class_without_fresh_rows_is_no_obstacle(made, fresh) -> None:
     rows = fresh.labels < 3
     file = packed(logits=fresh.logits[rows], labels=np.array(NAMES)[fresh.labels[rows]])
-    found = read_fresh(made.exported, ("f.npz", file))
+    found = read_new_rows(made.exported, ("f.npz", file))
     np.testing.assert_array_equal(found.data.labels, fresh.labels[rows])
 
 
 def test_counted_classes_are_taken_in_order_and_that_is_said(made, fresh) -> None:
-    found = read_fresh(made.exported, ("f.npz", packed(logits=fresh.logits, labels=fresh.labels)))
+    found = read_new_rows(made.exported, ("f.npz", packed(logits=fresh.logits, labels=fresh.labels)))
     np.testing.assert_array_equal(found.data.labels, fresh.labels)
     assert found.data.class_names == NAMES
     assert "same order" in found.notes[0]
@@ -102,9 +102,9 @@ def test_another_number_of_classes(made) -> None:
 def test_outputs_of_another_kind(made, fresh) -> None:
     file = packed(probs=softmax(fresh.logits), labels=fresh.labels)
     with pytest.raises(CalibrationError, match="takes logits, but the new data were read as probabilities"):
-        read_fresh(made.exported, ("f.npz", file))
+        read_new_rows(made.exported, ("f.npz", file))
     file.seek(0)
-    assert read_fresh(made.exported, ("f.npz", file), LoadOptions(choices=Choices(kind="logits"))).data is not None
+    assert read_new_rows(made.exported, ("f.npz", file), LoadOptions(choices=Choices(kind="logits"))).data is not None
 
 
 def test_zeros_become_the_floor_of_the_calibrator() -> None:
@@ -115,13 +115,13 @@ def test_zeros_become_the_floor_of_the_calibrator() -> None:
     exported = writer.exported(
         calib.calibrator("temperature").fit(data.logits, data.labels), writer.describe(data) | {"floor": 1e-4}
     )
-    found = read_fresh(exported, ("p.npz", packed(probs=probs, labels=labels)))
+    found = read_new_rows(exported, ("p.npz", packed(probs=probs, labels=labels)))
     assert found.data.floor == 1e-4
     np.testing.assert_allclose(found.data.logits, exported.to_logits(probs), rtol=1e-6, atol=1e-9)
 
 
 def test_a_file_that_cannot_be_read_gives_findings(made) -> None:
-    found = read_fresh(made.exported, ("f.npz", BytesIO(b"no archive")))
+    found = read_new_rows(made.exported, ("f.npz", BytesIO(b"no archive")))
     assert found.data is None
     assert any(finding.level == "error" for finding in found.noticed)
 

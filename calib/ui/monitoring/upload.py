@@ -10,7 +10,7 @@ import streamlit as st
 from calib.canonical import KINDS
 from calib.data import Choices, Finding, LoadOptions
 from calib.diagnostics.shift import recorded_scores
-from calib.diagnostics.shift_data import Fresh, read_fresh, read_uploaded
+from calib.diagnostics.shift_data import NewRows, read_new_rows, read_uploaded
 from calib.evaluation import Evaluation
 from calib.export import writer
 from calib.export.runtime import ExportedCalibrator
@@ -117,9 +117,9 @@ class NewData:
     source: tuple[str, Any]
     options: LoadOptions
 
-    def read(self, exported: ExportedCalibrator) -> Fresh:
+    def read(self, exported: ExportedCalibrator) -> NewRows:
         """Read the rows for a calibrator."""
-        return read_fresh(exported, self.source, self.options)
+        return read_new_rows(exported, self.source, self.options)
 
 
 def choose_new_data(subject: Subject) -> NewData | None:

@@ -9,8 +9,8 @@ import pandas as pd
 import streamlit as st
 
 from calib.diagnostics.reliability import confidence_histogram, default_bins, reliability_curve
-from calib.diagnostics.shift import NOT_FRESH, CalibrationShift, calibration_shift, off, verdict
-from calib.diagnostics.shift_data import Fresh, judge
+from calib.diagnostics.shift import SAME_DATA, CalibrationShift, calibration_shift, off, verdict
+from calib.diagnostics.shift_data import NewRows, judge
 from calib.evaluation import SCORES, Evaluation
 from calib.formatting import plural, signed
 from calib.metrics.bootstrap import Interval
@@ -44,27 +44,27 @@ def checked(subject: Subject, given: NewData) -> Checked | None:
     kept = st.session_state.get(RESULT)
     if kept is None or kept[0] != given.key:
         with st.spinner("Reading and scoring…"):
-            fresh = given.read(subject.exported)
-            kept = given.key, fresh.noticed, fresh.notes, _judged(subject, fresh)
+            new = given.read(subject.exported)
+            kept = given.key, new.noticed, new.notes, _judged(subject, new)
         st.session_state[RESULT] = kept
     _, noticed, notes, result = kept
     show_noticed(noticed, notes, given)
     return cast("Checked | None", result)
 
 
-def _judged(subject: Subject, fresh: Fresh) -> Checked | None:
-    if fresh.data is None:
+def _judged(subject: Subject, new: NewRows) -> Checked | None:
+    if new.data is None:
         return None
-    raw, evaluation = judge(subject.exported, fresh.data)
+    raw, evaluation = judge(subject.exported, new.data)
     change = calibration_shift(evaluation, raw, subject.before, n_before=subject.n_before)
-    return Checked(evaluation, change, bool(subject.data_sha256) and fresh.data.sha256 == subject.data_sha256)
+    return Checked(evaluation, change, bool(subject.data_sha256) and new.data.sha256 == subject.data_sha256)
 
 
 def words(subject: Subject, answer: Checked) -> None:
     """The verdict, and what to do about it."""
     st.markdown(" ".join(verdict(answer.change, subject.title)))
     if answer.same_data:
-        st.warning(NOT_FRESH)
+        st.warning(SAME_DATA)
     elif off(answer.change):
         st.caption("To correct it, open the new rows on the Data page and fit a calibrator to them.")
     if subject.before is None:

@@ -228,7 +228,7 @@ def classes(fits: list[ShownFit], fit: ShownFit, names: tuple[str, ...]) -> None
     """The gap of each class, the worst first, from the raw model to the method."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         by = segments("Rows grouped by", BY, "predicted", "confidence/by")
-        least = whole_number("Least rows of a class", 1, 10_000, LEAST_ROWS, "confidence/least", width=180)
+        least = whole_number("Minimum rows of a class", 1, 10_000, LEAST_ROWS, "confidence/least", width=180)
     methods = [
         (one.title, keep(("classes", one.key, by), partial(by_class, one.evaluation, by)), one.style)
         for one in beside_raw(fits, fit)

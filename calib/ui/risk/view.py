@@ -150,7 +150,7 @@ def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit) -> None:
         by = "predicted"
         if test.groups is not None:
             by = segments("Rows grouped by", BY, "groups", "groups/by")
-        least = whole_number("Least rows of a group", 2, 10_000, LEAST_ROWS, "groups/least", width=180)
+        least = whole_number("Minimum rows of a group", 2, 10_000, LEAST_ROWS, "groups/least", width=180)
     own = test.groups if by == "groups" else None
     of_row = np.array(test.class_names)[fits[0].evaluation.predicted] if own is None else own
     methods = beside_raw(fits, closer)
