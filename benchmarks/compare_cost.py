@@ -19,7 +19,7 @@ from benchmarks.measure import cost_of, in_fresh_process, machine, megabytes
 from calib.data.predictions import Predictions
 from calib.evaluation import Evaluation
 from calib.evaluation.compare import compare, compare_evaluations
-from calib.evaluation.verdict import verdict
+from calib.evaluation.score_table import verdict
 from calib.jobs import FitQueue, FitSpec
 from calib.registry import calibrator, presets
 

@@ -79,6 +79,13 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]])) if names else ""
 
 
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """One line per row, with columns as wide as their widest cell; empty columns are left out."""
+    columns = [column for column in zip(*rows, strict=True) if any(column)]
+    padded = [[cell.ljust(max(map(len, column))) for cell in column] for column in columns]
+    return ["  ".join(row).rstrip() for row in zip(*padded, strict=True)]
+
+
 _FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r\n]")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from calib.base import Calibrator, Callback
 from calib.calibrators.one_vs_rest import SHARING, BinaryCalibrator
-from calib.cli import text
 from calib.cli.arguments import (
     Parser,
     Target,
@@ -30,23 +29,23 @@ from calib.cli.arguments import (
 from calib.data import Predictions
 from calib.data.samples import FOLDER, SAMPLES
 from calib.evaluation import SCORES
-from calib.formatting import fixed, safe_table
+from calib.evaluation.score_table import summary
+from calib.formatting import aligned, fixed, safe_table
 from calib.plots.style import method_style
-from calib.registry import calibrator, presets, registry_name, title_of, titles_of
+from calib.registry import calibrator, presets, registry_name, title_of
 from calib.reporting import Report, ReportedMethod, Source, html
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from calib.evaluation.compare import MethodEvaluations
+    from calib.evaluation.compare import Comparison
 
 WHAT = "fit several methods and score them on held-out rows"
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command; returns the exit status."""
-    from calib.evaluation.compare import BASELINE, compare_evaluations, fit_and_evaluate
-    from calib.evaluation.verdict import verdict
+    from calib.evaluation.compare import BASELINE, compare_methods
 
     given = _parser().parse_args(arguments)
     data = load_data(given)
@@ -54,20 +53,17 @@ def run(arguments: Sequence[str]) -> int:
     calibration, test = split_data(data, given)
     if test is None:
         refuse(given, "a comparison needs rows to test on; --calibration all leaves none")
-    found = fit_and_evaluate(methods, calibration, test)
-    titles = titles_of(methods, data.n_classes)
-    table = compare_evaluations(found.evaluations, titles=titles, seconds=found.seconds, notes=found.notes)
-    print(text.score_table(table))
+    found = compare_methods(methods, calibration, test)
+    print(summary(found.table))
     if data.n_classes > 2 and any(isinstance(method, BinaryCalibrator) for method in methods.values()):
         print(SHARING)
-    print(f"\n{verdict(table)}")
     warn_of_leak(data)
     if given.csv:
-        safe_table(table).to_csv(given.csv, index=False)
+        safe_table(found.table).to_csv(given.csv, index=False)
         print(f"All scores, intervals and differences are in {given.csv}.")
     if given.report:
         raw = {BASELINE: calibrator(BASELINE).fit(calibration.logits, calibration.labels)}
-        write_report(given, data, (calibration, test), {**raw, **methods}, found, table)
+        write_report(given, data, (calibration, test), {**raw, **methods}, found)
     study(given, methods, data, calibration, test)
     return 0
 
@@ -119,8 +115,7 @@ def write_report(
     data: Predictions,
     parts: tuple[Predictions, Predictions],
     methods: Mapping[str, Calibrator],
-    found: MethodEvaluations,
-    table: pd.DataFrame,
+    found: Comparison,
 ) -> None:
     """Write the report of a finished comparison to ``given.report``.
 
@@ -128,9 +123,9 @@ def write_report(
     ----------
     given : the command's arguments.
     data, parts : all rows; calibration and test rows.
-    methods : by their names in ``found`` and ``table``, the raw model among them.
+    methods : by their names in ``found``, the raw model among them.
     """
-    titles = dict(zip(table["method"], table["title"], strict=True))
+    titles = dict(zip(found.table["method"], found.table["title"], strict=True))
     reported: list[ReportedMethod] = []
     for key, evaluation in found.evaluations.items():
         name = registry_name(methods[key]) or key
@@ -144,7 +139,7 @@ def write_report(
         options.choices,
         given.file.stem if _is_sample(given.file) else None,
     )
-    report = Report(data, *parts, given.calibration, given.seed, reported, table, source)
+    report = Report(data, *parts, given.calibration, given.seed, reported, found.table, source)
     given.report.write_text(html(report), encoding="utf-8")
     print(f"The report is in {given.report}.")
 
@@ -163,16 +158,13 @@ def study(
     """Run and print the studies that were asked for."""
     from calib.evaluation.learning_curve import size_curve
     from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
-    from calib.evaluation.verdict import verdict
 
     if given.repeats:
         table = repeated_splits(
             methods, data, len(calibration), n_repeats=given.repeats, random_state=given.seed, callback=_progress()
         )
-        summary = summarise_splits(table)
         print(f"\nOver {given.repeats} random splits into {len(calibration):,} and {len(test):,} rows:")
-        print(text.score_table(summary))
-        print(f"\n{verdict(summary, judged=f'over {given.repeats} splits')}")
+        print(summary(summarise_splits(table), f"over {given.repeats} splits"))
         _write(given.csv, "splits", table)
     if given.sizes:
         table = size_curve(methods, calibration, test, random_state=given.seed, callback=_progress())
@@ -192,7 +184,7 @@ def sizes_table(table: pd.DataFrame) -> str:
         for _, method in table[table["score"] == key].groupby("method", sort=False):
             values = method.set_index("size")["value"]
             rows.append([method["title"].iloc[0], *(fixed(values[size]) for size in sizes)])
-        lines += [*text.aligned(rows), ""]
+        lines += [*aligned(rows), ""]
     nll = table[(table["score"] == "NLL") & table["value"].notna()]
     for name in nll.loc[nll["size"] == sizes[-1], "method"].iloc[1:]:
         answers.append(labels_needed(table, name).sentence)

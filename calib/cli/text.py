@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from calib.base import Calibrator, Callback
 from calib.data import Finding, Predictions
 from calib.evaluation import SCORES, Evaluation, score_intervals
-from calib.evaluation.score_table import score_rows
-from calib.formatting import fixed, with_interval
+from calib.evaluation.score_table import SHOWN
+from calib.formatting import aligned, fixed, with_interval
 from calib.parameters import written
 from calib.registry import calibrator
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-SHOWN = ("NLL", "Brier", "ECE", "accuracy")
 
 
 def findings(found: Iterable[Finding]) -> str:
@@ -80,22 +74,3 @@ def before_and_after_lines(scores: Iterable[tuple[str, Sequence[float] | None, S
         start = [with_interval(before, fixed), "->"] if before else ["", ""]
         rows.append([f"  {title}", *start, with_interval(after, fixed) if after else "-"])
     return aligned(rows)
-
-
-def score_table(table: pd.DataFrame) -> str:
-    """Methods by scores with intervals; ``*`` marks the best of a score."""
-    keys = [key for key in SHOWN if key in set(table["score"])]
-    rows = score_rows(table, keys)
-    lines = [["", *(SCORES[key].title for key in keys), "fit"]]
-    for row in rows:
-        cells = (cell.text(fixed, {"best": "*"}) for cell in row.cells.values())
-        lines.append([row.title, *cells, f"{row.fit_seconds:.2f} s" if row.fit_seconds == row.fit_seconds else "-"])
-    notes = [f"{row.title}: {row.failed}" for row in rows if row.failed]
-    return "\n".join([*aligned(lines), "", "* best value; brackets hold 95 % intervals.", *notes])
-
-
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """One line per row, with columns as wide as their widest cell; empty columns are left out."""
-    columns = [column for column in zip(*rows, strict=True) if any(column)]
-    padded = [[cell.ljust(max(map(len, column))) for cell in column] for column in columns]
-    return ["  ".join(row).rstrip() for row in zip(*padded, strict=True)]

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from calib.diagnostics.subgroups import gaps_by_group
-from calib.evaluation.bootstrap import N_RESAMPLES, check_same_rows
-from calib.evaluation.evaluation import Evaluation
+from calib.evaluation.bootstrap import N_RESAMPLES
+from calib.evaluation.evaluation import Evaluation, check_same_rows
 from calib.formatting import brackets, number, points
 from calib.metrics.binning import bins_of
 from calib.metrics.bootstrap import Interval, Resamples, interval_of_draws, reflect, wilson_interval

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from calib.evaluation import Evaluation, paired_differences
-from calib.evaluation.bootstrap import PROPORTIONS, ResampledScores, resample_scores
+from calib.evaluation.bootstrap import ResampledScores
+from calib.evaluation.catalogue import PROPORTIONS
+from calib.evaluation.scores import resample_scores
 from calib.metrics.bootstrap import Interval, Resamples, interval_of_draws
 
 SHOWN = ("NLL", "Brier", "accuracy", "ECE", "signed gap")

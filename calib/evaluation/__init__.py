@@ -1,8 +1,8 @@
 """A fitted method on a test set: scores with intervals, the comparison, the verdict, repeated splits."""
 
-from calib.evaluation.bootstrap import paired_differences, score_intervals
+from calib.evaluation.catalogue import SCORES, Score
 from calib.evaluation.evaluation import Evaluation, evaluate, gives_probabilities
-from calib.evaluation.scores import SCORES, Score, scores
+from calib.evaluation.scores import paired_differences, score_intervals, scores
 
 __all__ = [
     "SCORES",

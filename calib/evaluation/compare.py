@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import comb
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from calib.base import Calibrator
 from calib.errors import CalibrationError
-from calib.evaluation import SCORES, Evaluation
-from calib.evaluation.bootstrap import N_RESAMPLES, ResampledScores, check_same_rows, resample_scores, too_few_of_all
-from calib.evaluation.score_table import NEGLIGIBLE, best_methods
-from calib.evaluation.verdict import CONFIDENCE_ONLY, verdict
-from calib.metrics.bootstrap import Interval, Resamples
+from calib.evaluation.bootstrap import FEW, N_RESAMPLES, ResampledScores
+from calib.evaluation.catalogue import SCORES
+from calib.evaluation.evaluation import Evaluation, check_same_rows
+from calib.evaluation.score_table import CONFIDENCE_ONLY, NEGLIGIBLE
+from calib.evaluation.scores import resample_scores
+from calib.metrics.bootstrap import Interval, Resamples, wilson_interval
 from calib.registry import METHODS, calibrator, extras_for, titles_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from calib.data.predictions import Predictions
-
-__all__ = ["best_method", "best_methods", "compare", "compare_evaluations", "fit_and_evaluate", "verdict"]
 
 BASELINE = "identity"
 FEW_ROWS = 10
@@ -31,19 +30,21 @@ NOWHERE = Interval(float("nan"), float("nan"), float("nan"))
 
 
 @dataclass(frozen=True, eq=False)
-class MethodEvaluations:
-    """What came of fitting several methods, by their names.
+class Comparison:
+    """Several methods, by their names, fitted on one part of the data and scored on the other.
 
     Attributes
     ----------
+    table : see :func:`compare_evaluations`.
     evaluations : on the test rows, of the methods that did not fail.
     seconds : (fit, predict) of these.
     notes : why the others failed.
     """
 
-    evaluations: dict[str, Evaluation] = field(default_factory=dict)
-    seconds: dict[str, tuple[float, float]] = field(default_factory=dict)
-    notes: dict[str, str] = field(default_factory=dict)
+    table: pd.DataFrame
+    evaluations: dict[str, Evaluation]
+    seconds: dict[str, tuple[float, float]]
+    notes: dict[str, str]
 
 
 def compare(
@@ -78,46 +79,32 @@ def compare(
     CalibrationError
         If the two parts do not have the same classes.
     """
-    found = fit_and_evaluate(calibrators, calibration, test)
-    return compare_evaluations(
-        found.evaluations,
-        titles=titles_of(calibrators, calibration.n_classes),
-        level=level,
-        n_resamples=n_resamples,
-        random_state=random_state,
-        seconds=found.seconds,
-        notes=found.notes,
-    )
+    options: dict[str, Any] = {"level": level, "n_resamples": n_resamples, "random_state": random_state}
+    return compare_methods(calibrators, calibration, test, **options).table
 
 
-def fit_and_evaluate(
-    calibrators: Mapping[str, Calibrator], calibration: Predictions, test: Predictions
-) -> MethodEvaluations:
-    """Fit what is not fitted yet, in place, and evaluate everything; the raw model comes first, as "identity".
-
-    Raises
-    ------
-    CalibrationError
-        If the two parts do not have the same classes.
-    """
+def compare_methods(
+    calibrators: Mapping[str, Calibrator], calibration: Predictions, test: Predictions, **options: Any
+) -> Comparison:
+    """:func:`compare` with the evaluations and times that its table is made of."""
     if calibration.n_classes != test.n_classes:
         raise CalibrationError(
             f"The calibration set has {calibration.n_classes} classes and the test set {test.n_classes}; "
             "compare on two parts of the same data."
         )
-    found = MethodEvaluations()
+    evaluations, seconds, notes = {}, {}, {}
     for name, method in {BASELINE: calibrator(BASELINE), **calibrators}.items():
         try:
             fit_seconds = _fit(method, calibration)
             start = time.perf_counter()
             features = test.features if "features" in method.needs else None
-            found.evaluations[name] = Evaluation.from_calibrator(method, test.logits, test.labels, features)
-            found.seconds[name] = fit_seconds, time.perf_counter() - start
+            evaluations[name] = Evaluation.from_calibrator(method, test.logits, test.labels, features)
+            seconds[name] = fit_seconds, time.perf_counter() - start
         except Exception as error:  # one method's failure, whatever it is, must not take the others with it
-            found.notes[name] = (
-                str(error) if isinstance(error, CalibrationError) else f"{type(error).__name__}: {error}"
-            )
-    return found
+            notes[name] = str(error) if isinstance(error, CalibrationError) else f"{type(error).__name__}: {error}"
+    titles = titles_of(calibrators, calibration.n_classes)
+    table = compare_evaluations(evaluations, titles=titles, seconds=seconds, notes=notes, **options)
+    return Comparison(table, evaluations, seconds, notes)
 
 
 def compare_evaluations(
@@ -153,7 +140,8 @@ def compare_evaluations(
         difference to the best method of that score, with intervals that hold for all pairs of
         methods together (Bonferroni); beyond_chance ("better", "worse" or ""), what the difference to the
         baseline shows by such joint intervals; too_few, why the rows cannot rank the method by the score, "" where
-        they can; better ("lower", "higher", "neither"); fit_seconds, predict_seconds; note.
+        they can; better ("lower", "higher", "neither"); fit_seconds, predict_seconds; note, why there is no value;
+        confidence_only, whether that is because the method gives no probabilities of all classes.
 
     Raises
     ------
@@ -169,60 +157,76 @@ def compare_evaluations(
     if resampled is None:
         resamples = Resamples(len(evaluations[baseline]), n_resamples, random_state)
         resampled = {name: resample_scores(evaluation, resamples) for name, evaluation in evaluations.items()}
-    order = [baseline, *(name for name in evaluations if name != baseline)]
-    scored = {name: resampled[name] for name in order}
-
-    keys = [key for key in SCORES if any(key in one.value for one in scored.values())]
-    # The best is chosen by looking, so that any pair might have been the one to be claimed.
-    joint_level = 1.0 - (1.0 - level) / max(1, comb(len(scored), 2))
+    scored = {name: resampled[name] for name in (baseline, *(name for name in evaluations if name != baseline))}
     unseen = too_few_of_all(evaluations, level)
+    intervals = _intervals(scored, unseen, level)
 
-    def cautious(difference: Interval, key: str, *names: str) -> Interval:
-        """The difference with an interval that claims nothing where nothing can be claimed."""
-        if scored[baseline].n < FEW_ROWS or any(unseen.get(key, unseen[""])[name] for name in names):
-            return difference._replace(low=float("-inf"), high=float("inf"))
-        return not_rounding(difference)
-
-    columns: dict[str, dict[str, dict[str, Interval]]] = {name: {} for name in order}
-    for name, one in scored.items():
-        to_raw = one.differences(scored[baseline], level)
-        columns[name] = {"": one.intervals(level), "difference": to_raw, "to_best": {}}
-        joint = one.differences(scored[baseline], joint_level)
-        columns[name]["joint"] = {key: cautious(interval, key, name, baseline) for key, interval in joint.items()}
-    for key in keys:
-        best = best_method({name: one.value[key] for name, one in scored.items() if key in one.value}, key)
-        if best is not None:
-            for name, one in ((name, one) for name, one in scored.items() if key in one.value):
-                to_best = one.difference(scored[best], key, joint_level)
-                columns[name]["to_best"][key] = cautious(to_best, key, name, best)
-
-    names = [*order, *(notes or {})]
+    names = [*scored, *(notes or {})]
     titled = {name: METHODS[name].title if name in METHODS else name for name in names} | dict(titles or {})
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name in names:
-        intervals = columns.get(name, {})
         note = (notes or {}).get(name, "")
         fit_seconds, predict_seconds = (seconds or {}).get(name, (float("nan"), float("nan")))
-        for key in keys:
-            here = {part: intervals.get(part, {}).get(key, NOWHERE) for part in ("", "difference", "to_best")}
-            missing = "" if key in intervals.get("", {}) else note or CONFIDENCE_ONLY
+        for key in _keys(scored):
+            here = {part: found.get(name, {}).get(key, NOWHERE) for part, found in intervals.items()}
+            absent = key not in intervals["value"].get(name, {})
             rows.append(
                 {
                     "method": name,
                     "title": titled[name],
                     "score": key,
-                    **dict(zip(("value", "low", "high"), here[""], strict=True)),
+                    **dict(zip(("value", "low", "high"), here["value"], strict=True)),
                     **_columns("difference", here["difference"]),
                     **_columns("to_best", here["to_best"]),
-                    "beyond_chance": beyond_chance(key, intervals.get("joint", {}).get(key, NOWHERE)),
+                    "beyond_chance": beyond_chance(key, here["joint"]),
                     "too_few": unseen.get(key, unseen[""]).get(name, ""),
                     "better": SCORES[key].better,
                     "fit_seconds": fit_seconds,
                     "predict_seconds": predict_seconds,
-                    "note": missing,
+                    "note": (note or CONFIDENCE_ONLY) if absent else "",
+                    "confidence_only": absent and not note,
                 }
             )
     return pd.DataFrame(rows)
+
+
+def _keys(scored: Mapping[str, ResampledScores]) -> list[str]:
+    """The scores that some method has, in order of display."""
+    return [key for key in SCORES if any(key in one.value for one in scored.values())]
+
+
+def _intervals(
+    scored: Mapping[str, ResampledScores], unseen: Mapping[str, Mapping[str, str]], level: float
+) -> dict[str, dict[str, dict[str, Interval]]]:
+    """Intervals by what they are of, method and score: value, difference, joint (difference) and to_best.
+
+    The best is chosen by looking, so that any pair might have been the one to be claimed: the last two hold for all
+    pairs together, and claim nothing where nothing can be claimed.
+    """
+    joint_level = 1.0 - (1.0 - level) / max(1, comb(len(scored), 2))
+    baseline = next(iter(scored))
+
+    def joint(name: str, other: str, key: str) -> Interval:
+        difference = scored[name].difference(scored[other], key, joint_level)
+        if scored[baseline].n < FEW_ROWS or any(unseen.get(key, unseen[""])[one] for one in (name, other)):
+            return difference._replace(low=float("-inf"), high=float("inf"))
+        return not_rounding(difference)
+
+    found: dict[str, dict[str, dict[str, Interval]]] = {
+        "value": {name: one.intervals(level) for name, one in scored.items()},
+        "difference": {name: one.differences(scored[baseline], level) for name, one in scored.items()},
+        "joint": {
+            name: {key: joint(name, baseline, key) for key in one.value if key in scored[baseline].value}
+            for name, one in scored.items()
+        },
+        "to_best": {name: {} for name in scored},
+    }
+    for key in _keys(scored):
+        having = {name: one.value[key] for name, one in scored.items() if key in one.value}
+        if best := best_method(having, key):
+            for name in having:
+                found["to_best"][name][key] = joint(name, best, key)
+    return found
 
 
 def best_method(values: Mapping[str, float], key: str) -> str | None:
@@ -259,3 +263,48 @@ def _fit(method: Calibrator, calibration: Predictions) -> float:
 
 def _columns(name: str, interval: Interval) -> dict[str, float]:
     return {name: interval.value, f"{name}_low": interval.low, f"{name}_high": interval.high}
+
+
+_SAID = {
+    "accuracy": (("is wrong", "are wrong"), ("is right", "are right")),
+    "top-5 accuracy": (
+        ("has its label outside the top five", "have their labels outside the top five"),
+        ("has its label in the top five", "have their labels in the top five"),
+    ),
+}
+
+
+def too_few(evaluation: Evaluation, level: float = 0.95, score: str = "accuracy") -> str:
+    """Why the rows say too little of one method, as the beginning of a sentence; "" where they say enough.
+
+    Parameters
+    ----------
+    evaluation : of the method.
+    level : of the bound on the share of what was not seen (Wilson's).
+    score : "accuracy" or "top-5 accuracy", by which rows are right or wrong.
+    """
+    right = evaluation.correct if score == "accuracy" else evaluation.top5
+    if right is None:
+        return ""
+    return too_few_of(int(right.sum()), len(evaluation), level, score)
+
+
+def too_few_of(n_right: int, n: int, level: float = 0.95, score: str = "accuracy") -> str:
+    """:func:`too_few` from how many of n rows are right."""
+    for count, (singular, plural) in zip((n - n_right, n_right), _SAID[score], strict=True):
+        if count == 0:
+            most = 100 * float(wilson_interval(0, n, level)[1])
+            return f"no test row {singular} (at most {most:.2g} % {plural.split()[0]}, {100 * level:g} %)"
+        if count < FEW:
+            return f"only one test row {singular}" if count == 1 else f"only {count} test rows {plural}"
+    return ""
+
+
+def too_few_of_all(evaluations: Mapping[str, Evaluation], level: float = 0.95) -> dict[str, dict[str, str]]:
+    """Score -> method -> :func:`too_few`; the scores are the two shares of right rows, and "" for all others.
+
+    Shares are compared by the rows where methods differ: they are too few only where they are for every method.
+    """
+    by_score = {key: {name: too_few(one, level, key) for name, one in evaluations.items()} for key in _SAID}
+    shares = {key: found if all(found.values()) else dict.fromkeys(found, "") for key, found in by_score.items()}
+    return shares | {"": by_score["accuracy"]}

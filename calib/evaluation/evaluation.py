@@ -1,4 +1,4 @@
-"""What one calibrator says about a test set, reduced to vectors of length n."""
+"""What one calibrator says about a test set, reduced to vectors of length n and class-wise sums."""
 
 from __future__ import annotations
 
@@ -9,12 +9,109 @@ import numpy as np
 
 from calib.base import Calibrator, argmax_with_ties, check_labels
 from calib.errors import CalibrationError
-from calib.evaluation.classwise import MAX_CLASSES, ClasswiseSums
+from calib.metrics.binning import bin_edges
+from calib.metrics.bootstrap import Resamples, random_groups
 from calib.metrics.confidence import Bools, check_pair, check_probs
 from calib.metrics.scoring_rules import PROBABILITY_FLOOR, label_in_top_k, row_scores
-from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
+from calib.numerics import MEMORY_ENTRIES, Floats, Ints, bin_index, blocks
 
 TOP_K = 5
+CLASSWISE = "class-wise ECE"
+CLASSWISE_ABOVE = "class-wise ECE above 1/K"
+N_BINS = 15
+MAX_CLASSES = 10_000
+MAX_GROUPS = 50
+MAX_BYTES = 16_000_000
+SEED = 0
+CLASSES_AT_ONCE = 8
+
+
+class ClasswiseSums:
+    """Sums of ``p - [y = k]`` in each group of rows, bin and class; all that class-wise errors need.
+
+    A class's calibration error is ``sum_b |sum of p - [y = k] in bin b| / count``, because the counts of the bins
+    cancel. With 1/K as one more edge, the same sums give the error of all probabilities and of those above 1/K:
+    :func:`calib.metrics.classwise_ece` at its defaults, and with ``threshold="1/K"``.
+
+    Parameters
+    ----------
+    n, n_classes : size of the test set, which :meth:`add` takes in blocks.
+
+    Attributes
+    ----------
+    edges : (N_BINS + 2,) edges of the cells: those of the bins, and 1/K.
+    split : number of the cell that ends at 1/K; with the cell after it, it makes up one bin.
+    sums : (N_BINS + 1, n_groups, n_classes) sums of ``p - [y = k]``.
+    above : (n_groups, n_classes) counts of probabilities above 1/K.
+    rows : (n_groups,) counts of rows.
+    n_groups : 50, fewer where memory (16 MB) or rows do not allow so many.
+    group : (n,) random group of each row, the same for every method, so that differences are paired.
+    """
+
+    def __init__(self, n: int, n_classes: int):
+        edges = bin_edges(np.empty(0), N_BINS, "equal_width")
+        # Only what is strictly above 1/K counts, but a bin holds its lower edge.
+        threshold = np.nextafter(1.0 / n_classes, 1.0)
+        self.split = int(np.searchsorted(edges[1:-1], threshold))
+        self.edges: Floats = np.insert(edges, self.split + 1, threshold)
+        bytes_per_group = 8 * n_classes * (N_BINS + 2)
+        self.n_groups = min(n, MAX_GROUPS, MAX_BYTES // bytes_per_group)
+        groups = random_groups(n, self.n_groups, np.random.default_rng(SEED))
+        self.group: Ints = groups.group.astype(np.int8)  # it stays as long as the sums do
+        self.rows: Ints = groups.sums(None)
+        self.sums: Floats = np.zeros((N_BINS + 1, self.n_groups, n_classes))
+        self.above: Ints = np.zeros((self.n_groups, n_classes), dtype=np.int64)
+
+    def add(self, rows: slice, probs: Floats, labels: Ints) -> None:
+        """Add a block of m rows.
+
+        Parameters
+        ----------
+        rows : which of the n rows they are.
+        probs : (m, n_classes) probabilities.
+        labels : (m,) integers.
+        """
+        group = self.group[rows].astype(np.int64)
+        shape, size = self.above.shape, self.above.size
+        values = probs.astype(np.float64, copy=False).ravel()
+        index = ((group * shape[1])[:, None] + np.arange(shape[1])).ravel()
+        everything = np.bincount(index, values, minlength=size).reshape(shape)
+        # With many classes nearly all values lie in the first cell: only the others are looked at one by one.
+        further = np.flatnonzero(values >= self.edges[1])
+        values, index = values[further], index[further]
+        cell = bin_index(values, self.edges)
+        beyond = np.bincount(cell * size + index, values, minlength=self.sums.size).reshape(self.sums.shape)
+        self.sums += beyond
+        self.sums[0] += everything - beyond.sum(axis=0)
+        self.above += np.bincount(index[cell > self.split], minlength=size).reshape(shape)
+
+        of_label = probs[np.arange(len(probs)), labels].astype(np.float64)
+        np.subtract.at(self.sums, (bin_index(of_label, self.edges), group, labels), 1.0)
+
+    def errors(self, times: Floats) -> dict[str, Floats]:
+        """Both errors of samples that hold each group as often as ``times`` says.
+
+        Parameters
+        ----------
+        times : (n_groups,) numbers for one sample, (m, n_groups) for m.
+
+        Returns
+        -------
+        dict
+            key -> error or (m,) errors; a class with nothing above 1/K adds 0 to the error above it.
+        """
+        rows = times @ self.rows
+        n_classes = self.above.shape[1]
+        total, total_above = np.zeros(rows.shape), np.zeros(rows.shape)
+        for classes in blocks(n_classes, entries=CLASSES_AT_ONCE):
+            sums = times @ self.sums[..., classes]
+            count = times @ self.above[:, classes]
+            gaps_above = np.abs(sums[self.split + 1 :]).sum(axis=0)
+            total_above += np.divide(gaps_above, count, out=np.zeros(count.shape), where=count > 0).sum(axis=-1)
+            sums[self.split] += sums[self.split + 1]
+            sums[self.split + 1] = 0.0
+            total += np.abs(sums).sum(axis=0).sum(axis=-1)
+        return {CLASSWISE: total / rows / n_classes, CLASSWISE_ABOVE: total_above / n_classes}
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,3 +242,22 @@ def _check_no_nan(values: Floats) -> None:
     bad = int(np.isnan(values).sum())
     if bad:
         raise CalibrationError(f"The predictions of {bad} of {len(values)} rows are NaN.")
+
+
+def check_same_rows(evaluation: Evaluation, baseline: Evaluation) -> None:
+    """Raise :class:`CalibrationError` unless both are about the same labels."""
+    if evaluation.labels is not baseline.labels and not np.array_equal(evaluation.labels, baseline.labels):
+        raise CalibrationError(
+            f"The evaluations have {len(evaluation)} and {len(baseline)} rows with different labels; "
+            "compare methods on the same test set."
+        )
+
+
+def classwise_values(sums: ClasswiseSums | None, resamples: Resamples | None = None) -> dict[str, Floats]:
+    """Class-wise errors by key: of the sample, or (n_resamples,) of resamples; none where there are no sums.
+
+    What is resampled are the groups of rows.
+    """
+    if sums is None:
+        return {}
+    return sums.errors(np.ones(sums.n_groups) if resamples is None else resamples.times_drawn(sums.n_groups))

@@ -26,8 +26,9 @@ from typing import TYPE_CHECKING
 
 from calib.base import Calibrator, Callback, no_callback
 from calib.errors import CalibrationError
-from calib.evaluation.bootstrap import N_RESAMPLES, resample_sums
+from calib.evaluation.bootstrap import N_RESAMPLES
 from calib.evaluation.repeated_splits import Steps, attempt, with_baseline
+from calib.evaluation.scores import resample_sums
 from calib.metrics.bootstrap import Resamples
 from calib.registry import titles_of
 

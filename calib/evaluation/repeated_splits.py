@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from calib.base import no_callback
 from calib.evaluation import SCORES, scores
-from calib.evaluation.verdict import CONFIDENCE_ONLY
+from calib.evaluation.score_table import CONFIDENCE_ONLY
 from calib.registry import titles_of
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from calib.evaluation.bootstrap import PROPORTIONS, too_few_of
-from calib.evaluation.compare import best_method, beyond_chance, not_rounding
+from calib.evaluation.catalogue import PROPORTIONS
+from calib.evaluation.compare import best_method, beyond_chance, not_rounding, too_few_of
 from calib.metrics.bootstrap import Interval
 
 if TYPE_CHECKING:
@@ -182,6 +182,7 @@ def _scored(made: Attempt) -> list[dict[str, Any]]:
             "value": values.get(key, float("nan")),
             "fit_seconds": made.fit_seconds,
             "note": "" if key in values else absent,
+            "confidence_only": not (key in values or made.note),
         }
         for key in SCORES
     ]
@@ -290,6 +291,7 @@ def summarise_splits(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
                     "better": SCORES[key].better,
                     "fit_seconds": float(seconds[name]),
                     "note": _note(here[here["method"] == name]["note"], n_splits),
+                    "confidence_only": bool(here.loc[here["method"] == name, "confidence_only"].all()),
                 }
             )
     summary = pd.DataFrame(rows)

@@ -1,4 +1,4 @@
-"""Methods by scores as rows of cells, which pages, the report and the command line each draw in their own way."""
+"""A comparison to be read: as cells that pages and the report draw, as plain text, and as a verdict in words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from calib.formatting import brackets, number
+from calib.evaluation.catalogue import SCORES
+from calib.formatting import aligned, brackets, fixed, listed, number
 from calib.metrics.bootstrap import Interval
 
 if TYPE_CHECKING:
@@ -15,7 +16,11 @@ if TYPE_CHECKING:
 NEGLIGIBLE = 1e-9
 """Differences below this are rounding, whatever their interval."""
 MARKS = {"best": "★", "better": "✓", "worse": "✗"}
-"""Behind a value: the best of its score, and what differs from the raw model beyond what chance explains."""
+"""Behind a value: the best of its score, and what differs significantly from the raw model."""
+SHOWN = ("NLL", "Brier", "ECE", "accuracy")
+"""The scores of plain-text tables."""
+CONFIDENCE_ONLY = "gives a confidence only"
+"""The note of scores that need the probabilities of all classes, for methods that do not give them."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +33,7 @@ class ScoreCell:
     sd : standard deviation over splits, NaN where there is one split only.
     difference, to_best : to the raw model, and to the best method of the score.
     is_best : whether it shares the best value.
-    beyond_chance : "better" or "worse" than the raw model; "" where chance could explain the difference.
+    beyond_chance : "better" or "worse" than the raw model where the difference is significant, else "".
     note : why there is no value.
     """
 
@@ -142,3 +147,121 @@ def _cell(record: Mapping[Any, Any], is_best: bool) -> ScoreCell:
         beyond_chance=record["beyond_chance"],
         note=record["note"],
     )
+
+
+def summary(table: pd.DataFrame, judged: str = "on this test set") -> str:
+    """Methods by scores with intervals in plain text, ``*`` at the best of a score, and the verdict by NLL below."""
+    keys = [key for key in SHOWN if key in set(table["score"])]
+    rows = score_rows(table, keys)
+    lines = [["", *(SCORES[key].title for key in keys), "fit"]]
+    for row in rows:
+        cells = (cell.text(fixed, {"best": "*"}) for cell in row.cells.values())
+        lines.append([row.title, *cells, f"{row.fit_seconds:.2f} s" if row.fit_seconds == row.fit_seconds else "-"])
+    notes = [f"{row.title}: {row.failed}" for row in rows if row.failed]
+    legend = "* best value; brackets hold 95 % intervals."
+    return "\n".join([*aligned(lines), "", legend, *notes, "", verdict(table, judged=judged)])
+
+
+def verdict(table: pd.DataFrame, score: str = "NLL", judged: str = "on this test set", level: float = 0.95) -> str:
+    """Which method is best on one score, which do not differ significantly from it, and whether it beats the raw model.
+
+    Parameters
+    ----------
+    table : as from :func:`calib.compare`; its first method is the raw model.
+    score : a key of ``calib.evaluation.SCORES``.
+    judged : on what the methods were, as the end of a sentence.
+    level : coverage of the intervals of ``table``.
+
+    Returns
+    -------
+    str
+        One to five sentences.
+    """
+    rows = table[(table["score"] == score) & table["value"].notna()].fillna({"too_few": ""})
+    name = SCORES[score].title
+    if not len(rows):
+        return f"No method has a value of {name} here."
+    records: list[dict[str, Any]] = [dict(zip(rows.columns, row, strict=True)) for row in rows.itertuples(index=False)]
+    sentences = [_verdict(records, table["method"].iloc[0], score, judged, level), _without(table, score, name)]
+    return " ".join(filter(None, sentences))
+
+
+def _verdict(records: list[dict[str, Any]], baseline: str, score: str, judged: str, level: float) -> str:
+    """On the methods that have the score."""
+    name = SCORES[score].title
+    if len(records) == 1:
+        only = records[0]
+        return f"{only['title']} has {_a(name)} {name} of {number(only['value'])}; there is nothing to compare it with."
+    if SCORES[score].better == "neither":
+        low, high = min(records, key=_value), max(records, key=_value)
+        return (
+            f"{name} runs from {number(low['value'])} ({low['title']}) to {number(high['value'])} ({high['title']}); "
+            "less of it is not better in itself."
+        )
+    best = next(row for row in records if row["to_best"] == 0 and row["value"] == _best_value(records))
+    raw = next((row for row in records if row["method"] == baseline), None)
+    if best.get("too_few"):
+        return f"{_leading(best, name)}, but {best['too_few']}: these rows cannot rank methods."
+    sentences = [_leader(best, raw, name)]
+    others = [row for row in records if row is not best and row is not raw]
+    near = [row["title"] for row in others if _not_significant(row)]
+    behind = [row["title"] for row in others if not _not_significant(row)]
+    if near:
+        sentences.append(f"No significant difference from it {judged}: {listed(near)}.")
+    if behind:
+        sentences.append(f"Significantly worse (paired {100 * level:g} % interval): {listed(behind)}.")
+    if raw is not None and raw is not best and _not_significant(raw):
+        # The best may owe it to a few rows that others do without.
+        shown = [row["title"] for row in others if row.get("beyond_chance") == "better"]
+        if shown:
+            sentences.append(f"Significantly better than {raw['title']}: {listed(shown)}.")
+    return " ".join(sentences)
+
+
+def _without(table: pd.DataFrame, score: str, name: str) -> str:
+    """The methods that have no such score, since they give a confidence only."""
+    titles = list(table.loc[(table["score"] == score) & (table["confidence_only"]), "title"])
+    if not titles:
+        return ""
+    one = len(titles) == 1
+    return (
+        f"{listed(titles)} {'gives' if one else 'give'} a confidence only and so {'has' if one else 'have'} no {name}; "
+        "compare by a calibration error."
+    )
+
+
+def _leader(best: dict[str, Any], raw: dict[str, Any] | None, name: str) -> str:
+    if raw is best:
+        return f"No method improves on {_leading(best, name, ', which')}."
+    start = _leading(best, name)
+    if raw is None:
+        return f"{start}."
+    low, high = sorted(abs(raw[side]) for side in ("to_best_low", "to_best_high"))
+    if _not_significant(raw):
+        return f"{start}, but the difference from {raw['title']} ({number(raw['value'])}) is not significant."
+    return (
+        f"{start}, better than {raw['title']} ({number(raw['value'])}) by {number(abs(raw['to_best']))} "
+        f"(interval {number(low)} to {number(high)})."
+    )
+
+
+def _leading(best: dict[str, Any], name: str, joint: str = "") -> str:
+    word = "lowest" if best["better"] == "lower" else "highest"
+    return f"{best['title']}{joint} has the {word} {name}, {number(best['value'])}"
+
+
+def _not_significant(row: dict[str, Any]) -> bool:
+    return row["to_best_low"] <= 0 <= row["to_best_high"]
+
+
+def _best_value(records: list[dict[str, Any]]) -> float:
+    return (min if records[0]["better"] == "lower" else max)(map(_value, records))
+
+
+def _value(row: dict[str, Any]) -> float:
+    return row["value"]
+
+
+def _a(name: str) -> str:
+    """The article before a spoken name: an NLL, an ECE, an MCE, a Brier score."""
+    return "an" if name.startswith(("NLL", "ECE", "MCE", "A", "O", "U")) else "a"

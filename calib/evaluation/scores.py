@@ -1,39 +1,146 @@
-"""The scores that pages, tables and reports share, and their values for one evaluation.
+"""The scores of an evaluation, and of bootstrap resamples of its rows.
 
-Every score as a function of a few sums over rows, so that resampling is one matrix product.
-
-The CORP decomposition of an evaluation, and of its resamples.
-
-Smooth ECE of resamples.
+Most scores are functions of a few sums over rows, so that resampling them is one matrix product.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from operator import attrgetter
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from calib.evaluation.classwise import CLASSWISE, CLASSWISE_ABOVE, classwise_values
-from calib.evaluation.evaluation import Evaluation
+from calib.errors import CalibrationError
+from calib.evaluation.bootstrap import N_RESAMPLES, ResampledScores
+from calib.evaluation.catalogue import ERRORS, MEANS, NORMS, SCORES, SMOOTH, TERMS
+from calib.evaluation.evaluation import Evaluation, check_same_rows, classwise_values
 from calib.metrics.binning import bin_edges
-from calib.metrics.bootstrap import Groups, Resamples
+from calib.metrics.bootstrap import Groups, Interval, Resamples, reflect
 from calib.metrics.calibration_error import debiased_error
 from calib.metrics.confidence import Bools
-from calib.metrics.corp import RULES, calibrated_outcomes, corp, entropy, isotonic_of_samples, ordered_cells, row_scores
-from calib.metrics.smooth import cell_of, smooth_ece, smooth_errors
+from calib.metrics.corp import (
+    RULES,
+    calibrated_outcomes,
+    decompose,
+    entropy,
+    isotonic_of_samples,
+    ordered_cells,
+    row_scores,
+)
+from calib.metrics.smooth import cell_of, smooth_error, smooth_errors
 from calib.numerics import Floats, Ints, bin_index
 
-ERRORS = {
-    "ECE": ("equal_width", 15),
-    "ECE equal mass": ("equal_mass", 15),
-    "ECE 100": ("equal_width", 100),
-    "ECE equal mass 100": ("equal_mass", 100),
-}
-"""The bins of the errors: those of the field's convention, and the finer ones of the papers' tables."""
+MAX_CELLS = 500
+N_CALIBRATED = 100
+N_CELLS = 512
+"""Of the smooth ECE: fewer than for the score itself; of 500 to a million rows, they move it by less than 0.00003."""
+
+
+def scores(evaluation: Evaluation) -> dict[str, float]:
+    """Values of the scores in ``SCORES`` that the evaluation allows, by key.
+
+    NLL, Brier score, top-5 accuracy and the class-wise errors are absent where the method gives a confidence only,
+    top-5 accuracy also up to 5 classes, class-wise errors above 10,000. Overconfidence is NaN where nothing is wrong,
+    underconfidence where nothing is right.
+    """
+    values: dict[str, Any] = score_values(statistics_of(evaluation).total) | classwise_values(evaluation.classwise)
+    values |= corp_values(evaluation) | {SMOOTH: smooth_error(*evaluation.pair)}
+    return {key: float(values[key]) for key in SCORES if key in values}
+
+
+def resample_scores(evaluation: Evaluation, resamples: Resamples) -> ResampledScores:
+    """Scores of an evaluation on shared resamples of its rows."""
+    value = scores(evaluation)
+    again = {
+        **_resampled(evaluation, resamples),
+        **classwise_values(evaluation.classwise, resamples),
+        **resampled_corp_values(evaluation, resamples),
+        SMOOTH: resampled_smooth_ece(*evaluation.pair, resamples),
+    }
+    return ResampledScores(value, {key: _draws(key, value, again) for key in value}, len(evaluation))
+
+
+def resample_sums(evaluation: Evaluation, resamples: Resamples) -> ResampledScores:
+    """Only those of :func:`resample_scores` that are quick: means over rows, and the ECE in its 15 bins."""
+    again = _resampled(evaluation, resamples, ("ECE",))
+    total = score_values(statistics_of(evaluation, errors=("ECE",)).total)
+    value = {key: float(one) for key, one in total.items()}
+    return ResampledScores(value, {key: _draws(key, value, again) for key in value}, len(evaluation))
+
+
+def _resampled(
+    evaluation: Evaluation, resamples: Resamples, errors: Iterable[str] = tuple(ERRORS)
+) -> dict[str, Floats]:
+    """Scores that come from sums, key -> (n_resamples,)."""
+    if len(evaluation) != resamples.n:
+        raise CalibrationError(
+            f"The evaluations have {len(evaluation)} and {resamples.n} rows; compare them on the same test set."
+        )
+    grouped = statistics_of(evaluation, resamples.groups, errors)
+
+    def values(plain: Floats, *binned: Floats) -> Floats:
+        drawn = Statistics(
+            dict(zip(grouped.plain, plain.T, strict=True)), dict(zip(grouped.binned, binned, strict=True))
+        )
+        return np.stack(list(score_values(drawn).values()), axis=1)
+
+    again = resamples.each(values, np.stack(list(grouped.plain.values()), axis=1), *grouped.binned.values())
+    return dict(zip(score_values(grouped.total), again.T, strict=True))
+
+
+def _draws(key: str, value: dict[str, float], again: dict[str, Floats]) -> Floats:
+    if key == "gap":
+        return np.abs(_draws("signed gap", value, again))
+    if key == "debiased ECE":
+        # Two estimates of one truth; the reflection has taken the bias out of the plain one already.
+        key = "ECE equal mass"
+    return reflect(value[key], again[key], squared=key in NORMS)
+
+
+def score_intervals(
+    evaluation: Evaluation, level: float = 0.95, n_resamples: int = N_RESAMPLES, random_state: int = 0
+) -> dict[str, Interval]:
+    """Bootstrap interval of every score, by key; stretched where needed to hold the score.
+
+    Bins stay those of the whole sample. A calibration error of few rows in many bins is an overestimate; its
+    interval reaches down to where the truth may be. In simulations with 500 and 5000 rows, 95 % intervals held the
+    truth in 87 to 100 % of runs for the ECE (percentile intervals: 0 % on calibrated data), 93 to 97 % for the other
+    scores, 85 to 100 % for the terms of the CORP decomposition and 90 to 95 % for the smooth ECE (40 to 100 runs each,
+    calibrated or not). The MCE is the exception: it is mostly noise, and its intervals hold the truth in 30 to 85 %.
+
+    Class-wise errors resample about 50 groups of rows. With 10 classes and 500 or 5000 rows their intervals held the
+    truth in 87 to 100 % of runs, calibrated or not, with 100 classes and 2000 or 5000 rows in all of 50. They need
+    about 20 rows per class: with 10 they held it in 70 to 94 %, with 5 in 2 to 48 %, because there the noise of the
+    estimate is far above the truth and resampling cannot show it.
+    """
+    resamples = Resamples(len(evaluation), n_resamples, random_state)
+    return resample_scores(evaluation, resamples).intervals(level)
+
+
+def paired_differences(
+    evaluation: Evaluation,
+    baseline: Evaluation,
+    level: float = 0.95,
+    n_resamples: int = N_RESAMPLES,
+    random_state: int = 0,
+) -> dict[str, Interval]:
+    """Bootstrap interval of every score minus the baseline's, by key, with the same resamples for both.
+
+    Differences of class-wise errors come out too small where few rows per class put the same noise into both: their
+    intervals held the true difference in 77 to 100 % of runs with 10 classes and 28 to 98 % with 100. Read them for
+    their sign: with two methods equally good they excluded 0 in 0 to 12 % of runs, with one better never on the
+    wrong side.
+
+    Raises
+    ------
+    CalibrationError
+        If the two were not evaluated on the same rows.
+    """
+    check_same_rows(evaluation, baseline)
+    resamples = Resamples(len(evaluation), n_resamples, random_state)
+    ours, theirs = (resample_scores(e, resamples) for e in (evaluation, baseline))
+    return ours.differences(theirs, level)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,17 +238,9 @@ def _ratio(total: Floats, count: Floats) -> Floats:
     return np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
 
 
-TERMS = ("miscalibration", "discrimination", "uncertainty")
-CORP = tuple(f"{rule} {term}" for rule in RULES for term in TERMS)
-"""Keys of the scores, such as "Brier miscalibration"."""
-
-MAX_CELLS = 500
-N_CALIBRATED = 100
-
-
 def corp_values(evaluation: Evaluation) -> dict[str, float]:
     """The terms of both rules, by key."""
-    parts = {rule: corp(*evaluation.pair, rule=rule) for rule in RULES}
+    parts = {rule: decompose(*evaluation.pair, rule) for rule in RULES}
     return {f"{rule} {term}": getattr(parts[rule], term) for rule in RULES for term in TERMS}
 
 
@@ -168,7 +267,7 @@ def resampled_corp_values(evaluation: Evaluation, resamples: Resamples) -> dict[
     noise = fitted_noise(confidence, cell, resamples.random_state)
     values: dict[str, Floats] = {}
     for i, rule in enumerate(RULES):
-        exact = corp(confidence, correct, rule)
+        exact = decompose(confidence, correct, rule)
         miscalibration, discrimination, uncertainty = drawn[:, i].T
         values[f"{rule} miscalibration"] = _centred(miscalibration, exact.miscalibration + noise[rule])
         values[f"{rule} discrimination"] = _centred(discrimination, exact.discrimination + noise[rule])
@@ -219,12 +318,6 @@ def fitted_noise(confidence: Floats, cell: Ints, random_state: int) -> dict[str,
     return saved
 
 
-SMOOTH = "smooth ECE"
-
-N_CELLS = 512
-"""Fewer than for the score itself: of 500 to a million rows, they move it by less than 0.00003."""
-
-
 def resampled_smooth_ece(confidence: Floats, correct: Bools, resamples: Resamples) -> Floats:
     """Smooth ECE of every resample, shape (n_resamples,), each with a width of its own.
 
@@ -240,93 +333,3 @@ def resampled_smooth_ece(confidence: Floats, correct: Bools, resamples: Resample
         groups.sums_by(cell, N_CELLS, correct - confidence),
         groups.sums(None),
     )
-
-
-Better = Literal["lower", "higher", "neither"]
-
-
-@dataclass(frozen=True)
-class Score:
-    """One score.
-
-    Attributes
-    ----------
-    key : name in tables and code.
-    title : how pages call it.
-    better : "lower", "higher", or "neither" where less is not better in itself.
-    meaning : one line on what it says.
-    low, high : the range of possible values.
-    of_rows : for a score that is a mean over rows, the (n,) values; they are None where an evaluation has none.
-    """
-
-    key: str
-    title: str
-    better: Better
-    meaning: str
-    low: float = 0.0
-    high: float = 1.0
-    of_rows: Callable[[Evaluation], Floats | Bools | None] | None = None
-
-
-_SCORES = (
-    Score("NLL", "NLL", "lower", "Mean surprise at the true label, in nats; punishes sure mistakes hardest.",
-          high=np.inf, of_rows=attrgetter("row_nll")),
-    Score("Brier", "Brier score", "lower", "Squared distance of the probabilities from the truth, summed over classes.",
-          high=2.0, of_rows=attrgetter("row_brier")),
-    Score("accuracy", "Accuracy", "higher", "Share of right predictions."),
-    Score("top-5 accuracy", "Top-5 accuracy", "higher", "Share of labels among the five most probable classes.",
-          of_rows=attrgetter("top5")),
-    Score("ECE", "ECE", "lower", "Mean distance of confidence from accuracy in 15 bins of equal width."),
-    Score("ECE equal mass", "ECE, equal mass", "lower",
-          "Mean distance of confidence from accuracy in 15 bins of equal counts."),
-    Score("ECE 100", "ECE, 100 bins", "lower", "Mean distance of confidence from accuracy in 100 bins of equal width."),
-    Score("ECE equal mass 100", "ECE, 100 bins of equal mass", "lower",
-          "Mean distance of confidence from accuracy in 100 bins of equal counts; more noise than in 15."),
-    Score("debiased ECE", "ECE, debiased", "lower", "ECE in bins of equal counts, less what noise alone would give."),
-    Score(SMOOTH, "ECE, smooth", "lower",
-          "Mean distance of confidence from accuracy under a kernel that sets its own width; no bins to choose."),
-    Score(CLASSWISE, "Class-wise ECE", "lower",
-          "ECE of each class's probability in 15 bins of equal width, averaged over classes."),
-    Score(CLASSWISE_ABOVE, "Class-wise ECE above 1/K", "lower",
-          "Class-wise ECE of the probabilities above 1/K, which the many near 0 would swamp."),
-    Score("MCE", "MCE", "lower", "Distance of confidence from accuracy in the worst of 15 bins; noisy."),
-    Score("gap", "Confidence gap", "lower", "Distance of mean confidence from accuracy; no ECE is below it."),
-    Score("signed gap", "Confidence minus accuracy", "neither",
-          "Mean confidence minus accuracy; above 0 is overconfident.", low=-1.0),
-    *(
-        score
-        for rule, name, high in (("Brier", "squared error", 0.25), ("log", "log score", math.log(2.0)))
-        for score in (
-            Score(f"{rule} miscalibration", f"Miscalibration, {name}", "lower",
-                  f"How much of the {name} of \"this prediction is right\" the best monotone recalibration would save.",
-                  high=np.inf),
-            Score(f"{rule} discrimination", f"Discrimination, {name}", "higher",
-                  f"How much the {name} gains from telling right from wrong predictions, once recalibrated.",
-                  high=high),
-            Score(f"{rule} uncertainty", f"Uncertainty, {name}", "neither",
-                  f"The {name} of saying the accuracy to every row; plus miscalibration less discrimination it is the "
-                  f"{name} of the confidence.", high=high),
-        )
-    ),
-    Score("overconfidence", "Overconfidence", "neither", "Mean confidence of the wrong predictions."),
-    Score("underconfidence", "Underconfidence", "neither", "Mean doubt (1 - confidence) of the right predictions."),
-    Score("sharpness", "Sharpness", "neither", "Variance of the confidence; good only where it is calibrated.",
-          high=0.25),
-)  # fmt: skip
-
-SCORES: dict[str, Score] = {score.key: score for score in _SCORES}
-"""The scores by key, in order of display."""
-MEANS = {score.key: score.of_rows for score in _SCORES if score.of_rows is not None}
-"""Those of them that are means over rows."""
-
-
-def scores(evaluation: Evaluation) -> dict[str, float]:
-    """Values of the scores in ``SCORES`` that the evaluation allows, by key.
-
-    NLL, Brier score, top-5 accuracy and the class-wise errors are absent where the method gives a confidence only,
-    top-5 accuracy also up to 5 classes, class-wise errors above 10,000. Overconfidence is NaN where nothing is wrong,
-    underconfidence where nothing is right.
-    """
-    values: dict[str, Any] = score_values(statistics_of(evaluation).total) | classwise_values(evaluation.classwise)
-    values |= corp_values(evaluation) | {SMOOTH: smooth_ece(*evaluation.pair)}
-    return {key: float(values[key]) for key in SCORES if key in values}

@@ -165,7 +165,10 @@ class StudyKind:
 STUDIES = {
     SPLITS: StudyKind(
         repeat_task,
-        ("method", "title", "split", "n_calibration", "n_test", "score", "value", "fit_seconds", "note"),
+        (
+            *("method", "title", "split", "n_calibration", "n_test", "score", "value"),
+            *("fit_seconds", "note", "confidence_only"),
+        ),
     ),
     SIZES: StudyKind(
         size_task,

@@ -1,7 +1,4 @@
-"""The CORP decomposition of a score: miscalibration, discrimination and uncertainty.
-
-What a calibrated model with the same confidences would have shown.
-"""
+"""The CORP decomposition of a score, and draws of the outcomes that a calibrated model would have had."""
 
 from __future__ import annotations
 
@@ -74,7 +71,11 @@ def corp(probs: Any, labels: Any, rule: str = "Brier", target: int | None = None
         For an unknown rule or class, or arrays that do not fit together.
     """
     check_rule(rule)
-    confidence, correct = target_pair(probs, labels, target)
+    return decompose(*target_pair(probs, labels, target), rule)
+
+
+def decompose(confidence: Floats, correct: Bools, rule: str) -> Decomposition:
+    """:func:`corp` of a pair that is known to be valid."""
     again = recalibrate(confidence, correct)
     score = float(row_scores(confidence, correct, rule).mean())
     recalibrated = float(again.count @ entropy(again.frequency, rule) / len(confidence))

@@ -35,10 +35,11 @@ def smooth_ece(probs: Any, labels: Any, convention: str | None = None) -> float:
     if convention not in (None, "relplot"):
         raise CalibrationError(f"There is no convention {convention!r}; choose None or 'relplot'.")
     confidence, correct = top_label(probs, labels)
-    return _by_definition(confidence, correct) if convention is None else _relplot(confidence, correct)
+    return smooth_error(confidence, correct) if convention is None else _relplot(confidence, correct)
 
 
-def _by_definition(confidence: Floats, correct: Bools) -> float:
+def smooth_error(confidence: Floats, correct: Bools) -> float:
+    """:func:`smooth_ece` of a pair that is known to be valid."""
     cell = cell_of(confidence, GRID)
     residual = np.bincount(cell, weights=correct - confidence, minlength=GRID) / len(cell)
     return float(smooth_errors(residual[None])[0])

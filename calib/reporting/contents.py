@@ -13,7 +13,7 @@ from calib.data import Choices
 from calib.data.predictions import Predictions
 from calib.data.samples import FOLDER, SAMPLES
 from calib.evaluation import Evaluation
-from calib.evaluation.verdict import CONFIDENCE_ONLY, verdict
+from calib.evaluation.score_table import verdict
 from calib.parameters import written
 from calib.plots.style import Style
 
@@ -96,7 +96,7 @@ class Report:
 
 def verdict_paragraphs(table: pd.DataFrame) -> list[str]:
     """The verdict by the score that calibrators are fitted for, and by ECE where not all methods have that one."""
-    scores = ["NLL", *(["ECE"] if (table["note"] == CONFIDENCE_ONLY).any() else [])]
+    scores = ["NLL", *(["ECE"] if table["confidence_only"].any() else [])]
     return [verdict(table, score) for score in scores]
 
 

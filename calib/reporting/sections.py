@@ -16,7 +16,7 @@ from calib.data.samples import SAMPLES
 from calib.diagnostics.over_under import over_under_confidence, table_cells
 from calib.diagnostics.reliability import confidence_histogram, reliability_curve
 from calib.evaluation import SCORES, Score
-from calib.evaluation.classwise import CLASSWISE
+from calib.evaluation.evaluation import CLASSWISE
 from calib.evaluation.score_table import ScoreRow, score_rows
 from calib.export.writer import versions
 from calib.formatting import number, percent, plural

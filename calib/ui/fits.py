@@ -14,7 +14,8 @@ import streamlit as st
 from calib.base import Calibrator
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
-from calib.evaluation.bootstrap import ResampledScores, resample_scores
+from calib.evaluation.bootstrap import ResampledScores
+from calib.evaluation.scores import resample_scores
 from calib.formatting import listed
 from calib.hardware import cpu_description, device_of, gpu_present
 from calib.jobs import FitQueue, FitSpec, Job, TaskSpec

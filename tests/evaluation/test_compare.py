@@ -10,8 +10,7 @@ from calib.data.predictions import Predictions
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES, evaluate, scores
 from calib.evaluation.compare import compare, compare_evaluations
-from calib.evaluation.score_table import best_methods
-from calib.evaluation.verdict import verdict
+from calib.evaluation.score_table import best_methods, verdict
 from calib.numerics import softmax
 from tests.conftest import simulate
 
@@ -116,7 +115,7 @@ def test_features_reach_the_methods_that_need_them(parts):
     assert method.given_ == ["features", "train_features", "train_labels"]
     assert cell(table, "geometric", "ECE")["value"] == pytest.approx(cell(table, "identity", "ECE")["value"])
     assert np.isnan(cell(table, "geometric", "NLL")["value"])
-    assert cell(table, "geometric", "NLL")["note"] == "gives a confidence only"
+    assert cell(table, "geometric", "NLL")["confidence_only"] and not cell(table, "geometric", "ECE")["confidence_only"]
     assert np.isnan(cell(table, "geometric", "NLL")["to_best"])
 
 
@@ -186,18 +185,18 @@ def test_a_clear_winner_is_said_to_be_better_by_so_much():
     said = words({"identity": 2.0, "temperature": 1.0, "vector": 1.6})
     assert said.startswith("Temperature has the lowest NLL, ")
     assert "better than Uncalibrated (" in said and "interval" in said
-    assert "Vector is behind by more than chance explains." in said
+    assert said.endswith("Significantly worse (paired 95 % interval): Vector.")
 
 
 def test_methods_that_cannot_be_told_apart_are_said_so():
     said = words({"identity": 2.0, "temperature": 1.0, "vector": 1.0 + 1e-3, "beta": 1.0 - 1e-3}, n=500)
-    assert "cannot be told from it on this test set" in said
-    assert "behind" not in said
+    assert "No significant difference from it on this test set: " in said
+    assert "Significantly" not in said
 
 
 def test_a_lead_over_the_raw_model_within_chance_is_not_claimed():
     said = words({"identity": 1.02, "temperature": 1.0}, n=200)
-    assert "could be chance" in said or said.startswith("No method improves")
+    assert "is not significant" in said or said.startswith("No method improves")
     assert "better than" not in said
 
 
@@ -263,7 +262,7 @@ def test_a_handful_of_rows_claims_nothing(n):
     )
     assert set(table["beyond_chance"]) == {""}
     said = verdict(table)
-    assert "could be chance" in said or "cannot be told" in said or "cannot rank" in said
+    assert "not significant" in said or "No significant" in said or "cannot rank" in said
 
 
 def nearly_right(n_wrong, sharper=2.0):
@@ -324,7 +323,7 @@ def test_intervals_of_calibration_errors_reach_what_was_not_seen(n):
 
 
 def test_the_verdict_writes_numbers_as_tables_do():
-    row = {"score": "NLL", "better": "lower", "note": "", "to_best_low": 0.002, "to_best_high": 0.003}
+    row = {"score": "NLL", "better": "lower", "confidence_only": False, "to_best_low": 0.002, "to_best_high": 0.003}
     rows = [
         row | {"method": "identity", "title": "Uncalibrated", "value": 0.00287, "to_best": 0.00287 - 1.41e-6},
         row | {"method": "a", "title": "A", "value": 1.41e-6, "to_best": 0.0},
@@ -336,7 +335,7 @@ def test_the_verdict_writes_numbers_as_tables_do():
 
 
 def test_the_verdict_names_who_beats_the_raw_model_where_the_best_may_not():
-    row = {"score": "NLL", "better": "lower", "note": "", "too_few": "", "to_best_high": 0.2}
+    row = {"score": "NLL", "better": "lower", "confidence_only": False, "too_few": "", "to_best_high": 0.2}
     rows = [
         row | {"method": "identity", "title": "Raw", "value": 0.31, "to_best": 0.1, "to_best_low": -1e-4},
         row | {"method": "a", "title": "A", "value": 0.21, "to_best": 0.0, "to_best_low": 0.0, "to_best_high": 0.0},
@@ -346,10 +345,10 @@ def test_the_verdict_names_who_beats_the_raw_model_where_the_best_may_not():
     marks = {"identity": "", "a": "", "b": "better", "c": ""}
     table = pd.DataFrame([one | {"beyond_chance": marks[one["method"]]} for one in rows])
     assert verdict(table) == (
-        "A has the lowest NLL, 0.210, but its distance from Raw (0.310) could be chance. "
-        "B and C cannot be told from it on this test set. B is better than Raw by more than chance explains."
+        "A has the lowest NLL, 0.210, but the difference from Raw (0.310) is not significant. "
+        "No significant difference from it on this test set: B and C. Significantly better than Raw: B."
     )
-    assert "by more than chance" not in verdict(pd.DataFrame(rows))  # of tables that mark nothing
+    assert "Significantly" not in verdict(pd.DataFrame(rows))  # of tables that mark nothing
 
 
 def test_equal_best_values_are_all_best():

@@ -9,8 +9,7 @@ from calib.base import Calibrator
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES, Evaluation, evaluate, paired_differences, score_intervals, scores
 from calib.evaluation import evaluation as module
-from calib.evaluation.bootstrap import resample_scores, resample_sums
-from calib.evaluation.scores import fitted_noise, resampled_smooth_ece
+from calib.evaluation.scores import fitted_noise, resample_scores, resample_sums, resampled_smooth_ece
 from calib.metrics import Resamples
 from calib.metrics.corp import ordered_cells
 from calib.numerics import softmax

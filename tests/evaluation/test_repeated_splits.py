@@ -11,8 +11,7 @@ from calib.data.predictions import Predictions
 from calib.errors import CalibrationError, FitCancelled
 from calib.evaluation import evaluate, scores
 from calib.evaluation.repeated_splits import corrected_interval, repeated_splits, summarise_splits
-from calib.evaluation.score_table import best_methods
-from calib.evaluation.verdict import verdict
+from calib.evaluation.score_table import best_methods, verdict
 from tests.conftest import simulate
 
 
@@ -99,14 +98,16 @@ def test_the_same_method_twice_cannot_be_told_apart(table):
         ours, theirs = (summary.loc[(name, key)] for name in ("temperature", "again"))
         assert ours["value"] == theirs["value"]
         assert (ours["to_best"] == theirs["to_best"]) and (ours["to_best_low"] <= 0 <= ours["to_best_high"])
-    assert "cannot be told from it over 4 splits" in verdict(summarise_splits(table), "NLL", "over 4 splits")
+    assert "No significant difference from it over 4 splits: " in verdict(
+        summarise_splits(table), "NLL", "over 4 splits"
+    )
 
 
 @pytest.mark.parametrize(("n_wrong", "claims"), [(0, False), (4, False), (40, True)])
 def test_splits_without_mistakes_rank_no_methods(n_wrong, claims):
     rows = [
         {"method": name, "title": name, "split": split, "score": key, "value": value + 1e-4 * split, "fit_seconds": 0.0,
-         "n_calibration": 100, "n_test": 300, "note": ""}
+         "n_calibration": 100, "n_test": 300, "note": "", "confidence_only": False}
         for name, nll in (("identity", 0.5), ("a", 0.1))
         for split in range(20)
         for key, value in (("NLL", nll), ("accuracy", 1 - n_wrong / 400 - 0.00095))
@@ -124,7 +125,7 @@ def test_splits_without_mistakes_rank_no_methods(n_wrong, claims):
 def test_a_confidence_alone_has_no_proper_score_and_says_so(table):
     summary = summarise_splits(table).set_index(["method", "score"])
     assert np.isnan(summary.loc[("unsure", "NLL"), "value"])
-    assert summary.loc[("unsure", "NLL"), "note"] == "gives a confidence only"
+    assert summary.loc[("unsure", "NLL"), "confidence_only"] and not summary.loc[("unsure", "ECE"), "confidence_only"]
     assert summary.loc[("unsure", "ECE"), "n_splits"] == 4
 
 

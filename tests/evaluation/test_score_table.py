@@ -6,12 +6,11 @@ import math
 
 import pytest
 
-from calib.cli import text as cli_text
 from calib.data import Predictions
 from calib.evaluation import SCORES
 from calib.evaluation.compare import compare
 from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
-from calib.evaluation.score_table import MARKS, ScoreCell, score_rows
+from calib.evaluation.score_table import MARKS, ScoreCell, score_rows, summary
 from calib.formatting import fixed, number
 from calib.metrics.bootstrap import Interval
 from calib.registry import calibrator
@@ -70,7 +69,7 @@ def test_what_a_cell_says():
 def test_pages_and_shell_say_the_same(table):
     rows = score_rows(table, ["NLL", "ECE"])
     drawn = styled_scores(table, ["NLL", "ECE"], intervals=True).to_html()
-    printed = cli_text.score_table(table)
+    printed = summary(table)
     for row in rows:
         assert row.title in drawn and row.title in printed
         for found in row.cells.values():
@@ -84,7 +83,7 @@ def test_a_method_that_failed_says_why(data, table):
     missing = table[table["method"] == "apart"].assign(value=math.nan, note="did not converge")
     (row,) = score_rows(missing, ["NLL"])
     assert row.failed == "did not converge"
-    assert "did not converge" in cli_text.score_table(missing)
+    assert "did not converge" in summary(missing)
     assert not any(row.failed for row in score_rows(table, ["NLL"]))
 
 

@@ -17,7 +17,7 @@ from calib.data.predictions import Predictions
 from calib.data.samples import load_sample
 from calib.evaluation.learning_curve import labels_needed, size_curve
 from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
-from calib.evaluation.verdict import verdict
+from calib.evaluation.score_table import verdict
 from calib.formatting import number
 from calib.jobs import FitQueue
 from calib.plots.style import method_style

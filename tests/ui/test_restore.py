@@ -15,8 +15,8 @@ from streamlit.testing.v1 import AppTest
 
 from calib.evaluation.learning_curve import labels_needed
 from calib.evaluation.repeated_splits import summarise_splits
+from calib.evaluation.score_table import verdict
 from calib.evaluation.studies import SIZES, SPLITS, STUDIES
-from calib.evaluation.verdict import verdict
 from calib.formatting import listed
 from calib.jobs import FitQueue, Job, TaskSpec
 from calib.ui import fits, restore

@@ -12,8 +12,8 @@ import streamlit as st
 from calib.evaluation import SCORES
 from calib.evaluation.learning_curve import SIZE_SCORES, halved_sizes, labels_needed
 from calib.evaluation.repeated_splits import summarise_splits
+from calib.evaluation.score_table import verdict
 from calib.evaluation.studies import SIZES, SPLITS, Entry, entry_of, natural_order, repeat_task, size_task, together
-from calib.evaluation.verdict import CONFIDENCE_ONLY, verdict
 from calib.formatting import listed, plural
 from calib.hardware import on_cpu
 from calib.plots.compare import entry_lines, score_dots, size_curves
@@ -91,7 +91,7 @@ def _chosen(fits: list[ShownFit], kind: str) -> list[ShownFit]:
 def _repeated_result(splits: pd.DataFrame, key: str, fits: list[ShownFit]) -> None:
     table = keep(("splits", key), lambda: summarise_splits(splits))
     n_splits = int(table["n_splits"].max())
-    scores = ["NLL", *(["ECE"] if (table["note"] == CONFIDENCE_ONLY).any() else [])]
+    scores = ["NLL", *(["ECE"] if table["confidence_only"].any() else [])]
     for score in scores:
         st.markdown(verdict(table, score, f"over {n_splits} splits"))
     keys = [score for score in TABLE if score in set(table["score"])]

@@ -1,0 +1,110 @@
+"""The scores that pages, tables and reports share: keys, titles, and which direction is better."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Literal
+
+from calib.evaluation.evaluation import CLASSWISE, CLASSWISE_ABOVE, Evaluation
+from calib.metrics.confidence import Bools
+from calib.metrics.corp import RULES
+from calib.numerics import Floats
+
+ERRORS = {
+    "ECE": ("equal_width", 15),
+    "ECE equal mass": ("equal_mass", 15),
+    "ECE 100": ("equal_width", 100),
+    "ECE equal mass 100": ("equal_mass", 100),
+}
+"""The bins of the errors: those of the field's convention, and the finer ones of the papers' tables."""
+
+SMOOTH = "smooth ECE"
+
+TERMS = ("miscalibration", "discrimination", "uncertainty")
+CORP = tuple(f"{rule} {term}" for rule in RULES for term in TERMS)
+"""Keys of the scores, such as "Brier miscalibration"."""
+
+PROPORTIONS = ("accuracy", "top-5 accuracy")
+TOP_LABEL_ERRORS = (*ERRORS, "MCE", SMOOTH)
+NORMS = (*TOP_LABEL_ERRORS, CLASSWISE, CLASSWISE_ABOVE)
+"""Scores that are norms of gaps, whose bias is a shift of their squares."""
+
+Better = Literal["lower", "higher", "neither"]
+
+
+@dataclass(frozen=True)
+class Score:
+    """One score.
+
+    Attributes
+    ----------
+    key : name in tables and code.
+    title : how pages call it.
+    better : "lower", "higher", or "neither" where less is not better in itself.
+    meaning : one line on what it says.
+    low, high : the range of possible values.
+    of_rows : for a score that is a mean over rows, the (n,) values of an evaluation, None where it has none.
+    """
+
+    key: str
+    title: str
+    better: Better
+    meaning: str
+    low: float = 0.0
+    high: float = 1.0
+    of_rows: Callable[[Evaluation], Floats | Bools | None] | None = None
+
+
+_SCORES = (
+    Score("NLL", "NLL", "lower", "Mean surprise at the true label, in nats; punishes sure mistakes hardest.",
+          high=math.inf, of_rows=attrgetter("row_nll")),
+    Score("Brier", "Brier score", "lower", "Squared distance of the probabilities from the truth, summed over classes.",
+          high=2.0, of_rows=attrgetter("row_brier")),
+    Score("accuracy", "Accuracy", "higher", "Share of right predictions."),
+    Score("top-5 accuracy", "Top-5 accuracy", "higher", "Share of labels among the five most probable classes.",
+          of_rows=attrgetter("top5")),
+    Score("ECE", "ECE", "lower", "Mean distance of confidence from accuracy in 15 bins of equal width."),
+    Score("ECE equal mass", "ECE, equal mass", "lower",
+          "Mean distance of confidence from accuracy in 15 bins of equal counts."),
+    Score("ECE 100", "ECE, 100 bins", "lower", "Mean distance of confidence from accuracy in 100 bins of equal width."),
+    Score("ECE equal mass 100", "ECE, 100 bins of equal mass", "lower",
+          "Mean distance of confidence from accuracy in 100 bins of equal counts; more noise than in 15."),
+    Score("debiased ECE", "ECE, debiased", "lower", "ECE in bins of equal counts, less what noise alone would give."),
+    Score(SMOOTH, "ECE, smooth", "lower",
+          "Mean distance of confidence from accuracy under a kernel that sets its own width; no bins to choose."),
+    Score(CLASSWISE, "Class-wise ECE", "lower",
+          "ECE of each class's probability in 15 bins of equal width, averaged over classes."),
+    Score(CLASSWISE_ABOVE, "Class-wise ECE above 1/K", "lower",
+          "Class-wise ECE of the probabilities above 1/K, which the many near 0 would swamp."),
+    Score("MCE", "MCE", "lower", "Distance of confidence from accuracy in the worst of 15 bins; noisy."),
+    Score("gap", "Confidence gap", "lower", "Distance of mean confidence from accuracy; no ECE is below it."),
+    Score("signed gap", "Confidence minus accuracy", "neither",
+          "Mean confidence minus accuracy; above 0 is overconfident.", low=-1.0),
+    *(
+        score
+        for rule, name, high in (("Brier", "squared error", 0.25), ("log", "log score", math.log(2.0)))
+        for score in (
+            Score(f"{rule} miscalibration", f"Miscalibration, {name}", "lower",
+                  f"How much of the {name} of \"this prediction is right\" the best monotone recalibration would save.",
+                  high=math.inf),
+            Score(f"{rule} discrimination", f"Discrimination, {name}", "higher",
+                  f"How much the {name} gains from telling right from wrong predictions, once recalibrated.",
+                  high=high),
+            Score(f"{rule} uncertainty", f"Uncertainty, {name}", "neither",
+                  f"The {name} of saying the accuracy to every row; plus miscalibration less discrimination it is the "
+                  f"{name} of the confidence.", high=high),
+        )
+    ),
+    Score("overconfidence", "Overconfidence", "neither", "Mean confidence of the wrong predictions."),
+    Score("underconfidence", "Underconfidence", "neither", "Mean doubt (1 - confidence) of the right predictions."),
+    Score("sharpness", "Sharpness", "neither", "Variance of the confidence; good only where it is calibrated.",
+          high=0.25),
+)  # fmt: skip
+
+SCORES: dict[str, Score] = {score.key: score for score in _SCORES}
+"""The scores by key, in order of display."""
+MEANS = {score.key: score.of_rows for score in _SCORES if score.of_rows is not None}
+"""Those of them that are means over rows."""
