@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import EQUIVARIANT
-from calib.calibrators.one_vs_rest import BinaryCalibrator, Map
+from calib.calibrators.one_vs_rest import Map, StepMapCalibrator
 from calib.numerics import Floats, Ints, sigmoid, softplus
 
 PRIOR_STRENGTH = 2.0
@@ -19,7 +18,7 @@ NEGLIGIBLE = 1e-20
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BayesianBinning(BinaryCalibrator):
+class BayesianBinning(StepMapCalibrator):
     """The average of many equal-frequency histograms, each weighted by how likely it makes the labels.
 
     BBQ of Naeini, Cooper and Hauskrecht, Obtaining Well Calibrated Probabilities Using Bayesian Binning, AAAI
@@ -30,14 +29,6 @@ class BayesianBinning(BinaryCalibrator):
     such: prediction is one search, however many models there were. Its values are kept at least 1 / (m + 2) away
     from 0 and 1, m the number of calibration pairs.
     """
-
-    @property
-    def is_monotone(self) -> bool:
-        return False
-
-    def promises(self, n_classes: int) -> frozenset[str]:
-        # Bins are closed on the left: seen from the other of two classes they are closed on the right.
-        return super().promises(n_classes) - ({EQUIVARIANT} if n_classes == 2 else set())
 
     def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
         scores, hits = np.sort(log_odds), np.sort(log_odds[positives])
@@ -59,9 +50,6 @@ class BayesianBinning(BinaryCalibrator):
             widths = np.diff(np.searchsorted(every_cut, cuts[i]) + 1, prepend=0, append=len(values))
             values += np.repeat(weights[i] * models[i][1], widths)
         return {"edges": edges_at(scores, every_cut), "values": self.bounded(values / weights[kept].sum())}
-
-    def _apply_map(self, state: Map, log_odds: Floats) -> Floats:
-        return state["values"][np.searchsorted(state["edges"], log_odds, side="right")]
 
 
 def candidate_bins(n: int) -> range:

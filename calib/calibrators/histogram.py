@@ -7,14 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import EQUIVARIANT
-from calib.calibrators.one_vs_rest import BinaryCalibrator, Map
+from calib.calibrators.one_vs_rest import Map, StepMapCalibrator
 from calib.numerics import Floats
 from calib.parameters import param
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class HistogramBinning(BinaryCalibrator):
+class HistogramBinning(StepMapCalibrator):
     """The frequency of a class among the calibration pairs whose score falls into the same bin.
 
     Zadrozny and Elkan, Obtaining Calibrated Probability Estimates from Decision Trees, ICML 2001. Bins have
@@ -29,14 +28,6 @@ class HistogramBinning(BinaryCalibrator):
         help="Bins of equal width in probability, or with equally many pairs in each.",
     )
 
-    @property
-    def is_monotone(self) -> bool:
-        return False
-
-    def promises(self, n_classes: int) -> frozenset[str]:
-        # Bins are closed on the left: seen from the other of two classes they are closed on the right.
-        return super().promises(n_classes) - ({EQUIVARIANT} if n_classes == 2 else set())
-
     def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
         if self.binning == "equal_width":
             inner = np.arange(1, self.n_bins) / self.n_bins
@@ -50,6 +41,3 @@ class HistogramBinning(BinaryCalibrator):
         midpoints = (np.arange(n_bins) + 0.5) / n_bins
         values = np.divide(totals, counts, out=midpoints, where=counts > 0)
         return {"edges": edges, "values": self.bounded(values)}
-
-    def _apply_map(self, state: Map, log_odds: Floats) -> Floats:
-        return state["values"][np.searchsorted(state["edges"], log_odds, side="right")]

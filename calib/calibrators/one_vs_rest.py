@@ -189,6 +189,24 @@ class BinaryCalibrator(Calibrator):
         )
 
 
+class StepMapCalibrator(BinaryCalibrator):
+    """Base of methods whose maps are steps: ``values`` of the bins between the inner ``edges`` of the log-odds.
+
+    Bins are closed on the left: seen from the other of two classes they are closed on the right, so the maps are not
+    equivariant there. Values need not rise from bin to bin.
+    """
+
+    @property
+    def is_monotone(self) -> bool:
+        return False
+
+    def promises(self, n_classes: int) -> frozenset[str]:
+        return super().promises(n_classes) - ({EQUIVARIANT} if n_classes == 2 else set())
+
+    def _apply_map(self, state: Map, log_odds: Floats) -> Floats:
+        return state["values"][np.searchsorted(state["edges"], log_odds, side="right")]
+
+
 def with_other_sharing(calibrator: Calibrator) -> BinaryCalibrator | None:
     """An unfitted copy with shared maps in place of class-wise ones, or the other way round.
 

@@ -115,7 +115,35 @@ RARE_LABEL = 0.001
 
 
 @dataclass(frozen=True, eq=False)
-class LatentCurve:
+class FunctionCurve:
+    """Curves of a fitted GPcalib over one axis; arrays over its points have shape (n_points,).
+
+    Attributes
+    ----------
+    mean : of the posterior.
+    prior, prior_name : the prior mean, and how it is called.
+    temperature : temperature scaling; None if no temperature was given.
+    truth : perfect calibration, where it is known.
+    inducing : the inducing points in the picture.
+    density_edges, density_label, density_other : (n_bins + 1,) edges of two histograms of the calibration inputs, and
+        (n_bins,) counts of those of the true class and of all other classes.
+    every : 1 if all calibration rows are counted, n if every n-th.
+    """
+
+    mean: Floats
+    prior: Floats
+    prior_name: str
+    temperature: Floats | None
+    truth: Floats | None
+    inducing: InducingPoints
+    density_edges: Floats
+    density_label: Floats
+    density_other: Floats
+    every: int
+
+
+@dataclass(frozen=True, eq=False)
+class LatentCurve(FunctionCurve):
     """The latent function of GPcalib beside its prior mean and temperature scaling.
 
     ``softmax(g(z) + c) = softmax(g(z))`` for any constant c, so latents mean something only up to a shift:
@@ -127,31 +155,12 @@ class LatentCurve:
     Attributes
     ----------
     inputs : (n_points,) increasing; logits, or probabilities where ``space`` is "probs".
-    mean, sd : (n_points,) posterior mean and standard deviation of the latent function.
-    prior : (n_points,) the prior mean: the identity, or ln p.
-    prior_name : how the prior mean is called; a badly scaled model's is z / scale.
-    temperature : (n_points,) the line z / T (ln p / T in probability space); None if no temperature was given.
-    truth : (n_points,) the perfect latent function, where it is known.
-    inducing : the inducing points in the range of the inputs.
-    density_edges : (n_bins + 1,) edges of the two histograms.
-    density_label : (n_bins,) counts of calibration inputs of the true class.
-    density_other : (n_bins,) counts of the inputs of all other classes.
-    every : 1 if all calibration rows are counted, n if every n-th.
+    sd : (n_points,) posterior standard deviation of the latent function.
     space : what the kernel acts on.
     """
 
     inputs: Floats
-    mean: Floats
     sd: Floats
-    prior: Floats
-    prior_name: str
-    temperature: Floats | None
-    truth: Floats | None
-    inducing: InducingPoints
-    density_edges: Floats
-    density_label: Floats
-    density_other: Floats
-    every: int
     space: Space
 
 

@@ -9,7 +9,16 @@ import numpy as np
 
 from calib.base import Calibrator, check_labels
 from calib.calibrators.gpcalib import GPCalib
-from calib.diagnostics.latent import N_BINS, InducingPoints, Truth, every_nth_row, fitted_gp, in_picture, prior_name
+from calib.diagnostics.latent import (
+    N_BINS,
+    FunctionCurve,
+    InducingPoints,
+    Truth,
+    every_nth_row,
+    fitted_gp,
+    in_picture,
+    prior_name,
+)
 from calib.numerics import Floats, Ints, logsumexp, sigmoid, softmax
 
 Scale = Literal["linear", "logit"]
@@ -20,7 +29,7 @@ LEAST_PROBABILITY = 5e-4
 
 
 @dataclass(frozen=True, eq=False)
-class PairwiseCurve:
+class PairwiseCurve(FunctionCurve):
     """Two-class probability before and after calibration: one class with p, one other with 1 - p.
 
     ``q(p) = sigmoid(g(a) - g(b))`` with a and b the kernel inputs of the two: it does not depend on the shift of
@@ -30,30 +39,13 @@ class PairwiseCurve:
 
     Attributes
     ----------
-    probs : (n_points,) p, increasing.
-    mean : (n_points,) q of the posterior mean.
+    probs : (n_points,) p, increasing; the other curves are values of q there.
     bands : (low, high) at 2 and at 1 standard deviations of the log-odds over the drawn functions.
-    prior, prior_name : (n_points,) q of the prior mean, and how it is called; the diagonal for a usual model.
-    temperature : (n_points,) None if no temperature was given.
-    truth : (n_points,) where it is known.
-    inducing : the inducing points that some p in the picture lies on.
-    density_edges, density_label, density_other : as in a LatentCurve, of the probabilities of all classes.
-    every : 1 if all calibration rows are counted, n if every n-th.
-    scale : the axis on which the edges are evenly spaced.
+    scale : the axis on which the edges of the histograms of all classes' probabilities are evenly spaced.
     """
 
     probs: Floats
-    mean: Floats
     bands: tuple[tuple[Floats, Floats], ...]
-    prior: Floats
-    prior_name: str
-    temperature: Floats | None
-    truth: Floats | None
-    inducing: InducingPoints
-    density_edges: Floats
-    density_label: Floats
-    density_other: Floats
-    every: int
     scale: Scale
 
 

@@ -41,8 +41,7 @@ def write(
 def spread(positions: Sequence[float] | Floats, gap: float, low: float, high: float) -> Floats:
     """Move positions apart to at least ``gap`` where there is room, keeping their order and moving little.
 
-    Neighbours that are too close become a block centred on its members' mean; blocks that then touch merge
-    (the pooling of isotonic regression, so no position moves more than it must in the least-squares sense).
+    Isotonic regression of the positions less their least offsets: the squared moves are least.
 
     Parameters
     ----------
@@ -54,21 +53,15 @@ def spread(positions: Sequence[float] | Floats, gap: float, low: float, high: fl
     -------
     (n,) places in the order given.
     """
+    from scipy.optimize import isotonic_regression
+
     wanted = np.asarray(positions, dtype=float)
     if len(wanted) == 0:
         return wanted
     gap = min(gap, (high - low) / max(1, len(wanted) - 1))
     order = np.argsort(wanted, kind="stable")
     offsets = gap * np.arange(len(wanted))
-    blocks: list[tuple[float, int]] = []
-    for value in wanted[order] - offsets:
-        mean, size = float(value), 1
-        while blocks and blocks[-1][0] > mean:
-            previous, members = blocks.pop()
-            mean, size = (previous * members + mean * size) / (members + size), size + members
-        blocks.append((mean, size))
-    placed = np.repeat([mean for mean, _ in blocks], [size for _, size in blocks])
-    placed = np.clip(placed, low, high - offsets[-1]) + offsets
+    placed = np.clip(isotonic_regression(wanted[order] - offsets).x, low, high - offsets[-1]) + offsets
     result = np.empty_like(placed)
     result[order] = placed
     return result

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import EQUIVARIANT, Calibrator, Callback, LabelledBlocks
+from calib.base import Calibrator, Callback, LabelledBlocks
 from calib.calibrators.imax.bins import count_between, middle_of_bins, monotone_representatives
 from calib.calibrators.imax.density import log_odds_density, matched_sigmoid
 from calib.calibrators.imax.placement import SCHEMES, scheme_edges
 from calib.calibrators.imax.sums import LogOddsCells, SigmoidSums
-from calib.calibrators.one_vs_rest import BinaryCalibrator, Map, one_vs_rest_pairs
+from calib.calibrators.one_vs_rest import Map, StepMapCalibrator, one_vs_rest_pairs
 from calib.errors import CalibrationError
 from calib.numerics import Floats, Ints, bin_index, blocks, one_vs_rest_log_odds
 from calib.parameters import param, parameter_names
@@ -34,7 +34,7 @@ SOURCES = {
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class IMaxBinning(BinaryCalibrator):
+class IMaxBinning(StepMapCalibrator):
     """Bins of the log-odds with the greatest mutual information between bin and label.
 
     Patel et al., Multi-Class Uncertainty Calibration via Mutual Information Maximization-based Binning, 2020. Edges
@@ -70,10 +70,6 @@ class IMaxBinning(BinaryCalibrator):
     @property
     def is_monotone(self) -> bool:
         return self.monotone
-
-    def promises(self, n_classes: int) -> frozenset[str]:
-        # Bins are closed on the left: seen from the other of two classes they are closed on the right.
-        return super().promises(n_classes) - ({EQUIVARIANT} if n_classes == 2 else set())
 
     def notes(self) -> list[str]:
         found = super().notes()
