@@ -1,6 +1,6 @@
-"""The picture of the rooms in CONTRIBUTING.md, made from the imports of the code.
+"""The picture and the table of the rooms in CONTRIBUTING.md, made from the imports of the code.
 
-    python -m benchmarks.rooms            # writes it anew
+    python -m benchmarks.rooms            # writes them anew
 
 A room is a package of ``calib``. The modules at its root are one room, ``calib/*.py``, and so are ``app.py`` with
 ``pages/``. Imports inside functions and for type checking count. An arrow that follows from others is not drawn.
@@ -10,12 +10,17 @@ from __future__ import annotations
 
 import ast
 from functools import cache
+from itertools import permutations, product
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "calib"
 GUIDE = ROOT / "CONTRIBUTING.md"
+PICTURE = ROOT / "docs" / "rooms.svg"
 BEGIN, END = "<!-- made by python -m benchmarks.rooms -->\n", "<!-- end -->\n"
+
+COLUMNS, WIDTH, HEIGHT, BOX = 4, 190, 76, (150, 36)
+"""Of the picture, in pixels but for the first."""
 
 BASE, PAGES = "calib/*.py", "pages"
 PURPOSES = {
@@ -97,24 +102,80 @@ def purpose(room: str) -> str:
     return documented.partition("\n")[0].replace("``", "`")
 
 
+def layout() -> dict[str, tuple[int, int]]:
+    """Column and row of each room, the top row 0: short arrows that cross few others and run below no other room."""
+    top = max(map(height, rows()))
+    levels = [[room for room in rows() if top - height(room) == y] for y in range(top + 1)]
+    place = {room: (x, y) for y, level in enumerate(levels) for x, room in enumerate(level)}
+    best = _cost(place)
+    while True:
+        before = best
+        for y, y2 in [(y, y + apart) for apart in (1, 2) for y in range(top + 1 - apart)]:
+            for some, others in product(*(permutations(range(COLUMNS), len(levels[each])) for each in (y, y2))):
+                tried = place | {room: (x, y) for room, x in zip(levels[y], some, strict=True)}
+                tried |= {room: (x, y2) for room, x in zip(levels[y2], others, strict=True)}
+                if (cost := _cost(tried)) < best:
+                    place, best = tried, cost
+        if best == before:
+            return place
+
+
+def _cost(place: dict[str, tuple[int, int]]) -> int:
+    lines = [(place[room], place[other]) for room, other in arrows()]
+    total = 0
+    for i, ((x1, y1), (x2, y2)) in enumerate(lines):
+        total += 2 * abs(x1 - x2)
+        for x, y in place.values():  # below a room: within half a column of it
+            between = y1 < y < y2
+            total += 40 * (between and 2 * abs((x - x1) * (y2 - y1) - (x2 - x1) * (y - y1)) < y2 - y1 + 1)
+        for (x3, y3), (x4, y4) in lines[:i]:
+            crossing = max(y1, y3) < min(y2, y4) and (x1 - x3) * (x2 - x4) < 0
+            total += 3 * crossing
+    return total
+
+
+def in_words() -> str:
+    """The arrows as text, which the picture holds too."""
+    return "; ".join(f"{room} imports {other}" for room, other in arrows())
+
+
 def picture() -> str:
-    """The rooms as a Mermaid graph, which GitHub draws, and as a table."""
-    graph = [f"    {room} --> {'base' if other == BASE else other}" for room, other in arrows()]
-    table = [f"| `{_where(room)}` | {purpose(room)} |" for room in rows()]
+    """The rooms and their arrows as SVG."""
+    place = layout()
+    center = {room: (WIDTH * (2 * x + 1) // 2, HEIGHT * (2 * y + 1) // 2) for room, (x, y) in place.items()}
+    width, height_of_all = WIDTH * COLUMNS, HEIGHT * (1 + max(y for _, y in place.values()))
+    lines = [
+        f'<line x1="{x1}" y1="{y1 + BOX[1] // 2}" x2="{x2}" y2="{y2 - BOX[1] // 2 - 6}"/>'
+        for (x1, y1), (x2, y2) in ((center[room], center[other]) for room, other in arrows())
+    ]
+    boxes = [
+        f'<rect x="{x - BOX[0] // 2}" y="{y - BOX[1] // 2}" width="{BOX[0]}" height="{BOX[1]}" rx="6"/>'
+        f'<text x="{x}" y="{y + 5}">{room}</text>'
+        for room, (x, y) in center.items()
+    ]
+    style = (
+        "rect{fill:#e8f1f8;stroke:#0072b2}line{stroke:#666;marker-end:url(#end)}"
+        "text{font:15px sans-serif;text-anchor:middle}"
+    )
     return "\n".join(
         [
-            "```mermaid",
-            "graph TD",
-            f'    base["{BASE}"]',
-            *graph,
-            "```",
-            "",
-            "| room | what it holds |",
-            "|---|---|",
-            *table,
-            "",
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height_of_all}">',
+            f"<desc>{in_words()}</desc>",
+            f"<style>{style}</style>",
+            '<marker id="end" viewBox="0 0 8 8" refX="4" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
+            '<path d="M0 0L8 4L0 8z" fill="#666"/></marker>',
+            f'<path d="M0 0H{width}V{height_of_all}H0z" fill="#fff"/>',
+            *lines,
+            *boxes,
+            "</svg>\n",
         ]
     )
+
+
+def table() -> str:
+    """What each room holds."""
+    cells = [f"| `{_where(room)}` | {purpose(room)} |" for room in rows()]
+    return "\n".join(["| room | what it holds |", "|---|---|", *cells, ""])
 
 
 def _where(room: str) -> str:
@@ -122,10 +183,11 @@ def _where(room: str) -> str:
 
 
 def main() -> None:
-    """Write the picture between its two marks."""
+    """Write the picture, and the table between its two marks."""
+    PICTURE.write_text(picture(), encoding="utf-8")
     before, _, rest = GUIDE.read_text(encoding="utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)
-    GUIDE.write_text(f"{before}{BEGIN}\n{picture()}\n{END}{after}", encoding="utf-8")
+    GUIDE.write_text(f"{before}{BEGIN}\n{table()}\n{END}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

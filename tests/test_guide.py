@@ -19,9 +19,12 @@ def section(title: str) -> str:
     return re.split(r"^## ", GUIDE.partition(f"## {title}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
 
 
-def test_the_picture_of_the_rooms_is_what_the_code_gives():
-    drawn = GUIDE.partition(rooms.BEGIN)[2].partition(rooms.END)[0].strip()
-    assert drawn == rooms.picture().strip(), "run python -m benchmarks.rooms"
+def test_the_picture_and_the_table_of_the_rooms_are_what_the_code_gives():
+    assert f"<desc>{rooms.in_words()}</desc>" in rooms.PICTURE.read_text(encoding="utf-8"), MAKE
+    assert GUIDE.partition(rooms.BEGIN)[2].partition(rooms.END)[0].strip() == rooms.table().strip(), MAKE
+
+
+MAKE = "run python -m benchmarks.rooms"
 
 
 def test_no_arrow_of_the_picture_follows_from_others():
