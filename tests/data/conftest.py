@@ -1,15 +1,52 @@
-"""Writers of upload files, and one small data set that all of them carry."""
+"""Writers of upload files, one small data set that all of them carry, and what tests ask of an inspection."""
 
 from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+
+from calib.data import Choices, DataError, Finding, Inspection, Predictions, inspect, load
+
+
+def cases(names: str, rows: Iterable[tuple[Any, ...]]) -> pytest.MarkDecorator:
+    """Parametrise by the rows of a table, whose first column names the case."""
+    return pytest.mark.parametrize(names, [pytest.param(*row[1:], id=row[0]) for row in rows])
+
+
+def the(found: Inspection | Predictions, code: str) -> Finding:
+    """The one finding of this code."""
+    (finding,) = [finding for finding in found.findings if finding.code == code]
+    return finding
+
+
+def check_refused(path: Path, code: str, fragment: str, choices: Choices | None = None) -> None:
+    """The upload has one error, of this code, which says this and what to do."""
+    found = inspect(path, choices=choices)
+    assert found.predictions is None
+    assert [finding.level for finding in found.findings].count("error") == 1
+    error = found.findings[0]
+    assert (error.level, error.code) == ("error", code), error
+    assert fragment in error.message, error
+    assert error.action
+    assert str(path.parent) not in error.message, "a person needs the name of the file, not a server's path"
+    with pytest.raises(DataError) as raised:
+        load(path, choices=choices)
+    assert raised.value.findings[0] == error
+
+
+def check_repeatable(path: Path) -> None:
+    """The inferred options, given back, read the same data."""
+    found = inspect(path)
+    again = inspect(path, choices=found.choices)
+    assert found.predictions is not None and again.predictions is not None
+    assert again.predictions.sha256 == found.predictions.sha256
 
 
 def simulated(n: int = 300, n_classes: int = 4) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from calib.data import Choices, DataError, inspect, load
+from calib.data import Choices, inspect, load
+from tests.data.conftest import cases, check_refused, check_repeatable, the
 
 NAMES = np.array(["ant", "bee", "cat", "dog"])
 
@@ -71,16 +72,9 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("build", "code", "fragment"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+@cases("build, code, fragment", REFUSED)
 def test_is_refused_with_its_sentence(make, build, code, fragment):
-    path = build(make)
-    found = inspect(path)
-    error = found.findings[0]
-    assert (error.level, error.code) == ("error", code), error
-    assert fragment in error.message, error
-    assert error.action and found.predictions is None
-    with pytest.raises(DataError):
-        load(path)
+    check_refused(build(make), code, fragment)
 
 
 MENDED = [row for row in REFUSED if row[0] in {
@@ -142,15 +136,12 @@ READ = [
 ]
 
 
-@pytest.mark.parametrize(("build", "code"), [row[1:] for row in READ], ids=[row[0] for row in READ])
+@cases("build, code", READ)
 def test_is_read_as_meant(make, build, code):
     path = build(make)
     data = same(make, path)
     assert code is None or code in {finding.code for finding in data.findings}
-    found = inspect(path)
-    again = inspect(path, choices=found.choices)
-    assert again.predictions is not None and again.predictions.sha256 == found.predictions.sha256
-    assert not any(finding.level == "error" for finding in found.findings)
+    check_repeatable(path)
 
 
 WORTH_A_LOOK = [
@@ -187,12 +178,10 @@ WORTH_A_LOOK = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("build", "code", "fragment"), [row[1:] for row in WORTH_A_LOOK], ids=[row[0] for row in WORTH_A_LOOK]
-)
+@cases("build, code, fragment", WORTH_A_LOOK)
 def test_is_worth_a_look(make, build, code, fragment):
     data = load(build(make))
-    finding = next(f for f in data.findings if f.code == code)
+    finding = the(data, code)
     assert finding.level == "warning" and finding.action
     assert fragment in finding.message, finding.message
 
@@ -215,7 +204,7 @@ def test_the_offered_reading_restores_the_accuracy(make, name):
     build = next(row[1] for row in WORTH_A_LOOK if row[0] == name)
     path = build(make)
     found = inspect(path)
-    fix = next(f.fix for f in found.findings if f.code == "labels_shifted")
+    fix = the(found, "labels_shifted").fix
     true = float((make.logits.argmax(axis=1) == make.labels).mean())
     if name == "classes swapped":
         true = float(((make.probs[:, 2:].sum(axis=1) > 0.5) == make.binary).mean())
@@ -230,7 +219,7 @@ def test_a_shift_of_the_labels_is_found_where_no_label_gives_it_away(make):
     """Labels from one, but the last class never occurs: 1..3 for four columns."""
     keep = make.labels < 3
     found = inspect(make.npz(logits=make.logits[keep], labels=make.labels[keep] + 1))
-    fix = next(f.fix for f in found.findings if f.code == "labels_shifted")
+    fix = the(found, "labels_shifted").fix
     assert fix == {"label_shift": -1}
     mended = inspect(make.folder / "outputs.npz", choices=Choices(**fix)).predictions
     np.testing.assert_array_equal(mended.labels, make.labels[keep])

@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib.data import Choices, DataError, inspect, load, read_outputs
+from calib.data import Choices, inspect, load, read_outputs
+from tests.data.conftest import cases, check_refused, check_repeatable, the
 
 NAMES = np.array(["ant", "bee", "cat", "dög"])
 
@@ -78,16 +79,9 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("build", "code", "fragment"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+@cases("build, code, fragment", REFUSED)
 def test_is_refused_with_its_sentence(make, build, code, fragment):
-    path = build(make)
-    choices = Choices(delimiter="::") if code == "delimiter" else Choices()
-    error = inspect(path, choices=choices).findings[0]
-    assert (error.level, error.code) == ("error", code), error
-    assert fragment in error.message, error
-    assert error.action
-    with pytest.raises(DataError):
-        load(path, choices=choices)
+    check_refused(build(make), code, fragment, Choices(delimiter="::") if code == "delimiter" else None)
 
 
 @pytest.mark.parametrize("name", ["text in cells", "empty cell", "missing label", "ragged"])
@@ -139,7 +133,7 @@ READ = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("build", [row[1] for row in READ], ids=[row[0] for row in READ])
+@cases("build", READ)
 def test_is_read_as_meant(make, build):
     path = build(make)
     data = load(path)
@@ -147,9 +141,7 @@ def test_is_read_as_meant(make, build):
     single = data.logits.dtype == np.float32
     np.testing.assert_allclose(data.logits, np.log(make.probs), rtol=1e-4 if single else 1e-12)
     assert data.kind == "probabilities"
-    found = inspect(path)
-    again = inspect(path, choices=found.choices).predictions
-    assert again is not None and again.sha256 == found.predictions.sha256
+    check_repeatable(path)
 
 
 def test_names_follow_their_columns_not_the_alphabet(make):
@@ -201,7 +193,7 @@ def test_the_predicted_class_is_left_out_and_said(make, name, write):
     assert found.choices.outputs == ("a", "b", "c", "d")
     assert (data.kind, data.n_classes) == ("probabilities", 4)
     np.testing.assert_allclose(data.logits, np.log(make.probs), rtol=1e-12)
-    (finding,) = [f for f in data.findings if f.code == "left_out"]
+    finding = the(data, "left_out")
     assert finding.level == "info" and name in finding.message
     np.testing.assert_allclose(read_outputs(path), make.probs, rtol=1e-15)
 

@@ -1,18 +1,16 @@
-"""Features and the training set in files of their own, of any format, one for all or one for each.
-
-Outputs without labels come back as they were saved, from every format.
-"""
+"""Features in files of their own, of any format, one for all or one for each; and outputs without labels."""
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
-import h5py
 import numpy as np
 import pandas as pd
 import pytest
 
 from calib.data import Choices, DataError, inspect, load, read_outputs
+from tests.data.conftest import cases, the
 
 M = 40
 CLASSES = np.arange(M) % 4
@@ -158,14 +156,14 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("content", "code"), [row[1:] for row in BAD], ids=[row[0] for row in BAD])
+@cases("content, code", BAD)
 @pytest.mark.parametrize("role", ROLES)
 def test_a_bad_file_of_features_costs_the_features_alone(make, arrays, role, content, code):
     files = {**in_npy(make, arrays), role: make.file("bad.npy", content)}
     data = load(make.both(), **files)
     np.testing.assert_array_equal(data.logits, make.logits)
     assert getattr(data, role) is None
-    finding = next(f for f in data.findings if f.code == code)
+    finding = the(data, code)
     assert finding.level == "warning" and "bad.npy" in finding.message and finding.action
 
 
@@ -198,29 +196,22 @@ def frame() -> pd.DataFrame:
     return pd.DataFrame(OUTPUTS, columns=[f"p_{k}" for k in range(4)])
 
 
-def hdf5(path: Path, **arrays: np.ndarray) -> None:
-    with h5py.File(path, "w") as file:
-        for name, array in arrays.items():
-            file[name] = array
+WITHOUT_LABELS = [
+    ("npy", lambda m: m.npy(OUTPUTS)),
+    ("npz", lambda m: m.npz(arr_0=OUTPUTS)),
+    ("npz with labels", lambda m: m.npz(predictions=OUTPUTS, ground_truth=LABELS)),
+    ("csv", lambda m: m.csv(frame())),
+    ("csv with labels", lambda m: m.csv(frame().assign(label=LABELS))),
+    ("gzipped csv", lambda m: m.file("a.csv.gz", gzip.compress(frame().to_csv(index=False).encode()))),
+    ("parquet", lambda m: m.parquet(frame())),
+    ("hdf5", lambda m: m.h5(logits=OUTPUTS)),
+    ("hdf5 with labels", lambda m: m.h5(logits=OUTPUTS, ytrues=LABELS)),
+]
 
 
-WRITERS = {
-    "bare.npy": lambda path: np.save(path, OUTPUTS),
-    "one.npz": lambda path: np.savez(path, OUTPUTS),
-    "labelled.npz": lambda path: np.savez(path, predictions=OUTPUTS, ground_truth=LABELS),
-    "plain.csv": lambda path: frame().to_csv(path, index=False),
-    "labelled.csv": lambda path: frame().assign(label=LABELS).to_csv(path, index=False),
-    "packed.csv.gz": lambda path: frame().to_csv(path, index=False),
-    "table.parquet": lambda path: frame().to_parquet(path),
-    "arrays.h5": lambda path: hdf5(path, logits=OUTPUTS),
-    "labelled.h5": lambda path: hdf5(path, logits=OUTPUTS, ytrues=LABELS),
-}
-
-
-@pytest.mark.parametrize("name", WRITERS)
-def test_outputs_come_back_as_saved(name: str, tmp_path: Path) -> None:
-    WRITERS[name](tmp_path / name)
-    np.testing.assert_allclose(read_outputs(tmp_path / name), OUTPUTS, rtol=1e-15)
+@cases("build", WITHOUT_LABELS)
+def test_outputs_come_back_as_saved(make, build):
+    np.testing.assert_allclose(read_outputs(build(make)), OUTPUTS, rtol=1e-15)
 
 
 def test_one_binary_column_is_a_column(tmp_path: Path) -> None:

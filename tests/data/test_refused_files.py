@@ -1,7 +1,4 @@
-"""Files that hold no data: cut off, hostile, or something else. Each is refused with its sentence.
-
-Zip archives from anybody: the directory and each member are bounded before they take memory.
-"""
+"""Files that hold no data: cut off, hostile, or something else; and zip archives whose directory or members lie."""
 
 from __future__ import annotations
 
@@ -20,8 +17,9 @@ import h5py
 import numpy as np
 import pytest
 
-from calib.data import DataError, inspect, load
+from calib.data import inspect, load
 from calib.data.formats.archives import MAX_DIRECTORY, open_member, open_zip, read_member
+from tests.data.conftest import cases, check_refused
 
 LFS = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 4080492\n"
 
@@ -157,20 +155,9 @@ REFUSED: list[tuple[str, Callable[..., Path], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("build", "code", "fragment"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+@cases("build, code, fragment", REFUSED)
 def test_is_refused_with_its_sentence(make, build, code, fragment):
-    path = build(make)
-    found = inspect(path)
-    assert found.predictions is None
-    assert [finding.level for finding in found.findings].count("error") == 1
-    error = found.findings[0]
-    assert (error.level, error.code) == ("error", code), error
-    assert fragment in error.message
-    assert error.action
-    assert str(make.folder) not in error.message, "a person needs the name of the file, not a server's path"
-    with pytest.raises(DataError) as raised:
-        load(path)
-    assert raised.value.findings[0] == error
+    check_refused(build(make), code, fragment)
 
 
 def test_a_pickle_comes_with_three_lines_that_convert_it(make):

@@ -12,6 +12,7 @@ from scipy.special import expit, log_expit, log_softmax, softmax
 
 from calib.canonical import Kind, to_canonical, zero_floor
 from calib.data import Choices, inspect, load
+from tests.data.conftest import the
 
 
 def test_logits_are_kept_as_they_are(make):
@@ -39,7 +40,7 @@ def test_only_zeros_become_half_the_smallest_positive_value(make):
     zero = probs == 0
     np.testing.assert_array_equal(data.logits[zero], np.log(data.floor))
     np.testing.assert_array_equal(data.logits[~zero], np.log(probs[~zero]))
-    message = next(f.message for f in data.findings if f.code == "zeros")
+    message = the(data, "zeros").message
     assert "11 values in 11 rows of 300" in message and "5e-38" in message
 
 
@@ -87,16 +88,16 @@ def test_predicted_classes_stay_as_sure_as_they_were(make, kind):
     labels = 1 - make.binary if kind == "binary_probability" else make.labels
     data = load(make.npz(probs=outputs, labels=labels), kind=kind)
     assert softmax(data.logits, axis=1).max(axis=1) == pytest.approx(0.999, abs=1e-3)
-    finding = next(f for f in data.findings if f.code == "hard_predictions")
+    finding = the(data, "hard_predictions")
     assert finding.level == "warning" and "carry no confidence" in finding.message
-    assert "near one" in next(f.message for f in data.findings if f.code == "zeros")
+    assert "near one" in the(data, "zeros").message
 
 
 def test_coarse_votes_on_many_classes_say_why_the_floor_is_lower(make):
     votes = np.repeat(np.eye(20)[np.arange(300) % 20] / 2, 1, axis=0) + np.eye(20)[(np.arange(300) + 1) % 20] / 2
     data = load(make.npz(probs=votes, labels=np.arange(300) % 20))
     assert data.floor == 0.5 / 20
-    assert "half of 1/20" in next(f.message for f in data.findings if f.code == "zeros")
+    assert "half of 1/20" in the(data, "zeros").message
 
 
 def test_values_rounded_below_zero_count_as_zeros(make):
@@ -113,7 +114,7 @@ def test_rows_are_never_renormalised_silently(make):
     path = make.npz(probs=probs, labels=make.labels)
     data = load(path)
     np.testing.assert_allclose(np.exp(data.logits).sum(axis=1)[:20], 0.9)
-    finding = next(f for f in data.findings if f.code == "sums")
+    finding = the(data, "sums")
     assert "20 rows of 300" in finding.message
     np.testing.assert_allclose(np.exp(load(path, **finding.fix).logits).sum(axis=1), 1)
 
@@ -166,7 +167,7 @@ def test_binary_labels_of_minus_one_and_one(make):
 def test_the_kind_can_be_chosen(make):
     path = make.npz(probs=make.probs, labels=make.labels)
     found = inspect(path)
-    fix = next(f.fix for f in found.findings if f.code == "kind")
+    fix = the(found, "kind").fix
     assert fix == {"kind": "logits"}
     np.testing.assert_array_equal(load(path, **fix).logits, make.probs)
     assert inspect(make.both(), choices=Choices(kind="probabilities")).findings[0].code == "kind"
