@@ -55,6 +55,7 @@ def shows_what_was_open(page: Page, title: str) -> None:
     no_trouble(page)
 
 
+@pytest.mark.long
 def test_a_link_outlives_refreshes_and_the_server(own_server: tuple[str, Restart], browser: Browser) -> None:
     url, restart = own_server
     page = new_page(browser)

@@ -26,6 +26,7 @@ CHOSEN = ("temperature", "isotonic")
 
 BREAKS = """
 import sys, warnings
+sys.modules["tensorflow"] = None  # nothing here is fitted with it
 from importlib.machinery import PathFinder
 
 def fit(self, logits, labels, **others):

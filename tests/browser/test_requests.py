@@ -37,7 +37,10 @@ def test_no_request_leaves_for_another_server(server: str, browser: Browser) -> 
     assert not set(asked) - own
 
 
-@pytest.mark.parametrize(("width", "theme"), [(1500, "light"), (1500, "dark"), (420, "light"), (420, "dark")])
+@pytest.mark.parametrize(
+    ("width", "theme"),
+    [(420, "dark"), *(pytest.param(*each, marks=pytest.mark.long) for each in [(420, "light"), (1500, "light")])],
+)
 def test_it_opens_from_disk_and_asks_nothing_of_the_network(
     browser: Browser, tmp_path: Path, width: int, theme: str
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from pathlib import Path
 
 from calib.calibrators.identity import Identity
 from calib.errors import CalibrationError
@@ -98,20 +99,22 @@ def pid(*, data, callback):
     return os.getpid()
 
 
-def parts_of_study(file, n, *, data):
+def parts_of_study(file, n, processes=1, *, data):
     """Four parts; the result is what each of them gave, in order."""
-    return Parts(part_of_study, [(file, n, part) for part in range(4)], [n] * 4, list)
+    return Parts(part_of_study, [(file, n, part, processes) for part in range(4)], [n] * 4, list)
 
 
 @in_parts(parts_of_study)
-def study(file, n, *, data, callback):
-    return [part_of_study(file, n, part, data=data, callback=callback) for part in range(4)]
+def study(file, n, processes=1, *, data, callback):
+    return [part_of_study(file, n, part, processes, data=data, callback=callback) for part in range(4)]
 
 
-def part_of_study(file, n, part, *, data, callback):
-    """Leaves its number and that of its process each time it is started."""
+def part_of_study(file, n, part, processes, *, data, callback):
+    """Leaves its number and that of its process, and goes on once parts have started in so many processes."""
     with open(file, "a") as handle:
         handle.write(f"{part}:{os.getpid()}\n")
+    while len({line.partition(":")[2] for line in Path(file).read_text().split()}) < processes:
+        time.sleep(0.01)
     steps(data=data, callback=callback, n=n)
     return part, int(data["labels"].sum())
 

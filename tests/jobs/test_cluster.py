@@ -81,7 +81,7 @@ STUDIES = {
 }
 
 
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("name", ["repeated splits", pytest.param("size curve", marks=pytest.mark.long)])
 def test_a_study_gives_the_same_table_as_here(queue, wait, overconfident, name):
     function, arguments = STUDIES[name]
     logits, labels = overconfident
@@ -94,7 +94,7 @@ def test_a_study_gives_the_same_table_as_here(queue, wait, overconfident, name):
 
 def test_parts_of_a_study_run_on_both_workers(queue, wait, data, tmp_path):
     file = tmp_path / "parts"
-    key = queue.submit(TaskSpec(slow_methods.study, (str(file), 40), "study of parts"), *data)
+    key = queue.submit(TaskSpec(slow_methods.study, (str(file), 40, 2), "study of parts"), *data)
     seen = []
     done = wait(key, lambda job: seen.append(job) or not job.active)
     assert done.result == [(part, data[1].sum()) for part in range(4)]
@@ -118,6 +118,7 @@ def test_cancel_of_a_study_ends_all_of_its_parts(queue, submit, wait, data, tmp_
     assert len(file.read_text().split()) <= 2
 
 
+@pytest.mark.long
 def test_a_study_survives_a_worker_that_dies(queue, wait, data, tmp_path):
     file = tmp_path / "parts"
     key = queue.submit(TaskSpec(slow_methods.study, (str(file), 150), "study with a loss"), *data)
@@ -232,6 +233,7 @@ def test_one_worker_killed_changes_nothing_but_the_time(submit, wait, data, tmp_
     assert jobs[2].calibrator.temperature_ == fitted.temperature_
 
 
+@pytest.mark.long
 def test_killed_twice_is_reported(submit, wait, tmp_path):
     file = tmp_path / "pids"
     key = submit("writes_pid", file=str(file), n=3000)
@@ -256,6 +258,7 @@ def test_nothing_stays_on_the_scheduler(address, executor, submit, wait):
     assert not [mark for mark in marks if not mark.endswith("/cancel")]
 
 
+@pytest.mark.long
 def test_a_scheduler_that_goes_leaves_its_fits_to_this_machine(tmp_path, data, wait):
     with cluster_processes.scheduler(tmp_path) as address, cluster_processes.workers(tmp_path, address, 1):
         executor = DaskExecutor(address, local=lambda: LocalExecutor(n_fast=1, python_path=[str(HERE)]))

@@ -13,19 +13,18 @@ import sys
 import textwrap
 import threading
 from concurrent.futures import Future
-from functools import partial
 
 import numpy as np
 import pytest
 import slow_methods
 
 from calib import hardware
-from calib.errors import CalibrationError
 from calib.jobs import FitQueue, FitSpec, Job
-from calib.jobs.protocol import Data, Progress, Run
+from calib.jobs.protocol import Progress, Run
 from calib.jobs.queue import LARGE, share_arrays
 from calib.registry import calibrator
 from tests.conftest import ROOT, wait_until
+from tests.jobs.conftest import HERE
 
 
 def running(job: Job) -> bool:
@@ -325,27 +324,6 @@ def test_arrays_of_other_content_are_left_alone(images):
     assert made.reduced_["train_features"] is carried
 
 
-def test_fast_fits_and_cancelling_go_on_while_tensorflow_starts(queue, submit, wait, executor):
-    queue.warm_up()
-    queue.warm_up()
-    slow = submit("loaded", name="gpflow")
-    (job,) = queue.snapshot([slow])
-    assert (job.state, job.message) == ("queued", "Waiting: TensorFlow is starting.")
-    queue.cancel(slow)
-    assert queue.snapshot([slow])[0].state == "cancelled"
-    assert wait(submit("temperature")).state == "done"
-    queue.retry(slow)
-    assert wait(slow).state == "done"
-    fast = executor.submit(
-        partial(slow_methods.loaded, name="tensorflow"),
-        data=Data("", {}),
-        lane="fast",
-        on_progress=lambda progress: None,
-    )
-    with pytest.raises(CalibrationError, match="tensorflow is not loaded"):
-        fast.result(timeout=300)
-
-
 def test_cancel_while_tensorflow_is_imported_for_a_fit(queue, submit, wait):
     key = submit("starts_tensorflow")
     wait(key, lambda job: job.message == "Starting TensorFlow.")
@@ -354,28 +332,56 @@ def test_cancel_while_tensorflow_is_imported_for_a_fit(queue, submit, wait):
 
 
 APP = """
-    import sys, time
+    import slow_methods, sys, time
+    from functools import partial
     import numpy as np
     from calib.jobs import FitQueue, FitSpec
-    queue = FitQueue()
+    from calib.jobs.executor import LocalExecutor
+    from calib.jobs.protocol import Data
+
+    def ended(key):
+        while queue.snapshot([key])[0].active:
+            time.sleep(0.02)
+        (job,) = queue.snapshot([key])
+        return job
+
+    executor = LocalExecutor(n_fast=1, python_path=[sys.argv[1]])
+    queue = FitQueue(executor, fit=slow_methods.fit)
     generator = np.random.default_rng(0)
-    logits, labels = generator.normal(size=(80, 3)), generator.integers(0, 3, 80)
-    key = queue.submit(FitSpec("gpcalib", {"max_iter": 5}, "data"), logits, labels)
-    while queue.snapshot([key])[0].active:
-        time.sleep(0.02)
-    (job,) = queue.snapshot([key])
-    print(job.state, job.calibrator.predict_proba(logits).shape)
+    data = generator.normal(size=(80, 3)), generator.integers(0, 3, 80)
+    queue.warm_up()
+    queue.warm_up()
+    slow = queue.submit(FitSpec("gpcalib", {"max_iter": 5}, "data"), *data)
+    (waiting,) = queue.snapshot([slow])
+    print(waiting.state, waiting.message)
+    queue.cancel(slow)
+    print(queue.snapshot([slow])[0].state)
+    print(ended(queue.submit(FitSpec("temperature", {}, "data"), *data)).state)
+    queue.retry(slow)
+    job = ended(slow)
+    print(job.state, job.calibrator.predict_proba(data[0]).shape)
+    loaded = partial(slow_methods.loaded, name="tensorflow")
+    fast = executor.submit(loaded, data=Data("", {}), lane="fast", on_progress=lambda progress: None)
+    print(fast.exception())
     print(sorted({"tensorflow", "gpflow", "scipy", "sklearn"} & set(sys.modules)))
+    queue.shutdown()
 """
 
 
-def test_a_fitted_gp_comes_back_without_tensorflow():
+def test_one_worker_alone_has_tensorflow_and_nobody_waits_for_its_start():
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(APP)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        [sys.executable, "-c", textwrap.dedent(APP), HERE],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), HERE])},
         capture_output=True,
         text=True,
         check=True,
         timeout=300,
     )
-    assert done.stdout.splitlines() == ["done (80, 3)", "[]"]
+    assert done.stdout.splitlines() == [
+        "queued Waiting: TensorFlow is starting.",
+        "cancelled",
+        "done",
+        "done (80, 3)",
+        "tensorflow is not loaded.",
+        "[]",
+    ]

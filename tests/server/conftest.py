@@ -53,6 +53,12 @@ def start_app(port: int, log: Path, path: str = "", **environment: str) -> subpr
     return process
 
 
+def without_tensorflow(folder: Path) -> dict[str, str]:
+    """Environment of a server whose workers cannot import TensorFlow, for tests that fit nothing with it."""
+    (folder / "sitecustomize.py").write_text("import sys\nsys.modules['tensorflow'] = None\n")
+    return {"PYTHONPATH": str(folder)}
+
+
 @contextmanager
 def serve(log: Path, path: str = "", **environment: str) -> Iterator[Served]:
     """Run the app until the block ends."""

@@ -14,6 +14,7 @@ from benchmarks.many_people import Size, fitted, measure, outputs, table
 from benchmarks.process_tree import family, server
 from benchmarks.visitor import Visitor
 from tests.conftest import wait_until
+from tests.server.conftest import without_tensorflow
 
 SMALL = Size(people=2, rows=300, n_classes=3, think=0.2, after=1.0, methods=("Temperature", "Isotonic"))
 RECONNECT_SECONDS = "12"
@@ -23,8 +24,9 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="m
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
-    environment = {"STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL": RECONNECT_SECONDS}
-    with server(tmp_path_factory.mktemp("server"), **environment) as served:
+    folder = tmp_path_factory.mktemp("server")
+    environment = {"STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL": RECONNECT_SECONDS, **without_tensorflow(folder)}
+    with server(folder, **environment) as served:
         yield served
 
 
@@ -82,7 +84,10 @@ def test_when_all_have_left_their_workers_end(running: tuple[str, int]) -> None:
     asyncio.run(come_and_leave(url))  # and others start for the next
 
 
-def test_the_benchmark_measures_a_visit(tmp_path: Path) -> None:
+@pytest.mark.long
+def test_the_benchmark_measures_a_visit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in without_tensorflow(tmp_path).items():
+        monkeypatch.setenv(name, value)
     found = measure(SMALL, tmp_path)
     assert not found.troubles
     assert found.n_fitted == 4

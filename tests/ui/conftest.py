@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import io
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
@@ -21,7 +23,12 @@ from tests.conftest import ROOT, finished
 SAMPLE = "digits-cnn"
 FITTED = ("temperature", "isotonic", "gpcalib")
 
-Open = Callable[[str, OpenSession | None], AppTest]
+PAGES = ["app.py", *sorted(f"pages/{path.name}" for path in (ROOT / "pages").glob("*.py"))]
+
+
+def one_of(pages: Iterable[str], representative: str) -> list[Any]:
+    """Pages to repeat a test on: one in ``make test``, the others in ``make test-long``."""
+    return [page if page == representative else pytest.param(page, marks=pytest.mark.long) for page in pages]
 
 
 def open_page(path: str, session: OpenSession | None = None) -> AppTest:
@@ -80,6 +87,28 @@ def clean(app: AppTest) -> bool:
     return not app.exception and not app.error and "nan" not in said(app).lower().split()
 
 
+def group(app: AppTest, key: str) -> Any:
+    """The first group of buttons whose key begins so."""
+    return next(each for each in app.button_group if str(each.key).startswith(key))
+
+
+def click(app: AppTest, label: str) -> AppTest:
+    """Click the first button with this label."""
+    return next(button for button in app.button if button.label == label).click().run()
+
+
+def table(app: AppTest, column: str) -> pd.DataFrame:
+    """The first table that has this column."""
+    return next(frame.value for frame in app.dataframe if column in frame.value.columns)
+
+
+def npz(**arrays: np.ndarray) -> bytes:
+    """Arrays as a file to upload."""
+    packed = io.BytesIO()
+    np.savez(packed, **arrays)
+    return packed.getvalue()
+
+
 def charts(app: AppTest) -> list[Any]:
     """The figures of a page."""
     return [element.proto for element in app.get("plotly_chart")]
@@ -104,6 +133,18 @@ def queue() -> Iterator[FitQueue]:
 @pytest.fixture
 def with_sample(queue: FitQueue) -> OpenSession:
     return OpenSession.from_data(load_sample(SAMPLE), sample=SAMPLE)
+
+
+@pytest.fixture(scope="session")
+def sample_to_read(queue: FitQueue) -> OpenSession:
+    """An open sample for tests that change nothing of it: what one page has computed is there for the next."""
+    return OpenSession.from_data(load_sample(SAMPLE), sample=SAMPLE)
+
+
+@pytest.fixture(scope="session")
+def fits_to_read(queue: FitQueue) -> OpenSession:
+    """The same with fits."""
+    return fit(queue, OpenSession.from_data(load_sample(SAMPLE), sample=SAMPLE), *FITTED)
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ from calib.active_learning import (
     ARMS,
     Plan,
     Pool,
-    Round,
     compare_arms,
     pool_from_predictions,
     rounds_table,
@@ -27,12 +26,10 @@ from calib.data.samples import load_sample
 from calib.jobs import FitQueue, Job, TaskSpec
 from calib.jobs.scheduling import QueueLimits
 from calib.ui.active_learning import state as active_runs
-from calib.ui.active_learning import text as active_words
 from calib.ui.active_learning.state import Rows, Run, Wanted, fitting_sizes, round_down, seconds_left
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import finished
-from tests.ui.conftest import charts, open_page
-from tests.ui.test_geometry import group
+from tests.ui.conftest import charts, group, open_page
 from tests.ui.test_latent import said
 
 PAGE = "pages/12_Active_learning.py"
@@ -75,10 +72,6 @@ def finish(app: AppTest) -> AppTest:
 
 def start(app: AppTest) -> AppTest:
     return app.button(key="active/start").click().run()
-
-
-def test_without_data_it_says_what_is_missing() -> None:
-    assert "No data are open yet" in said(open_page(PAGE))
 
 
 def test_without_features_it_says_what_to_upload_and_the_sample_is_one_click_away(queue: FitQueue) -> None:
@@ -332,60 +325,3 @@ def test_the_table_to_take_counts_shuffles_as_the_page_does_and_names_the_settin
     calibrators = table.groupby("arm")["calibrator"].first()
     assert calibrators["set_points"] == "temperature" and pd.isna(calibrators["plain"])
     assert ",4," in app.session_state[SESSION].built["active/csv"][1]  # every fourth batch, not every 4.0th
-
-
-def test_a_single_shuffle_claims_no_interval_and_a_single_row_is_one() -> None:
-    settings = {"classifier": "forest", "pretraining": 1, "batch": 1, "budget": None}
-    said_of_one = active_words.made_with(settings, 1)
-    assert "1 row to begin with" in said_of_one
-    assert "intervals" not in said_of_one and "one shuffle, which has no interval" in said_of_one
-    assert "means over 2 shuffles with 95 % t intervals" in active_words.made_with(settings, 2)
-
-
-@pytest.mark.parametrize(
-    ("ends", "words"),
-    [
-        ([(200, 0.1), (200, 0.1)], "it was as many labels, and the same error."),
-        ([(201, 0.1), (99, 0.1)], "25.0 % fewer labels (no significant difference), and the same error."),
-        ([(101, 0.12), (99, 0.12)], "50.0 % fewer labels, and an error 2.00 percentage points higher."),
-    ],
-)
-def test_the_claim_says_what_chance_explains(ends: list[tuple[int, float]], words: str) -> None:
-    def run(end: int, error: float) -> list[Round]:
-        return [Round(end, 0, "training", 0, error, 0.1, 0.5, 0.1, 1.0)]
-
-    found = {("plain", shuffle): run(200, 0.1) for shuffle in range(2)}
-    found |= {("set_points", shuffle): run(*end) for shuffle, end in enumerate(ends)}
-    settings = {"classifier": "forest", "calibrator": "gpcalib"}
-    text = active_words.claim(compare_arms(rounds_table(found)), settings).replace("\u2009", " ").replace("\u202f", " ")
-    assert text.endswith(words)
-
-
-def test_pretraining_on_the_whole_pool_is_not_called_unsure() -> None:
-    table = rounds_table({("plain", 0): [Round(120, 0, "pretraining", 0, 0.1, 0.1, 0.5, 0.1, 1.0)]})
-    (note,) = active_words.notes(
-        table, Rows(120, 300, 3, True, "data"), {"pretraining": 120, "batch": 10, "budget": None}
-    )
-    assert note == "Pretraining takes all 120 rows of the pool, which leaves none to ask about."
-
-
-def test_many_simulations_are_named_in_a_few_words() -> None:
-    assert active_words.which({"plain": [2]}) == "Without calibration, shuffle 2"
-    assert active_words.which({"plain": range(1, 21), "active": [1, 2, 3]}) == (
-        "Without calibration, 20 shuffles; Active calibration, shuffles 1, 2 and 3"
-    )
-
-
-def test_active_calibration_that_fell_back_to_set_points_is_named() -> None:
-    def run(*calibration: int) -> list[Round]:
-        return [Round(20 * n, of, "training", 9, 0.1, 0.1, 0.5, 0.1, 1.0) for n, of in enumerate(calibration, 1)]
-
-    settings = {"pretraining": 20, "batch": 20, "budget": None}
-    rows = Rows(120, 300, 3, True, "data")
-    same = {(arm, shuffle): run(0, 20, 20) for arm in ("set_points", "active") for shuffle in range(2)}
-    (note,) = active_words.notes(rounds_table(same), rows, settings)
-    assert note.startswith("Active calibration did what Calibrated at set points did in every round")
-    assert not active_words.notes(rounds_table({**same, ("active", 1): run(0, 20, 40)}), rows, settings)
-    assert not active_words.notes(
-        rounds_table({("set_points", 0): run(0, 20), ("plain", 0): run(0, 0)}), rows, settings
-    )

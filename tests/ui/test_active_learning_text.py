@@ -8,7 +8,7 @@ import pytest
 
 from calib.active_learning import ARMS, Round, compare_arms, rounds_table, verdicts
 from calib.ui.active_learning.state import Rows
-from calib.ui.active_learning.text import claim, finding, made_with, notes, so_far
+from calib.ui.active_learning.text import claim, finding, made_with, notes, so_far, which
 from calib.ui.active_learning.view import COLUMNS, styled_arms
 
 ROWS = Rows(n_pool=500, n_test=100, n_classes=3, trained=True, data_key="data")
@@ -71,6 +71,7 @@ def test_how_it_was_made() -> None:
     )
     only = {"classifier": "forest", "pretraining": 100, "batch": 50, "budget": 20}
     assert made_with(only, 1).endswith("a budget of 20 labels, one shuffle, which has no interval.")
+    assert "1 row to begin with" in made_with({**only, "pretraining": 1, "batch": 1}, 1)
 
 
 def test_a_dry_pool_a_silent_arm_and_a_missing_calibrator_are_said() -> None:
@@ -111,3 +112,48 @@ def test_cells_show_values_with_intervals_and_differences_with_marks() -> None:
     widths = styled_arms(summary, True).widths
     assert all(widths[column] > 6 * max(len(column), *map(len, differences[column])) for column in COLUMNS.values())
     assert all(pd.api.types.is_float_dtype(frame[column]) for column in COLUMNS.values())
+
+
+@pytest.mark.parametrize(
+    ("ends", "words"),
+    [
+        ([(200, 0.1), (200, 0.1)], "it was as many labels, and the same error."),
+        ([(201, 0.1), (99, 0.1)], "25.0 % fewer labels (no significant difference), and the same error."),
+        ([(101, 0.12), (99, 0.12)], "50.0 % fewer labels, and an error 2.00 percentage points higher."),
+    ],
+)
+def test_the_claim_says_what_chance_explains(ends: list[tuple[int, float]], words: str) -> None:
+    def run(end: int, error: float) -> list[Round]:
+        return [Round(end, 0, "training", 0, error, 0.1, 0.5, 0.1, 1.0)]
+
+    found = {("plain", shuffle): run(200, 0.1) for shuffle in range(2)}
+    found |= {("set_points", shuffle): run(*end) for shuffle, end in enumerate(ends)}
+    settings = {"classifier": "forest", "calibrator": "gpcalib"}
+    text = claim(compare_arms(rounds_table(found)), settings).replace("\u2009", " ").replace("\u202f", " ")
+    assert text.endswith(words)
+
+
+def test_pretraining_on_the_whole_pool_is_not_called_unsure() -> None:
+    table = rounds_table({("plain", 0): [Round(120, 0, "pretraining", 0, 0.1, 0.1, 0.5, 0.1, 1.0)]})
+    (note,) = notes(table, Rows(120, 300, 3, True, "data"), {"pretraining": 120, "batch": 10, "budget": None})
+    assert note == "Pretraining takes all 120 rows of the pool, which leaves none to ask about."
+
+
+def test_many_simulations_are_named_in_a_few_words() -> None:
+    assert which({"plain": [2]}) == "Without calibration, shuffle 2"
+    assert which({"plain": range(1, 21), "active": [1, 2, 3]}) == (
+        "Without calibration, 20 shuffles; Active calibration, shuffles 1, 2 and 3"
+    )
+
+
+def test_active_calibration_that_fell_back_to_set_points_is_named() -> None:
+    def run(*calibration: int) -> list[Round]:
+        return [Round(20 * n, of, "training", 9, 0.1, 0.1, 0.5, 0.1, 1.0) for n, of in enumerate(calibration, 1)]
+
+    settings = {"pretraining": 20, "batch": 20, "budget": None}
+    rows = Rows(120, 300, 3, True, "data")
+    same = {(arm, shuffle): run(0, 20, 20) for arm in ("set_points", "active") for shuffle in range(2)}
+    (note,) = notes(rounds_table(same), rows, settings)
+    assert note.startswith("Active calibration did what Calibrated at set points did in every round")
+    assert not notes(rounds_table({**same, ("active", 1): run(0, 20, 40)}), rows, settings)
+    assert not notes(rounds_table({("set_points", 0): run(0, 20), ("plain", 0): run(0, 0)}), rows, settings)

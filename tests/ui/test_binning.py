@@ -17,7 +17,7 @@ from calib.ui.binning.view import own_bins
 from calib.ui.fits import ShownFit
 from calib.ui.session import OpenSession
 from tests.conftest import finished, simulate
-from tests.ui.conftest import charts, clean, open_page, said, twice
+from tests.ui.conftest import charts, clean, group, open_page, said, twice
 
 PAGE = "pages/7_Binning.py"
 FIGURES = 6
@@ -31,13 +31,7 @@ def open_sections(app: AppTest) -> AppTest:
     return app.run()
 
 
-def test_without_data_it_says_what_is_missing() -> None:
-    app = open_page(PAGE)
-    assert clean(app)
-    assert "No data are open yet" in app.info[0].value
-
-
-def test_the_finding_has_the_numbers_of_the_calibration_set(with_sample: OpenSession) -> None:
+def test_the_finding_has_the_numbers_and_sections_are_computed_when_opened(with_sample: OpenSession) -> None:
     app = open_page(PAGE, with_sample)
     assert clean(app)
     assert len(charts(app)) == FIGURES
@@ -48,10 +42,7 @@ def test_the_finding_has_the_numbers_of_the_calibration_set(with_sample: OpenSes
     for bins in picture.schemes.values():
         assert f"{100 * bins.label_information / picture.information:.1f} %" in finding
     assert f"{len(part) * part.n_classes:,} pairs of all {part.n_classes} classes" in said(app)
-
-
-def test_sections_are_computed_when_opened(with_sample: OpenSession) -> None:
-    app = open_sections(open_page(PAGE, with_sample))
+    open_sections(app)
     assert clean(app)
     assert len(charts(app)) == FIGURES + sum(SECTIONS.values())
 
@@ -60,8 +51,7 @@ def test_number_of_bins_start_and_step_can_be_chosen(with_sample: OpenSession) -
     app = open_page(PAGE, with_sample)
     app.number_input(key="binning/bins").set_value(4).run()
     assert "in 4 bins" in app.markdown[0].value
-    start = next(group for group in app.button_group if str(group.key).startswith("binning/start"))
-    start.set_value("equal_mass").run()
+    group(app, "binning/start").set_value("equal_mass").run()
     (slider,) = app.select_slider
     slider.set_value(0).run()
     assert clean(app)
@@ -84,20 +74,16 @@ def test_a_fitted_binning_is_shown_with_its_own_bins(queue: FitQueue, with_sampl
         spec = FitSpec("imax", params, data_key=with_sample.split_key)
         queue.submit(spec, part.logits, part.labels)
         with_sample.specs[spec.key] = spec
-    _wait(queue, with_sample)
+    assert {job.state for job in finished(queue, with_sample.specs)} == {"done"}
     app = open_page(PAGE, with_sample)
     assert clean(app)
-    names = next(group for group in app.button_group if str(group.key).startswith("binning/table")).options
+    names = group(app, "binning/table").options
     assert len(names) == 4
     assert any("n_bins=6" in str(name) for name in names)
     app.selectbox(key="binning/target/10").set_value(2).run()
-    names = next(group for group in app.button_group if str(group.key).startswith("binning/table")).options
+    names = group(app, "binning/table").options
     assert len(names) == 5
     assert clean(open_sections(app))
-
-
-def _wait(queue: FitQueue, session: OpenSession) -> None:
-    assert {job.state for job in finished(queue, session.specs)} == {"done"}
 
 
 @pytest.mark.parametrize("share", [True, False])
@@ -111,11 +97,13 @@ def test_own_bins_are_those_of_the_pairs_shown(share: bool) -> None:
     assert (pooled is None) == (not share)
 
 
-def test_two_classes_have_one_map() -> None:
-    app = open_page(PAGE, twice(*simulate(n=300, n_classes=2), class_names=("no", "yes")))
+def test_two_classes_have_one_map_and_their_names_are_no_markdown() -> None:
+    name = "$a_b$ [x](y) **bold** " + 50 * "long"
+    app = open_page(PAGE, twice(*simulate(n=300, n_classes=2), class_names=("no", name)))
     assert clean(app)
     assert not app.selectbox
-    assert "300 pairs of “yes” against the other class" in said(app)
+    assert r"300 pairs of “\$a\_b\$ \[x\]\(y\) \*\*bold" in said(app)
+    assert 12 * "long" not in said(app)
     open_sections(app)
     assert clean(app)
 
@@ -131,29 +119,22 @@ def test_a_class_without_rows_leaves_the_choice() -> None:
     assert len(charts(app)) == FIGURES - 1
 
 
-@pytest.mark.parametrize("n", [2, 10])
-def test_few_rows(n: int) -> None:
-    app = open_sections(open_page(PAGE, twice(*simulate(n=n, n_classes=3))))
+@pytest.mark.parametrize(
+    ("logits", "labels"),
+    [
+        simulate(n=2, n_classes=3),
+        (np.zeros((40, 3)), np.arange(40) % 3),
+        pytest.param(*simulate(n=10, n_classes=3), marks=pytest.mark.long),
+    ],
+    ids=["two rows", "equal logits", "ten rows"],
+)
+def test_odd_data(logits: np.ndarray, labels: np.ndarray) -> None:
+    app = open_sections(open_page(PAGE, twice(logits, labels)))
     assert clean(app)
-    assert len(charts(app)) >= FIGURES + 3
-
-
-def test_equal_logits() -> None:
-    app = open_sections(open_page(PAGE, twice(np.zeros((40, 3)), np.arange(40) % 3)))
-    assert clean(app)
-    assert len(charts(app)) >= FIGURES
+    assert len(charts(app)) >= FIGURES + 3 * bool(np.ptp(logits))
 
 
 def test_label_log_odds_are_those_of_all_pairs() -> None:
     data = load_sample("simulated-100")
     every = one_vs_rest_log_odds(data.logits.astype(float))
     np.testing.assert_allclose(label_log_odds(data), every[np.arange(len(data)), data.labels], atol=1e-9)
-
-
-def test_names_of_classes_are_no_markdown() -> None:
-    logits, labels = simulate(n=300, n_classes=2)
-    name = "$a_b$ [x](y) **bold** " + 50 * "long"
-    app = open_page(PAGE, twice(logits, labels, class_names=("no", name)))
-    assert clean(app)
-    assert r"“\$a\_b\$ \[x\]\(y\) \*\*bold" in said(app)
-    assert 12 * "long" not in said(app)

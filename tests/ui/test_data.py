@@ -7,8 +7,6 @@ Where people upload they are told how much that may be, and what is kept of it.
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -21,13 +19,7 @@ from calib.ui.data.upload import LARGEST
 from calib.ui.session import SESSION, OpenSession
 from calib.workspace import Configuration
 from tests.conftest import simulate
-from tests.ui.conftest import SAMPLE, open_page, said
-
-
-def npz(**arrays: np.ndarray) -> bytes:
-    packed = io.BytesIO()
-    np.savez(packed, **arrays)
-    return packed.getvalue()
+from tests.ui.conftest import SAMPLE, click, npz, open_page, said
 
 
 def upload_uploads(app: AppTest, name: str, content: bytes) -> AppTest:
@@ -52,7 +44,7 @@ def test_rows_with_nan_are_left_out_in_one_click() -> None:
     logits[:3, 1] = np.nan
     app = upload_uploads(open_page("app.py"), "mine.npz", npz(logits=logits, labels=labels))
     assert "3 rows of 300" in app.error[0].value
-    next(button for button in app.button if button.label == "Do this").click().run()
+    click(app, "Do this")
     assert not app.error
     assert facts(app)["Rows"] == "297"
 
@@ -72,7 +64,7 @@ def test_the_kind_is_changed_by_hand() -> None:
     app = upload_uploads(open_page("app.py"), "mine.npz", npz(outputs=probs, labels=probs.argmax(axis=1)))
     assert facts(app)["Recognised as"] == "probabilities"
     next(box for box in app.selectbox if box.label == "Outputs are").select("logits")
-    next(button for button in app.button if button.label == "Read again with these choices").click().run()
+    click(app, "Read again with these choices")
     assert not app.exception
     assert facts(app)["Recognised as"] == "logits"
 
@@ -140,7 +132,7 @@ def test_features_of_other_scales_are_standardised_in_one_click(outputs: dict[st
     given = inputs(scale=5000.0)
     app = upload(open_page("app.py"), main=npz(**outputs, **given))
     assert "Your features are not normalised" in said(app)
-    next(button for button in app.button if button.label == "Do this").click().run()
+    click(app, "Do this")
     assert not app.exception
     assert "not normalised" not in said(app)
     assert "standardised by the training set" in said(app)
@@ -160,7 +152,7 @@ def test_the_array_with_the_features_is_chosen_by_hand(outputs: dict[str, np.nda
     given = inputs()
     app = upload(open_page("app.py"), main=npz(**outputs, **given, others=given["features"][:, :2] * 2))
     next(box for box in app.selectbox if box.label == "Features").select("")
-    next(button for button in app.button if button.label == "Read again with these choices").click().run()
+    click(app, "Read again with these choices")
     assert not app.exception
     assert app.session_state[SESSION].data.features is None
 
@@ -174,11 +166,11 @@ def test_columns_of_a_table_count_as_one_choice(outputs: dict[str, np.ndarray]) 
     assert "Each row carries 6 numbers" in said(app)
     box = next(box for box in app.selectbox if box.label == "Features")
     assert box.options[0] == "6 columns from x_0"
-    next(button for button in app.button if button.label == "Read again with these choices").click().run()
+    click(app, "Read again with these choices")
     assert not app.exception and not app.error
     assert "Each row carries 6 numbers" in said(app)
     next(box for box in app.selectbox if box.label == "Features").select("x_2")
-    next(button for button in app.button if button.label == "Read again with these choices").click().run()
+    click(app, "Read again with these choices")
     assert "Each row carries 1 number with" in said(app)
 
 

@@ -19,6 +19,7 @@ from streamlit.testing.v1 import AppTest
 from calib.cli import main
 from calib.evaluation import Evaluation
 from calib.formatting import number, signed
+from calib.jobs import FitQueue
 from calib.plots.style import method_style
 from calib.registry import calibrator
 from calib.ui import widgets
@@ -29,7 +30,7 @@ from calib.ui.fits import ShownFit
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import ROOT, simulate
 from tests.reporting.conftest import Reading
-from tests.ui.conftest import open_page
+from tests.ui.conftest import fit, open_page
 
 
 def fitted() -> tuple[ShownFit, np.ndarray, np.ndarray]:
@@ -44,20 +45,20 @@ def fitted() -> tuple[ShownFit, np.ndarray, np.ndarray]:
 
 
 def test_csv_holds_probabilities_and_labels() -> None:
-    fit, logits, labels = fitted()
+    one, logits, labels = fitted()
     names = ("a", "b,c", "d", "e")
-    table = pd.read_csv(io.StringIO(_csv(fit, Rows(logits, labels), names)))
+    table = pd.read_csv(io.StringIO(_csv(one, Rows(logits, labels), names)))
     assert list(table.columns) == ["p_a", "p_b,c", "p_d", "p_e", "label"]
-    np.testing.assert_allclose(table.iloc[:, :4], fit.calibrator.predict_proba(logits), rtol=1e-12)
+    np.testing.assert_allclose(table.iloc[:, :4], one.calibrator.predict_proba(logits), rtol=1e-12)
     np.testing.assert_array_equal(table["label"], labels)
 
 
 def test_npz_holds_labels_only_where_there_are_any() -> None:
-    fit, logits, labels = fitted()
-    with np.load(io.BytesIO(_npz(fit, Rows(logits)))) as arrays:
+    one, logits, labels = fitted()
+    with np.load(io.BytesIO(_npz(one, Rows(logits)))) as arrays:
         assert arrays.files == ["probabilities"]
-        np.testing.assert_array_equal(arrays["probabilities"], fit.calibrator.predict_proba(logits))
-    with np.load(io.BytesIO(_npz(fit, Rows(logits, labels)))) as arrays:
+        np.testing.assert_array_equal(arrays["probabilities"], one.calibrator.predict_proba(logits))
+    with np.load(io.BytesIO(_npz(one, Rows(logits, labels)))) as arrays:
         np.testing.assert_array_equal(arrays["labels"], labels)
 
 
@@ -74,7 +75,7 @@ def urls(app: AppTest) -> dict[str, str]:
         pytest.param("pages/6_Export.py", marks=pytest.mark.long),
     ],
 )
-def test_a_file_that_was_offered_is_there_ten_runs_later(with_fits: OpenSession, path: str) -> None:
+def test_a_file_that_was_offered_is_there_runs_later(with_fits: OpenSession, path: str) -> None:
     app = open_page(path, with_fits)
     assert not app.exception
     first = urls(app)
@@ -82,7 +83,7 @@ def test_a_file_that_was_offered_is_there_ten_runs_later(with_fits: OpenSession,
     assert all(first.values())
     built = dict(with_fits.built)
     assert built
-    for _ in range(10):
+    for _ in range(3):
         app.run()
     assert urls(app) == first
     assert all(with_fits.built[key] is file for key, file in built.items())
@@ -100,7 +101,7 @@ def test_what_takes_seconds_is_built_on_request_and_stays_until_the_fits_change(
     (label,) = report(app)
     url = urls(app)[label]
     _, content = with_fits.built["compare/report"]
-    for _ in range(10):
+    for _ in range(3):
         app.run()
     assert urls(app)[label] == url
     assert with_fits.built["compare/report"][1] is content
@@ -138,7 +139,7 @@ def test_files_are_offered_in_one_way_only() -> None:
 
 
 @pytest.fixture
-def shown(with_fits: OpenSession, monkeypatch: pytest.MonkeyPatch):
+def shown(queue: FitQueue, with_sample: OpenSession, monkeypatch: pytest.MonkeyPatch):
     """The fits and the table as the Compare page has them when it has drawn itself."""
     seen = {}
     drawn = compare_view.score_table
@@ -148,7 +149,7 @@ def shown(with_fits: OpenSession, monkeypatch: pytest.MonkeyPatch):
         drawn(table, fits)
 
     monkeypatch.setattr(compare_view, "score_table", remember)
-    app = open_page("pages/5_Compare.py", with_fits)
+    app = open_page("pages/5_Compare.py", fit(queue, with_sample, "temperature", "isotonic"))
     assert not app.exception
     return seen["table"], seen["fits"], app.session_state[SESSION], app
 
@@ -168,7 +169,7 @@ def test_its_numbers_are_the_pages_and_its_command_gives_them_again(shown, tmp_p
     for key in table["score"].unique():
         rows = table[table["score"] == key].to_dict("records")
         cells = reading.tables[f"score-{key.replace(' ', '-')}"][1:]
-        assert len(cells) == len(rows) == 4
+        assert len(cells) == len(rows) == 3
         for row, written in zip(rows, cells, strict=True):
             assert written[0] == row["title"]
             assert written[1].startswith(number(row["value"]))
@@ -178,17 +179,15 @@ def test_its_numbers_are_the_pages_and_its_command_gives_them_again(shown, tmp_p
     assert all(part in reading.text for part in verdict.split("\n\n"))
     assert any(verdict in shown.value for shown in app.markdown)
     words = shlex.split(reading.command())
-    folder = str(open_page.__globals__["ROOT"])
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "sample_data").symlink_to(f"{folder}/sample_data")
+    (tmp_path / "sample_data").symlink_to(ROOT / "sample_data")
     assert main(words[3:]) == 0
     again = pd.read_csv("comparison.csv")
     assert list(again["value"].round(9)) == pytest.approx(list(table["value"]), abs=1e-5)
 
 
-@pytest.mark.parametrize("page", ["pages/5_Compare.py", "pages/6_Export.py"])
-def test_the_pages_offer_it(page, with_fits):
-    app = open_page(page, with_fits)
+def test_the_export_page_offers_it_too(with_fits):
+    app = open_page("pages/6_Export.py", with_fits)
     assert not app.exception
     assert any("Report" in button.label for button in app.button)
 

@@ -7,8 +7,6 @@ Fits keep their look, and new ones are seen, whatever else is removed or added.
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -19,7 +17,7 @@ from calib.ui import fits
 from calib.ui.fit import view as parameters
 from calib.ui.fits import RAW
 from calib.ui.session import OpenSession
-from tests.ui.conftest import fit, open_page, opened
+from tests.ui.conftest import fit, group, open_page, opened
 
 
 def add(session: OpenSession, queue: FitQueue, n_bins: int) -> str:
@@ -67,10 +65,6 @@ def three(with_sample: OpenSession, queue: FitQueue) -> list[str]:
     return [add(with_sample, queue, n_bins) for n_bins in (10, 20, 30)]
 
 
-def group(app: AppTest, key: str) -> Any:
-    return next(each for each in app.button_group if each.key == key)
-
-
 PAGES = [
     ("pages/2_Reliability.py", "reliability/methods"),
     ("pages/3_Over_underconfidence.py", "confidence/methods"),
@@ -82,7 +76,7 @@ PAGES = [
 
 
 @pytest.mark.parametrize(
-    ("path", "key"), [PAGES[0], PAGES[-1], *(pytest.param(*page, marks=pytest.mark.long) for page in PAGES[1:-1])]
+    ("path", "key"), [PAGES[0], *(pytest.param(*page, marks=pytest.mark.long) for page in PAGES[1:])]
 )
 def test_what_was_left_out_stays_out_when_a_fit_finishes(
     with_sample: OpenSession, queue: FitQueue, three: list[str], path: str, key: str

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from calib import geometry
 from calib.data import Predictions
@@ -23,14 +22,10 @@ from calib.ui.geometry import text as geometry_words
 from calib.ui.geometry.view import KINDS, WAYS, axis_title, candidates, deciding_rows, tiles
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import simulate, wait_until
-from tests.ui.conftest import charts, fit, open_page
+from tests.ui.conftest import charts, fit, group, open_page
 from tests.ui.test_latent import alternatives, said
 
 PAGE = "pages/9_Geometry.py"
-
-
-def group(app: AppTest, key: str):
-    return next(group for group in app.button_group if str(group.key).startswith(key))
 
 
 def with_numbers(n: int = 200, n_classes: int = 3, d: int = 4, dtype: type = np.float32) -> Predictions:
@@ -45,10 +40,6 @@ def with_numbers(n: int = 200, n_classes: int = 3, d: int = 4, dtype: type = np.
         train_features=(centres[train_labels] + generator.normal(size=(60, d))).astype(dtype),
         train_labels=train_labels,
     )  # fmt: skip
-
-
-def test_without_data_it_says_what_is_missing() -> None:
-    assert "No data are open yet" in said(open_page(PAGE))
 
 
 def test_without_features_one_line_says_so_and_the_sample_is_one_click_away(queue: FitQueue) -> None:

@@ -15,11 +15,10 @@ from calib.data.predictions import Predictions
 from calib.jobs import FitQueue
 from calib.ui.session import OpenSession
 from calib.ui.text import JOINER, literal
-from tests.conftest import ROOT, simulate
-from tests.ui.conftest import fit, open_page
+from tests.conftest import simulate
+from tests.ui.conftest import PAGES, fit, open_page
 
 NAMES = ("<script>alert(1)</script>", "![a](//b.c/d.png)", "[a](javascript:1)", "**b** :red[c] $d$ `e`")
-PAGES = ["app.py", *sorted(f"pages/{path.name}" for path in (ROOT / "pages").glob("*.py"))]
 
 # What Streamlit reads as Markdown: these elements' texts, and the labels of widgets and of their choices.
 MARKDOWN = (
@@ -30,7 +29,7 @@ MARKDOWN = (
 LIVE = re.compile(r"(?<!\\)!\[a\]|(?<!\\)\[a\](?<!\\)\(|(?<!\\)\*\*b\*\*|(?<![\\\u2060]):red\[c\]|(?<!\\)\$d\$")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def hostile(queue: FitQueue) -> OpenSession:
     logits, labels = simulate(n=400)
     groups = np.array(NAMES)[np.arange(400) % 4]

@@ -46,8 +46,8 @@ def several(queue: FitQueue) -> OpenSession:
     return fit(queue, sample("simulated-100"), ("temperature", {}), plain, probs)
 
 
-def test_one_fit_says_its_finding_first_and_follows_a_confidence(with_fits: OpenSession) -> None:
-    app = open_page(PAGE, with_fits)
+def test_one_fit_says_its_finding_first_and_follows_a_confidence(fits_to_read: OpenSession) -> None:
+    app = open_page(PAGE, fits_to_read)
     assert app.markdown[0].value.startswith("**GPcalib ")
     assert "It is least sure at confidences about" in said(app)
     assert "Temperature scaling" in app.markdown[0].value
@@ -57,8 +57,8 @@ def test_one_fit_says_its_finding_first_and_follows_a_confidence(with_fits: Open
     assert len(charts(app)) == 3
 
 
-def test_another_confidence_has_another_answer(with_fits: OpenSession) -> None:
-    app = open_page(PAGE, with_fits)
+def test_another_confidence_has_another_answer(fits_to_read: OpenSession) -> None:
+    app = open_page(PAGE, fits_to_read)
     before = app.metric[0].value
     app.select_slider[0].set_value(0.995).run()
     assert app.metric[0].label == "0.995 becomes"
@@ -66,8 +66,8 @@ def test_another_confidence_has_another_answer(with_fits: OpenSession) -> None:
     assert "test rows nearest to 0.995" in said(app)
 
 
-def test_probability_space_keeps_the_page_whole(with_fits: OpenSession) -> None:
-    app = open_page(PAGE, with_fits)
+def test_probability_space_keeps_the_page_whole(fits_to_read: OpenSession) -> None:
+    app = open_page(PAGE, fits_to_read)
     app.segmented_control(key="latent/space").set_value("probability").run()
     assert "two-class probability" in alternatives(app)
     app.segmented_control(key="latent/scale/logit").set_value("linear").run()

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from calib.data.samples import load_sample
 from calib.jobs import FitQueue
@@ -14,7 +13,7 @@ from calib.registry import METHODS
 from calib.ui.maps.view import CORRECTABLE
 from calib.ui.session import OpenSession
 from tests.conftest import finished, simulate
-from tests.ui.conftest import charts, fit, open_page, twice
+from tests.ui.conftest import charts, fit, group, open_page, twice
 from tests.ui.test_latent import alternatives, said
 
 PAGE = "pages/8_Calibration_maps.py"
@@ -23,21 +22,12 @@ BOTH: list[tuple[str, dict[str, Any]]] = [("isotonic", {}), ("isotonic", {"platt
 QUICK: dict[str, Any] = {"n_maps": 500}
 
 
-def button_group(app: AppTest, key: str):
-    return next(group for group in app.button_group if str(group.key).startswith(key))
-
-
 @pytest.fixture(scope="module")
 def binary(queue: FitQueue) -> OpenSession:
     session = OpenSession.from_data(load_sample(BINARY), sample=BINARY)
     wanted: list[tuple[str, dict[str, Any]]] = [("temperature", {}), *BOTH, ("bayes_iso", QUICK)]
     wanted += [("enir", {})] * ("enir" in METHODS)
     return fit(queue, session, *wanted)
-
-
-def test_without_data_it_says_what_is_missing() -> None:
-    app = open_page(PAGE)
-    assert "No data are open yet" in said(app)
 
 
 def test_a_sample_without_fits_shows_the_raw_map_and_offers_pairs() -> None:
@@ -58,7 +48,7 @@ def test_fits_are_laid_over_one_another_with_what_bayes_iso_knows(binary: OpenSe
     assert "effective sample size" in words
     assert "with the correction, from" in words
     plain = len(alternatives(app))
-    button_group(app, "maps/parts").set_value(["band", "bounds", "samples"]).run()
+    group(app, "maps/parts").set_value(["band", "bounds", "samples"]).run()
     assert len(alternatives(app)) > plain
     assert "lower bound" in alternatives(app)
 
@@ -67,8 +57,8 @@ def test_fits_are_laid_over_one_another_with_what_bayes_iso_knows(binary: OpenSe
 def test_every_view_of_both_classes(binary: OpenSession, place: str, target: int) -> None:
     app = open_page(PAGE, binary)
     app.selectbox[0].set_value(target).run()
-    button_group(app, "maps/place").set_value(place).run()
-    button_group(app, "maps/scale").set_value("logit").run()
+    group(app, "maps/place").set_value(place).run()
+    group(app, "maps/scale").set_value("logit").run()
     assert len(charts(app)) == 4
     assert "nan" not in said(app).lower().split()
 

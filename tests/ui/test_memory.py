@@ -16,22 +16,22 @@ from calib.ui.server.memory import nbytes
 from calib.ui.session import OpenSession, keep
 
 
-def session(megabytes: int) -> OpenSession:
-    """Takes twice its data: the data and the split."""
-    logits = np.zeros((megabytes * 62_500, 2))
-    return OpenSession.from_data(Predictions(logits, np.arange(len(logits)) % 2, ("0", "1"), sha256=str(megabytes)))
+def session(tenths: int) -> OpenSession:
+    """Data of so many tenths of a megabyte; with the split they take twice that."""
+    logits = np.zeros((tenths * 6_250, 2))
+    return OpenSession.from_data(Predictions(logits, np.arange(len(logits)) % 2, ("0", "1"), sha256=str(tenths)))
 
 
 @pytest.fixture(autouse=True)
-def seventy_megabytes(monkeypatch: pytest.MonkeyPatch) -> None:
+def seven_megabytes(monkeypatch: pytest.MonkeyPatch) -> None:
     memory._holders.clear()
-    monkeypatch.setenv("CALIB_MEMORY_GB", "0.070")
+    monkeypatch.setenv("CALIB_MEMORY_GB", "0.007")
 
 
 def test_one_too_many_is_refused_with_numbers_and_fits_once_another_has_left() -> None:
-    first = session(10)  # 2 x (10 + 5) MB, labels included
+    first = session(10)  # 2 x (1 + 0.5) MB, labels included
     memory.admit(first)
-    with pytest.raises(DataError, match=r"need 60 MB, and other visitors' data take 30 MB of the 70 MB"):
+    with pytest.raises(DataError, match=r"need 6,000,\d+ bytes, .* take 3,000,\d+ bytes of the 7,000,000"):
         memory.admit(session(20))
     memory.admit(session(10))
     del first
@@ -50,9 +50,9 @@ def test_who_is_alone_may_take_what_one_visitor_may() -> None:
 
 
 def test_one_visitor_may_not_take_more_than_their_share(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "MOST_OF_ONE", 40_000_000)
+    monkeypatch.setattr(memory, "MOST_OF_ONE", 4_000_000)
     memory.admit(session(13))
-    with pytest.raises(DataError, match=r"with their split need 42 MB of memory, and one visitor may take 40 MB of"):
+    with pytest.raises(DataError, match=r"need 4,200,\d+ bytes of memory, .* may take 4,000,000"):
         memory.admit(session(14))
 
 

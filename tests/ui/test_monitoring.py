@@ -16,16 +16,10 @@ from calib.formatting import listed
 from calib.numerics import softmax
 from calib.ui.session import OpenSession
 from tests.conftest import simulate
-from tests.ui.conftest import charts, clean, open_page, said
+from tests.ui.conftest import charts, clean, click, npz, open_page, said
 
 PAGE = "pages/11_Monitoring.py"
 NAMES = ("cat", "dog", "hen", "owl")
-
-
-def npz(**arrays: np.ndarray) -> bytes:
-    packed = io.BytesIO()
-    np.savez(packed, **arrays)
-    return packed.getvalue()
 
 
 def table(app: AppTest):
@@ -81,11 +75,11 @@ def test_without_data_an_exported_calibrator_can_still_be_checked(exported, rows
     assert table(app)["before"].tolist()[:2] == ["0.900 [0.800, 1.00]", "–"]
 
 
-def test_a_finished_fit_is_compared_with_the_test_rows_it_was_judged_on(with_fits: OpenSession) -> None:
-    app = open_page(PAGE, with_fits)
+def test_a_finished_fit_is_compared_with_the_test_rows_it_was_judged_on(fits_to_read: OpenSession) -> None:
+    app = open_page(PAGE, fits_to_read)
     assert clean(app)
     assert "Is **Temperature** still calibrated?" in said(app)
-    app = give_rows(app, "new.npz", new_data_of(with_fits, factor=3.0))
+    app = give_rows(app, "new.npz", new_data_of(fits_to_read, factor=3.0))
     assert clean(app)
     assert "is **overconfident by" in app.markdown[0].value
     assert "confidences has changed significantly" in app.markdown[0].value
@@ -94,16 +88,16 @@ def test_a_finished_fit_is_compared_with_the_test_rows_it_was_judged_on(with_fit
     assert len(table(app)) == 5
 
 
-def test_the_same_rows_are_no_change(with_fits: OpenSession) -> None:
-    app = give_rows(open_page(PAGE, with_fits), "new.npz", new_data_of(with_fits))
+def test_the_same_rows_are_no_change(fits_to_read: OpenSession) -> None:
+    app = give_rows(open_page(PAGE, fits_to_read), "new.npz", new_data_of(fits_to_read))
     assert clean(app)
     assert "No significant change since it was exported" in app.markdown[0].value
     assert set(table(app)["significance"]) == {"not significant"}
 
 
-def test_every_finished_fit_can_be_chosen(with_fits: OpenSession) -> None:
-    app = give_rows(open_page(PAGE, with_fits), "new.npz", new_data_of(with_fits))
-    for key in with_fits.specs:
+def test_every_finished_fit_can_be_chosen(fits_to_read: OpenSession) -> None:
+    app = give_rows(open_page(PAGE, fits_to_read), "new.npz", new_data_of(fits_to_read))
+    for key in fits_to_read.specs:
         app.selectbox[0].select(key).run()
         assert clean(app)
         assert len(charts(app)) == 3
@@ -161,7 +155,7 @@ def test_rows_with_nan_are_left_out_in_one_click(exported) -> None:
     app = give_rows(give(open_page(PAGE), exported), "new.npz", npz(logits=logits, labels=labels))
     assert "3 rows of 300" in app.error[0].value
     assert "cannot be read; the reason is below" in said(app)
-    next(button for button in app.button if button.label == "Do this").click().run()
+    click(app, "Do this")
     assert not app.error
     assert "297 new rows" in said(app)
 

@@ -12,7 +12,7 @@ from calib.evaluation import evaluate
 from calib.numerics import softmax
 from calib.ui.session import OpenSession
 from tests.conftest import simulate
-from tests.ui.conftest import FITTED, charts, clean, open_page, said, twice
+from tests.ui.conftest import FITTED, charts, clean, open_page, said, table, twice
 
 PAGE = "pages/3_Over_underconfidence.py"
 FIGURES = 8
@@ -23,27 +23,23 @@ def finding(app: AppTest) -> str:
     return app.markdown[0].value
 
 
-def table(app: AppTest, column: str):
-    return next(frame.value for frame in app.dataframe if column in frame.value.columns)
-
-
 def closer(app: AppTest):
     return next(control for control in app.segmented_control if control.label == "Method")
 
 
-def test_raw_predictions_alone(with_sample: OpenSession) -> None:
-    app = open_page(PAGE, with_sample)
+def test_raw_predictions_alone(sample_to_read: OpenSession) -> None:
+    app = open_page(PAGE, sample_to_read)
     assert clean(app)
     assert len(charts(app)) == FIGURES + 1
-    evaluation = evaluate(softmax(with_sample.test.logits), with_sample.test.labels)
+    evaluation = evaluate(softmax(sample_to_read.test.logits), sample_to_read.test.labels)
     assert f"overconfident by {100 * evaluation.signed_gap:.1f} points" in finding(app)
     ratio = metrics.over_under_ratio(*evaluation.pair)
     assert f"ratio o / u is {ratio:.1f} " in finding(app)
     assert "calibrators" not in finding(app)
 
 
-def test_every_method_is_shown_before_and_after(with_fits: OpenSession) -> None:
-    app = open_page(PAGE, with_fits)
+def test_every_method_is_shown_before_and_after(fits_to_read: OpenSession) -> None:
+    app = open_page(PAGE, fits_to_read)
     assert clean(app)
     assert len(charts(app)) == FIGURES + 1 + len(FITTED)
     assert f"of {len(FITTED)} calibrators" in finding(app) or all(
@@ -56,9 +52,9 @@ def test_every_method_is_shown_before_and_after(with_fits: OpenSession) -> None:
     assert all(cell.startswith("×") for cell in numbers["change of o / u"].tolist()[1:])
 
 
-def test_the_table_of_bands_adds_up(with_fits: OpenSession) -> None:
-    bands = table(open_page(PAGE, with_fits), "0.99 to 1")
-    raw = by_band(evaluate(softmax(with_fits.test.logits), with_fits.test.labels))
+def test_the_table_of_bands_adds_up(fits_to_read: OpenSession) -> None:
+    bands = table(open_page(PAGE, fits_to_read), "0.99 to 1")
+    raw = by_band(evaluate(softmax(fits_to_read.test.logits), fits_to_read.test.labels))
     first = bands.iloc[0]
     assert first["method"] == "Uncalibrated"
     assert first["gap"] == f"{100 * raw.contribution.sum():+.1f}"
@@ -66,23 +62,19 @@ def test_the_table_of_bands_adds_up(with_fits: OpenSession) -> None:
     assert first["0.99 to 1"].endswith(f"[{100 * raw.share[4]:.0f} %]")
 
 
-def test_the_bins_are_a_choice_and_one_bin_makes_all_equal(with_sample: OpenSession) -> None:
-    app = open_page(PAGE, with_sample)
-    app.number_input(key="confidence/bins").set_value(1).run()
-    assert clean(app)
+def test_number_and_scheme_of_bins_are_a_choice(sample_to_read: OpenSession) -> None:
+    app = open_page(PAGE, sample_to_read)
+    app.number_input(key="confidence/bins").set_value(1)
     app.selectbox(key="confidence/binning").select("equal_mass").run()
     assert clean(app)
     assert "1 equal mass bins" in said(app)
-
-
-def test_every_scheme_of_bins_is_offered_by_name(with_sample: OpenSession) -> None:
-    app = open_page(PAGE, with_sample)
+    app.number_input(key="confidence/bins").set_value(15)
     choice = app.selectbox(key="confidence/binning")
     assert choice.options == ["equal width", "equal mass", "k-means", "I-Max"]
     choice.select("imax").run()
     assert clean(app)
     assert "15 I-Max bins" in said(app)
-    app = open_page("pages/2_Reliability.py", with_sample)
+    app = open_page("pages/2_Reliability.py", sample_to_read)
     assert app.selectbox(key="rel/binning").value == "equal_mass"
     app.selectbox(key="rel/binning").select("imax").run()
     assert not app.exception
@@ -90,8 +82,8 @@ def test_every_scheme_of_bins_is_offered_by_name(with_sample: OpenSession) -> No
     assert "15 I-Max bins" in said(app)
 
 
-def test_classes_by_label_and_with_more_rows_than_any_has(with_fits: OpenSession) -> None:
-    app = open_page(PAGE, with_fits)
+def test_classes_by_label_and_with_more_rows_than_any_has(fits_to_read: OpenSession) -> None:
+    app = open_page(PAGE, fits_to_read)
     app.segmented_control(key="confidence/by").set_value("label").run()
     assert clean(app)
     assert "Of 10 true classes" in said(app)
@@ -103,10 +95,10 @@ def test_classes_by_label_and_with_more_rows_than_any_has(with_fits: OpenSession
     assert len(charts(app)) == n_charts - 1
 
 
-def test_a_closer_look_at_another_method(with_fits: OpenSession) -> None:
-    app = open_page(PAGE, with_fits)
+def test_a_closer_look_at_another_method(fits_to_read: OpenSession) -> None:
+    app = open_page(PAGE, fits_to_read)
     assert "beneath it Temperature" in said(app)
-    gpcalib = next(key for key, spec in with_fits.specs.items() if spec.method == "gpcalib")
+    gpcalib = next(key for key, spec in fits_to_read.specs.items() if spec.method == "gpcalib")
     closer(app).set_value(gpcalib).run()
     assert clean(app)
     assert "beneath it GPcalib" in said(app)
@@ -115,58 +107,43 @@ def test_a_closer_look_at_another_method(with_fits: OpenSession) -> None:
     assert "beneath it" not in said(app)
 
 
-def test_all_right() -> None:
-    logits = np.tile([4.0, 0.0, 0.0], (40, 1))
-    app = open_page(PAGE, twice(logits, np.zeros(40, int)))
-    assert clean(app)
-    assert "none of 40 predictions is wrong" in finding(app)
-    assert "neither over- nor underconfident" in finding(app)
-    assert "Too few to resample: Uncalibrated (0 wrong predictions, 40 right)" in said(app)
-    assert len(charts(app)) == FIGURES + 1
+def drawn_from(*means: float) -> np.ndarray:
+    """Logits of 300 rows, the first of three classes the largest by far."""
+    generator = np.random.default_rng(0)
+    return np.c_[means[0] + generator.random(300), means[1] + generator.random((300, 2))]
 
 
-def test_all_wrong() -> None:
-    logits = np.tile([4.0, 0.0, 0.0], (40, 1))
-    app = open_page(PAGE, twice(logits, np.ones(40, int)))
-    assert clean(app)
-    assert "none of 40 predictions is right" in finding(app)
-    assert "overconfident by 96.5 points" in finding(app)
+THREE = np.tile([4.0, 0.0, 0.0], (40, 1))
+TEN_ROWS = simulate(n=10, n_classes=3)
+ODD = {
+    "all right": (
+        THREE,
+        np.zeros(40, int),
+        ["none of 40", "neither over- nor under", "(0 wrong"],
+    ),
+    "all wrong": (THREE, np.ones(40, int), ["none of 40", "overconfident by 96.5 points"]),
+    "never in doubt": (np.tile([900.0, 0.0], (100, 1)), (np.arange(100) < 20).astype(int), ["(u = 0)"]),
+    "ten rows": (*TEN_ROWS, ["No predicted class has 10 rows", f"{np.bincount(TEN_ROWS[0].argmax(axis=1)).max()}."]),
+    "two rows": (np.array([[1.0, 0.0], [0.5, 0.0]]), np.r_[0, 1], []),
+    "two rows of one class": (np.array([[1.0, 0.0], [0.5, 0.0]]), np.r_[0, 0], []),
+    "one class predicted": (drawn_from(3, 0), np.arange(300) % 3, ["2 classes never predicted"]),
+    "one class in the labels": (drawn_from(2, 1.5), np.zeros(300, int), []),
+}
 
 
-def test_never_in_doubt() -> None:
-    logits = np.where(np.arange(2) == 0, 900.0, 0.0) * np.ones((100, 1))
-    app = open_page(PAGE, twice(logits, (np.arange(100) < 20).astype(int)))
-    assert clean(app)
-    assert "(u = 0)" in finding(app)
-
-
-def test_ten_rows() -> None:
-    logits, labels = simulate(n=10, n_classes=3)
+@pytest.mark.parametrize("name", ODD)
+def test_odd_data(name: str) -> None:
+    logits, labels, words = ODD[name]
     app = open_page(PAGE, twice(logits, labels))
     assert clean(app)
-    assert "Too few to resample" in said(app)
-    most = np.bincount(logits.argmax(axis=1)).max()
-    assert most < 10
-    assert f"No predicted class has 10 rows; the largest has {most}." in said(app)
-
-
-def test_one_class_in_the_labels() -> None:
-    rng = np.random.default_rng(0)
-    logits = np.c_[2 + rng.random(300), rng.random((300, 2)) + 1.5]
-    app = open_page(PAGE, twice(logits, np.zeros(300, int)))
-    assert clean(app)
-    app.segmented_control(key="confidence/by").set_value("label").run()
-    assert clean(app)
-    assert "Of 1 true class, " in said(app)
-    assert "2 classes without rows." in said(app)
-
-
-def test_one_class_predicted() -> None:
-    rng = np.random.default_rng(0)
-    logits = np.c_[3 + rng.random(300), rng.random((300, 2))]
-    app = open_page(PAGE, twice(logits, rng.integers(0, 3, 300)))
-    assert clean(app)
-    assert "2 classes never predicted." in said(app)
+    assert all(part in said(app) for part in words)
+    if name == "all right":
+        assert len(charts(app)) == FIGURES + 1
+    if name == "one class in the labels":
+        app.segmented_control(key="confidence/by").set_value("label").run()
+        assert clean(app)
+        assert "Of 1 true class, " in said(app)
+        assert "2 classes without rows." in said(app)
 
 
 def test_a_thousand_classes() -> None:
@@ -176,9 +153,3 @@ def test_a_thousand_classes() -> None:
     assert clean(app)
     assert len(charts(app)) == FIGURES + 1
     assert "The first 20 are drawn." in said(app)
-
-
-@pytest.mark.parametrize("labels", [np.r_[0, 1], np.r_[0, 0]])
-def test_two_rows(labels: np.ndarray) -> None:
-    app = open_page(PAGE, twice(np.array([[1.0, 0.0], [0.5, 0.0]]), labels))
-    assert clean(app)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from calib.data.samples import SAMPLES
 from calib.jobs import FitQueue
 from calib.jobs.dask import DaskExecutor
 from calib.jobs.executor import Executor, LocalExecutor, Place
@@ -24,65 +25,39 @@ from calib.ui import fits
 from calib.ui.progress import about
 from calib.ui.session import OpenSession
 from calib.ui.widgets import DESK, PHONE, SAID
-from tests.conftest import ROOT, wait_until
-from tests.ui.conftest import FITTED, open_page
+from tests.conftest import wait_until
+from tests.ui.conftest import FITTED, PAGES, charts, clean, one_of, open_page, said
 
-PAGES = ["app.py", *sorted(f"pages/{path.name}" for path in (ROOT / "pages").glob("*.py"))]
 NEEDS_DATA = [path for path in PAGES if path != "app.py"]
 DIAGNOSIS = ["pages/2_Reliability.py", "pages/3_Over_underconfidence.py", "pages/5_Compare.py"]
-
-
-def clean(app: AppTest) -> bool:
-    return not app.exception and not app.error
-
-
-def text(app: AppTest) -> str:
-    return " ".join(str(element.value) for element in (*app.markdown, *app.info, *app.caption, *app.warning))
-
-
-def charts(app: AppTest) -> list[str]:
-    return [element.proto.id for element in app.get("plotly_chart")]
 
 
 @pytest.mark.parametrize("path", NEEDS_DATA)
 def test_without_data_a_page_says_so_and_leads_to_it(path: str) -> None:
     app = open_page(path)
     assert clean(app)
-    assert "No data are open yet" in text(app)
+    assert "No data are open yet" in said(app)
 
 
-def test_data_page_offers_every_sample() -> None:
-    from calib.data.samples import SAMPLES
-
-    app = open_page("app.py")
-    assert clean(app)
-    assert {f"sample/{name}" for name in SAMPLES} <= {button.key for button in app.button}
-
-
-@pytest.mark.parametrize("path", PAGES)
-def test_with_a_sample_every_page_draws(path: str, with_sample: OpenSession) -> None:
-    app = open_page(path, with_sample)
-    assert clean(app)
-    assert len(app.title) == 1
+@pytest.mark.parametrize("path", one_of(PAGES, "pages/5_Compare.py"))
+def test_every_page_draws(path: str, with_sample: OpenSession, fits_to_read: OpenSession) -> None:
+    for session in (with_sample, fits_to_read):
+        app = open_page(path, session)
+        assert clean(app)
+        assert len(app.title) == 1
 
 
 @pytest.mark.parametrize("path", DIAGNOSIS)
-def test_raw_predictions_alone_are_diagnosed(path: str, with_sample: OpenSession) -> None:
-    app = open_page(path, with_sample)
+def test_raw_predictions_alone_are_diagnosed(path: str, sample_to_read: OpenSession) -> None:
+    app = open_page(path, sample_to_read)
     assert charts(app)
-    assert "Only the raw model is here" in text(app)
+    assert "Only the raw model is here" in said(app)
 
 
-@pytest.mark.parametrize("path", PAGES)
-def test_with_fits_every_page_draws(path: str, with_fits: OpenSession) -> None:
-    app = open_page(path, with_fits)
-    assert clean(app)
-
-
-def test_reliability_shows_the_raw_model_beside_each_fit(with_fits: OpenSession) -> None:
-    app = open_page("pages/2_Reliability.py", with_fits)
+def test_reliability_shows_the_raw_model_beside_each_fit(fits_to_read: OpenSession) -> None:
+    app = open_page("pages/2_Reliability.py", fits_to_read)
     assert len(charts(app)) == 1 + len(FITTED)
-    assert "overconfident by" in text(app)
+    assert "overconfident by" in said(app)
     headings = " ".join(element.proto.body for element in app.get("html"))
     for method in ("identity", *FITTED):
         assert METHODS[method].title in headings
@@ -90,9 +65,10 @@ def test_reliability_shows_the_raw_model_beside_each_fit(with_fits: OpenSession)
 
 def test_a_sample_opens_in_one_click() -> None:
     app = open_page("app.py")
+    assert {f"sample/{name}" for name in SAMPLES} <= {button.key for button in app.button}
     app.button(key="sample/simulated-binary").click().run()
     assert clean(app)
-    assert "simulated" in text(app)
+    assert "simulated" in said(app)
     assert {metric.label: metric.value for metric in app.metric}["Rows"] == "4,000"
 
 
@@ -105,17 +81,9 @@ def test_the_split_changes_the_rows(with_sample: OpenSession) -> None:
     assert len(with_sample.calibration) + len(with_sample.test) == n
 
 
-def test_latent_page_without_gpcalib_says_what_is_missing(with_sample: OpenSession) -> None:
-    app = open_page("pages/4_Latent_GP.py", with_sample)
-    assert "no GPcalib fit is finished yet" in text(app)
-
-
-def test_latent_page_shows_what_happens_to_a_confidence(with_fits: OpenSession) -> None:
-    app = open_page("pages/4_Latent_GP.py", with_fits)
-    assert charts(app)
-    effects = [metric for metric in app.metric if "becomes" in metric.label]
-    assert effects
-    assert all("±" in metric.value for metric in effects)
+def test_latent_page_without_gpcalib_says_what_is_missing(sample_to_read: OpenSession) -> None:
+    app = open_page("pages/4_Latent_GP.py", sample_to_read)
+    assert "no GPcalib fit is finished yet" in said(app)
 
 
 def test_a_page_that_fails_says_a_sentence_and_keeps_the_data(
@@ -167,7 +135,7 @@ def test_a_seed_is_told_where_it_is_not_the_usual_one() -> None:
     assert titles_of({"gpcalib": seeded, "mine": seeded}, 3) == {"gpcalib": METHODS["gpcalib"].title, "mine": "mine"}
 
 
-def said(app: AppTest) -> list[str]:
+def errors(app: AppTest) -> list[str]:
     assert not app.exception
     return [str(error.value) for error in app.error]
 
@@ -184,16 +152,16 @@ def said(app: AppTest) -> list[str]:
         ),
     ],
 )
-@pytest.mark.parametrize("page", ["app.py", "pages/5_Compare.py"])
+@pytest.mark.parametrize("page", one_of(["app.py", "pages/5_Compare.py"], "pages/5_Compare.py"))
 def test_nothing_is_drawn_until_it_is_corrected(page, name, value, sentence, monkeypatch):
     monkeypatch.setenv(name, value)
     app = open_page(page)
-    assert len(said(app)) == 1
-    assert sentence in said(app)[0]
+    assert len(errors(app)) == 1
+    assert sentence in errors(app)[0]
     assert not app.title and not app.sidebar.caption
     monkeypatch.delenv(name)
     app.run()
-    assert not said(app)
+    assert not errors(app)
     assert app.title
 
 

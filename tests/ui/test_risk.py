@@ -6,34 +6,30 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from calib.diagnostics.risk_coverage import answerable, risk_coverage
 from calib.evaluation import evaluate
 from calib.numerics import softmax
 from calib.ui.session import OpenSession
 from tests.conftest import simulate
-from tests.ui.conftest import FITTED, charts, clean, open_page, said, twice
+from tests.ui.conftest import FITTED, charts, clean, open_page, said, table, twice
 
 PAGE = "pages/10_Risk_and_groups.py"
 
 
-def table(app: AppTest, column: str):
-    return next(frame.value for frame in app.dataframe if column in frame.value.columns)
-
-
-def test_it_opens_with_what_can_be_answered(with_sample: OpenSession) -> None:
-    app = open_page(PAGE, with_sample)
+def test_it_opens_with_what_can_be_answered(sample_to_read: OpenSession) -> None:
+    app = open_page(PAGE, sample_to_read)
     assert clean(app)
-    found = answerable(risk_coverage(*evaluate(softmax(with_sample.test.logits), with_sample.test.labels).pair), 0.02)
+    test = sample_to_read.test
+    found = answerable(risk_coverage(*evaluate(softmax(test.logits), test.labels).pair), 0.02)
     share, low, high = (f"{100 * part:.1f} %" for part in found.coverage)
     assert f"If you accept **2 % error**, you can answer **{share} of inputs**" in app.markdown[0].value
     assert f"from {low} to {high}" in app.markdown[0].value
     assert len(charts(app)) == 2
 
 
-def test_another_error_is_another_answer(with_sample: OpenSession) -> None:
-    app = open_page(PAGE, with_sample)
+def test_another_error_is_another_answer(sample_to_read: OpenSession) -> None:
+    app = open_page(PAGE, sample_to_read)
     app.number_input(key="risk/accepted").set_value(90.0).run()
     assert clean(app)
     assert "can answer **all inputs**" in app.markdown[0].value
@@ -42,8 +38,8 @@ def test_another_error_is_another_answer(with_sample: OpenSession) -> None:
     assert "0 % error" in app.markdown[0].value
 
 
-def test_every_method_has_its_share_and_its_order(with_fits: OpenSession) -> None:
-    app = open_page(PAGE, with_fits)
+def test_every_method_has_its_share_and_its_order(fits_to_read: OpenSession) -> None:
+    app = open_page(PAGE, fits_to_read)
     assert clean(app)
     assert len(charts(app)) == 3
     numbers = table(app, "AURC")
@@ -52,8 +48,8 @@ def test_every_method_has_its_share_and_its_order(with_fits: OpenSession) -> Non
     assert "order" in app.markdown[1].value
 
 
-def test_a_closer_look_at_another_method(with_fits: OpenSession) -> None:
-    app = open_page(PAGE, with_fits)
+def test_a_closer_look_at_another_method(fits_to_read: OpenSession) -> None:
+    app = open_page(PAGE, fits_to_read)
     assert "with Temperature" in app.markdown[0].value
     closer = next(control for control in app.segmented_control if control.label == "Method")
     closer.set_value("raw").run()
@@ -61,8 +57,8 @@ def test_a_closer_look_at_another_method(with_fits: OpenSession) -> None:
     assert "with Uncalibrated" in app.markdown[0].value
 
 
-def test_without_groups_it_says_so_and_takes_the_predicted_classes(with_sample: OpenSession) -> None:
-    app = open_page(PAGE, with_sample)
+def test_without_groups_it_says_so_and_takes_the_predicted_classes(sample_to_read: OpenSession) -> None:
+    app = open_page(PAGE, sample_to_read)
     assert "These data have no subgroups" in said(app)
     assert len(table(app, "verdict")) == 10
 
@@ -125,8 +121,8 @@ def test_odd_data(logits: np.ndarray, labels: np.ndarray) -> None:
     assert clean(open_page(PAGE, twice(logits, labels)))
 
 
-def test_one_group_alone(with_sample: OpenSession) -> None:
-    data = replace(with_sample.data, groups=np.full(len(with_sample.data), "all"), sha256="one group")
+def test_one_group_alone(sample_to_read: OpenSession) -> None:
+    data = replace(sample_to_read.data, groups=np.full(len(sample_to_read.data), "all"), sha256="one group")
     app = open_page(PAGE, OpenSession.from_data(data))
     assert clean(app)
     assert "stands out" not in said(app)
