@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlparse
 
 import numpy as np
 import pytest
@@ -65,6 +66,8 @@ def no_trouble(page: Page) -> None:
 
 def test_from_upload_to_exported_calibrator(visitor: Page, tmp_path: Path) -> None:
     page = visitor
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
     file = tmp_path / "outputs.npz"
     outputs, labels = simulate(6000, 10)  # so many that files of all rows are built on request
     np.savez(file, logits=outputs, labels=labels)
@@ -139,6 +142,9 @@ def test_from_upload_to_exported_calibrator(visitor: Page, tmp_path: Path) -> No
         calibrated.value.save_as(tmp_path / f"calibrated.{form}")
     assert (tmp_path / "calibrated.csv").read_text().count("\n") == 1 + len(outputs)
     no_trouble(page)
+    own = page.url.partition("/Export")[0]
+    assert len(asked) > 10
+    assert [url for url in asked if not url.startswith(own) and urlparse(url).scheme not in ("data", "blob")] == []
 
     np.save(tmp_path / "outputs.npy", outputs)
     (tmp_path / "elsewhere.py").write_text(PREDICT_ELSEWHERE)

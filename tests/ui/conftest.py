@@ -136,15 +136,24 @@ def with_sample(queue: FitQueue) -> OpenSession:
 
 
 @pytest.fixture(scope="session")
-def sample_to_read(queue: FitQueue) -> OpenSession:
-    """An open sample for tests that change nothing of it: what one page has computed is there for the next."""
-    return OpenSession.from_data(load_sample(SAMPLE), sample=SAMPLE)
+def shared(queue: FitQueue) -> tuple[OpenSession, OpenSession]:
+    """A sample open without and with fits; what one page has computed is there for the next."""
+    bare, fitted = (OpenSession.from_data(load_sample(SAMPLE), sample=SAMPLE) for _ in range(2))
+    return bare, fit(queue, fitted, *FITTED)
 
 
-@pytest.fixture(scope="session")
-def fits_to_read(queue: FitQueue) -> OpenSession:
+@pytest.fixture
+def sample_to_read(shared: tuple[OpenSession, OpenSession]) -> OpenSession:
+    """The sample, for tests that change nothing but what is shown."""
+    shared[0].picked.clear()
+    return shared[0]
+
+
+@pytest.fixture
+def fits_to_read(shared: tuple[OpenSession, OpenSession]) -> OpenSession:
     """The same with fits."""
-    return fit(queue, OpenSession.from_data(load_sample(SAMPLE), sample=SAMPLE), *FITTED)
+    shared[1].picked.clear()
+    return shared[1]
 
 
 @pytest.fixture

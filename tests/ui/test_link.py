@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from calib.data import inspect
 from calib.jobs import FitQueue, FitSpec
+from calib.jobs.executor import Executor
 from calib.ui import fits, link, restore
 from calib.ui.server import memory
 from calib.ui.session import SESSION, OpenSession, Reading
@@ -22,17 +23,17 @@ from tests.ui.conftest import SAMPLE, open_page
 
 
 class Server:
-    """What a server process holds: its queue and its keeper; starting anew forgets both."""
+    """What a server process holds: its queue and its keeper; starting anew forgets both, and keeps the workers."""
 
-    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch):
-        self._root, self._monkeypatch = root, monkeypatch
+    def __init__(self, root: Path, executor: Executor, monkeypatch: pytest.MonkeyPatch):
+        self._root, self._executor, self._monkeypatch = root, executor, monkeypatch
         monkeypatch.setattr(FitQueue, "warm_up", lambda queue: None)  # no fit here needs TensorFlow
         self.started: list[tuple[FitQueue, Keeper]] = []
         self.start()
 
     def start(self) -> None:
         keeper = Keeper(Configuration(self._root))
-        queue = FitQueue(on_done=keeper.keep_fit)
+        queue = FitQueue(self._executor, on_done=keeper.keep_fit)
         self.started.append((queue, keeper))
         self._monkeypatch.setattr(fits, "queue", lambda: queue)
         self._monkeypatch.setattr(link, "keeper", lambda: keeper)
@@ -47,11 +48,12 @@ class Server:
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    made = Server(tmp_path / "workspace", monkeypatch)
+def server(queue: FitQueue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    made = Server(tmp_path / "workspace", queue._executor, monkeypatch)
     yield made
-    for queue, keeper in made.started:
-        queue.shutdown()
+    for each, keeper in made.started:
+        for job in each.snapshot():
+            each.cancel(job.key)
         keeper.close()
 
 

@@ -141,12 +141,6 @@ def fitted(server: Server) -> OpenSession:  # noqa: F811
     return session
 
 
-def restart(server: Server) -> None:  # noqa: F811
-    """End the workers with their queue, and begin anew from what is on disk."""
-    server.started[-1][0].shutdown()
-    server.start()
-
-
 def ended(key: str) -> Job:
     return finished(fits.queue(), [key])[0]
 
@@ -176,7 +170,7 @@ def test_finished_studies_are_back_after_a_restart_without_running_again(
     app, done = with_studies(fitted)
     token = app.query_params["w"]
     server.written()
-    restart(server)
+    server.start()
     again = follow(token, PAGE)
     assert not again.exception
     assert not again.error
@@ -205,7 +199,7 @@ def test_a_study_that_ends_while_nobody_looks_is_back(server: Server, fitted: Op
     key = fitted.studies[SPLITS].key
     ended(key)  # and the page is not drawn again
     server.written()
-    restart(server)
+    server.start()
     follow(app.query_params["w"])
     assert [job.state for job in fits.queue().snapshot([key])] == ["done"]
 
@@ -214,7 +208,7 @@ def test_a_study_that_was_cut_short_says_so_and_can_be_run_again(server: Server,
     spec = fitted.studies[SPLITS] = asked(fitted)
     app = open_page("app.py", fitted)
     server.written()
-    restart(server)
+    server.start()
     token = app.query_params["w"]
     assert "Not finished: 1 study; try again on the page Compare." in said(follow(token))
     again = follow(token, PAGE)
@@ -229,7 +223,7 @@ def test_a_study_that_was_cut_short_says_so_and_can_be_run_again(server: Server,
     assert restore.INTERRUPTED not in said(again)
     assert verdict(summarise_splits(job.result), "NLL", "over 5 splits") in said(again)
     server.written()
-    restart(server)
+    server.start()
     follow(token)
     assert [job.state for job in fits.queue().snapshot([spec.key])] == ["done"]
 
@@ -245,7 +239,7 @@ def test_a_damaged_study_and_one_that_was_removed_are_told_apart(
     record = tmp_path / "workspace" / "studies" / done[SPLITS].key / "record.json"
     record.write_bytes(record.read_bytes()[:-20])
     server.started[0][1]._items.remove("studies", done[SIZES].key)
-    restart(server)
+    server.start()
     again = follow(app.query_params["w"], PAGE)
     assert not again.exception
     assert restore.DAMAGED in said(again)
@@ -257,7 +251,7 @@ def test_what_is_no_table_is_left_out(server: Server, fitted: OpenSession) -> No
     fitted.studies["active/1"] = TaskSpec(max, (), fitted.data.sha256)
     app = open_page("app.py", fitted)
     server.written()
-    restart(server)
+    server.start()
     assert not follow(app.query_params["w"]).session_state[SESSION].studies
 
 

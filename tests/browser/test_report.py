@@ -1,12 +1,8 @@
-"""A visitor's browser speaks to the app's server and to nobody else.
-
-A report opened from disk, with no network, in a real browser.
-"""
+"""A report opened from disk, with no network, in a real browser."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from urllib.parse import urlparse
 
 import pandas as pd
 import pytest
@@ -14,27 +10,9 @@ from playwright.sync_api import Browser
 
 from calib.reporting import html
 from tests.browser.conftest import new_page
-from tests.browser.test_journey import go, settle
 from tests.reporting.conftest import HOSTILE, make_report
 
 pytestmark = pytest.mark.browser
-
-
-def test_no_request_leaves_for_another_server(server: str, browser: Browser) -> None:
-    page = new_page(browser)
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(server)
-    page.get_by_role("button", name="Open").first.click()
-    page.get_by_text("Recognised as").wait_for()
-    for title in ("Fit", "Reliability", "Compare"):
-        go(page, title)
-    settle(page)
-    page.wait_for_timeout(1000)
-    page.context.close()
-    assert len(asked) > 10
-    own = {url for url in asked if url.startswith(server) or urlparse(url).scheme in ("data", "blob")}
-    assert not set(asked) - own
 
 
 @pytest.mark.parametrize(
