@@ -1,7 +1,4 @@
-"""The one contract of the project: what a calibrator is, what it declares and what it promises.
-
-Logits and labels as calibrators take them: checked, and copied only where the dtype differs.
-"""
+"""The contract of a calibrator: what it declares, what it promises, and the checked logits and labels it takes."""
 
 from __future__ import annotations
 

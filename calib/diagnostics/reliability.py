@@ -92,7 +92,7 @@ def reliability_curve(
     """
     confidence, correct = target_pair(probs, labels, target)
     bins = bins_of(confidence, correct, n_bins, binning)
-    held = bins.held
+    held = bins.nonempty
     count = bins.count[held]
     low, high = wilson_interval(bins.outcome[held] * count, count, level)
     position = np.cumsum(bins.count > 0) - 1

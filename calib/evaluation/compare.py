@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 BASELINE = "identity"
 FEW_ROWS = 10
-"""Below this many test rows the bootstrap knows too little to call any difference more than chance."""
+"""Below this many test rows the bootstrap knows too little to call any difference significant."""
 NOWHERE = Interval(float("nan"), float("nan"), float("nan"))
 
 
@@ -176,8 +176,8 @@ def compare_evaluations(
                     "title": titled[name],
                     "score": key,
                     **dict(zip(("value", "low", "high"), here["value"], strict=True)),
-                    **_columns("difference", here["difference"]),
-                    **_columns("to_best", here["to_best"]),
+                    **columns("difference", here["difference"]),
+                    **columns("to_best", here["to_best"]),
                     "beyond_chance": beyond_chance(key, here["joint"]),
                     "too_few": unseen.get(key, unseen[""]).get(name, ""),
                     "better": SCORES[key].better,
@@ -261,7 +261,8 @@ def _fit(method: Calibrator, calibration: Predictions) -> float:
     return time.perf_counter() - start
 
 
-def _columns(name: str, interval: Interval) -> dict[str, float]:
+def columns(name: str, interval: Interval) -> dict[str, float]:
+    """An interval as three columns of a table."""
     return {name: interval.value, f"{name}_low": interval.low, f"{name}_high": interval.high}
 
 

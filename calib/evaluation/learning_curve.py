@@ -1,47 +1,29 @@
-"""Scores against the number of calibration rows: how many labels does a method need?
-
-The table of a size curve: means over draws, with bands for one more draw.
-
-How many labels a method needs, in words that claim no more than the bands of a size curve.
-"""
+"""Learning curves: scores against the number of calibration rows, and how many labels a method needs."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calib.evaluation.bootstrap import ResampledScores
-from calib.evaluation.repeated_splits import BASELINE
-from calib.metrics.bootstrap import Interval, interval_of_draws
-from calib.numerics import Floats
-
-if TYPE_CHECKING:
-    import pandas as pd
-from collections.abc import Collection
-from typing import TYPE_CHECKING
-
 from calib.base import Calibrator, Callback, no_callback
 from calib.errors import CalibrationError
-from calib.evaluation.bootstrap import N_RESAMPLES
+from calib.evaluation import SCORES
+from calib.evaluation.bootstrap import N_RESAMPLES, ResampledScores
+from calib.evaluation.compare import BASELINE
 from calib.evaluation.repeated_splits import Steps, attempt, with_baseline
 from calib.evaluation.scores import resample_sums
-from calib.metrics.bootstrap import Resamples
+from calib.metrics.bootstrap import Interval, Resamples, interval_of_draws
+from calib.numerics import Floats
 from calib.registry import titles_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from calib.data.predictions import Predictions
-from typing import TYPE_CHECKING
-
-from calib.evaluation import SCORES
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 SIZE_SCORES = ("NLL", "ECE")
@@ -290,7 +272,7 @@ class LabelsNeeded:
     size : the smallest size from which on the score is within the tolerance of the largest size's; None where the bands
         show that of no smaller size.
     largest : the largest size.
-    still_falling : whether the last step to the largest size lowered the score by more than chance explains.
+    still_falling : whether the last step to the largest size lowered the score significantly.
     sentence : the answer in words.
     """
 

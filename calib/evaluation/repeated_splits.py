@@ -1,56 +1,38 @@
 """Monte-Carlo cross-validation: the same comparison on many random splits of one data set.
 
-Repeated splits as a comparison: means, and intervals that allow for splits sharing most of their rows.
-
-One fit among many: what it says about the test rows, or why it could not.
+Means over splits come with intervals that allow for splits sharing most of their rows.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-from calib.base import Calibrator, Callback
-from calib.errors import CalibrationError, FitCancelled
-from calib.evaluation import Evaluation
-from calib.registry import calibrator, extras_for
-
-if TYPE_CHECKING:
-    from calib.data.predictions import Predictions
-from typing import TYPE_CHECKING, Any
-
-from calib.base import no_callback
-from calib.evaluation import SCORES, scores
-from calib.evaluation.score_table import CONFIDENCE_ONLY
-from calib.registry import titles_of
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from calib.data.predictions import Predictions
-import math
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from calib.base import Calibrator, Callback, no_callback
+from calib.errors import CalibrationError, FitCancelled
+from calib.evaluation import SCORES, Evaluation, scores
 from calib.evaluation.catalogue import PROPORTIONS
-from calib.evaluation.compare import best_method, beyond_chance, not_rounding, too_few_of
+from calib.evaluation.compare import BASELINE, NOWHERE, best_method, beyond_chance, columns, not_rounding, too_few_of
+from calib.evaluation.score_table import CONFIDENCE_ONLY
 from calib.metrics.bootstrap import Interval
+from calib.registry import calibrator, extras_for, titles_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-BASELINE = "identity"
+    from calib.data.predictions import Predictions
 
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """A fit with its verdict on the test rows; ``evaluation`` is None where it failed, and ``note`` says why."""
+    """A fit and its evaluation on the test rows; ``evaluation`` is None where it failed, and ``note`` says why."""
 
     evaluation: Evaluation | None
     fit_seconds: float = float("nan")
@@ -188,9 +170,6 @@ def _scored(made: Attempt) -> list[dict[str, Any]]:
     ]
 
 
-NOWHERE = Interval(float("nan"), float("nan"), float("nan"))
-
-
 def corrected_interval(values: npt.ArrayLike, n_calibration: int, n_test: int, level: float = 0.95) -> Interval:
     """Interval of the mean over random splits: the corrected resampled t-test of Nadeau and Bengio (2003).
 
@@ -284,8 +263,8 @@ def summarise_splits(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
                     "high": min(own.high, SCORES[key].high),
                     "sd": float(known.std(ddof=1)) if len(known) > 1 else float("nan"),
                     "n_splits": len(known),
-                    **_columns("difference", difference),
-                    **_columns("to_best", to_best),
+                    **columns("difference", difference),
+                    **columns("to_best", to_best),
                     "beyond_chance": beyond_chance(key, joint(name, baseline)),
                     "too_few": "" if key in PROPORTIONS else few.get(name, ""),
                     "better": SCORES[key].better,
@@ -307,7 +286,3 @@ def _note(notes: pd.Series, n_splits: int) -> str:
     if len(reasons) == n_splits:
         return str(reasons.iloc[0])
     return f"Failed on {len(reasons)} of {n_splits} splits: {reasons.iloc[0]}"
-
-
-def _columns(name: str, interval: Interval) -> dict[str, float]:
-    return {name: interval.value, f"{name}_low": interval.low, f"{name}_high": interval.high}

@@ -1,13 +1,13 @@
-"""The studies as workers run them: from plain settings and arrays, by registry name, whole or in parts.
+"""Studies that fit many times: as workers run them, as tables that can be kept, and side by side for several data sets.
 
-The studies whose results are tables that can be kept: a name for each, so that no file has to name a function.
-
-Scores of several data sets side by side: epochs of one model, or several models.
+A study is called with plain settings and arrays, its methods by registry name, and runs whole or in parts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,13 +26,6 @@ from calib.evaluation.learning_curve import (
 from calib.evaluation.repeated_splits import Steps, join_splits, one_split, repeated_splits, split_seeds, with_baseline
 from calib.jobs.subtasks import Parts, in_parts
 from calib.registry import calibrator, titles_of
-
-if TYPE_CHECKING:
-    import pandas as pd
-import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -173,19 +166,8 @@ STUDIES = {
     SIZES: StudyKind(
         size_task,
         (
-            "method",
-            "title",
-            "size",
-            "n_draws",
-            "value",
-            "low",
-            "high",
-            "sd",
-            "to_last",
-            "to_last_low",
-            "to_last_high",
-            "score",
-            "note",
+            *("method", "title", "size", "n_draws", "value", "low", "high", "sd"),
+            *("to_last", "to_last_low", "to_last_high", "score", "note"),
         ),
     ),
 }

@@ -127,19 +127,19 @@ class Bins:
     outcome: Floats
 
     @property
-    def held(self) -> Ints:
+    def nonempty(self) -> Ints:
         """Numbers of the bins that are not empty."""
         return np.flatnonzero(self.count)
 
     @property
     def gap(self) -> Floats:
         """Mean value minus mean outcome of the bins that are not empty; positive is overconfident."""
-        return (self.value - self.outcome)[self.held]
+        return (self.value - self.outcome)[self.nonempty]
 
     @property
     def weight(self) -> Floats:
         """Share of the rows in each bin that is not empty."""
-        return self.count[self.held] / self.count.sum()
+        return self.count[self.nonempty] / self.count.sum()
 
 
 def bins_of(values: Floats, outcomes: Bools, n_bins: int, binning: str) -> Bins:

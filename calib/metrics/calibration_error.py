@@ -1,7 +1,4 @@
-"""Expected calibration error in its conventions, and the debiased estimator.
-
-Class-wise calibration error: every column of the probabilities against its own indicator.
-"""
+"""Expected calibration error in its conventions: top-label, debiased and class-wise."""
 
 from __future__ import annotations
 
@@ -113,8 +110,8 @@ def debiased_norm(bins: Bins, norm: float) -> float:
     """Debiased norm of the gaps of ``bins``; see :func:`debiased_ece`."""
     if norm not in (1, 2):
         raise CalibrationError(f"norm={norm!r}: the debiased error exists for norm 1 and 2.")
-    held = bins.held
-    error = debiased_error(bins.gap, bins.outcome[held], bins.count[held].astype(float), bins.weight, norm)
+    nonempty = bins.nonempty
+    error = debiased_error(bins.gap, bins.outcome[nonempty], bins.count[nonempty].astype(float), bins.weight, norm)
     return float(error)
 
 
@@ -122,11 +119,15 @@ def debiased_error(gap: Floats, accuracy: Floats, count: Floats, weight: Floats,
     """Debiased error from statistics per bin, reduced over the last axis; bins of count 0 must have weight 0."""
     spread = accuracy * (1.0 - accuracy)
     if norm == 2:
-        # A bin of one row says nothing about its own noise; all of its squared gap may be noise.
-        noise = np.where(count > 1, spread / np.maximum(count - 1.0, 1.0), gap**2)
-        return np.sqrt(np.maximum(np.sum(weight * (gap**2 - noise), axis=-1), 0.0))
+        return _debiased_root(gap, spread, count, weight)
     deviation = np.sqrt(spread / np.maximum(count, 1.0))
     return np.maximum(np.sum(weight * (2.0 * np.abs(gap) - _mean_abs_normal(gap, deviation)), axis=-1), 0.0)
+
+
+def _debiased_root(gap: Floats, spread: Floats, count: Floats, weight: Floats) -> Floats:
+    # A bin of one row says nothing about its own noise; all of its squared gap may be noise.
+    noise = np.where(count > 1, spread / np.maximum(count - 1.0, 1.0), gap**2)
+    return np.sqrt(np.maximum(np.sum(weight * (gap**2 - noise), axis=-1), 0.0))
 
 
 def _mean_abs_normal(mean: Floats, deviation: Floats) -> Floats:

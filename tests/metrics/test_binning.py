@@ -41,7 +41,7 @@ def test_means_of_bins_are_means_of_their_rows(values, n_bins, scheme):
     outcomes = np.arange(len(values)) % 3 == 0
     bins = bins_of(values, outcomes, n_bins, scheme)
     assert bins.count.sum() == len(values)
-    for b in bins.held:
+    for b in bins.nonempty:
         rows = bins.index == b
         assert bins.count[b] == rows.sum()
         assert bins.value[b] == pytest.approx(values[rows].mean(), abs=1e-12)
@@ -95,7 +95,7 @@ def test_imax_keeps_the_most_of_what_confidences_say_about_being_right(rng):
     def information(binning):
         """I(bin; right) in nats where a confidence is the probability of being right."""
         bins = bins_of(values, values > 0.5, 6, binning)
-        right = np.array([bins.weight @ bins.value[bins.held], *bins.value[bins.held]])
+        right = np.array([bins.weight @ bins.value[bins.nonempty], *bins.value[bins.nonempty]])
         entropy = -(right * np.log(right) + (1 - right) * np.log(1 - right))
         return entropy[0] - bins.weight @ entropy[1:]
 
