@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r\n]")
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+
+
 def number(value: float, digits: int = 3) -> str:
     """Three significant digits without an exponent for usual scores: 0.0523, 12.3, 1,230."""
     if value is None or math.isnan(value):
@@ -84,10 +88,6 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     columns = [column for column in zip(*rows, strict=True) if any(column)]
     padded = [[cell.ljust(max(map(len, column))) for cell in column] for column in columns]
     return ["  ".join(row).rstrip() for row in zip(*padded, strict=True)]
-
-
-_FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r\n]")
-_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
 def safe_cell(value: Any) -> Any:

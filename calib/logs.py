@@ -24,6 +24,11 @@ FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 OURS = "calib"
 
 
+# TensorFlow's own switch works from the end of its import on: until then its libraries log to the terminal.
+CHATTER = re.compile(rb"^(WARNING: All log messages before absl::InitializeLog|[IWE]\d{4} [\d:.]+ +\d+ )")
+"""Lines in the form of TensorFlow's log, and the line that announces them."""
+
+
 def trace(error: BaseException) -> str:
     """The traceback of an error and of those that led to it, with their types and without their messages."""
     parts = []
@@ -94,11 +99,6 @@ def _uncaught_in_thread(found: Any) -> None:
 def _unraisable(found: Any) -> None:
     if found.exc_value is not None:
         logging.getLogger(OURS).error("an error that could not be raised\n%s", trace(found.exc_value))
-
-
-# TensorFlow's own switch works from the end of its import on: until then its libraries log to the terminal.
-CHATTER = re.compile(rb"^(WARNING: All log messages before absl::InitializeLog|[IWE]\d{4} [\d:.]+ +\d+ )")
-"""Lines in the form of TensorFlow's log, and the line that announces them."""
 
 
 def quiet_start(module: str = "tensorflow") -> None:

@@ -30,6 +30,10 @@ LARGEST = 2**30
 MAX_DIRECTORY = 2**25
 """Bytes of the directory of the arrays (32 MiB): five for each of 80,000 classes."""
 
+_BUNDLED = ("calibrator.json", "calibrator.npz")
+ARRAY = "$array"
+"""A JSON object with this one key stands for the array of that name."""
+
 
 def pack(fields: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> tuple[str, bytes]:
     """The JSON text and the npz bytes of a record; equal content, equal bytes.
@@ -138,9 +142,6 @@ def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray
         return npy_format.read_array(stream, allow_pickle=False)
 
 
-_BUNDLED = ("calibrator.json", "calibrator.npz")
-
-
 def read_pair(path: Path) -> tuple[str, bytes]:
     """The text and the npz bytes of a record, either file of which is at ``path``.
 
@@ -198,10 +199,6 @@ def _part(path: Path, suffix: str) -> Path:
 def _decoded(content: bytes) -> str:
     # What is no text cannot have the record's checksum either, which says what to do.
     return content.decode("utf-8", "replace")
-
-
-ARRAY = "$array"
-"""A JSON object with this one key stands for the array of that name."""
 
 
 def flatten(value: Any, path: str = "") -> tuple[Any, dict[str, np.ndarray]]:

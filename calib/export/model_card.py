@@ -11,6 +11,15 @@ from calib.export.runtime import ExportedCalibrator
 from calib.formatting import fixed, with_interval
 from calib.registry import METHODS
 
+_DATA = (
+    ("data_name", "name"),
+    ("n_rows", "rows"),
+    ("n_calibration", "rows fitted on"),
+    ("n_test", "rows of the scores below"),
+    ("data_sha256", "sha256 of the content"),
+)
+_SHOWN = {"scores", "notes", "versions", *(key for key, _ in _DATA)}
+
 
 def model_card(exported: ExportedCalibrator) -> str:
     """Markdown text of the model card.
@@ -40,16 +49,6 @@ def model_card(exported: ExportedCalibrator) -> str:
     if known.get("versions"):
         sections.append("## Versions\n\n" + _table(known["versions"]))
     return "\n\n".join(sections) + "\n"
-
-
-_DATA = (
-    ("data_name", "name"),
-    ("n_rows", "rows"),
-    ("n_calibration", "rows fitted on"),
-    ("n_test", "rows of the scores below"),
-    ("data_sha256", "sha256 of the content"),
-)
-_SHOWN = {"scores", "notes", "versions", *(key for key, _ in _DATA)}
 
 
 def _use(exported: ExportedCalibrator) -> str:

@@ -29,6 +29,12 @@ The tag of a task is subtracted from it, and never comes near the distance of tw
 LOOK_SECONDS = 0.1
 """Between two looks whether a task has ended."""
 
+MAX_LOSSES = 3
+"""How often a task is handed over anew after a loss that was no fault of its own."""
+NO_WORKER_SECONDS = 1.0
+"""Between two looks whether a cluster without workers has one."""
+CANCELLED = Failure("cancelled")
+
 
 @dataclass(eq=False)
 class ClusterWork:
@@ -63,15 +69,6 @@ class ClusterWork:
         while not (inner.done() or self.cancelled.is_set()):
             self.cancelled.wait(LOOK_SECONDS)
         return not self.cancelled.is_set()
-
-
-MAX_LOSSES = 3
-"""How often a task is handed over anew after a loss that was no fault of its own."""
-
-NO_WORKER_SECONDS = 1.0
-"""Between two looks whether a cluster without workers has one."""
-
-CANCELLED = Failure("cancelled")
 
 
 class DaskExecutor:

@@ -38,6 +38,14 @@ DIED_TWICE = "its worker on the cluster died, and so did the one that tried agai
 
 _one_at_a_time = threading.Lock()  # fits expect a process of their own; a worker may have many threads
 
+CONNECT_SECONDS = 3.0
+KEPT_DATA = 4
+"""So many sets of arrays stay on the cluster between fits."""
+COUNT_SECONDS = 2.0
+"""Between two looks at how many workers there are."""
+RECONNECT_SECONDS = 30.0
+"""Between two attempts to reach a scheduler that was not there."""
+
 
 def mark_name(topic: str, number: int, mark: Mark) -> str:
     """Name on the scheduler of a task's mark."""
@@ -96,11 +104,6 @@ def _prepare() -> None:
     for name, value in {**TENSORFLOW, **ONE_THREAD}.items():
         os.environ.setdefault(name, value)
     quiet_start()
-
-
-CONNECT_SECONDS = 3.0
-KEPT_DATA = 4
-"""So many sets of arrays stay on the cluster between fits."""
 
 
 class Cluster:
@@ -227,13 +230,6 @@ class Cluster:
     def _receive(self, event: tuple[float, dict[str, Any]]) -> None:
         _, content = event
         self._on_progress(content["number"], Progress(**content["progress"]))
-
-
-COUNT_SECONDS = 2.0
-"""Between two looks at how many workers there are."""
-
-RECONNECT_SECONDS = 30.0
-"""Between two attempts to reach a scheduler that was not there."""
 
 
 class Connection:

@@ -15,6 +15,15 @@ from calib.jobs.local import LocalWorker, Work
 from calib.jobs.protocol import Data, Progress
 from calib.jobs.scheduling import FairQueue
 
+Lane = Literal["fast", "slow", "study"]
+"""Fast tasks never wait behind a slow one; slow tasks run one at a time, and of fits only theirs load TensorFlow.
+
+So a fit that goes to a GPU is a slow task, however fast it is there. A study is many fits, of any method, that take
+minutes: it has a worker of its own, so that no single fit waits for it.
+"""
+NOBODY = ("",)
+"""Owner of what is done for nobody in particular."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -33,18 +42,6 @@ class Place:
 
 
 HERE = Place()
-
-
-Lane = Literal["fast", "slow", "study"]
-"""Fast tasks never wait behind a slow one; slow tasks run one at a time, and of fits only theirs load TensorFlow.
-
-So a fit that goes to a GPU is a slow task, however fast it is there. A study is many fits, of any method, that take
-minutes: it has a worker of its own, so that no single fit waits for it.
-"""
-
-
-NOBODY = ("",)
-"""Owner of what is done for nobody in particular."""
 
 
 class Executor(Protocol):

@@ -19,6 +19,9 @@ from typing import Any, BinaryIO, Literal
 from calib.errors import CalibrationError, FitCancelled
 from calib.logs import trace
 
+PROGRESS_INTERVAL = 0.05
+"""Seconds between two progress messages; pages look once or twice a second."""
+
 
 @dataclass(frozen=True, eq=False)
 class Data:
@@ -105,9 +108,6 @@ def _read(stream: BinaryIO, size: int) -> bytearray:
         filled += count
     return buffer
 
-
-PROGRESS_INTERVAL = 0.05
-"""Seconds between two progress messages; pages look once or twice a second."""
 
 Report = Callable[[Progress], None]
 

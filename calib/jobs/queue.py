@@ -27,6 +27,11 @@ from calib.registry import METHODS
 
 log = logging.getLogger("calib.jobs")
 
+LARGE = 1 << 20
+"""Bytes from which an array is worth the comparison."""
+NAMES: dict[bool, tuple[str, str]] = {True: ("fit", "fits"), False: ("study", "studies")}
+"""What waits in one lane, one and many, by whether it is a fit."""
+
 
 def ending(job: Job, future: Future[Any]) -> dict[str, Any]:
     """What the end of a task changes in its job."""
@@ -54,10 +59,6 @@ def ending(job: Job, future: Future[Any]) -> dict[str, Any]:
 def _kind(job: Job) -> str:
     """What it was, for the log: titles and messages may name what belongs to somebody."""
     return job.spec.method if isinstance(job.spec, FitSpec) else job.spec.function.__name__
-
-
-LARGE = 1 << 20
-"""Bytes from which an array is worth the comparison."""
 
 
 def share_arrays(result: Any, given: Mapping[str, Any]) -> None:
@@ -122,10 +123,6 @@ class Warming:
         fast = lane == "fast"
         methods = tuple(name for name, method in METHODS.items() if not method.needs and method.fast == fast)
         return self._executor.submit(fit_small, methods, data=Data("", {}), lane=lane, on_progress=ignore)
-
-
-NAMES: dict[bool, tuple[str, str]] = {True: ("fit", "fits"), False: ("study", "studies")}
-"""What waits in one lane, one and many, by whether it is a fit."""
 
 
 class FitQueue:

@@ -20,6 +20,8 @@ Item = TypeVar("Item")
 _Waiting = dict[str, dict[Key, None]]
 """What each owner waits for, in the order asked; the owner who is served next comes first."""
 
+Owners = Collection[str]
+
 
 class FairQueue(Generic[Key, Item]):
     """Round robin over owners, first come first served within one owner. Thread-safe.
@@ -145,9 +147,6 @@ class FairQueueTags:
             if number > self._virtual_time:
                 self._virtual_time = number
                 self._last = {owner: last for owner, last in self._last.items() if last >= number}
-
-
-Owners = Collection[str]
 
 
 class QueueFull(CalibrationError):

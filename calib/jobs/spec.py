@@ -18,6 +18,9 @@ from calib.jobs.executor import Lane
 from calib.jobs.protocol import Data
 from calib.registry import METHODS
 
+State = Literal["queued", "running", "done", "failed", "cancelled"]
+NO_DATA = Data("", {})
+
 
 @dataclass(frozen=True)
 class FitSpec:
@@ -107,9 +110,6 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else str(value)
 
 
-State = Literal["queued", "running", "done", "failed", "cancelled"]
-
-
 @dataclass(frozen=True)
 class Job:
     """A fit or another task at one moment; a snapshot never changes.
@@ -149,9 +149,6 @@ class Job:
     def active(self) -> bool:
         """Whether it waits or runs, so that a page should look again."""
         return self.state in ("queued", "running")
-
-
-NO_DATA = Data("", {})
 
 
 @dataclass(eq=False)

@@ -25,6 +25,14 @@ from calib.export.runtime import ExportedCalibrator
 from calib.numerics import Floats
 from calib.out_of_core.rows import Block, LogitRows, Progress, Rows, in_order, no_progress
 
+Write = Callable[[Floats], None]
+ENDINGS = (".npy", ".parquet")
+"""Formats that can be written from the first row to the last."""
+DTYPES = ("float64", "float32")
+"""Of what is written. float32 takes half the room and is right to 6e-8 of a probability down to 1e-38; from there on
+ever fewer digits are left, and below 1e-45 none.
+"""
+
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
@@ -50,17 +58,6 @@ def check_space(path: Path, nbytes: int) -> None:
             f"{path.name} will take {nbytes / 1e6:,.0f} MB, but {free / 1e6:,.0f} MB are free where it is written; "
             "give --out on a larger disk."
         )
-
-
-Write = Callable[[Floats], None]
-
-ENDINGS = (".npy", ".parquet")
-"""Formats that can be written from the first row to the last."""
-
-DTYPES = ("float64", "float32")
-"""Of what is written. float32 takes half the room and is right to 6e-8 of a probability down to 1e-38; from there on
-ever fewer digits are left, and below 1e-45 none.
-"""
 
 
 @contextmanager

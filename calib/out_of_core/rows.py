@@ -32,9 +32,15 @@ Result = TypeVar("Result")
 Block = tuple[int, Floats]
 """The number of the first row, and the rows."""
 
-
 _SEEK_FOR_ONE_IN = 8
 """Where more rows are wanted, reading all of them is quicker than looking for each."""
+
+BUFFER = 2**16
+"""Bytes of a column that are read ahead; all columns are open at once."""
+Progress = Callable[[str, int, int], None]
+"""``progress(what, rows done, rows in all)``; it may raise to cancel."""
+MOST_THREADS = 8
+"""Blocks that are held at once; NumPy lets go of the interpreter where it counts."""
 
 
 class Rows(ABC):
@@ -172,10 +178,6 @@ class Subset(Rows):
         return self._rows.take(self._chosen[rows])
 
 
-BUFFER = 2**16
-"""Bytes of a column that are read ahead; all columns are open at once."""
-
-
 class ParquetRows(Rows):
     """Columns of numbers side by side; missing cells become NaN, which the check of the values then names."""
 
@@ -290,16 +292,8 @@ def _n_not_finite(block: Any, kind: Kind) -> int:
     return int((~(np.isfinite(flat) | zero)).any(axis=1).sum())
 
 
-Progress = Callable[[str, int, int], None]
-"""``progress(what, rows done, rows in all)``; it may raise to cancel."""
-
-
 def no_progress(what: str, done: int, total: int) -> None:
     """Ignore progress."""
-
-
-MOST_THREADS = 8
-"""Blocks that are held at once; NumPy lets go of the interpreter where it counts."""
 
 
 def n_threads() -> int:

@@ -28,6 +28,13 @@ _TICK_GAP = 5
 _CHARACTER = 0.58
 """About the width of a digit in font sizes, in whatever font the reader has."""
 
+Point = tuple[float, float]
+_DASHES = {"dot": (1, 3), "dash": (5, 4), "longdash": (9, 4), "dashdot": (6, 3, 1, 3), "longdashdot": (9, 3, 1, 3)}
+_CROSS = (
+    (-0.4, -1.2), (0.4, -1.2), (0.4, -0.4), (1.2, -0.4), (1.2, 0.4), (0.4, 0.4),
+    (0.4, 1.2), (-0.4, 1.2), (-0.4, 0.4), (-1.2, 0.4), (-1.2, -0.4), (-0.4, -0.4),
+)  # fmt: skip
+
 
 def printable(value: Any) -> Any:
     """Markup as it is, and anything else as text without characters that HTML cannot hold; None is empty."""
@@ -198,11 +205,6 @@ def _lines(written: str) -> list[str]:
     return [unescape(re.sub(r"<[^>]*>", "", line)) for line in written.split("<br>")]
 
 
-Point = tuple[float, float]
-
-_DASHES = {"dot": (1, 3), "dash": (5, 4), "longdash": (9, 4), "dashdot": (6, 3, 1, 3), "longdashdot": (9, 3, 1, 3)}
-
-
 def _polygon(corners: int, turn: float = 0.0, inner: float = 1.0, reach: float = 1.0) -> tuple[Point, ...]:
     """Corners on a circle, the first on top; every other one at ``inner`` of the radius."""
     angles = (2 * math.pi * (i + turn) / corners - math.pi / 2 for i in range(corners))
@@ -215,10 +217,6 @@ def _turned(points: Iterable[Point], eighths: int) -> tuple[Point, ...]:
     return tuple((x * cos - y * sin, x * sin + y * cos) for x, y in points)
 
 
-_CROSS = (
-    (-0.4, -1.2), (0.4, -1.2), (0.4, -0.4), (1.2, -0.4), (1.2, 0.4), (0.4, 0.4),
-    (0.4, 1.2), (-0.4, 1.2), (-0.4, 0.4), (-1.2, 0.4), (-1.2, -0.4), (-0.4, -0.4),
-)  # fmt: skip
 SYMBOLS: dict[str, tuple[Point, ...]] = {
     "square": ((-1, -1), (1, -1), (1, 1), (-1, 1)),
     "diamond": _polygon(4, reach=1.3),

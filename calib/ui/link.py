@@ -32,6 +32,8 @@ PARAMETER = "w"
 SETTINGS = ("fit/methods",)
 """Widgets whose choices come back too."""
 
+SWITCH = "link/private"
+
 
 @dataclass(eq=False)
 class Link:
@@ -207,9 +209,6 @@ def _bring_back(token: str) -> str | None:
     earlier.remember(_recalled(store, entry.earlier))
     add_notice(notice)
     return None
-
-
-SWITCH = "link/private"
 
 
 def where_data_are_kept() -> None:

@@ -22,6 +22,11 @@ from calib.ui.session import REJECTED, SESSION, OpenSession, Reading, find_sessi
 from calib.ui.text import add_notice, literal
 from calib.workspace import Damaged, Entry, Keeper, KeptSpec, KeptStudy, keeper
 
+INTERRUPTED = "Interrupted: the app stopped before this was finished."
+GONE = "Done before, but its result was removed to make room."
+DAMAGED = "Done before, but its stored result was damaged on disk."
+EARLIER = "calib_earlier"
+
 
 def entry_of(
     session: OpenSession, jobs: dict[str, Job], settings: dict[str, Any] | None = None, earlier: tuple[str, ...] = ()
@@ -65,11 +70,6 @@ def studies_of(session: OpenSession) -> dict[str, TaskSpec]:
 def keys_of(session: OpenSession) -> list[str]:
     """The keys of all fits and studies that are kept."""
     return [*specs_of(session), *(spec.key for spec in studies_of(session).values())]
-
-
-INTERRUPTED = "Interrupted: the app stopped before this was finished."
-GONE = "Done before, but its result was removed to make room."
-DAMAGED = "Done before, but its stored result was damaged on disk."
 
 
 def reopen(store: Keeper, entry: Entry) -> tuple[OpenSession | None, str]:
@@ -201,9 +201,6 @@ def _bring_back_others(store: Keeper | None, entry: Entry, specs: dict[str, FitS
             specs.pop(key)
         else:
             fits.queue().adopt(job, owner=entry.visitor)
-
-
-EARLIER = "calib_earlier"
 
 
 def remember(entries: Iterable[Entry]) -> None:

@@ -21,6 +21,14 @@ from calib.ui.server.memory import MOST_OF_ONE, nbytes
 
 T = TypeVar("T")
 
+SESSION = "calib_session"
+REJECTED = "calib_rejected"
+"""The files read last, where they could not be opened, in Streamlit's session state."""
+MOST_KEPT = 100
+"""Figures, curves and tables kept for a visitor; the one unused for longest goes first."""
+KEPT_SHARE = 0.1
+"""Of the bytes that one visitor may hold, for what is kept, which can be made again."""
+
 
 @dataclass(eq=False)
 class Upload:
@@ -147,15 +155,6 @@ class OpenSession:
 
 def _usual_part(data: Predictions, part: float | None) -> float | None:
     return 0.5 if part is None and data.given_split is None else part
-
-
-SESSION = "calib_session"
-REJECTED = "calib_rejected"
-"""The files read last, where they could not be opened, in Streamlit's session state."""
-MOST_KEPT = 100
-"""Figures, curves and tables kept for a visitor; the one unused for longest goes first."""
-KEPT_SHARE = 0.1
-"""Of the bytes that one visitor may hold, for what is kept, which can be made again."""
 
 
 def find_session() -> OpenSession | None:

@@ -10,24 +10,17 @@ import streamlit as st
 
 from calib.evaluation import Evaluation
 from calib.evaluation.compare import FEW_ROWS
-from calib.formatting import brief, listed, number, percent, plural, signed, with_interval
+from calib.formatting import number, percent, with_interval
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import signed_confidence_gap
 
-__all__ = [
-    "binning_name",
-    "brief",
-    "confidence_sentence",
-    "interval_cell",
-    "listed",
-    "mean_nll",
-    "number",
-    "percent",
-    "plural",
-    "signed",
-]
-
 _BINNING_NAMES = {"imax": "I-Max", "kmeans": "k-means"}
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()<>$#~:|!+.\-])")
+_AUTOLINK = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?<=@)", re.IGNORECASE)
+JOINER = "\u2060"
+"""Has no width; it keeps apart what Markdown would turn into a link, which no backslash prevents."""
+NOTICES = "calib_notices"
 
 
 def binning_name(binning: str) -> str:
@@ -66,12 +59,6 @@ def mean_nll(evaluation: Evaluation) -> float:
     return math.inf if evaluation.row_nll is None else float(evaluation.row_nll.mean())
 
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()<>$#~:|!+.\-])")
-_AUTOLINK = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?<=@)", re.IGNORECASE)
-JOINER = "\u2060"
-"""Has no width; it keeps apart what Markdown would turn into a link, which no backslash prevents."""
-
-
 def literal(name: str, longest: int = 40) -> str:
     """A name that was not written here: shortened, on one line, and read as nothing more than text.
 
@@ -80,9 +67,6 @@ def literal(name: str, longest: int = 40) -> str:
     short = name if len(name) <= longest else name[: longest - 1] + "…"
     words = " ".join(short.split())
     return _SPECIAL.sub(r"\\\1", _AUTOLINK.sub(JOINER, words)) if words else "(empty)"
-
-
-NOTICES = "calib_notices"
 
 
 def add_notice(text: str) -> None:

@@ -26,6 +26,20 @@ from calib.ui.session import current_session, find_session, keep
 T = TypeVar("T")
 SCALES: tuple[Scale, ...] = ("linear", "logit")
 
+Build = Callable[[], str | bytes]
+BUILT = "calib_built"
+"""Files built while no data are open, in Streamlit's session state."""
+LARGE = 16 << 20
+"""Bytes of which no more than one file is kept for a visitor."""
+HALF = 495
+"""Pixels: two figures and the menu fill a window of 1500."""
+LAST_CLICKED = "figures/last-clicked"
+SAID = "The table goes on to the right: swipe or scroll it sideways."
+PHONE = 640
+"""Pixels of the widest screen that counts as narrow; Streamlit, too, lays out anew from there."""
+MANY, DESK = 7, 1800
+"""So many columns of scores with their intervals fit into a window of so many pixels, beside the menu."""
+
 
 def choose(
     fits: list[ShownFit],
@@ -149,14 +163,6 @@ def _show(key: str, value: str | list[str]) -> None:
         st.session_state[key] = value
 
 
-Build = Callable[[], str | bytes]
-
-BUILT = "calib_built"
-"""Files built while no data are open, in Streamlit's session state."""
-LARGE = 16 << 20
-"""Bytes of which no more than one file is kept for a visitor."""
-
-
 def csv(label: str, key: str, file_name: str, table: Callable[[], pd.DataFrame], of: tuple[object, ...]) -> None:
     """Offer a table, free of formulas.
 
@@ -227,11 +233,6 @@ def _offer(label: str, content: str | bytes, file_name: str, key: str, **looks: 
     st.download_button(label, data=content, file_name=file_name, key=key, on_click="ignore", **looks)
 
 
-HALF = 495
-"""Pixels: two figures and the menu fill a window of 1500."""
-LAST_CLICKED = "figures/last-clicked"
-
-
 def show_selectable(fig: go.Figure, key: str, how_to_read: str) -> list[int]:
     """Draw a figure whose points can be clicked; the bins chosen in it, if it was the one clicked last."""
 
@@ -295,13 +296,6 @@ def selected_bins(event: Any) -> list[int]:
     """Bin numbers of the points chosen in a figure whose points carry them as ``customdata``."""
     points = (event or {}).get("selection", {}).get("points", [])
     return [int(point["customdata"][0]) for point in points if point.get("customdata")]
-
-
-SAID = "The table goes on to the right: swipe or scroll it sideways."
-PHONE = 640
-"""Pixels of the widest screen that counts as narrow; Streamlit, too, lays out anew from there."""
-MANY, DESK = 7, 1800
-"""So many columns of scores with their intervals fit into a window of so many pixels, beside the menu."""
 
 
 def show_table(table: Any, pinned: str = "", n_with_intervals: int = 0, **looks: Any) -> None:

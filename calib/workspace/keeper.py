@@ -22,6 +22,8 @@ log = logging.getLogger("calib.workspace")
 
 OFF = "off"
 
+_one = threading.Lock()
+
 
 @dataclass(frozen=True)
 class Configuration:
@@ -184,9 +186,6 @@ class Keeper:
     def _is_forgotten(self, link: str) -> bool:
         with self._lock:
             return link in self._forgotten
-
-
-_one = threading.Lock()
 
 
 def keeper() -> Keeper | None:

@@ -21,6 +21,9 @@ from calib.workspace.folders import ABANDONED, KINDS, Damaged, Item, Items, Kind
 
 FORMAT = 1
 
+_DAY = 86_400.0
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
+
 
 @dataclass(frozen=True)
 class KeptSpec:
@@ -158,9 +161,6 @@ def _content(kind: Kind, name: str) -> tuple[Kind, str]:
     return kind, str(name)
 
 
-_DAY = 86_400.0
-
-
 class Entries:
     """One file for each link, below the root of ``items``; found by the hash of its token alone."""
 
@@ -248,9 +248,6 @@ class Entries:
         if len(name) != 64 or not name.isalnum():
             raise ValueError(f"{name!r} is no name of a link's file.")
         return self._folder / f"{name}.json"
-
-
-_TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
 def new_token() -> str:

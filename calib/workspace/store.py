@@ -33,6 +33,25 @@ NUMBERS = "biuf"
 MISSING: dict[str, object] = {"str": float("nan"), "object": None}
 """What stands for no text, by the type of the column."""
 
+FORMAT = 1
+RECORD = "record.json"
+MAPPED = 1 << 20
+"""Bytes from which an array stays on disk; a smaller one is worth more in memory than as an open file."""
+ARRAYS = (
+    "logits",
+    "labels",
+    "given_split",
+    *ROW_ROLES,
+    "features",
+    "train_features",
+    "train_labels",
+    "feature_mean",
+    "feature_scale",
+)
+PLAIN = ("class_names", "kind", "floor")
+COSTS = ("seconds", "cpu_seconds", "message")
+"""What a finished job says of itself beside its result."""
+
 
 def columns_and_arrays(table: pd.DataFrame) -> tuple[list[dict[str, Any]], dict[str, np.ndarray]]:
     """The columns as JSON can hold them, without the numbers, and those of numbers by name.
@@ -86,12 +105,6 @@ def _texts(column: pd.Series[Any]) -> list[str | None]:
     if kind not in MISSING or not all(text is None or isinstance(text, str) for text in texts):
         raise ValueError(f"The column {column.name} is neither numbers nor text, and cannot be stored.")
     return texts
-
-
-FORMAT = 1
-RECORD = "record.json"
-MAPPED = 1 << 20
-"""Bytes from which an array stays on disk; a smaller one is worth more in memory than as an open file."""
 
 
 def write_folder(folder: Path, record: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
@@ -153,22 +166,6 @@ def _digest(path: Path) -> str:
 
 def _digest_of(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-ARRAYS = (
-    "logits",
-    "labels",
-    "given_split",
-    *ROW_ROLES,
-    "features",
-    "train_features",
-    "train_labels",
-    "feature_mean",
-    "feature_scale",
-)
-PLAIN = ("class_names", "kind", "floor")
-COSTS = ("seconds", "cpu_seconds", "message")
-"""What a finished job says of itself beside its result."""
 
 
 def put_data(items: Items, data: Predictions, **options: Any) -> None:

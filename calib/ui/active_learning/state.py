@@ -28,6 +28,17 @@ from calib.ui.widgets import several
 
 SAMPLE = "digits-forest"
 
+DECLARED = {f.name: f.metadata for f in fields(Plan)}
+PACKAGES = {"mondrian": "river"}
+"""What a classifier needs beyond the packages of every installation."""
+MOST_SHUFFLES = 20
+SHUFFLES = 3
+PRETRAINING, BATCH = 500, 250
+"""Of the paper; a smaller pool begins with 8 % and goes on by 4 %."""
+STEPS = (1, 2, 2.5, 5)
+KIND = "active/"
+"""Before the key of each simulation among the visitor's studies."""
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -90,18 +101,6 @@ def need_features(data: Predictions) -> bool:
             on_click=open_sample, args=(SAMPLE,),
         )  # fmt: skip
     return False
-
-
-DECLARED = {f.name: f.metadata for f in fields(Plan)}
-PACKAGES = {"mondrian": "river"}
-"""What a classifier needs beyond the packages of every installation."""
-
-MOST_SHUFFLES = 20
-SHUFFLES = 3
-PRETRAINING, BATCH = 500, 250
-"""Of the paper; a smaller pool begins with 8 % and goes on by 4 %."""
-
-STEPS = (1, 2, 2.5, 5)
 
 
 @dataclass(frozen=True)
@@ -248,10 +247,6 @@ def _number(name: str, key: str, begin: Any, low: Any, high: Any, help: str, **l
         step=0.05 if kind is float else 1, format="%.2f" if kind is float else "%d",
         placeholder="no end" if begin is None else None, key=key, help=help, persist_state="session", **looks,
     )  # fmt: skip
-
-
-KIND = "active/"
-"""Before the key of each simulation among the visitor's studies."""
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,23 @@ COUNTS = (LABELS, FOR_CALIBRATION)
 PERCENT = {name for name, measure in MEASURES.items() if measure.percent} | {AT_EQUAL}
 
 
+# Open symbols and broken lines are drawn over full ones: arms that do the same are both seen.
+STYLES = {
+    "plain": Style(NEUTRAL, "circle", "solid"),
+    "set_points": Style("#0072B2", "square-open", "dash"),
+    "active": Style("#D55E00", "triangle-up", "solid"),
+    "random": Style("#B57F00", "diamond-open", "dot"),
+}
+SHORT = {"plain": "uncalibrated", "set_points": "set points", "active": "active", "random": "as they come"}
+BEGIN = ("error", "ece")
+HOW_TO_READ = (
+    "{meaning} Across are the labels asked for, those to begin with and those for calibration among them. Each dot is "
+    "a round of one shuffle; a line is the mean of Gaussian-process regressions through the shuffles, its band where "
+    "the mean lies, 95 %. The symbol at a line's end stands where the arm had asked for all it wanted, on average. "
+    "Strokes beneath the curves are batches that went to calibration. Lower and further left is better."
+)
+
+
 @dataclass(frozen=True, eq=False)
 class ArmTable:
     """A table that is ready to be drawn: its numbers with their texts, and the pixels that each column needs."""
@@ -110,16 +127,6 @@ def _interval(quantity: str, value: float, low: float, high: float, write: Any) 
 
 def _count(sign: bool, value: float) -> str:
     return "–" if math.isnan(value) else f"{value:+,.0f}" if sign else f"{value:,.0f}"
-
-
-# Open symbols and broken lines are drawn over full ones: arms that do the same are both seen.
-STYLES = {
-    "plain": Style(NEUTRAL, "circle", "solid"),
-    "set_points": Style("#0072B2", "square-open", "dash"),
-    "active": Style("#D55E00", "triangle-up", "solid"),
-    "random": Style("#B57F00", "diamond-open", "dot"),
-}
-SHORT = {"plain": "uncalibrated", "set_points": "set points", "active": "active", "random": "as they come"}
 
 
 @dataclass(frozen=True)
@@ -197,15 +204,6 @@ class Results:
             ARMS[arm].title, SHORT[arm], STYLES[arm], curve.labels, curve.mean, curve.low, curve.high, curve.shuffles,
             calibrated,
         )  # fmt: skip
-
-
-BEGIN = ("error", "ece")
-HOW_TO_READ = (
-    "{meaning} Across are the labels asked for, those to begin with and those for calibration among them. Each dot is "
-    "a round of one shuffle; a line is the mean of Gaussian-process regressions through the shuffles, its band where "
-    "the mean lies, 95 %. The symbol at a line's end stands where the arm had asked for all it wanted, on average. "
-    "Strokes beneath the curves are batches that went to calibration. Lower and further left is better."
-)
 
 
 def headline(rows: Rows, shown: list[Run]) -> None:

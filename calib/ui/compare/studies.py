@@ -29,6 +29,14 @@ TABLE = ("NLL", "Brier", "accuracy", "ECE", "smooth ECE")
 N_DRAWS = 5
 TOLERANCES = (0.002, 0.005, 0.01, 0.02, 0.05)
 
+Result = Callable[[pd.DataFrame, str, list[ShownFit]], None]
+ENTRIES = "calib_entries"
+"""Kept results by name, in Streamlit's session state: the visitor's session is replaced when other data are opened."""
+MOST_ENTRIES = 30
+DRAWN = ("NLL", "ECE", "accuracy")
+FIRST = 4
+"""So many methods are drawn to begin with, the raw model among them."""
+
 
 def repeated(session: OpenSession, fits: list[ShownFit]) -> None:
     """The section on repeated splits."""
@@ -57,9 +65,6 @@ def sizes(session: OpenSession, fits: list[ShownFit]) -> None:
     label = f"Try {plural(len(tried), 'size')} up to {len(session.calibration):,}"
     _start(SIZES, size_task, arguments, label, chosen, fits_on_all_rows(tried))
     _follow(SIZES, fits, _sizes_result)
-
-
-Result = Callable[[pd.DataFrame, str, list[ShownFit]], None]
 
 
 def _follow(kind: str, fits: list[ShownFit], result: Result) -> None:
@@ -174,14 +179,6 @@ def _start(
                 f"Takes {progress.about(seconds)} of processor time in the background, longer while others fit; you "
                 "can go on meanwhile."
             )
-
-
-ENTRIES = "calib_entries"
-"""Kept results by name, in Streamlit's session state: the visitor's session is replaced when other data are opened."""
-MOST_ENTRIES = 30
-DRAWN = ("NLL", "ECE", "accuracy")
-FIRST = 4
-"""So many methods are drawn to begin with, the raw model among them."""
 
 
 def entries() -> dict[str, Entry]:

@@ -36,6 +36,15 @@ HOW_TO_READ = (
     "Methods can differ significantly although their intervals overlap: the table's differences are paired."
 )
 
+HOW_TO_READ_PANELS = (
+    "Dots are groups of equally many test rows: accuracy against mean confidence, with 95 % Wilson intervals. On the "
+    "dotted line both agree; below it the model is overconfident. The ECE is that of the "
+    "table, in 15 bins of equal width. "
+    "All diagrams have the same axes; the Reliability page shows each of them larger, with its histogram."
+)
+COUNTERPARTS = "compare/counterparts"
+"""Keys of the fits that were asked for here and not on the Fit page, in Streamlit's session state."""
+
 
 def comparison_table(fits: list[ShownFit]) -> pd.DataFrame:
     """The tidy comparison of all shown fits; computed once per set of fits."""
@@ -115,14 +124,6 @@ def _seconds(value: Any) -> str:
     return number(value)
 
 
-HOW_TO_READ_PANELS = (
-    "Dots are groups of equally many test rows: accuracy against mean confidence, with 95 % Wilson intervals. On the "
-    "dotted line both agree; below it the model is overconfident. The ECE is that of the "
-    "table, in 15 bins of equal width. "
-    "All diagrams have the same axes; the Reliability page shows each of them larger, with its histogram."
-)
-
-
 def small_multiples(fits: list[ShownFit]) -> None:
     """One small diagram per method, as many in a row as fit into the window."""
     st.subheader("Reliability of all methods")
@@ -158,10 +159,6 @@ def _curve(fit: ShownFit) -> ReliabilityCurve:
 
 def _ece(fit: ShownFit) -> float:
     return reliability_curve(*fit.evaluation.pair).ece
-
-
-COUNTERPARTS = "compare/counterparts"
-"""Keys of the fits that were asked for here and not on the Fit page, in Streamlit's session state."""
 
 
 def sharing_toggle(session: OpenSession, fits: list[ShownFit]) -> None:

@@ -31,6 +31,11 @@ LARGEST = max(1, math.floor(limits.MAX_UPLOAD / 2**20))
 ROW_OF_1000 = 8 * 1000
 """Bytes of a row of 1,000 classes in float64."""
 
+FORMATS = "npz, npy, csv or tsv (also .gz), parquet, hdf5"
+CARDS_IN_A_ROW = 4
+SWITCHES = tuple(name for name, option in OPTIONS.items() if option["type"] is SWITCH and option["title"])
+ARRAYS = tuple(name for name, option in OPTIONS.items() if option["type"] in (COLUMNS, TEXT) and option["title"])
+
 
 def show_limits() -> None:
     """One line with the limits that are met first, and all of them a click away."""
@@ -71,10 +76,6 @@ def _limits() -> dict[str, str]:
         if store is None
         else f"{_kept()}, and {megabytes(store.configuration.max_bytes)} of all visitors",
     }
-
-
-FORMATS = "npz, npy, csv or tsv (also .gz), parquet, hdf5"
-CARDS_IN_A_ROW = 4
 
 
 def sample_cards() -> None:
@@ -168,10 +169,6 @@ def _spool(file: Any) -> IO[bytes]:
     copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the session lets go of it
     shutil.copyfileobj(file, copy, 1 << 20)
     return copy
-
-
-SWITCHES = tuple(name for name, option in OPTIONS.items() if option["type"] is SWITCH and option["title"])
-ARRAYS = tuple(name for name, option in OPTIONS.items() if option["type"] in (COLUMNS, TEXT) and option["title"])
 
 
 def change_by_hand(reading: Reading) -> None:

@@ -19,6 +19,13 @@ from calib.ui.text import confidence_sentence, literal, show_pending_notices
 SHOW = {"error": st.error, "warning": st.warning, "info": st.info}
 ICON = {"error": ":material/error:", "warning": ":material/warning:", "info": ":material/info:"}
 
+SHOWN = 24
+IN_A_ROW = 12
+WIDTH = 1000
+"""Pixels of the picture, about; small images are drawn larger to fill it."""
+LARGEST = 128
+"""Pixels of an image each way; of larger ones every second, third, ... is shown."""
+
 
 def overview(session: OpenSession) -> None:
     """Open with the finding in words, then what the data are."""
@@ -113,15 +120,6 @@ def next_step() -> None:
     """The button that leads on."""
     st.page_link("pages/1_Fit.py", label="**Fit calibrators**", icon=":material/arrow_forward:")
     st.page_link("pages/2_Reliability.py", label="See the raw model's reliability", icon=":material/show_chart:")
-
-
-SHOWN = 24
-IN_A_ROW = 12
-WIDTH = 1000
-"""Pixels of the picture, about; small images are drawn larger to fill it."""
-
-LARGEST = 128
-"""Pixels of an image each way; of larger ones every second, third, ... is shown."""
 
 
 def features_overview(data: Predictions) -> None:

@@ -19,6 +19,9 @@ from calib.ui.widgets import segments
 
 DEVICE_NAMES = {"auto": "Auto", "cpu": "CPU", "gpu": "GPU"}
 
+CHOSEN = "fit/methods"
+TROUBLE = "fit/trouble"
+
 
 def device_choice(methods: list[str]) -> str:
     """Ask once where the chosen methods are fitted, and say which of them that concerns."""
@@ -77,10 +80,6 @@ def _widget(name: str, default: Any, meta: dict[str, Any], key: str) -> Any:
             **keep,
         )
     return st.text_input(label, value="" if default is None else str(default), **keep) or None
-
-
-CHOSEN = "fit/methods"
-TROUBLE = "fit/trouble"
 
 
 def not_started() -> None:

@@ -54,6 +54,9 @@ STYLES = {
     "sigmoid": replace(method_style("platt"), dash="dash"),
 }
 
+FACTORS = (2, 3, 4)
+Setting = tuple[str, int]
+
 
 @dataclass(frozen=True, eq=False)
 class Row:
@@ -227,10 +230,6 @@ class Study:
     def components(self) -> PrincipalPlane:
         """The training set on its first two principal components."""
         return keep(("geometry", "components"), lambda: principal_plane(self.training))
-
-
-FACTORS = (2, 3, 4)
-Setting = tuple[str, int]
 
 
 class Cancelled(Exception):

@@ -51,6 +51,33 @@ HOW_TO_READ_COST = (
     "larger in size, so no dot lies between the dotted line and the horizontal through 0."
 )
 
+WAYS = ("Lowest separation", "Wrong and most confident", "Wrong though safe", "By number")
+LISTED = 50
+PICTURES = ("True distances", "Principal components")
+SHOWN_WIDTH = 130
+LARGEST = 128
+"""Pixels of an image each way; of larger ones every second, third, ... is shown."""
+MOST_NUMBERS = 8
+HOW_TO_READ_PLANE = (
+    "The plane through the input (star) and the two training inputs that decide its exact separation. Distances among "
+    "these three are true, and so is that from the dashed line half-way between the two. The solid circle is the zone "
+    "of exact separation and touches that line; the dotted one is the zone of fast separation. Green: safe; vermilion: "
+    "dangerous. Other training inputs do not lie in this plane."
+)
+HOW_TO_READ_COMPONENTS = (
+    "All inputs projected on the two directions along which the training data spread most. Rings are the training "
+    "inputs that decide; circles have the true radius of the zones, while distances are shortened by the projection."
+)
+HOW_TO_READ_SPEED = (
+    "How many predictions geometric calibration makes for each second of processor time, reducing the input included, "
+    "when the training set is reduced by t. Higher is better. Timings repeat to some 20 %."
+)
+HOW_TO_READ_ECE = (
+    "The calibration error (15 bins) that is left on test rows with the training set reduced by t, with 95 % bootstrap "
+    "intervals; the dotted line is the one without reduction. Lower is better, but overlapping intervals do not tell "
+    "two reductions apart."
+)
+
 
 def need_features(session: OpenSession) -> Features | None:
     """What separation needs; None where there is no such thing, in which case it is said what is missing."""
@@ -116,26 +143,6 @@ def offer_fit(fits: list[ShownFit]) -> None:
         title = METHODS["geometric"].title
         st.info(f"{title} turns this into a calibrator: fit it to see it on every page and to take it with you.")
         st.page_link("pages/1_Fit.py", label="Fit calibrators", icon=":material/model_training:")
-
-
-WAYS = ("Lowest separation", "Wrong and most confident", "Wrong though safe", "By number")
-LISTED = 50
-PICTURES = ("True distances", "Principal components")
-SHOWN_WIDTH = 130
-LARGEST = 128
-"""Pixels of an image each way; of larger ones every second, third, ... is shown."""
-MOST_NUMBERS = 8
-
-HOW_TO_READ_PLANE = (
-    "The plane through the input (star) and the two training inputs that decide its exact separation. Distances among "
-    "these three are true, and so is that from the dashed line half-way between the two. The solid circle is the zone "
-    "of exact separation and touches that line; the dotted one is the zone of fast separation. Green: safe; vermilion: "
-    "dangerous. Other training inputs do not lie in this plane."
-)
-HOW_TO_READ_COMPONENTS = (
-    "All inputs projected on the two directions along which the training data spread most. Rings are the training "
-    "inputs that decide; circles have the true radius of the zones, while distances are shortened by the projection."
-)
 
 
 def choose_row(study: Study) -> int | None:
@@ -282,17 +289,6 @@ def _components(study: Study, row: Row, zone: Zone, roles: dict[int, str]) -> tu
     spots = plane.place(study.training.features[numbers])
     deciding: list[tuple[np.ndarray, Neighbour]] = list(zip(spots, study.neighbours(row.number, numbers), strict=True))
     return principal_picture(crowd, place, zone, deciding), int(np.count_nonzero(true >= abs(zone.exact)))
-
-
-HOW_TO_READ_SPEED = (
-    "How many predictions geometric calibration makes for each second of processor time, reducing the input included, "
-    "when the training set is reduced by t. Higher is better. Timings repeat to some 20 %."
-)
-HOW_TO_READ_ECE = (
-    "The calibration error (15 bins) that is left on test rows with the training set reduced by t, with 95 % bootstrap "
-    "intervals; the dotted line is the one without reduction. Lower is better, but overlapping intervals do not tell "
-    "two reductions apart."
-)
 
 
 def tradeoff(session: OpenSession, features: Features) -> None:

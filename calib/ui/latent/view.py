@@ -39,6 +39,35 @@ from calib.ui.widgets import scale_of_probabilities, segments
 
 T = TypeVar("T")
 
+HOW_TO_READ = (
+    "Each line is the posterior mean of a latent function; the first has bands at 1 and 2 standard deviations, the "
+    "others the outline of the wider one. The dotted line is the prior: a model that is calibrated already; the dashed "
+    "one is temperature scaling. Diamonds are the inducing points, with whiskers at 1 and 2 standard deviations. Only "
+    "differences between latents matter, so all curves are shifted to agree where the data lie. Beneath: the "
+    "calibration inputs of true classes and of all others, each on a height of their own."
+)
+HOW_TO_READ_PROBABILITY = (
+    "The calibrated probability of a class to which the model gives this probability, where one other class has all "
+    "the rest (two-class probability). On the dotted diagonal nothing changes; a known truth of two classes is that of "
+    "class 1. Functions of logits and of "
+    "probabilities share these axes; for logits the pair is put where true classes lie on average. Beneath: the raw "
+    "probabilities of true classes and of all others, each on a height of their own, with the bars at the ends cut "
+    "where they would hide the rest."
+)
+HOW_TO_READ_EFFECT = (
+    "Test rows are binned by the confidence of the raw model (across); up is the mean calibrated probability of the "
+    "same classes, with bands that hold 68 and 95 % of the functions drawn from the posterior. Grey dots are the "
+    "shares of right predictions with 95 % Wilson intervals: a good calibration passes through them."
+)
+HOW_TO_READ_OBJECTIVE = (
+    "The variational objective in nats at each iteration of the fit; it ends flat, with a dot, where the fit "
+    "converged, and with a cross where it did not. Objectives of other inputs or covariances are other objectives."
+)
+SPACES = ("latent", "probability")
+LEVELS = (*(k / 100 for k in range(1, 100)), 0.995, 0.998, 0.999, 0.9995, 0.9999)
+"""Raw confidences that can be followed, where the test rows have such."""
+USUAL = 0.93
+
 
 @dataclass(frozen=True)
 class LatentFit:
@@ -97,36 +126,6 @@ def prepared(session: OpenSession, chosen: list[ShownFit], fits: list[ShownFit])
         for fit, name, style in zip(chosen, names, styles, strict=True)
         if isinstance(fit.calibrator, GPCalib)
     ]
-
-
-HOW_TO_READ = (
-    "Each line is the posterior mean of a latent function; the first has bands at 1 and 2 standard deviations, the "
-    "others the outline of the wider one. The dotted line is the prior: a model that is calibrated already; the dashed "
-    "one is temperature scaling. Diamonds are the inducing points, with whiskers at 1 and 2 standard deviations. Only "
-    "differences between latents matter, so all curves are shifted to agree where the data lie. Beneath: the "
-    "calibration inputs of true classes and of all others, each on a height of their own."
-)
-HOW_TO_READ_PROBABILITY = (
-    "The calibrated probability of a class to which the model gives this probability, where one other class has all "
-    "the rest (two-class probability). On the dotted diagonal nothing changes; a known truth of two classes is that of "
-    "class 1. Functions of logits and of "
-    "probabilities share these axes; for logits the pair is put where true classes lie on average. Beneath: the raw "
-    "probabilities of true classes and of all others, each on a height of their own, with the bars at the ends cut "
-    "where they would hide the rest."
-)
-HOW_TO_READ_EFFECT = (
-    "Test rows are binned by the confidence of the raw model (across); up is the mean calibrated probability of the "
-    "same classes, with bands that hold 68 and 95 % of the functions drawn from the posterior. Grey dots are the "
-    "shares of right predictions with 95 % Wilson intervals: a good calibration passes through them."
-)
-HOW_TO_READ_OBJECTIVE = (
-    "The variational objective in nats at each iteration of the fit; it ends flat, with a dot, where the fit "
-    "converged, and with a cross where it did not. Objectives of other inputs or covariances are other objectives."
-)
-SPACES = ("latent", "probability")
-LEVELS = (*(k / 100 for k in range(1, 100)), 0.995, 0.998, 0.999, 0.9995, 0.9999)
-"""Raw confidences that can be followed, where the test rows have such."""
-USUAL = 0.93
 
 
 def show_finding(fits: list[LatentFit], scale: Scale) -> None:

@@ -31,6 +31,11 @@ from calib.ui.widgets import segments, show_table, whole_number
 THIRD = 310
 """Three figures and the menu fill a window of 1500 pixels, two one of 1100."""
 
+MOST_CLASSES = 20
+LEAST_ROWS = 10
+BY = {"predicted": "predicted class", "label": "true class"}
+Named = tuple[str, GroupGaps, Style]
+
 
 def rows_of(fits: list[ShownFit], chosen: list[ShownFit]) -> list[Row]:
     """Title, result and style of the chosen methods, the raw model first; their scores are computed once."""
@@ -175,13 +180,6 @@ def any_bins(fit: ShownFit, bins: BinChoice) -> None:
         "which needs no bins. With one bin they equal the gap; they rise above it by over- and underconfidence that "
         "cancel out on average, and by noise.",
     )
-
-
-MOST_CLASSES = 20
-LEAST_ROWS = 10
-BY = {"predicted": "predicted class", "label": "true class"}
-
-Named = tuple[str, GroupGaps, Style]
 
 
 def one_of(fits: list[ShownFit]) -> ShownFit:

@@ -11,6 +11,8 @@ from calib.formatting import listed, percent, plural, signed
 from calib.numerics import Ints
 from calib.ui.text import literal
 
+MOST_NAMED = 3
+
 
 def finding(title: str, curve: RiskCoverage, answer: Answerable, accepted: float) -> str:
     """ "If you accept 2 % error, you can answer x % of inputs", with its interval and the threshold."""
@@ -68,9 +70,6 @@ def _threshold(value: float) -> str:
 
 def _change(value: float) -> str:
     return signed(value) if abs(value) >= 1e-4 else ("0" if value == 0 else f"{value:+.0e}".replace("e-0", "e-"))
-
-
-MOST_NAMED = 3
 
 
 def groups_sentence(subgroups: Subgroups, title: str, least_rows: int) -> str:

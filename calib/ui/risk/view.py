@@ -35,6 +35,9 @@ MOST_DRAWN = 5
 CURVES_PIXELS, ANSWERS_PIXELS = 590, 410
 """Both and the menu fill a window of 1500 pixels; in narrower ones they stand one above the other."""
 
+MOST_GROUPS = 20
+BY = {"groups": "group of the data", "predicted": "raw model's predicted class"}
+
 
 def curve_of(fit: ShownFit) -> RiskCoverage:
     """Risk against coverage of one method on the test rows."""
@@ -133,10 +136,6 @@ def _table(fits: list[ShownFit], answers_of: dict[str, Answerable]) -> pd.DataFr
             }
         )
     return pd.DataFrame(rows).round(6)
-
-
-MOST_GROUPS = 20
-BY = {"groups": "group of the data", "predicted": "raw model's predicted class"}
 
 
 def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit) -> None:

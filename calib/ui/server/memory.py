@@ -29,6 +29,8 @@ MOST_OF_ONE = int(limit("CALIB_SESSION_GB") * 1e9)
 _DEEPEST = 8
 _WITHOUT_ARRAYS = (int, float, complex, bool, type(None), type)
 
+_lock = threading.Lock()
+
 
 @cache
 def prepare_allocator() -> None:
@@ -66,7 +68,6 @@ class Holder(Protocol):
 
 
 _holders: WeakSet[Holder] = WeakSet()
-_lock = threading.Lock()
 
 
 def admit(holder: Holder, leaving: Holder | None = None) -> None:

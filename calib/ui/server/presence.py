@@ -26,6 +26,9 @@ together leave the processor to pages, however many they are."""
 SETTLED = 5.0
 """Seconds after which Streamlit has dropped its part of a closed session."""
 
+_here: set[str] = set()
+"""Names of the sessions that are connected."""
+
 
 @dataclass(eq=False)
 class Visit:
@@ -41,8 +44,6 @@ class Visit:
     release: Callable[[], None]
 
 
-_here: set[str] = set()
-"""Names of the sessions that are connected."""
 _left: dict[str, Visit] = {}
 """The last visit of each session that may still be taken up again."""
 
