@@ -122,7 +122,7 @@ def test_set_reaches_the_method(file, tmp_path):
     [
         ([], "required"),
         (["fit", "FILE", "--method", "nothing", "--out", "x.pkl"], "no calibrator 'nothing'; choose from identity, "),
-        (["fit", "FILE", "--method", "imax:bins=abc", "--out", "x.pkl"], "no parameter 'bins' that could be 'abc'; it"),
+        (["fit", "FILE", "--method", "imax:bins=abc", "--out", "x.pkl"], "no parameter 'bins'; it takes "),
         (["fit", "FILE", "--method", "imax:n_bins=abc", "--out", "x.pkl"], "n_bins='abc' must be a whole number betw"),
         (["fit", "FILE", "--method", "imax", "--out", "x.pkl", "--set", "n_bins=0"], "n_bins=0 must lie between"),
         (["nothing"], "invalid choice: 'nothing'"),
