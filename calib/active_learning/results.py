@@ -54,9 +54,9 @@ def rounds_table(runs: Mapping[tuple[str, int], list[Round]]) -> pd.DataFrame:
     import pandas as pd
 
     rows = [
-        {"arm": arm, "shuffle": shuffle, "round": number, **asdict(now)}
+        {"arm": arm, "shuffle": shuffle, "round": number, **asdict(latest)}
         for (arm, shuffle), rounds in runs.items()
-        for number, now in enumerate(rounds)
+        for number, latest in enumerate(rounds)
     ]
     return pd.DataFrame(rows)
 
@@ -205,8 +205,8 @@ def learning_curve(table: pd.DataFrame, arm: str, measure: str, level: float = 0
         _spread(one["n_labels"].to_numpy(float), one[measure].to_numpy(float)) for _, one in rounds.groupby("shuffle")
     )
     if not shuffles:
-        nothing = np.empty(0)
-        return LearningCurve(nothing, nothing, nothing, nothing, ())
+        empty = np.empty(0)
+        return LearningCurve(empty, empty, empty, empty, ())
     first = min(labels[0] for labels, _ in shuffles)
     last = float(np.mean([labels[-1] for labels, _ in shuffles]))
     grid = np.linspace(first, last, N_POINTS) if last > first else np.array([first])
@@ -233,15 +233,15 @@ def _regressions(shuffles: tuple[tuple[Floats, Floats], ...], grid: Floats) -> F
     width, centre, scale = float(np.ptp(labels)), float(values.mean()), float(values.std())
     if not width or not scale:
         return np.array([np.interp(grid, *shuffle) for shuffle in shuffles])
-    scaled = [((own / width)[:, None], (found - centre) / scale) for own, found in shuffles]
+    scaled = [((own / width)[:, None], (measured - centre) / scale) for own, measured in shuffles]
     kernel = _kernel(scaled)
-    found = []
+    measured = []
     for own_labels, own_values in scaled:
         regression = _regression(kernel)
         regression.fit(own_labels, own_values)
         places = np.minimum(grid / width, own_labels[-1])
-        found.append(centre + scale * regression.predict(places[:, None]))
-    return np.array(found)
+        measured.append(centre + scale * regression.predict(places[:, None]))
+    return np.array(measured)
 
 
 def _kernel(shuffles: list[tuple[Floats, Floats]]) -> Any:

@@ -107,7 +107,7 @@ def shuffled(pool: Pool, seed: int) -> Ints:
     return np.random.default_rng(seed).permutation(len(pool))
 
 
-NOTHING = np.empty(0, dtype=np.int64)
+NO_ROWS = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -141,8 +141,8 @@ class _Rows:
     """Where each row of the pool is: waiting in the order of the shuffle, training, or calibrating."""
 
     waiting: Ints
-    training: Ints = field(default_factory=lambda: NOTHING)
-    calibration: Ints = field(default_factory=lambda: NOTHING)
+    training: Ints = field(default_factory=lambda: NO_ROWS)
+    calibration: Ints = field(default_factory=lambda: NO_ROWS)
 
     @property
     def n_labels(self) -> int:
@@ -192,17 +192,17 @@ def simulate(plan: Plan, arm: str, pool: Pool, *, seed: int = 0, callback: Callb
     if arm not in ARMS:
         raise CalibrationError(f"There is no arm {arm!r}; choose from {', '.join(ARMS)}.")
     tell = callback or no_callback
-    found: list[Round] = []
+    rounds: list[Round] = []
     most = _most_labels(plan, pool)
 
     def tell_last() -> None:
-        if found:
-            tell(found[-1].n_labels, most, found[-1].error)
+        if rounds:
+            tell(rounds[-1].n_labels, most, rounds[-1].error)
 
-    for now in _rounds(plan, arm, pool, seed, tell_last):
-        found.append(now)
+    for latest in _rounds(plan, arm, pool, seed, tell_last):
+        rounds.append(latest)
         tell_last()
-    return found
+    return rounds
 
 
 def _rounds(plan: Plan, arm: str, pool: Pool, seed: int, tell_last: Callable[[], None]) -> Iterator[Round]:
@@ -263,8 +263,8 @@ def _calibrated(
         tell_last()  # a fit can be cancelled; its progress is none of the simulation's
 
     try:
-        made = calibrator(plan.calibrator, **{"random_state": seed, **plan.params})
-        return made.fit(known[rows], labels[rows], callback=within), ""
+        fitted = calibrator(plan.calibrator, **{"random_state": seed, **plan.params})
+        return fitted.fit(known[rows], labels[rows], callback=within), ""
     except CalibrationError as error:
         return None, str(error)
 

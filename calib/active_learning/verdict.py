@@ -32,11 +32,11 @@ def verdicts(summary: pd.DataFrame) -> list[str]:
     reference = str(summary["title"].iloc[0])
     if len(arms) > 1 and summary["n_shuffles"].iloc[0] < 2:
         return ["One shuffle shows no spread; run more to compare the arms."]
-    found = []
+    sentences = []
     for arm in arms[1:]:
         rows = {row["quantity"]: row for row in summary[summary["arm"] == arm].to_dict("records")}
-        found.append(f"**{rows[LABELS]['title']}** {_labels(rows[LABELS])} {_error(rows, reference)}")
-    return found
+        sentences.append(f"**{rows[LABELS]['title']}** {_labels(rows[LABELS])} {_error(rows, reference)}")
+    return sentences
 
 
 def _labels(row: dict[str, Any]) -> str:

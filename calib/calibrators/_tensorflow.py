@@ -115,14 +115,14 @@ def _on(device: Device, compute: Callable[[Device], T]) -> T:
 
 
 def _gpus() -> list[Device]:
-    found = []
+    devices = []
     for index, gpu in enumerate(tf.config.list_physical_devices("GPU")):
         try:
             model = tf.config.experimental.get_device_details(gpu).get("device_name", "GPU")
         except (RuntimeError, ValueError):
             model = "GPU"
-        found.append(Device(f"/GPU:{index}", "gpu", str(model)))
-    return found
+        devices.append(Device(f"/GPU:{index}", "gpu", str(model)))
+    return devices
 
 
 def _limit_threads() -> None:

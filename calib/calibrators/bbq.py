@@ -39,8 +39,8 @@ class BayesianBinning(StepMapCalibrator):
         for inner in cuts:
             edges = edges_at(scores, inner)
             counts = np.diff(inner, prepend=0, append=len(scores))
-            found = np.diff(np.searchsorted(hits, edges), prepend=0, append=len(hits))
-            models.append(posterior(edges, high * found + low * (counts - found), counts))
+            n_hits = np.diff(np.searchsorted(hits, edges), prepend=0, append=len(hits))
+            models.append(posterior(edges, high * n_hits + low * (counts - n_hits), counts))
         evidence = np.array([log_evidence for log_evidence, _ in models])
         weights = np.exp(evidence - evidence.max())
         kept = np.flatnonzero(weights > NEGLIGIBLE)

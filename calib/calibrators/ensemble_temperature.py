@@ -63,10 +63,10 @@ class EnsembleTemperatureScaling(Calibrator):
         @cache
         def reported(log_temperature: float) -> tuple[float, float, Floats]:
             nonlocal calls
-            found = profile(log_temperature)
+            best = profile(log_temperature)
             calls += 1
-            callback(calls, _PASSES, found[0])
-            return found
+            callback(calls, _PASSES, best[0])
+            return best
 
         starts = (float(np.log(scaled.temperature_)), float(coarse))
         deepest = minimize(

@@ -66,14 +66,14 @@ class BinaryCalibrator(Calibrator):
         return frozenset(kept)
 
     def notes(self) -> list[str]:
-        found = []
+        notes = []
         if self.fallback_rows_:
-            found.append(
+            notes.append(
                 f"In {self.fallback_rows_:,} of {self.n_rows_:,} calibration rows every class was mapped to zero; "
                 "such rows keep the raw probabilities."
             )
         if self.unmapped_classes_:
-            found.append(
+            notes.append(
                 f"{self.unmapped_classes_} of {self.n_classes_} classes hold none or all of the calibration rows, "
                 "so nothing can be learned about them; they keep their raw probability. Shared maps avoid this."
                 if self.n_classes_ > 2
@@ -81,11 +81,11 @@ class BinaryCalibrator(Calibrator):
                 "raw ones. Calibrate with rows of both classes."
             )
         if ROWS_SUM_TO_ONE not in self.promises(self.n_classes_):
-            found.append(
+            notes.append(
                 "Rows are not normalised and need not sum to one: each entry is the probability of a class against "
                 "the rest."
             )
-        return found
+        return notes
 
     def variant(self, n_classes: int) -> str:
         changed = [each for each in self._changed() if not each.startswith("share_classes=")]

@@ -35,15 +35,15 @@ class ScalingBinning(PlattScaling):
         return super().promises(n_classes) - ({EQUIVARIANT} if n_classes == 2 else set())
 
     def notes(self) -> list[str]:
-        found = super().notes()
+        notes = super().notes()
         if not self.share_classes and self.n_classes_ > 2 and self.n_bins < self.n_classes_:
             rows = self.n_rows_ / self.n_classes_
-            found.append(
+            notes.append(
                 f"With {self.n_bins} bins for each of {self.n_classes_} classes the highest bin of a class holds more "
                 f"than the {rows:.0f} rows that are of it, the sure and the unsure alike. Share the classes, or use at "
                 f"least {self.n_classes_} bins."
             )
-        return found
+        return notes
 
     def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
         curve = super()._fit_map(log_odds, positives)

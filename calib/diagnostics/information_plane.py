@@ -47,7 +47,7 @@ def bottleneck_limit(joint: Floats) -> tuple[Floats, Floats]:
     """
     mass, posterior = _posteriors(joint)
     codes, share = posterior, mass
-    found = [(0.0, 0.0), (entropy(mass), mutual_information(np.stack([mass * (1 - posterior), mass * posterior])))]
+    points = [(0.0, 0.0), (entropy(mass), mutual_information(np.stack([mass * (1 - posterior), mass * posterior])))]
     for trade_off in TRADE_OFFS:
         for _ in range(MOST_ROUNDS):
             encoder = _encoder(posterior, codes, share, trade_off)
@@ -59,9 +59,9 @@ def bottleneck_limit(joint: Floats) -> tuple[Floats, Floats]:
         kept = mass[:, None] * encoder
         label = np.stack([share * (1 - codes), share * codes])
         if (rate := mutual_information(kept)) > LEAST_RATE:
-            found.append((rate, mutual_information(label)))
+            points.append((rate, mutual_information(label)))
         codes, share = _merged(codes, share)
-    return _upper_hull(np.array(sorted(found)))
+    return _upper_hull(np.array(sorted(points)))
 
 
 def _posteriors(joint: Floats) -> tuple[Floats, Floats]:

@@ -289,7 +289,7 @@ class GroupChange:
 
 def changes(effect: ConfidenceEffect) -> list[GroupChange]:
     """The mean change above 0.9, from 0.5 to 0.9 and below 0.5; ranges with fewer than 5 rows are left out."""
-    found = []
+    groups = []
     for low, high in GROUPS:
         # Rows are ordered, and rounding may lift a confidence above 1.
         start, stop = np.searchsorted(effect.before, [low, high if high < 1.0 else np.inf], side="right")
@@ -298,8 +298,8 @@ def changes(effect: ConfidenceEffect) -> list[GroupChange]:
         rows = slice(start, stop)
         change = float((effect.after[rows] - effect.before[rows]).mean())
         sd = float(effect.draws[rows].mean(axis=0, dtype=np.float64).std())
-        found.append(GroupChange(low, high, int(stop - start), change, sd))
-    return found
+        groups.append(GroupChange(low, high, int(stop - start), change, sd))
+    return groups
 
 
 @dataclass(frozen=True)

@@ -98,19 +98,19 @@ def measure_reduction(
     """
     from threadpoolctl import threadpool_limits
 
-    made = Geometric(reduction=reduction, factor=factor)
+    fitted = Geometric(reduction=reduction, factor=factor)
     with threadpool_limits(1, "blas"):  # so that the time of this thread is all the time there is
-        made.fit(
+        fitted.fit(
             calibration.logits, calibration.labels, features=calibration.features,
             train_features=calibration.train_features, train_labels=calibration.train_labels, callback=callback,
         )  # fmt: skip
         spent = []
         for _ in range(REPEATS):
             begun = time.thread_time()
-            made.predict_confidence(test.logits, features=test.features)
+            fitted.predict_confidence(test.logits, features=test.features)
             spent.append(time.thread_time() - begun)
-        verdict = Evaluation.from_calibrator(made, test.logits, test.labels, test.features)
-    rows, numbers = made.carried_
+        verdict = Evaluation.from_calibrator(fitted, test.logits, test.labels, test.features)
+    rows, numbers = fitted.carried_
     per_second = len(test) / max(min(spent), 1e-9)
     return Tradeoff(reduction, factor, rows, numbers, *_resampled_ece(verdict), per_second)
 

@@ -139,10 +139,10 @@ def ece_interval(
     )
     n_drawn = rows.sum(axis=1)
     drawn = np.abs(excess).sum(axis=1) / n_drawn
-    found = interval_of_draws(curve.ece, reflect(curve.ece, drawn, squared=True), level, 0.0, 1.0)
+    interval = interval_of_draws(curve.ece, reflect(curve.ece, drawn, squared=True), level, 0.0, 1.0)
     signed = curve.mean_confidence - curve.mean_accuracy
     gap = interval_of_draws(signed, reflect(signed, excess.sum(axis=1) / n_drawn), level, -1.0, 1.0)
-    return not_below(found, folded(abs(signed), gap))
+    return not_below(interval, folded(abs(signed), gap))
 
 
 def default_bins(n: int) -> int:

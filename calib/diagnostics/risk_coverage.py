@@ -171,7 +171,7 @@ def order_qualities(
         check_same_rows(evaluation, evaluations[0])
     resamples = Resamples(len(evaluations[0]), n_resamples, random_state)
     joint = 1.0 - (1.0 - level) / max(1, len(evaluations) - 1)
-    made: list[OrderQuality] = []
+    qualities: list[OrderQuality] = []
     first: tuple[float, Floats] | None = None
     for evaluation in evaluations:
         curve = risk_coverage(*evaluation.pair, level)
@@ -179,8 +179,8 @@ def order_qualities(
         area = interval_of_draws(curve.aurc, draws, level, 0.0, 1.0)
         change = None if first is None else interval_of_draws(curve.aurc - first[0], draws - first[1], joint)
         first = first or (curve.aurc, draws)
-        made.append(OrderQuality(area, curve.excess_aurc, change))
-    return made
+        qualities.append(OrderQuality(area, curve.excess_aurc, change))
+    return qualities
 
 
 def _last_share(curve: RiskCoverage, within: Bools) -> float:

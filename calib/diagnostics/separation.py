@@ -191,16 +191,16 @@ def explain(train_features: Any, train_labels: Any, feature: Any, predicted: int
 
 def explain_among(training: TrainingSet, feature: Any, predicted: int) -> Explanation:
     """The same for a training set that is ready to be searched."""
-    found = exact(training, *training.queries(np.asarray(feature).reshape(1, -1), np.array([predicted])))
-    rows = (found.nearest.same_row, found.nearest.other_row, found.same_row, found.other_row)
+    result = exact(training, *training.queries(np.asarray(feature).reshape(1, -1), np.array([predicted])))
+    rows = (result.nearest.same_row, result.nearest.other_row, result.same_row, result.other_row)
     same_row, other_row, deciding_same, deciding_other = (int(row[0]) if row[0] >= 0 else None for row in rows)
     return Explanation(
-        same=float(found.nearest.same[0]),
-        other=float(found.nearest.other[0]),
+        same=float(result.nearest.same[0]),
+        other=float(result.nearest.other[0]),
         same_row=same_row,
         other_row=other_row,
-        fast=float(found.nearest.fast[0]),
-        exact=float(found.separation[0]),
+        fast=float(result.nearest.fast[0]),
+        exact=float(result.separation[0]),
         deciding_same_row=deciding_same,
         deciding_other_row=deciding_other,
     )
@@ -346,8 +346,8 @@ def timed_separation(
     while done < n:
         rows = order[done : done + size]
         if kind == EXACT:
-            found = exact(training, features[rows], predicted[rows])
-            fast[rows], separation[rows] = found.nearest.fast, found.separation
+            result = exact(training, features[rows], predicted[rows])
+            fast[rows], separation[rows] = result.nearest.fast, result.separation
         else:
             fast[rows] = separation[rows] = nearest(training, features[rows], predicted[rows], kind).fast
         done += len(rows)

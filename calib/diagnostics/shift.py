@@ -147,7 +147,7 @@ def recorded_scores(metadata: Mapping[str, Any]) -> tuple[dict[str, Interval], i
 
     Metadata are written by anybody: what is no number, or no interval around its value, is left out.
     """
-    found: dict[str, Interval] = {}
+    recorded: dict[str, Interval] = {}
     scores = metadata.get("scores")
     for key in SHOWN:
         entry = scores.get(key) if isinstance(scores, dict) else None
@@ -155,9 +155,9 @@ def recorded_scores(metadata: Mapping[str, Any]) -> tuple[dict[str, Interval], i
         if isinstance(after, list) and len(after) == 3 and all(_is_number(part) for part in after):
             interval = Interval(*(float(part) for part in after))
             if interval.low <= interval.value <= interval.high:
-                found[key] = interval
+                recorded[key] = interval
     n = metadata.get("n_test")
-    return found, n if type(n) is int and n > 0 else None
+    return recorded, n if type(n) is int and n > 0 else None
 
 
 def _difference(
@@ -171,8 +171,8 @@ def _difference(
 def _drift(before: Evaluation, now: Evaluation) -> tuple[float, float]:
     from scipy.stats import ks_2samp
 
-    found = ks_2samp(before.confidence, now.confidence, method="asymp")
-    return float(found.statistic), float(found.pvalue)
+    test = ks_2samp(before.confidence, now.confidence, method="asymp")
+    return float(test.statistic), float(test.pvalue)
 
 
 def _wider(interval: Interval, factor: float) -> Interval:
@@ -197,28 +197,28 @@ SAME_DATA = (
 """Said where the hashes of the data are equal."""
 
 
-def verdict(found: CalibrationShift, subject: str) -> list[str]:
+def verdict(shift: CalibrationShift, subject: str) -> list[str]:
     """Sentences on calibration now, changes of the scores, the gain over the raw model, and drift of the confidences.
 
     ``subject`` is the calibrator's title.
     """
-    if found.n < FEW:
+    if shift.n < FEW:
         return [
-            f"{found.n:,} new rows are too few to say whether {subject} is still calibrated; at least {FEW} are needed."
+            f"{shift.n:,} new rows are too few to say whether {subject} is still calibrated; at least {FEW} are needed."
         ]
-    sentences = [_now(found, subject), _changed(found), _gain(found), _drift_sentence(found)]
+    sentences = [_now(shift, subject), _changed(shift), _gain(shift), _drift_sentence(shift)]
     return [sentence for sentence in sentences if sentence]
 
 
-def off(found: CalibrationShift) -> bool:
+def off(shift: CalibrationShift) -> bool:
     """Whether the gap or the ECE on the new data differs significantly from 0, at the joint level."""
-    gap, ece = found.scores["signed gap"].joint_now, found.scores["ECE"].joint_now
-    return found.n >= FEW and (_beyond(gap) or ece.low > 0)
+    gap, ece = shift.scores["signed gap"].joint_now, shift.scores["ECE"].joint_now
+    return shift.n >= FEW and (_beyond(gap) or ece.low > 0)
 
 
-def _now(found: CalibrationShift, subject: str) -> str:
-    gap, ece = found.scores["signed gap"].joint_now, found.scores["ECE"].joint_now
-    facts = f"mean confidence {_percent(found.confidence)}, accuracy {_percent(found.accuracy)}"
+def _now(shift: CalibrationShift, subject: str) -> str:
+    gap, ece = shift.scores["signed gap"].joint_now, shift.scores["ECE"].joint_now
+    facts = f"mean confidence {_percent(shift.confidence)}, accuracy {_percent(shift.accuracy)}"
     if _beyond(gap):
         word = "overconfident" if gap.value > 0 else "underconfident"
         near, far = sorted((abs(gap.low), abs(gap.high)))
@@ -232,14 +232,14 @@ def _now(found: CalibrationShift, subject: str) -> str:
             f"ECE {ece.value:.3f} ({ece.low:.3f} to {ece.high:.3f})."
         )
     return (
-        f"**No significant miscalibration of {subject}**: {facts}. With {found.n:,} rows the interval of the gap is "
+        f"**No significant miscalibration of {subject}**: {facts}. With {shift.n:,} rows the interval of the gap is "
         f"{100 * gap.low:+.1f} to {100 * gap.high:+.1f} points."
     )
 
 
-def _changed(found: CalibrationShift) -> str:
-    known = {key: score.joint_change for key, score in found.scores.items() if key in _CHANGES and score.joint_change}
-    if not known or (found.n_before is not None and found.n_before < FEW):
+def _changed(shift: CalibrationShift) -> str:
+    known = {key: score.joint_change for key, score in shift.scores.items() if key in _CHANGES and score.joint_change}
+    if not known or (shift.n_before is not None and shift.n_before < FEW):
         return ""
     moved = {key: change for key, change in known.items() if _beyond(change)}
     if not moved:
@@ -256,8 +256,8 @@ def _changed(found: CalibrationShift) -> str:
     return f"Since it was exported, {said}{other}."
 
 
-def _gain(found: CalibrationShift) -> str:
-    gain = found.gain
+def _gain(shift: CalibrationShift) -> str:
+    gain = shift.gain
     if gain is None:
         return ""
     near, far = sorted((abs(gain.low), abs(gain.high)))
@@ -269,11 +269,11 @@ def _gain(found: CalibrationShift) -> str:
     return f"The raw model is now significantly better: its NLL is lower {size}."
 
 
-def _drift_sentence(found: CalibrationShift) -> str:
-    if found.drift is None:
+def _drift_sentence(shift: CalibrationShift) -> str:
+    if shift.drift is None:
         return ""
-    distance, chance = found.drift
-    if chance < (1 - found.level) / CLAIMS:
+    distance, chance = shift.drift
+    if chance < (1 - shift.level) / CLAIMS:
         return (
             f"The distribution of its confidences has changed significantly: the two distribution functions differ by "
             f"up to {100 * distance:.1f} points (Kolmogorov-Smirnov)."

@@ -72,16 +72,18 @@ def read_new_rows(exported: ExportedCalibrator, source: Source, options: LoadOpt
     options = options or LoadOptions()
     if exported.floor is not None and options.choices.floor is None:
         options = options.changed(floor=exported.floor)
-    found = inspect(source, options)
+    inspection = inspect(source, options)
     notes: tuple[str, ...] = ()
-    if options.choices.label_values is None and any(f.code in _GUESSED and f.level != "info" for f in found.findings):
+    guessed = any(f.code in _GUESSED and f.level != "info" for f in inspection.findings)
+    if options.choices.label_values is None and guessed:
         again = inspect(source, options, label_values=exported.class_names)
         if again.predictions is not None:
-            found, notes = again, ("No column is named, so the columns were taken in the calibrator's class order.",)
-    if found.predictions is None:
-        return NewRows(found)
-    data, more = fitted_to(exported, found.predictions)
-    return NewRows(found, data, (*notes, *more))
+            inspection = again
+            notes = ("No column is named, so the columns were taken in the calibrator's class order.",)
+    if inspection.predictions is None:
+        return NewRows(inspection)
+    data, more = fitted_to(exported, inspection.predictions)
+    return NewRows(inspection, data, (*notes, *more))
 
 
 def fitted_to(exported: ExportedCalibrator, data: Predictions) -> tuple[Predictions, tuple[str, ...]]:
@@ -189,16 +191,16 @@ def read_uploaded(files: Sequence[tuple[str, BinaryIO]]) -> ExportedCalibrator:
     with _in_one_sentence("The calibrator's record does not hold what it should"):
         record = text.decode("utf-8")
         _check_class_count(record)
-        made = from_record(record, arrays)
-        _check_record(made)
-    with _in_one_sentence(f"The calibrator's record does not fit {METHODS[made.method].title}"):
-        _check_behaviour(made)
-    return made
+        exported = from_record(record, arrays)
+        _check_record(exported)
+    with _in_one_sentence(f"The calibrator's record does not fit {METHODS[exported.method].title}"):
+        _check_behaviour(exported)
+    return exported
 
 
 def _parts(files: Sequence[tuple[str, BinaryIO]]) -> tuple[bytes, bytes]:
     """The bytes of the json and of the npz."""
-    found: dict[str, bytes] = {}
+    parts: dict[str, bytes] = {}
     for name, file in files:
         content = _content(name, file)
         if name.lower().endswith((".pkl", ".pickle")) or content.startswith(_PICKLE):
@@ -207,19 +209,19 @@ def _parts(files: Sequence[tuple[str, BinaryIO]]) -> tuple[bytes, bytes]:
                 "and json, or its bundle."
             )
         if content.lstrip()[:1] == b"{":
-            found["json"] = content
+            parts["json"] = content
         elif zipfile.is_zipfile(io.BytesIO(content)):
-            found |= _of_archive(content)
+            parts |= _of_archive(content)
         else:
             raise CalibrationError(f"{name} is no part of an exported calibrator, which is an npz with its json.")
     for kind, other in (("json", "npz"), ("npz", "json")):
-        if kind not in found:
+        if kind not in parts:
             raise CalibrationError(f"The calibrator's {kind} is missing; upload it together with the {other}.")
-    if len(found["json"]) > MAX_RECORD:
+    if len(parts["json"]) > MAX_RECORD:
         raise CalibrationError(
-            f"The calibrator's json has {megabytes(len(found['json']))}; at most {megabytes(MAX_RECORD)} are read."
+            f"The calibrator's json has {megabytes(len(parts['json']))}; at most {megabytes(MAX_RECORD)} are read."
         )
-    return found["json"], found["npz"]
+    return parts["json"], parts["npz"]
 
 
 def _content(name: str, file: BinaryIO) -> bytes:
@@ -265,8 +267,8 @@ def _check_arrays(content: bytes) -> None:
 
 def _check_class_count(record: str) -> None:
     """Refuse a number of classes that nothing was fitted on, before any name is made for each."""
-    found = json.loads(record)
-    state = found.get("state") if isinstance(found, dict) else None
+    fields = json.loads(record)
+    state = fields.get("state") if isinstance(fields, dict) else None
     n_classes = state.get("n_classes_") if isinstance(state, dict) else None
     if type(n_classes) is not int or not 2 <= n_classes <= MAX_CLASSES:
         raise CalibrationError(
@@ -275,23 +277,23 @@ def _check_class_count(record: str) -> None:
         )
 
 
-def _check_record(made: ExportedCalibrator) -> None:
+def _check_record(exported: ExportedCalibrator) -> None:
     """Refuse a floor, metadata or a standardisation that nothing could have been fitted with."""
-    if made.floor is not None and not (isinstance(made.floor, float) and 0.0 < made.floor < 1.0):
-        raise CalibrationError(f"The calibrator's floor is {made.floor!r:.40}, and no probability between 0 and 1.")
-    if not isinstance(made.metadata, dict):
+    if exported.floor is not None and not (isinstance(exported.floor, float) and 0.0 < exported.floor < 1.0):
+        raise CalibrationError(f"The calibrator's floor is {exported.floor!r:.40}, and no probability between 0 and 1.")
+    if not isinstance(exported.metadata, dict):
         raise CalibrationError("The calibrator's metadata are no list of names and values; export it again.")
-    for array in (made.feature_mean, made.feature_scale):
+    for array in (exported.feature_mean, exported.feature_scale):
         if array is not None and not (array.dtype.kind == "f" and np.isfinite(array).all()):
             raise CalibrationError("The calibrator's standardisation of features is not made of finite numbers.")
 
 
-def _check_behaviour(made: ExportedCalibrator) -> None:
+def _check_behaviour(exported: ExportedCalibrator) -> None:
     """Let it predict a few rows: whatever its state says, probabilities have to come out."""
-    if made.needs_features:
+    if exported.needs_features:
         return  # judged on the new data themselves, which bring features
-    logits = np.random.default_rng(0).normal(scale=3.0, size=(8, made.n_classes))
-    probs = made.calibrator.predict_proba(logits)
+    logits = np.random.default_rng(0).normal(scale=3.0, size=(8, exported.n_classes))
+    probs = exported.calibrator.predict_proba(logits)
     if not (np.isfinite(probs).all() and probs.min() >= -ROUNDING and probs.max() <= 1 + ROUNDING):
         raise CalibrationError("The calibrator's record does not make probabilities; export it again.")
 

@@ -127,9 +127,9 @@ def error_by_rows(
     tails = ((1 - level) / 2, (1 + level) / 2)
     return ErrorByRows(
         n_rows=np.array(n_rows),
-        ece={name: found.mean(axis=1) for name, found in draws.items()},
-        low={name: np.quantile(found, tails[0], axis=1) for name, found in draws.items()},
-        high={name: np.quantile(found, tails[1], axis=1) for name, found in draws.items()},
+        ece={name: errors.mean(axis=1) for name, errors in draws.items()},
+        low={name: np.quantile(errors, tails[0], axis=1) for name, errors in draws.items()},
+        high={name: np.quantile(errors, tails[1], axis=1) for name, errors in draws.items()},
         n_bins=n_bins,
         binning=binning,
         level=level,

@@ -101,12 +101,12 @@ _TOWARDS = ((0, 0.0), (0, 0.24), (255, 0.17))
 
 def overlay_styles(styles: Sequence[Style]) -> list[Style]:
     """Styles of several fits of one method: three shades of its colour, and different dashes while any is free."""
-    made: list[Style] = []
+    shades: list[Style] = []
     for index, style in enumerate(styles):
-        taken = ["dash", *(other.dash for other in made)]  # the first is temperature scaling's
+        taken = ["dash", *(other.dash for other in shades)]  # the first is temperature scaling's
         free = [dash for dash in (style.dash, *DASHES) if dash not in taken]
-        made.append(replace(style, color=_shade(style.color, index), dash=free[0] if free else style.dash))
-    return made
+        shades.append(replace(style, color=_shade(style.color, index), dash=free[0] if free else style.dash))
+    return shades
 
 
 def _shade(color: str, index: int) -> str:

@@ -75,41 +75,41 @@ _BANDS = 0.3
 SIZES = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 1_000_000)
 
 
-def error_by_bins_chart(found: ErrorByBins, styles: Mapping[str, Style], title: str = "") -> go.Figure:
+def error_by_bins_chart(errors: ErrorByBins, styles: Mapping[str, Style], title: str = "") -> go.Figure:
     """ECE of each method against the number of evaluation bins (Patel et al. 2020, figure 1a).
 
     The error of a level line can be verified; that of a line that keeps rising cannot.
     """
     fig = go.Figure()
-    x = found.n_bins
-    for name, error in found.ece.items():
+    x = errors.n_bins
+    for name, error in errors.ece.items():
         _line(fig, x, error, name, styles[name], carry(bins=x, ECE=error), "%{customdata[0]} bins")
     said = "; ".join(
-        f"{name} from {three_digits(error[0])} to {three_digits(error[-1])}" for name, error in found.ece.items()
+        f"{name} from {three_digits(error[0])} to {three_digits(error[-1])}" for name, error in errors.ece.items()
     )
-    _frame(fig, found.ece, styles, f"ECE with {x[0]} to {x[-1]} evaluation bins: {said}.", title)
+    _frame(fig, errors.ece, styles, f"ECE with {x[0]} to {x[-1]} evaluation bins: {said}.", title)
     set_x(fig, title_text="evaluation bins", range=[0, float(x[-1]) * 1.01])
     return fig
 
 
-def error_by_rows_chart(found: ErrorByRows, styles: Mapping[str, Style], title: str = "") -> go.Figure:
+def error_by_rows_chart(errors: ErrorByRows, styles: Mapping[str, Style], title: str = "") -> go.Figure:
     """ECE of each method against the number of evaluation rows, by bootstrap (Patel et al. 2020, figure 1b)."""
     fig = go.Figure()
-    x = np.log10(found.n_rows)
-    for name in found.ece:
+    x = np.log10(errors.n_rows)
+    for name in errors.ece:
         fill_between(
-            fig, x, found.low[name], found.high[name], fade(styles[name].color, _BANDS / max(len(found.ece), 2))
+            fig, x, errors.low[name], errors.high[name], fade(styles[name].color, _BANDS / max(len(errors.ece), 2))
         )
-    for name, error in found.ece.items():
-        columns = carry(rows=found.n_rows, ECE=error, low=found.low[name], high=found.high[name])
+    for name, error in errors.ece.items():
+        columns = carry(rows=errors.n_rows, ECE=error, low=errors.low[name], high=errors.high[name])
         after = "(%{customdata[2]:.3r} to %{customdata[3]:.3r})<br>%{customdata[0]:,d} rows"
         _line(fig, x, error, name, styles[name], columns, after)
     said = "; ".join(
-        f"{name} from {three_digits(error[0])} to {three_digits(error[-1])}" for name, error in found.ece.items()
+        f"{name} from {three_digits(error[0])} to {three_digits(error[-1])}" for name, error in errors.ece.items()
     )
-    alt = f"ECE of samples of {found.n_rows[0]:,} to {found.n_rows[-1]:,} rows: {said}."
-    _frame(fig, found.ece, styles, alt, title)
-    set_x(fig, **log10_ticks(SIZES, *found.n_rows[[0, -1]]), title_text="evaluation rows", tickangle=0)
+    alt = f"ECE of samples of {errors.n_rows[0]:,} to {errors.n_rows[-1]:,} rows: {said}."
+    _frame(fig, errors.ece, styles, alt, title)
+    set_x(fig, **log10_ticks(SIZES, *errors.n_rows[[0, -1]]), title_text="evaluation rows", tickangle=0)
     return fig
 
 

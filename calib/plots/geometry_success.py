@@ -223,12 +223,12 @@ def tradeoff_ece(measured: Sequence[Tradeoff], height: int = 380) -> go.Figure:
 
 def _lines(measured: Sequence[Tradeoff]) -> list[tuple[str, str, str, str, list[Tradeoff]]]:
     """Name, colour, marker, dash and values by t of each reduction; its look does not depend on which are shown."""
-    found = []
+    lines = []
     for place, name in enumerate(NAMES):
         line = sorted((one for one in measured if one.reduction == name), key=lambda one: one.factor)
         if line:
-            found.append((NAMES[name], COLORS[place], SYMBOLS[place], DASHES[place % len(DASHES)], line))
-    return found
+            lines.append((NAMES[name], COLORS[place], SYMBOLS[place], DASHES[place % len(DASHES)], line))
+    return lines
 
 
 def _said_speed(measured: Sequence[Tradeoff]) -> str:

@@ -95,21 +95,21 @@ def answerable_chart(rows: Sequence[tuple[str, Answerable, Style]], accepted: fl
     """
     fig = go.Figure()
     fig.add_vline(x=rows[0][1].coverage.value, line={"color": fade(rows[0][2].color, 0.7), "width": 1, "dash": "dot"})
-    for place, (name, found, style) in enumerate(rows):
-        share, low, high = found.coverage
+    for place, (name, one, style) in enumerate(rows):
+        share, low, high = one.coverage
         fig.add_scatter(
             x=[share], y=[place], name=name, mode="markers", cliponaxis=False,
             marker={"color": style.color, "symbol": style.symbol, "size": 10},
             error_x=whiskers(share, low, high, style.color),
-            **carry(share=[share], low=[low], high=[high], threshold=[found.threshold], answered=[found.n_answered]),
+            **carry(share=[share], low=[low], high=[high], threshold=[one.threshold], answered=[one.n_answered]),
             hovertemplate=f"{plain(name)}<br>answers %{{customdata[0]:.1%}} (%{{customdata[1]:.1%}} to"
             " %{customdata[2]:.1%})<br>where confidence ≥ %{customdata[3]:.4r}<extra></extra>",
         )  # fmt: skip
-    said = "; ".join(f"{name} {100 * found.coverage.value:.1f} %" for name, found, _ in rows)
+    said = "; ".join(f"{name} {100 * one.coverage.value:.1f} %" for name, one, _ in rows)
     alt = f"Share of inputs answered if an error of {100 * accepted:.3g} % is accepted: {said}."
     frame_rows(fig, [name for name, _, _ in rows], alt=alt, title=title)
     set_layout(fig, margin_r=24)
-    low = min(found.coverage.low for _, found, _ in rows)
+    low = min(one.coverage.low for _, one, _ in rows)
     set_x(
         fig, range=[max(0.0, low - 0.05 * (1.01 - low)), 1.005], nticks=5, tickformat=".0%",
         title_text=f"answered at {100 * accepted:.3g} % error   better →",

@@ -53,47 +53,47 @@ class BayesIso(BinaryCalibrator):
 
     def notes(self) -> list[str]:
         fitted = [state for state in self.maps_ if state]
-        found = super().notes()
+        notes = super().notes()
         if not fitted:
-            return found
+            return notes
         worst = min(fitted, key=lambda state: state["effective_maps"])
         each = "" if len(fitted) == 1 else " for each class"
         dominated = sum(state["dominated"] for state in fitted)
         if dominated:
             where = "" if len(fitted) == 1 else f" for {dominated} of {len(fitted)} classes"
             block = " of some block of scores" if worst["scheme"] == "blocks" else ""
-            found.append(
+            notes.append(
                 f"One of the sampled maps{block} outweighs all others together{where}, so the average rests on hardly "
                 "more than one map. Take scheme='knots', or sample more maps."
             )
-        found.append(
+        notes.append(
             f"{worst['n_maps']:,} maps were sampled{each} (scheme {worst['scheme']}); their effective sample size is "
             f"{worst['effective_maps']:,.0f}{' at least' if each else ''}."
         )
-        return found
+        return notes
 
     def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
         groups = group_ties(log_odds, self.targets(positives))
         shown = np.unique(np.concatenate([[0], even_cuts(groups, MOST_SHOWN - 1), [len(groups) - 1]]))
         scheme = chosen(self.scheme, groups)
         rng = np.random.default_rng(self.random_state)
-        found = SCHEMES[scheme](groups, self.bounds, self.n_maps, shown, rng)
+        posterior = SCHEMES[scheme](groups, self.bounds, self.n_maps, shown, rng)
         lower, upper = BOUNDS[self.bounds](groups)
-        mean = self.bounded(found.mean)
-        kept = thin(found.knots, mean)
+        mean = self.bounded(posterior.mean)
+        kept = thin(posterior.knots, mean)
         return {
-            "knots": found.knots[kept],
+            "knots": posterior.knots[kept],
             "values": mean[kept],
             "log_odds": groups.log_odds[shown],
             "ranks": (groups.ends[shown] - groups.counts[shown] / 2) / len(log_odds),
-            "low": found.low,
-            "high": found.high,
+            "low": posterior.low,
+            "high": posterior.high,
             "lower_bound": lower[shown],
             "upper_bound": upper[shown],
-            "samples": found.samples,
-            "n_maps": found.n_maps,
-            "effective_maps": found.effective_maps,
-            "dominated": found.dominated,
+            "samples": posterior.samples,
+            "n_maps": posterior.n_maps,
+            "effective_maps": posterior.effective_maps,
+            "dominated": posterior.dominated,
             "scheme": scheme,
         }
 

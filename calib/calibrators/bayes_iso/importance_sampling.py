@@ -54,8 +54,8 @@ BOUNDS = {"paper": paper_bounds, "pav": pav_bounds}
 def _mean_label(groups: Groups, starts: Floats | Ints, stops: Floats | Ints) -> Floats:
     """Mean label of the ranks from each start to each stop; within a group its positives are spread evenly."""
     ends = np.concatenate([[0], groups.ends])
-    found = np.concatenate([[0], np.cumsum(groups.positives)])
-    return (np.interp(stops, ends, found) - np.interp(starts, ends, found)) / (stops - starts)
+    positives = np.concatenate([[0], np.cumsum(groups.positives)])
+    return (np.interp(stops, ends, positives) - np.interp(starts, ends, positives)) / (stops - starts)
 
 
 def _monotone(lower: Floats, upper: Floats) -> Bounds:

@@ -62,18 +62,18 @@ def nearest(training: TrainingSet, features: Floats, predicted: Ints, distance: 
     """
     if distance not in DISTANCES:
         raise CalibrationError(f"distance={distance!r} is not one of {', '.join(DISTANCES)}.")
-    found = Nearest.empty(len(features))
-    everyone = np.arange(len(features))
+    result = Nearest.empty(len(features))
+    all_rows = np.arange(len(features))
     if distance == "l2":
-        left: Ints = everyone
+        left: Ints = all_rows
         if training.outline is not None:
-            left = _by_outline(found, training, training.outline, features, predicted)
+            left = _by_outline(result, training, training.outline, features, predicted)
         for rows, columns, squared, error in distance_blocks(training, training.squared, features, predicted, left):
-            record_nearest(found, training, features, rows, columns, squared, error)
+            record_nearest(result, training, features, rows, columns, squared, error)
     else:
         for rows, columns in class_runs(training, predicted, np.argsort(predicted, kind="stable")):
-            _scan(found, training, features, rows, columns, distance)
-    return found
+            _scan(result, training, features, rows, columns, distance)
+    return result
 
 
 def distance_blocks(
@@ -105,7 +105,7 @@ def class_runs(training: TrainingSet, predicted: Ints, ordered: Ints) -> Iterato
 
 
 def record_nearest(
-    found: Nearest,
+    result: Nearest,
     training: TrainingSet,
     features: Floats,
     rows: Ints,
@@ -114,16 +114,16 @@ def record_nearest(
     error: Floats,
 ) -> None:
     """Write the nearest inputs of some rows of one predicted class; sets ``squared`` to inf in that class's columns."""
-    for span, target in _sides(found, squared, columns):
+    for span, target in _sides(result, squared, columns):
         at, column = _below(span, span.min(axis=1) + 2 * error)
         _settle(target, training, features, rows, at, target.first + column)
 
 
-def _by_outline(found: Nearest, training: TrainingSet, outline: Outline, features: Floats, predicted: Ints) -> Ints:
+def _by_outline(result: Nearest, training: TrainingSet, outline: Outline, features: Floats, predicted: Ints) -> Ints:
     """Write the nearest inputs where lower bounds leave few to look at; returns the rows where they do not."""
     left = []
     for rows, columns, low, error in distance_blocks(training, outline, features, predicted, np.arange(len(features))):
-        for span, target in _sides(found, low, columns):
+        for span, target in _sides(result, low, columns):
             guess = training.order[target.first + span.argmin(axis=1)]
             limit = pairwise_l2(features, rows, training.features, guess) ** 2 + error
             at, column = _below(span, limit.astype(low.dtype))
@@ -143,13 +143,13 @@ class _Target:
     first: int
 
 
-def _sides(found: Nearest, values: Floats, columns: slice) -> Iterator[tuple[Floats, _Target]]:
+def _sides(result: Nearest, values: Floats, columns: slice) -> Iterator[tuple[Floats, _Target]]:
     """The values (m, k) of F, and then of O, in all columns with inf for those of F; an empty side is left out."""
     if columns.stop > columns.start:
-        yield values[:, columns], _Target(found.same, found.same_row, columns.start)
+        yield values[:, columns], _Target(result.same, result.same_row, columns.start)
     values[:, columns] = np.inf
     if columns.stop - columns.start < values.shape[1]:
-        yield values, _Target(found.other, found.other_row, 0)
+        yield values, _Target(result.other, result.other_row, 0)
 
 
 def _below(values: Floats, limit: Floats) -> tuple[Ints, Ints]:
@@ -168,9 +168,9 @@ def _settle(target: _Target, training: TrainingSet, features: Floats, rows: Ints
     target.least[rows], target.row[rows] = distances[firsts], train_rows[firsts]
 
 
-def _scan(found: Nearest, training: TrainingSet, features: Floats, rows: Ints, columns: slice, distance: str) -> None:
+def _scan(result: Nearest, training: TrainingSet, features: Floats, rows: Ints, columns: slice, distance: str) -> None:
     """Write the nearest inputs of some rows of one predicted class, by differences alone."""
-    same, other = (found.same, found.same_row), (found.other, found.other_row)
+    same, other = (result.same, result.same_row), (result.other, result.other_row)
     spans = (
         (columns.start, columns.stop, same),
         (0, columns.start, other),

@@ -91,15 +91,15 @@ class Exact:
 def exact(training: TrainingSet, features: Floats, predicted: Ints) -> Exact:
     """Exact separation (L2) of inputs as :meth:`TrainingSet.queries` returns them."""
     n = len(features)
-    found = Exact(np.empty(n), np.full(n, -1), np.full(n, -1), Nearest.empty(n))
+    result = Exact(np.empty(n), np.full(n, -1), np.full(n, -1), Nearest.empty(n))
     for rows, columns, squared, error in distance_blocks(training, training.squared, features, predicted, np.arange(n)):
         same = squared[:, columns].copy()
-        record_nearest(found.nearest, training, features, rows, columns, squared, error)
+        record_nearest(result.nearest, training, features, rows, columns, squared, error)
         if 0 < same.shape[1] < squared.shape[1]:
-            _Search(training, features, rows, columns, same, squared, error, found).run()
+            _Search(training, features, rows, columns, same, squared, error, result).run()
         else:
-            found.separation[rows] = np.inf if same.shape[1] else -np.inf
-    return found
+            result.separation[rows] = np.inf if same.shape[1] else -np.inf
+    return result
 
 
 @dataclass(eq=False)
@@ -118,20 +118,20 @@ class _Search:
     same: Floats
     other: Floats
     error: Floats
-    found: Exact
+    result: Exact
     best: Floats = field(init=False)
     open_pairs: list[tuple[Ints, Ints, Ints, Floats]] = field(init=False, default_factory=list)
 
     def run(self) -> None:
         """Write the separations of the inputs."""
-        near, rows = self.found.nearest, self.rows
+        near, rows = self.result.nearest, self.rows
         # The definition's value is negative for dangerous inputs and at most D(x, O) for safe ones (proposition 3).
         self.best = np.where(near.same[rows] < near.other[rows], near.other[rows], 0.0)
-        everyone = range(len(rows))
+        places = range(len(rows))
         first = self.training.column_of[near.other_row[rows]]
         screens = self._whole_maxima(np.arange(len(rows)), first)
-        pending = [self._screened(i, screens[i], first[i]) for i in everyone]
-        while pending_rows := [i for i in everyone if len(pending[i][0])]:
+        pending = [self._screened(i, screens[i], first[i]) for i in places]
+        while pending_rows := [i for i in places if len(pending[i][0])]:
             inputs, columns = [], []
             for i in pending_rows:
                 candidates, bounds = pending[i]
@@ -165,7 +165,7 @@ class _Search:
 
     def _screened(self, i: int, winners: Ints, first: int) -> tuple[Ints, Floats]:
         """Columns of the x'' that may still decide the i-th input, with a lower bound each, in its order."""
-        reach = self.found.nearest.same[self.rows[i]] + 2.0 * max(self.best[i], 0.0)
+        reach = self.result.nearest.same[self.rows[i]] + 2.0 * max(self.best[i], 0.0)
         columns: Ints = np.flatnonzero(self.other[i] <= reach * reach + self.error[i])
         columns = columns[columns != first]
         k = min(SCREEN_NEAREST, self.same.shape[1])
@@ -201,9 +201,9 @@ class _Search:
         maxima = order[last]
         maxima = maxima[np.lexsort((values[maxima], i[maxima]))]
         decides = maxima[np.searchsorted(i[maxima], np.arange(len(self.rows)))]
-        fast = self.found.nearest.fast[self.rows]
+        fast = self.result.nearest.fast[self.rows]
         value = values[decides]
         # |fast| <= |exact| with the same sign (proposition 2), also after rounding.
-        self.found.separation[self.rows] = np.where(fast > 0, np.maximum(value, fast), np.minimum(value, fast))
-        self.found.same_row[self.rows] = same[decides]
-        self.found.other_row[self.rows] = self.training.order[other[decides]]
+        self.result.separation[self.rows] = np.where(fast > 0, np.maximum(value, fast), np.minimum(value, fast))
+        self.result.same_row[self.rows] = same[decides]
+        self.result.other_row[self.rows] = self.training.order[other[decides]]

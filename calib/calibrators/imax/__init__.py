@@ -72,14 +72,14 @@ class IMaxBinning(StepMapCalibrator):
         return self.monotone
 
     def notes(self) -> list[str]:
-        found = super().notes()
+        notes = super().notes()
         rows = self.n_rows_ / self.n_classes_
         if not self.share_classes and self.representatives == "empirical" and self.n_bins > rows:
-            found.append(
+            notes.append(
                 f"A class has about {rows:.0f} calibration rows for {self.n_bins} bins of its own, too few for "
                 "frequencies. Share the bins, or take the representatives from the raw predictions."
             )
-        return found + [note for note in self.source_notes_ if note not in found]
+        return notes + [note for note in self.source_notes_ if note not in notes]
 
     def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
         self.source_notes_: list[str] = []
@@ -175,10 +175,10 @@ class IMaxBinning(StepMapCalibrator):
         label_log_odds : those of the pairs whose class is the label, in increasing order.
         """
         cuts = sums.positions(edges)
-        count, found = sums.counts(cuts), count_between(label_log_odds, edges)
+        count, positives = sums.counts(cuts), count_between(label_log_odds, edges)
         if self.representatives == "empirical":
             low, high = self.target_levels(len(label_log_odds), sums.n_pairs - len(label_log_odds))
-            total = high * found + low * (count - found)
+            total = high * positives + low * (count - positives)
         else:
             # A difference of two running sums may come out above the number of its terms by rounding.
             total = np.minimum(sums.between(cuts)[0], count)
