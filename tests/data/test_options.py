@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from dataclasses import fields
 
 import numpy as np
 import pytest
 
 from calib.cli.arguments import parse_choice
-from calib.data import Choices, DataError, inspect, load, read_outputs
+from calib.data import Choices, DataError, Predictions, inspect, load, read_outputs
+from calib.data.interpret.roles import ROW_ROLES
+from calib.data.options import OPTIONS
 from calib.parameters import written
 
 WRONG = [
@@ -113,3 +116,8 @@ def test_a_printed_fix_can_be_pasted(fix):
     options = shlex.split(written(fix))
     assert options[::2] == ["--read"] * len(fix)
     assert dict(map(parse_choice, options[1::2])) == fix
+
+
+def test_every_role_of_rows_is_an_option_and_a_field():
+    assert ROW_ROLES.keys() <= OPTIONS.keys()
+    assert ROW_ROLES.keys() <= {field.name for field in fields(Predictions)}
