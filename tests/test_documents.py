@@ -1,9 +1,4 @@
-"""What the documents tell people to run does run.
-
-docs/running.md says of settings, limits and protections what holds.
-
-The Dockerfile and the compose file name what is there, lock what can be locked, and agree with the app.
-"""
+"""README, guides, docs and container files: examples run, links lead somewhere, and numbers agree with the code."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What went wrong and where is in the log, and nothing that belongs to anybody.
-
-What a library's C code logs while it is loaded is held back; everything else still reaches the terminal.
-"""
+"""The log says what went wrong and where without names or values of an upload, and holds C noise back."""
 
 from __future__ import annotations
 

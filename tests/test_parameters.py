@@ -1,7 +1,4 @@
-"""Declared hyper-parameters: what lies outside a declaration is refused in a sentence, all else passes.
-
-The numerical functions against SciPy, and at the ends of the range.
-"""
+"""Declared hyper-parameters and what is refused, and the numerical functions against SciPy."""
 
 from __future__ import annotations
 

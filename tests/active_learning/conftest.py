@@ -1,3 +1,5 @@
+"""A small pool of simulated clusters."""
+
 from __future__ import annotations
 
 import numpy as np

@@ -1,3 +1,5 @@
+"""Classifiers of the simulation: they learn in batches, repeat themselves and survive odd pools."""
+
 from __future__ import annotations
 
 import numpy as np

@@ -1,3 +1,5 @@
+"""Curves over runs, what a method saved against the baseline, and the sentences about it."""
+
 from __future__ import annotations
 
 import numpy as np

@@ -1,4 +1,4 @@
-""""""
+"""Runs of active learning: which rows are asked for, what for, and when a run ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-""""""
+"""Uncertainty of GPcalib, and the strategies that ask by it."""
 
 from __future__ import annotations
 

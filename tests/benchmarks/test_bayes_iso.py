@@ -1,7 +1,4 @@
-"""The benchmark of Bayes-Iso on real data: its tasks, its counts of wins and ranks, and that it runs.
-
-The synthetic task of the Bayes-Iso paper, as its benchmarks score it.
-"""
+"""The benchmarks of Bayes-Iso on real data and on the synthetic task of its paper."""
 
 from __future__ import annotations
 

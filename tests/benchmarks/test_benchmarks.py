@@ -31,6 +31,7 @@ def cost_of_nothing_and_of_an_array() -> list[measure.Cost]:
     ]
 
 
+@pytest.mark.long
 def test_memory_let_go_counts():
     # In a process of its own: from one that has held much, the system may take pages back meanwhile.
     nothing, used, above = measure.in_fresh_process(cost_of_nothing_and_of_an_array)

@@ -1,7 +1,4 @@
-"""ENIR against its definition, model by model.
-
-The path of nearly-isotonic regression against a solver that knows nothing of blocks.
-"""
+"""ENIR against its definition, and the nearly-isotonic path against a general solver."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Platt and beta maps and the regression beneath them.
-
-Scaling-binning against a plain loop over bins, its limits and what its bins hold.
-"""
+"""Logistic regression of one score: Platt scaling, beta calibration and scaling-binning."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""Choosing a device for TensorFlow, and going back to the CPU where the GPU fails."""
+
 from __future__ import annotations
 
 import re

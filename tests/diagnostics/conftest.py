@@ -1,7 +1,4 @@
-"""Fits on simulated rows, shared by the tests of what a latent function does.
-
-A calibrator, its export, and fresh rows of the same model.
-"""
+"""Two GPcalib fits on simulated rows, and a temperature with its exports."""
 
 from __future__ import annotations
 

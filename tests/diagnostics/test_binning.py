@@ -1,7 +1,4 @@
-"""What the picture of the bins holds, and how far pooled sets are from class-wise ones.
-
-Calibration errors against bins, rows and schemes.
-"""
+"""Bins of I-Max as numbers for a picture, shared against class-wise sets, and errors by bins, rows and schemes."""
 
 from __future__ import annotations
 

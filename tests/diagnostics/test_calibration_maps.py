@@ -1,7 +1,4 @@
-"""Calibration maps as numbers for pictures.
-
-Frequencies of a class in bins of its scores.
-"""
+"""Calibration maps of one class as numbers for pictures, with the frequencies in bins of its scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-""""""
+"""The latent function of GPcalib as a curve, what it changes, and its two-class probability."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""What a latent function does to the confidence of each row, against one softmax per drawn function."""
+
 from __future__ import annotations
 
 import dataclasses

@@ -1,9 +1,4 @@
-"""o, u, their ratio, the odds that it should equal, and what methods change.
-
-Over- and underconfidence by class and by band of confidence.
-
-Theorem 1 of Wenger et al. 2020, for any data and any binning.
-"""
+"""Over- and underconfidence of all rows, by class and by confidence band, and Theorem 1 of Wenger et al. (2020)."""
 
 from __future__ import annotations
 

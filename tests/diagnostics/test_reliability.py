@@ -1,11 +1,4 @@
-"""Reliability curves and confidence histograms: pictures that agree with the numbers.
-
-Isotonic reliability curves: steps of pooled rows, and the score's decomposition beside them.
-
-Kernel reliability curves against direct sums, and what makes their picture agree with the number.
-
-Consistency bands hold the curves of calibrated models as often as they say, and not those of others.
-"""
+"""Reliability curves in bins, by isotonic regression and under a kernel, with their consistency bands."""
 
 from __future__ import annotations
 

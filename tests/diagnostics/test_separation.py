@@ -1,11 +1,4 @@
-"""Success by separation against counting, with infinite and equal values.
-
-Planes on which one input is drawn: true distances in the one, never longer ones in the other.
-
-Separations under a time limit: what is reached equals what is asked of all, and the draw is seeded.
-
-The trade-off of reductions: what is measured is the calibrator itself, on rows that are said.
-"""
+"""Success by separation, planes through one input, time limits, and the cost of reductions."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""The record of an exported calibrator: what is packed comes back, and what nobody packed is refused in a sentence.
-
-The files that a record lies in: both parts are found, or one sentence says what is missing or too large.
-
-Learned state survives the way through JSON and npz exactly.
-"""
+"""The record of an exported calibrator and its files: a round trip is exact, and anything else is refused."""
 
 from __future__ import annotations
 

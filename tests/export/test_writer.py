@@ -1,7 +1,4 @@
-"""Exported files work where only NumPy can be imported, and reproduce every method.
-
-An exported calibrator learns from more data without the rows of before.
-"""
+"""Exports predict with NumPy alone as the fitted calibrator does, and a GPcalib export can be fitted further."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Small diagrams, size curves and lines through kept results.
-
-The figures of the pages Risk and groups, and Monitoring.
-"""
+"""Figures of the pages that compare: small diagrams, learning curves, groups and monitoring."""
 
 from __future__ import annotations
 

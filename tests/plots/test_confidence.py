@@ -1,3 +1,5 @@
+"""Figures of over- and underconfidence."""
+
 from __future__ import annotations
 
 import numpy as np

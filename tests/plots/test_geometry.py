@@ -1,7 +1,4 @@
-"""The figures of the Geometry page show their numbers where they belong.
-
-Images side by side: each pixel where it belongs, all on one scale.
-"""
+"""Figures of the page Geometry: separations, planes and images, each number where it belongs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-""""""
+"""Figures of the latent function."""
 
 from __future__ import annotations
 

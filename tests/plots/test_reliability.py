@@ -1,4 +1,4 @@
-""""""
+"""Reliability diagrams, their gaps and the histograms beneath them."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""What all figures share: colours, titles, margins and size."""
+
 from __future__ import annotations
 
 import itertools

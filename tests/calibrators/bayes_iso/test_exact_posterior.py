@@ -1,4 +1,4 @@
-""""""
+"""The posterior over monotone maps by recursion, against sums over all maps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-""""""
+"""Importance sampling of monotone maps: proposals, weights and their effective number."""
 
 from __future__ import annotations
 

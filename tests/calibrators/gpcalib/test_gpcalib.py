@@ -1,7 +1,4 @@
-"""GPcalib as its users see it; the mathematics are tested in tests/gp.
-
-Every combination of options that the paper names, each fitted once and predicted in every way it allows.
-"""
+"""GPcalib as its users see it: accuracy of the fit, every combination of options, and every way to predict."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""GPcalib in parts: more calibration data without the rows of before.
+"""GPcalib fitted in parts, without the rows of before.
 
-Rows that are gone act through their likelihood as they did themselves, near the posterior it was made at.
+Earlier rows act through a quadratic likelihood, which is exact near the posterior that it was made at.
 """
 
 from __future__ import annotations

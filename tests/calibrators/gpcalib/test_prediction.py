@@ -1,3 +1,5 @@
+"""Ways to predict from a posterior, against Monte Carlo and averages over its draws."""
+
 from __future__ import annotations
 
 import numpy as np

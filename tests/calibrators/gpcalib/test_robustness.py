@@ -1,7 +1,4 @@
-"""Calibration sets that break the authors' code, or leave nothing to learn: GPcalib survives them and says so.
-
-GPcalib on large calibration sets and many classes: which rows count, and how much memory it takes.
-"""
+"""GPcalib on hard, tiny and large calibration sets: probabilities stay finite, and notes say what happened."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""The optimisation of GPcalib: its trace, its ends, its rows and its first inducing points."""
+
 from __future__ import annotations
 
 import gpflow

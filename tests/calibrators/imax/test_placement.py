@@ -1,7 +1,4 @@
-"""Starts, iterations and where they end.
-
-The half-steps of I-Max against their formulas, and the bound they raise.
-"""
+"""The iterations of I-Max: their starts, each half-step against its formula, and the bound that they raise."""
 
 from __future__ import annotations
 
