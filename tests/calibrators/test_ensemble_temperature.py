@@ -11,6 +11,7 @@ from scipy.special import softmax
 
 from calib.calibrators.ensemble_temperature import EnsembleTemperatureScaling, _Profile, mixture_weights
 from calib.calibrators.temperature import TemperatureScaling
+from calib.metrics import nll
 from tests.conftest import simulate
 
 
@@ -20,10 +21,6 @@ def ensemble(logits, temperature, weights):
         + weights[1] * softmax(logits, axis=1)
         + weights[2] / logits.shape[1]
     )
-
-
-def nll(probs, labels):
-    return -np.log(probs[np.arange(len(labels)), labels]).mean()
 
 
 def draw(n, n_classes, temperature, weights, seed=0):

@@ -21,7 +21,6 @@ import calib
 from calib.data import Predictions
 from calib.errors import CalibrationError
 from calib.export import writer
-from calib.export import writer as export
 from calib.export.bundle import needed_modules
 from calib.export.model_card import model_card
 from calib.numerics import softmax
@@ -62,7 +61,7 @@ def run_python(code: str, cwd: Path, path: str, *arguments: str) -> str:
 def test_every_method_predicts_the_same_with_numpy_alone(everything, tmp_path, suffix):
     fitted, test = everything
     for name, calibrator in fitted.items():
-        export.save(calibrator, tmp_path / f"{name}{suffix}")
+        writer.save(calibrator, tmp_path / f"{name}{suffix}")
         np.save(tmp_path / f"{name}.npy", calibrator.predict_proba(test))
     np.save(tmp_path / "test.npy", test)
     code = (
@@ -90,7 +89,7 @@ def test_every_bundle_works_unpacked_without_the_project(everything, tmp_path):
     probs = softmax(test)[:50]
     for name, calibrator in fitted.items():
         folder = tmp_path / name
-        with zipfile.ZipFile(io.BytesIO(export.to_bundle(calibrator, {"kind": "probabilities"}))) as bundle:
+        with zipfile.ZipFile(io.BytesIO(writer.to_bundle(calibrator, {"kind": "probabilities"}))) as bundle:
             bundle.extractall(folder)
             assert not [member for member in bundle.namelist() if "/gp/" in member and name != "gpcalib"]
         np.save(folder / "outputs.npy", probs)
@@ -121,7 +120,7 @@ for name in names:
 
 def test_the_bundle_holds_what_its_card_promises(everything):
     fitted, _ = everything
-    with zipfile.ZipFile(io.BytesIO(export.to_bundle(fitted["isotonic"]))) as bundle:
+    with zipfile.ZipFile(io.BytesIO(writer.to_bundle(fitted["isotonic"]))) as bundle:
         names = bundle.namelist()
         assert {"MODEL_CARD.md", "calibrator.pkl", "calibrator.npz", "calibrator.json", "predict.py"} <= set(names)
         assert bundle.testzip() is None
@@ -138,24 +137,24 @@ def test_equal_content_gives_equal_bytes(everything, overconfident):
     for name in ("temperature", "isotonic", "vector"):
         calibrator = everything[0][name]
         again = calib.calibrator(name).fit(*overconfident)
-        for build in (export.to_pickle, export.to_npz_json, export.to_bundle):
+        for build in (writer.to_pickle, writer.to_npz_json, writer.to_bundle):
             assert build(calibrator, {"n_rows": 400}) == build(again, {"n_rows": 400})
 
 
 def test_a_temperature_pickle_is_small(everything):
-    assert len(export.to_pickle(everything[0]["temperature"])) < 1500
+    assert len(writer.to_pickle(everything[0]["temperature"])) < 1500
 
 
 def test_loading_a_pickle_twice_over_changes_nothing(everything):
-    content = export.to_pickle(everything[0]["isotonic"])
+    content = writer.to_pickle(everything[0]["isotonic"])
     assert pickle.dumps(pickle.loads(content), protocol=4) == content
 
 
 def test_saving_to_an_unknown_suffix_says_what_there_is(everything, tmp_path):
     with pytest.raises(CalibrationError, match=r"\.pkl, \.npz or \.zip"):
-        export.save(everything[0]["identity"], tmp_path / "c.joblib")
+        writer.save(everything[0]["identity"], tmp_path / "c.joblib")
     with pytest.raises(CalibrationError, match="not fitted"):
-        export.save(calib.calibrator("platt"), tmp_path / "c.pkl")
+        writer.save(calib.calibrator("platt"), tmp_path / "c.pkl")
 
 
 # -- model card ----------------------------------------------------------------------------------------
@@ -163,7 +162,7 @@ def test_saving_to_an_unknown_suffix_says_what_there_is(everything, tmp_path):
 
 def test_the_card_says_all_that_is_known(everything):
     sha256 = hashlib.sha256(b"data").hexdigest()
-    made = export.exported(
+    made = writer.exported(
         everything[0]["isotonic"],
         {
             "kind": "probabilities",
@@ -202,9 +201,9 @@ def test_an_export_says_where_rows_need_not_sum_to_one(everything):
     fitted, test = everything
     assert abs(fitted["imax"].predict_proba(test).sum(axis=1) - 1).max() > 1e-3
     for name, said in (("imax", True), ("platt", False)):
-        _, text = export.to_npz_json(fitted[name])
-        unpickled = pickle.loads(export.to_pickle(fitted[name]))
-        texts = [text, " ".join(unpickled.metadata["notes"]), model_card(export.exported(fitted[name]))]
+        _, text = writer.to_npz_json(fitted[name])
+        unpickled = pickle.loads(writer.to_pickle(fitted[name]))
+        texts = [text, " ".join(unpickled.metadata["notes"]), model_card(writer.exported(fitted[name]))]
         assert ["need not sum to one" in each for each in texts] == [said] * 3
         output = next(line for line in texts[-1].split("\n") if line.startswith("| output"))
         assert ("not normalised" in output) is said
@@ -212,7 +211,7 @@ def test_an_export_says_where_rows_need_not_sum_to_one(everything):
 
 def test_the_three_lines_of_the_card_run(everything, tmp_path):
     fitted, test = everything
-    with zipfile.ZipFile(io.BytesIO(export.to_bundle(fitted["temperature"]))) as bundle:
+    with zipfile.ZipFile(io.BytesIO(writer.to_bundle(fitted["temperature"]))) as bundle:
         bundle.extractall(tmp_path)
     card = (tmp_path / "MODEL_CARD.md").read_text(encoding="utf-8")
     lines = card.split("```python\n")[1].split("```")[0]
@@ -229,7 +228,7 @@ def test_the_three_lines_of_the_card_run(everything, tmp_path):
 def predict(everything, tmp_path):
     from calib.export.predict_script import main
 
-    export.save(everything[0]["temperature"], tmp_path / "c.npz", class_names=["a", "b", "c", "d"])
+    writer.save(everything[0]["temperature"], tmp_path / "c.npz", class_names=["a", "b", "c", "d"])
     return lambda name, *more: main([str(tmp_path / name), "--calibrator", str(tmp_path / "c.npz"), *more])
 
 
@@ -240,9 +239,9 @@ def test_predict_reads_and_writes_each_format(everything, predict, tmp_path):
     np.savez(tmp_path / "o.npz", predictions=test, ground_truth=np.zeros(len(test), int))
     np.savetxt(tmp_path / "o.csv", test, delimiter=",", fmt="%.17g")
     with (tmp_path / "header.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["label", "a", "b", "c", "d"])
-        writer.writerows([["cat", *map(repr, map(float, row))] for row in test])
+        lines = csv.writer(file)
+        lines.writerow(["label", "a", "b", "c", "d"])
+        lines.writerows([["cat", *map(repr, map(float, row))] for row in test])
     for name in ("o.npy", "o.npz", "o.csv", "header.csv"):
         assert predict(name, "--out", str(tmp_path / "p.npz")) == 0
         with np.load(tmp_path / "p.npz") as out:

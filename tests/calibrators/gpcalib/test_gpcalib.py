@@ -19,6 +19,7 @@ from calib.calibrators.gpcalib import GPCalib
 from calib.calibrators.gpcalib.training import LatentFit, fit_latent_gp
 from calib.errors import CalibrationError
 from calib.export.archive import flatten, unflatten
+from calib.metrics import nll
 from calib.numerics import log_softmax, softmax
 from tests.conftest import ROOT, SHARED, simulate
 from tests.test_contract import check_probs, hard_rows, sample
@@ -29,10 +30,6 @@ WAYS = ("draws", "mean", "delta", "mc")
 @cache
 def fitted(**params: object) -> GPCalib:
     return GPCalib(**params).fit(*simulate(400, 4))
-
-
-def nll(probs: np.ndarray, labels: np.ndarray) -> float:
-    return float(-np.log(np.maximum(probs[np.arange(len(labels)), labels], 1e-15)).mean())
 
 
 def predict(calibrator: GPCalib, way: str, logits: np.ndarray) -> np.ndarray:
@@ -209,11 +206,8 @@ def test_zeros_that_were_floored_are_survived():
     assert held_out < nll(calibrator.predict_proba(logits[1000:]), labels[1000:]) + 0.02
 
 
-WAYS_GPCALIB_OPTIONS = ("mean", "delta", "draws", "mc")
 FITS = list(product(("logits", "probs"), ("diagonal", "full"), ("diagonal", "full"), (False, True)))
-ALL = [
-    (*fit, way) for fit, way in product(FITS, WAYS_GPCALIB_OPTIONS) if fit[1] == "diagonal" or way in ("mean", "draws")
-]
+ALL = [(*fit, way) for fit, way in product(FITS, WAYS) if fit[1] == "diagonal" or way in ("mean", "draws")]
 
 # `make test` takes half of the posteriors, in which each pair of values occurs.
 HALF = [
@@ -277,9 +271,8 @@ def test_it_moves_towards_the_truth_and_survives_a_file(inputs, covariance, vari
     """Labels come from softmax(logits / 2); even eight iterations must go some of the way there."""
     calibrator = combined(inputs, covariance, variational, monotone, way)
     logits, labels = sample(2000, 4, seed=1)
-    rows = np.arange(len(labels))
     probs = calibrator.predict_proba(logits)
-    best, raw, now = (-np.log(p[rows, labels]).mean() for p in (softmax(logits / 2), softmax(logits), probs))
+    best, raw, now = (nll(p, labels) for p in (softmax(logits / 2), softmax(logits), probs))
     assert (now - best) / (raw - best) < (0.8 if inputs == "probs" else 0.25)
     outline, arrays = flatten(calibrator.get_state())
     again = GPCalib(**calibrator.get_params())
@@ -316,6 +309,6 @@ def test_the_ways_agree_where_the_posterior_is_narrow():
     logits, labels = sample(1500, 4, seed=2)
     calibrator = GPCalib(max_iter=40, n_draws=512).fit(logits, labels)
     test, _ = sample(300, 4, seed=3)
-    answers = {way: calibrator.set_params(prediction=way).predict_proba(test) for way in WAYS_GPCALIB_OPTIONS}
+    answers = {way: calibrator.set_params(prediction=way).predict_proba(test) for way in WAYS}
     for way, probs in answers.items():
         assert np.abs(probs - answers["mean"]).max() < 0.03, way
