@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
@@ -40,6 +41,17 @@ def check_choices(choices: Choices) -> None:
         raise InvalidUpload(
             "floor", f"The floor {choices.floor:g} is not a probability between 0 and 1.", "Choose a small one."
         )
+
+
+@contextmanager
+def findings_as_error(report: Report) -> Iterator[None]:
+    """Turn InvalidUpload into a DataError with all findings."""
+    try:
+        with missing_packages():
+            yield
+    except InvalidUpload as invalid:
+        report.add(invalid.finding)
+        raise DataError(list(report.findings)) from None
 
 
 @dataclass(frozen=True)

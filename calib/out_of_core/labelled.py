@@ -15,11 +15,11 @@ from calib.data.interpret.labels import decode_labels
 from calib.data.interpret.names import suffixes
 from calib.data.interpret.pipeline import ROUNDING, decide_kind, name_classes, refuse_single_column
 from calib.data.interpret.reading import Upload, check_rows
-from calib.data.load import check_choices
+from calib.data.load import check_choices, findings_as_error
 from calib.data.options import Choices
 from calib.data.predictions import Predictions
 from calib.numerics import Floats, Ints
-from calib.out_of_core.reading import findings_as_error, read_labels, rows_of
+from calib.out_of_core.reading import read_labels, rows_of
 from calib.out_of_core.rows import ParquetRows, Progress, Rows, no_progress
 from calib.out_of_core.survey import StoredPredictions, stored, survey
 

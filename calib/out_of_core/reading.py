@@ -9,28 +9,16 @@ from pathlib import Path
 from typing import BinaryIO
 
 from calib.data.checks.report import InvalidUpload, Report
-from calib.data.formats.base import Allowance, Array, Contents, missing_packages
+from calib.data.formats.base import Allowance, Array, Contents
 from calib.data.formats.detect import open_source, sniff
 from calib.data.interpret.columns import infer_columns, label_column
 from calib.data.interpret.reading import check_there, infer_label, read_any
-from calib.data.load import check_choices
+from calib.data.load import check_choices, findings_as_error
 from calib.data.options import Choices
-from calib.errors import DataError
 from calib.out_of_core.rows import NpyRows, ParquetRows, Rows
 
 STREAMED = ("npy", "parquet")
 """Formats whose rows can be read one after the other."""
-
-
-@contextmanager
-def findings_as_error(report: Report) -> Iterator[None]:
-    """Turn what is refused into a DataError, also while rows are read."""
-    try:
-        with missing_packages():
-            yield
-    except InvalidUpload as invalid:
-        report.add(invalid.finding)
-        raise DataError(list(report.findings)) from None
 
 
 @contextmanager

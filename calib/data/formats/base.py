@@ -34,13 +34,16 @@ class Allowance:
             If they are not left; nothing has been allocated then.
         """
         if nbytes > self.left:
-            spent = "" if self.left == self.size else f", of which {megabytes(self.size - self.left)} are taken"
-            raise InvalidUpload(
-                "too_large",
-                f"{what} would take {megabytes(nbytes)} of memory; at most {megabytes(self.size)} are allowed{spent}.",
-                "Save float32 and only the arrays that are needed, or fewer rows: 20,000 are plenty to calibrate.",
-            )
+            raise self._exceeded(nbytes, what)
         self.left -= nbytes
+
+    def _exceeded(self, nbytes: int, what: str) -> InvalidUpload:
+        spent = "" if self.left == self.size else f", of which {megabytes(self.size - self.left)} are taken"
+        return InvalidUpload(
+            "too_large",
+            f"{what} would take {megabytes(nbytes)} of memory; at most {megabytes(self.size)} are allowed{spent}.",
+            "Save float32 and only the arrays that are needed, or fewer rows: 20,000 are plenty to calibrate.",
+        )
 
 
 @dataclass(frozen=True)
@@ -104,15 +107,20 @@ def reading(what: str) -> Iterator[None]:
         yield
     except (InvalidUpload, ModuleNotFoundError):
         raise
-    except MemoryError as error:
-        raise InvalidUpload("too_large", f"There is not enough memory to read {what}.", "Save fewer rows.") from error
     except Exception as error:
-        reason = str(error).strip().partition("\n")[0][:160] or type(error).__name__
-        raise InvalidUpload(
-            "damaged",
-            f"{what} cannot be read ({reason}). It is probably cut off or damaged.",
-            "Copy or download the file again, or save it anew.",
-        ) from error
+        raise unreadable(what, error) from error
+
+
+def unreadable(what: str, error: Exception) -> InvalidUpload:
+    """The error for a file that a library cannot read, with the library's reason."""
+    if isinstance(error, MemoryError):
+        return InvalidUpload("too_large", f"There is not enough memory to read {what}.", "Save fewer rows.")
+    reason = str(error).strip().partition("\n")[0][:160] or type(error).__name__
+    return InvalidUpload(
+        "damaged",
+        f"{what} cannot be read ({reason}). It is probably cut off or damaged.",
+        "Copy or download the file again, or save it anew.",
+    )
 
 
 @contextmanager

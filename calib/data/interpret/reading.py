@@ -131,10 +131,7 @@ def read_any(contents: Contents, name: Any) -> Array:
 
 def display_name(contents: Contents, name: Any) -> str:
     """What an array is called in a sentence; columns of a table by their file."""
-    if isinstance(name, tuple):
-        return contents.name
-    single = len(contents.arrays) == 1
-    return contents.name if single else str(name)
+    return contents.name if isinstance(name, tuple) or len(contents.arrays) == 1 else str(name)
 
 
 def infer_label(labels: Contents) -> str:

@@ -9,14 +9,13 @@ from dataclasses import replace
 import numpy as np
 
 from calib.data.checks.report import InvalidUpload, Report, listed
-from calib.data.formats.base import Allowance, Contents, missing_packages
+from calib.data.formats.base import Allowance, Contents
 from calib.data.formats.detect import open_source
 from calib.data.interpret.columns import infer_arrays, infer_columns, infer_features, label_column
 from calib.data.interpret.features import Features, as_features
 from calib.data.interpret.reading import as_floats, check_there, display_name, read_any
-from calib.data.load import check_choices
+from calib.data.load import check_choices, findings_as_error
 from calib.data.options import Choices, Source
-from calib.errors import DataError
 from calib.numerics import Floats
 
 
@@ -89,15 +88,11 @@ def read_features(source: Source, choices: Choices | None = None, *, beside_outp
 def _open_contents(source: Source, choices: Choices | None) -> Iterator[tuple[Contents, Report]]:
     """The contents of a file; what is wrong becomes a DataError."""
     report = Report(choices or Choices())
-    try:
+    with findings_as_error(report), np.errstate(all="ignore"), ExitStack() as stack:
         check_choices(report.choices)
-        with missing_packages(), np.errstate(all="ignore"), ExitStack() as stack:
-            contents = open_source(source, Allowance(), report, stack)
-            report.decide(**contents.format_choices)
-            yield contents, report
-    except InvalidUpload as invalid:
-        report.add(invalid.finding)
-        raise DataError(list(report.findings)) from None
+        contents = open_source(source, Allowance(), report, stack)
+        report.decide(**contents.format_choices)
+        yield contents, report
 
 
 def _infer_roles(contents: Contents, report: Report) -> None:
