@@ -135,7 +135,7 @@ def test_a_method_that_failed_is_there_with_its_reason(reading):
     assert set(reading.tables["overview"][-1][1:]) == {"–"}
 
 
-@pytest.mark.parametrize(("sample", "simulated"), [("simulated-binary", True), ("digits-cnn", False), (None, False)])
+@pytest.mark.parametrize(("sample", "simulated"), [("simulated-binary", True), ("digits-cnn", False)])
 def test_simulated_data_are_called_simulated(sample, simulated):
     text = Reading(html(make_report(("a", "b"), n=100, source=Source(sample=sample)))).text
     assert ("These data are simulated" in text) == simulated

@@ -20,7 +20,7 @@ from calib.registry import calibrator, extras_for, presets
 from calib.ui.export.view import Rows, _csv, _npz
 from calib.ui.fits import ShownFit
 from calib.ui.session import SESSION, OpenSession
-from tests.ui.conftest import PAGES, SAMPLE, clean, fit, one_of, open_page, said
+from tests.ui.conftest import PAGES, SAMPLE, clean, fit, npz, one_of, open_page, said
 
 FITTED = ("temperature", "geometric")
 
@@ -140,12 +140,10 @@ def test_an_upload_to_calibrate_brings_its_features(geometric_alone: OpenSession
         ({"logits": rows.logits, "features": rows.features}, "20 rows, 10 classes."),
         ({"logits": rows.logits}, "none looks like the inputs of the rows"),
     ):
-        packed = io.BytesIO()
-        np.savez(packed, **arrays)
         app = open_page("pages/6_Export.py", geometric_alone)
         app.button_group(key="export/of").set_value("an upload").run()
         assert "with features" in app.file_uploader[0].label
-        app.file_uploader[0].upload("new.npz", packed.getvalue()).run()
+        app.file_uploader[0].upload("new.npz", npz(**arrays)).run()
         assert not app.exception
         assert sentence in " ".join([said(app), *(error.value for error in app.error)])
 

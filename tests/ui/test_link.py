@@ -19,7 +19,7 @@ from calib.ui.server import memory
 from calib.ui.session import SESSION, OpenSession, Reading
 from calib.workspace import Configuration, Keeper, entry_id
 from tests.conftest import ROOT, finished, simulate
-from tests.ui.conftest import SAMPLE, open_page
+from tests.ui.conftest import SAMPLE, npz, open_page, said
 
 
 class Server:
@@ -60,10 +60,7 @@ def server(queue: FitQueue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def uploaded(name: str = "mine.npz", seed: int = 1, rows: int = 300) -> OpenSession:
     """A session as an upload opens it."""
     logits, labels = simulate(rows, 4, seed=seed)
-    file = io.BytesIO()
-    np.savez(file, logits=logits, labels=labels)
-    file.seek(0)
-    inspection = inspect((name, file))
+    inspection = inspect((name, io.BytesIO(npz(logits=logits, labels=labels))))
     assert inspection.predictions is not None
     return OpenSession.from_data(inspection.predictions, reading=Reading(inspection))
 
@@ -87,10 +84,6 @@ def follow(token: str, page: str = "app.py") -> AppTest:
     if page != "app.py":
         app.switch_page(page).run()
     return app
-
-
-def said(app: AppTest) -> str:
-    return " ".join(str(element.value) for element in (*app.info, *app.caption, *app.warning, *app.markdown))
 
 
 def files(root: Path) -> set[str]:

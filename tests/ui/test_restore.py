@@ -5,10 +5,8 @@ Studies of the Compare page come back by the visitor's link; one that was cut sh
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -22,9 +20,9 @@ from calib.jobs import FitQueue, Job, TaskSpec
 from calib.ui import fits, restore
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import finished, simulate
-from tests.ui.conftest import SAMPLE, fit, open_page
+from tests.ui.conftest import SAMPLE, fit, npz, open_page, said
 from tests.ui.test_fit import add
-from tests.ui.test_link import Server, files, finish, follow, said, server, submit, uploaded  # noqa: F401 - the fixture  # noqa: F401
+from tests.ui.test_link import Server, files, finish, follow, server, submit, uploaded  # noqa: F401 - the fixture
 
 
 @pytest.fixture
@@ -43,11 +41,9 @@ def opened(app: AppTest) -> OpenSession:
     return app.session_state[SESSION]
 
 
-def npz(scale: float = 1.0) -> bytes:
+def other_rows(scale: float = 1.0) -> bytes:
     logits, labels = simulate(200)
-    file = io.BytesIO()
-    np.savez(file, logits=logits * scale, labels=labels)
-    return file.getvalue()
+    return npz(logits=logits * scale, labels=labels)
 
 
 def test_what_is_stopped_is_named(queue: FitQueue, two_fits: OpenSession) -> None:
@@ -106,7 +102,7 @@ def test_the_same_data_opened_once_more_go_on(queue: FitQueue, two_fits: OpenSes
 @pytest.mark.parametrize("restarted", [False, True])
 def test_an_upload_opened_again_has_its_fits(server: Server, restarted: bool, tmp_path: Path) -> None:  # noqa: F811
     app = open_page("app.py")
-    app.file_uploader(key="upload/main").upload("mine.npz", npz()).run()
+    app.file_uploader(key="upload/main").upload("mine.npz", other_rows()).run()
     app.slider[0].set_value(30).run()
     app.number_input[0].set_value(5).run()
     session = opened(app)
@@ -115,14 +111,14 @@ def test_an_upload_opened_again_has_its_fits(server: Server, restarted: bool, tm
     finish(session)
     keys = list(session.specs)
     app.run()
-    app.file_uploader(key="upload/main").upload("other.npz", npz(2.0)).run()
+    app.file_uploader(key="upload/main").upload("other.npz", other_rows(2.0)).run()
     assert not opened(app).specs
     if restarted:
         server.written()
         token = app.query_params["w"]
         server.start()
         app = follow(token)
-    app.file_uploader(key="upload/main").upload("again.npz", npz()).run()
+    app.file_uploader(key="upload/main").upload("again.npz", other_rows()).run()
     assert not app.exception
     back = opened(app)
     assert (back.part, back.seed, list(back.specs)) == (0.3, 5, keys)
@@ -278,15 +274,11 @@ def test_data_opened_again_have_their_studies(server: Server, fitted: OpenSessio
     app.switch_page("app.py").run()
     app.button(key="sample/simulated-binary").click().run()
     assert not app.session_state[SESSION].studies
-    app.file_uploader(key="upload/main").upload("mine.npz", npz_of(fitted)).run()
+    app.file_uploader(key="upload/main").upload(
+        "mine.npz", npz(logits=fitted.data.logits, labels=fitted.data.labels)
+    ).run()
     assert not app.exception
     assert "These data were open before: 1 fit, 2 studies and their split are back." in said(app)
     assert {kind: spec.key for kind, spec in app.session_state[SESSION].studies.items()} == {
         kind: job.key for kind, job in done.items()
     }
-
-
-def npz_of(session: OpenSession) -> bytes:
-    file = io.BytesIO()
-    np.savez(file, logits=session.data.logits, labels=session.data.labels)
-    return file.getvalue()
