@@ -34,7 +34,7 @@ def styled_scores(table: pd.DataFrame, keys: Sequence[str], intervals: bool, spr
         for column, cell in zip(columns, row.cells.values(), strict=True):
             text = cell.text(intervals=intervals, spread=spread)
             # A cell at a time, since equal values may have other intervals.
-            styler.format(partial(_shown_text, text), subset=pd.IndexSlice[[place], [column]], na_rep="–")
+            styler.format(partial(shown_text, text), subset=pd.IndexSlice[[place], [column]], na_rep="–")
     return styler
 
 
@@ -43,6 +43,6 @@ def show_scores(styler: Styler) -> None:
     show_table(styler, "method", len(styler.columns), width="stretch", height="content", placeholder="–")
 
 
-def _shown_text(text: str, value: object) -> str:
+def shown_text(text: str, value: object) -> str:
     """What a cell shows, whatever its value."""
     return text

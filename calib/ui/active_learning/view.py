@@ -22,6 +22,7 @@ from calib.ui import progress, widgets
 from calib.ui.active_learning import state as active_runs
 from calib.ui.active_learning import text as active_words
 from calib.ui.active_learning.state import Rows, Run, Wanted
+from calib.ui.score_table import shown_text
 from calib.ui.session import keep
 from calib.ui.widgets import several, sideways
 
@@ -84,7 +85,7 @@ def styled_arms(summary: pd.DataFrame, differences: bool) -> ArmTable:
         for place, arm in enumerate(arms):
             text = _difference(cells[arm, quantity], arm == arms[0]) if differences else _value(cells[arm, quantity])
             longest[column] = max(longest[column], len(text))
-            styler.format(partial(_shown_text, text), subset=pd.IndexSlice[[place], [column]], na_rep="–")
+            styler.format(partial(shown_text, text), subset=pd.IndexSlice[[place], [column]], na_rep="–")
     return ArmTable(styler, {column: round(MARGIN + DIGIT * n) for column, n in longest.items()})
 
 
@@ -96,10 +97,6 @@ def show_arms(table: ArmTable, key: str) -> None:
         key=key,
     )  # fmt: skip
     sideways(len(columns) if sum(table.widths.values()) > ROOM else 0)
-
-
-def _shown_text(text: str, value: object) -> str:
-    return text
 
 
 def _value(row: dict[Any, Any]) -> str:
