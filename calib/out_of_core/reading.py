@@ -46,7 +46,7 @@ def can_read_rows(path: Path) -> bool:
 
 
 def rows_of(path: Path, report: Report, stack: ExitStack, separate_labels: bool) -> Rows:
-    """The rows of an open file; the columns of a table are guessed by their names, as for files read at once."""
+    """The rows of an open file; the roles of a table's columns are inferred as for files read at once."""
     file = _opened(path, stack)
     format = sniff(path.name, file)
     file.seek(0)

@@ -53,7 +53,7 @@ def readme_rows() -> dict[str, list[str]]:
 # -- what every sample is ------------------------------------------------------------------------------
 
 
-def test_loads_through_the_front_door_without_an_error(name, data):
+def test_loads_as_an_upload_without_an_error(name, data):
     assert not [finding for finding in data.findings if finding.level == "error"]
     assert data.name == SAMPLES[name].title
     assert data.sha256

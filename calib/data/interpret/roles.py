@@ -21,7 +21,7 @@ class RowRole:
 
     Attributes
     ----------
-    names : what such arrays are called, the most telling first; lower case, without separators.
+    names : what such arrays are called, the least ambiguous first; lower case, without separators.
     convert : from (n, ...) values as read to the (n,) array of the data set; None where they cannot be used, which it
         reports, with the role decided as "".
     """
