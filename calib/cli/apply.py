@@ -12,19 +12,16 @@ from calib.cli.arguments import FORMATS, Parser, Target, command_parser, load_op
 from calib.data import Choices, read_features, read_outputs
 from calib.data.limits import MAX_BYTES
 from calib.errors import CalibrationError
-from calib.export import runtime
+from calib.export import predict_script, runtime
 from calib.export.runtime import ExportedCalibrator
-from calib.out_of_core import can_read_rows
-from calib.out_of_core.apply import DTYPES
+from calib.out_of_core import apply_out_of_core, can_read_rows, open_rows
+from calib.out_of_core.apply import DTYPES, ENDINGS, stopped_in_words
 
 WHAT = "calibrate new outputs with a saved calibrator"
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command; returns the exit status. The name after ``--out`` decides whether the file is streamed."""
-    from calib.export import predict_script
-    from calib.out_of_core.apply import ENDINGS
-
     given = _parser().parse_args(arguments)
     _check_nothing_is_lost(given)
     exported = runtime.load(given.calibrator)
@@ -57,16 +54,11 @@ def _check_nothing_is_lost(given: argparse.Namespace) -> None:
 
 
 def _apply_streaming(given: argparse.Namespace, exported: ExportedCalibrator) -> int:
-    from calib.out_of_core import apply_out_of_core, open_rows
-    from calib.out_of_core.apply import stopped_in_words
-
     with stopped_in_words(f"{given.out.name} was not written"), open_rows(given.file, _choices(given)) as rows:
         return apply_out_of_core(exported, rows, given.out, dtype=given.dtype, progress=text.row_progress())
 
 
 def _apply_at_once(given: argparse.Namespace, exported: ExportedCalibrator) -> int:
-    from calib.export import predict_script
-
     features = None
     if given.file.suffix.lower() == ".csv" and not given.read and find_spec("pyarrow") is None:
         outputs = predict_script.read_outputs(given.file)  # an installation for prediction has NumPy alone

@@ -29,6 +29,9 @@ from calib.cli.arguments import (
 from calib.data import Predictions
 from calib.data.samples import FOLDER, SAMPLES
 from calib.evaluation import SCORES
+from calib.evaluation.compare import BASELINE, Comparison, compare_methods
+from calib.evaluation.learning_curve import labels_needed, size_curve
+from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
 from calib.evaluation.score_table import summary
 from calib.formatting import aligned, fixed, safe_table
 from calib.plots.style import method_style
@@ -38,15 +41,12 @@ from calib.reporting import Report, ReportedMethod, Source, html
 if TYPE_CHECKING:
     import pandas as pd
 
-    from calib.evaluation.compare import Comparison
 
 WHAT = "fit several methods and score them on held-out rows"
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command; returns the exit status."""
-    from calib.evaluation.compare import BASELINE, compare_methods
-
     given = _parser().parse_args(arguments)
     data = load_data(given)
     methods = _methods(given, data)
@@ -156,9 +156,6 @@ def study(
     test: Predictions,
 ) -> None:
     """Run and print the studies that were asked for."""
-    from calib.evaluation.learning_curve import size_curve
-    from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
-
     if given.repeats:
         table = repeated_splits(
             methods, data, len(calibration), n_repeats=given.repeats, random_state=given.seed, callback=_progress()
@@ -175,8 +172,6 @@ def study(
 
 def sizes_table(table: pd.DataFrame) -> str:
     """Scores by size, a method a line, and how many labels each needs."""
-    from calib.evaluation.learning_curve import labels_needed
-
     sizes = sorted(table["size"].unique())
     lines, answers = [], []
     for key in table["score"].unique():
