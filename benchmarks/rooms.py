@@ -1,8 +1,8 @@
-"""The picture and the table of the rooms in CONTRIBUTING.md, made from the imports of the code.
+"""The picture and the table of the packages in CONTRIBUTING.md, made from the imports of the code.
 
-    python -m benchmarks.rooms            # writes them anew
+    python -m benchmarks.rooms            # renews them
 
-A room is a package of ``calib``. The modules at its root are one room, ``calib/*.py``, and so are ``app.py`` with
+A box is a package of ``calib``. The modules at its root are one box, ``calib/*.py``, and so are ``app.py`` with
 ``pages/``. Imports inside functions and for type checking count. An arrow that follows from others is not drawn.
 """
 
@@ -24,7 +24,7 @@ COLUMNS, WIDTH, HEIGHT, BOX = 4, 190, 76, (150, 36)
 
 BASE, PAGES = "calib/*.py", "pages"
 PURPOSES = {
-    BASE: "The contract of a calibrator, the registry, settings, errors, and how numbers are computed and written.",
+    BASE: "The contract of a calibrator, the registry, settings, errors, numerics and number formatting.",
     PAGES: "One script for each page: it reads the session, calls `calib` and draws. `app.py` is the page Data.",
 }
 """Of what has no ``__init__.py``; the others say it in the first line of theirs."""
@@ -175,7 +175,7 @@ def picture() -> str:
 def table() -> str:
     """What each room holds."""
     cells = [f"| `{_where(room)}` | {purpose(room)} |" for room in rows()]
-    return "\n".join(["| room | what it holds |", "|---|---|", *cells, ""])
+    return "\n".join(["| package | what it holds |", "|---|---|", *cells, ""])
 
 
 def _where(room: str) -> str:

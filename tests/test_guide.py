@@ -34,7 +34,7 @@ def test_no_arrow_of_the_picture_follows_from_others():
 
 
 def test_each_of_the_ten_steps_names_a_function():
-    steps = re.findall(r"^(\d+)\. (.*)$", section("A file's way from upload to exported calibrator"), re.MULTILINE)
+    steps = re.findall(r"^(\d+)\. (.*)$", section("From upload to exported calibrator"), re.MULTILINE)
     assert [int(number) for number, _ in steps] == list(range(1, 11))
     # That these names exist is tested with all names of the documents.
     assert all(re.search(r"`calib(\.\w+)+`", step) for _, step in steps)

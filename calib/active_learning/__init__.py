@@ -1,4 +1,4 @@
-"""Active learning as a simulation, with part of the labels spent on calibration."""
+"""Active learning as a simulation, with part of the label budget spent on calibration."""
 
 from calib.active_learning.classifiers import CLASSIFIERS
 from calib.active_learning.results import (

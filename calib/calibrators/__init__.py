@@ -1,1 +1,1 @@
-"""Calibrators, one file or package each. Importing any of them loads NumPy alone."""
+"""Calibrators, one file or package each; importing one loads NumPy alone."""

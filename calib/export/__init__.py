@@ -1,4 +1,4 @@
-"""A fitted calibrator as files, and back with NumPy alone.
+"""Save a fitted calibrator to files, and load it with NumPy alone.
 
 The names of :mod:`calib.export.writer` are loaded when first used, because a bundle carries this package without it.
 """

@@ -1,4 +1,4 @@
-"""Scores of probabilities against labels, their bins, and the bootstrap.
+"""Scores of probabilities against labels, binning, and bootstrap and Wilson intervals.
 
 All take ``(probs, labels)`` with probs of shape (n, n_classes). Those that look at the predicted class alone
 (accuracy, ECE and its kin, over- and underconfidence, the gap, sharpness) also take the pair

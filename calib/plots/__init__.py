@@ -1,4 +1,4 @@
-"""Figures: a small frozen dataclass in, a plotly figure out. Nothing is computed here but layout."""
+"""Figures: a small frozen dataclass in, a plotly figure out. No statistics here, layout only."""
 
 from calib.plots.data import figure_data
 from calib.plots.style import alt_text, method_style

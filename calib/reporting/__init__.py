@@ -1,4 +1,4 @@
-"""The HTML report: one file with the verdict, scores, figures, settings and the command that gives it again."""
+"""The HTML report: one file with the verdict, scores, figures, settings and the command that reproduces it."""
 
 from calib.reporting.contents import Report, ReportedMethod, Source, commands, method_option, verdict_paragraphs
 from calib.reporting.page import html

@@ -1,1 +1,1 @@
-"""Everything of Streamlit: session, shell around every page, widgets, and one package for each page."""
+"""All Streamlit code: session, the shell around every page, widgets, and one package for each page."""

@@ -1,4 +1,4 @@
-"""What outlives the server: data, fits and studies on disk by content, and the links that lead to them."""
+"""Persistence across restarts: data, fits and studies on disk by content, and the links that reopen a session."""
 
 from calib.workspace.folders import Damaged, Items
 from calib.workspace.keeper import Configuration, Keeper, keep_fit, keeper
