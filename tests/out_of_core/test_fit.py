@@ -251,7 +251,7 @@ def test_all_log_odds_lie_in_their_range(rng):
     ("method", "params", "said"),
     [
         ("beta", {}, "BetaCalibration.*temperature, gpcalib, imax"),
-        ("imax", {"share_classes": False}, "a map for each class"),
+        ("imax", {"share_classes": False}, "share_classes=True"),
         ("imax", {"representatives": "platt"}, "representatives='platt'"),
         ("imax", {"scaled_model": True}, "scaled_model=True"),
         ("imax", {"n_bins": 0}, "n_bins=0"),
