@@ -154,6 +154,7 @@ def test_gpcalib_is_fitted_once_for_both_ways_to_predict(monkeypatch):
     assert fits == ["probs", "logits"] * 2
 
 
+@pytest.mark.long
 def test_every_registered_method_is_timed():
     listed = calibration_time.variants(list(METHODS))
     assert {name for _, name, _ in listed} == {name for name, method in METHODS.items() if not method.needs}
@@ -164,6 +165,7 @@ def test_every_registered_method_is_timed():
     assert cells[1::2] == ["0.0017", "0.0245"]  # the paper's, of the same number of classes
 
 
+@pytest.mark.long
 def test_a_slow_method_is_not_tried_at_more_classes(monkeypatch):
     monkeypatch.setattr(calibration_time, "LONG", 0.0)
     first, *others = calibration_time.times("temperature", {}, (50, 20), (2, 4, 8))

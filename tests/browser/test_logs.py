@@ -18,7 +18,7 @@ from tests.browser.test_journey import go, settle
 from tests.browser.test_link import token
 from tests.server.conftest import Served, serve
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 CANARY = "canary-7391"
 VALUE = 73.91734

@@ -164,6 +164,7 @@ def test_fit_without_features_says_what_is_missing(bare, capsys):
     )
 
 
+@pytest.mark.long
 def test_compare_has_it_where_the_data_allow(file, bare, capsys, monkeypatch):
     # Of all methods only a few, so that the test is quick; which they are is the preset's own business.
     known = {name: calib.METHODS[name] for name in ("identity", "temperature", "geometric")}

@@ -79,6 +79,7 @@ def test_labels_of_a_test_set_in_files_of_their_own(folder, overconfident):
     assert files.replace("a.npy --labels", "--labels", 1).split() == shlex.split(reading.command())[5:11]
 
 
+@pytest.mark.long
 def test_simulated_data_are_called_so_by_their_file(folder):
     (folder / "sample_data").symlink_to(ROOT / "sample_data")
     assert run("compare sample_data/simulated-binary.npz --method temperature --report report.html") == 0

@@ -84,6 +84,7 @@ print("reproduced", len(sys.argv[2:]))
     assert run_python(code, tmp_path, str(ROOT), suffix, *fitted) == f"reproduced {len(fitted)}\n"
 
 
+@pytest.mark.long
 def test_every_bundle_works_unpacked_without_the_project(everything, tmp_path):
     fitted, test = everything
     probs = softmax(test)[:50]

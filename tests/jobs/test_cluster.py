@@ -92,6 +92,7 @@ def test_a_study_gives_the_same_table_as_here(queue, wait, overconfident, name):
     pd.testing.assert_frame_equal(*tables, check_exact=True)
 
 
+@pytest.mark.long
 def test_parts_of_a_study_run_on_both_workers(queue, wait, data, tmp_path):
     file = tmp_path / "parts"
     key = queue.submit(TaskSpec(slow_methods.study, (str(file), 40, 2), "study of parts"), *data)

@@ -107,6 +107,7 @@ def test_gpcalib_is_the_same_to_the_last_bit(tmp_path, data, few_rows, monkeypat
     assert streamed.n_rows_given_ == 650
 
 
+@pytest.mark.long
 def test_gpcalib_divides_badly_scaled_logits_as_in_memory(data, few_rows):
     logits, labels = data
     params = {"device": "cpu", "max_iter": 5}

@@ -76,6 +76,7 @@ async def come_and_leave(url: str) -> None:
         pass
 
 
+@pytest.mark.long
 def test_when_all_have_left_their_workers_end(running: tuple[str, int]) -> None:
     url, pid = running
     asyncio.run(come_and_leave(url))

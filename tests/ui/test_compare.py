@@ -62,6 +62,7 @@ def test_scores_are_numbers_that_sort(with_fits: OpenSession) -> None:
     pd.testing.assert_frame_equal(app.dataframe[0].value, table)
 
 
+@pytest.mark.long
 def test_every_method_has_a_small_diagram(with_fits: OpenSession) -> None:
     app = open_page(PAGE, with_fits)
     small = [element.proto for element in app.get("plotly_chart") if "compare-small" in element.proto.id]

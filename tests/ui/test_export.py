@@ -163,6 +163,7 @@ def reported(*arguments) -> Reading:
     return Reading(made[0])
 
 
+@pytest.mark.long
 def test_its_numbers_are_the_pages_and_its_command_gives_them_again(shown, tmp_path, monkeypatch):
     table, fits, session, app = shown
     reading = reported(session, fits, table)
@@ -192,6 +193,7 @@ def test_the_export_page_offers_it_too(with_fits):
     assert any("Report" in button.label for button in app.button)
 
 
+@pytest.mark.long
 def test_a_report_without_the_table_computes_the_same_one(shown):
     table, fits, session, _ = shown
     with_table, without = reported(session, fits, table), reported(session, fits, None)

@@ -83,6 +83,7 @@ def test_without_temperature_nothing_is_compared_with_it(queue: FitQueue) -> Non
     assert len(app.metric) == 1
 
 
+@pytest.mark.long
 def test_functions_of_logits_and_of_probabilities_are_drawn_apart_or_as_maps(several: OpenSession) -> None:
     app = open_page(PAGE, several)
     assert len(charts(app)) == 4
@@ -102,6 +103,7 @@ def test_a_known_truth_is_drawn_in_every_picture_of_it(several: OpenSession) -> 
     assert '"name":"truth"' in charts(app)[0].spec.replace(" ", "")
 
 
+@pytest.mark.long
 def test_a_fit_that_did_not_converge_says_so_by_name(several: OpenSession) -> None:
     warnings = [warning.value for warning in open_page(PAGE, several).warning]
     assert len(warnings) == 2
@@ -120,7 +122,15 @@ def awkward() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     }
 
 
-@pytest.mark.parametrize("name", awkward())
+@pytest.mark.parametrize(
+    "name",
+    [
+        "one class absent",
+        "two classes",
+        *(pytest.param(name, marks=pytest.mark.long) for name in list(awkward())[3:]),
+        "constant logits",
+    ],
+)
 @pytest.mark.parametrize("inputs", ["logits", pytest.param("probs", marks=pytest.mark.long)])
 def test_awkward_data_are_drawn(queue: FitQueue, name: str, inputs: str) -> None:
     logits, labels = awkward()[name]

@@ -208,6 +208,7 @@ def test_a_damaged_fit_and_one_that_was_removed_are_told_apart(server: Server, t
     assert restore.GONE in said(again)
 
 
+@pytest.mark.long
 def test_damaged_data_are_said_and_the_next_upload_stores_them_anew(server: Server, tmp_path: Path) -> None:
     session = uploaded()
     token = open_page("app.py", session).query_params["w"]

@@ -53,7 +53,9 @@ def test_fits_are_laid_over_one_another_with_what_bayes_iso_knows(binary: OpenSe
     assert "lower bound" in alternatives(app)
 
 
-@pytest.mark.parametrize(("place", "target"), [("rank", 0), ("log_odds", 1), ("probability", 0)])
+@pytest.mark.parametrize(
+    ("place", "target"), [("rank", 0), pytest.param("log_odds", 1, marks=pytest.mark.long), ("probability", 0)]
+)
 def test_every_view_of_both_classes(binary: OpenSession, place: str, target: int) -> None:
     app = open_page(PAGE, binary)
     app.selectbox[0].set_value(target).run()

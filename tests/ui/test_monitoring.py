@@ -95,6 +95,7 @@ def test_the_same_rows_are_no_change(fits_to_read: OpenSession) -> None:
     assert set(table(app)["significance"]) == {"not significant"}
 
 
+@pytest.mark.long
 def test_every_finished_fit_can_be_chosen(fits_to_read: OpenSession) -> None:
     app = give_rows(open_page(PAGE, fits_to_read), "new.npz", new_data_of(fits_to_read))
     for key in fits_to_read.specs:

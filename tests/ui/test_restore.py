@@ -188,6 +188,7 @@ def test_finished_studies_are_back_after_a_restart_without_running_again(
     assert (job.state, job.message) == ("done", done[SPLITS].message)
 
 
+@pytest.mark.long
 def test_a_study_that_ends_while_nobody_looks_is_back(server: Server, fitted: OpenSession) -> None:  # noqa: F811
     app = open_page(PAGE, fitted)
     app.button_group(key="compare/splits/number").set_value(5).run()
@@ -224,6 +225,7 @@ def test_a_study_that_was_cut_short_says_so_and_can_be_run_again(server: Server,
     assert [job.state for job in fits.queue().snapshot([spec.key])] == ["done"]
 
 
+@pytest.mark.long
 def test_a_damaged_study_and_one_that_was_removed_are_told_apart(
     server: Server,  # noqa: F811
     fitted: OpenSession,

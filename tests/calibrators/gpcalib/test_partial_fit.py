@@ -90,6 +90,7 @@ def test_all_rows_are_counted_and_the_parts_are_noted():
     assert calibrator.objective_trace_[-1] == calibrator.objective_
 
 
+@pytest.mark.long
 def test_what_is_kept_of_the_rows_is_small():
     assert sum(np.asarray(value).nbytes for value in forwards().quadratic_likelihood_.values()) < 40_000
 

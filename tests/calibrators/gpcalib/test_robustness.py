@@ -255,6 +255,7 @@ def test_rows_beyond_the_most_are_left_out_and_said_so(monkeypatch):
 
 
 @pytest.mark.parametrize("way", ["draws", *(pytest.param(way, marks=pytest.mark.long) for way in ("mean", "delta"))])
+@pytest.mark.long
 def test_prediction_needs_no_more_memory_for_more_rows(way):
     """Beyond the output itself: the blocks in work are of one size."""
     calibrator = GPCalib(max_iter=1, prediction=way).fit(*simulate(50, 1000))
