@@ -24,7 +24,7 @@ from pathlib import Path
 INSTRUMENTED = [
     "calib.data",
     "calib.canonical",
-    "calib.runtime",
+    "calib.export.runtime",
     "calib.export.archive",
     "calib.diagnostics.shift_data",
     "calib.workspace",

@@ -58,7 +58,7 @@ def load_options(command: argparse.ArgumentParser, files: Iterable[str] = FILES)
         help = FILES[name][0].lower() + FILES[name][1:]
         command.add_argument(f"--{name.replace('_', '-')}", type=Path, metavar="FILE", help=help)
     command.add_argument("--read", action="append", default=[], type=parse_choice, metavar="NAME=VALUE",
-                         help="how to read the file where the guess is wrong, such as kind=logits, labels=y or "
+                         help="how to read the file where what was inferred is wrong, such as kind=logits, labels=y or "
                          "outputs=p_0,p_1; may be repeated")  # fmt: skip
 
 

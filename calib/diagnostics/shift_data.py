@@ -28,8 +28,8 @@ from calib.export.runtime import ExportedCalibrator, from_record
 from calib.metrics.confidence import ROUNDING, check_range
 from calib.registry import METHODS, calibrator
 
-_GUESSED = ("class_order", "labels_unmatched")
-"""Findings that say that the order of the classes was, or could not be, guessed."""
+_INFERRED = ("class_order", "labels_unmatched")
+"""Findings that say that the order of the classes was, or could not be, inferred."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +74,8 @@ def read_new_rows(exported: ExportedCalibrator, source: Source, options: LoadOpt
         options = options.changed(floor=exported.floor)
     inspection = inspect(source, options)
     notes: tuple[str, ...] = ()
-    guessed = any(f.code in _GUESSED and f.level != "info" for f in inspection.findings)
-    if options.choices.label_values is None and guessed:
+    inferred = any(f.code in _INFERRED and f.level != "info" for f in inspection.findings)
+    if options.choices.label_values is None and inferred:
         again = inspect(source, options, label_values=exported.class_names)
         if again.predictions is not None:
             inspection = again

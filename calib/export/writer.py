@@ -40,8 +40,8 @@ def save(calibrator: Calibrator | ExportedCalibrator, path: str | Path, **metada
     calibrator : fitted calibrator.
     path : where to write.
     **metadata : ``kind``, ``floor``, ``class_names``, ``feature_mean`` and ``feature_scale`` as in
-        :class:`~calib.runtime.ExportedCalibrator` (see :func:`describe`); all else is recorded, and shown in the model
-        card.
+        :class:`~calib.export.runtime.ExportedCalibrator` (see :func:`describe`); all else is recorded, and shown in
+        the model card.
     """
     path = Path(path)
     suffix = path.suffix.lower()
@@ -59,7 +59,7 @@ def save(calibrator: Calibrator | ExportedCalibrator, path: str | Path, **metada
 
 
 def to_pickle(calibrator: Calibrator | ExportedCalibrator, metadata: Mapping[str, Any] | None = None) -> bytes:
-    """Bytes of a pickle that ``pickle.load`` turns into an :class:`~calib.runtime.ExportedCalibrator`."""
+    """Bytes of a pickle that ``pickle.load`` turns into an :class:`~calib.export.runtime.ExportedCalibrator`."""
     return pickle.dumps(exported(calibrator, metadata), protocol=4)
 
 
@@ -106,7 +106,7 @@ def resume(earlier: ExportedCalibrator, data: Predictions, *, callback: Callback
 
     Parameters
     ----------
-    earlier : from :func:`calib.runtime.load`; it stays as it was.
+    earlier : from :func:`calib.export.runtime.load`; it stays as it was.
     data : the new rows, with zeros at the earlier floor: ``calib.load(path, choices=Choices(floor=earlier.floor))``.
     callback : as in :meth:`~calib.base.Calibrator.fit`.
 

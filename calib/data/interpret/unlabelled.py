@@ -29,7 +29,7 @@ def read_outputs(source: Source, choices: Choices | None = None) -> Floats:
 
     Returns
     -------
-    (n, k) floats, for :meth:`calib.runtime.ExportedCalibrator.to_logits` to make canonical and check.
+    (n, k) floats, for :meth:`calib.export.runtime.ExportedCalibrator.to_logits` to make canonical and check.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def read_features(source: Source, choices: Choices | None = None, *, beside_outp
 
     Returns
     -------
-    (n, d) numbers or images, for :meth:`calib.runtime.ExportedCalibrator.to_features` to prepare.
+    (n, d) numbers or images, for :meth:`calib.export.runtime.ExportedCalibrator.to_features` to prepare.
 
     Raises
     ------
