@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from calib.calibrators import geometric as geometry
     from calib.data import Predictions, load
     from calib.diagnostics.reliability import ReliabilityCurve, reliability_curve
-    from calib.errors import CalibrationError, DataError, FitCancelled
+    from calib.errors import AmbiguousTable, CalibrationError, DataError, FitCancelled
     from calib.evaluation.compare import compare
     from calib.export import runtime
     from calib.registry import METHODS, calibrator
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _NAMES = {
+    "AmbiguousTable": "errors",
     "CalibrationError": "errors",
     "Calibrator": "base",
     "DataError": "errors",
@@ -38,6 +39,7 @@ _MODULES = {"export": "export", "geometry": "calibrators.geometric", "metrics": 
 
 __all__ = [
     "METHODS",
+    "AmbiguousTable",
     "CalibrationError",
     "Calibrator",
     "DataError",

@@ -14,8 +14,14 @@ import numpy.typing as npt
 from calib.errors import CalibrationError
 from calib.numerics import MEMORY_ENTRIES, Floats, blocks
 
-Kind = Literal["logits", "probabilities", "log_probabilities", "binary_log_odds", "binary_probability"]
-"""What an upload held. The last two are a single column for binary data."""
+Kind = Literal["logits", "probabilities", "log_probabilities", "binary_log_odds", "binary_probability", "pairs"]
+"""What an upload held. The last three are a single column: of log-odds, of a probability, of a confidence."""
+
+ONE_COLUMN: tuple[Kind, ...] = ("binary_log_odds", "binary_probability", "pairs")
+"""The kinds that are a single column."""
+
+IN_UNIT: tuple[Kind, ...] = ("probabilities", "binary_probability", "pairs")
+"""The kinds whose values lie in [0, 1]."""
 
 KINDS: dict[Kind, str] = {
     "logits": "logits",
@@ -23,6 +29,7 @@ KINDS: dict[Kind, str] = {
     "log_probabilities": "log-probabilities",
     "binary_log_odds": "log-odds of class 1",
     "binary_probability": "probability of class 1",
+    "pairs": "confidence in an answer that is correct or wrong",
 }
 """Every kind, and how sentences call it."""
 
@@ -106,7 +113,7 @@ def to_canonical(outputs: Any, kind: Kind, floor: float | None = None) -> Floats
         raise CalibrationError(f"A model's outputs must be numbers; got dtype {array.dtype}.")
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float32 if array.dtype == np.float16 else np.float64)
-    if kind.startswith("binary"):
+    if kind in ONE_COLUMN:
         return _binary(_one_column(array), kind, floor)
     if array.ndim != 2 or array.shape[1] < 2:
         raise CalibrationError(f"Expected {kind} of shape (n, n_classes) with 2 or more classes; got {array.shape}.")
@@ -130,7 +137,7 @@ def check_values(outputs: Any, kind: Kind) -> None:
     if not array.size:
         return
     low, high = float(array.min()), float(array.max())
-    if kind in ("probabilities", "binary_probability") and (low < -ROUNDING or high > 1 + ROUNDING):
+    if kind in IN_UNIT and (low < -ROUNDING or high > 1 + ROUNDING):
         raise CalibrationError(
             f"Probabilities are expected, but the values run from {low:.4g} to {high:.4g}; apply the softmax the "
             "calibration data had, or export a calibrator fitted on logits."

@@ -28,6 +28,20 @@ class DataError(ValueError):
         super().__init__(f"{first.message} {first.action}".strip())
 
 
+class AmbiguousTable(DataError):
+    """A table that can be read in more than one way.
+
+    Attributes
+    ----------
+    readings : the ways, the most plausible first, as :class:`calib.data.TableReading`; give the roles of one to
+        :func:`calib.load`.
+    """
+
+    def __init__(self, findings: Sequence[Any], readings: Sequence[Any]):
+        super().__init__(findings)
+        self.readings = tuple(readings)
+
+
 EXTRAS = {
     **dict.fromkeys(
         (

@@ -1,21 +1,27 @@
 """From files to ``Predictions``: readers of formats, roles of columns, checks with findings, the split, the samples."""
 
 from calib.data.checks.report import Finding
+from calib.data.event import Event
 from calib.data.formats.base import ArrayInfo
+from calib.data.interpret.roles import ColumnRole, TableReading
 from calib.data.interpret.unlabelled import read_features, read_outputs
 from calib.data.load import Inspection, inspect, load
 from calib.data.options import Choices, LoadOptions
 from calib.data.predictions import Predictions
-from calib.errors import DataError
+from calib.errors import AmbiguousTable, DataError
 
 __all__ = [
+    "AmbiguousTable",
     "ArrayInfo",
     "Choices",
+    "ColumnRole",
     "DataError",
+    "Event",
     "Finding",
     "Inspection",
     "LoadOptions",
     "Predictions",
+    "TableReading",
     "inspect",
     "load",
     "read_features",

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO, Literal, Self
 
 import numpy as np
 
@@ -18,6 +18,16 @@ Columns = str | tuple[str, ...]
 
 Source = str | Path | tuple[str, bytes] | tuple[str, BinaryIO]
 """A path, or what an upload gives: its file name with its bytes or an open binary file."""
+
+WeightKind = Literal["sampling", "frequency", "exposure"]
+"""What weights mean, which decides how they enter an interval; without it they are never applied."""
+
+WEIGHT_KINDS: dict[WeightKind, str] = {
+    "sampling": "one over the probability that the row was drawn",
+    "frequency": "number of equal rows that this one stands for",
+    "exposure": "how much depends on the row, such as an amount or a time",
+}
+"""Every kind of weights, and what it means."""
 
 NOTHING = ""
 """Given for an array or a column, it means "leave this out" where None means "infer"."""
@@ -78,6 +88,7 @@ _TRUTH = {"true": True, "yes": True, "false": False, "no": False}
 
 TEXT = ValueType("text", _is_text)
 COLUMNS = ValueType("one name or several", lambda value: _is_text(value) or _all(str)(value), _one_or_several)
+WEIGHT_KIND = ValueType(f"one of {', '.join(WEIGHT_KINDS)}", lambda value: value in WEIGHT_KINDS)
 KIND = ValueType(f"one of {', '.join(KINDS)}", lambda value: value in KINDS)
 NAMES = ValueType("several names", _all(str), _names)
 LABELS = ValueType("several names or whole numbers", _all(str, int, np.integer), _names_or_numbers)
@@ -110,9 +121,14 @@ class Choices:
         Where the file holds two parts these are the calibration part.
     test_outputs, test_labels : the same for the test part, where it lies under its own names.
     split : array or column that says which rows are for calibration.
-    groups, features : subgroup of each row; inputs of each row. ``""`` leaves them out.
+    groups, features : subgroup of each row, from one column or several; inputs of each row. ``""`` leaves them out.
+    clusters, weights : what rows that belong together share, such as a patient; weight of each row.
+    predicted : predicted class of each row, which only checks how the outputs were read.
+    ignore : columns that are left alone, whatever they look like.
     train_features, train_labels : the training set, for methods that need it. ``""`` leaves them out.
     kind : logits, probabilities, log-probabilities, or a single column for binary data.
+    weight_kind : sampling, frequency or exposure; weights are applied only where it is given.
+    event : of two classes, the one whose probability is asked for.
     class_names : one name for each column of the outputs.
     label_values : the label that belongs to each column, where labels are not column numbers.
     transposed : whether the outputs are (n_classes, n).
@@ -133,11 +149,17 @@ class Choices:
     test_outputs: Columns | None = option(COLUMNS, "Test outputs")
     test_labels: Columns | None = option(COLUMNS, "Test labels")
     split: str | None = option(TEXT, "Calibration or test")
-    groups: str | None = option(TEXT, "Subgroup")
+    groups: Columns | None = option(COLUMNS, "Subgroup")
+    clusters: str | None = option(TEXT, "Cluster (rows that belong together)")
+    weights: str | None = option(TEXT, "Weight")
+    predicted: str | None = option(TEXT, "Predicted class (to check by)")
+    ignore: tuple[str, ...] | None = option(NAMES)
     features: Columns | None = option(COLUMNS, "Features")
     train_features: Columns | None = option(COLUMNS, "Training features")
     train_labels: str | None = option(TEXT, "Training labels")
     kind: Kind | None = option(KIND, "Outputs are")
+    weight_kind: WeightKind | None = option(WEIGHT_KIND, "Weights are")
+    event: str | None = option(TEXT, "Event, of two classes")
     class_names: tuple[str, ...] | None = option(NAMES, "Class names, one for each column in order")
     label_values: tuple[str, ...] | tuple[int, ...] | None = option(LABELS, "Label of each column, in order")
     transposed: bool | None = option(SWITCH, "Outputs are (classes, rows)")

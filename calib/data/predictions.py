@@ -12,7 +12,9 @@ import numpy.typing as npt
 
 from calib.canonical import Kind
 from calib.data.checks.report import Finding
-from calib.data.interpret.roles import ROW_ROLES
+from calib.data.event import Event
+from calib.data.interpret.roles import ROW_ROLES, ColumnRole
+from calib.data.options import WeightKind
 from calib.data.split import split_rows
 from calib.numerics import Floats, Ints
 
@@ -29,6 +31,14 @@ def fingerprint(fields: Mapping[str, Any]) -> str:
         for part in _hashed(name, value):
             digest.update(part)
     return digest.hexdigest()
+
+
+def identifying(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a data set that tell it from another one; the usual event, column 1, is not among them."""
+    spared = ("sha256", "name", "findings", "roles", "event")
+    event = fields.get("event")
+    column = None if event is None or event.column == 1 else event.column
+    return {**{name: value for name, value in fields.items() if name not in spared}, "event": column}
 
 
 def _hashed(name: str, value: Any) -> Iterator[bytes | memoryview]:
@@ -62,7 +72,12 @@ class Predictions:
     train_labels : (m,) integers in [0, n_classes), the class of each training row, or None.
     feature_mean, feature_scale : what features were standardised with, in the shape of one row; None where they were
         left as they are.
+    clusters : (n,) what rows that belong together share, such as a patient, a branch or a question, or None.
+    weights : (n,) weights from 0 upwards, or None.
+    weight_kind : what the weights mean; None where nobody has said it, and then they are never applied.
+    event : of two classes, the one whose probability is asked for; None for more.
     findings : what was noticed while loading.
+    roles : what each column of a table was taken for, with the reason.
     """
 
     logits: Floats
@@ -79,7 +94,12 @@ class Predictions:
     train_labels: Ints | None = None
     feature_mean: Floats | None = None
     feature_scale: Floats | None = None
+    clusters: npt.NDArray[np.str_] | None = None
+    weights: Floats | None = None
+    weight_kind: WeightKind | None = None
+    event: Event | None = None
     findings: tuple[Finding, ...] = ()
+    roles: tuple[ColumnRole, ...] = ()
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -88,6 +108,16 @@ class Predictions:
     def n_classes(self) -> int:
         """Number of columns, whether or not each occurs among the labels."""
         return self.logits.shape[1]
+
+    @property
+    def confidence(self) -> Floats | None:
+        """(n,) confidence in each answer, where the kind is "pairs"; None for every other kind."""
+        return np.exp(self.logits[:, 1]) if self.kind == "pairs" else None
+
+    @property
+    def correct(self) -> npt.NDArray[np.bool_] | None:
+        """(n,) whether each answer is correct, where the kind is "pairs"; None for every other kind."""
+        return self.labels == 1 if self.kind == "pairs" else None
 
     def take(self, rows: Any) -> Predictions:
         """The rows of these numbers in their order; the training set is shared.
@@ -123,5 +153,4 @@ class Predictions:
         """The hash, computed here for data that were not loaded from a file."""
         if self.sha256:
             return self.sha256
-        spared = ("sha256", "name", "findings")
-        return fingerprint({name: value for name, value in vars(self).items() if name not in spared})
+        return fingerprint(identifying(vars(self)))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from calib.base import ROWS_SUM_TO_ONE
-from calib.canonical import KINDS
+from calib.canonical import KINDS, ONE_COLUMN
 from calib.export.runtime import ExportedCalibrator
 from calib.formatting import fixed, with_interval
 from calib.registry import METHODS
@@ -73,7 +73,7 @@ def _contract(exported: ExportedCalibrator) -> dict[str, str]:
     output = f"calibrated probabilities: (n, {exported.n_classes}), float64{sums}"
     if not exported.calibrator.gives_probabilities:
         output = "confidence in the predicted class, which is that of the largest output: (n,), float64"
-    columns = "one column" if exported.kind.startswith("binary") else "one column per class"
+    columns = "one column" if exported.kind in ONE_COLUMN else "one column per class"
     rows = {"input": f"{KINDS[exported.kind]}, {columns}: {_shape(exported)}"}
     if exported.needs_features:
         scaled = "" if exported.feature_mean is None else "; they are standardised here as the calibration data were"
@@ -88,7 +88,7 @@ def _contract(exported: ExportedCalibrator) -> dict[str, str]:
 
 
 def _shape(exported: ExportedCalibrator) -> str:
-    return "(n,)" if exported.kind.startswith("binary") else f"(n, {exported.n_classes})"
+    return "(n,)" if exported.kind in ONE_COLUMN else f"(n, {exported.n_classes})"
 
 
 def _scores(scores: Mapping[str, Mapping[str, Any]]) -> str:

@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 
 from calib.base import Calibrator
-from calib.canonical import KINDS, Kind, check_against_mean, check_values, standardise, to_canonical
+from calib.canonical import KINDS, ONE_COLUMN, Kind, check_against_mean, check_values, standardise, to_canonical
 from calib.errors import CalibrationError
 from calib.export.archive import (
     FORMAT,
@@ -68,7 +68,7 @@ class ExportedCalibrator:
         self.class_names = tuple(map(str, self.class_names)) or tuple(str(k) for k in range(self.n_classes))
         if len(self.class_names) != self.n_classes:
             raise CalibrationError(f"{len(self.class_names)} class names were given for {self.n_classes} classes.")
-        if self.kind.startswith("binary") and self.n_classes != 2:
+        if self.kind in ONE_COLUMN and self.n_classes != 2:
             raise CalibrationError(
                 f"Outputs of kind {self.kind!r} have 2 classes; the calibrator has {self.n_classes}."
             )

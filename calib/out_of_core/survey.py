@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.base import LabelledBlocks
-from calib.canonical import Kind, to_canonical, zero_floor
+from calib.canonical import IN_UNIT, ONE_COLUMN, Kind, to_canonical, zero_floor
 from calib.numerics import Floats, Ints
 from calib.out_of_core.rows import Block, LogitRows, Progress, Rows, Subset, check_block, in_order, no_progress
 
@@ -105,8 +105,8 @@ def _survey_block(block: Block, labels: Ints, kind: Kind, n: int, name: str) -> 
     start, outputs = block
     check_block(outputs, kind, start, n, name)
     wide = outputs.reshape(len(outputs), -1)
-    if kind.startswith("binary"):
-        middle = 0.5 if kind == "binary_probability" else 0.0
+    if kind in ONE_COLUMN:
+        middle = 0.5 if kind in IN_UNIT else 0.0
         wide = np.concatenate([2 * middle - wide, wide], axis=1)  # so that the larger one is predicted
     predicted = wide.argmax(axis=1)
     rows = np.arange(len(wide))
@@ -192,11 +192,11 @@ def stored(outputs: Rows, labels: Ints, kind: Kind, surveyed: Survey, floor: flo
         ends.append(0.0)  # the logit of class 0
     elif kind == "log_probabilities" and surveyed.n_zero:
         ends.append(-np.inf)
-    elif kind in ("probabilities", "binary_probability"):
+    elif kind in IN_UNIT:
         ends = [surveyed.smallest, surveyed.high, *([0.0] if surveyed.n_zero else [])]
     values = np.array([ends], outputs.dtype)
     if not kind.startswith("binary_log"):
-        values = to_canonical(values, "probabilities" if kind == "binary_probability" else kind, floor)
+        values = to_canonical(values, "probabilities" if kind in IN_UNIT else kind, floor)
     return StoredPredictions(
         logits=logits,
         labels=labels,

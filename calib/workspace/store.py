@@ -10,14 +10,15 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from calib.data import Predictions
-from calib.data.interpret.roles import ROW_ROLES
+from calib.data.event import Event
+from calib.data.interpret.roles import ROW_ROLES, ColumnRole
 from calib.errors import CalibrationError
 from calib.evaluation.studies import STUDIES
 from calib.export.archive import flatten, unflatten
@@ -48,7 +49,7 @@ ARRAYS = (
     "feature_mean",
     "feature_scale",
 )
-PLAIN = ("class_names", "kind", "floor")
+PLAIN = ("class_names", "kind", "floor", "weight_kind")
 COSTS = ("seconds", "cpu_seconds", "message")
 """What a finished job says of itself beside its result."""
 
@@ -174,7 +175,10 @@ def put_data(items: Items, data: Predictions, **options: Any) -> None:
     Its name and findings are not part of its content: another person may have given the same bytes another name.
     """
     arrays = {name: array for name in ARRAYS if (array := getattr(data, name)) is not None}
-    record, _ = flatten({name: getattr(data, name) for name in PLAIN})
+    plain = {name: getattr(data, name) for name in PLAIN}
+    plain["event"] = None if data.event is None else asdict(data.event)
+    plain["roles"] = [asdict(role) for role in data.roles]
+    record, _ = flatten(plain)
     items.put("data", data.sha256, lambda folder: write_folder(folder, record, arrays), **options)
 
 
@@ -192,6 +196,8 @@ def get_data(items: Items, sha256: str) -> Predictions | None:
     try:
         record, arrays = read_folder(folder)
         record["class_names"] = tuple(record["class_names"])
+        record["event"] = None if record["event"] is None else Event(**record["event"])
+        record["roles"] = tuple(ColumnRole(**role) for role in record["roles"])
         fields: dict[str, Any] = {**record, **arrays}
         return Predictions(**fields, sha256=sha256)
     except (Damaged, TypeError, KeyError) as error:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit, log_expit, log_softmax, softmax
 
-from calib.canonical import Kind, to_canonical, zero_floor
+from calib.canonical import ONE_COLUMN, Kind, to_canonical, zero_floor
 from calib.data import Choices, inspect, load
 from tests.data.conftest import the
 
@@ -188,8 +188,9 @@ def test_prediction_brings_outputs_into_the_same_form(make, kind, dtype):
             "log_probabilities": np.log(p),
             "binary_log_odds": make.logits[:, 0],
             "binary_probability": single,
+            "pairs": single,
         }[kind].astype(dtype)
-    labels = make.binary if kind.startswith("binary") else make.labels
+    labels = make.binary if kind in ONE_COLUMN else make.labels
     data = load(make.npz(outputs=outputs, labels=labels), kind=kind)
     again = to_canonical(outputs, kind, data.floor)
     assert again.dtype == data.logits.dtype == dtype

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import calib
-from calib.canonical import KINDS, Kind, standardise, to_canonical
+from calib.canonical import IN_UNIT, KINDS, ONE_COLUMN, Kind, standardise, to_canonical
 from calib.errors import CalibrationError
 from calib.export import runtime, writer
 from calib.export.archive import digest
@@ -93,7 +93,7 @@ def test_loading_and_predicting_agree_on_the_logits(overconfident, tmp_path, kin
     logits, labels = overconfident
     probs = softmax(logits)
     probs[:7] = np.repeat([[0.0, 0.0, 0.3, 0.7], [0.0, 1.0, 0.0, 0.0]], [3, 4], axis=0)
-    if kind.startswith("binary"):
+    if kind in ONE_COLUMN:
         logits, labels = logits[:, :2], labels % 2
         probs = np.clip(softmax(logits) * 1.01, 0, 1)
         probs[:, 0] = 1 - probs[:, 1]
@@ -104,11 +104,12 @@ def test_loading_and_predicting_agree_on_the_logits(overconfident, tmp_path, kin
             "log_probabilities": np.log(probs),
             "binary_log_odds": logits[:, 1] - logits[:, 0],
             "binary_probability": probs[:, 1],
+            "pairs": probs[:, 1],
         }[kind].astype(dtype)
     np.savez(tmp_path / "o.npz", predictions=outputs, labels=labels)
-    data = calib.load(tmp_path / "o.npz")
+    data = calib.load(tmp_path / "o.npz", kind="pairs" if kind == "pairs" else None)
     assert data.kind == kind
-    assert (data.floor is not None) == ("prob" in kind)
+    assert (data.floor is not None) == (kind in IN_UNIT or kind == "log_probabilities")
     made = ExportedCalibrator(calib.calibrator("identity").fit(data.logits, data.labels), data.kind, data.floor)
     assert data.logits.dtype == dtype
     np.testing.assert_array_equal(made.to_logits(outputs), data.logits)

@@ -72,7 +72,7 @@ def test_data_come_back_exactly_without_name_and_findings(items: Items, sample: 
 
 def test_every_field_of_a_data_set_has_its_place() -> None:
     of_the_session = {"name", "findings"}
-    assert {f.name for f in fields(Predictions)} == {*ARRAYS, *PLAIN, "sha256"} | of_the_session
+    assert {f.name for f in fields(Predictions)} == {*ARRAYS, *PLAIN, "event", "roles", "sha256"} | of_the_session
 
 
 @pytest.mark.parametrize("method", WITHOUT_TENSORFLOW)

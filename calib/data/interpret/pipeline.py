@@ -11,17 +11,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.canonical import KINDS, Kind, zero_floor
+from calib.canonical import IN_UNIT, KINDS, ONE_COLUMN, Kind, zero_floor
 from calib.data.checks.outputs import check_outputs
-from calib.data.checks.report import InvalidUpload, Report, count, verb
+from calib.data.checks.report import InvalidUpload, Report, count, shortened, verb
+from calib.data.event import Event
 from calib.data.formats.base import Array
 from calib.data.interpret.features import own_features, training_set
 from calib.data.interpret.labels import decode_labels
+from calib.data.interpret.names import LABELS, canonical
 from calib.data.interpret.parts import calibration_rows
 from calib.data.interpret.reading import Upload, keep_rows, renormalise, shift_rows
 from calib.data.interpret.roles import ROW_ROLES
-from calib.data.predictions import Predictions, fingerprint
-from calib.numerics import Floats, blocks
+from calib.data.predictions import Predictions, fingerprint, identifying
+from calib.numerics import Floats, Ints, blocks
 
 ROUNDING = 1e-3
 """How far the sum of a row of probabilities may lie from one without a finding (float16 and printed decimals)."""
@@ -55,7 +57,7 @@ def understand(upload: Upload, name: str, report: Report) -> Predictions:
     if bad.any():
         labels = labels[~bad]
         keep_rows(upload, ~bad, report)
-    if report.choices.percent and report.choices.kind in (None, "probabilities", "binary_probability"):
+    if report.choices.percent and report.choices.kind in (None, *IN_UNIT):
         upload.outputs /= 100
     if report.choices.renormalise:
         renormalise(upload.outputs, what)
@@ -80,7 +82,37 @@ def understand(upload: Upload, name: str, report: Report) -> Predictions:
     for role, declared in ROW_ROLES.items():
         if role in upload.rows:
             fields[role] = declared.convert(upload.rows[role], report)
-    return Predictions(**fields, name=name, sha256=fingerprint(fields), findings=report.findings)
+    if fields.get("weights") is not None:
+        fields["weight_kind"] = report.choices.weight_kind
+    if n_classes == 2:
+        fields["event"] = decide_event(class_names, labels, upload, report)
+    return Predictions(
+        **fields, name=name, sha256=fingerprint(identifying(fields)), findings=report.findings, roles=upload.roles
+    )
+
+
+def decide_event(class_names: tuple[str, ...], labels: Ints, upload: Upload, report: Report) -> Event:
+    """Which of two classes is the event: the one that was chosen, else the one that the labels say.
+
+    Raises
+    ------
+    InvalidUpload
+        If what was chosen is neither of the classes.
+    """
+    generic = canonical(upload.labels_name).base in LABELS or "." in upload.labels_name
+    outcome = "" if generic else upload.labels_name
+    chosen = report.choices.event
+    if chosen is None:
+        event = Event.infer(class_names, labels, outcome)
+        report.decide(event=class_names[event.column])
+        return event
+    if chosen not in class_names:
+        raise InvalidUpload(
+            "event",
+            f"The event was chosen as {shortened(chosen)}, but the classes are {' and '.join(class_names)}.",
+            "Choose one of the two.",
+        )
+    return Event.chosen(class_names, class_names.index(chosen), outcome)
 
 
 def name_classes(upload: Upload, n_classes: int, report: Report) -> tuple[str, ...]:
@@ -196,11 +228,11 @@ def decide_kind(outputs: Floats, name: str, report: Report) -> Kind:
 
 def checked(kind: Kind, low: float, high: float, width: int, name: str) -> Kind:
     """Refuse a kind that the values contradict."""
-    if kind.startswith("binary") != (width == 1):
+    if (kind in ONE_COLUMN) != (width == 1):
         raise InvalidUpload(
             "kind", f"{name} has {count(width, 'column')}, which cannot be {KINDS[kind]}.", "Choose another kind."
         )
-    if kind in ("probabilities", "binary_probability") and not (low >= BELOW_ZERO and high <= 1 - BELOW_ZERO):
+    if kind in IN_UNIT and not (low >= BELOW_ZERO and high <= 1 - BELOW_ZERO):
         raise InvalidUpload(
             "kind",
             f"{name} reaches from {low:.3g} to {high:.3g}, so it does not hold probabilities.",
@@ -299,7 +331,7 @@ def to_logits(outputs: Floats, kind: Kind, name: str, report: Report) -> tuple[F
     """
     if kind == "binary_log_odds":
         return np.concatenate([np.zeros_like(outputs), outputs], axis=1), None
-    if kind == "binary_probability":
+    if kind in ("binary_probability", "pairs"):
         outputs = np.concatenate([1 - outputs, outputs], axis=1)
     if kind == "logits":
         return outputs, None

@@ -16,7 +16,7 @@ from calib.data.checks.report import InvalidUpload, Report, count, listed, verb
 from calib.data.formats.base import Allowance, Array, Contents
 from calib.data.interpret.columns import class_names_array, infer_arrays, infer_columns, left_out, named
 from calib.data.interpret.names import LABELS, suffixes
-from calib.data.interpret.roles import ROW_ROLES
+from calib.data.interpret.roles import ROW_ROLES, ColumnRole
 from calib.data.limits import MAX_CLASSES, MAX_ROWS
 from calib.data.options import Choices
 from calib.numerics import Floats
@@ -34,6 +34,7 @@ class Upload:
     column_names : what the columns of a table are called, without their common stem.
     class_names : the array that names the classes.
     train : train_features and train_labels.
+    roles : what each column of a table was taken for.
     outputs_name, labels_name : for sentences.
     """
 
@@ -45,6 +46,7 @@ class Upload:
     column_names: tuple[str, ...] | None = None
     class_names: tuple[str, ...] | None = None
     train: dict[str, Array] = field(default_factory=dict)
+    roles: tuple[ColumnRole, ...] = ()
 
 
 def read_upload(contents: Contents, labels: Contents | None, report: Report) -> Upload:

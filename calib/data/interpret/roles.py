@@ -5,14 +5,62 @@ A role is an entry of ``ROW_ROLES`` and a field of the same name in ``Choices`` 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from calib.data.checks.report import Report
 from calib.data.formats.base import Array
+from calib.numerics import Floats
+
+Role = Literal["outcome", "outputs", "predicted", "cluster", "weight", "group", "features", "split", "id", "ignore"]
+"""What a column is, as people write it."""
+
+CHOICE_OF_ROLE: dict[Role, str] = {
+    "outcome": "labels",
+    "outputs": "outputs",
+    "predicted": "predicted",
+    "cluster": "clusters",
+    "weight": "weights",
+    "group": "groups",
+    "features": "features",
+    "split": "split",
+    "ignore": "ignore",
+}
+"""The option that holds the columns of each role."""
+
+
+@dataclass(frozen=True)
+class ColumnRole:
+    """What one column was taken for, and why."""
+
+    column: str
+    role: Role
+    reason: str
+
+
+@dataclass(frozen=True)
+class TableReading:
+    """One way to read a table, and what it would give.
+
+    Attributes
+    ----------
+    roles : column or columns of each role, as :func:`calib.load` takes them.
+    sentence : what the reading means, with its numbers.
+    rows : rows with an outcome and outputs.
+    event_rate : share of rows with the event; None unless there are two classes.
+    accuracy, auroc : how well outputs and outcome would agree; None where it does not apply.
+    """
+
+    roles: Mapping[str, str | tuple[str, ...]]
+    sentence: str
+    rows: int
+    event_rate: float | None = None
+    accuracy: float | None = None
+    auroc: float | None = None
 
 
 @dataclass(frozen=True)
@@ -51,10 +99,37 @@ def group_names(groups: Array, report: Report) -> npt.NDArray[np.str_] | None:
     return np.array([str(value) for value in values.tolist()])[positions.reshape(-1)]
 
 
+def cluster_names(clusters: Array, report: Report) -> npt.NDArray[np.str_]:
+    """The cluster of each row as text."""
+    return np.array([str(value) for value in clusters.reshape(len(clusters), -1)[:, 0].tolist()])
+
+
+def positive_weights(weights: Array, report: Report) -> Floats | None:
+    """The weight of each row; left out with a warning where one is no number, negative or infinite, or all are zero."""
+    try:
+        values = weights.reshape(len(weights), -1)[:, 0].astype(np.float64)
+        n_bad = int((~np.isfinite(values) | (values < 0)).sum())
+    except ValueError:
+        values, n_bad = np.zeros(0), len(weights)
+    if not n_bad and values.any():
+        return values
+    report.warn(
+        "weights",
+        f"{n_bad:,} of {len(weights):,} weights are no number from 0 upwards, so the weights were left out."
+        if n_bad
+        else "All weights are zero, so they were left out.",
+        "Choose another column as the weight.",
+    )
+    report.decide(weights="")
+    return None
+
+
 ROW_ROLES = {
     "groups": RowRole(
         ("groups", "group", "subgroup", "subgroups", "site", "domain", "sensitive", "cohort", "batch"), group_names
     ),
+    "clusters": RowRole(("clusters", "cluster", "clusterid"), cluster_names),
+    "weights": RowRole(("weights", "sampleweight", "sampleweights"), positive_weights),
 }  # the end of the roles
 
 ROLE_NAMES = frozenset(name for role in ROW_ROLES.values() for name in role.names)

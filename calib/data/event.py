@@ -1,0 +1,89 @@
+"""The event of two classes: what happens or does not, whose probability people ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from calib.numerics import Ints
+
+HAPPENED = (
+    *("1", "true", "t", "yes", "y", "ja", "j", "oui", "o", "si", "sí", "s", "vrai", "wahr", "verdadero"),
+    *("positive", "positiv", "positif", "positivo", "pos", "+", "event", "case", "present", "happened"),
+)
+"""Labels that say of themselves that something happened; lower case."""
+
+DID_NOT = (
+    *("0", "-1", "false", "f", "no", "n", "nein", "non", "faux", "falsch", "falso", "not", "none"),
+    *("negative", "negativ", "negatif", "négatif", "negativo", "neg", "-", "control", "absent"),
+)
+"""Labels that say of themselves that it did not."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """Which of two classes is the event.
+
+    Attributes
+    ----------
+    column : 0 or 1, the class's column.
+    name : what happened, for sentences: the class's name, or that of the outcome's column where labels only say yes
+        or no.
+    reason : why this class is taken for the event.
+    """
+
+    column: int
+    name: str
+    reason: str
+
+    @classmethod
+    def infer(cls, class_names: Sequence[str], labels: Ints, outcome: str = "") -> Self:
+        """The class whose label says that something happened, else the rarer one, else the second.
+
+        The labels alone decide: whether high outputs go with the event must not, since a bad model would be hidden.
+
+        Parameters
+        ----------
+        class_names : the two classes as they are labelled.
+        labels : (n,) integers, 0 or 1.
+        outcome : name of the outcome's column, where it says what happened; empty where it does not.
+        """
+        plain = [str(name).strip().lower().removesuffix(".0") for name in class_names]
+        if plain in (["1", "2"], ["2", "1"]):
+            return cls(plain.index("2"), _named("2", outcome), "2 of the labels 1 and 2")
+        said = [name in HAPPENED for name in plain]
+        denied = [name in DID_NOT for name in plain]
+        if said[0] != said[1] or denied[0] != denied[1]:
+            column = said.index(True) if said[0] != said[1] else denied.index(False)
+            return cls(column, _named(class_names[column], outcome), f"{class_names[column]} says that it happened")
+        share = float(np.mean(labels)) if len(labels) else 0.5
+        if share == 0.5:
+            return cls(1, _named(class_names[1], outcome), "the second class; both are equally frequent")
+        column = int(share < 0.5)
+        return cls(
+            column,
+            _named(class_names[column], outcome),
+            f"the rarer class, {min(share, 1 - share):.1%} of the rows",
+        )
+
+    @classmethod
+    def chosen(cls, class_names: Sequence[str], column: int, outcome: str = "") -> Self:
+        """The event that was chosen by hand."""
+        return cls(column, _named(class_names[column], outcome), "as chosen")
+
+    def swapped(self, class_names: Sequence[str]) -> Event:
+        """The other class as the event."""
+        column = 1 - self.column
+        return replace(self, column=column, name=_named(class_names[column], ""), reason="as chosen")
+
+
+def _named(class_name: Any, outcome: str) -> str:
+    """The outcome's name where the class is only a yes or a number; ``default`` says more than ``1``."""
+    plain = str(class_name).strip()
+    only_says_so = plain.lower().removesuffix(".0") in HAPPENED or plain.isdecimal()
+    if only_says_so:
+        return outcome or f"class {plain}"
+    return plain

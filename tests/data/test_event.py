@@ -1,0 +1,87 @@
+"""The event of two classes: which class it is, how it is called, and how it enters the hash."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from calib.data import Choices, DataError, Event, Predictions, inspect, load
+from calib.data.samples import load_sample
+
+
+@pytest.mark.parametrize(
+    ("classes", "share", "column"),
+    [
+        (("0", "1"), 0.9, 1),
+        (("no", "yes"), 0.9, 1),
+        (("yes", "no"), 0.9, 0),
+        (("False", "True"), 0.5, 1),
+        (("0.0", "1.0"), 0.7, 1),
+        (("-1", "1"), 0.8, 1),
+        (("1", "2"), 0.9, 1),
+        (("2", "1"), 0.1, 0),
+        (("good", "bad"), 0.3, 1),
+        (("good", "bad"), 0.7, 0),
+        (("good", "bad"), 0.5, 1),
+        (("positive", "other"), 0.7, 0),
+        (("ill", "not"), 0.7, 0),
+    ],
+)
+def test_what_the_labels_say_comes_first_and_the_rarer_class_next(classes, share, column):
+    labels = (np.arange(10) < share * 10).astype(int)
+    assert Event.infer(classes, labels).column == column
+
+
+def test_a_label_that_only_says_yes_takes_the_name_of_the_outcome():
+    labels = np.array([0, 0, 1])
+    assert Event.infer(("0", "1"), labels, "default").name == "default"
+    assert Event.infer(("no", "yes"), labels, "churn").name == "churn"
+    assert Event.infer(("benign", "malignant"), labels, "diagnosis").name == "malignant"
+    assert "1" in Event.infer(("0", "1"), labels).name
+
+
+def test_swapping_takes_the_other_class_and_back():
+    event = Event.infer(("benign", "malignant"), np.array([0, 0, 1]))
+    assert event.swapped(("benign", "malignant")).name == "benign"
+    assert event.swapped(("benign", "malignant")).swapped(("benign", "malignant")).column == event.column
+
+
+TABLE = ("loans.csv", b"p,default\n0.1,0\n0.7,1\n0.2,0\n0.4,0\n0.9,1\n0.3,1\n0.2,0\n")
+
+
+def test_a_binary_table_has_an_event_and_more_classes_have_none():
+    event = load(TABLE).event
+    assert (event.column, event.name) == (1, "default")
+    assert load_sample("digits-mlp").event is None
+
+
+def test_the_event_can_be_chosen_and_must_be_one_of_the_classes():
+    assert load(TABLE, event="0").event.column == 0
+    with pytest.raises(DataError, match="event"):
+        load(TABLE, event="ham")
+
+
+def test_only_an_unusual_event_changes_the_hash():
+    usual = inspect(TABLE)
+    assert usual.choices.event == "1"
+    assert load(TABLE, choices=Choices(event="1")).sha256 == usual.predictions.sha256
+    assert load(TABLE, event="0").sha256 != usual.predictions.sha256
+
+
+@pytest.mark.parametrize("field", ["clusters", "weights", "weight_kind"])
+def test_what_rows_share_and_weigh_changes_the_hash(field):
+    logits, labels = np.zeros((4, 2)), np.array([0, 1, 0, 1])
+    plain = Predictions(logits, labels, ("0", "1"))
+    values = {"clusters": np.array(list("aabb")), "weights": np.ones(4), "weight_kind": "sampling"}
+    assert replace(plain, **{field: values[field]}).take([0, 1]).sha256 != plain.take([0, 1]).sha256
+
+
+def test_pairs_are_binary_data_whose_event_is_a_correct_answer():
+    confidence = np.array([0.9, 0.25, 0.5])
+    logits = np.log(np.stack([1 - confidence, confidence], axis=1))
+    data = Predictions(logits, np.array([1, 0, 1]), ("wrong", "correct"), kind="pairs")
+    np.testing.assert_allclose(data.confidence, confidence)
+    np.testing.assert_array_equal(data.correct, [True, False, True])
+    assert replace(data, kind="binary_probability").confidence is None
