@@ -6,7 +6,7 @@ import streamlit as st
 
 from calib.data.checks.features import leak
 from calib.formatting import plural
-from calib.ui.fit.view import choose_and_start, not_started
+from calib.ui.fit.view import choose_and_start, fits_of_other_splits, not_started
 from calib.ui.progress import job_list
 from calib.ui.shell import open_session, page, trouble_with_the_cluster
 
@@ -22,6 +22,7 @@ def body() -> None:
     trouble_with_the_cluster()
     if warning := leak(session.data.findings):
         st.warning(warning, icon=":material/warning:")
+    fits_of_other_splits(session)
     job_list(session)
     st.subheader("Choose calibrators")
     choose_and_start(session.data)

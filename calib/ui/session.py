@@ -129,6 +129,11 @@ class OpenSession:
         """Fits asked for on the present split, by key, in order."""
         return self.specs_of_splits.setdefault(self.split_key, {})
 
+    @property
+    def n_fits_of_other_splits(self) -> int:
+        """Fits asked for on other splits of the open data, which are shown again once that split is chosen."""
+        return sum(len(specs) for key, specs in self.specs_of_splits.items() if key != self.split_key)
+
     @cached_property
     def raw_on_all_rows(self) -> Evaluation:
         """The raw model judged on all rows of the open data."""

@@ -228,3 +228,11 @@ def test_the_same_fit_elsewhere_takes_the_place_of_the_first(
     titles = [spec.title for spec in with_sample.specs.values()]
     assert titles == ["Temperature", "Temperature (max_log_temperature=2.0)"]
     assert [spec.params["device"] for spec in with_sample.specs.values()] == ["cpu", "cpu"]
+
+
+def test_another_split_says_where_the_earlier_fits_are(with_sample: OpenSession, three: list[str]) -> None:
+    with_sample.split(0.3, 7)
+    said_so = [info.value for info in open_page("pages/1_Fit.py", with_sample).info]
+    assert any(f"{len(three)} fits" in text and "seed 7" in text for text in said_so)
+    with_sample.split(0.5, 0)
+    assert not open_page("pages/1_Fit.py", with_sample).info

@@ -15,6 +15,7 @@ from calib.hardware import DEVICES, cpu_description, gpu_present
 from calib.jobs.scheduling import QueueFull
 from calib.registry import METHODS, missing_arrays, presets
 from calib.ui import fits
+from calib.ui.session import OpenSession
 from calib.ui.widgets import segments
 
 DEVICE_NAMES = {"auto": "Auto", "cpu": "CPU", "gpu": "GPU"}
@@ -86,6 +87,18 @@ def not_started() -> None:
     """Say once what was not started, and why."""
     for sentence in st.session_state.pop(TROUBLE, []):
         st.error(sentence, icon=":material/error:")
+
+
+def fits_of_other_splits(session: OpenSession) -> None:
+    """Say where the fits are that were there before the split was changed."""
+    n = session.n_fits_of_other_splits
+    if n and not session.specs:
+        share = "the split that came with the data" if session.part is None else f"{session.part:.0%} for calibration"
+        st.info(
+            f"No fit yet on this split ({share}, seed {session.seed}). {plural(n, 'fit')} of another split of these "
+            "data will be shown again when you choose that split on the Data page.",
+            icon=":material/call_split:",
+        )
 
 
 def choose_and_start(data: Predictions) -> None:
