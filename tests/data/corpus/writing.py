@@ -1,0 +1,99 @@
+"""The ways in which the corpus writes a table into a file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+DECIMAL = re.compile(r"^-?[\d,]*\d\.\d+(?=\s?[%‰]?$)")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a text table is written.
+
+    Attributes
+    ----------
+    first : name of a column of row numbers that programs put before the others; None for none.
+    before : lines before the header.
+    """
+
+    delimiter: str = ","
+    decimal: str = "."
+    encoding: str = "utf-8"
+    header: bool = True
+    quoting: int = csv.QUOTE_MINIMAL
+    line_end: str = "\n"
+    first: str | None = None
+    before: str = ""
+    suffix: str = "csv"
+
+
+LAYOUTS = {
+    "csv": Layout(),
+    "windows": Layout(line_end="\r\n"),
+    "tab": Layout("\t", suffix="tsv"),
+    "txt": Layout("\t", suffix="txt"),
+    "semicolon": Layout(";"),
+    "comma": Layout(";", decimal=",", line_end="\r\n"),
+    "latin": Layout(";", decimal=",", encoding="cp1252", line_end="\r\n"),
+    "bom": Layout(encoding="utf-8-sig"),
+    "bom_comma": Layout(";", decimal=",", encoding="utf-8-sig", line_end="\r\n"),
+    "utf16": Layout("\t", encoding="utf-16", suffix="txt"),
+    "quoted": Layout(quoting=csv.QUOTE_ALL),
+    "pandas": Layout(first=""),
+    "rnames": Layout(first="", quoting=csv.QUOTE_NONNUMERIC),
+    "unnamed": Layout(first="Unnamed: 0"),
+    "pipe": Layout("|", suffix="txt"),
+    "comments": Layout(before="# exported 2021-03-04 11:20\n# model: gbm v3, test set\n"),
+    "headless": Layout(header=False),
+    "headless_txt": Layout(" ", header=False, suffix="txt"),
+    "parquet": Layout(suffix="parquet"),
+}
+
+
+def numeric(cell: str) -> float:
+    """The number in a cell as it was made, before a decimal comma was written."""
+    return float(cell.replace(",", "").rstrip("%‰ "))
+
+
+def localised(cell: str, decimal: str) -> str:
+    """The cell with this sign before decimals, and a dot between thousands where that is a comma."""
+    if decimal == "." or not DECIMAL.match(cell):
+        return cell
+    return cell.replace(",", "\0").replace(".", ",").replace("\0", ".")
+
+
+def write(cells: Mapping[str, Sequence[str]], layout: str, name: str) -> tuple[str, bytes]:
+    """File name and bytes of a table."""
+    how = LAYOUTS[layout]
+    if how.first is not None:
+        n = len(next(iter(cells.values())))
+        cells = {how.first: [str(row + (how.quoting != csv.QUOTE_MINIMAL)) for row in range(n)], **cells}
+    if layout == "parquet":
+        return f"{name}.parquet", _parquet(_text(cells, LAYOUTS["csv"]))
+    return f"{name}.{how.suffix}", _text(cells, how)
+
+
+def _text(cells: Mapping[str, Sequence[str]], how: Layout) -> bytes:
+    buffer = io.StringIO()
+    buffer.write(how.before)
+    quoting = csv.QUOTE_MINIMAL if how.quoting == csv.QUOTE_NONNUMERIC else how.quoting
+    writer = csv.writer(buffer, delimiter=how.delimiter, quoting=quoting, lineterminator=how.line_end)
+    if how.header:
+        writer.writerow(cells)
+    for row in zip(*cells.values(), strict=True):
+        writer.writerow([localised(cell, how.decimal) for cell in row])
+    return buffer.getvalue().encode(how.encoding)
+
+
+def _parquet(text: bytes) -> bytes:
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    buffer = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.csv.read_csv(io.BytesIO(text)), buffer)
+    return buffer.getvalue()

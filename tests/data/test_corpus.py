@@ -1,0 +1,118 @@
+"""The corpus of tables: what it holds, that its truth is in its files, and that its judge tells right from wrong."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.data.corpus import recipes, tables
+from tests.data.corpus.__main__ import decoded
+from tests.data.corpus.judge import judge
+from tests.data.corpus.tables import CorpusTable, Recipe, build
+from tests.data.corpus.writing import LAYOUTS
+
+SETS = ("first",)
+
+
+@pytest.mark.parametrize("which", SETS)
+def test_there_are_enough_tables_of_each_kind(which):
+    made = list(tables(which))
+    assert len(made) >= 150
+    assert len({table.name for table in made}) == len(made)
+    verdicts = Counter(table.verdict for table in made)
+    assert verdicts["readable"] >= 100 and verdicts["ask"] >= 15 and verdicts["refuse"] >= 12, verdicts
+    kinds = Counter(table.truth.kind for table in made)
+    binary = sum(count for kind, count in kinds.items() if kind and kind.startswith("binary"))
+    assert binary >= 60 and kinds["pairs"] >= 25 and kinds["logits"] >= 3, kinds
+    assert sum(len(table.truth.classes) > 2 for table in made) >= 30
+    assert sum(table.truth.clusters is not None for table in made) >= 8
+    assert sum(table.truth.weights is not None for table in made) >= 4
+
+
+def test_the_same_seed_gives_the_same_bytes():
+    few = recipes()[:12]
+    assert [build(recipe, 5).content for recipe in few] == [build(recipe, 5).content for recipe in few]
+    assert all(build(recipe, 5).content != build(recipe, 6).content for recipe in few)
+
+
+def cells_of(table: CorpusTable, recipe: Recipe) -> dict[str, list[str]]:
+    """The columns of a text table, read without the corpus and without calib."""
+    layout = LAYOUTS[recipe.layout]
+    lines = [line for line in decoded(table.content).splitlines() if not line.startswith("# ")]
+    rows = list(csv.reader(io.StringIO("\n".join(lines)), delimiter=layout.delimiter))
+    header = rows.pop(0) if layout.header else [f"column_{j}" for j in range(len(rows[0]))]
+    if layout.decimal == ",":
+        rows = [[cell.replace(".", "").replace(",", ".") for cell in row] for row in rows]
+    return dict(zip(header, map(list, zip(*rows, strict=True)), strict=True))
+
+
+@pytest.mark.parametrize("which", SETS)
+def test_the_truth_is_in_the_file(which):
+    """Every role names a column; labels, clusters and plain probabilities stand there as the truth has them."""
+    for recipe, table in zip(recipes(which), tables(which), strict=True):
+        if recipe.layout == "parquet":
+            continue
+        cells, truth = cells_of(table, recipe), table.truth
+        named = [name for names in truth.roles.values() for name in ([names] if isinstance(names, str) else names)]
+        assert set(named) <= set(cells), table.name
+        if truth.kind is None:
+            continue
+        kept = {name: np.array(column)[truth.rows] for name, column in cells.items()}
+        outcome = kept[truth.roles["outcome"]]
+        if truth.kind != "pairs":
+            assert (outcome == truth.labels).all(), table.name
+        elif "predicted" in truth.roles:
+            assert ((outcome == kept[truth.roles["predicted"]]) == truth.correct).all(), table.name
+        else:
+            assert len(set(zip(outcome, truth.correct, strict=True))) == 2, table.name
+        if truth.clusters is not None:
+            assert (kept[truth.roles["cluster"]] == truth.clusters).all(), table.name
+        assert truth.probs.shape == (len(truth.rows), len(truth.classes))
+        assert np.allclose(truth.probs.sum(axis=1), 1) and truth.probs.min() >= 0, table.name
+        if truth.scale == "p":
+            outputs = np.stack([kept[name].astype(float) for name in truth.roles["outputs"]], axis=1)
+            if outputs.shape[1] == 1:
+                assert min(np.abs(outputs - truth.probs).max(axis=0)) < 1e-12, table.name
+            else:
+                assert np.allclose(outputs / outputs.sum(axis=1, keepdims=True), truth.probs, atol=1e-12), table.name
+
+
+def test_models_are_as_said():
+    """An inverted model ranks backwards; a fair one is about calibrated."""
+    columns = "y = y 0/1 rate=.4 | p = p d=6"
+    for quality, low, high in (("inverted", 0.0, 0.4), ("fair", 0.7, 0.95), ("weak", 0.45, 0.7)):
+        truth = build(Recipe("some", columns, quality=quality, n=4000), 3).truth
+        p, happened = truth.probs[:, 1], truth.labels == "1"
+        ranks = np.argsort(np.argsort(p))
+        auroc = (ranks[happened].mean() - (happened.sum() - 1) / 2) / (~happened).sum()
+        assert low < auroc < high, (quality, auroc)
+        if quality == "fair":
+            assert abs(p.mean() - happened.mean()) < 0.03
+
+
+def test_the_judge_tells_right_from_misread():
+    """Tables that calib has always opened: right as they are, misread once the truth says something else."""
+    table = build(Recipe("plain", "label = y 0/1/2 | p_{} = each d=6", quality="fair"), 1)
+    assert judge(table).outcome == "right" and judge(table).passed
+    backwards = replace(table.truth, labels=np.roll(table.truth.labels, 1))
+    assert judge(replace(table, truth=backwards)).outcome == "misread"
+    other = replace(table.truth, probs=table.truth.probs[::-1])
+    assert judge(replace(table, truth=other)).outcome == "misread"
+    swapped = replace(table.truth, probs=table.truth.probs[:, [1, 0, 2]])
+    assert judge(replace(table, truth=swapped)).outcome == "misread"
+    assert judge(replace(table, truth=replace(table.truth, kind=None), verdict="refuse")).outcome == "misread"
+    clustered = replace(table.truth, clusters=np.arange(len(table.truth.labels)) // 2)
+    assert judge(replace(table, truth=clustered)).outcome == "partly"
+    refused = build(Recipe("dates", "date = date | word = cat a/b/c", "refuse"), 1)
+    assert judge(refused).passed
+
+
+def test_the_judge_leaves_the_floor_of_zeros_to_the_reader():
+    table = build(Recipe("rounded", "label = y a/b/c | p_{} = each d=2", n=300, quality="over"), 1)
+    assert (table.truth.probs == 0).any()
+    assert judge(table).outcome == "right"
