@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.data.checks.report import InvalidUpload
+from calib.data.checks.report import Finding, InvalidUpload
 from calib.data.limits import MAX_BYTES, megabytes
 from calib.errors import missing_package
 
@@ -67,6 +67,7 @@ class Contents(ABC):
     allowance : bytes that may still be read.
     tabular : whether the arrays are columns of one table.
     format_choices : how a text table was read, as fields of Choices.
+    findings : what is to be said of how the file was opened.
     """
 
     tabular = False
@@ -77,6 +78,7 @@ class Contents(ABC):
         self.names = [array.name for array in arrays]
         self.allowance = allowance
         self.format_choices: dict[str, Any] = {}
+        self.findings: list[Finding] = []
         self._infos = {array.name: array for array in reversed(arrays)}  # of two of one name, the first
 
     def __contains__(self, name: object) -> bool:

@@ -15,8 +15,8 @@ from typing import BinaryIO, Literal
 from calib.data.checks.report import InvalidUpload, Report, one_line, shortened
 from calib.data.formats.archives import open_zip, unpacked
 from calib.data.formats.base import Allowance, Contents, reading
+from calib.data.formats.dialect import infer_encoding
 from calib.data.formats.numpy import NpyContents, NpzContents
-from calib.data.formats.text import infer_encoding
 from calib.data.limits import MAX_UPLOAD
 from calib.data.options import Choices, Source
 
@@ -201,7 +201,10 @@ def open_source(source: Source, allowance: Allowance, report: Report, stack: Exi
     if not ending_is_right(name, found):
         report.info("ending", f"{name} holds {found} by its content, whatever its name says; read as that.")
     file.seek(0)
-    return contents_of(found, name, file, size, allowance, report.choices)
+    contents = contents_of(found, name, file, size, allowance, report.choices)
+    for finding in contents.findings:
+        report.add(finding)
+    return contents
 
 
 def check_upload(size: int, name: str) -> None:

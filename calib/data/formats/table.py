@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 import numpy as np
 
@@ -47,6 +47,14 @@ class TableContents(Contents):
         self._types = {field.name: field.type for field in schema}
         self._fetch = fetch
         self._drop_bad_cells = drop_bad_cells
+
+    @classmethod
+    def from_table(cls, name: str, table: pa.Table, allowance: Allowance, drop_bad_cells: bool) -> Self:
+        """The columns of a table in memory; each is used once, and then let go."""
+        columns = dict(zip(table.column_names, table.columns, strict=True))
+        schema, n_rows = table.schema, table.num_rows
+        del table
+        return cls(name, schema, n_rows, lambda names: [columns.pop(n) for n in names], allowance, drop_bad_cells)
 
     def read(self, name: str) -> Array:
         """One column: numbers, booleans, or strings."""

@@ -1,147 +1,25 @@
 """Text tables: csv, tsv, also gzipped.
 
-Encoding, delimiter, decimal sign and header are inferred from the first megabyte. A first bounded pass counts the
-cells, a second one parses them with Arrow.
+Their dialect is inferred from the first megabyte. A first bounded pass counts the cells, a second one parses them with
+Arrow; columns of numbers that Arrow does not take are read as people write them.
 """
 
 from __future__ import annotations
 
 import codecs
-import csv
-import re
-from dataclasses import dataclass
-from statistics import mode
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from calib.data.checks.report import InvalidUpload, count, verb
 from calib.data.formats.archives import unpacked
 from calib.data.formats.base import Allowance, reading
+from calib.data.formats.cells import read_written
+from calib.data.formats.dialect import Dialect, infer_dialect, infer_encoding
 from calib.data.formats.table import TableContents, check_names
-from calib.data.interpret.names import LABELS, canonical
 from calib.data.limits import MAX_TEXT, check_count, megabytes
 from calib.data.options import Choices
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-DELIMITERS = ("\t", ";", "|", ",", " ")
-"""In the order they are tried: a comma may also be a decimal comma, a blank may also stand in a name."""
-
-NUMBER = re.compile(
-    r"\s*[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?\s*|\s*[-+]?(nan|inf|infinity|na|n/a|null)?\s*", re.I
-)
-DECIMAL_COMMA = re.compile(r"\s*[-+]?\d*,\d+([eE][-+]?\d+)?\s*")
-SAMPLE_LINES = 100
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """One way of writing a table; ``names`` are those of the first line, or made up."""
-
-    encoding: str
-    delimiter: str
-    decimal: str
-    header: bool
-    names: list[str]
-
-
-def infer_dialect(sample: bytes, encoding: str, complete: bool, choices: Choices, file: str) -> Dialect:
-    """Infer how a table is written from its first lines.
-
-    Parameters
-    ----------
-    sample : the first bytes of the file.
-    encoding : how they are encoded.
-    complete : whether the sample is the whole file, so that its last line is whole too.
-    """
-    text = decoded(sample, encoding, complete, file)
-    lines = text.splitlines()
-    if not complete:
-        lines = lines[:-1]
-    lines = [line for line in lines[: SAMPLE_LINES + 1] if line.strip()]
-    if not lines:
-        raise InvalidUpload(
-            "no_rows", f"{file} holds no whole line of text.", "Save one row per line, with a delimiter between cells."
-        )
-    delimiter = choices.delimiter or infer_delimiter(lines)
-    if len(delimiter) != 1 or delimiter in '"\r\n':
-        raise InvalidUpload("delimiter", f"The delimiter {delimiter!r} is not one character.", "Choose one, such as ;")
-    rows = list(csv.reader(lines, delimiter=delimiter))
-    decimal = choices.decimal or infer_decimal(rows[1:] or rows, delimiter)
-    if decimal not in (".", ","):
-        raise InvalidUpload(
-            "decimal", f"The decimal sign {decimal!r} is neither a point nor a comma.", "Choose one of them."
-        )
-    header = infer_header(rows) if choices.header is None else choices.header
-    width = len(rows[0]) if header else mode(map(len, rows))
-    names = [name.strip() for name in rows[0]] if header else [f"column_{j}" for j in range(width)]
-    return Dialect(encoding, delimiter, decimal, header, [name or f"unnamed_{j}" for j, name in enumerate(names)])
-
-
-def infer_encoding(sample: bytes) -> str:
-    """From the byte order mark, or from the zero bytes that two-byte encodings put beside Latin letters."""
-    if sample.startswith(codecs.BOM_UTF8):
-        return "utf-8"
-    if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    even, odd = sample[0::2].count(0), sample[1::2].count(0)
-    if not even and odd > len(sample) // 6:
-        return "utf-16-le"
-    if not odd and even > len(sample) // 6:
-        return "utf-16-be"
-    return "utf-8"
-
-
-def decoded(sample: bytes, encoding: str, complete: bool, file: str) -> str:
-    """The sample as text; bytes that the encoding does not know are replaced, since another may be tried."""
-    try:
-        "".encode(encoding)  # some of Python's codecs unpack or transform bytes; they are no text encodings
-        text = codecs.getincrementaldecoder(encoding)("replace").decode(sample, final=complete)
-    except (LookupError, UnicodeError) as error:
-        raise InvalidUpload(
-            "encoding",
-            f"{file} cannot be read as {encoding!r}: no text encoding, or not that of the file.",
-            "Choose utf-8, latin-1 or utf-16.",
-        ) from error
-    return text.removeprefix("\ufeff")
-
-
-def infer_delimiter(lines: list[str]) -> str:
-    """The first candidate that splits most lines into the same number of cells, at least two."""
-    for delimiter in DELIMITERS:
-        widths = [len(row) for row in csv.reader(lines, delimiter=delimiter)]
-        usual = mode(widths)
-        if usual > 1 and widths.count(usual) > len(widths) / 2:
-            return delimiter
-    return ","
-
-
-def infer_decimal(rows: list[list[str]], delimiter: str) -> str:
-    """A comma where cells look like 0,25 and the comma does not separate them."""
-    if delimiter == ",":
-        return "."
-    return "," if any(DECIMAL_COMMA.fullmatch(cell) for row in rows for cell in row) else "."
-
-
-def infer_header(rows: list[list[str]]) -> bool:
-    """Whether the first line names the columns: text above numbers, or 0, 1, 2, ... as pandas writes it."""
-    first, rest = rows[0], rows[1:]
-    if not rest:
-        return not any(NUMBER.fullmatch(cell) for cell in first)
-    for j, cell in enumerate(first):
-        below = [row[j] for row in rest if j < len(row)]
-        numeric = sum(bool(NUMBER.fullmatch(value)) for value in below)
-        if (
-            (not cell.strip() or not NUMBER.fullmatch(cell))
-            and numeric > len(below) / 2
-            and any(v.strip() for v in below)
-        ):
-            return True
-    if len(first) > 2 and [cell.strip() for cell in first] == [str(j) for j in range(len(first))]:
-        return any(row != first for row in rest)
-    return any(canonical(cell).base in LABELS for cell in first)
-
 
 SAMPLE = 2**20
 CHUNK = 2**20
@@ -166,15 +44,11 @@ def open_text(name: str, file: BinaryIO, gzipped: bool, allowance: Allowance, ch
         encoding = "latin-1"
         dialect = infer_dialect(sample, encoding, complete, choices, name)
     drop = bool(choices.drop_bad_rows)
-    table = parse(stream(), dialect, name, drop)
-    columns = dict(zip(dialect.names, table.columns, strict=True))
-    schema, n_rows = table.schema, table.num_rows
-    del table
-
-    def fetch(names: list[str]) -> list[pa.ChunkedArray]:
-        return [columns.pop(column) for column in names]  # each is used once, and then let go
-
-    contents = TableContents(name, schema, n_rows, fetch, allowance, drop)
+    with reading(name):
+        table, findings = read_written(parse(stream(), dialect, name, drop), dialect.decimal, dialect.certain, name)
+        table = without_empty(table)
+    contents = TableContents.from_table(name, table, allowance, drop)
+    contents.findings = [*dialect.findings(name), *findings]
     contents.format_choices = {
         "delimiter": dialect.delimiter,
         "encoding": encoding,
@@ -182,6 +56,29 @@ def open_text(name: str, file: BinaryIO, gzipped: bool, allowance: Allowance, ch
         "header": dialect.header,
     }
     return contents
+
+
+def without_empty(table: pa.Table) -> pa.Table:
+    """A table without rows that hold nothing, and without such columns at its end that have no name either."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    width = table.num_columns
+    while width > 1 and table.column_names[width - 1] == f"unnamed_{width - 1}" and _all_null(table.column(width - 1)):
+        width -= 1
+    table = table.select(range(width))
+    filled: Any = None
+    for column in table.columns:
+        text = pa.types.is_string(column.type)
+        if not (text or column.null_count):
+            return table
+        here = pc.not_equal(column, "") if text else pc.is_valid(column)
+        filled = here if filled is None else pc.or_(filled, here)
+    return table if filled is None or pc.all(filled).as_py() is not False else table.filter(filled)
+
+
+def _all_null(column: pa.ChunkedArray) -> bool:
+    return bool(column.null_count == len(column))
 
 
 def scan(source: BinaryIO, dialect: Dialect, name: str) -> bool:
@@ -238,11 +135,11 @@ def parse(source: BinaryIO, dialect: Dialect, name: str, drop_bad_rows: bool) ->
             read_options=csv.ReadOptions(
                 use_threads=False,
                 column_names=dialect.names,
-                skip_rows=int(dialect.header),
+                skip_rows=dialect.skipped,
                 encoding="utf8" if dialect.encoding == "utf-8" else dialect.encoding,
             ),
             parse_options=csv.ParseOptions(delimiter=dialect.delimiter, invalid_row_handler=skip),
-            convert_options=csv.ConvertOptions(decimal_point=dialect.decimal),
+            convert_options=csv.ConvertOptions(decimal_point=dialect.decimal if dialect.certain else "."),
         )
     if counted[0] and not drop_bad_rows:
         first = ragged[0]

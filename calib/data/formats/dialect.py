@@ -1,0 +1,235 @@
+"""How a text table is written: encoding, delimiter, decimal sign, lines above the table, and the names of its columns.
+
+All are inferred from the first megabyte.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import re
+from dataclasses import dataclass
+from statistics import mode
+
+from calib.data.checks.report import Finding, InvalidUpload, count, shortened
+from calib.data.formats.cells import EMPTY, WRITTEN, Sign, decimal_sign
+from calib.data.interpret.names import LABELS, canonical
+from calib.data.options import Choices
+
+DELIMITERS = ("\t", ";", "|", ",", " ")
+"""In the order they are tried: a comma may also be a decimal comma, a blank may also stand in a name."""
+
+COMMENTS = ("#", "%", "//")
+SEPARATOR = re.compile(r'"?sep=(.)"?', re.I)
+"""The line by which Excel is told the delimiter."""
+
+NUMBER = re.compile(rf"{WRITTEN}|{EMPTY}|^[-+]?inf(?:inity)?$", re.I)
+SAMPLE_LINES = 100
+MAX_ABOVE = 50
+"""Lines that may stand above a table."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """One way of writing a table.
+
+    Attributes
+    ----------
+    decimal : the decimal sign of cells that do not decide; ``certain`` where it was chosen or some cells decide.
+    header : whether a line holds the names of the columns; ``names`` are those, or made up.
+    skipped : lines before the first row, the header among them.
+    above : the lines above the table that say nothing of its columns.
+    """
+
+    encoding: str
+    delimiter: str
+    decimal: Sign
+    certain: bool
+    header: bool
+    names: list[str]
+    skipped: int
+    above: tuple[str, ...] = ()
+
+    def findings(self, file: str) -> list[Finding]:
+        """What is to be said of the lines above the table."""
+        if not self.above:
+            return []
+        text = f"{count(len(self.above), 'line')} above the table of {file} left out, such as"
+        return [Finding("info", "lines_above", f"{text} {shortened(self.above[0].strip())!r}.")]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line that is not blank: its number in the file from zero, its text, and its cells."""
+
+    number: int
+    text: str
+    cells: list[str]
+
+    @property
+    def filled(self) -> int:
+        """Cells up to the last one that is not empty."""
+        return next((n for n in range(len(self.cells), 0, -1) if self.cells[n - 1].strip()), 0)
+
+
+def infer_dialect(sample: bytes, encoding: str, complete: bool, choices: Choices, file: str) -> Dialect:
+    """Infer how a table is written from its first lines.
+
+    Parameters
+    ----------
+    sample : the first bytes of the file.
+    encoding : how they are encoded.
+    complete : whether the sample is the whole file, so that its last line is whole too.
+    """
+    texts = re.split(r"\r\n|\n|\r", decoded(sample, encoding, complete, file))
+    if not complete:
+        texts = texts[:-1]
+    numbered = [(number, text) for number, text in enumerate(texts) if text.strip()][: SAMPLE_LINES + MAX_ABOVE + 1]
+    if not numbered:
+        raise InvalidUpload(
+            "no_rows", f"{file} holds no whole line of text.", "Save one row per line, with a delimiter between cells."
+        )
+    told = SEPARATOR.fullmatch(numbered[0][1].strip())
+    delimiter = choices.delimiter or (told[1] if told else infer_delimiter([text for _, text in numbered]))
+    if len(delimiter) != 1 or delimiter in '"\r\n':
+        raise InvalidUpload("delimiter", f"The delimiter {delimiter!r} is not one character.", "Choose one, such as ;")
+    lines = [Line(number, text, next(csv.reader([text], delimiter=delimiter), [""])) for number, text in numbered]
+    n_above = lines_above(lines, bool(told))
+    above, lines = lines[:n_above], lines[n_above:]
+    cells = [cell for line in lines[1:] or lines for cell in line.cells]
+    decimal, certain = choose_decimal(cells, delimiter, choices.decimal)
+    rows = [line.cells for line in lines]
+    named = infer_header(rows)
+    commented = not named and choices.header is not False and above and header_in_comment(above[-1], rows, delimiter)
+    if commented:
+        above, lines, rows = above[:-1], [above[-1], *lines], [commented, *rows]
+    header = bool(commented) or (named if choices.header is None else choices.header)
+    names = column_names(rows, header)
+    skipped = lines[1].number if header and len(lines) > 1 else lines[0].number + header
+    return Dialect(encoding, delimiter, decimal, certain, header, names, skipped, tuple(line.text for line in above))
+
+
+def infer_encoding(sample: bytes) -> str:
+    """From the byte order mark, or from the zero bytes that two-byte encodings put beside Latin letters."""
+    if sample.startswith(codecs.BOM_UTF8):
+        return "utf-8"
+    if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    even, odd = sample[0::2].count(0), sample[1::2].count(0)
+    if not even and odd > len(sample) // 6:
+        return "utf-16-le"
+    if not odd and even > len(sample) // 6:
+        return "utf-16-be"
+    return "utf-8"
+
+
+def decoded(sample: bytes, encoding: str, complete: bool, file: str) -> str:
+    """The sample as text; bytes that the encoding does not know are replaced, since another may be tried."""
+    try:
+        "".encode(encoding)  # some of Python's codecs unpack or transform bytes; they are no text encodings
+        text = codecs.getincrementaldecoder(encoding)("replace").decode(sample, final=complete)
+    except (LookupError, UnicodeError) as error:
+        raise InvalidUpload(
+            "encoding",
+            f"{file} cannot be read as {encoding!r}: no text encoding, or not that of the file.",
+            "Choose utf-8, latin-1 or utf-16.",
+        ) from error
+    return text.removeprefix("\ufeff")
+
+
+def infer_delimiter(lines: list[str]) -> str:
+    """The first candidate that splits most lines into the same number of cells, at least two."""
+    lines = [line for line in lines if not line.lstrip().startswith(COMMENTS)] or lines
+    for delimiter in DELIMITERS:
+        widths = [len(row) for row in csv.reader(lines, delimiter=delimiter)]
+        usual = mode(widths)
+        if usual > 1 and widths.count(usual) > len(widths) / 2:
+            return delimiter
+    return ","
+
+
+def choose_decimal(cells: list[str], delimiter: str, chosen: str | None) -> tuple[Sign, bool]:
+    """The decimal sign, and whether it is certain; where cells like 1,234 alone have one, that of the delimiter.
+
+    Beside semicolons a comma is the decimal sign; commas inside quotes separate thousands.
+    """
+    if chosen is not None:
+        if chosen not in (".", ","):
+            raise InvalidUpload(
+                "decimal", f"The decimal sign {chosen!r} is neither a point nor a comma.", "Choose one of them."
+            )
+        return ("," if chosen == "," else "."), True
+    sign, unclear = decimal_sign(cells)
+    if sign is not None:
+        return sign, True
+    return ("," if unclear and delimiter != "," else "."), False
+
+
+def lines_above(lines: list[Line], told: bool) -> int:
+    """How many lines stand above the table: comments, and lines with at most half as many filled cells as its rows."""
+    width = mode(len(line.cells) for line in lines)
+    n = int(told)
+    for line in lines[n : min(MAX_ABOVE, len(lines) - 1)]:
+        comment = line.text.lstrip().startswith(COMMENTS) and not is_row(line, width)
+        if not comment and 2 * line.filled > width:
+            break
+        n += 1
+    rest = [line.cells for line in lines[n:]]
+    # A first row whose cells are mostly empty is a row, unless a header stands below it.
+    if n and not any(line.text.lstrip().startswith(COMMENTS) for line in lines[:n]) and not told:
+        shorter = any(len(line.cells) != width for line in lines[:n])
+        return n if shorter or infer_header(rest) else 0
+    return n
+
+
+def is_row(line: Line, width: int) -> bool:
+    """Whether a line that begins like a comment is a row of the table: as many cells, some of them numbers."""
+    return len(line.cells) == width > 1 and any(cell.strip() and is_number(cell) for cell in line.cells)
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell holds a number or nothing."""
+    return NUMBER.match(cell.strip()) is not None
+
+
+def header_in_comment(line: Line, rows: list[list[str]], delimiter: str) -> list[str]:
+    """The names in a comment right above the rows, as numpy.savetxt writes them; empty where it holds none."""
+    text = line.text.strip()
+    mark = next((mark for mark in COMMENTS if text.startswith(mark)), None)
+    if mark is None:
+        return []
+    cells = next(csv.reader([text.removeprefix(mark).strip()], delimiter=delimiter), [])
+    fits = len(cells) == mode(map(len, rows)) > 1 and all(cell.strip() for cell in cells)
+    return cells if fits and not any(map(is_number, cells)) else []
+
+
+def infer_header(rows: list[list[str]]) -> bool:
+    """Whether the first line names the columns: text above numbers, or 0, 1, 2, ... as pandas writes it."""
+    first, rest = rows[0], rows[1:]
+    if not rest:
+        return not any(map(is_number, first))
+    for j, cell in enumerate(first):
+        below = [row[j] for row in rest if j < len(row)]
+        numeric = sum(map(is_number, below))
+        if (not cell.strip() or not is_number(cell)) and numeric > len(below) / 2 and any(v.strip() for v in below):
+            return True
+    if len(first) > 2 and [cell.strip() for cell in first] == [str(j) for j in range(len(first))]:
+        return any(row != first for row in rest)
+    return any(canonical(cell).base in LABELS for cell in first)
+
+
+def column_names(rows: list[list[str]], header: bool) -> list[str]:
+    """One name for each column; those without one are numbered.
+
+    A first column without a name is that of R's row names; a last one is what a delimiter at the end of lines makes.
+    """
+    width = mode(map(len, rows[1:] or rows))
+    if not header:
+        return [f"column_{j}" for j in range(mode(map(len, rows)))]
+    names, below = [name.strip() for name in rows[0]], [row for row in rows[1:] if len(row) == width]
+    if len(names) == width + 1 and not names[-1]:
+        names = names[:-1]
+    elif len(names) == width - 1 > 0 and below:
+        ends_empty = not any(row[-1].strip() for row in below)
+        names = [*names, ""] if ends_empty else ["row" if "row" not in names else "row_name", *names]
+    return [name or f"unnamed_{j}" for j, name in enumerate(names)]

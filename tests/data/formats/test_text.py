@@ -1,0 +1,172 @@
+"""Text tables as people write them: decimal commas, percent signs, thousands, lines above the table, row names."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from calib.data import Choices, Inspection, inspect
+from calib.data.formats.cells import CERTAIN, EITHER, WRITTEN
+from tests.data.conftest import cases, simulated, the
+
+LOGITS, LABELS = simulated(n=240, n_classes=3)
+PROBS = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=1, keepdims=True)
+NAMES = ("p_0", "p_1", "p_2", "label")
+
+
+def comma(value: float) -> str:
+    return f"{value:.6f}".replace(".", ",")
+
+
+def table(delimiter=",", write=lambda value: f"{value:.6f}", header=True, end=""):
+    """The lines of a table of three probabilities and a label."""
+    rows = [delimiter.join([*map(write, row), str(label)]) + end for row, label in zip(PROBS, LABELS, strict=True)]
+    return "".join(f"{line}\n" for line in ([delimiter.join(NAMES) + end] if header else []) + rows)
+
+
+def read(text: str, encoding: str = "utf-8", **chosen) -> Inspection:
+    return inspect(("outputs.csv", text.encode(encoding)), choices=Choices(**chosen))
+
+
+def check_read(found: Inspection, within: float = 1e-6) -> None:
+    """The probabilities and the labels came out, and the options that were inferred read the same again."""
+    data = found.predictions
+    assert data is not None, found.findings
+    np.testing.assert_allclose(np.exp(data.logits), PROBS, atol=within)
+    np.testing.assert_array_equal(data.labels, LABELS)
+    assert found.choices.outputs == NAMES[:3]
+
+
+ROWS = table(header=False)
+WRITINGS = [
+    ("semicolon, decimal comma", table(";", comma)),
+    ("percent", table(";", lambda v: f"{comma(100 * v)} %")),
+    ("percent in quotes", table(",", lambda v: f'"{comma(100 * v)}%"')),
+    ("percent with a point", table(",", lambda v: f"{100 * v:.6f}%")),
+    ("byte order mark", "\ufeff" + table()),
+    ("comments", "# run 12\n# threshold 0.5, 3 epochs\n" + table()),
+    ("comments, blank lines", "% run 12\n\n% of June\n\n" + table("\t")),
+    ("slashes", "// made by a, b, c, d\n" + table()),
+    ("lines above", "Model: resnet\nDate;2024\n\n" + table(";", comma)),
+    ("padded lines above", "Report of June;;;\n;;;\n" + table(";", comma)),
+    ("Excel's delimiter", "sep=;\n" + table(";", comma)),
+    ("header in a comment", "# " + " ".join(NAMES) + "\n" + table(" ", header=False)),
+    ("header after a mark", "#" + table()),
+    ("empty columns at the end", table(end=",,")),
+    ("a delimiter at the end of rows", ",".join(NAMES) + "\n" + ROWS.replace("\n", ",\n")),
+    ("a delimiter at the end of the header", ",".join(NAMES) + ",\n" + ROWS),
+    ("row names", ",".join(NAMES) + "\n" + "".join(f"r{i},{row}\n" for i, row in enumerate(ROWS.splitlines()))),
+    ("empty rows", table() + ",,,\n,,,\n"),
+    ("quoted names", table().replace("p_0", '"p_0"')),
+]
+
+
+@cases("text", WRITINGS)
+def test_tables_are_read_however_they_are_written(text):
+    found = read(text)
+    check_read(found)
+    again = inspect(("outputs.csv", text.encode()), choices=found.choices)
+    assert again.predictions is not None and found.predictions is not None
+    assert again.predictions.sha256 == found.predictions.sha256
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
+def test_encodings_are_recognised(encoding):
+    check_read(read(table(";", comma), encoding))
+
+
+def test_what_was_left_out_or_divided_is_said():
+    found = read("# run 12\n# of June\n" + table(";", lambda v: f"{comma(100 * v)} %"))
+    assert "2 lines" in the(found, "lines_above").message
+    assert "100" in the(found, "percent_signs").message
+    assert not [f for f in read(table()).findings if f.code in ("lines_above", "percent_signs")]
+
+
+def scores(cells, delimiter=";"):
+    labels = np.arange(len(cells)) % 2
+    return f"score{delimiter}label\n" + "".join(f"{c}{delimiter}{k}\n" for c, k in zip(cells, labels, strict=True))
+
+
+def read_scores(text, **chosen):
+    found = read(text, kind="binary_log_odds", **chosen)
+    assert found.predictions is not None, found.findings
+    return found, found.predictions.logits[:, 1]
+
+
+@cases(
+    "cells, expected",
+    [
+        ("decimal comma", ["1.234,5", "-2,25", "12.000.000,0"], [1234.5, -2.25, 12e6]),
+        ("decimal point", ["1,234.5", "-2.25", "12,000,000.0"], [1234.5, -2.25, 12e6]),
+        ("point separates twice", ["1.234.567", "2.345", "-3"], [1234567, 2345, -3]),
+        ("blanks", ["1 234", "12 345,5", "7"], [1234, 12345.5, 7]),
+        ("narrow blanks", ["1\u202f234", "12\u00a0345", "-7"], [1234, 12345, -7]),
+        ("minus sign", ["\u22121,5", "0,25", "1,234"], [-1.5, 0.25, 1.234]),
+        ("zero before the sign", ["0,123", "0,456", "1,234"], [0.123, 0.456, 1.234]),
+        ("exponents", ["1,5e-3", "2,5E2", "0,1"], [0.0015, 250, 0.1]),
+    ],
+)
+def test_the_whole_column_decides_what_a_sign_means(cells, expected):
+    found, read_as = read_scores(scores(cells * 80))
+    np.testing.assert_allclose(read_as[:3], expected)
+    assert "decimal_unclear" not in [finding.code for finding in found.findings]
+
+
+def test_a_decision_below_the_first_lines_counts_for_all():
+    _, read_as = read_scores(scores(["1,234"] * 200 + ["0,5"]))
+    np.testing.assert_allclose(read_as, [1.234] * 200 + [0.5])
+
+
+def test_another_column_decides_where_one_does_not():
+    cells = [f"{cell};0,5" for cell in ["1.234", "2.345"] * 120]
+    found = read("amount;score;label\n" + "".join(f"{c};{i % 2}\n" for i, c in enumerate(cells)), features=("amount",))
+    assert found.predictions is not None and found.predictions.features is not None
+    np.testing.assert_allclose(found.predictions.features[:2, 0], [1234, 2345])
+
+
+@pytest.mark.parametrize(("delimiter", "quote", "first", "second"), [(";", "", 1.234, 1234), (",", '"', 1234, 1.234)])
+def test_two_readings_are_said_and_one_option_switches(delimiter, quote, first, second):
+    text = scores([f"{quote}{n},234{quote}" for n in range(1, 200)], delimiter)
+    found, read_as = read_scores(text)
+    assert read_as[0] == pytest.approx(first)
+    warned = the(found, "decimal_unclear")
+    assert "1.234" in warned.message and "1234" in warned.message
+    changed, other = read_scores(text, **warned.fix)
+    assert other[0] == pytest.approx(second)
+    assert "decimal_unclear" not in [finding.code for finding in changed.findings]
+
+
+def test_what_is_no_number_stays_text():
+    labels = ["1,5 %", "low"] * 120
+    text = "p_a;p_b;label\n" + "".join(f"0,5;0,5;{'a' if i % 2 else 'b'}\n" for i in range(240))
+    assert read(text).predictions is not None
+    found = read(scores(labels))
+    assert found.predictions is None
+
+
+def naive(cell: str, decimal: str) -> float:
+    """One reading of a cell, or NaN where its separators do not stand before groups of three."""
+    whole, _, fraction = cell.partition(decimal)
+    first, *groups = whole.split("," if decimal == "." else ".")
+    if any(len(group) != 3 for group in groups) or (groups and not 1 <= len(first) <= 3):
+        return np.nan
+    digits = "".join([first, *groups])
+    return float(f"{digits or 0}.{fraction or 0}") if (digits + fraction).isdigit() else np.nan
+
+
+def test_patterns_agree_with_a_naive_reading():
+    """A number has one reading by the patterns exactly where the other sign gives none, or a thousand from zero."""
+    generator = np.random.default_rng(3)
+    for _ in range(4000):
+        cell = "".join(generator.choice(list("0123456789.,"), size=generator.integers(1, 10)))
+        readings = {sign: naive(cell, sign) for sign in ".,"}
+        possible = {sign for sign, value in readings.items() if not np.isnan(value)}
+        separated = "." in cell or "," in cell
+        if re.match(EITHER, cell):
+            assert possible == {".", ","}
+        if separated and re.match(WRITTEN, cell):
+            certain = {sign for sign, pattern in CERTAIN.items() if re.match(pattern, cell)}
+            assert certain <= possible and len(certain) <= 1, cell
+            assert (bool(certain) != bool(re.match(EITHER, cell))) == bool(possible), cell
