@@ -18,6 +18,7 @@ from calib.data.checks.features import leak
 from calib.data.checks.report import InvalidUpload
 from calib.data.load import check_choices
 from calib.data.options import FILES, OPTIONS
+from calib.data.split import part_size, said_of_clusters
 from calib.errors import CalibrationError
 from calib.registry import calibrator
 
@@ -91,6 +92,10 @@ def split_data(data: Predictions, given: argparse.Namespace) -> tuple[Prediction
     calibration, test = data.split(given.calibration, random_state=given.seed)
     if len(calibration) < 2:
         raise CalibrationError("The calibration set has 1 row, from which nothing can be learned; give more of them.")
+    drawn = given.calibration is not None or data.given_split is None
+    asked = part_size(given.calibration or 0.5, len(data)) if drawn else None
+    if said := said_of_clusters(calibration.clusters, test.clusters, asked):
+        print(f"note: {said}", file=sys.stderr)
     return calibration, test
 
 

@@ -138,15 +138,16 @@ class Predictions:
         ----------
         part : a fraction in (0, 1) or a count of calibration rows, drawn seeded and stratified by label; or row
             numbers, which become the calibration rows in that order; None takes the split that came with the
-            data, or half of the rows.
+            data, or half of the rows. Of data with clusters whole clusters are drawn, and the size is the nearest
+            that was found.
         random_state : seed of the draw.
 
         Raises
         ------
         DataError
-            If a part would be empty, or row numbers are out of range or repeated.
+            If a part would be empty, row numbers are out of range or repeated, or there are fewer than four clusters.
         """
-        calibration, test = split_rows(self.labels, part, self.given_split, random_state)
+        calibration, test = split_rows(self.labels, part, self.given_split, random_state, self.clusters)
         return self.take(calibration), self.take(test)
 
     def _sha256(self) -> str:

@@ -1,4 +1,4 @@
-"""Split rows into a calibration and a test part: seeded, stratified, and of an exact size."""
+"""Split rows into a calibration and a test part: seeded, stratified, of an exact size, or of whole clusters."""
 
 from __future__ import annotations
 
@@ -14,8 +14,20 @@ from calib.numerics import Ints
 Rows = tuple[Ints, Ints]
 """Row numbers of the calibration part and of the test part."""
 
+FEWEST_CLUSTERS = 2
+"""In each part: with one alone, nothing shows how clusters differ."""
 
-def split_rows(labels: Ints, part: Any, given: npt.NDArray[np.bool_] | None, random_state: int) -> Rows:
+N_DRAWS = 100
+"""Random orders of the clusters, of which the best is cut."""
+
+
+def split_rows(
+    labels: Ints,
+    part: Any,
+    given: npt.NDArray[np.bool_] | None,
+    random_state: int,
+    clusters: npt.NDArray[Any] | None = None,
+) -> Rows:
     """Row numbers of both parts; no row is lost or taken twice.
 
     Parameters
@@ -24,11 +36,15 @@ def split_rows(labels: Ints, part: Any, given: npt.NDArray[np.bool_] | None, ran
     part : calibration part as a fraction in (0, 1), a count in [1, n - 1], row numbers or a mask of rows; None
         takes ``given`` if it marks some but not all rows, and half of the rows otherwise.
     given : (n,) split that came with the data, True for calibration.
+    random_state : seed of the draw.
+    clusters : (n,) what rows that belong together share; a draw keeps their rows in one part. A split that came with
+        the data, and rows named by hand, stay as they are.
 
     Raises
     ------
     DataError
-        If a part would be empty, or the row numbers are not different rows of the data.
+        If a part would be empty, the row numbers are not different rows of the data, or there are fewer than four
+        clusters.
     """
     n = len(labels)
     if part is None:
@@ -38,6 +54,8 @@ def split_rows(labels: Ints, part: Any, given: npt.NDArray[np.bool_] | None, ran
     if np.ndim(part):
         return chosen_rows(np.asarray(part), n)
     size = part_size(part, n)
+    if clusters is not None:
+        return whole_clusters(labels, np.unique(clusters, return_inverse=True)[1], size, random_state)
     return stratified_rows(labels, size, random_state)
 
 
@@ -100,6 +118,94 @@ def stratified_rows(labels: Ints, size: int, random_state: int) -> Rows:
     calibration = np.zeros(n, dtype=bool)
     calibration[taken] = True
     return np.flatnonzero(calibration), np.flatnonzero(~calibration)
+
+
+def whole_clusters(labels: Ints, cluster: Ints, size: int, random_state: int) -> Rows:
+    """Random clusters whose rows are about as many as asked for, with about the frequencies of the labels.
+
+    Clusters are put in a random order in which every beginning has its share of those that mostly have one label
+    (systematic sampling). The order is cut after the cluster where the size is nearest to that asked for. Of 100 such
+    orders the one is taken whose counts of rows, in all and by label, are nearest to what was asked for.
+
+    Parameters
+    ----------
+    labels : (n,) integers.
+    cluster : (n,) number of each row's cluster.
+    size : rows asked for in the calibration part.
+    random_state : seed of the draw.
+
+    Raises
+    ------
+    DataError
+        If there are fewer than four clusters, two for each part.
+    """
+    n_rows = np.bincount(cluster)
+    if len(n_rows) < 2 * FEWEST_CLUSTERS:
+        raise _too_few_clusters(len(n_rows), len(labels))
+    n_labels = int(labels.max()) + 1
+    pairs, count = np.unique(cluster * n_labels + labels, return_counts=True)
+    owner, label = np.divmod(pairs, n_labels)
+    most = label[np.lexsort((-count, owner))[np.searchsorted(owner, np.arange(len(n_rows)))]]
+    wanted = np.bincount(labels) * (size / len(labels))
+    generator = np.random.default_rng(random_state)
+    best, distance = np.zeros(0, dtype=bool), np.inf
+    for _ in range(N_DRAWS):
+        order = _spread(most, n_rows, generator)
+        total = np.cumsum(n_rows[order])[FEWEST_CLUSTERS - 1 : -FEWEST_CLUSTERS]
+        chosen = np.zeros(len(n_rows), dtype=bool)
+        chosen[order[: FEWEST_CLUSTERS + int(np.argmin(np.abs(total - size)))]] = True
+        drawn = np.bincount(label[chosen[owner]], count[chosen[owner]], minlength=n_labels)
+        further = abs(drawn.sum() - size) + np.abs(drawn - wanted).sum()
+        if further < distance:
+            best, distance = chosen, further
+    return np.flatnonzero(best[cluster]), np.flatnonzero(~best[cluster])
+
+
+def _spread(stratum: Ints, n_rows: Ints, generator: np.random.Generator) -> Ints:
+    """A random order of clusters in which the rows of every stratum are spread evenly."""
+    shuffled = generator.permutation(len(stratum))
+    by_stratum = shuffled[np.argsort(stratum[shuffled], kind="stable")]
+    before = np.cumsum(n_rows[by_stratum]) - n_rows[by_stratum] / 2
+    in_all = np.bincount(stratum, n_rows)
+    start = np.cumsum(in_all) - in_all
+    strata = stratum[by_stratum]
+    place = np.empty(len(stratum))
+    place[by_stratum] = (before - start[strata]) / in_all[strata]
+    return shuffled[np.argsort(place[shuffled], kind="stable")]
+
+
+def said_of_clusters(
+    calibration: npt.NDArray[Any] | None, test: npt.NDArray[Any] | None, asked: int | None = None
+) -> str:
+    """How a split treats clusters, in one sentence; "" for data without clusters.
+
+    Parameters
+    ----------
+    calibration, test : (m,) clusters of the rows of both parts.
+    asked : calibration rows that were asked for; None where the split came with the data or by row numbers.
+    """
+    if calibration is None or test is None:
+        return ""
+    sides = set(calibration.tolist()), set(test.tolist())
+    if both := sides[0] & sides[1]:
+        return (
+            f"{len(both):,} of {len(sides[0] | sides[1]):,} clusters have rows in both parts of this split, which may "
+            "make calibrators look better than they are; a random split keeps clusters whole."
+        )
+    sentence = f"Clusters are kept whole: {len(sides[0]):,} for calibration, {len(sides[1]):,} for the test."
+    if asked is not None and asked != len(calibration):
+        sentence += f" That gives {len(calibration):,} calibration rows where {asked:,} were asked for."
+    return sentence
+
+
+def _too_few_clusters(n_clusters: int, n: int) -> DataError:
+    held = f"All {n:,} rows are of one cluster" if n_clusters == 1 else f"The {n:,} rows are of {n_clusters} clusters"
+    message = (
+        f"{held}, but a split needs at least {2 * FEWEST_CLUSTERS}, {FEWEST_CLUSTERS} for each part; the column may "
+        "name something else than clusters."
+    )
+    action = 'Read the data without clusters (clusters="").'
+    return DataError([Finding("error", "few_clusters", message, action, {"clusters": ""})])
 
 
 def _refused(message: str) -> DataError:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from calib.base import Calibrator, Callback, no_callback
 from calib.errors import CalibrationError
@@ -17,7 +18,7 @@ from calib.evaluation.compare import BASELINE
 from calib.evaluation.repeated_splits import Steps, attempt, with_baseline
 from calib.evaluation.scores import resample_sums
 from calib.metrics.bootstrap import Interval, Resamples, interval_of_draws
-from calib.numerics import Floats
+from calib.numerics import Floats, Ints
 from calib.registry import titles_of
 
 if TYPE_CHECKING:
@@ -245,7 +246,7 @@ def one_draw(
     """All fits of one draw; what it takes of the others is their random numbers."""
     n = len(calibration)
     generator = np.random.default_rng(random_state)
-    order = [generator.permutation(n) for _ in range(draw + 1)][draw]
+    order = [random_order(n, calibration.clusters, generator) for _ in range(draw + 1)][draw]
     resamples = Resamples(len(test), N_RESAMPLES, random_state)
     drawn = []
     for name, method in with_baseline(calibrators).items():
@@ -257,6 +258,17 @@ def one_draw(
             drawn.append(Drawn(name, size, scores, made.note))
             steps.next()
     return drawn
+
+
+def random_order(n: int, clusters: npt.NDArray[Any] | None, generator: np.random.Generator) -> Ints:
+    """The rows in random order; those of a cluster follow each other, as they come when labels are collected."""
+    order = generator.permutation(n)
+    if clusters is None:
+        return order
+    of_row = np.unique(clusters[order], return_inverse=True)[1]
+    first = np.full(n, n)
+    np.minimum.at(first, of_row, np.arange(n))
+    return order[np.argsort(first[of_row], kind="stable")]
 
 
 TOLERANCE = 0.01

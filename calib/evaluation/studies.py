@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 Methods = Sequence[tuple[str, str, Mapping[str, Any]]]
 """(name in tables, registry name, parameters) of each method."""
 
-ARRAYS = ("given_split", "features", "train_features", "train_labels")
+ARRAYS = ("given_split", "features", "train_features", "train_labels", "clusters", "weights")
 """What of a data set a study is given beside logits and labels, where it holds them."""
 
 LEVEL = 0.95
@@ -80,7 +80,7 @@ def _draws(
     *,
     data: Mapping[str, Any],
 ) -> Parts:
-    n = len(split_rows(data["labels"], part, data.get("given_split"), split_seed)[0])
+    n = len(split_rows(data["labels"], part, data.get("given_split"), split_seed, data.get("clusters"))[0])
     made, sizes = _made(methods), checked_sizes(halved_sizes(n), n, n_draws)
     arguments = [(methods, part, split_seed, draw, random_state) for draw in range(n_draws)]
     titles = titles_of(with_baseline(made), data["logits"].shape[1])

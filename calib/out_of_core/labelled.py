@@ -26,7 +26,7 @@ from calib.out_of_core.survey import StoredPredictions, stored, survey
 LOOKED_AT = 2_000
 """Rows, from the first to the last, by which it is decided what the outputs are; every row is then held to it."""
 
-_AT_ONCE = ("transposed", "percent", "renormalise", "row_shift", "split")
+_AT_ONCE = ("transposed", "percent", "renormalise", "row_shift", "split", "clusters", "weights")
 
 
 @dataclass(frozen=True, eq=False)

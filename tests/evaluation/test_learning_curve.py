@@ -1,5 +1,7 @@
 """Scores against the number of labels, and how many are needed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -89,6 +91,16 @@ def test_draws_are_nested_and_of_their_size():
     for small, large in zip(by_size[50], by_size[100], strict=True):
         assert small < large < by_size[200][0]
     assert by_size[50][0] != by_size[50][1]
+
+
+def test_draws_take_cluster_after_cluster():
+    data = replace(part(200, 200), clusters=np.array([f"c{i % 25}" for i in range(200)]))
+    Counting.seen = []
+    size_curve({"counting": Counting()}, data, part(50, 50), n_draws=2)
+    cluster = dict(zip(data.logits[:, 0], data.clusters, strict=True))
+    for seen in Counting.seen:
+        counts = np.unique([cluster[value] for value in seen], return_counts=True)[1]
+        assert (counts == 8).sum() >= len(counts) - 1 == (len(seen) - 1) // 8
 
 
 def test_a_size_that_fails_says_why_and_the_others_go_on():

@@ -7,6 +7,8 @@ Kept results: their order, and one table of all.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -73,6 +75,15 @@ def test_a_worker_gives_what_the_library_gives(queue, data):
     pd.testing.assert_frame_equal(sizes.result, expected)
     assert repeats.calibrator is None
     assert repeats.message.startswith("Done in ")
+
+
+def test_splits_of_a_worker_keep_clusters_whole(queue, data):
+    clusters = np.array([f"patient {i // 7}" for i in range(300)])
+    clustered = replace(data, clusters=clusters, given_split=None, sha256="clustered")
+    repeats = wait(queue, submit(queue, clustered, repeat_task, METHODS[:1], 120, 3, 5))
+    assert repeats.state == "done"
+    assert (repeats.result["n_calibration"] % 7).isin({0, 300 % 7}).all()
+    assert (repeats.result["n_calibration"] != 120).any()
 
 
 def test_a_method_that_cannot_be_fitted_is_a_note(queue, data):

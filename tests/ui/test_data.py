@@ -49,6 +49,27 @@ def test_rows_with_nan_are_left_out_in_one_click() -> None:
     assert facts(app)["Rows"] == "297"
 
 
+def test_clusters_are_kept_whole_and_the_sizes_said() -> None:
+    logits, labels = simulate(n=300)
+    content = npz(logits=logits, labels=labels, clusters=np.arange(300) // 7)
+    app = upload_uploads(open_page("app.py"), "mine.npz", content)
+    session = app.session_state[SESSION]
+    assert not set(session.calibration.clusters) & set(session.test.clusters)
+    counts = f"{len(set(session.calibration.clusters))} for calibration"
+    assert any(counts in caption.value for caption in app.caption)
+
+
+def test_too_few_clusters_are_refused_and_left_out_in_one_click() -> None:
+    logits, labels = simulate(n=300)
+    app = upload_uploads(
+        open_page("app.py"), "mine.npz", npz(logits=logits, labels=labels, clusters=np.arange(300) % 2)
+    )
+    assert "2 clusters" in app.error[0].value
+    click(app, "Do this")
+    assert not app.error
+    assert facts(app)["Rows"] == "300"
+
+
 def test_a_refused_upload_leaves_open_data_and_fits_alone(with_fits: OpenSession) -> None:
     app = upload_uploads(open_page("app.py", with_fits), "broken.npz", b"version https://git-lfs.github.com/spec/v1\n")
     assert "git-lfs" in app.error[0].value

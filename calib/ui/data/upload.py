@@ -13,7 +13,7 @@ import pandas as pd
 import streamlit as st
 
 from calib.canonical import KINDS
-from calib.data import Choices, Inspection, inspect, limits
+from calib.data import Choices, DataError, Inspection, inspect, limits
 from calib.data.limits import megabytes
 from calib.data.options import COLUMNS, FEATURE_FILES, FILES, NOTHING, OPTIONS, SWITCH, TEXT
 from calib.data.samples import SAMPLES, load_sample
@@ -145,7 +145,13 @@ def read(upload: Upload, choices: Choices) -> None:
         # What was open before stays open with its fits; only the findings are those of the new files.
         st.session_state[REJECTED] = reading
         return
-    opened = OpenSession.from_data(inspection.predictions, reading=reading)
+    try:
+        opened = OpenSession.from_data(inspection.predictions, reading=reading)
+    except DataError as error:  # too few clusters to split
+        findings = (*error.findings, *inspection.findings)
+        refused = replace(inspection, findings=findings, predictions=None)
+        st.session_state[REJECTED] = replace(reading, inspection=refused)
+        return
     admit(opened, leaving=find_session())
     open_data(opened)
     fits.queue().warm_up()

@@ -9,6 +9,7 @@ from calib.canonical import KINDS
 from calib.data import Finding, Predictions
 from calib.data.checks.report import rounded
 from calib.data.samples import SAMPLES
+from calib.data.split import part_size, said_of_clusters
 from calib.formatting import percent, plural
 from calib.plots.geometry import image_grid
 from calib.ui import fits
@@ -114,6 +115,9 @@ def split_controls(session: OpenSession) -> None:
         f"{plural(len(session.calibration), 'calibration row')}, {plural(len(session.test), 'test row')}; "
         f"{present:,} of {plural(data.n_classes, 'class', 'classes')} occur among the calibration rows."
     )
+    asked = None if session.part is None else part_size(session.part, len(data))
+    if said := said_of_clusters(session.calibration.clusters, session.test.clusters, asked):
+        st.caption(said)
 
 
 def next_step() -> None:
