@@ -53,8 +53,7 @@ def before_and_after(fitted: Calibrator, test: Predictions) -> dict[str, dict[st
     raw = calibrator("identity").fit(test.logits, test.labels)
     scores: dict[str, dict[str, list[float]]] = {}
     for when, method in (("before", raw), ("after", fitted)):
-        features = test.features if "features" in method.needs else None
-        evaluation = Evaluation.from_calibrator(method, test.logits, test.labels, features)
+        evaluation = Evaluation.from_predictions(method, test)
         for key, interval in score_intervals(evaluation).items():
             if key in SHOWN:
                 scores.setdefault(key, {})[when] = [float(value) for value in interval]

@@ -174,7 +174,7 @@ def order_qualities(
     qualities: list[OrderQuality] = []
     first: tuple[float, Floats] | None = None
     for evaluation in evaluations:
-        curve = risk_coverage(*evaluation.pair, level)
+        curve = risk_coverage(evaluation.confidence, evaluation.correct, level)
         draws = reflect(curve.aurc, _resampled_aurc(curve, evaluation, resamples))
         area = interval_of_draws(curve.aurc, draws, level, 0.0, 1.0)
         change = None if first is None else interval_of_draws(curve.aurc - first[0], draws - first[1], joint)

@@ -12,12 +12,13 @@ import numpy.typing as npt
 
 from calib.errors import CalibrationError
 from calib.evaluation.evaluation import Evaluation
+from calib.evaluation.view import TOP_LABEL
 from calib.metrics.bootstrap import wilson_interval
 from calib.metrics.calibration_error import debiased_ece, ece
 from calib.metrics.confidence import Bools
 from calib.numerics import Floats, Ints
 
-BAND_EDGES = (0.0, 0.5, 0.7, 0.9, 0.99, 1.0)
+BAND_EDGES = TOP_LABEL.bands
 """A band holds its lower edge, the last one its upper edge too."""
 
 
@@ -155,14 +156,16 @@ def by_class(evaluation: Evaluation, by: str = "predicted", level: float = 0.95)
     return gaps_by_group(*evaluation.pair, classes, evaluation.n_classes, level)
 
 
-def band_of(confidence: Floats) -> Ints:
-    """Number of the band of each confidence, (n,) integers in [0, 5)."""
-    return np.searchsorted(BAND_EDGES[1:-1], confidence, side="right")
+def band_of(confidence: Floats, edges: tuple[float, ...] = BAND_EDGES) -> Ints:
+    """Number of the band of each confidence, (n,) integers from 0."""
+    return np.searchsorted(edges[1:-1], confidence, side="right")
 
 
 def by_band(evaluation: Evaluation, level: float = 0.95) -> GroupGaps:
-    """Over- and underconfidence in each band of confidence; contributions add up to the overall signed gap."""
-    return gaps_by_group(*evaluation.pair, band_of(evaluation.confidence), len(BAND_EDGES) - 1, level)
+    """Over- and underconfidence in each band of the view; contributions add up to the overall signed gap."""
+    said, outcome = evaluation.pair
+    edges = evaluation.view.bands
+    return gaps_by_group(said, outcome, band_of(said, edges), len(edges) - 1, level)
 
 
 def _mean_with_interval(total: Floats | Ints, count: Ints, level: float) -> tuple[Floats, Floats, Floats]:

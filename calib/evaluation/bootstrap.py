@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.evaluation.catalogue import PROPORTIONS, SCORES, TERMS, TOP_LABEL_ERRORS
+from calib.evaluation.catalogue import EVENT_RATE, PROPORTIONS, SCORES, TERMS, TOP_LABEL_ERRORS
 from calib.metrics.bootstrap import Interval, folded, interval_of_draws, not_below, wilson_interval
 from calib.metrics.corp import RULES, entropy, row_scores
 from calib.numerics import Floats
@@ -57,15 +57,20 @@ class ResampledScores:
         Bins and kernels only take from the residuals what cancels, and in their mean over all rows everything does.
         """
         few = self._few
-        signed = _gap_unseen(found["signed gap"], found["accuracy"]) if few else found["signed gap"]
+        signed = _gap_unseen(found["signed gap"], found[self._rate]) if few else found["signed gap"]
         gap = folded(self.value["gap"], signed)
         errors = _not_below({key: found[key] for key in {*TOP_LABEL_ERRORS, "debiased ECE"} & set(found)}, gap, few)
         found = {**found, "signed gap": signed, "gap": gap, **errors}
-        return found | _terms_unseen(found) if few else found
+        return found | _terms_unseen(found, self._rate) if few else found
+
+    @property
+    def _rate(self) -> str:
+        """The share of rows in which what is said comes true: the accuracy, or the rate of the event."""
+        return EVENT_RATE if EVENT_RATE in self.value else "accuracy"
 
     @property
     def _few(self) -> bool:
-        n_right = round(self.value["accuracy"] * self.n)
+        n_right = round(self.value[self._rate] * self.n)
         return min(n_right, self.n - n_right) < FEW
 
     def difference(self, baseline: ResampledScores, key: str, level: float = 0.95) -> Interval:
@@ -89,18 +94,18 @@ def _not_below(errors: dict[str, Interval], gap: Interval, few: bool) -> dict[st
     return {key: not_below(error._replace(low=lows[key]), gap) for key, error in errors.items()}
 
 
-def _terms_unseen(found: dict[str, Interval]) -> dict[str, Interval]:
+def _terms_unseen(found: dict[str, Interval], rate: str) -> dict[str, Interval]:
     """Terms of the CORP decomposition that resampling hardly moves, from the intervals of the accuracy and the gap.
 
     Uncertainty is a function of the accuracy, and discrimination is at most the uncertainty. Miscalibration is at least
     that of saying the mean confidence to every row, because divergences are convex.
     """
     rules = (rule for rule in RULES if f"{rule} uncertainty" in found)
-    return {key: interval for rule in rules for key, interval in _terms_of_rule(rule, found).items()}
+    return {key: interval for rule in rules for key, interval in _terms_of_rule(rule, found, rate).items()}
 
 
-def _terms_of_rule(rule: str, found: dict[str, Interval]) -> dict[str, Interval]:
-    accuracy, gap = found["accuracy"], found["signed gap"]
+def _terms_of_rule(rule: str, found: dict[str, Interval], rate: str) -> dict[str, Interval]:
+    accuracy, gap = found[rate], found["signed gap"]
     possible = entropy(np.array([accuracy.low, accuracy.high, np.clip(0.5, accuracy.low, accuracy.high)]), rule)
     said = gap.value + accuracy.value
     frequency = np.clip(said - np.array([gap.low, gap.high, np.clip(0.0, gap.low, gap.high)]), 0.0, 1.0)

@@ -27,7 +27,8 @@ TERMS = ("miscalibration", "discrimination", "uncertainty")
 CORP = tuple(f"{rule} {term}" for rule in RULES for term in TERMS)
 """Keys of the scores, such as "Brier miscalibration"."""
 
-PROPORTIONS = ("accuracy", "top-5 accuracy")
+EVENT_RATE = "event rate"
+PROPORTIONS = ("accuracy", "top-5 accuracy", EVENT_RATE)
 TOP_LABEL_ERRORS = (*ERRORS, "MCE", SMOOTH)
 NORMS = (*TOP_LABEL_ERRORS, CLASSWISE, CLASSWISE_ABOVE)
 """Scores that are norms of gaps, whose bias is a shift of their squares."""
@@ -58,14 +59,26 @@ class Score:
     of_rows: Callable[[Evaluation], Floats | Bools | None] | None = None
 
 
+def row_brier(evaluation: Evaluation) -> Floats | None:
+    """Brier score of each row; in the views of two classes that of their one probability, (p - y)^2."""
+    row_brier = evaluation.row_brier
+    return row_brier if row_brier is None or evaluation.view.column is None else row_brier / 2.0
+
+
+def row_events(evaluation: Evaluation) -> Bools | None:
+    """Whether the event happened in each row; None in other views, which have the accuracy."""
+    return evaluation.outcome if evaluation.view.is_event else None
+
+
 _SCORES = (
     Score("NLL", "NLL", "lower", "Mean surprise at the true label, in nats; punishes sure mistakes hardest.",
           high=math.inf, of_rows=attrgetter("row_nll")),
     Score("Brier", "Brier score", "lower", "Squared distance of the probabilities from the truth, summed over classes.",
-          high=2.0, of_rows=attrgetter("row_brier")),
+          high=2.0, of_rows=row_brier),
     Score("accuracy", "Accuracy", "higher", "Share of right predictions."),
     Score("top-5 accuracy", "Top-5 accuracy", "higher", "Share of labels among the five most probable classes.",
           of_rows=attrgetter("top5")),
+    Score(EVENT_RATE, "Event rate", "neither", "Share of rows in which the event happened.", of_rows=row_events),
     Score("ECE", "ECE", "lower", "Mean distance of confidence from accuracy in 15 bins of equal width."),
     Score("ECE equal mass", "ECE, equal mass", "lower",
           "Mean distance of confidence from accuracy in 15 bins of equal counts."),

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from calib.base import Calibrator
 from calib.errors import CalibrationError
 from calib.evaluation.bootstrap import FEW, N_RESAMPLES, ResampledScores
-from calib.evaluation.catalogue import SCORES
+from calib.evaluation.catalogue import EVENT_RATE, SCORES
 from calib.evaluation.evaluation import Evaluation, check_same_rows
 from calib.evaluation.score_table import CONFIDENCE_ONLY, NEGLIGIBLE
 from calib.evaluation.scores import resample_scores
+from calib.evaluation.view import view_of
 from calib.metrics.bootstrap import Interval, Resamples, wilson_interval
 from calib.registry import METHODS, calibrator, extras_for, titles_of
 
@@ -55,6 +56,7 @@ def compare(
     level: float = 0.95,
     n_resamples: int = N_RESAMPLES,
     random_state: int = 0,
+    view: str = "event",
 ) -> pd.DataFrame:
     """Fit what is not fitted yet on one part of the data and score everything on the other.
 
@@ -68,6 +70,9 @@ def compare(
     level : coverage of the intervals.
     n_resamples : bootstrap resamples, the same for all methods.
     random_state : seed of the resamples.
+    view : with two classes and an event, "event" takes calibration errors, over- and underconfidence of its
+        probability, and the Brier score of that probability alone; "top-label" those of the predicted class. Data of
+        more classes, or without an event, have the second only; see :func:`calib.evaluation.view.view_of`.
 
     Returns
     -------
@@ -80,11 +85,15 @@ def compare(
         If the two parts do not have the same classes.
     """
     options: dict[str, Any] = {"level": level, "n_resamples": n_resamples, "random_state": random_state}
-    return compare_methods(calibrators, calibration, test, **options).table
+    return compare_methods(calibrators, calibration, test, view, **options).table
 
 
 def compare_methods(
-    calibrators: Mapping[str, Calibrator], calibration: Predictions, test: Predictions, **options: Any
+    calibrators: Mapping[str, Calibrator],
+    calibration: Predictions,
+    test: Predictions,
+    view: str = "event",
+    **options: Any,
 ) -> Comparison:
     """:func:`compare` with the evaluations and times that its table is made of."""
     if calibration.n_classes != test.n_classes:
@@ -92,13 +101,13 @@ def compare_methods(
             f"The calibration set has {calibration.n_classes} classes and the test set {test.n_classes}; "
             "compare on two parts of the same data."
         )
+    view_of(test, view)  # refuses an unknown one before anything is fitted
     evaluations, seconds, notes = {}, {}, {}
     for name, method in {BASELINE: calibrator(BASELINE), **calibrators}.items():
         try:
             fit_seconds = _fit(method, calibration)
             start = time.perf_counter()
-            features = test.features if "features" in method.needs else None
-            evaluations[name] = Evaluation.from_calibrator(method, test.logits, test.labels, features)
+            evaluations[name] = Evaluation.from_predictions(method, test, view)
             seconds[name] = fit_seconds, time.perf_counter() - start
         except Exception as error:  # one method's failure, whatever it is, must not take the others with it
             notes[name] = str(error) if isinstance(error, CalibrationError) else f"{type(error).__name__}: {error}"
@@ -272,6 +281,7 @@ _SAID = {
         ("has its label outside the top five", "have their labels outside the top five"),
         ("has its label in the top five", "have their labels in the top five"),
     ),
+    EVENT_RATE: (("is without the event", "are without the event"), ("has the event", "have the event")),
 }
 
 
@@ -282,9 +292,9 @@ def too_few(evaluation: Evaluation, level: float = 0.95, score: str = "accuracy"
     ----------
     evaluation : of the method.
     level : of the bound on the share of what was not seen (Wilson's).
-    score : "accuracy" or "top-5 accuracy", by which rows are right or wrong.
+    score : "accuracy" or "top-5 accuracy", by which rows are right or wrong, or "event rate".
     """
-    right = evaluation.correct if score == "accuracy" else evaluation.top5
+    right = {"accuracy": evaluation.correct, "top-5 accuracy": evaluation.top5, EVENT_RATE: evaluation.outcome}[score]
     if right is None:
         return ""
     return too_few_of(int(right.sum()), len(evaluation), level, score)
@@ -302,10 +312,15 @@ def too_few_of(n_right: int, n: int, level: float = 0.95, score: str = "accuracy
 
 
 def too_few_of_all(evaluations: Mapping[str, Evaluation], level: float = 0.95) -> dict[str, dict[str, str]]:
-    """Score -> method -> :func:`too_few`; the scores are the two shares of right rows, and "" for all others.
+    """Score -> method -> :func:`too_few`; the scores are the shares of rows, and "" for all others.
 
-    Shares are compared by the rows where methods differ: they are too few only where they are for every method.
+    Shares are compared by the rows where methods differ: they are too few only where they are for every method. In the
+    event view there may be too few events although enough rows are right and wrong.
     """
     by_score = {key: {name: too_few(one, level, key) for name, one in evaluations.items()} for key in _SAID}
     shares = {key: found if all(found.values()) else dict.fromkeys(found, "") for key, found in by_score.items()}
-    return shares | {"": by_score["accuracy"]}
+    others = {
+        name: found or (by_score[EVENT_RATE][name] if evaluations[name].view.is_event else "")
+        for name, found in by_score["accuracy"].items()
+    }
+    return shares | {"": others}

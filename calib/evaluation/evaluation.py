@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calib.base import Calibrator, argmax_with_ties, check_labels
 from calib.errors import CalibrationError
+from calib.evaluation.view import TOP_LABEL, View, view_of
 from calib.metrics.binning import bin_edges
 from calib.metrics.bootstrap import Resamples, random_groups
 from calib.metrics.confidence import Bools, check_pair, check_probs
 from calib.metrics.scoring_rules import PROBABILITY_FLOOR, label_in_top_k, row_scores
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, bin_index, blocks
+
+if TYPE_CHECKING:
+    from calib.data.predictions import Predictions
 
 TOP_K = 5
 CLASSWISE = "class-wise ECE"
@@ -127,7 +131,10 @@ class Evaluation:
     row_nll, row_brier : (n,) scores of each row; None where the method gives a confidence only.
     top5 : (n,) whether the label is among the five most probable; None for such methods and up to 5 classes.
     n_clipped : rows whose label had a probability below 1e-15, which the NLL puts at 1e-15.
-    classwise : what class-wise errors need; None for methods that give a confidence only and above 10,000 classes.
+    classwise : what class-wise errors need; None for methods that give a confidence only, above 10,000 classes, and
+        in the event view, where they repeat the ECE.
+    rest : (n,) of two classes, the probability of the one that is not predicted; None for more.
+    view : which pair of vectors scores and curves are about, and its words.
     """
 
     confidence: Floats
@@ -140,19 +147,69 @@ class Evaluation:
     top5: Bools | None = None
     n_clipped: int = 0
     classwise: ClasswiseSums | None = None
+    rest: Floats | None = None
+    view: View = TOP_LABEL
 
     def __len__(self) -> int:
         return len(self.labels)
 
     @property
     def signed_gap(self) -> float:
-        """Mean confidence minus accuracy; 0.054 is "overconfident by 5.4 points"."""
-        return float(self.confidence.mean() - self.correct.mean())
+        """Mean of the first of the pair minus that of the second; 0.054 is "overconfident by 5.4 points"."""
+        said, outcome = self.pair
+        return float(said.mean() - outcome.mean())
 
     @property
     def pair(self) -> tuple[Floats, Bools]:
-        """(confidence, correct), as every top-label metric and the reliability curve take it."""
+        """What is said and whether it came true, as every calibration error and the reliability curve take it.
+
+        (confidence, correct); in the event view (P(event), event happened).
+        """
+        if self.view.is_event:
+            return self._of_column(self.view.column), self.labels == self.view.column
         return self.confidence, self.correct
+
+    @property
+    def outcome(self) -> Bools:
+        """(n,) whether what is said of each row came true: the second of the pair."""
+        return self.labels == self.view.column if self.view.is_event else self.correct
+
+    def seen(self, view: View) -> Evaluation:
+        """The same evaluation of two classes in another view.
+
+        Predicted classes, NLL and accuracy stay. Of pairs the prediction is that the answer is correct, and so
+        ``confidence`` is its probability and accuracy the share of correct answers.
+
+        Raises
+        ------
+        CalibrationError
+            If there are more than two classes and the view is not the top-label view.
+        """
+        if view == self.view:
+            return self
+        if view.column is None:
+            return replace(self, view=view)
+        if self.rest is None:
+            raise CalibrationError(f"The view {view.name!r} is one of two classes; there are {self.n_classes}.")
+        if view.is_event:
+            return replace(self, view=view, classwise=None)
+        correct = self.labels == view.column
+        predicted = np.full(len(self), view.column)
+        said = self._of_column(view.column)
+        return replace(
+            self, confidence=said, correct=correct, predicted=predicted, rest=1.0 - said, view=view, classwise=None
+        )
+
+    def _of_column(self, column: int | None) -> Floats:
+        """Probability of one of two classes."""
+        assert self.rest is not None  # of two classes, as `seen` has checked
+        return np.where(self.predicted == column, self.confidence, self.rest)
+
+    @classmethod
+    def from_predictions(cls, calibrator: Any, data: Predictions, view: str = "event") -> Evaluation:
+        """:meth:`from_calibrator` on a data set, in the view that it has; see :func:`calib.evaluation.view.view_of`."""
+        features = data.features if "features" in getattr(calibrator, "needs", ()) else None
+        return cls.from_calibrator(calibrator, data.logits, data.labels, features).seen(view_of(data, view))
 
     @classmethod
     def from_calibrator(cls, calibrator: Any, logits: Any, labels: Any, features: Any = None) -> Evaluation:
@@ -180,7 +237,8 @@ class Evaluation:
                 np.asarray(calibrator.predict_confidence(logits, **given)), predicted == labels
             )
             _check_no_nan(confidence)
-            return cls(confidence, correct, predicted, labels, logits.shape[1])
+            rest = 1.0 - confidence if logits.shape[1] == 2 else None
+            return cls(confidence, correct, predicted, labels, logits.shape[1], rest=rest)
 
         def predict(rows: slice) -> Floats:
             here = {name: array[rows] for name, array in given.items()}
@@ -221,12 +279,15 @@ def _by_blocks(predict: Any, ranking: Floats, labels: Ints) -> Evaluation:
     confidence, nll, brier = np.empty(n), np.empty(n), np.empty(n)
     predicted = np.empty(n, dtype=np.int64)
     top5 = np.empty(n, dtype=bool) if n_classes > TOP_K else None
+    rest = np.empty(n) if n_classes == 2 else None
     n_clipped = 0
     classwise = ClasswiseSums(n, n_classes) if n_classes <= MAX_CLASSES else None
     for rows in blocks(n, n_classes, MEMORY_ENTRIES):
         probs, keys, truth = predict(rows), ranking[rows], labels[rows]
         predicted[rows] = argmax_with_ties(probs, keys)
         confidence[rows] = probs[np.arange(len(probs)), predicted[rows]]
+        if rest is not None:
+            rest[rows] = probs[np.arange(len(probs)), 1 - predicted[rows]]
         nll[rows], brier[rows], of_label = row_scores(probs, truth)
         n_clipped += int((of_label < PROBABILITY_FLOOR).sum())
         if top5 is not None:
@@ -235,7 +296,7 @@ def _by_blocks(predict: Any, ranking: Floats, labels: Ints) -> Evaluation:
             classwise.add(rows, probs, truth)
     _check_no_nan(brier)
     correct = predicted == labels
-    return Evaluation(confidence, correct, predicted, labels, n_classes, nll, brier, top5, n_clipped, classwise)
+    return Evaluation(confidence, correct, predicted, labels, n_classes, nll, brier, top5, n_clipped, classwise, rest)
 
 
 def _check_no_nan(values: Floats) -> None:

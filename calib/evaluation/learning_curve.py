@@ -168,6 +168,7 @@ def size_curve(
     n_draws: int = 5,
     level: float = 0.95,
     random_state: int = 0,
+    view: str = "event",
     callback: Callback | None = None,
 ) -> pd.DataFrame:
     """NLL and ECE on one test set of methods that were fitted on ever more calibration rows.
@@ -191,6 +192,7 @@ def size_curve(
     n_draws : draws for each size.
     level : coverage of the bands.
     random_state : seed of the draws and of the resamples of test rows.
+    view : "event" or "top-label", as in :func:`calib.compare`.
     callback : called after every fit as ``callback(fits done, fits in all, nan)``; may raise to cancel.
 
     Returns
@@ -208,7 +210,9 @@ def size_curve(
     n = len(calibration)
     tried = checked_sizes(sizes or halved_sizes(n), n, n_draws)
     steps = Steps(sum(count_fits(calibrators, tried, n, draw) for draw in range(n_draws)), callback or no_callback)
-    drawn = [one_draw(calibrators, calibration, test, tried, draw, random_state, steps) for draw in range(n_draws)]
+    drawn = [
+        one_draw(calibrators, calibration, test, tried, draw, random_state, steps, view) for draw in range(n_draws)
+    ]
     titles = titles_of(with_baseline(calibrators), calibration.n_classes)
     return join_draws(titles, tried, drawn, n, level)
 
@@ -242,6 +246,7 @@ def one_draw(
     draw: int,
     random_state: int,
     steps: Steps,
+    view: str = "event",
 ) -> list[Drawn]:
     """All fits of one draw; what it takes of the others is their random numbers."""
     n = len(calibration)
@@ -253,7 +258,7 @@ def one_draw(
         # The raw model does not depend on the rows: one fit stands for all of them.
         here = _sizes_of(sizes, n, draw) if name != BASELINE else [2] if draw == 0 else []
         for size in here:
-            made = attempt(method, calibration.take(order[:size]), test, steps)
+            made = attempt(method, calibration.take(order[:size]), test, steps, view)
             scores = None if made.evaluation is None else resample_sums(made.evaluation, resamples)
             drawn.append(Drawn(name, size, scores, made.note))
             steps.next()

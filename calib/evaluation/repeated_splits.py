@@ -18,7 +18,7 @@ import numpy.typing as npt
 from calib.base import Calibrator, Callback, no_callback
 from calib.errors import CalibrationError, FitCancelled
 from calib.evaluation import SCORES, Evaluation, scores
-from calib.evaluation.catalogue import PROPORTIONS
+from calib.evaluation.catalogue import EVENT_RATE, PROPORTIONS
 from calib.evaluation.compare import BASELINE, NOWHERE, best_method, beyond_chance, columns, not_rounding, too_few_of
 from calib.evaluation.score_table import CONFIDENCE_ONLY
 from calib.metrics.bootstrap import Interval
@@ -57,7 +57,9 @@ class Steps:
         self.callback(self.done, self.total, float("nan"))
 
 
-def attempt(method: Calibrator, calibration: Predictions, test: Predictions, steps: Steps) -> Attempt:
+def attempt(
+    method: Calibrator, calibration: Predictions, test: Predictions, steps: Steps, view: str = "event"
+) -> Attempt:
     """Fit a fresh copy of ``method`` and evaluate it; whatever goes wrong is a note, and only a cancellation passes."""
     try:
         fresh = type(method)(**method.get_params())
@@ -65,8 +67,7 @@ def attempt(method: Calibrator, calibration: Predictions, test: Predictions, ste
         extras = extras_for(fresh, calibration)
         fresh.fit(calibration.logits, calibration.labels, callback=steps.within, **extras)
         seconds = time.perf_counter() - start
-        features = test.features if "features" in fresh.needs else None
-        return Attempt(Evaluation.from_calibrator(fresh, test.logits, test.labels, features), seconds)
+        return Attempt(Evaluation.from_predictions(fresh, test, view), seconds)
     except FitCancelled:
         raise
     except CalibrationError as error:
@@ -87,6 +88,7 @@ def repeated_splits(
     *,
     n_repeats: int = 10,
     random_state: int = 0,
+    view: str = "event",
     callback: Callback | None = None,
 ) -> pd.DataFrame:
     """Fit and score every method on random splits of all rows.
@@ -101,6 +103,7 @@ def repeated_splits(
     part : size of the calibration part of each split, as in ``Predictions.split``: a fraction or a count.
     n_repeats : number of splits.
     random_state : split r is drawn, stratified, with the seed ``random_state + r``.
+    view : "event" or "top-label", as in :func:`calib.compare`.
     callback : called after every fit as ``callback(fits done, fits in all, nan)``; may raise to cancel.
 
     Returns
@@ -118,7 +121,9 @@ def repeated_splits(
     """
     steps = Steps(n_repeats * len(with_baseline(calibrators)), callback or no_callback)
     seeds = split_seeds(n_repeats, random_state)
-    return join_splits([one_split(calibrators, data, part, split, seed, steps) for split, seed in enumerate(seeds)])
+    return join_splits(
+        [one_split(calibrators, data, part, split, seed, steps, view) for split, seed in enumerate(seeds)]
+    )
 
 
 def split_seeds(n_repeats: int, random_state: int) -> range:
@@ -129,7 +134,13 @@ def split_seeds(n_repeats: int, random_state: int) -> range:
 
 
 def one_split(
-    calibrators: Mapping[str, Calibrator], data: Predictions, part: float | int, split: int, seed: int, steps: Steps
+    calibrators: Mapping[str, Calibrator],
+    data: Predictions,
+    part: float | int,
+    split: int,
+    seed: int,
+    steps: Steps,
+    view: str = "event",
 ) -> pd.DataFrame:
     """The rows of one split, of all scores there could be; what it takes of the others is nothing."""
     import pandas as pd
@@ -141,7 +152,7 @@ def one_split(
     rows: list[dict[str, Any]] = []
     for name, method in methods.items():
         here = {"method": name, "title": titles[name], "split": split, **sizes}
-        rows += [here | values for values in _scored(attempt(method, calibration, test, steps))]
+        rows += [here | values for values in _scored(attempt(method, calibration, test, steps, view))]
         steps.next()
     return pd.DataFrame(rows)
 
@@ -229,8 +240,11 @@ def summarise_splits(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     pairs = max(1, len(list(combinations(names, 2))))
     joint_level = 1.0 - (1.0 - level) / pairs
     # Splits share their rows, so that all rows hold about as many wrong ones as there are to see.
-    accuracy = table[table["score"] == "accuracy"].groupby("method")["value"].mean().dropna()
-    few = {name: too_few_of(round(share * sum(sizes)), sum(sizes), level) for name, share in accuracy.items()}
+    few = dict.fromkeys(names, "")
+    for key in ("accuracy", EVENT_RATE):
+        shares = table[table["score"] == key].groupby("method")["value"].mean().dropna()
+        for name, share in shares.items():
+            few[name] = few[name] or too_few_of(round(share * sum(sizes)), sum(sizes), level, key)
     rows: list[dict[str, Any]] = []
     for key in [key for key in SCORES if key in set(table["score"])]:
         here = table[table["score"] == key]

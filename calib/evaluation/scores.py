@@ -173,7 +173,8 @@ def statistics_of(
     The bins are those of the whole sample in every group: a resample moves the counts, not the edges.
     """
     groups = groups or Groups(np.zeros(len(evaluation), dtype=np.int64), 1)
-    confidence, correct = evaluation.confidence, evaluation.correct.astype(np.float64)
+    confidence, outcome = evaluation.pair
+    correct = outcome.astype(np.float64)
     plain = {
         "rows": groups.sums(None),
         "right": groups.sums(correct),
@@ -181,6 +182,8 @@ def statistics_of(
         "confidence squared": groups.sums(confidence**2),
         "confidence of right": groups.sums(confidence * correct),
     }
+    if evaluation.view.is_event:
+        plain["accurate"] = groups.sums(evaluation.correct)
     for key, of_rows in MEANS.items():
         if (values := of_rows(evaluation)) is not None:
             plain[key] = groups.sums(values)
@@ -200,7 +203,7 @@ def score_values(statistics: Statistics) -> dict[str, Floats]:
     plain = statistics.plain
     n, right, confidence = plain["rows"], plain["right"], plain["confidence"]
     values: dict[str, Floats] = {key: plain[key] / n for key in MEANS if key in plain}
-    values["accuracy"] = right / n
+    values["accuracy"] = plain.get("accurate", right) / n
     values["signed gap"] = (confidence - right) / n
     values["gap"] = np.abs(values["signed gap"])
     values["overconfidence"] = _ratio(confidence - plain["confidence of right"], n - right)

@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from calib.base import Calibrator, Callback
+from calib.data.event import Event
 from calib.data.predictions import Predictions
 from calib.data.split import split_rows
 from calib.evaluation.learning_curve import (
@@ -46,29 +47,59 @@ def pool_arrays(data: Predictions) -> dict[str, Any]:
     return {name: array for name in ARRAYS if (array := getattr(data, name)) is not None}
 
 
-def _splits(methods: Methods, part: int, n_repeats: int, random_state: int, *, data: Mapping[str, Any]) -> Parts:
+def _splits(
+    methods: Methods,
+    part: int,
+    n_repeats: int,
+    random_state: int,
+    event: int | None = None,
+    *,
+    data: Mapping[str, Any],
+) -> Parts:
     seeds = split_seeds(n_repeats, random_state)
     n_fits = len(with_baseline(_made(methods)))
-    arguments = [(methods, part, split, seed) for split, seed in enumerate(seeds)]
+    arguments = [(methods, part, split, seed, event) for split, seed in enumerate(seeds)]
     return Parts(split_task, arguments, [n_fits] * n_repeats, join_splits)
 
 
 @in_parts(_splits)
 def repeat_task(
-    methods: Methods, part: int, n_repeats: int, random_state: int, *, data: Mapping[str, Any], callback: Callback
+    methods: Methods,
+    part: int,
+    n_repeats: int,
+    random_state: int,
+    event: int | None = None,
+    *,
+    data: Mapping[str, Any],
+    callback: Callback,
 ) -> pd.DataFrame:
-    """:func:`repeated_splits` on ``data``: ``logits``, ``labels`` and what :func:`pool_arrays` gives."""
+    """:func:`repeated_splits` on ``data``: ``logits``, ``labels`` and what :func:`pool_arrays` gives.
+
+    ``event`` is the column of the event where its probability is looked at.
+    """
     return repeated_splits(
-        _made(methods), _predictions(data), part, n_repeats=n_repeats, random_state=random_state, callback=callback
+        _made(methods),
+        _predictions(data, event),
+        part,
+        n_repeats=n_repeats,
+        random_state=random_state,
+        callback=callback,
     )
 
 
 def split_task(
-    methods: Methods, part: int, split: int, seed: int, *, data: Mapping[str, Any], callback: Callback
+    methods: Methods,
+    part: int,
+    split: int,
+    seed: int,
+    event: int | None = None,
+    *,
+    data: Mapping[str, Any],
+    callback: Callback,
 ) -> pd.DataFrame:
     """One split of :func:`repeat_task`."""
     made = _made(methods)
-    return one_split(made, _predictions(data), part, split, seed, Steps(len(with_baseline(made)), callback))
+    return one_split(made, _predictions(data, event), part, split, seed, Steps(len(with_baseline(made)), callback))
 
 
 def _draws(
@@ -77,12 +108,13 @@ def _draws(
     split_seed: int,
     n_draws: int,
     random_state: int,
+    event: int | None = None,
     *,
     data: Mapping[str, Any],
 ) -> Parts:
     n = len(split_rows(data["labels"], part, data.get("given_split"), split_seed, data.get("clusters"))[0])
     made, sizes = _made(methods), checked_sizes(halved_sizes(n), n, n_draws)
-    arguments = [(methods, part, split_seed, draw, random_state) for draw in range(n_draws)]
+    arguments = [(methods, part, split_seed, draw, random_state, event) for draw in range(n_draws)]
     titles = titles_of(with_baseline(made), data["logits"].shape[1])
     join = partial(join_draws, titles, sizes, n=n, level=LEVEL)
     return Parts(draw_task, arguments, [count_fits(made, sizes, n, draw) for draw in range(n_draws)], join)
@@ -95,12 +127,13 @@ def size_task(
     split_seed: int,
     n_draws: int,
     random_state: int,
+    event: int | None = None,
     *,
     data: Mapping[str, Any],
     callback: Callback,
 ) -> pd.DataFrame:
     """:func:`size_curve` on the split of ``data`` that ``Predictions.split(part, split_seed)`` gives."""
-    calibration, test = _predictions(data).split(part, random_state=split_seed)
+    calibration, test = _predictions(data, event).split(part, random_state=split_seed)
     return size_curve(
         _made(methods),
         calibration,
@@ -118,12 +151,13 @@ def draw_task(
     split_seed: int,
     draw: int,
     random_state: int,
+    event: int | None = None,
     *,
     data: Mapping[str, Any],
     callback: Callback,
 ) -> list[Drawn]:
     """One draw of :func:`size_task`."""
-    calibration, test = _predictions(data).split(part, random_state=split_seed)
+    calibration, test = _predictions(data, event).split(part, random_state=split_seed)
     n, made = len(calibration), _made(methods)
     sizes = halved_sizes(n)
     return one_draw(
@@ -135,10 +169,11 @@ def _made(methods: Methods) -> dict[str, Calibrator]:
     return {name: calibrator(method, **params) for name, method, params in methods}
 
 
-def _predictions(data: Mapping[str, Any]) -> Predictions:
+def _predictions(data: Mapping[str, Any], event: int | None) -> Predictions:
     names = tuple(map(str, range(data["logits"].shape[1])))
     # The hash keys caches, of which a worker has none; without one, every split would hash the arrays.
-    return Predictions(**data, class_names=names, sha256="in a worker")
+    looked_at = None if event is None else Event(event, names[event], "")
+    return Predictions(**data, class_names=names, sha256="in a worker", event=looked_at)
 
 
 SPLITS, SIZES = "splits", "sizes"

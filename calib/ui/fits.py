@@ -188,7 +188,8 @@ def _shown(
 ) -> ShownFit:
     scores = _judge(session, key, fitted)
     style = method_style(method, _variant(session, key, method))
-    return ShownFit(key, method, title, style, fitted, scores.evaluation, seconds, scores.predict_seconds, cpu)
+    evaluation = scores.evaluation.seen(session.view)
+    return ShownFit(key, method, title, style, fitted, evaluation, seconds, scores.predict_seconds, cpu)
 
 
 def _variant(session: OpenSession, key: str, method: str) -> int:
@@ -202,8 +203,7 @@ def _variant(session: OpenSession, key: str, method: str) -> int:
 def _judge(session: OpenSession, key: str, fitted: Calibrator) -> Evaluated:
     if key not in session.evaluated:
         test, start = session.test, time.perf_counter()
-        features = test.features if "features" in fitted.needs else None
-        evaluation = Evaluation.from_calibrator(fitted, test.logits, test.labels, features)
+        evaluation = Evaluation.from_predictions(fitted, test, "top-label")
         session.evaluated[key] = Evaluated(evaluation, time.perf_counter() - start)
     return session.evaluated[key]
 

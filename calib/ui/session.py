@@ -15,6 +15,7 @@ import streamlit as st
 from calib.data import Choices, Inspection, Predictions
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
+from calib.evaluation.view import View, Viewpoint, view_of
 from calib.jobs import FitSpec, TaskSpec
 from calib.registry import calibrator
 from calib.ui.server.memory import MOST_OF_ONE, nbytes
@@ -93,6 +94,7 @@ class OpenSession:
     picked : what pages show by the visitor's choice, by widget; see :mod:`calib.ui.widgets`.
     variants : number of each fit among the fits of its method, by key: it sets marker and dash apart.
     seen_done : how many fits were finished when the page was last drawn.
+    viewpoint : how data of two classes are looked at.
     """
 
     data: Predictions
@@ -112,6 +114,7 @@ class OpenSession:
     picked: dict[str, Any] = field(default_factory=dict)
     variants: dict[str, int] = field(default_factory=dict)
     seen_done: int = 0
+    viewpoint: Viewpoint = "event"
 
     @classmethod
     def from_data(cls, data: Predictions, part: float | None = None, seed: int = 0, **about: Any) -> OpenSession:
@@ -139,6 +142,11 @@ class OpenSession:
         """The raw model judged on all rows of the open data."""
         raw = calibrator("identity").fit(self.data.logits[:2], self.data.labels[:2])
         return Evaluation.from_calibrator(raw, self.data.logits, self.data.labels)
+
+    @property
+    def view(self) -> View:
+        """What is looked at: of two classes the event unless the visitor asked for the predicted class."""
+        return view_of(self.data, self.viewpoint)
 
     @property
     def nbytes(self) -> int:
@@ -176,7 +184,7 @@ def current_session() -> OpenSession:
 
 
 def keep(key: Hashable, build: Callable[[], T]) -> T:
-    """What ``build`` makes, made once per key on the open split.
+    """What ``build`` makes, made once per key and view on the open split.
 
     A rerun draws a whole page, and building one plotly figure takes some 40 ms. The key names fits the result
     depends on besides the data and the split, which empty the store when they change: fits by their key.
@@ -184,6 +192,8 @@ def keep(key: Hashable, build: Callable[[], T]) -> T:
     session = find_session()
     if session is None:  # in a thread of its own
         return build()
+    view = session.view
+    key = key if view.column is None else (view.key, key)
     kept, sizes = session.kept, session.kept_bytes
     if key in kept:
         kept[key] = kept.pop(key)  # to the end: used last

@@ -41,7 +41,7 @@ BY = {"groups": "group of the data", "predicted": "raw model's predicted class"}
 
 def curve_of(fit: ShownFit) -> RiskCoverage:
     """Risk against coverage of one method on the test rows."""
-    return keep(("risk", fit.key), lambda: risk_coverage(*fit.evaluation.pair))
+    return keep(("risk", fit.key), lambda: risk_coverage(fit.evaluation.confidence, fit.evaluation.correct))
 
 
 def accepted_error() -> float:

@@ -1,0 +1,191 @@
+"""What a probability is about: the predicted class, or the event of two classes; and the words that go with it.
+
+Of the predicted class people ask whether confidence agrees with accuracy. Of an event they ask whether it happens as
+often as its probability says. Scores, curves and figures are the same functions of a pair of vectors in both cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from calib.errors import CalibrationError
+
+if TYPE_CHECKING:
+    from calib.data.predictions import Predictions
+    from calib.evaluation.catalogue import Score
+
+Viewpoint = Literal["event", "top-label"]
+VIEWPOINTS: tuple[Viewpoint, ...] = ("event", "top-label")
+
+
+@dataclass(frozen=True)
+class View:
+    """Which pair of vectors is looked at, and its words.
+
+    No word but ``event_name`` comes from an upload, so that all others are safe in Markdown, HTML and figures.
+
+    Attributes
+    ----------
+    name : "top-label", "event" or "pairs".
+    column : column of the event; None in the top-label view. Of pairs it is that of a correct answer.
+    event_name : what happens, as in the data; empty in the other views.
+    said, outcome : what is said of a row on average, and what it should equal: "confidence" and "accuracy".
+    mean_said : the first of a mean over rows.
+    says, came_true : before a number, in few letters: "says .9, right .8".
+    right, wrong : rows in which it came true, and the others, behind a number.
+    is_ : the verb before ``over`` and ``under``, with a blank behind it; empty where these hold one.
+    over, under : what a method does whose values are too high, or too low.
+    neither : what it does whose values are neither.
+    overs, unders, neithers : the same of several methods or groups.
+    too_high, too_low : the same at the ends of an axis.
+    overconfidence, underconfidence : names of o and u.
+    over_meaning, under_meaning : what they are the mean of.
+    over_axis, under_axis : the same on an axis.
+    p_wrong, p_right : in formulas.
+    bands : edges of bands of the probability.
+    scores : key -> (title, meaning) of scores whose words differ from those of the top-label view.
+    """
+
+    name: Literal["top-label", "event", "pairs"] = "top-label"
+    column: int | None = None
+    event_name: str = ""
+    said: str = "confidence"
+    outcome: str = "accuracy"
+    mean_said: str = "mean confidence"
+    says: str = "says"
+    came_true: str = "right"
+    right: str = "right"
+    wrong: str = "wrong"
+    is_: str = "is "
+    over: str = "overconfident"
+    under: str = "underconfident"
+    neither: str = "neither over- nor underconfident"
+    overs: str = "are overconfident"
+    unders: str = "underconfident"
+    too_high: str = "overconfident"
+    too_low: str = "underconfident"
+    overconfidence: str = "overconfidence"
+    underconfidence: str = "underconfidence"
+    over_meaning: str = "mean confidence where the method is wrong"
+    under_meaning: str = "mean doubt, 1 − confidence, where the method is right"
+    over_axis: str = "mean confidence where wrong, o"
+    under_axis: str = "mean 1 − confidence where right, u"
+    p_wrong: str = "P(wrong)"
+    p_right: str = "P(right)"
+    bands: tuple[float, ...] = (0.0, 0.5, 0.7, 0.9, 0.99, 1.0)
+    scores: Mapping[str, tuple[str, str]] = field(default_factory=dict, hash=False, compare=False)
+
+    @property
+    def is_event(self) -> bool:
+        """Whether the pair is (P(event), event happened)."""
+        return self.name == "event"
+
+    @property
+    def key(self) -> tuple[str, int | None]:
+        """Tells results in one view from those in another, in the key of a cache."""
+        return self.name, self.column
+
+    def score(self, score: Score) -> Score:
+        """The score with its title and meaning in this view."""
+        if score.key not in self.scores:
+            return score
+        title, meaning = self.scores[score.key]
+        return replace(score, title=title, meaning=meaning)
+
+    def leans(self, gap: float) -> str:
+        """What a method does whose mean is above (``gap`` > 0) or below what it should equal: "is overconfident"."""
+        return self.is_ + (self.over if gap > 0 else self.under)
+
+
+_BRIER = ("Brier score", "Mean of (p - y)², with y = 1 where it happened and 0 elsewhere; half the sum over classes.")
+"""Of two classes people mean this one; the sum over both classes is twice as large."""
+_DISTANCE = "Mean distance of predicted risk from observed rate"
+
+TOP_LABEL = View()
+PAIRS = View(name="pairs", column=1, scores={
+    "Brier": ("Brier score", "Mean of (confidence - correct)²; half the sum over classes."),
+})  # fmt: skip
+EVENT = View(
+    name="event",
+    column=1,
+    said="predicted risk",
+    outcome="observed rate",
+    mean_said="mean predicted risk",
+    says="predicted",
+    came_true="observed",
+    right="with the event",
+    wrong="without it",
+    is_="",
+    over="overestimates the risk",
+    under="underestimates the risk",
+    neither="neither over- nor underestimates the risk",
+    overs="overestimate the risk",
+    unders="underestimate it",
+    too_high="risk overestimated",
+    too_low="risk underestimated",
+    overconfidence="overestimation of risk",
+    underconfidence="underestimation of risk",
+    over_meaning="mean predicted risk of the rows without the event",
+    under_meaning="mean of 1 − predicted risk over the rows with the event",
+    over_axis="mean risk without the event, o",
+    under_axis="mean 1 − risk with the event, u",
+    p_wrong="P(no event)",
+    p_right="P(event)",
+    bands=(0.0, 0.01, 0.05, 0.1, 0.2, 0.5, 0.8, 1.0),
+    scores={
+        "Brier": _BRIER,
+        "accuracy": ("Accuracy", "Share of right predictions, where 50 % or more predicts the event."),
+        "ECE": ("ECE", f"{_DISTANCE} in 15 bins of equal width."),
+        "ECE equal mass": ("ECE, equal mass", f"{_DISTANCE} in 15 bins of equal counts."),
+        "ECE 100": ("ECE, 100 bins", f"{_DISTANCE} in 100 bins of equal width."),
+        "ECE equal mass 100": (
+            "ECE, 100 bins of equal mass", f"{_DISTANCE} in 100 bins of equal counts; more noise than in 15."),
+        "smooth ECE": (
+            "ECE, smooth", f"{_DISTANCE} under a kernel that sets its own width; no bins to choose."),
+        "MCE": ("MCE", "Distance of predicted risk from observed rate in the worst of 15 bins; noisy."),
+        "gap": ("Risk gap", "Distance of mean predicted risk from the event rate; no ECE is below it."),
+        "signed gap": (
+            "Predicted minus observed rate", "Mean predicted risk minus event rate; above 0 overestimates the risk."),
+        "overconfidence": ("Overestimation", "Mean predicted risk of the rows without the event."),
+        "underconfidence": ("Underestimation", "Mean of 1 - predicted risk over the rows with the event."),
+        "sharpness": ("Sharpness", "Variance of the predicted risk; good only where it is calibrated."),
+        **{
+            f"{rule} {term}": (title, meaning)
+            for rule, name in (("Brier", "squared error"), ("log", "log score"))
+            for term, title, meaning in (
+                ("miscalibration", f"Miscalibration, {name}",
+                 f"How much of the {name} of the predicted risk the best monotone recalibration would save."),
+                ("discrimination", f"Discrimination, {name}",
+                 f"How much the {name} gains from telling rows with and without the event apart, once recalibrated."),
+                ("uncertainty", f"Uncertainty, {name}",
+                 f"The {name} of saying the event rate to every row; plus miscalibration less discrimination it is "
+                 f"the {name} of the predicted risk."),
+            )
+        },
+    },
+)  # fmt: skip
+
+
+def view_of(data: Predictions, wanted: str = "event") -> View:
+    """How a data set is looked at.
+
+    Parameters
+    ----------
+    data : whose event, kind and classes decide.
+    wanted : "event", which data with two classes and an event have, or "top-label". Data of the kind "pairs" are always
+        looked at as pairs, and more than two classes by the predicted one.
+
+    Raises
+    ------
+    CalibrationError
+        For another ``wanted``.
+    """
+    if wanted not in VIEWPOINTS:
+        raise CalibrationError(f"There is no view {wanted!r}; choose 'event' or 'top-label'.")
+    if data.kind == "pairs":
+        return PAIRS
+    if data.event is None or data.n_classes != 2 or wanted == "top-label":
+        return TOP_LABEL
+    return replace(EVENT, column=data.event.column, event_name=data.event.name)

@@ -1,0 +1,167 @@
+"""The event view: scores of P(event), against naive references; the top-label view stays as it was."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from calib import CalibrationError, compare
+from calib.data.event import Event
+from calib.data.predictions import Predictions
+from calib.evaluation import SCORES, evaluate, scores
+from calib.evaluation.compare import too_few_of_all
+from calib.evaluation.scores import score_intervals
+from calib.evaluation.studies import repeat_task, size_task
+from calib.evaluation.view import EVENT, PAIRS, TOP_LABEL, view_of
+from calib.metrics import ece
+from calib.registry import calibrator
+
+
+@pytest.fixture
+def risk(rng) -> Predictions:
+    """Events at a rate of about 12 %, with risks that are too extreme."""
+    truth = rng.normal(-2.5, 1.2, 900)
+    labels = (rng.random(900) < 1 / (1 + np.exp(-truth))).astype(np.int64)
+    logits = np.stack([np.zeros(900), 1.6 * truth], axis=1)
+    return Predictions(logits, labels, ("paid", "default"), event=Event(1, "default", "as chosen"))
+
+
+def probabilities(data: Predictions) -> np.ndarray:
+    return 1 / (1 + np.exp(data.logits[:, ::-1] - data.logits))
+
+
+def binary_ece(p: np.ndarray, happened: np.ndarray, n_bins: int = 15) -> float:
+    """The ECE of one probability, bin by bin."""
+    total = 0.0
+    for low in range(n_bins):
+        last = low == n_bins - 1
+        inside = (p >= low / n_bins) & ((p < (low + 1) / n_bins) | last)
+        if inside.any():
+            total += inside.mean() * abs(p[inside].mean() - happened[inside].mean())
+    return total
+
+
+@pytest.mark.parametrize("column", [0, 1])
+def test_scores_are_those_of_the_events_probability(risk, column):
+    probs = probabilities(risk)
+    p, happened = probs[:, column], risk.labels == column
+    seen = evaluate(probs, risk.labels).seen(replace(EVENT, column=column))
+    values, before = scores(seen), scores(evaluate(probs, risk.labels))
+    assert np.array_equal(seen.pair[0], p)
+    assert values["ECE"] == pytest.approx(binary_ece(p, happened), abs=1e-12)
+    assert values["Brier"] == pytest.approx(np.mean((p - happened) ** 2), abs=1e-12)
+    assert values["event rate"] == pytest.approx(happened.mean())
+    assert values["signed gap"] == pytest.approx(p.mean() - happened.mean(), abs=1e-12)
+    assert values["overconfidence"] == pytest.approx(p[~happened].mean())
+    assert values["underconfidence"] == pytest.approx(1 - p[happened].mean())
+    assert values["sharpness"] == pytest.approx(p.var())
+    for key in ("NLL", "accuracy"):
+        assert values[key] == before[key], "which are not about one probability"
+    # By the other definition of each term: miscalibration - discrimination + uncertainty is the Brier score.
+    parts = (values[f"Brier {term}"] for term in ("miscalibration", "discrimination", "uncertainty"))
+    miscalibration, discrimination, uncertainty = parts
+    assert miscalibration - discrimination + uncertainty == pytest.approx(values["Brier"], abs=1e-12)
+
+
+def test_the_other_event_mirrors_the_curve(risk):
+    evaluation = evaluate(probabilities(risk), risk.labels)
+    (p, happened), (q, other) = (evaluation.seen(replace(EVENT, column=column)).pair for column in (1, 0))
+    np.testing.assert_allclose(p, 1 - q, atol=1e-15)
+    assert (happened == ~other).all()
+    assert ece(p, happened) == pytest.approx(ece(q, other), abs=1e-12), "15 bins of equal width lie symmetrically"
+    one, two = (scores(evaluation.seen(replace(EVENT, column=column))) for column in (1, 0))
+    assert one["signed gap"] == pytest.approx(-two["signed gap"])
+    assert one["overconfidence"] == pytest.approx(two["underconfidence"])
+    for key in ("Brier", "smooth ECE", "Brier miscalibration", "sharpness", "NLL"):
+        assert one[key] == pytest.approx(two[key], rel=1e-6), key
+
+
+def test_going_back_gives_the_top_label_view_again(risk):
+    evaluation = evaluate(probabilities(risk), risk.labels)
+    again = evaluation.seen(EVENT).seen(TOP_LABEL)
+    for key, value in scores(again).items():
+        assert value == scores(evaluation)[key]
+    three = evaluate(np.full((4, 3), 1 / 3), np.array([0, 1, 2, 0]))
+    assert three.seen(TOP_LABEL) is three
+    with pytest.raises(CalibrationError):
+        three.seen(EVENT)
+
+
+def test_pairs_are_looked_at_as_confidence_and_correct(rng):
+    confidence, correct = rng.beta(5, 2, 400), rng.random(400) < 0.6
+    evaluation = evaluate(np.stack([1 - confidence, confidence], axis=1), correct.astype(int)).seen(PAIRS)
+    values = scores(evaluation)
+    np.testing.assert_array_equal(evaluation.confidence, confidence)
+    assert values["accuracy"] == pytest.approx(correct.mean()), "also where a confidence is below one half"
+    assert values["ECE"] == pytest.approx(ece(confidence, correct))
+    assert values["Brier"] == pytest.approx(np.mean((confidence - correct) ** 2))
+    assert (evaluation.view.said, evaluation.view.outcome) == ("confidence", "accuracy")
+    assert "event rate" not in values
+
+
+def test_the_data_say_which_view_they_have(risk):
+    assert view_of(risk).event_name == "default"
+    assert view_of(risk, "top-label") is TOP_LABEL
+    assert view_of(replace(risk, event=None)) is TOP_LABEL
+    pairs = replace(risk, kind="pairs", class_names=("wrong", "correct"))
+    assert view_of(pairs) is view_of(pairs, "top-label") is PAIRS
+    with pytest.raises(CalibrationError, match="top-label"):
+        view_of(risk, "predicted")
+
+
+def test_intervals_hold_the_scores_with_hardly_an_event(rng):
+    p = rng.uniform(0.001, 0.02, 500)
+    labels = np.zeros(500, dtype=int)
+    labels[:2] = 1
+    seen = evaluate(np.stack([1 - p, p], axis=1), labels).seen(EVENT)
+    for key, (value, low, high) in score_intervals(seen, n_resamples=200).items():
+        assert np.isnan(value) or low <= value <= high, key
+    gap = score_intervals(seen, n_resamples=200)["signed gap"]
+    rate = score_intervals(seen, n_resamples=200)["event rate"]
+    assert gap.low <= p.mean() - rate.high + 1e-12, "as far as the events that were not seen may reach"
+
+
+def test_a_comparison_takes_the_event_unless_told_otherwise(risk):
+    calibration, test = risk.split(0.5)
+    methods = {"platt": calibrator("platt")}
+    event = compare(methods, calibration, test, n_resamples=50)
+    top = compare(methods, calibration, test, n_resamples=50, view="top-label")
+    expected = {
+        "event": binary_ece(probabilities(test)[:, 1], test.labels == 1),
+        "top": ece(probabilities(test), test.labels),
+    }
+    for name, table in (("event", event), ("top", top)):
+        raw = table[(table["method"] == "identity") & (table["score"] == "ECE")]["value"].item()
+        assert raw == pytest.approx(expected[name], abs=1e-12)
+    assert set(event["score"]) == {*SCORES} - {"top-5 accuracy", "class-wise ECE", "class-wise ECE above 1/K"}
+    without = replace(calibration, event=None), replace(test, event=None)
+    bare = compare(methods, *without, n_resamples=50)
+    assert bare["value"].to_numpy() == pytest.approx(top["value"].to_numpy(), nan_ok=True)
+    with pytest.raises(CalibrationError, match="top-label"):
+        compare(methods, calibration, test, view="both")
+
+
+def test_studies_in_workers_take_the_column_of_the_event(risk):
+    methods = [("platt", "platt", {})]
+    data = {"logits": risk.logits, "labels": risk.labels}
+    plain, event = (repeat_task(methods, 450, 2, 0, *more, data=data, callback=lambda *_: None) for more in ((), (1,)))
+    assert "event rate" in set(event["score"])
+    assert "event rate" not in set(plain["score"])
+    _, test = risk.split(450, random_state=0)
+    raw = event[(event["method"] == "identity") & (event["split"] == 0) & (event["score"] == "ECE")]["value"].item()
+    assert raw == pytest.approx(binary_ece(probabilities(test)[:, 1], test.labels == 1), abs=1e-12)
+    sizes = size_task(methods, 0.5, 0, 2, 0, 1, data=data, callback=lambda *_: None)
+    _, test = risk.split(0.5, random_state=0)
+    raw = sizes[(sizes["method"] == "identity") & (sizes["score"] == "ECE")]["value"].iloc[0]
+    assert raw == pytest.approx(binary_ece(probabilities(test)[:, 1], test.labels == 1), abs=1e-12)
+
+
+def test_too_few_events_rank_nothing(rng):
+    p = rng.uniform(0.3, 0.6, 300)
+    labels = np.zeros(300, dtype=int)
+    labels[:2] = 1
+    evaluation = evaluate(np.stack([1 - p, p], axis=1), labels)
+    assert not too_few_of_all({"raw": evaluation})[""]["raw"], "many rows are right and many are wrong"
+    assert "2 test rows" in too_few_of_all({"raw": evaluation.seen(EVENT)})[""]["raw"]
