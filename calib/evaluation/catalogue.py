@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Literal
 
 from calib.evaluation.evaluation import CLASSWISE, CLASSWISE_ABOVE, Evaluation
+from calib.evaluation.view import View
 from calib.metrics.confidence import Bools
 from calib.metrics.corp import RULES
 from calib.numerics import Floats
@@ -57,6 +58,11 @@ class Score:
     low: float = 0.0
     high: float = 1.0
     of_rows: Callable[[Evaluation], Floats | Bools | None] | None = None
+
+    def seen(self, view: View) -> Score:
+        """The score with the title and the meaning that it has in a view."""
+        title, meaning = view.scores.get(self.key, (self.title, self.meaning))
+        return replace(self, title=title, meaning=meaning)
 
 
 def row_brier(evaluation: Evaluation) -> Floats | None:

@@ -14,7 +14,6 @@ from calib.errors import CalibrationError
 
 if TYPE_CHECKING:
     from calib.data.predictions import Predictions
-    from calib.evaluation.catalogue import Score
 
 Viewpoint = Literal["event", "top-label"]
 VIEWPOINTS: tuple[Viewpoint, ...] = ("event", "top-label")
@@ -86,13 +85,6 @@ class View:
     def key(self) -> tuple[str, int | None]:
         """Tells results in one view from those in another, in the key of a cache."""
         return self.name, self.column
-
-    def score(self, score: Score) -> Score:
-        """The score with its title and meaning in this view."""
-        if score.key not in self.scores:
-            return score
-        title, meaning = self.scores[score.key]
-        return replace(score, title=title, meaning=meaning)
 
     def leans(self, gap: float) -> str:
         """What a method does whose mean is above (``gap`` > 0) or below what it should equal: "is overconfident"."""

@@ -114,7 +114,7 @@ class OpenSession:
     picked: dict[str, Any] = field(default_factory=dict)
     variants: dict[str, int] = field(default_factory=dict)
     seen_done: int = 0
-    viewpoint: Viewpoint = "event"
+    viewpoint: Viewpoint = "top-label"
 
     @classmethod
     def from_data(cls, data: Predictions, part: float | None = None, seed: int = 0, **about: Any) -> OpenSession:
