@@ -43,7 +43,7 @@ def test_the_same_seed_gives_the_same_bytes():
 def cells_of(table: CorpusTable, recipe: Recipe) -> dict[str, list[str]]:
     """The columns of a text table, read without the corpus and without calib."""
     layout = LAYOUTS[recipe.layout]
-    lines = [line for line in decoded(table.content).splitlines() if not line.startswith("# ")]
+    lines = [line for line in decoded(table.content).splitlines() if not line.startswith(("# ", "% ", "sep="))]
     rows = list(csv.reader(io.StringIO("\n".join(lines)), delimiter=layout.delimiter))
     header = rows.pop(0) if layout.header else [f"column_{j}" for j in range(len(rows[0]))]
     if layout.decimal == ",":

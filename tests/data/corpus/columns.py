@@ -69,7 +69,7 @@ ROLES = {
     "split": "split", **dict.fromkeys(("maybe_cluster", "maybe_weight"), "features"),
     **dict.fromkeys(("id", "rownum", "uuid", "date", "text", "const", "blank"), "ignore"),
     **dict.fromkeys(("age", "money", "thousands", "positive", "gauss", "unit", "int"), "features"),
-    **dict.fromkeys(("flag", "cat", "year"), "features"),
+    **dict.fromkeys(("flag", "cat", "year", "near"), "features"),
 }  # fmt: skip
 """The role of each content; a second outcome has none."""
 

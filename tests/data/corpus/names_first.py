@@ -20,6 +20,9 @@ fico_heloc :: RiskPerformance = y Good/Bad | ExternalRiskEstimate = int 33 94 |
     MSinceOldestTradeOpen = int 2 800 | prob_bad = p
 bank_branch :: loan_no = id L | pd_12m = p d=6 | default_flag = y 0/1 rate=.1 |
     segment = group retail/sme/corporate | ead = weight | branch_code = cluster BR 14
+score_and_pd :: app_id = id | credit_score = int 300 850 | pd = p | default = y 0/1 rate=.1
+oof_fold :: row = rownum | fold = int 0 4 | oof_pred = p d=6 | target_enc = unit | target = y 0/1 rate=.2
+predicted_default :: acct = id | default = y 0/1 rate=.3 | predicted_default = pred | default_prob = p
 ifrs9 :: ContractId = id | PD = p d=5 | DefaultFlag = y 0/1 rate=.07 | Stage = cat 1/2/3 | SnapshotDate = date
 pd_permille :: obligor = id O | pd_permille = p s=permille | defaulted = y 0/1 rate=.06
 ausfall layout=comma :: Kundennummer = rownum 40017 | Alter = age | Einkommen = money |
@@ -89,16 +92,18 @@ sepsis :: encounter = id E | temp_c = gauss | lactate = positive | sepsis = y 0/
     unit = cat MICU/SICU
 pima :: Pregnancies = int 0 14 | Glucose = int 56 199 | BloodPressure = int 40 110 | BMI = positive |
     DiabetesPedigreeFunction = unit | Age = age | Outcome = y 0/1 | y_proba = p
+p_value_beside :: gene = id | p_value = unit | mutated = y 0/1 | predicted_probability = p
 breast_wisconsin :: id = rownum 842302 | diagnosis = y B/M rate=.37 | radius_mean = positive |
     texture_mean = positive | prob_M = p d=6
 heart_cleveland :: age = age | sex = flag | cp = int 0 3 | trestbps = int 94 200 | chol = int 126 409 |
     thalach = int 71 202 | target = y 0/1 rate=.5 | pred_prob = p
 readmission_datarobot :: row_id = rownum 0 | readmitted = y False/True rate=.4 |
-    readmitted_False_PREDICTION = p of=False d=6 | readmitted_True_PREDICTION = p of=True d=6
+    readmitted_False_PREDICTION = p of=False d=6 | readmitted_True_PREDICTION = p of=True d=6 |
+    THRESHOLD = const 0.5 | POSITIVE_CLASS = const True
 rms_lrm layout=rnames :: y = y 0/1 rate=.3 | linear.predictors = p s=logit d=5
 logodds_named :: patient = id | log_odds = p s=logit | died = y 0/1 rate=.2 | age = age
 sas_xbeta :: SUBJID = rownum 1001 | SEX = cat M/F | EVENT = y 0/1 rate=.3 | _LEVEL_ = const 1 | PHAT = p d=5 |
-    LOWER = unit | UPPER = unit
+    LOWER = near -.06 | UPPER = near .05
 klinik layout=latin :: Fallnummer = id F | Klinik = cluster K 8 | Alter = age | Verstorben = y nein/ja rate=.15 |
     Sterberisiko = p s=pct unit=~%
 deces layout=comma :: N° dossier = rownum 2001 | Âge = age | Score IGS II = int 5 90 | Décès = y 0/1 rate=.2 |
@@ -147,7 +152,7 @@ windows_lines layout=windows :: truth = y 0/1 | pred_proba = p d=6
 minus_one :: class = y -1/1 | prob = p d=5 | f1 = gauss | f2 = gauss
 one_two :: Response = y 1/2 rate=.2 | prob_2 = p of=2 d=5
 label_float :: y = y 0.0/1.0 | p = p d=6
-non_event_named :: customer = id | stayed = y 1/0 rate=.3 | p_stayed = p of=1
+non_event_named :: customer = id | stayed = y 0/1 rate=.7 | p_stayed = p of=1
 good_bad_columns :: applicant = id | prob_good = p of=good | prob_bad = p of=bad | status = y good/bad rate=.25
 inverted_model quality=inverted n=380 :: id = rownum | default = y 0/1 rate=.3 | pd = p
 useless_model quality=weak :: transaction = id T | fraud = y 0/1 rate=.2 | fraud_score = p | amount = money
@@ -184,7 +189,7 @@ class_none :: true_label = y none/rain/snow | P({}) = each d=3
 class_null_nan :: y = y null/nan/other | prob_{} = each d=5
 mnist_keras :: prob_{} = each d=7 | label = y 0..9
 labels_two_point_zero quality=fair :: class_{i} = each d=5 | label = y 0.0/1.0/2.0/3.0
-torch_dump :: image = text | target = y 0..4 | logit_{} = each s=logit d=6
+torch_dump :: image = id img | target = y 0..4 | logit_{} = each s=logit d=6
 log_softmax :: y_true = y 0..3 | logprob_{} = each s=logp d=6
 log2_columns :: species = y ash/birch/oak | log2_{} = each s=log2 d=5
 log10_columns :: truth = y A/B/C/D | log10p_{} = each s=log10 d=5
@@ -268,6 +273,7 @@ nameless_more also=v2:v1,v4:v1,v4:v3 :: v1 = unit | v2 = y 0/1 | v3 = p | v4 = f
 svm_margin or_refuse=yes :: label = y 0/1 | decision_function = p s=logit d=5
 int8_tflite :: label = y 0..3 | out_{} = each s=int8
 out_of_ten or_refuse=yes :: student = id | passed = y 0/1 rate=.6 | rating = p s=ten d=1
+survival or_refuse=yes :: patient = id | prob_survival = p of=0 | died = y 0/1 rate=.25
 bps or_refuse=yes :: obligor = id | pd_bps = p s=bps | default = y 0/1 rate=.1
 percent_unsaid :: patient = id | risk = p s=pct | event = y 0/1 rate=.3
 percent_whole_unsaid :: id = rownum | probability = p s=pct d=0 | churn = y 0/1 rate=.3

@@ -7,7 +7,7 @@ A recipe is a line of columns, ``name = content | name = content``. The contents
 - ``p``: the probability of the event; ``p of=bus`` of a class; ``each`` one column per class, whose name has ``{}``
   for the class, ``{i}`` for its number from zero or ``{j}`` from one. ``order=`` text, reversed or shuffled.
 - ``conf``: the probability of the predicted class, or of being correct. ``verbal``: that in words.
-- ``pred``: the predicted class.
+- ``pred``: the predicted class. ``near -.05``: a confidence limit of the first model's probability.
 
 Outputs take ``s=`` for their scale (:data:`SCALES`), ``d=`` for decimals, ``steps=`` for a grid and ``m=`` for the
 model they come from. All other contents are in :mod:`tests.data.corpus.columns`.
@@ -244,6 +244,9 @@ class _Table:
             words = np.random.default_rng(self.n).choice(["main", "house", "invoice", "total", "street"], self.n)
             wrong = (self.labels == 0) & (column.word == "predtext")
             self.put(column, [word[:-1] + "~" if bad else word for word, bad in zip(words, wrong, strict=True)])
+        elif column.word == "near":
+            bound = softmax(next(iter(self.models.values())))[:, -1] + float(column.args[0])
+            self.put(column, [f"{value:.5f}" for value in np.clip(bound, 0.001, 0.999)])
         else:
             self.put(column, noise_column(column, self.n, self.latent[:, -1], self.rng))
 

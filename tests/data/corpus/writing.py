@@ -49,8 +49,14 @@ LAYOUTS = {
     "unnamed": Layout(first="Unnamed: 0"),
     "pipe": Layout("|", suffix="txt"),
     "comments": Layout(before="# exported 2021-03-04 11:20\n# model: gbm v3, test set\n"),
+    "tab_comma": Layout("\t", decimal=",", line_end="\r\n", suffix="txt"),
+    "excel": Layout(";", decimal=",", encoding="utf-8-sig", line_end="\r\n", before="sep=;\r\n"),
+    "percent_comments": Layout(before="% results of run 17\n% threshold not applied\n"),
+    "quoted_semicolon": Layout(";", quoting=csv.QUOTE_ALL),
+    "utf16_comma": Layout("\t", decimal=",", encoding="utf-16", suffix="txt"),
+    "index": Layout(first="index"),
     "headless": Layout(header=False),
-    "headless_txt": Layout(" ", header=False, suffix="txt"),
+    "headless_txt": Layout("\t", header=False, suffix="txt"),
     "parquet": Layout(suffix="parquet"),
 }
 
