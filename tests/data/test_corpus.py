@@ -16,7 +16,7 @@ from tests.data.corpus.judge import judge
 from tests.data.corpus.tables import CorpusTable, Recipe, build
 from tests.data.corpus.writing import LAYOUTS
 
-SETS = ("first",)
+SETS = ("first", "second")
 
 
 @pytest.mark.parametrize("which", SETS)
@@ -32,6 +32,21 @@ def test_there_are_enough_tables_of_each_kind(which):
     assert sum(len(table.truth.classes) > 2 for table in made) >= 30
     assert sum(table.truth.clusters is not None for table in made) >= 8
     assert sum(table.truth.weights is not None for table in made) >= 4
+
+
+def test_the_sets_share_no_table_and_few_names():
+    """A header of the first set does not come back in the second; generic names such as y or label may."""
+    headers = {which: {recipe.columns for recipe in recipes(which)} for which in SETS}
+    assert not headers["first"] & headers["second"]
+    named = {which: [told_by(table) for table in tables(which) if table.truth.kind] for which in SETS}
+    assert not set(named["first"]) & set(named["second"])
+
+
+def told_by(table: CorpusTable) -> tuple[str, ...]:
+    """What a table calls its outcome, prediction and outputs; its layout where it has no header."""
+    roles = table.truth.roles
+    names = (roles["outcome"], roles.get("predicted", ""), *roles["outputs"])
+    return (table.filename,) if roles["outcome"].startswith("column_") else names
 
 
 def test_the_same_seed_gives_the_same_bytes():
