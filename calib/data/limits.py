@@ -46,6 +46,15 @@ MAX_STRUCTURES = 10**6
 MAX_DEPTH = 8
 """Groups of an HDF5 file inside each other that are looked into."""
 
+MAX_SHEET_CELLS = 3_000_000
+"""Cells of one sheet of an .xlsx file; each costs some five microseconds."""
+
+MAX_ELEMENTS = 1_500_000
+"""XML elements of such a file that stay in memory while it is read: one for each row, and those of a row."""
+
+MAX_DEPTH_XML = 100
+"""XML elements inside each other."""
+
 MAX_RECORD = 2**25
 """Bytes of a calibrator's JSON (32 MiB); that of 10,000 classes has about one."""
 

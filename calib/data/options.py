@@ -142,6 +142,7 @@ class Choices:
     floor : what exact zeros become before the logarithm; inferred by :func:`calib.canonical.zero_floor`.
     delimiter, encoding, decimal, header : how a text table is written; ``header`` says whether its first line
         holds the names of the columns.
+    sheet : the sheet of an .xlsx file, where several hold tables.
     """
 
     outputs: Columns | None = option(COLUMNS, "Model outputs")
@@ -174,6 +175,7 @@ class Choices:
     delimiter: str | None = option(TEXT)
     encoding: str | None = option(TEXT)
     decimal: str | None = option(TEXT)
+    sheet: str | None = option(TEXT)
     header: bool | None = option(SWITCH)
 
     def __post_init__(self) -> None:

@@ -128,7 +128,7 @@ REFUSED: list[tuple[str, Callable[..., Path], str, str]] = [
     ("picture", lambda m: m.file("a.csv", b"\x89PNG\r\n\x1a\n" + bytes(200)), "unknown_format", "picture"),
     ("binary noise", lambda m: m.file("a.csv", bytes(range(256)) * 8), "unknown_format", "no text"),
     ("zip of others", mixed_zip, "zip", "2 files"),
-    ("spreadsheet", lambda m: m.zip("a.xlsx", xl__workbook=b"<a/>"), "zip", "spreadsheet"),
+    ("spreadsheet", lambda m: m.zip("a.ods", **{"content.xml": b"<a/>"}), "zip", "spreadsheet"),
     ("empty zip", lambda m: m.zip("a.npz"), "zip", "0 files"),
     ("gzip around npy", crossed_gzip, "zip", "packed with gzip"),
     ("truncated npz", lambda m: m.cut(m.both(), 0.5), "damaged", "cut off or damaged"),

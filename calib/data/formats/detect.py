@@ -18,9 +18,9 @@ from calib.data.formats.base import Allowance, Contents, reading
 from calib.data.formats.dialect import infer_encoding
 from calib.data.formats.numpy import NpyContents, NpzContents
 from calib.data.limits import MAX_UPLOAD
-from calib.data.options import Choices, Source
+from calib.data.options import Source
 
-Format = Literal["npz", "npy", "hdf5", "parquet", "text", "gzipped text"]
+Format = Literal["npz", "npy", "hdf5", "parquet", "xlsx", "text", "gzipped text"]
 
 HEAD = 4096
 PICKLE_ENDINGS = {".pkl", ".pickle", ".joblib", ".pt", ".pth", ".ckpt"}
@@ -29,6 +29,7 @@ ENDINGS: dict[Format, tuple[str, ...]] = {
     "npy": (".npy",),
     "hdf5": (".h5", ".hdf5", ".hdf"),
     "parquet": (".parquet", ".pq"),
+    "xlsx": (".xlsx", ".xlsm"),
     "text": (".csv", ".tsv", ".txt", ".data", ".labels"),
     "gzipped text": (".gz",),
 }
@@ -37,6 +38,7 @@ OTHERS = {
     b"MATLAB 5.0": "a MATLAB file",
     b"ARROW1": "an Arrow (Feather) file",
     b"%PDF": "a PDF document",
+    b"\xd0\xcf\x11\xe0": "an Excel file of before 2007 or with a password",
     b"\x89PNG": "a picture",
     b"\xff\xd8\xff": "a picture",
     b"7z\xbc\xaf": "a 7-zip archive",
@@ -142,7 +144,7 @@ def refuse_others(name: str, head: bytes) -> None:
 
 
 def sniff_zip(name: str, file: BinaryIO) -> Format:
-    """Recognise an npz; PyTorch's files and spreadsheets are zip archives too."""
+    """Recognise an npz and an .xlsx; PyTorch's files are zip archives too."""
     file.seek(0)
     with reading(name), open_zip(file) as archive:
         members = archive.namelist()
@@ -150,8 +152,10 @@ def sniff_zip(name: str, file: BinaryIO) -> Format:
         return "npz"
     if any(member.endswith(".pkl") for member in members):
         raise pickled(name)
-    if any(member.startswith("xl/") for member in members):
-        raise InvalidUpload("zip", f"{name} is a spreadsheet.", "Save the sheet as csv and upload that.")
+    if any(member.lower() == "xl/workbook.xml" for member in members):
+        return "xlsx"
+    if any(member in ("xl/workbook.bin", "content.xml") for member in members):
+        raise InvalidUpload("zip", f"{name} is a spreadsheet, but not .xlsx.", "Save it as .xlsx or csv.")
     raise InvalidUpload(
         "zip",
         f"{name} is a zip archive of {len(members):,} files, and none is a NumPy array.",
@@ -201,7 +205,7 @@ def open_source(source: Source, allowance: Allowance, report: Report, stack: Exi
     if not ending_is_right(name, found):
         report.info("ending", f"{name} holds {found} by its content, whatever its name says; read as that.")
     file.seek(0)
-    contents = contents_of(found, name, file, size, allowance, report.choices)
+    contents = contents_of(found, name, file, size, allowance, report)
     for finding in contents.findings:
         report.add(finding)
     return contents
@@ -241,8 +245,8 @@ def shown_name(path: str | Path) -> str:
     return name if len(name) <= LONGEST_NAME else shortened(name, LONGEST_NAME - len(ending)) + ending
 
 
-def contents_of(found: str, name: str, file: BinaryIO, size: int, allowance: Allowance, choices: Choices) -> Contents:
-    """The reader of one format; pyarrow and h5py are loaded only where they are needed."""
+def contents_of(found: str, name: str, file: BinaryIO, size: int, allowance: Allowance, report: Report) -> Contents:
+    """The reader of one format; pyarrow, h5py and openpyxl are loaded only where they are needed."""
     if found == "npz":
         return NpzContents(name, file, allowance)
     if found == "npy":
@@ -254,7 +258,11 @@ def contents_of(found: str, name: str, file: BinaryIO, size: int, allowance: All
     if found == "parquet":
         from calib.data.formats.table import open_parquet
 
-        return open_parquet(name, file, allowance, bool(choices.drop_bad_rows))
+        return open_parquet(name, file, allowance, bool(report.choices.drop_bad_rows))
+    if found == "xlsx":
+        from calib.data.formats.spreadsheet import open_spreadsheet
+
+        return open_spreadsheet(name, file, allowance, report)
     from calib.data.formats.text import open_text
 
-    return open_text(name, file, found == "gzipped text", allowance, choices)
+    return open_text(name, file, found == "gzipped text", allowance, report.choices)

@@ -79,7 +79,7 @@ def show_finding(finding: Finding) -> None:
 
 def fix_wanted(finding: Finding, key: str) -> bool:
     """Whether the visitor clicked the button of a finding that has a fix."""
-    name = f"{key}/{finding.code}/{sorted(map(str, finding.fix))}"
+    name = f"{key}/{finding.code}/{sorted(map(str, finding.fix.items()))}"
     return bool(finding.fix) and st.button("Do this", key=name, icon=":material/build:")
 
 

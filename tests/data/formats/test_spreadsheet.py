@@ -1,0 +1,224 @@
+"""Sheets of .xlsx files: which is read, what its cells become, and workbooks that would take memory or read files."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Callable
+from datetime import datetime
+
+import numpy as np
+import openpyxl
+import pytest
+
+from calib.data import Choices, Inspection, inspect
+from calib.data.formats import spreadsheet
+from tests.data.conftest import cases, simulated, the
+
+LOGITS, LABELS = simulated(n=240, n_classes=3)
+HEADER = ("p_0", "p_1", "p_2", "label")
+PROBS = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=1, keepdims=True)
+ROWS = [(*map(float, row), int(label)) for row, label in zip(PROBS, LABELS, strict=True)]
+TABLE = [HEADER, *ROWS]
+
+
+def workbook(**sheets) -> bytes:
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for title, rows in sheets.items():
+        sheet = book.create_sheet(title)
+        for row in rows:
+            sheet.append(list(row))
+    return saved(book)
+
+
+def saved(book: openpyxl.Workbook) -> bytes:
+    out = io.BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
+def read(content: bytes, **chosen) -> Inspection:
+    return inspect(("table.xlsx", content), choices=Choices(**chosen))
+
+
+def check_read(found: Inspection) -> None:
+    data = found.predictions
+    assert data is not None, found.findings
+    np.testing.assert_allclose(np.exp(data.logits), PROBS, rtol=1e-12)
+    np.testing.assert_array_equal(data.labels, LABELS)
+
+
+@cases(
+    "sheets",
+    [
+        ("one sheet", {"Data": TABLE}),
+        ("notes before", {"Read me": [("made in June",), ("by the network",)], "Data": TABLE}),
+        ("empty sheets", {"Sheet1": [], "Data": TABLE, "Sheet3": []}),
+        ("title and margin", {"Data": [("Report of June",), (), *[(None, None, *row) for row in TABLE]]}),
+        ("empty rows at the end", {"Data": [*TABLE, (None,) * 4, ("",) * 4]}),
+        ("dates", {"Data": [(*row, "when" if row is HEADER else datetime(2024, 1, 5, 12)) for row in TABLE]}),
+        ("names of lines", {"Data": [("cla,ss\n0", "cla,ss\n1", "cla,ss\n2", "label"), *ROWS]}),
+        ("numbers as text", {"Data": [HEADER, *[(*map(repr, row[:3]), str(row[3])) for row in ROWS]]}),
+        ("percent as text", {"Data": [HEADER, *[(*(f"{100 * p!r} %" for p in row[:3]), row[3]) for row in ROWS]]}),
+    ],
+)
+def test_the_sheet_with_the_table_is_read(sheets):
+    found = read(workbook(**sheets))
+    check_read(found)
+    assert found.choices.sheet == "Data" if "Data" in sheets else "Sheet"
+    again = inspect(("table.xlsx", workbook(**sheets)), choices=found.choices)
+    assert again.predictions is not None and again.predictions.sha256 == found.predictions.sha256
+
+
+def test_several_tables_are_asked_for_each_with_its_fix():
+    content = workbook(train=[HEADER, *ROWS[:100]], val=TABLE)
+    found = read(content)
+    assert found.predictions is None
+    assert "train" in the(found, "several_sheets").message and "val" in the(found, "several_sheets").message
+    fixes = [finding.fix for finding in found.findings if finding.code == "sheet"]
+    assert fixes == [{"sheet": "train"}, {"sheet": "val"}]
+    check_read(read(content, sheet="val"))
+    assert read(content, sheet="test").predictions is None
+
+
+def test_a_hidden_sheet_does_not_count_beside_one_that_is_seen():
+    book = openpyxl.load_workbook(io.BytesIO(workbook(Data=TABLE, Old=TABLE[:50])))
+    book["Old"].sheet_state = "hidden"
+    check_read(read(saved(book)))
+
+
+def test_formulas_without_a_saved_value_are_said():
+    rows = [HEADER, *[(f"=1-B{i}-C{i}", *row[1:]) for i, row in enumerate(ROWS, 2)]]
+    warned = the(read(workbook(Data=rows)), "formulas")
+    assert "240 cells" in warned.message
+    computed = rewritten(workbook(Data=rows), "sheet1.xml", with_values)
+    found = read(computed)
+    check_read(found)
+    assert "formulas" not in [finding.code for finding in found.findings]
+
+
+def with_values(text: str) -> str:
+    """The values that a spreadsheet program saves beside its formulas."""
+    values = iter(PROBS[:, 0].tolist())
+    return re.sub(r"</f><v ?/>|</f><v></v>", lambda _: f"</f><v>{next(values)!r}</v>", text)
+
+
+def test_errors_in_cells_are_empty():
+    rows = [HEADER, ("#DIV/0!", *ROWS[0][1:]), *ROWS[1:]]
+    found = read(workbook(Data=rows), drop_bad_rows=True)
+    assert "1 cell" in the(found, "cell_errors").message
+    assert found.predictions is not None and len(found.predictions) == 239
+
+
+# Workbooks that would take memory or time, or read other files.
+
+
+def rewritten(content: bytes, ending: str, change: Callable[[str], str]) -> bytes:
+    """The workbook with one of its parts changed."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
+        for member in old.infolist():
+            text = old.read(member).decode()
+            new.writestr(member.filename, change(text) if member.filename.endswith(ending) else text)
+    return out.getvalue()
+
+
+def with_shared_strings(content: bytes) -> bytes:
+    """The workbook with its strings in a part of their own, as Excel saves them."""
+    texts: list[str] = []
+
+    def moved(match: re.Match[str]) -> str:
+        texts.append(match[2])
+        return f'{match[1]}t="s"><v>{len(texts) - 1}</v></c>'
+
+    def sheet(text: str) -> str:
+        return re.sub(r'(<c [^>]*)t="inlineStr"><is><t>([^<]*)</t></is></c>', moved, text)
+
+    content = rewritten(content, "sheet1.xml", sheet)
+    kind = "application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"
+    part = f'<Override PartName="/xl/sharedStrings.xml" ContentType="{kind}"/></Types>'
+    out = io.BytesIO(rewritten(content, "[Content_Types].xml", lambda text: text.replace("</Types>", part)))
+    with zipfile.ZipFile(out, "a") as book:
+        items = "".join(f"<si><t>{text}</t></si>" for text in texts)
+        book.writestr("xl/sharedStrings.xml", f'<sst xmlns="{spreadsheet.MAIN.strip()}">{items}</sst>')
+    return out.getvalue()
+
+
+PLAIN = with_shared_strings(workbook(Data=TABLE))
+LAUGHS = "".join(f'<!ENTITY e{i + 1} "{f"&e{i};" * 10}">' for i in range(9))
+
+
+def with_type(declared: str) -> Callable[[str], str]:
+    """A document type before the first element."""
+
+    def change(text: str) -> str:
+        start = re.search(r"<(?![?!])", text)
+        assert start
+        return f"{text[: start.start()]}<!DOCTYPE x [{declared}]>{text[start.start() :]}"
+
+    return change
+
+
+@pytest.mark.parametrize("part", ["sheet1.xml", "sharedStrings.xml", "styles.xml", "workbook.xml", "workbook.xml.rels"])
+@pytest.mark.parametrize(
+    "declared", ['<!ENTITY e0 "ha">' + LAUGHS, '<!ENTITY file SYSTEM "file:///etc/passwd">'], ids=["laughs", "file"]
+)
+def test_no_part_may_declare_entities(part, declared):
+    refused = the(read(rewritten(PLAIN, part, with_type(declared))), "entities")
+    assert part in refused.message
+
+
+def test_strings_may_have_a_part_of_their_own():
+    check_read(read(PLAIN))
+    with zipfile.ZipFile(io.BytesIO(PLAIN)) as book:
+        assert b"label" in book.read("xl/sharedStrings.xml") and b"label" not in book.read("xl/worksheets/sheet1.xml")
+
+
+def test_sizes_are_checked_before_a_part_is_unpacked(monkeypatch):
+    monkeypatch.setattr(spreadsheet, "MAX_TEXT", 10_000)
+    assert the(read(PLAIN), "too_large").level == "error"
+
+
+MANY = "<a/>" * 5000
+DEEP = "<a>" * 600 + "</a>" * 600
+
+
+@cases(
+    "most, before",
+    [("cells", "MAX_SHEET_CELLS", ""), ("elements", "MAX_ELEMENTS", MANY), ("depth", "MAX_DEPTH_XML", DEEP)],
+)
+def test_elements_are_counted_while_a_part_is_unpacked(monkeypatch, most, before):
+    monkeypatch.setattr(spreadsheet, most, 500)
+    content = rewritten(PLAIN, "styles.xml", lambda text: text.replace("<fonts", f"{before}<fonts"))
+    assert the(read(content), "too_large").level == "error"
+
+
+@cases(
+    "change",
+    [
+        ("a cell far to the right", lambda text: text.replace('r="A2"', 'r="XFD2"', 1)),
+        ("a row far below", lambda text: text.replace('<row r="241"', '<row r="99999999999"', 1)),
+        ("dimensions that lie", lambda text: re.sub(r'<dimension ref="[^"]*"', '<dimension ref="A1:XFD1048576"', text)),
+        ("a digit too many", lambda text: text.replace("<v>", "<v>" + "9" * 5000, 1)),
+        ("a date beyond time", lambda text: text.replace("<v>0.", '<v>9e99', 1)),
+        ("a string that is not there", lambda text: text.replace("<v>0</v>", "<v>99999</v>", 1)),
+    ],
+)  # fmt: skip
+def test_a_sheet_that_lies_is_read_or_refused_in_words(change):
+    content = rewritten(PLAIN, "sheet1.xml", change)
+    assert content != PLAIN
+    found = read(content)
+    assert found.predictions is not None or found.findings[0].action
+
+
+def test_one_long_string_in_many_cells_is_not_written_out(monkeypatch):
+    monkeypatch.setattr(spreadsheet, "MAX_TEXT", 300_000)
+    rows = [HEADER, *[(*row[:3], "x" * 3000) for row in ROWS]]
+    assert the(read(workbook(Data=rows)), "too_large").level == "error"
+
+
+def test_other_spreadsheets_are_refused():
+    old = inspect(("table.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600)))
+    assert "Excel" in the(old, "unknown_format").message
