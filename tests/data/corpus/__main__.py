@@ -1,6 +1,7 @@
 """``python -m tests.data.corpus first``: what calib makes of the corpus, and each failure with header, rows and truth.
 
-Options: ``--only NAME`` for tables whose name contains this, ``--all`` to show those that pass too, ``--seed N``.
+Options: ``--only NAME`` for tables whose name contains this, ``--all`` to show those that pass too, ``--seed N``, and
+``--with-roles`` to give the roles of the truth.
 """
 
 from __future__ import annotations
@@ -63,10 +64,11 @@ def main() -> None:
     parser.add_argument("which", choices=sorted(SEEDS))
     parser.add_argument("--only", default="")
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--with-roles", action="store_true")
     parser.add_argument("--seed", type=int)
     arguments = parser.parse_args()
     chosen = [table for table in tables(arguments.which, arguments.seed) if arguments.only in table.name]
-    judgements = [judge(table) for table in chosen]
+    judgements = [judge(table, arguments.with_roles) for table in chosen]
     for judgement in judgements if arguments.all else failures(judgements):
         print(shown(judgement), end="\n\n")
     print(outcome_table(judgements))

@@ -43,12 +43,22 @@ class Judgement:
         )
 
 
-def judge(table: CorpusTable) -> Judgement:
-    """Load a table without options and compare."""
+GIVEN = ("outcome", "outputs", "predicted", "cluster", "weight", "group")
+
+
+def judge(table: CorpusTable, with_roles: bool = False) -> Judgement:
+    """Load a table and compare.
+
+    Parameters
+    ----------
+    with_roles : give the roles of the truth, as somebody would who was asked; without, the reader is on its own.
+    """
+    roles = {role: table.truth.roles[role] for role in GIVEN if role in table.truth.roles}
+    options: dict[str, Any] = {"roles": roles} if with_roles else {}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            data = calib.load((table.filename, table.content))
+            data = calib.load((table.filename, table.content), **options)
     except DataError as error:
         readings = getattr(error, "readings", None)
         if not readings:

@@ -107,7 +107,6 @@ reingreso layout=excel :: historia = rownum | centro = cluster C 9 | reingreso =
 ecg_af layout=parquet :: record = id A | HR = int 40 160 | AF = y 0/1 rate=.25 | prob_AF = p d=8
 epic_sepsis :: csn = rownum 7700001 | dept = cat ED/WARD | sepsis_within_6h = y 0/1 rate=.1 |
     predicted_sepsis_risk = p s=pct d=0 unit=%
-linear_predictor :: study_id = id ST | lp = p s=logit d=5 | relapse = y 0/1 rate=.3
 predictABEL :: cid = rownum | AMD = y 0/1 rate=.3 | predRisk = p d=6
 birth :: mother = id M | parity = int 0 5 | preterm = y no/yes rate=.12 | predicted.prob = p d=5
 toxicity layout=percent_comments :: compound = id CHEM | logP = gauss | toxic = y 0/1 rate=.3 | tox_prob = p d=5
@@ -125,7 +124,7 @@ spark_flat :: label = y 0.0/1.0 | probability_0 = p of=0.0 d=8 | probability_1 =
 matlab :: YTrue = y 0/1 | YPred = pred | score_{} = each d=5
 ranger layout=rnames :: observed = y absent/present | predictions.absent = p of=absent |
     predictions.present = p of=present
-glm_response layout=rnames :: am = y 0/1 | hp = int 52 335 | wt = positive | .fitted = p d=7
+glm_response layout=rnames :: am = y 0/1 | hp = int 52 335 | wt = maybe_weight 15 54 | .fitted = p d=7
 augment :: outcome = y no/yes | .fitted_prob = p d=6 | .resid = gauss | .hat = unit
 eviews :: OBS = rownum | DEFAULTED = y 0/1 rate=.2 | DEFAULTEDF = pred | PROBF = p d=6
 bigquery :: is_bot = y 0/1 rate=.3 | predicted_is_bot = pred | prob_0 = p of=0 d=8 | prob_1 = p of=1 d=8
@@ -167,7 +166,6 @@ early_label :: malignancy = y 0/1 rate=.35 | nodule_diameter = positive | spicul
     predicted_malignancy_prob = p
 rearrest :: case_id = rownum | sex = group F/M | charge_degree = cat F/M | rearrest = y 0/1 rate=.4 |
     rearrest_prob = p d=3
-odds_second :: horse = rownum | win_odds = p s=odds | won = y 0/1 rate=.3
 permille_second layout=latin :: Vertrag = id VT | Ausfallwahrscheinlichkeit [Promille] = p s=permille |
     Ausgefallen = y 0/1 rate=.1
 partition layout=semicolon :: partition = split train/test | buys = y 0/1 | prob_buys = p
@@ -239,7 +237,7 @@ birdnet :: recording = cluster R 30 | species = cat Robin/Wren/Tit | Confidence 
     verified_correct = correct 0/1
 plates :: camera = cat N/S | plate_read = predtext | plate_true = ytext | read_confidence = conf d=3
 detections_matched :: img = cluster im 35 | category_id = int 1 80 | bbox_area = int 100 90000 | score = conf d=4 |
-    matched = correct 0/1
+    is_true_positive = correct 0/1
 intent_bot :: utterance = text | true_intent = y book/cancel/greet | intent = pred | intent_confidence = conf d=4
 langid :: snippet = text | lang = y de/en/fr/it | detected_lang = pred | detection_prob = conf d=4
 sicherheit_de layout=comma :: Aufgabe = rownum | Sicherheit = conf s=pct d=0 | korrekt = correct nein/ja
@@ -254,7 +252,7 @@ annotators :: worker_id = cluster W 20 | task = id T | self_confidence = conf d=
     agrees_with_gold = correct 0/1
 long_models n=320 :: prompt = id P | llm = model alpha/beta/gamma | conf = conf d=2 | is_correct = correct 0/1
 reruns :: problem_id = cluster PR 50 | attempt = int 1 6 | confidence = conf d=3 | passed_tests = correct False/True
-retriever :: claim = text | verdict_ok = correct 0/1 | support_prob = conf d=4
+retriever :: claim = text | verdict_correct = correct 0/1 | support_prob = conf d=4
 softmax_max :: gt_label = y 0..7 | top1 = pred | top1_prob = conf d=6
 speaker_id :: file = id wav | speaker_true = y s1/s2/s3/s4 | speaker_pred = pred | posterior = conf d=5
 pairs_gone blank=certainty:0.1 na=n/a :: item = rownum | certainty = conf d=2 | correct = correct 0/1
@@ -277,6 +275,8 @@ margin_second or_refuse=yes :: truth = y -1/1 | svm_score = p s=logit d=5
 llr or_refuse=yes :: trial = rownum | llr = p s=logit d=4 | key = y nontarget/target
 raw_formula :: RawFormulaVal = p s=logit d=8 | Label = y 0/1
 zero_to_ten or_refuse=yes :: applicant = id | hired = y 0/1 rate=.4 | interview_score = p s=ten d=1
+horse_odds or_refuse=yes :: horse = rownum | win_odds = p s=odds | won = y 0/1 rate=.3
+linear_predictor or_refuse=yes :: study_id = id ST | lp = p s=logit d=5 | relapse = y 0/1 rate=.3
 basis_points or_refuse=yes :: bond = id ISIN | default_prob_bp = p s=bps | defaulted = y 0/1 rate=.1
 words_second or_refuse=yes :: q_no = rownum | how_sure = verbal | right = correct False/True
 raters also=reader_b:model_prob :: case = rownum | reader_a = y 0/1 | reader_b = y2 0/1 | model_prob = p
