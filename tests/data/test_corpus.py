@@ -12,7 +12,7 @@ import pytest
 
 from tests.data.corpus import recipes, tables
 from tests.data.corpus.__main__ import decoded
-from tests.data.corpus.judge import judge
+from tests.data.corpus.judge import judge, matches
 from tests.data.corpus.tables import CorpusTable, Recipe, build
 from tests.data.corpus.writing import LAYOUTS
 
@@ -131,3 +131,15 @@ def test_the_judge_leaves_the_floor_of_zeros_to_the_reader():
     table = build(Recipe("rounded", "label = y a/b/c | p_{} = each d=2", n=300, quality="over"), 1)
     assert (table.truth.probs == 0).any()
     assert judge(table).outcome == "right"
+
+
+def test_a_reading_offered_counts_if_it_is_the_right_one():
+    truth = build(Recipe("asked", "id = id | p = p of=alive | risk = unit | state = y alive/dead", "ask"), 1).truth
+    right = {"outcome": "state", "outputs": "p"}
+    assert matches(right, truth) and matches({**right, "label_values": ("dead", "alive")}, truth)
+    assert not matches({**right, "label_values": ("alive", "dead")}, truth)
+    assert not matches({"outcome": "state", "outputs": "risk"}, truth)
+    assert not matches({"outcome": "state", "outputs": ("p", "risk")}, truth)
+    pairs = build(Recipe("pairs", "guess = pred | conf = conf | was = y a/b/c"), 1).truth
+    assert matches({"outcome": "was", "outputs": ("conf",), "predicted": "guess"}, pairs)
+    assert not matches({"outcome": "was", "outputs": ("conf",)}, pairs)

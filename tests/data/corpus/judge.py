@@ -90,6 +90,9 @@ def names_of(columns: Any) -> tuple[str, ...]:
 def matches(roles: Any, truth: Truth) -> bool:
     """Whether a reading that is offered is one of the acceptable ones."""
     found = str(roles.get("outcome")), sorted(names_of(roles.get("outputs")))
+    values = roles.get("label_values")
+    if values and truth.column_is and plain_name(values[-1]) != plain_name(truth.column_is):
+        return False
     if truth.kind == "pairs" and "predicted" in truth.roles and roles.get("predicted") != truth.roles["predicted"]:
         return False
     return any(found == (outcome, sorted(outputs)) for outcome, outputs in truth.readings)

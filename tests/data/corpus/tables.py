@@ -90,7 +90,7 @@ class Truth:
     kind : one of calib's kinds, or None where the table holds no model output.
     scale : how the outputs are written, a key of :data:`SCALES`.
     classes : class names in order, as the labels are written. Of pairs: ``("wrong", "correct")``.
-    event : the event of two classes.
+    event : the event of two classes; ``column_is``: the class whose probability a single column holds.
     rows : (n,) numbers of these rows in the table.
     labels : (n,) the class name of each row.
     probs : (n, n_classes) what the model says.
@@ -105,6 +105,7 @@ class Truth:
     scale: str = "p"
     classes: tuple[str, ...] = ()
     event: str | None = None
+    column_is: str | None = None
     rows: Any = None
     labels: Any = None
     probs: Any = None
@@ -352,6 +353,7 @@ def _truth(recipe: Recipe, table: _Table) -> Truth:
     weight, cluster = roles.get("weight"), roles.get("cluster")
     return Truth(
         roles=roles, kind=kind, scale=scale, classes=classes, event=classes[1] if len(classes) == 2 else None,
+        column_is=classes[columns[0][1]] if len(columns) == 1 and not table.pairs else None,
         rows=rows, labels=labels[rows], probs=table.probabilities(tag, len(classes))[rows],
         clusters=np.array(table.cells[cluster])[rows] if cluster else None,
         weights=np.array([numeric(table.cells[weight][row]) for row in rows]) if weight else None,
