@@ -203,6 +203,7 @@ byte_multi :: label = y 0..4 | prob_{} = each s=byte
 cifar10h :: true_label = y 0..9 | count_{i} = each s=votes
 proba_decimal_comma layout=latin :: Klasse = y rot/grün/blau | W({}) = each d=4
 one_based :: class = y 1/2/3/4 | p{} = each d=5
+one_based_shift :: label = y 1..5 | prob_{i} = each d=5
 azure_multi :: Class = y A/B/C | Scored Probabilities for Class "{}" = each d=6 | Scored Labels = pred
 sas_multi :: F_iris = y Setosa/Versicolor/Virginica | I_iris = pred | P_iris{} = each d=6
 weather_types :: station = maybe_cluster W 12 | observed = y sun/rain/fog/snow | p_{} = each d=3 | temp = gauss

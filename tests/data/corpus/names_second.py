@@ -212,6 +212,7 @@ icd :: encounter = id E | dx = y E11/I10/J18/N39 | p({}) = each d=4
 parquet_second layout=parquet :: y_idx = y 0..4 | proba_{} = each d=9
 mulaw blank=true_state:0.08 :: window = rownum | true_state = y walk/sit/run | p.{} = each d=4
 one_based_second :: true_cluster = y 1..5 | resp_{} = each d=5
+shifted_second :: rating_true = y 1..4 | net_out_{i} = each d=5
 prefix_long :: ground_truth_class = y forest/urban/water | model_output_probability_of_{} = each d=6
 beside_features_second :: sepal = positive | petal = positive | kind = y a/b/c | out_a = p of=a | out_b = p of=b |
     out_c = p of=c
