@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, Self
+from typing import Any, BinaryIO, Literal, Protocol, Self
 
 import numpy as np
 
@@ -16,8 +16,17 @@ from calib.parameters import param
 Columns = str | tuple[str, ...]
 """One array of an npz or hdf5 file, or the columns of a table."""
 
-Source = str | Path | tuple[str, bytes] | tuple[str, BinaryIO]
-"""A path, or what an upload gives: its file name with its bytes or an open binary file."""
+
+class Frame(Protocol):
+    """A table in memory that gives its columns to Arrow: of pandas, polars or pyarrow."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Arrow's interface."""
+
+
+Source = str | Path | tuple[str, bytes] | tuple[str, BinaryIO] | Frame | list[dict[str, Any]]
+"""A path, what an upload gives (its file name with its bytes or an open binary file), or a table in memory: a DataFrame
+of pandas or polars, an Arrow table, or a list of dictionaries."""
 
 WeightKind = Literal["sampling", "frequency", "exposure"]
 """What weights mean, which decides how they enter an interval; without it they are never applied."""

@@ -111,7 +111,7 @@ REFUSED: list[tuple[str, Callable[..., Path], str, str]] = [
     ("html", lambda m: m.file("outputs.csv", "\n<!DOCTYPE html><html>Sign in</html>"), "html", "web page"),
     ("html with mark", lambda m: m.file("outputs.npz", b"\xef\xbb\xbf<html></html>"), "html", "needs a login"),
     ("xml", lambda m: m.file("a.csv", "<?xml version='1.0'?><rows/>"), "unknown_format", "XML"),
-    ("json", lambda m: m.file("a.csv", '{"logits": [1, 2]}'), "unknown_format", "JSON"),
+    ("json", lambda m: m.file("a.csv", '{"logits": [1, 2]'), "damaged", "cut off or damaged"),
     ("pickle", lambda m: m.file("outputs.npz", pickle.dumps(([1.0], [0]))), "pickle", "run any code"),
     ("old pickle", lambda m: m.file("outputs.pkl", pickle.dumps([1.0], protocol=0)), "pickle", "run any code"),
     (

@@ -61,7 +61,7 @@ class Numbers:
 
     Attributes
     ----------
-    column : float64, null where a cell is empty.
+    column : int64 or float64, null where a cell is empty.
     percent : whether its cells had percent signs; they were divided by 100.
     example : a cell with two readings, where the column does not decide between them; else empty.
     """
@@ -88,7 +88,8 @@ def written_numbers(column: pa.ChunkedArray, decimal: Sign) -> Numbers | None:
     column = pc.if_else(pc.match_substring_regex(column, EMPTY), pa.scalar(None, column.type), column)
     filled = len(column) - column.null_count
     certain = {sign: _matches(column, pattern) for sign, pattern in CERTAIN.items()}
-    read = sum(certain.values()) + _matches(column, WHOLE) + _matches(column, EITHER)
+    whole = _matches(column, WHOLE)
+    read = sum(certain.values()) + whole + _matches(column, EITHER)
     signs = _matches(column, "%$")
     if not filled or read < filled or 0 < signs < filled or (certain["."] and certain[","]):
         return None
@@ -96,7 +97,8 @@ def written_numbers(column: pa.ChunkedArray, decimal: Sign) -> Numbers | None:
     first = -1 if decided else pc.index(pc.match_substring_regex(column, EITHER), True).as_py()
     plain = pc.replace_substring_regex(column, rf"[%\s]|{BLANKS}|\{'.' if (decided or decimal) == ',' else ','}", "")
     plain = pc.replace_substring(pc.replace_substring(plain, ",", "."), "−", "-")
-    values = pc.cast(plain, pa.float64())
+    longest = pc.max(pc.utf8_length(plain)).as_py()
+    values = pc.cast(plain, pa.int64() if whole == filled and not signs and longest < 18 else pa.float64())
     return Numbers(pc.divide(values, 100.0) if signs else values, signs > 0, "" if first < 0 else column[first].as_py())
 
 

@@ -16,11 +16,12 @@ from calib.data.checks.report import InvalidUpload, Report, one_line, shortened
 from calib.data.formats.archives import open_zip, unpacked
 from calib.data.formats.base import Allowance, Contents, reading
 from calib.data.formats.dialect import infer_encoding
+from calib.data.formats.frames import is_frame, open_frame
 from calib.data.formats.numpy import NpyContents, NpzContents
 from calib.data.limits import MAX_UPLOAD
 from calib.data.options import Source
 
-Format = Literal["npz", "npy", "hdf5", "parquet", "xlsx", "text", "gzipped text"]
+Format = Literal["npz", "npy", "hdf5", "parquet", "xlsx", "json", "gzipped json", "text", "gzipped text"]
 
 HEAD = 4096
 PICKLE_ENDINGS = {".pkl", ".pickle", ".joblib", ".pt", ".pth", ".ckpt"}
@@ -30,6 +31,8 @@ ENDINGS: dict[Format, tuple[str, ...]] = {
     "hdf5": (".h5", ".hdf5", ".hdf"),
     "parquet": (".parquet", ".pq"),
     "xlsx": (".xlsx", ".xlsm"),
+    "json": (".json", ".jsonl", ".ndjson"),
+    "gzipped json": (".gz",),
     "text": (".csv", ".tsv", ".txt", ".data", ".labels"),
     "gzipped text": (".gz",),
 }
@@ -47,8 +50,6 @@ OTHERS = {
     b"\xfd7zXZ": "packed with xz",
     b"(\xb5/\xfd": "packed with zstd",
     b"<?xml": "an XML document",
-    b"{": "a JSON document",
-    b"[": "a JSON document",
 }
 
 
@@ -71,7 +72,13 @@ def sniff(name: str, file: BinaryIO) -> Format:
         return "parquet"
     refuse_pickles(name, head)
     refuse_others(name, head)
-    return "text"
+    return "json" if is_json(head) else "text"
+
+
+def is_json(head: bytes) -> bool:
+    """Whether the first character opens an object or a list, in any encoding that text may have."""
+    start = head.decode(infer_encoding(head), "replace").removeprefix("\ufeff").lstrip()
+    return start.startswith(("{", "["))
 
 
 def refuse_texts(name: str, head: bytes) -> None:
@@ -164,7 +171,7 @@ def sniff_zip(name: str, file: BinaryIO) -> Format:
 
 
 def sniff_gzip(name: str, file: BinaryIO) -> Format:
-    """Look at the first bytes inside; only text tables are read from gzip."""
+    """Look at the first bytes inside; only text tables and JSON are read from gzip."""
     with reading(name):
         head = unpacked(file).read(HEAD)
     inner = PurePath(name).stem
@@ -177,7 +184,7 @@ def sniff_gzip(name: str, file: BinaryIO) -> Format:
         )
     refuse_pickles(name, head, inner)
     refuse_others(inner, head)
-    return "gzipped text"
+    return "gzipped json" if is_json(head) else "gzipped text"
 
 
 def ending_is_right(name: str, found: Format) -> bool:
@@ -198,6 +205,18 @@ def open_source(source: Source, allowance: Allowance, report: Report, stack: Exi
     ----------
     stack : closes what is opened here; a file that was handed in stays open.
     """
+    contents: Contents
+    if is_frame(source):
+        contents = open_frame(source, allowance, report.choices)
+    else:
+        contents = recognised(source, allowance, report, stack)
+    for finding in contents.findings:
+        report.add(finding)
+    return contents
+
+
+def recognised(source: Source, allowance: Allowance, report: Report, stack: ExitStack) -> Contents:
+    """A file by the reader of its format."""
     name, file = open_file(source, stack)
     size = file.seek(0, io.SEEK_END)
     check_upload(size, name)
@@ -205,10 +224,7 @@ def open_source(source: Source, allowance: Allowance, report: Report, stack: Exi
     if not ending_is_right(name, found):
         report.info("ending", f"{name} holds {found} by its content, whatever its name says; read as that.")
     file.seek(0)
-    contents = contents_of(found, name, file, size, allowance, report)
-    for finding in contents.findings:
-        report.add(finding)
-    return contents
+    return contents_of(found, name, file, size, allowance, report)
 
 
 def check_upload(size: int, name: str) -> None:
@@ -227,6 +243,12 @@ def open_file(source: Source, stack: ExitStack) -> tuple[str, BinaryIO]:
     if isinstance(source, tuple):
         name, content = source
         return shown_name(name), io.BytesIO(content) if isinstance(content, (bytes, bytearray, memoryview)) else content
+    if not isinstance(source, (str, Path)):
+        raise InvalidUpload(
+            "source",
+            f"A {shortened(type(source).__name__)} is neither a file nor a table that is read.",
+            "Give a path, (name, bytes), a DataFrame, an Arrow table or a list of dictionaries.",
+        )
     path = Path(source)
     try:
         return shown_name(path), stack.enter_context(path.open("rb"))
@@ -263,6 +285,10 @@ def contents_of(found: str, name: str, file: BinaryIO, size: int, allowance: All
         from calib.data.formats.spreadsheet import open_spreadsheet
 
         return open_spreadsheet(name, file, allowance, report)
+    if found in ("json", "gzipped json"):
+        from calib.data.formats.json import open_json
+
+        return open_json(name, file, found == "gzipped json", allowance, report.choices)
     from calib.data.formats.text import open_text
 
     return open_text(name, file, found == "gzipped text", allowance, report.choices)

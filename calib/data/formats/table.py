@@ -51,6 +51,7 @@ class TableContents(Contents):
     @classmethod
     def from_table(cls, name: str, table: pa.Table, allowance: Allowance, drop_bad_cells: bool) -> Self:
         """The columns of a table in memory; each is used once, and then let go."""
+        table = plain_columns(table, name)
         columns = dict(zip(table.column_names, table.columns, strict=True))
         schema, n_rows = table.schema, table.num_rows
         del table
@@ -87,6 +88,40 @@ class TableContents(Contents):
             for j, name in enumerate(names):
                 out[:, j] = numbers(columns.pop(), f"Column {shortened(name)} of {self.name}", self._drop_bad_cells)
         return out
+
+
+def plain_columns(table: pa.Table, file: str) -> pa.Table:
+    """A table whose lists of equally many numbers are columns of their own, and whose text has a plain type."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    names: list[str] = []
+    columns: list[pa.ChunkedArray] = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if isinstance(column.type, pa.BaseExtensionType):
+            column = column.cast(column.type.storage_type)
+        if pa.types.is_string_view(column.type):
+            column = column.cast(pa.large_string())
+        elif pa.types.is_dictionary(column.type) and pa.types.is_string_view(column.type.value_type):
+            column = column.cast(pa.dictionary(column.type.index_type, pa.large_string()))
+        widths = pc.unique(pc.list_value_length(column)).to_pylist() if is_list(column.type) else []
+        if len(widths) == 1 and widths[0]:
+            check_count(len(names) + widths[0], "columns", file)
+            names += [f"{name}_{j}" for j in range(widths[0])]
+            columns += [pc.list_element(column, j) for j in range(widths[0])]
+        else:
+            names.append(name)
+            columns.append(column)
+    check_names(names, file)
+    return pa.table(columns, names=names)
+
+
+def is_list(kind: Any) -> bool:
+    """Whether a type is that of lists of numbers."""
+    import pyarrow as pa
+
+    lists = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    return lists and (pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type))
 
 
 def check_names(names: list[str], file: str) -> None:

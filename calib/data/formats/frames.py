@@ -1,0 +1,79 @@
+"""Tables that are in memory already: pandas and polars DataFrames, Arrow tables, and lists of dictionaries.
+
+Neither pandas nor polars is imported: a frame that was given brings its own methods, or Arrow's interface.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from calib.data.checks.report import InvalidUpload, shortened
+from calib.data.formats.base import Allowance, reading
+from calib.data.formats.records import Records
+from calib.data.formats.table import TableContents
+from calib.data.limits import check_count
+from calib.data.options import Choices
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+NAME = "The table"
+
+
+def is_frame(source: Any) -> bool:
+    """Whether a source is a table in memory and not a file."""
+    rows = isinstance(source, list) and all(isinstance(row, dict) for row in source)
+    return rows or _is_pandas(source) or hasattr(source, "__arrow_c_stream__")
+
+
+def _is_pandas(source: Any) -> bool:
+    return type(source).__module__.partition(".")[0] == "pandas" and hasattr(source, "columns")
+
+
+def open_frame(source: Any, allowance: Allowance, choices: Choices) -> TableContents:
+    """The columns of a table in memory.
+
+    Raises
+    ------
+    InvalidUpload
+        If two columns have the same name, or Arrow knows no type for a column.
+    """
+    import pyarrow as pa
+
+    with reading(NAME):
+        if isinstance(source, list):
+            records = Records(NAME)
+            for row in source:
+                records.add(plain(row))
+            return records.contents(allowance, choices)
+        table = pandas_table(source) if _is_pandas(source) else pa.table(source)
+        check_count(table.num_columns, "columns", NAME)
+        return TableContents.from_table(NAME, table, allowance, bool(choices.drop_bad_rows))
+
+
+def plain(row: dict[Any, Any]) -> dict[str, Any]:
+    """A row whose NumPy numbers and arrays are Python's."""
+    return {str(key): value.tolist() if hasattr(value, "tolist") else value for key, value in row.items()}
+
+
+def pandas_table(frame: Any) -> pa.Table:
+    """The columns of a pandas DataFrame, with its index where that has a name; objects of several types as text."""
+    import pyarrow as pa
+
+    if any(name is not None for name in frame.index.names):
+        frame = frame.reset_index()
+    names = [" ".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in frame.columns]
+    columns = []
+    for j, name in enumerate(names):
+        column = frame.iloc[:, j]
+        try:
+            columns.append(pa.array(column, from_pandas=True))
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            columns.append(pa.array(column.astype(str), from_pandas=True))
+        except pa.ArrowNotImplementedError as error:
+            raise InvalidUpload(
+                "dtype",
+                f"Column {shortened(name)} holds values of type {column.dtype}, which are neither numbers nor text.",
+                "Leave it out, or turn it into numbers.",
+            ) from error
+    return pa.table(columns, names=names)

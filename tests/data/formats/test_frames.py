@@ -1,0 +1,97 @@
+"""Tables in memory go the same road as files: pandas and polars DataFrames, Arrow tables, lists of dictionaries."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+import calib
+from calib.data import inspect
+from tests.data.conftest import cases, simulated, the
+
+LOGITS, LABELS = simulated(n=240, n_classes=3)
+PROBS = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=1, keepdims=True)
+NAMES = ("cat", "dog", "emu")
+FRAME = pd.DataFrame(PROBS, columns=[f"p_{name}" for name in NAMES]).assign(label=[NAMES[k] for k in LABELS])
+ARROW = pa.Table.from_pandas(FRAME)
+ROWS = FRAME.to_dict("records")
+
+
+class OfArrow:
+    """A frame of another library, which offers Arrow's interface and nothing else, as polars' does."""
+
+    def __init__(self, table):
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+def viewed(table, kind=None):
+    """The table with its text in views, as polars hands it over."""
+    return table.set_column(3, "label", table.column("label").cast(kind or pa.string_view()))
+
+
+FRAMES = [
+    ("pandas", FRAME),
+    ("pandas, categories", FRAME.astype({"label": "category"})),
+    ("pandas, objects", FRAME.astype({"label": object})),
+    ("pandas, single precision", FRAME.astype({f"p_{name}": "float32" for name in NAMES})),
+    ("pandas, an index", FRAME.set_index(pd.Index(np.arange(240)[::-1], name="id"))),
+    ("pandas, mixed types", FRAME.assign(note=[1, "a"] * 120)),
+    ("arrow", ARROW),
+    ("another library", OfArrow(ARROW)),
+    ("another library, views", OfArrow(viewed(ARROW))),
+    ("another library, categories", OfArrow(viewed(ARROW, pa.dictionary(pa.uint32(), pa.string_view())))),
+    ("dictionaries", ROWS),
+    ("NumPy values", [{**row, "p_cat": np.float64(row["p_cat"])} for row in ROWS]),
+    ("arrays", [{"probs": dict(zip(NAMES, PROBS[i], strict=True)), "label": NAMES[k]} for i, k in enumerate(LABELS)]),
+]  # fmt: skip
+
+
+@cases("frame", FRAMES)
+def test_frames_are_read_as_files_are(frame, tmp_path):
+    data = calib.load(frame)
+    np.testing.assert_allclose(np.exp(data.logits), PROBS, rtol=1e-6)
+    np.testing.assert_array_equal(data.labels, LABELS)
+    assert data.class_names == NAMES
+
+
+def test_a_frame_is_the_same_data_as_its_file(tmp_path):
+    FRAME.to_parquet(tmp_path / "outputs.parquet", index=False)
+    assert calib.load(FRAME).sha256 == calib.load(tmp_path / "outputs.parquet").sha256
+
+
+def test_lists_of_numbers_in_a_column_are_the_classes():
+    data = calib.load(pd.DataFrame({"probs": list(PROBS), "label": LABELS}))
+    np.testing.assert_allclose(np.exp(data.logits), PROBS)
+
+
+def test_outputs_and_labels_may_be_two_frames():
+    data = calib.load(FRAME.drop(columns="label"), labels=FRAME[["label"]])
+    np.testing.assert_array_equal(data.labels, LABELS)
+
+
+def test_roles_are_chosen_by_name():
+    frame = FRAME.rename(columns={"label": "what it was"}).assign(branch=["a", "b"] * 120)
+    data = calib.load(frame, choices=calib.data.Choices(labels="what it was", groups="branch"))
+    assert data.groups is not None and set(data.groups) == {"a", "b"}
+
+
+@cases(
+    "source, code",
+    [
+        ("an array", np.zeros(3), "source"),
+        ("a number", 7, "source"),
+        ("two columns of one name", pd.concat([FRAME, FRAME], axis=1), "duplicate_columns"),
+        ("no rows", FRAME[:0], "no_rows"),
+        ("no columns", pd.DataFrame(index=range(3)), "no_outputs"),
+        ("an empty list", [], "no_rows"),
+        ("complex numbers", pd.DataFrame({"z": np.zeros(3, complex)}), "dtype"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_in_words(source, code):
+    found = inspect(source)
+    assert found.predictions is None
+    assert the(found, code).level == "error" and found.findings[0].action

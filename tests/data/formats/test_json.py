@@ -1,0 +1,269 @@
+"""JSON documents and lines: values, lists and dictionaries by class, and what known programs write.
+
+The files of other programs are made here after their documented formats: pandas' ``to_json``, the lists of a
+text-classification pipeline of transformers (``top_k=None``), and ``--log_samples`` of lm-evaluation-harness, which
+writes log-likelihoods as numbers or, in later versions, as text.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calib.data import Choices, Inspection, inspect
+from calib.data.formats import json as reader
+from calib.data.formats import records
+from tests.data.conftest import cases, simulated, the
+
+LOGITS, LABELS = simulated(n=240, n_classes=3)
+PROBS = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=1, keepdims=True)
+NAMES = ("cat", "dog", "emu")
+PAIRS = list(zip(PROBS.tolist(), LABELS.tolist(), strict=True))
+FRAME = pd.DataFrame(PROBS, columns=[f"p_{name}" for name in NAMES]).assign(label=[NAMES[k] for k in LABELS])
+
+
+def lines(rows) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def read(text: str | bytes, name: str = "outputs.json", **chosen) -> Inspection:
+    content = text.encode() if isinstance(text, str) else text
+    return inspect((name, content), choices=Choices(**chosen))
+
+
+def softmax(logits):
+    unnormalised = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return unnormalised / unnormalised.sum(axis=1, keepdims=True)
+
+
+def check_read(found: Inspection, class_names: tuple[str, ...] = ("0", "1", "2")) -> None:
+    data = found.predictions
+    assert data is not None, found.findings
+    np.testing.assert_allclose(softmax(data.logits), PROBS, atol=1e-9)
+    np.testing.assert_array_equal(data.labels, LABELS)
+    assert data.class_names == class_names
+
+
+BY_NUMBER = [{"row": i, "probs": row, "label": label} for i, (row, label) in enumerate(PAIRS)]
+BY_NAME = [{"probs": dict(zip(NAMES, row, strict=True)), "label": NAMES[label]} for row, label in PAIRS]
+LOGPROBS = [{"logprobs": np.log(row).tolist(), "label": label} for row, label in PAIRS]
+
+
+@cases(
+    "text, names",
+    [
+        ("a list", json.dumps(BY_NUMBER), None),
+        ("a list over lines", json.dumps(BY_NUMBER, indent=1), None),
+        ("lines", lines(BY_NUMBER), None),
+        ("byte order mark", "\ufeff" + lines(BY_NUMBER), None),
+        ("dictionaries by class", lines(BY_NAME), NAMES),
+        ("logarithms", lines(LOGPROBS), None),
+        ("numbers as text", lines({**row, "probs": list(map(repr, row["probs"]))} for row in BY_NUMBER), None),
+        ("one object of lists", json.dumps({"model": "x", "logits": LOGITS.tolist(), "labels": LABELS.tolist()}), None),
+        ("with names", json.dumps({"p": PROBS.tolist(), "y": FRAME["label"].tolist(), "class_names": NAMES}), NAMES),
+        ("a list beside facts", json.dumps({"model": {"layers": 3}, "samples": BY_NAME}), NAMES),
+        *((f"pandas, {o}", FRAME.to_json(orient=o, double_precision=15), NAMES) for o in ("split", "index", "columns")),
+        ("pandas, records", FRAME.to_json(orient="records", lines=True, double_precision=15), NAMES),
+    ],
+)
+def test_tables_are_read_however_they_nest(text, names):
+    check_read(read(text), names or ("0", "1", "2"))
+
+
+def test_utf16_and_gzip_are_read():
+    check_read(read(lines(BY_NAME).encode("utf-16")), NAMES)
+    check_read(read(gzip.compress(lines(BY_NAME).encode()), "outputs.jsonl.gz"), NAMES)
+
+
+def test_entries_go_on_beyond_what_is_read_at_once(monkeypatch):
+    monkeypatch.setattr(reader, "CHUNK", 7)
+    monkeypatch.setattr(records, "CHUNK", 11)
+    check_read(read(json.dumps(BY_NUMBER, indent=1)))
+    labels = json.dumps(LABELS.tolist()).encode()  # numbers may be cut in two
+    found = inspect(("p.json", json.dumps(PROBS.tolist()).encode()), labels=("y.json", labels))
+    check_read(found)
+
+
+def test_a_value_that_only_some_rows_have_is_missing_elsewhere(monkeypatch):
+    monkeypatch.setattr(records, "CHUNK", 50)
+    rows = [{**row, **({"group": "late"} if i > 120 else {})} for i, row in enumerate(BY_NUMBER)]
+    found = read(lines(rows))
+    check_read(found)
+    assert found.predictions is not None and found.predictions.groups is not None
+    np.testing.assert_array_equal(found.predictions.groups, [""] * 121 + ["late"] * 119)
+
+
+def test_whole_numbers_become_numbers_where_a_later_row_has_decimals(monkeypatch):
+    monkeypatch.setattr(records, "CHUNK", 10)
+    score = [0] * 100 + [0.5] * 100
+    found = read(lines({"score": s, "label": i % 2} for i, s in enumerate(score)))
+    assert found.predictions is not None
+    np.testing.assert_allclose(found.predictions.logits[100:, 1], np.log(0.5))
+
+
+# Transformers.
+
+
+def scored(row, prefix="LABEL_"):
+    """All labels with their scores, the highest first."""
+    return [{"label": f"{prefix}{j}", "score": row[j]} for j in np.argsort(row)[::-1]]
+
+
+def test_lists_of_label_and_score_are_columns_in_the_order_of_their_labels():
+    expected = tuple(f"LABEL_{j}" for j in range(3))
+    found = read(lines({"text": "…", "label": f"LABEL_{k}", "scores": scored(row)} for row, k in PAIRS))
+    check_read(found, expected)
+    assert the(found, "label_scores").level == "info"
+    beside = json.dumps(LABELS.tolist()).encode()
+    alone = json.dumps([scored(row) for row, _ in PAIRS]).encode()
+    check_read(inspect(("pipeline.json", alone), labels=("labels.json", beside)), expected)
+
+
+def test_ten_labels_are_in_the_order_of_their_numbers():
+    logits, labels = simulated(n=300, n_classes=12)
+    rows = [{"label": f"LABEL_{k}", "scores": scored(row)} for row, k in zip(softmax(logits), labels, strict=True)]
+    found = read(lines(rows))
+    assert found.predictions is not None
+    np.testing.assert_allclose(softmax(found.predictions.logits), softmax(logits), atol=1e-9)
+    np.testing.assert_array_equal(found.predictions.labels, labels)
+
+
+def test_the_first_choice_of_a_pipeline_is_no_true_label():
+    found = read(json.dumps([scored(row)[0] for row, _ in PAIRS]))
+    assert found.predictions is None
+    assert "top_k=None" in the(found, "top_label_alone").action
+    assert [array.name for array in found.arrays] == ["predicted_label", "confidence"]
+    events = [{"label": NAMES[k > 0], "score": 1 - row[0]} for row, k in PAIRS]
+    assert read(json.dumps(events)).predictions is not None, "scores below one half are no first choice of two"
+
+
+# lm-evaluation-harness.
+
+
+def sample(number, row, label, as_text=False, **changed):
+    """One line of a log of samples, with the answers as numbers or, as later versions clean them, as text."""
+    pairs = [[str(v), "False"] if as_text else [v, False] for v in row]
+    return {
+        "doc_id": number,
+        "doc": {"question": "Which?", "choices": ["one", "two", "three"]},
+        "target": str(label) if as_text else label,
+        "arguments": [["Which?", f" {choice}"] for choice in ("one", "two", "three")],
+        "resps": [[pair] for pair in pairs],
+        "filtered_resps": pairs,
+        "acc": 1.0,
+        **changed,
+    }
+
+
+LIKELIHOODS = (LOGITS - 30).tolist()
+ANSWERED = list(enumerate(zip(LIKELIHOODS, LABELS.tolist(), strict=True)))
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_samples_of_the_harness_are_logits_over_the_choices(as_text):
+    found = read(lines(sample(i, row, label, as_text) for i, (row, label) in ANSWERED), "samples_arc.jsonl")
+    check_read(found)
+    said = the(found, "softmax_over_choices").message
+    assert "3 choices" in said and "softmax" in said
+    assert found.choices.kind == "logits"
+
+
+@cases(
+    "changed",
+    [
+        ("targets as text", lambda row, label: {"target": f" {('one', 'two', 'three')[label]}"}),
+        ("targets as letters", lambda row, label: {"target": "ABC"[label]}),
+        ("responses alone", lambda row, label: {"filtered_resps": None}),
+        ("mutual information", lambda row, label: {"filtered_resps": [[v, False] for v in (*row, -9.0, -9.5, -8.0)]}),
+        ("choices with labels", lambda row, label: {"doc": {"choices": {"text": list("abc"), "label": list("ABC")}}}),
+    ],
+)
+def test_samples_of_other_tasks_are_read(changed):
+    check_read(read(lines(sample(i, row, label, **changed(row, label)) for i, (row, label) in ANSWERED)))
+
+
+def test_questions_with_other_numbers_of_choices_and_other_filters_are_counted():
+    rows = [sample(i, row, label, filter="none") for i, (row, label) in ANSWERED]
+    rows += [sample(900 + i, [-1.0, -2.0], 0, filter="none", doc={}) for i in range(5)]
+    rows += [sample(i, row, label, filter="strict") for i, (row, label) in ANSWERED[:7]]
+    found = read(lines(rows))
+    check_read(found)
+    assert "5 questions" in the(found, "other_choices").message
+    assert "7 samples" in the(found, "other_filters").message
+
+
+def test_generated_text_has_no_probabilities():
+    found = read(lines(sample(i, row, 0, filtered_resps=["42"], resps=[["42"]]) for i, (row, _) in ANSWERED))
+    assert "multiple-choice" in the(found, "no_outputs").action
+
+
+# What is refused, and what is bounded.
+
+
+@cases(
+    "text, code",
+    [
+        ("cut off", lines(BY_NUMBER)[:-20], "damaged"),
+        ("a list cut off", json.dumps(BY_NUMBER)[:-1], "damaged"),
+        ("no JSON", "{p: 1}", "damaged"),
+        ("deep lists", "[" * 200_000, "nested"),
+        ("deep objects", '{"a":' * 200_000, "nested"),
+        ("a number of many digits", '{"a": ' + "9" * 10_000 + "}", "damaged"),
+        ("nothing but nesting", lines([{"a": [[1]]}, {"a": [[2]]}]), "no_rows"),
+        ("an empty list", "[]", "no_rows"),
+        ("many keys", lines([{f"k{j}": 1 for j in range(10_001)}]), "too_large"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_in_words(text, code):
+    found = read(text)
+    assert found.predictions is None
+    assert found.findings[0].code == code and found.findings[0].action
+
+
+def test_special_numbers_are_bad_values_and_no_errors():
+    rows = (
+        lines(BY_NUMBER)
+        + '{"probs": [NaN, Infinity, -Infinity], "label": 0}\n{"probs": [1e999, null, 1], "label": 1}\n'
+    )
+    assert the(read(rows), "not_finite").fix == {"drop_bad_rows": True}
+    check_read(read(rows, drop_bad_rows=True))
+
+
+def test_lists_of_another_length_are_said():
+    rows = lines(BY_NUMBER) + '{"probs": [0.5, 0.5], "label": 0}\n'
+    assert "1 list" in the(read(rows), "ragged").message
+    check_read(read(rows, drop_bad_rows=True))
+
+
+def test_nested_values_and_long_keys_are_left_out():
+    rows = [{**row, "messages": [{"role": "user"}], "k" * 5000: 1} for row in BY_NUMBER]
+    found = read(lines(rows))
+    check_read(found)
+    assert "messages" in the(found, "nested").message
+
+
+def test_halves_of_characters_and_huge_numbers_are_text():
+    rows = [{**row, "note": "\ud800", "big": 10**400} for row in BY_NUMBER]
+    check_read(read(lines(rows)))
+
+
+@cases("limit, where", [("text", "MAX_TEXT", reader), ("entry", "MAX_RECORD", reader), ("cells", "MAX_TEXT", records)])
+def test_sizes_are_bounded(monkeypatch, limit, where):
+    monkeypatch.setattr(where, limit, 3000)
+    monkeypatch.setattr(reader, "CHUNK", 1000)
+    text = json.dumps({"p": PROBS.tolist()}) if limit == "MAX_RECORD" else lines(BY_NUMBER)
+    assert the(read(text), "too_large").action
+
+
+def test_keys_that_change_in_every_row_take_no_memory():
+    text = lines({f"k{i}": 1.0} for i in range(9_000)).encode()
+    tracemalloc.start()
+    inspect(("outputs.jsonl", text))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 3e8
