@@ -112,7 +112,7 @@ def to_canonical(outputs: Any, kind: Kind, floor: float | None = None) -> Floats
     if array.dtype.kind not in "fiub":
         raise CalibrationError(f"A model's outputs must be numbers; got dtype {array.dtype}.")
     if array.dtype not in (np.float32, np.float64):
-        array = array.astype(np.float32 if array.dtype == np.float16 else np.float64)
+        array = array.astype(np.float32 if array.dtype.itemsize <= 2 else np.float64)
     if kind in ONE_COLUMN:
         return _binary(_one_column(array), kind, floor)
     if array.ndim != 2 or array.shape[1] < 2:

@@ -95,12 +95,14 @@ def _new(given: argparse.Namespace) -> Calibrator:
 
 
 def _earlier(given: argparse.Namespace) -> ExportedCalibrator:
-    """The calibrator to go on with; zeros in the new data become its floor."""
+    """The calibrator to go on with; zeros in the new data become its floor, on its scale."""
     if given.set:
         refuse(given, "--set goes with --method; a calibrator that goes on keeps its parameters")
     earlier = runtime.load(given.earlier)
     if earlier.floor is not None:
         given.read = [("floor", earlier.floor), *given.read]
+    if earlier.scale is not None:
+        given.read = [("scale", earlier.scale), *given.read]
     return earlier
 
 
@@ -165,6 +167,7 @@ def _save(given: argparse.Namespace, found: Labelled, calibrator: Calibrator, n_
         found.data.kind,
         found.data.floor,
         name=found.name,
+        scale=found.scale,
     )
     known = {name: value for name, value in writer.describe(nothing).items() if name != "data_sha256"}
     writer.save(calibrator, given.out, **known, n_rows=n_rows, scores=scores)

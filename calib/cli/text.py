@@ -20,8 +20,8 @@ def findings(found: Iterable[Finding]) -> str:
 
 
 def _finding_lines(finding: Finding) -> list[str]:
-    option = written(finding.fix) if finding.fix else ""
-    steps = [step for step in (finding.action, option) if step]
+    options = [f"{title}: {written(changes)}" for title, changes in finding.readings.items()]
+    steps = [step for step in (finding.action, written(finding.fix), *options) if step]
     return [f"{finding.level}: {finding.message}", *(f"  -> {step}" for step in steps)]
 
 

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, Literal, Protocol, Self
 import numpy as np
 
 from calib.canonical import KINDS, Kind
+from calib.data.scales import SCALES, Scale, is_scale
 from calib.parameters import param
 
 Columns = str | tuple[str, ...]
@@ -99,6 +100,9 @@ TEXT = ValueType("text", _is_text)
 COLUMNS = ValueType("one name or several", lambda value: _is_text(value) or _all(str)(value), _one_or_several)
 WEIGHT_KIND = ValueType(f"one of {', '.join(WEIGHT_KINDS)}", lambda value: value in WEIGHT_KINDS)
 KIND = ValueType(f"one of {', '.join(KINDS)}", lambda value: value in KINDS)
+SCALE = ValueType(
+    f"one of {', '.join(SCALES)}, or the number that a probability of one is written as", is_scale, _literal
+)
 NAMES = ValueType("several names", _all(str), _names)
 LABELS = ValueType("several names or whole numbers", _all(str, int, np.integer), _names_or_numbers)
 SWITCH = ValueType(
@@ -145,7 +149,8 @@ class Choices:
     label_shift : number added to every label.
     row_shift : row i of the outputs belongs to row i + row_shift of the labels; rows without partner are left out.
     drop_bad_rows : whether rows with NaN, infinite values or no valid label are left out, of the training set too.
-    percent : whether probabilities sum to 100.
+    scale : how the outputs are written: ``"percent"``, ``"counts"``, ``"odds"``, ``"log2"`` and so on, see
+        :data:`calib.data.scales.SCALES`, or the number that a probability of one is written as; ``"plain"`` is as is.
     renormalise : whether each row of probabilities is divided by its sum.
     standardise : whether features are standardised with the mean and standard deviation of the training set.
     floor : what exact zeros become before the logarithm; inferred by :func:`calib.canonical.zero_floor`.
@@ -177,7 +182,7 @@ class Choices:
     label_shift: int | None = option(WHOLE)
     row_shift: int | None = option(WHOLE)
     drop_bad_rows: bool | None = option(SWITCH, "Leave out rows with NaN, infinite values or no valid label")
-    percent: bool | None = option(SWITCH, "Probabilities sum to 100")
+    scale: Scale | None = option(SCALE, "Written as")
     renormalise: bool | None = option(SWITCH, "Divide each row of probabilities by its sum")
     standardise: bool | None = option(SWITCH, "Standardise features by the training set")
     floor: float | None = option(NUMBER, "Floor: what exact zeros become")

@@ -15,6 +15,7 @@ from calib.data.checks.report import Finding
 from calib.data.event import Event
 from calib.data.interpret.roles import ROW_ROLES, ColumnRole
 from calib.data.options import WeightKind
+from calib.data.scales import Scale
 from calib.data.split import split_rows
 from calib.numerics import Floats, Ints
 
@@ -60,6 +61,7 @@ class Predictions:
     labels : (n,) integers in [0, n_classes).
     class_names : one name per column.
     kind : what the upload held.
+    scale : how they were written, see :data:`calib.data.scales.SCALES`; None for the plain scale.
     floor : what exact zeros became before the logarithm (see :func:`calib.canonical.zero_floor`); None if
         there was none.
     sha256 : hash of the canonical content, the key of every cache and fit.
@@ -100,6 +102,7 @@ class Predictions:
     event: Event | None = None
     findings: tuple[Finding, ...] = ()
     roles: tuple[ColumnRole, ...] = ()
+    scale: Scale | None = None
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -56,8 +56,8 @@ class NewRows:
 def read_new_rows(exported: ExportedCalibrator, source: Source, options: LoadOptions | None = None) -> NewRows:
     """Read a labelled file for a calibrator.
 
-    Zeros become what they became for the calibrator. Where the file's labels are names and its columns are not, the
-    columns are taken in the calibrator's order.
+    Outputs are read on the calibrator's scale, and zeros become what they became for it. Where the file's labels are
+    names and its columns are not, the columns are taken in the calibrator's order.
 
     Parameters
     ----------
@@ -72,6 +72,8 @@ def read_new_rows(exported: ExportedCalibrator, source: Source, options: LoadOpt
     options = options or LoadOptions()
     if exported.floor is not None and options.choices.floor is None:
         options = options.changed(floor=exported.floor)
+    if exported.scale is not None and options.choices.scale is None:
+        options = options.changed(scale=exported.scale)
     inspection = inspect(source, options)
     notes: tuple[str, ...] = ()
     inferred = any(f.code in _INFERRED and f.level != "info" for f in inspection.findings)

@@ -21,7 +21,7 @@ from numpy.lib import format as npy_format
 from calib.data.formats.archives import open_member, open_zip, read_member
 from calib.errors import CalibrationError
 
-FORMAT = 1
+FORMAT = 2
 """Version of the record; raised when an older calib could not read a newer file."""
 
 LARGEST = 2**30

@@ -7,6 +7,7 @@ from typing import Any
 
 from calib.base import ROWS_SUM_TO_ONE
 from calib.canonical import KINDS, ONE_COLUMN
+from calib.data.scales import in_words
 from calib.export.runtime import ExportedCalibrator
 from calib.formatting import fixed, with_interval
 from calib.registry import METHODS
@@ -75,6 +76,8 @@ def _contract(exported: ExportedCalibrator) -> dict[str, str]:
         output = "confidence in the predicted class, which is that of the largest output: (n,), float64"
     columns = "one column" if exported.kind in ONE_COLUMN else "one column per class"
     rows = {"input": f"{KINDS[exported.kind]}, {columns}: {_shape(exported)}"}
+    if exported.scale is not None:
+        rows["scale of the input"] = f"{in_words(exported.scale)}, converted here as the calibration data were"
     if exported.needs_features:
         scaled = "" if exported.feature_mean is None else "; they are standardised here as the calibration data were"
         rows["features"] = f"the inputs of the rows, prepared as in the calibration data: (n, ...){scaled}"

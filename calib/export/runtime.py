@@ -16,6 +16,7 @@ import numpy as np
 
 from calib.base import Calibrator
 from calib.canonical import KINDS, ONE_COLUMN, Kind, check_against_mean, check_values, standardise, to_canonical
+from calib.data.scales import Scale, check_rescaled, is_scale, to_plain
 from calib.errors import CalibrationError
 from calib.export.archive import (
     FORMAT,
@@ -46,6 +47,7 @@ class ExportedCalibrator:
     kind : what the model writes out, see :data:`calib.canonical.Kind`.
     floor : the probability that stands for an exact zero, as in the calibration data; None if it had none.
     class_names : one name per class.
+    scale : how those are written, see :data:`calib.data.scales.SCALES`; None for the plain scale.
     feature_mean, feature_scale : what features are standardised with, in the shape of one row, where the calibration
         data had them so; None for methods without features and for features taken as they are.
     metadata : what else was recorded: data hash, scores, versions, notes.
@@ -58,12 +60,15 @@ class ExportedCalibrator:
     metadata: dict[str, Any] = field(default_factory=dict)
     feature_mean: Floats | None = None
     feature_scale: Floats | None = None
+    scale: Scale | None = None
 
     def __post_init__(self) -> None:
         if not self.calibrator.fitted:
             raise CalibrationError(f"This {type(self.calibrator).__name__} is not fitted yet; fit it, then export it.")
         if self.kind not in KINDS:
             raise CalibrationError(f"Unknown kind of outputs {self.kind!r}; it is one of {', '.join(KINDS)}.")
+        if self.scale is not None and not is_scale(self.scale):
+            raise CalibrationError(f"Unknown scale of outputs {self.scale!r:.40}.")
         self.metadata = without_arrays(self.metadata)
         self.class_names = tuple(map(str, self.class_names)) or tuple(str(k) for k in range(self.n_classes))
         if len(self.class_names) != self.n_classes:
@@ -136,13 +141,15 @@ class ExportedCalibrator:
         return standardised
 
     def to_logits(self, outputs: Any) -> Floats:
-        """Canonical logits, shape (n, n_classes), for a model's outputs of the recorded kind.
+        """Canonical logits, shape (n, n_classes), for a model's outputs of the recorded kind and scale.
 
         Raises
         ------
         CalibrationError
             If the outputs cannot be of that kind: a wrong shape, NaN, or values outside its range.
         """
+        check_rescaled(outputs, self.scale)
+        outputs = to_plain(outputs, self.scale)
         logits = to_canonical(outputs, self.kind, self.floor)
         if logits.shape[1] != self.n_classes:
             raise CalibrationError(
@@ -186,6 +193,7 @@ def to_record(exported: ExportedCalibrator) -> tuple[str, bytes]:
         "params": flatten(exported.params)[0],
         "kind": exported.kind,
         "floor": exported.floor,
+        "scale": exported.scale,
         "class_names": list(exported.class_names),
         "state": outline,
         "metadata": exported.metadata,
@@ -248,8 +256,9 @@ def _made(record: dict[str, Any], arrays: dict[str, np.ndarray]) -> ExportedCali
         setattr(fitted, name, value)
     _check_class_count(state.get("n_classes_"), record["class_names"])
     kind, floor = cast(Kind, record["kind"]), record["floor"]
+    names, scale = tuple(record["class_names"]), record.get("scale")
     return ExportedCalibrator(
-        fitted, kind, floor, tuple(record["class_names"]), record["metadata"], arrays.get(_MEAN), arrays.get(_SCALE)
+        fitted, kind, floor, names, record["metadata"], arrays.get(_MEAN), arrays.get(_SCALE), scale
     )
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 import calib
 from calib.base import Calibrator, Callback
+from calib.data.scales import PLAIN, in_words
 from calib.errors import CalibrationError
 from calib.export.runtime import ExportedCalibrator, to_record
 from calib.registry import METHODS
@@ -23,7 +24,7 @@ from calib.registry import METHODS
 if TYPE_CHECKING:
     from calib.data.predictions import Predictions
 
-_OF_THE_EXPORT = ("kind", "floor", "class_names")
+_OF_THE_EXPORT = ("kind", "floor", "scale", "class_names")
 _OF_FEATURES = ("feature_mean", "feature_scale")
 _USED_IN_FITS = ("scipy", "sklearn", "gpflow", "tensorflow")
 _DISTRIBUTIONS = {"sklearn": "scikit-learn"}
@@ -39,7 +40,7 @@ def save(calibrator: Calibrator | ExportedCalibrator, path: str | Path, **metada
     ----------
     calibrator : fitted calibrator.
     path : where to write.
-    **metadata : ``kind``, ``floor``, ``class_names``, ``feature_mean`` and ``feature_scale`` as in
+    **metadata : ``kind``, ``floor``, ``scale``, ``class_names``, ``feature_mean`` and ``feature_scale`` as in
         :class:`~calib.export.runtime.ExportedCalibrator` (see :func:`describe`); all else is recorded, and shown in
         the model card.
     """
@@ -107,7 +108,8 @@ def resume(earlier: ExportedCalibrator, data: Predictions, *, callback: Callback
     Parameters
     ----------
     earlier : from :func:`calib.export.runtime.load`; it stays as it was.
-    data : the new rows, with zeros at the earlier floor: ``calib.load(path, choices=Choices(floor=earlier.floor))``.
+    data : the new rows on the earlier scale, with zeros at the earlier floor:
+        ``calib.load(path, floor=earlier.floor, scale=earlier.scale)``.
     callback : as in :meth:`~calib.base.Calibrator.fit`.
 
     Raises
@@ -133,6 +135,11 @@ def _check_same_model(earlier: ExportedCalibrator, data: Predictions) -> None:
         raise CalibrationError(
             f"The calibrator takes {earlier.kind}, but these data hold {data.kind}; give the same outputs as before."
         )
+    if data.scale != earlier.scale:
+        written, before = (in_words(scale or PLAIN) for scale in (data.scale, earlier.scale))
+        raise CalibrationError(
+            f"These outputs are {written}, and those of the calibrator were {before}; give the same outputs as before."
+        )
     if earlier.floor is not None and data.floor not in (None, earlier.floor):
         raise CalibrationError(
             f"Probabilities of 0 became {data.floor:.3g} here and {earlier.floor:.3g} in the calibrator; "
@@ -146,7 +153,7 @@ def _check_same_model(earlier: ExportedCalibrator, data: Predictions) -> None:
 
 
 def describe(data: Predictions) -> dict[str, Any]:
-    """What an export should record about a data set: input kind, floor, class names, name and content hash.
+    """What an export should record about a data set: input kind, scale and floor, class names, name and content hash.
 
     Where features were standardised, also with what.
     """
@@ -154,6 +161,7 @@ def describe(data: Predictions) -> dict[str, Any]:
         **{key: value for key in _OF_FEATURES if (value := getattr(data, key, None)) is not None},
         "kind": data.kind,
         "floor": data.floor,
+        "scale": data.scale,
         "class_names": data.class_names,
         "data_name": data.name,
         "data_sha256": data.sha256,

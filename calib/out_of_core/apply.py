@@ -23,7 +23,7 @@ from numpy.lib import format as npy_format
 from calib.errors import CalibrationError
 from calib.export.runtime import ExportedCalibrator
 from calib.numerics import Floats
-from calib.out_of_core.rows import Block, LogitRows, Progress, Rows, in_order, no_progress
+from calib.out_of_core.rows import Block, LogitRows, Progress, Rows, in_order, no_progress, on_plain_scale
 
 Write = Callable[[Floats], None]
 ENDINGS = (".npy", ".parquet")
@@ -136,6 +136,7 @@ def apply_out_of_core(
     """
     if out.suffix.lower() not in ENDINGS:
         raise CalibrationError(f"{out.name}: block by block only {' and '.join(ENDINGS)} can be written.")
+    outputs = on_plain_scale(outputs, exported.scale)
     logits = LogitRows(outputs, exported.kind, exported.floor)
     if logits.shape[1] != exported.n_classes:
         raise CalibrationError(

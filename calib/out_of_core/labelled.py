@@ -11,22 +11,25 @@ import numpy as np
 
 from calib.data.checks.outputs import check_agreement, check_classes, check_row_count
 from calib.data.checks.report import Finding, InvalidUpload, Report
+from calib.data.interpret.kinds import ROUNDING, decide_kind, refuse_single_column
 from calib.data.interpret.labels import decode_labels
 from calib.data.interpret.names import suffixes
-from calib.data.interpret.pipeline import ROUNDING, decide_kind, name_classes, refuse_single_column
+from calib.data.interpret.pipeline import name_classes
 from calib.data.interpret.reading import Upload, check_rows
+from calib.data.interpret.scale import decide_scale
 from calib.data.load import check_choices, findings_as_error
 from calib.data.options import Choices
 from calib.data.predictions import Predictions
+from calib.data.scales import Scale, to_plain
 from calib.numerics import Floats, Ints
 from calib.out_of_core.reading import read_labels, rows_of
-from calib.out_of_core.rows import ParquetRows, Progress, Rows, no_progress
+from calib.out_of_core.rows import ParquetRows, Progress, Rows, no_progress, on_plain_scale
 from calib.out_of_core.survey import StoredPredictions, stored, survey
 
 LOOKED_AT = 2_000
 """Rows, from the first to the last, by which it is decided what the outputs are; every row is then held to it."""
 
-_AT_ONCE = ("transposed", "percent", "renormalise", "row_shift", "split", "clusters", "weights")
+_AT_ONCE = ("transposed", "renormalise", "row_shift", "split", "clusters", "weights")
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,19 +42,22 @@ class Labelled:
     class_names : one for each column.
     name : of the data set.
     findings : what was noticed.
+    scale : how the file writes the outputs; None for the plain scale.
     """
 
     data: StoredPredictions
     class_names: tuple[str, ...]
     name: str
     findings: tuple[Finding, ...]
+    scale: Scale | None = None
 
     def predictions(self, rows: Ints) -> Predictions:
         """Some rows, by their increasing numbers, in memory."""
         data = self.data
         return Predictions(
-            data.logits.take(rows), data.labels[rows], self.class_names, data.kind, data.floor, name=self.name
-        )
+            data.logits.take(rows), data.labels[rows], self.class_names, data.kind, data.floor, name=self.name,
+            scale=self.scale,
+        )  # fmt: skip
 
 
 @contextmanager
@@ -87,6 +93,8 @@ def _understood(outputs: Rows, path: Path, labels: Path | None, report: Report, 
     if len(sample):
         refuse_single_column(sample, raw, outputs.name, report)
     columns = suffixes(outputs.columns) if isinstance(outputs, ParquetRows) else None
+    scale = decide_scale(sample, outputs.name, report)
+    outputs, sample = on_plain_scale(outputs, scale), to_plain(sample, scale)
     decoded = decode_labels(raw, n_classes, columns, labels_name, report)
     bad = decoded.bad
     known = np.where(bad, 0, decoded.labels)
@@ -105,7 +113,7 @@ def _understood(outputs: Rows, path: Path, labels: Path | None, report: Report, 
     check_row_count(len(good), report)
     check_classes(known[good], names, report)
     data = stored(outputs, known, kind, surveyed, report.choices.floor)
-    return Labelled(data.part(good) if bad.any() else data, names, path.stem, report.findings)
+    return Labelled(data.part(good) if bad.any() else data, names, path.stem, report.findings, scale)
 
 
 def _sample(outputs: Rows) -> Floats:

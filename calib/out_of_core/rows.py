@@ -23,6 +23,7 @@ from calib.data.formats.numpy import check_dtype, check_length, read_header
 from calib.data.formats.table import common_dtype, numbers
 from calib.data.interpret.reading import float_dtype
 from calib.data.limits import MAX_CLASSES, check_count, nbytes_of
+from calib.data.scales import PLAIN, Scale, check_rescaled, to_plain
 from calib.errors import CalibrationError
 from calib.numerics import MEMORY_ENTRIES, PREDICTED_ENTRIES, Floats, Ints, block_rows, blocks
 
@@ -210,6 +211,31 @@ class ParquetRows(Rows):
                     block[:, j] = numbers(column, f"Column {name} of {self.name}", False)
             yield start, block
             start += len(block)
+
+
+class PlainRows(Rows):
+    """Outputs on the scale of their kind; see :func:`calib.data.scales.to_plain`."""
+
+    def __init__(self, outputs: Rows, scale: Scale):
+        super().__init__(outputs.name, outputs.shape, outputs.dtype)
+        self.block_rows = outputs.block_rows
+        self._outputs, self._scale = outputs, scale
+
+    def blocks(self) -> Iterator[Block]:
+        """See the base class."""
+        for start, block in self._outputs.blocks():
+            if start == 0:
+                check_rescaled(block, self._scale)
+            yield start, to_plain(block, self._scale)
+
+    def take(self, rows: Ints) -> Floats:
+        """See the base class."""
+        return to_plain(self._outputs.take(rows), self._scale)
+
+
+def on_plain_scale(outputs: Rows, scale: Scale | None) -> Rows:
+    """Outputs on the scale of their kind."""
+    return outputs if scale in (None, PLAIN) else PlainRows(outputs, scale)  # type: ignore[arg-type]
 
 
 class LogitRows(Rows):

@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from calib.canonical import KINDS
 from calib.data.samples import SAMPLES
+from calib.data.scales import in_words
 from calib.diagnostics.over_under import over_under_confidence, table_cells
 from calib.diagnostics.reliability import confidence_histogram, reliability_curve
 from calib.evaluation import SCORES, Score
@@ -73,6 +74,8 @@ def data_facts(report: Report) -> dict[str, str | Markup | Names]:
         "split": _split(report),
         "sha256 of the content": Markup("<code>{}</code>").format(data.sha256 or "unknown"),
     }
+    if data.scale is not None:
+        facts["scale of the outputs"] = in_words(data.scale)
     if data.floor is not None:
         facts["zero probabilities"] = f"became {data.floor:.4g} before the logarithm"
     if report.source.files and report.source.sample is None:

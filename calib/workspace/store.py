@@ -49,7 +49,7 @@ ARRAYS = (
     "feature_mean",
     "feature_scale",
 )
-PLAIN = ("class_names", "kind", "floor", "weight_kind")
+PLAIN = ("class_names", "kind", "scale", "floor", "weight_kind")
 COSTS = ("seconds", "cpu_seconds", "message")
 """What a finished job says of itself beside its result."""
 

@@ -44,7 +44,7 @@ POOL = {
     "label_shift": [0, 1, -1, 10**20],
     "row_shift": [1, -3, 500],
     "drop_bad_rows": [True],
-    "percent": [True],
+    "scale": ["percent", "counts", "odds", "log", "log10", "int8", "plain", 7.5, -1, "nope"],
     "renormalise": [True],
     "standardise": [True],
     "floor": [0.1, -1.0, float("nan")],

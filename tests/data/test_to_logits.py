@@ -120,7 +120,7 @@ def test_rows_are_never_renormalised_silently(make):
 
 
 def test_percent_is_divided_by_a_hundred(make):
-    data = load(make.npz(probs=make.probs * 100, labels=make.labels), percent=True)
+    data = load(make.npz(probs=make.probs * 100, labels=make.labels))
     np.testing.assert_allclose(data.logits, np.log(make.probs), rtol=1e-12)
 
 

@@ -180,7 +180,6 @@ def test_mixed_up_labels_are_noticed(tmp_path, files, few_rows, capsys):
         (lambda outputs, labels: (np.where(outputs == outputs[70, 2], np.nan, outputs), labels), "row 71 of 500"),
         (lambda outputs, labels: (outputs, labels + 0.5), "mixed labels"),
         (lambda outputs, labels: (outputs[:, 0], labels), "single column"),
-        (lambda outputs, labels: (100 * softmax(outputs), labels), "probabilities in percent"),
     ],
 )
 def test_what_is_wrong_is_one_sentence_and_one(tmp_path, files, few_rows, capsys, change, said):

@@ -90,7 +90,7 @@ def test_paths_are_made_of_hashes_alone(items: Items, entries: Entries, bad: str
 def test_an_entry_comes_back_as_it_was_written(entries: Entries) -> None:
     spec = FitSpec("isotonic", {"share_classes": np.bool_(False)}, "d", "Isotonic (class-wise)")
     entry = Entry(
-        "v", name(1), None, "mine <b>", (("info", "understood", "text", "", ""),), {"percent": True}, 0.3, 7, "k",
+        "v", name(1), None, "mine <b>", (("info", "understood", "text", "", ""),), {"scale": "percent"}, 0.3, 7, "k",
         (KeptSpec.from_spec(spec, Job(spec.key, spec, state="failed", message="No.")),),
         {"fit/methods": ["beta"]}, (name(8),),
     )  # fmt: skip

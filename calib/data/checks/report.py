@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -30,6 +30,7 @@ class Finding:
     reason : what happened, with numbers, and the likely cause.
     action : the one thing to do next; empty for most infos.
     fix : changes to :class:`~calib.data.Choices` that resolve it, offered as one click; empty if none.
+    readings : where several ways to read the upload are plausible, what each is called and the changes that choose it.
     left_out : the array that was given and could not be used for this reason: features, train_features or
         train_labels; empty for every other finding.
     """
@@ -40,6 +41,12 @@ class Finding:
     action: str = ""
     fix: dict[str, object] = field(default_factory=dict)
     left_out: str = ""
+    readings: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+
+    @property
+    def offers(self) -> Mapping[str, Mapping[str, object]]:
+        """What can be done with one click, by what it is called: each reading, or the fix; empty if nothing."""
+        return self.readings or ({"Do this": self.fix} if self.fix else {})
 
     @property
     def message(self) -> str:
@@ -50,8 +57,16 @@ class Finding:
 class InvalidUpload(Exception):
     """The upload cannot be used; carries the one finding that says why."""
 
-    def __init__(self, code: str, message: str, action: str = "", **fix: Any):
-        self.finding = Finding("error", code, one_line(message), action, fix)
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        action: str = "",
+        *,
+        readings: Mapping[str, Mapping[str, object]] | None = None,
+        **fix: Any,
+    ):
+        self.finding = Finding("error", code, one_line(message), action, fix, readings=readings or {})
         super().__init__(self.finding.message)
 
 

@@ -11,25 +11,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.canonical import IN_UNIT, KINDS, ONE_COLUMN, Kind, zero_floor
+from calib.canonical import KINDS, Kind, zero_floor
 from calib.data.checks.outputs import check_outputs
 from calib.data.checks.report import InvalidUpload, Report, count, shortened, verb
 from calib.data.event import Event
-from calib.data.formats.base import Array
 from calib.data.interpret.features import own_features, training_set
+from calib.data.interpret.kinds import ROUNDING, decide_kind, is_log_probabilities, refuse_single_column
 from calib.data.interpret.labels import decode_labels
 from calib.data.interpret.names import LABELS, canonical
 from calib.data.interpret.parts import calibration_rows
 from calib.data.interpret.reading import Upload, keep_rows, renormalise, shift_rows
 from calib.data.interpret.roles import ROW_ROLES
+from calib.data.interpret.scale import decide_scale
 from calib.data.predictions import Predictions, fingerprint, identifying
+from calib.data.scales import LOGS, to_plain
 from calib.numerics import Floats, Ints, blocks
-
-ROUNDING = 1e-3
-"""How far the sum of a row of probabilities may lie from one without a finding (float16 and printed decimals)."""
-
-BELOW_ZERO = -1e-6
-"""Probabilities a little below zero or above one come from sums in float32."""
 
 
 def understand(upload: Upload, name: str, report: Report) -> Predictions:
@@ -49,6 +45,9 @@ def understand(upload: Upload, name: str, report: Report) -> Predictions:
     what, n_classes = upload.outputs_name, max(upload.outputs.shape[1], 2)
     bad = bad_rows(upload.outputs, what, report)
     refuse_single_column(upload.outputs, upload.labels, what, report)
+    scale = decide_scale(upload.outputs, what, report)
+    if scale is not None:
+        to_plain(upload.outputs, scale, out=upload.outputs)
     decoded = decode_labels(upload.labels, n_classes, upload.column_names, upload.labels_name, report)
     labels, bad = decoded.labels, bad | decoded.bad
     has_features = "features" in upload.rows
@@ -57,12 +56,10 @@ def understand(upload: Upload, name: str, report: Report) -> Predictions:
     if bad.any():
         labels = labels[~bad]
         keep_rows(upload, ~bad, report)
-    if report.choices.percent and report.choices.kind in (None, *IN_UNIT):
-        upload.outputs /= 100
     if report.choices.renormalise:
         renormalise(upload.outputs, what)
     kind = decide_kind(upload.outputs, what, report)
-    report.decide(**{key: bool(getattr(report.choices, key)) for key in ("percent", "renormalise", "drop_bad_rows")})
+    report.decide(**{key: bool(getattr(report.choices, key)) for key in ("renormalise", "drop_bad_rows")})
     report.decide(row_shift=report.choices.row_shift or 0)
     class_names = name_classes(upload, n_classes, report)
     accuracy = check_outputs(upload.outputs, kind, labels, class_names, what, report)
@@ -74,7 +71,8 @@ def understand(upload: Upload, name: str, report: Report) -> Predictions:
     )
     features = upload.rows.pop("features", None)
     fields: dict[str, Any] = {
-        **{"logits": logits, "labels": labels, "class_names": class_names, "kind": kind, "floor": floor},
+        **{"logits": logits, "labels": labels, "class_names": class_names},
+        **{"kind": kind, "scale": scale, "floor": floor},
         **training_set(features, upload.train, class_names, report, has_features),
     }
     if "split" in upload.rows:
@@ -156,7 +154,7 @@ def bad_rows(outputs: Floats, name: str, report: Report) -> npt.NDArray[np.bool_
     low, high = outputs.min(), outputs.max()
     if np.isfinite(low) and np.isfinite(high):
         return bad
-    if low == -np.inf and high <= ROUNDING and is_log_probabilities(outputs, report):
+    if low == -np.inf and high <= ROUNDING and is_logarithms(outputs, name, report):
         return bad
     n_nan = n_inf = 0
     for rows in blocks(*outputs.shape):
@@ -182,139 +180,9 @@ def bad_rows(outputs: Floats, name: str, report: Report) -> npt.NDArray[np.bool_
     return bad
 
 
-def is_log_probabilities(outputs: Floats, report: Report) -> bool:
-    """Whether the exponentials of each row sum to one."""
-    if report.choices.kind is not None:
-        return report.choices.kind == "log_probabilities"
-    if outputs.shape[1] == 1:
-        return False
-    for rows in blocks(*outputs.shape):
-        with np.errstate(over="ignore", invalid="ignore"):
-            total = np.exp(outputs[rows]).sum(axis=1, dtype=np.float64)
-        if not (np.abs(total - 1) <= ROUNDING).all():
-            return False
-    return True
-
-
-def decide_kind(outputs: Floats, name: str, report: Report) -> Kind:
-    """What the outputs are; what was chosen by hand is taken, if the values allow it.
-
-    Parameters
-    ----------
-    outputs : (n, k) finite values, minus infinity excepted; k is 1 for a single binary column.
-    """
-    low, high = float(outputs.min()), float(outputs.max())
-    if report.choices.kind is not None:
-        return checked(report.choices.kind, low, high, outputs.shape[1], name)
-    within = low >= BELOW_ZERO and high <= 1 - BELOW_ZERO
-    kind: Kind
-    if outputs.shape[1] == 1:
-        kind = "binary_probability" if within else "binary_log_odds"
-        reason = f"one column with values from {low:.3g} to {high:.3g}"
-    elif within:
-        kind, reason = "probabilities", sums_to_one(outputs, low, high, name, report)
-    elif high <= ROUNDING and is_log_probabilities(outputs, report):
-        kind, reason = "log_probabilities", "no value is positive and the exponentials of each row sum to one"
-    else:
-        if report.choices.percent is None and low >= 0:
-            refuse_percent(outputs, high, name)
-        kind, reason = "logits", f"values reach from {low:.3g} to {high:.3g} and rows do not sum to one"
-    others = {"probabilities": "logits", "binary_probability": "binary_log_odds", "binary_log_odds": None}
-    other = others.get(kind)
-    report.info("kind", f"Read as {KINDS[kind]}: {reason}.", **({"kind": other} if other else {}))
-    report.decide(kind=kind)
-    return kind
-
-
-def checked(kind: Kind, low: float, high: float, width: int, name: str) -> Kind:
-    """Refuse a kind that the values contradict."""
-    if (kind in ONE_COLUMN) != (width == 1):
-        raise InvalidUpload(
-            "kind", f"{name} has {count(width, 'column')}, which cannot be {KINDS[kind]}.", "Choose another kind."
-        )
-    if kind in IN_UNIT and not (low >= BELOW_ZERO and high <= 1 - BELOW_ZERO):
-        raise InvalidUpload(
-            "kind",
-            f"{name} reaches from {low:.3g} to {high:.3g}, so it does not hold probabilities.",
-            "Choose another kind.",
-        )
-    return kind
-
-
-def refuse_single_column(outputs: Floats, labels: Array, name: str, report: Report) -> None:
-    """Refuse a single column that is not the score of class 1: predicted classes, or the confidence in them."""
-    if outputs.shape[1] > 1 or report.choices.kind is not None:
-        return
-    column = outputs[:, 0]
-    low, high = column.min(), column.max()
-    whole = low >= 0 and high - low >= 2 and (column == np.floor(column)).all()
-    if whole and len(np.unique(column)) <= max(2, len(column) // 2):
-        raise InvalidUpload(
-            "hard_predictions",
-            f"{name} holds {count(len(np.unique(column)), 'whole number')} from {low:g} to {high:g}: predicted "
-            "classes, which carry no confidence.",
-            "Save the logits, or predict_proba instead of predict.",
-            kind="binary_log_odds",
-        )
-    values = np.unique(labels[labels >= 0] if labels.dtype.kind in "iuf" else labels)
-    if len(values) > 3:
-        raise InvalidUpload(
-            "single_column",
-            f"{name} is a single column, but the labels have {len(values):,} different values. It may be the "
-            "confidence in the predicted class, from which the other classes cannot be told.",
-            "Save one column for each class: logits, or predict_proba.",
-        )
-
-
-def refuse_percent(outputs: Floats, high: float, name: str) -> None:
-    """Offer to divide by 100 where rows sum to that."""
-    total = outputs.sum(axis=1, dtype=np.float64)
-    if high <= 100.1 and (np.abs(total - 100) <= 0.5).all():
-        raise InvalidUpload(
-            "percent",
-            f"All rows of {name} sum to 100 with values from 0 to {high:.3g}: probabilities in percent.",
-            "Divide by 100.",
-            percent=True,
-        )
-
-
-def sums_to_one(outputs: Floats, low: float, high: float, name: str, report: Report) -> str:
-    """Why values between zero and one are probabilities; refuse them where most rows do not sum to one."""
-    if report.choices.renormalise:
-        return f"values reach from {low:.3g} to {high:.3g}, and each row was divided by its sum"
-    total = outputs.sum(axis=1, dtype=np.float64)
-    off = np.abs(total - 1)
-    tolerance = max(ROUNDING, outputs.shape[1] * float(np.finfo(outputs.dtype).eps))
-    n_off = int((off > tolerance).sum())
-    if n_off == 0:
-        return f"values reach from {low:.3g} to {high:.3g} and every row sums to one (within {off.max():.1g})"
-    message = (
-        f"{count(n_off, 'row')} of {len(off):,} in {name} {verb(n_off, 'lies', 'lie')} between 0 and 1 but "
-        f"{verb(n_off, 'does', 'do')} not sum to one (by up to {off.max():.3g})"
-    )
-    if total.min() <= 0:
-        n_empty = int((total <= 0).sum())
-        raise InvalidUpload(
-            "sums",
-            f"{message}, and {count(n_empty, 'row')} {verb(n_empty, 'sums', 'sum')} to zero, unlike probabilities.",
-            "Read the values as logits.",
-            kind="logits",
-        )
-    if n_off > len(off) / 2 and np.median(off) > 0.05:
-        raise InvalidUpload(
-            "sums",
-            f"{message}. Sigmoid outputs of a multi-label model, or a missing column, usually cause it.",
-            "Divide each row by its sum, or read the values as logits.",
-            kind="probabilities",
-            renormalise=True,
-        )
-    report.warn(
-        "sums",
-        f"{message}; printed decimals or a missing column usually cause it. They are kept as they are.",
-        "Divide each row by its sum.",
-        renormalise=True,
-    )
-    return f"values reach from {low:.3g} to {high:.3g} and most rows sum to one"
+def is_logarithms(outputs: Floats, name: str, report: Report) -> bool:
+    """Whether outputs are logarithms of probabilities, to any base."""
+    return decide_scale(outputs, name, report) in LOGS or is_log_probabilities(outputs, report)
 
 
 def to_logits(outputs: Floats, kind: Kind, name: str, report: Report) -> tuple[Floats, float | None]:

@@ -17,6 +17,7 @@ from calib.data import Choices, DataError, Inspection, inspect, limits
 from calib.data.limits import megabytes
 from calib.data.options import COLUMNS, FEATURE_FILES, FILES, NOTHING, OPTIONS, SWITCH, TEXT
 from calib.data.samples import SAMPLES, load_sample
+from calib.data.scales import SCALES, in_words
 from calib.settings import limit
 from calib.ui import fits
 from calib.ui.link import private
@@ -212,6 +213,13 @@ def _form(inspection: Inspection) -> dict[str, Any]:
             kinds,
             kinds.index(inferred.kind),
             format_func=lambda kind: KINDS.get(kind, "inferred"),
+        )
+        scales = list(dict.fromkeys([None, *SCALES, inferred.scale]))
+        chosen["scale"] = st.selectbox(
+            OPTIONS["scale"]["title"],
+            scales,
+            scales.index(inferred.scale),
+            format_func=lambda scale: "inferred" if scale is None else in_words(scale),
         )
         chosen["floor"] = st.number_input(
             OPTIONS["floor"]["title"], 0.0, 1.0, inferred.floor, format="%.3g",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import streamlit as st
 
@@ -77,15 +80,18 @@ def show_finding(finding: Finding) -> None:
     SHOW[finding.level](text, icon=ICON[finding.level])
 
 
-def fix_wanted(finding: Finding, key: str) -> bool:
-    """Whether the visitor clicked the button of a finding that has a fix."""
-    name = f"{key}/{finding.code}/{sorted(map(str, finding.fix.items()))}"
-    return bool(finding.fix) and st.button("Do this", key=name, icon=":material/build:")
+def chosen_fix(finding: Finding, key: str) -> Mapping[str, Any]:
+    """The changes whose button the visitor clicked, of those that a finding offers; empty if none."""
+    clicked: Mapping[str, Any] = {}
+    for title, changes in finding.offers.items():
+        if st.button(title, key=f"{key}/{finding.code}/{sorted(map(str, changes.items()))}", icon=":material/build:"):
+            clicked = changes
+    return clicked
 
 
 def _fix_button(finding: Finding, reading: Reading) -> None:
-    if fix_wanted(finding, "fix"):
-        read_again(reading, finding.fix)
+    if changes := chosen_fix(finding, "fix"):
+        read_again(reading, changes)
 
 
 def split_controls(session: OpenSession) -> None:

@@ -20,7 +20,7 @@ from calib.plots.style import Style, method_style
 from calib.registry import METHODS
 from calib.ui import widgets
 from calib.ui.data.upload import FORMATS, LARGEST, file_uploader, show_limits
-from calib.ui.data.view import fix_wanted, show_finding
+from calib.ui.data.view import chosen_fix, show_finding
 from calib.ui.fits import shown_fits
 from calib.ui.session import OpenSession
 from calib.ui.text import literal
@@ -152,8 +152,8 @@ def show_noticed(noticed: list[Finding], notes: tuple[str, ...], given: NewData)
     """Findings on the new rows, each with its one-click fix where there is one, and what was done to them."""
     for finding in noticed:
         show_finding(finding)
-        if fix_wanted(finding, "monitoring/fix"):
-            st.session_state[FIXES] = given.mark, _fixes(given.mark) | finding.fix
+        if changes := chosen_fix(finding, "monitoring/fix"):
+            st.session_state[FIXES] = given.mark, _fixes(given.mark) | dict(changes)
             st.rerun()
     for note in notes:
         st.caption(f":material/info: {note}")

@@ -1,0 +1,150 @@
+"""What a model's outputs are: logits, probabilities, log-probabilities, or a single column of either."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calib.canonical import IN_UNIT, KINDS, ONE_COLUMN, Kind
+from calib.data.checks.report import InvalidUpload, Report, count, verb
+from calib.data.formats.base import Array
+from calib.data.scales import LOGS, PLAIN
+from calib.numerics import Floats, blocks
+
+ROUNDING = 1e-3
+"""How far the sum of a row of probabilities may lie from one without a finding (float16 and printed decimals)."""
+
+BELOW_ZERO = -1e-6
+"""Probabilities a little below zero or above one come from sums in float32."""
+
+
+def is_log_probabilities(outputs: Floats, report: Report) -> bool:
+    """Whether the exponentials of each row sum to one."""
+    if report.choices.kind is not None:
+        return report.choices.kind == "log_probabilities"
+    if outputs.shape[1] == 1:
+        return False
+    for rows in blocks(*outputs.shape):
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = np.exp(outputs[rows]).sum(axis=1, dtype=np.float64)
+        if not (np.abs(total - 1) <= ROUNDING).all():
+            return False
+    return True
+
+
+def decide_kind(outputs: Floats, name: str, report: Report) -> Kind:
+    """What the outputs are; what was chosen by hand is taken, if the values allow it.
+
+    Parameters
+    ----------
+    outputs : (n, k) finite values, minus infinity excepted; k is 1 for a single binary column.
+    """
+    low, high = float(outputs.min()), float(outputs.max())
+    if report.choices.kind is not None:
+        return checked(report.choices.kind, low, high, outputs.shape[1], name)
+    scale = report.choices.scale
+    if scale not in (None, PLAIN):
+        kind = kind_of_scale(scale, outputs.shape[1])
+        report.decide(kind=kind)
+        return checked(kind, low, high, outputs.shape[1], name)
+    within = low >= BELOW_ZERO and high <= 1 - BELOW_ZERO
+    kind: Kind
+    if outputs.shape[1] == 1:
+        kind = "binary_probability" if within else "binary_log_odds"
+        reason = f"one column with values from {low:.3g} to {high:.3g}"
+    elif within:
+        kind, reason = "probabilities", sums_to_one(outputs, low, high, name, report)
+    elif high <= ROUNDING and is_log_probabilities(outputs, report):
+        kind, reason = "log_probabilities", "no value is positive and the exponentials of each row sum to one"
+    else:
+        kind, reason = "logits", f"values reach from {low:.3g} to {high:.3g} and rows do not sum to one"
+    others = {"probabilities": "logits", "binary_probability": "binary_log_odds", "binary_log_odds": None}
+    other = others.get(kind)
+    report.info("kind", f"Read as {KINDS[kind]}: {reason}.", **({"kind": other} if other else {}))
+    report.decide(kind=kind)
+    return kind
+
+
+def kind_of_scale(scale: object, width: int) -> Kind:
+    """What outputs are once they are off their scale."""
+    if width == 1:
+        return "binary_probability"
+    return "log_probabilities" if scale in LOGS else "probabilities"
+
+
+def checked(kind: Kind, low: float, high: float, width: int, name: str) -> Kind:
+    """Refuse a kind that the values contradict."""
+    if (kind in ONE_COLUMN) != (width == 1):
+        raise InvalidUpload(
+            "kind", f"{name} has {count(width, 'column')}, which cannot be {KINDS[kind]}.", "Choose another kind."
+        )
+    if kind in IN_UNIT and not (low >= BELOW_ZERO and high <= 1 - BELOW_ZERO):
+        raise InvalidUpload(
+            "kind",
+            f"{name} reaches from {low:.3g} to {high:.3g}, so it does not hold probabilities.",
+            "Choose another kind.",
+        )
+    return kind
+
+
+def refuse_single_column(outputs: Floats, labels: Array, name: str, report: Report) -> None:
+    """Refuse a single column that is not the score of class 1: predicted classes, or the confidence in them."""
+    if outputs.shape[1] > 1 or report.choices.kind is not None:
+        return
+    column = outputs[:, 0]
+    low, high = column.min(), column.max()
+    values = np.unique(labels[labels >= 0] if labels.dtype.kind in "iuf" else labels)
+    whole = low >= 0 and high - low >= 2 and (column == np.floor(column)).all()
+    if whole and len(np.unique(column)) <= max(2, len(values) + 1):
+        raise InvalidUpload(
+            "hard_predictions",
+            f"{name} holds {count(len(np.unique(column)), 'whole number')} from {low:g} to {high:g}: predicted "
+            "classes, which carry no confidence.",
+            "Save the logits, or predict_proba instead of predict.",
+            kind="binary_log_odds",
+        )
+    if len(values) > 3:
+        raise InvalidUpload(
+            "single_column",
+            f"{name} is a single column, but the labels have {len(values):,} different values. It may be the "
+            "confidence in the predicted class, from which the other classes cannot be told.",
+            "Save one column for each class: logits, or predict_proba.",
+        )
+
+
+def sums_to_one(outputs: Floats, low: float, high: float, name: str, report: Report) -> str:
+    """Why values between zero and one are probabilities; refuse them where most rows do not sum to one."""
+    if report.choices.renormalise:
+        return f"values reach from {low:.3g} to {high:.3g}, and each row was divided by its sum"
+    total = outputs.sum(axis=1, dtype=np.float64)
+    off = np.abs(total - 1)
+    tolerance = max(ROUNDING, outputs.shape[1] * float(np.finfo(outputs.dtype).eps))
+    n_off = int((off > tolerance).sum())
+    if n_off == 0:
+        return f"values reach from {low:.3g} to {high:.3g} and every row sums to one (within {off.max():.1g})"
+    message = (
+        f"{count(n_off, 'row')} of {len(off):,} in {name} {verb(n_off, 'lies', 'lie')} between 0 and 1 but "
+        f"{verb(n_off, 'does', 'do')} not sum to one (by up to {off.max():.3g})"
+    )
+    if total.min() <= 0:
+        n_empty = int((total <= 0).sum())
+        raise InvalidUpload(
+            "sums",
+            f"{message}, and {count(n_empty, 'row')} {verb(n_empty, 'sums', 'sum')} to zero, unlike probabilities.",
+            "Read the values as logits.",
+            kind="logits",
+        )
+    if n_off > len(off) / 2 and np.median(off) > 0.05:
+        raise InvalidUpload(
+            "sums",
+            f"{message}. Sigmoid outputs of a multi-label model, or a missing column, usually cause it.",
+            "Divide each row by its sum, or read the values as logits.",
+            kind="probabilities",
+            renormalise=True,
+        )
+    report.warn(
+        "sums",
+        f"{message}; printed decimals or a missing column usually cause it. They are kept as they are.",
+        "Divide each row by its sum.",
+        renormalise=True,
+    )
+    return f"values reach from {low:.3g} to {high:.3g} and most rows sum to one"

@@ -1,0 +1,121 @@
+"""Scales of outputs: probabilities in percent, in bytes, as counts or odds, and logarithms to other bases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calib.errors import CalibrationError
+from calib.numerics import Floats, blocks
+
+Scale = str | float
+"""A name of :data:`SCALES`, or the number that a probability of one is written as: 500 for votes of 500 trees."""
+
+PLAIN = "plain"
+"""The scale of outputs that are what their kind says."""
+
+ONE: dict[str, float] = {"percent": 100.0, "per_mille": 1000.0, "tenths": 10.0, "bytes": 255.0}
+"""What a probability of one is written as."""
+
+SCALES: dict[str, str] = {
+    PLAIN: "as they are",
+    "percent": "percent, 0 to 100",
+    "per_mille": "per mille, 0 to 1000",
+    "tenths": "points from 0 to 10",
+    "bytes": "bytes, 0 to 255",
+    "int8": "signed bytes, -128 to 127",
+    "counts": "counts or shares, to divide by the sum of each row",
+    "odds": "odds p / (1 - p)",
+    "log": "natural logarithms of probabilities",
+    "log2": "logarithms of probabilities to base 2",
+    "log10": "logarithms of probabilities to base 10",
+}
+"""Every scale by its name, and how sentences call it."""
+
+SLACK = 1e-3
+"""How far the sum of a row of probabilities may lie from one."""
+
+LOGS: dict[str, float] = {"log": 1.0, "log2": float(np.log(2)), "log10": float(np.log(10))}
+"""What a logarithm is multiplied by to become a natural one."""
+
+
+def is_scale(value: Any) -> bool:
+    """Whether a value is one of the scales, or a number above zero that can be divided by."""
+    if isinstance(value, str):
+        return value in SCALES
+    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    return bool(number and np.isfinite(value) and value > 0)
+
+
+def in_words(scale: Scale) -> str:
+    """How sentences call a scale."""
+    return SCALES[scale] if isinstance(scale, str) else f"a probability of one written as {scale:g}"
+
+
+def to_plain(outputs: Any, scale: Scale | None, out: Floats | None = None) -> Any:
+    """Outputs as their kind has them: probabilities in [0, 1], or natural logarithms of them.
+
+    Values are not checked here; what is no probability leaves [0, 1].
+
+    Parameters
+    ----------
+    outputs : (n, k) or (n,) numbers. A single column of logarithms becomes one of probabilities, several stay
+        logarithms.
+    scale : how they are written; None is the plain scale, which gives them back as they are.
+    out : floats to write to, which may be the outputs themselves. A new array unless given: float32 for float32,
+        float16 and integers of at most two bytes.
+
+    Raises
+    ------
+    CalibrationError
+        For an unknown scale, outputs that are no numbers, or counts without a row to divide by.
+    """
+    if scale is None or scale == PLAIN:
+        return outputs
+    if not is_scale(scale):
+        raise CalibrationError(f"Unknown scale of outputs {scale!r:.40}; it is a number or one of {', '.join(SCALES)}.")
+    array = np.asarray(outputs)
+    if array.dtype.kind not in "fiub":
+        raise CalibrationError(f"A model's outputs must be numbers; got dtype {array.dtype}.")
+    wide = array.ndim == 2 and array.shape[1] > 1
+    if scale == "counts" and not wide:
+        raise CalibrationError(f"Counts are divided by the sum of each row, but the outputs have shape {array.shape}.")
+    if out is None:
+        single = array.dtype.itemsize <= 2 or array.dtype == np.float32
+        out = np.empty(array.shape, np.float32 if single else np.float64)
+    for rows in blocks(len(array), array[:1].size or 1):
+        with np.errstate(all="ignore"):
+            out[rows] = _converted(array[rows].astype(out.dtype, copy=False), scale, wide)
+    return out
+
+
+def _converted(values: Floats, scale: Scale, wide: bool) -> Floats:
+    if scale == "counts":
+        return values / values.sum(axis=1, dtype=np.float64, keepdims=True).astype(values.dtype)
+    if scale == "int8":
+        return (values + 128) / 256
+    if scale == "odds":
+        return 1 / (1 + 1 / values)
+    if scale in LOGS:
+        natural = values * LOGS[str(scale)]
+        return natural if wide else np.exp(natural)
+    return values / (ONE[scale] if isinstance(scale, str) else float(scale))
+
+
+def check_rescaled(outputs: Any, scale: Scale | None) -> None:
+    """Refuse probabilities whose scale was taken off already.
+
+    Raises
+    ------
+    CalibrationError
+        If several columns of outputs sum to one before they are divided.
+    """
+    array = np.asarray(outputs)
+    divided = scale in ONE or scale == "int8" or not isinstance(scale, str | None)
+    wide = array.dtype.kind in "fiub" and array.ndim == 2 and array.shape[1] > 1 and len(array) > 1
+    if divided and wide and np.abs(array.sum(axis=1, dtype=np.float64) - 1).max() < SLACK:
+        raise CalibrationError(
+            f"Every row sums to one already, but the calibration data were {in_words(scale or PLAIN)}; give the "
+            "outputs on the scale they had."
+        )

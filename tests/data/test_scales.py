@@ -1,0 +1,229 @@
+"""Scales of outputs: what row sums or the range settle is converted and said, what they leave open is asked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.special import softmax
+
+import calib
+from calib.canonical import to_canonical
+from calib.cli import text
+from calib.data import Choices, inspect, load
+from calib.data.checks.report import InvalidUpload, Report
+from calib.data.interpret.scale import decide_scale
+from calib.data.scales import LOGS, ONE, PLAIN, SCALES, check_rescaled, is_scale, to_plain
+from calib.errors import CalibrationError
+from calib.export import runtime, writer
+from tests.data.conftest import cases, check_repeatable, the
+
+
+def written(probs, scale):
+    """Probabilities as a scale writes them, without rounding."""
+    if scale == "int8":
+        return probs * 256 - 128
+    if scale == "odds":
+        return probs / (1 - probs)
+    if scale in LOGS:
+        return {"log": np.log, "log2": np.log2, "log10": np.log10}[scale](probs)
+    return probs * ONE.get(scale, 73 if scale == "counts" else 1 if scale == PLAIN else scale)
+
+
+shapes = st.tuples(st.integers(1, 12), st.integers(2, 6))
+weights = st.floats(0.01, 1)
+
+
+@given(shapes.flatmap(lambda shape: arrays(float, shape, elements=weights)), st.sampled_from([*SCALES, 500]))
+def test_every_scale_is_undone_exactly(shares, scale):
+    probs = shares / shares.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(
+        to_plain(written(probs, scale), scale), np.log(probs) if scale in LOGS else probs, rtol=1e-9
+    )
+    if scale != "counts":
+        one = probs[:, 0]
+        np.testing.assert_allclose(to_plain(written(one, scale), scale), one, rtol=1e-9)
+        np.testing.assert_allclose(to_plain(written(one[:, None], scale), scale), one[:, None], rtol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [*SCALES, 500])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_writing_in_place_gives_the_same(make, scale, dtype):
+    outputs = written(make.probs, scale).astype(dtype)
+    fresh = to_plain(outputs.copy(), scale)
+    to_plain(outputs, scale, out=outputs)
+    assert fresh.dtype == dtype
+    np.testing.assert_array_equal(outputs, fresh)
+
+
+def test_what_is_no_scale_is_refused():
+    assert not any(map(is_scale, ("nope", True, 0, -1, np.nan, np.inf, None, (1,))))
+    for outputs, scale in ((np.ones((2, 2)), "nope"), (np.array(["a"]), "percent"), (np.ones(3), "counts")):
+        with pytest.raises(CalibrationError):
+            to_plain(outputs, scale)
+
+
+def counts(m, n):
+    generator = np.random.default_rng(3)
+    return np.array([generator.multinomial(n, row) for row in m.probs])
+
+
+SETTLED = [
+    # name, values, scale; how far a probability may lie from the true one
+    ("percent", lambda m: m.probs * 100, "percent", 1e-12),
+    ("whole percents", lambda m: np.round(m.probs * 100), "percent", 0.0051),
+    ("whole percents as integers", lambda m: np.round(m.probs * 100).astype(int), "percent", 0.0051),
+    ("percents with one decimal", lambda m: np.round(m.probs * 100, 1), "percent", 0.00051),
+    ("per mille", lambda m: np.round(m.probs * 1000), "per_mille", 0.00051),
+    ("bytes", lambda m: np.round(m.probs * 255).astype(np.uint8), "bytes", 0.002),
+    ("bytes rounded down", lambda m: np.floor(m.probs * 255.99).astype(np.uint8), "bytes", 0.006),
+    ("signed bytes", lambda m: (np.floor(m.probs * 255.99) - 128).astype(np.int8), "int8", 0.006),
+    ("votes of 73 trees", lambda m: counts(m, 73), "counts", 0.3),
+    ("votes of 100 trees", lambda m: counts(m, 100), "percent", 0.3),
+    ("log2", lambda m: np.log2(m.probs), "log2", 1e-12),
+    ("log10", lambda m: np.log10(m.probs), "log10", 1e-12),
+    ("log10 with two decimals", lambda m: np.log10(m.probs).round(2), "log10", 0.012),
+    ("odds", lambda m: m.probs / (1 - m.probs), "odds", 1e-9),
+    ("two classes in percent", lambda m: 100 * np.stack([m.probs[:, 0], 1 - m.probs[:, 0]], 1), "percent", 1e-12),
+]
+
+
+@cases("values, scale, slack", SETTLED)
+def test_rows_settle_the_scale_which_is_said_and_can_be_switched_back(make, values, scale, slack):
+    outputs = values(make)
+    path = make.npz(outputs=outputs, labels=make.labels if outputs.shape[1] > 2 else 1 - (make.labels == 0))
+    found = inspect(path)
+    data = found.predictions
+    assert data is not None, found.findings[0]
+    assert data.scale == found.choices.scale == scale
+    true = make.probs if outputs.shape[1] > 2 else np.stack([make.probs[:, 0], 1 - make.probs[:, 0]], 1)
+    assert np.abs(np.exp(data.logits) - true).max() <= slack + 1e-6 * (data.logits.dtype == np.float32)
+    finding = the(data, "scale")
+    assert finding.level == "info"
+    back = load(path, **finding.fix)
+    assert back.kind == "logits" and back.scale is None
+    np.testing.assert_array_equal(back.logits, outputs.astype(back.logits.dtype))
+    check_repeatable(path)
+
+
+def one_column(m):
+    return 1 / (1 + np.exp(-m.logits[:, 1]))
+
+
+COLUMNS = [
+    # name of the case, of the column, values, the scale that is taken, or the readings that are offered
+    ("percent by its range", "p", lambda p: (p * 100).round(1), "percent"),
+    ("whole percent", "risk", lambda p: (p * 100).round(), "percent"),
+    ("percent by its name", "pd_percent", lambda p: (p * 9).round(2), "percent"),
+    ("a percent sign", "risk (%)", lambda p: (p * 9).round(2), "percent"),
+    ("bytes", "p", lambda p: np.r_[(p * 255).round()[1:], 255], "bytes"),
+    ("signed bytes", "p", lambda p: (p * 255).round() - 128, "int8"),
+    ("log-probability by its name", "logprob", np.log, "log"),
+    ("odds by its name", "odds", lambda p: p / (1 - p), "odds"),
+    ("log-odds of something rare", "logit", lambda p: np.log(p) - 1, PLAIN),
+    ("log-odds", "p", lambda p: np.log(p / (1 - p)), PLAIN),
+    ("a probability", "score", lambda p: p, PLAIN),
+    ("scores of 0 to 10", "p", lambda p: (p * 10).round(), {"tenths", "percent", PLAIN}),
+    ("small percents or odds", "p", lambda p: p * 12, {"percent", "odds", PLAIN}),
+    ("a score of 0 to 100", "score", lambda p: (p * 100).round(), {"percent", PLAIN}),
+    ("votes of 300 trees", "p", lambda p: np.r_[(p * 300).round()[1:], 300], {"per_mille", 300.0, PLAIN}),
+    ("no value positive", "p", lambda p: np.log10(p), {"log", "log2", "log10", PLAIN}),
+]
+
+
+@cases("name, values, expected", COLUMNS)
+def test_one_column_is_read_by_its_range_and_name_or_asked(make, name, values, expected):
+    p = one_column(make)
+    path = make.npz(**{name: values(p)}, labels=make.binary)
+    found = inspect(path, choices=Choices(outputs=name))
+    if isinstance(expected, str):
+        assert found.predictions is not None and found.choices.scale == expected
+        return
+    error = the(found, "scale")
+    assert error.level == "error" and error.action
+    assert {changes["scale"] for changes in error.readings.values()} == expected
+    assert set(error.offers) == set(error.readings)
+    for title, changes in error.readings.items():
+        assert load(path, outputs=name, **changes).scale == (None if changes["scale"] == PLAIN else changes["scale"])
+        assert title in text.findings([error])
+
+
+def test_whole_numbers_of_several_columns_that_sum_to_nothing_are_asked(make):
+    path = make.npz(outputs=np.round(make.probs * 10 + make.logits % 3), labels=make.labels)
+    error = the(inspect(path), "scale")
+    assert [load(path, **changes).kind for changes in error.readings.values()] == ["probabilities", "logits"]
+
+
+def decided(outputs, name="outputs"):
+    """The scale of outputs; "asked" where it is."""
+    report = Report(Choices())
+    try:
+        decide_scale(outputs, name, report)
+    except InvalidUpload:
+        return "asked"
+    return report.choices.scale
+
+
+finite = st.floats(-50, 50, allow_nan=False, width=32)
+
+
+@settings(max_examples=200)
+@given(arrays(np.float64, st.tuples(st.integers(1, 40), st.integers(2, 5)), elements=finite))
+def test_logits_and_probabilities_of_any_shape_are_left_as_they_are(logits):
+    assume((logits < 0).any() and (logits > 0).any())
+    assert decided(softmax(logits, axis=1)) == decided(softmax(logits[:, :1], axis=0)) == PLAIN
+    with np.errstate(divide="ignore"):
+        assert decided(np.log(softmax(logits, axis=1))) == PLAIN
+    assume((logits != np.round(logits)).any())
+    assert decided(logits) == PLAIN
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 3, 10, 100])
+@pytest.mark.parametrize("n", [3, 20, 300])
+def test_no_genuine_logits_are_accused(n, n_classes):
+    """Of 20 seeds each: normal, centred, rectified, rounded, large, and in float32."""
+    for seed in range(20):
+        logits = np.random.default_rng(seed).normal(size=(n, n_classes)) * 3
+        shapes = [logits, logits.round(1), logits * 20, logits.astype(np.float32), softmax(logits, axis=1)]
+        if n_classes > 1:
+            shapes += [logits - logits.mean(axis=1, keepdims=True), np.maximum(logits, 0), logits - logits.max()]
+            shapes += [logits[:, :1] * [-1] + logits, np.log(softmax(logits, axis=1)).round(3)]
+        elif n < 20:
+            shapes = [values for values in shapes if values.max() <= 10]
+        assert {decided(values) for values in shapes} == {PLAIN}
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".zip", ".pkl"])
+@pytest.mark.parametrize("scale", ["percent", "counts", "odds", "log2"])
+def test_an_exported_calibrator_converts_new_outputs_as_the_calibration_data_were(make, tmp_path, scale, suffix):
+    outputs = written(make.probs, scale)
+    data = load(make.npz(outputs=outputs, labels=make.labels))
+    assert data.scale == scale
+    fitted = calib.calibrator("vector").fit(data.logits, data.labels)
+    saved = runtime.load(writer.save(fitted, tmp_path / f"c{suffix}", **writer.describe(data)))
+    assert saved.scale == scale
+    np.testing.assert_array_equal(saved.to_logits(outputs[:50]), data.logits[:50])
+    np.testing.assert_allclose(saved.calibrate(outputs), fitted.predict_proba(data.logits), rtol=1e-12)
+    np.testing.assert_allclose(saved.calibrate(outputs), fitted.predict_proba(np.log(make.probs)), rtol=1e-9)
+
+
+def test_what_is_off_the_scale_is_refused(make):
+    fitted = calib.calibrator("temperature").fit(make.logits, make.labels)
+    exported = writer.exported(fitted, {"kind": "probabilities", "scale": "percent"})
+    with pytest.raises(CalibrationError, match="sums to one already"):
+        exported.calibrate(make.probs)
+    with pytest.raises(CalibrationError):
+        exported.calibrate(make.probs * 1000)
+    with pytest.raises(CalibrationError):
+        writer.exported(fitted, {"kind": "probabilities", "scale": "nope"})
+    check_rescaled(make.probs * 100, "percent")
+
+
+def test_small_integers_are_predicted_as_they_were_loaded(make):
+    votes = np.round(make.probs * 255).astype(np.uint8)
+    data = load(make.npz(outputs=votes, labels=make.labels))
+    again = to_canonical(to_plain(votes, "bytes"), "probabilities", data.floor)
+    assert again.dtype == data.logits.dtype == np.float32
+    np.testing.assert_array_equal(again, data.logits)
