@@ -235,7 +235,7 @@ class PlainRows(Rows):
 
 def on_plain_scale(outputs: Rows, scale: Scale | None) -> Rows:
     """Outputs on the scale of their kind."""
-    return outputs if scale in (None, PLAIN) else PlainRows(outputs, scale)  # type: ignore[arg-type]
+    return outputs if scale in (None, PLAIN) else PlainRows(outputs, scale)
 
 
 class LogitRows(Rows):

@@ -43,9 +43,9 @@ def decide_kind(outputs: Floats, name: str, report: Report) -> Kind:
         return checked(report.choices.kind, low, high, outputs.shape[1], name)
     scale = report.choices.scale
     if scale not in (None, PLAIN):
-        kind = kind_of_scale(scale, outputs.shape[1])
-        report.decide(kind=kind)
-        return checked(kind, low, high, outputs.shape[1], name)
+        scaled = kind_of_scale(scale, outputs.shape[1])
+        report.decide(kind=scaled)
+        return checked(scaled, low, high, outputs.shape[1], name)
     within = low >= BELOW_ZERO and high <= 1 - BELOW_ZERO
     kind: Kind
     if outputs.shape[1] == 1:
