@@ -7,7 +7,7 @@ import streamlit as st
 from calib.ui.fits import shown_fits
 from calib.ui.reliability.state import controls, curves_of, with_class_view
 from calib.ui.reliability.view import bin_rows, diagrams, gaps
-from calib.ui.shell import need_fit, open_session, page
+from calib.ui.shell import need_fit, open_session, page, view_switch
 from calib.ui.text import confidence_sentence
 from calib.ui.widgets import choose
 
@@ -17,9 +17,10 @@ def body() -> None:
     session = open_session()
     fits = shown_fits(session)
     st.markdown(confidence_sentence(fits[0].evaluation, "The raw model"))
+    view_switch(session)
     chosen = choose(fits, "reliability/methods", most=4)
     picture = st.container()
-    options = controls(fits[0], session.data.class_names)
+    options = controls(fits[0], session)
     chosen = with_class_view(chosen, options)
     if not chosen:
         return

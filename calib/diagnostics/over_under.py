@@ -15,6 +15,7 @@ import numpy as np
 from calib.diagnostics.subgroups import gaps_by_group
 from calib.evaluation.bootstrap import N_RESAMPLES
 from calib.evaluation.evaluation import Evaluation, check_same_rows
+from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import brackets, number, points
 from calib.metrics.binning import bins_of
 from calib.metrics.bootstrap import Interval, Resamples, interval_of_draws, reflect, wilson_interval
@@ -281,7 +282,7 @@ def theorem_by_bins(confidence: Floats, correct: Bools, binning: str = "equal_wi
     return {n_bins: theorem_one(confidence, correct, n_bins, binning) for n_bins in NUMBERS_OF_BINS}
 
 
-def table_cells(result: OverUnder) -> dict[str, tuple[str, str]]:
+def table_cells(result: OverUnder, view: View = TOP_LABEL) -> dict[str, tuple[str, str]]:
     """The quantities of one method as value and interval in words, by column; a dash for what does not exist."""
     change = result.change
     return {
@@ -291,7 +292,7 @@ def table_cells(result: OverUnder) -> dict[str, tuple[str, str]]:
         "change of u": _words(change.under if change else None, "+"),
         "o / u": _words(result.ratio),
         "change of o / u": _words(change.ratio if change else None, "×"),
-        "odds of the accuracy": _words(result.odds),
+        view.odds.replace("its", "the"): _words(result.odds),
         "o / u over odds": _words(result.ratio_over_odds),
         "gap, points": _words(result.gap, write=points),
         "change of the gap": _words(change.gap if change else None, write=points),

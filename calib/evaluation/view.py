@@ -32,8 +32,12 @@ class View:
     event_name : what happens, as in the data; empty in the other views.
     said, outcome : what is said of a row on average, and what it should equal: "confidence" and "accuracy".
     mean_said : the first of a mean over rows.
+    the_outcome : the second of one method, in a sentence.
     says, came_true : before a number, in few letters: "says .9, right .8".
+    came_true_of_row : the same of one row, as the name of a column.
+    says_short, came_true_short : the same where there is least room.
     right, wrong : rows in which it came true, and the others, behind a number.
+    right_rows, wrong_rows : the same rows in a sentence.
     is_ : the verb before ``over`` and ``under``, with a blank behind it; empty where these hold one.
     over, under : what a method does whose values are too high, or too low.
     neither : what it does whose values are neither.
@@ -42,7 +46,9 @@ class View:
     overconfidence, underconfidence : names of o and u.
     over_meaning, under_meaning : what they are the mean of.
     over_axis, under_axis : the same on an axis.
+    odds : what the ratio o / u of a calibrated method equals.
     p_wrong, p_right : in formulas.
+    histogram : what the histogram beneath a curve shows.
     bands : edges of bands of the probability.
     scores : key -> (title, meaning) of scores whose words differ from those of the top-label view.
     """
@@ -53,10 +59,16 @@ class View:
     said: str = "confidence"
     outcome: str = "accuracy"
     mean_said: str = "mean confidence"
+    the_outcome: str = "its accuracy"
     says: str = "says"
     came_true: str = "right"
+    came_true_of_row: str = "right"
+    says_short: str = "conf."
+    came_true_short: str = "acc."
     right: str = "right"
     wrong: str = "wrong"
+    right_rows: str = "correct predictions"
+    wrong_rows: str = "wrong predictions"
     is_: str = "is "
     over: str = "overconfident"
     under: str = "underconfident"
@@ -71,8 +83,10 @@ class View:
     under_meaning: str = "mean doubt, 1 − confidence, where the method is right"
     over_axis: str = "mean confidence where wrong, o"
     under_axis: str = "mean 1 − confidence where right, u"
+    odds: str = "odds of its accuracy"
     p_wrong: str = "P(wrong)"
     p_right: str = "P(right)"
+    histogram: str = "how many predictions have which confidence"
     bands: tuple[float, ...] = (0.0, 0.5, 0.7, 0.9, 0.99, 1.0)
     scores: Mapping[str, tuple[str, str]] = field(default_factory=dict, hash=False, compare=False)
 
@@ -80,6 +94,11 @@ class View:
     def is_event(self) -> bool:
         """Whether the pair is (P(event), event happened)."""
         return self.name == "event"
+
+    @property
+    def columns(self) -> tuple[str, str]:
+        """Names of the means of the pair in tables of numbers: mean confidence and accuracy."""
+        return self.mean_said, self.outcome
 
     @property
     def key(self) -> tuple[str, int | None]:
@@ -105,10 +124,16 @@ EVENT = View(
     said="predicted risk",
     outcome="observed rate",
     mean_said="mean predicted risk",
+    the_outcome="the observed rate",
     says="predicted",
     came_true="observed",
+    came_true_of_row="event",
+    says_short="pred.",
+    came_true_short="obs.",
     right="with the event",
-    wrong="without it",
+    wrong="without the event",
+    right_rows="rows with the event",
+    wrong_rows="rows without the event",
     is_="",
     over="overestimates the risk",
     under="underestimates the risk",
@@ -123,8 +148,10 @@ EVENT = View(
     under_meaning="mean of 1 − predicted risk over the rows with the event",
     over_axis="mean risk without the event, o",
     under_axis="mean 1 − risk with the event, u",
+    odds="odds of the event",
     p_wrong="P(no event)",
     p_right="P(event)",
+    histogram="the risks of rows with the event (upwards) and without it (downwards), each on a height of its own",
     bands=(0.0, 0.01, 0.05, 0.1, 0.2, 0.5, 0.8, 1.0),
     scores={
         "Brier": _BRIER,

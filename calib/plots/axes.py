@@ -56,7 +56,7 @@ def probability_axis(scale: Scale, limits: Limits) -> dict[str, Any]:
     """Range and ticks of an axis on which :func:`on_scale` places probabilities."""
     low, high = on_scale(np.array(limits), scale, limits)
     if scale == "linear":
-        return {"range": [low, high], "dtick": 0.2, "tick0": 0}
+        return {"range": [low, high], "dtick": 0.2 * limits[1], "tick0": 0}
     ticks = [tick for tick in LOGIT_TICKS if limits[0] <= tick <= limits[1]]
     text = [f"{tick:g}" for tick in ticks]
     return {"range": [low, high], "tickvals": on_scale(np.array(ticks), scale, limits), "ticktext": text}

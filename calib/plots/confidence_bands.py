@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import plotly.graph_objects as go
 
+from calib.evaluation.view import TOP_LABEL, View
 from calib.numerics import Ints
 from calib.plots.annotations import whiskers
 from calib.plots.data import carry
@@ -30,17 +31,17 @@ def band_name(low: float, high: float) -> str:
     return f"{low:g} to {high:g}" if low > 0 else f"below {high:g}"
 
 
-def band_chart(edges: tuple[float, ...], methods: list[tuple[str, GroupGaps, Style]], title: str = "") -> go.Figure:
+def band_chart(methods: list[tuple[str, GroupGaps, Style]], title: str = "", view: View = TOP_LABEL) -> go.Figure:
     """What each band adds to the gap: its share of the rows times its confidence minus accuracy.
 
     Parameters
     ----------
-    edges : ends of the bands.
     methods : (title, gaps by band, style) of the raw model, and of one method to set beside it.
     title : heading.
+    view : whose bands and words are used.
     """
     fig = go.Figure()
-    bands = [band_name(low, high) for low, high in pairwise(edges)]
+    bands = [band_name(low, high) for low, high in pairwise(view.bands)]
     shown = [k for k in range(len(bands)) if any(gaps.rows[k] for _, gaps, _ in methods)]
     line_through_rows(fig, 0, len(shown), GUIDE, _MIDDLE)
     offsets = (-_HALF, _HALF) if len(methods) > 1 else (0.0,)
@@ -54,28 +55,30 @@ def band_chart(edges: tuple[float, ...], methods: list[tuple[str, GroupGaps, Sty
             error_x=whiskers(value, low, high, style.color, 1.5),
             **carry(
                 band=np.array([bands[k] for k in shown], dtype=object), adds=value, rows=gaps.rows[shown],
-                accuracy=gaps.accuracy[shown], confidence=gaps.confidence[shown], over=gaps.over[shown],
+                **{view.outcome: gaps.accuracy[shown], view.said: gaps.confidence[shown]}, over=gaps.over[shown],
                 under=gaps.under[shown], gap=gaps.gap[shown], gap_low=gaps.gap_low[shown],
                 gap_high=gaps.gap_high[shown],
             ),
-            hovertemplate=f"{plain(name)}, confidence %{{customdata[0]}}<br>%{{customdata[2]:,d}} rows, says"
-            " %{customdata[4]:.3r}, right %{customdata[3]:.3r}<br>o %{customdata[5]:.3r}, u %{customdata[6]:.3r}"
-            "<br>adds %{customdata[1]:+.2r} to the gap<extra></extra>",
+            hovertemplate=f"{plain(name)}, {view.said} %{{customdata[0]}}<br>%{{customdata[2]:,d}} rows, {view.says}"
+            f" %{{customdata[4]:.3r}}, {view.came_true} %{{customdata[3]:.3r}}"
+            "<br>o %{customdata[5]:.3r}, u %{customdata[6]:.3r}<br>adds %{customdata[1]:+.2r} to the gap"
+            "<extra></extra>",
         )  # fmt: skip
     name, gaps, style = methods[-1]
-    labels = [RowLabel(bands[k], _note(gaps, k), None) for k in shown]
+    labels = [RowLabel(bands[k], _note(gaps, k, view), None) for k in shown]
     said = "; ".join(f"{bands[k]} {three_digits(gaps.contribution[k])}" for k in shown)
-    frame_labelled_rows(fig, labels, alt=f"What each band of confidence adds to the gap of {name}: {said}.",
+    frame_labelled_rows(fig, labels, alt=f"What each band of {view.said} adds to the gap of {name}: {said}.",
                         title=title, pixels=PIXELS, drop=_MIDDLE)  # fmt: skip
-    set_x(fig, title_text="← underconfident     adds to the gap     overconfident →", nticks=6)
+    set_x(fig, title_text=f"← {view.too_low}     adds to the gap     {view.too_high} →", nticks=6)
     name_colors(fig, [(name, style) for name, _, style in methods])
     return fig
 
 
-def _note(gaps: GroupGaps, k: int) -> str:
+def _note(gaps: GroupGaps, k: int, view: View) -> str:
     if not gaps.rows[k]:
         return "no rows"
-    return f"{gaps.rows[k]:,} rows: conf. {100 * gaps.confidence[k]:.1f} %, acc. {100 * gaps.accuracy[k]:.1f} %"
+    said, outcome = (f"{100 * values[k]:.1f} %" for values in (gaps.confidence, gaps.accuracy))
+    return f"{gaps.rows[k]:,} rows: {view.says_short} {said}, {view.came_true_short} {outcome}"
 
 
 CLASS_PIXELS = 30

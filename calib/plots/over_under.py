@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import plotly.graph_objects as go
 
+from calib.evaluation.view import TOP_LABEL, View
 from calib.plots.annotations import whiskers, write
 from calib.plots.axes import from_scale, log_axis, logit_ticks
 from calib.plots.data import carry
+from calib.plots.reliability_frame import said_axis
 from calib.plots.rows import DROP, RowLabel, frame_labelled_rows, line_through_rows
 from calib.plots.style import GRID, GUIDE, NEUTRAL, Style, fade, plain, quiet, set_x, set_y, three_digits
 
@@ -26,7 +28,7 @@ Row = tuple[str, "OverUnder", Style]
 _HOVER = " (%{customdata[1]:.3r} to %{customdata[2]:.3r})"
 
 
-def before_after(rows: Sequence[Row], quantity: str, title: str = "") -> go.Figure:
+def before_after(rows: Sequence[Row], quantity: str, title: str = "", view: View = TOP_LABEL) -> go.Figure:
     """Overconfidence or underconfidence of each method: a dot with its interval, and the way from the raw model to it.
 
     Parameters
@@ -34,8 +36,9 @@ def before_after(rows: Sequence[Row], quantity: str, title: str = "") -> go.Figu
     rows : methods.
     quantity : "over" or "under".
     title : heading.
+    view : whose words are used.
     """
-    word = {"over": "overconfidence", "under": "underconfidence"}[quantity]
+    word = {"over": view.overconfidence, "under": view.underconfidence}[quantity]
     values: list[Interval] = [getattr(result, quantity) for _, result, _ in rows]
     fig = go.Figure()
     _reference_line(fig, rows, values)
@@ -51,7 +54,7 @@ def before_after(rows: Sequence[Row], quantity: str, title: str = "") -> go.Figu
                if change and np.isfinite(change.value) else ""),
             **_changed(change),
         ))  # fmt: skip
-    notes = [_note(row[1], value) for row, value in zip(rows, values, strict=True)]
+    notes = [_note(row[1], value, view) for row, value in zip(rows, values, strict=True)]
     labels = [RowLabel(row[0], note, row[2].color) for row, note in zip(rows, notes, strict=True)]
     said = "; ".join(f"{label.name} {label.note}" for label in labels)
     frame_labelled_rows(fig, labels, alt=f"{word.capitalize()} of each method. {said}.", title=title)
@@ -59,18 +62,19 @@ def before_after(rows: Sequence[Row], quantity: str, title: str = "") -> go.Figu
         fig,
         nticks=6,
         range=None if any(np.isfinite(value.value) for value in values) else [0, 1],
-        title_text="mean confidence where wrong, o" if quantity == "over" else "mean 1 − confidence where right, u",
+        title_text=view.over_axis if quantity == "over" else view.under_axis,
     )
     return fig
 
 
-def ratio_to_odds(rows: Sequence[Row], title: str = "") -> go.Figure:
+def ratio_to_odds(rows: Sequence[Row], title: str = "", view: View = TOP_LABEL) -> go.Figure:
     """The ratio o / u of each method with its interval, beside the odds of its accuracy: where a calibrated one lies.
 
     Parameters
     ----------
     rows : methods.
     title : heading.
+    view : whose words are used.
     """
     fig = go.Figure()
     _reference_line(fig, rows, [result.ratio for _, result, _ in rows])
@@ -81,7 +85,7 @@ def ratio_to_odds(rows: Sequence[Row], title: str = "") -> go.Figure:
                 x=[odds.value], y=[place + DROP], name=f"{name}, odds", mode="markers",
                 marker={"symbol": "line-ns-open", "size": 15, "line_width": 3, "color": GUIDE},
                 **carry(odds=[odds.value], odds_low=[odds.low], odds_high=[odds.high]),
-                hovertemplate=f"{plain(name)}<br>odds of its accuracy %{{customdata[0]:.3r}}{_HOVER}<extra></extra>",
+                hovertemplate=f"{plain(name)}<br>{view.odds} %{{customdata[0]:.3r}}{_HOVER}<extra></extra>",
             )  # fmt: skip
         if np.isfinite(ratio.value):
             _way(fig, odds.value, ratio.value, place, style)
@@ -91,10 +95,10 @@ def ratio_to_odds(rows: Sequence[Row], title: str = "") -> go.Figure:
                 f"{three_digits(times)} times the odds ({three_digits(low)} to {three_digits(high)})",
                 ratio_over_odds=[times], ratio_over_odds_low=[low], ratio_over_odds_high=[high],
             ))  # fmt: skip
-    labels = [RowLabel(name, _ratio_note(result), style.color) for name, result, style in rows]
+    labels = [RowLabel(name, _ratio_note(result, view), style.color) for name, result, style in rows]
     said = "; ".join(f"{label.name} {label.note}" for label in labels)
     frame_labelled_rows(fig, labels, alt=f"Ratio o / u beside the odds it should equal. {said}.", title=title)
-    _log_axis(fig, rows)
+    _log_axis(fig, rows, view)
     return fig
 
 
@@ -125,12 +129,12 @@ def _way(fig: go.Figure, start: float, end: float, place: int, style: Style) -> 
         )  # fmt: skip
 
 
-def _log_axis(fig: go.Figure, rows: Sequence[Row]) -> None:
+def _log_axis(fig: go.Figure, rows: Sequence[Row], view: View) -> None:
     shown = np.array([end for _, b, _ in rows for interval in (b.ratio, b.odds) for end in interval])
     shown = shown[np.isfinite(shown) & (shown > 0)]
     low, high = (shown.min(), shown.max()) if shown.size else (1.0, 10.0)
     pad = 0.03 * np.log10(high / low) + 0.2
-    set_x(fig, **log_axis(np.log10(low) - pad, np.log10(high) + pad), title_text="o / u   ( | odds of the accuracy)")
+    set_x(fig, **log_axis(np.log10(low) - pad, np.log10(high) + pad), title_text=f"o / u   ( | {view.odds})")
 
 
 def _changed(change: Interval | None) -> dict[str, list[float]]:
@@ -139,27 +143,29 @@ def _changed(change: Interval | None) -> dict[str, list[float]]:
     return {"change": [change.value], "change_low": [change.low], "change_high": [change.high]}
 
 
-def _note(result: OverUnder, value: Interval) -> str:
-    return three_digits(value.value) if np.isfinite(value.value) else _missing(result)
+def _note(result: OverUnder, value: Interval, view: View) -> str:
+    return three_digits(value.value) if np.isfinite(value.value) else _missing(result, view)
 
 
-def _ratio_note(result: OverUnder) -> str:
+def _ratio_note(result: OverUnder, view: View) -> str:
     if not np.isfinite(result.ratio.value):
-        return _missing(result)
+        return _missing(result, view)
     return f"{three_digits(result.ratio.value)}, odds {three_digits(result.odds.value)}"
 
 
-def _missing(result: OverUnder) -> str:
+def _missing(result: OverUnder, view: View) -> str:
     if not result.n_wrong:
-        return "none wrong"
-    return "none right" if not result.n_right else "u = 0"
+        return f"none {view.wrong}"
+    return f"none {view.right}" if not result.n_right else "u = 0"
 
 
 def _signed(value: float) -> str:
     return ("+" if value > 0 else "") + three_digits(value)
 
 
-def confidence_densities(histogram: ConfidenceHistogram, style: Style, title: str = "", height: int = 260) -> go.Figure:
+def confidence_densities(
+    histogram: ConfidenceHistogram, style: Style, title: str = "", height: int = 260, view: View = TOP_LABEL
+) -> go.Figure:
     """Confidence of right predictions upwards and of wrong ones downwards, each group on its own height.
 
     Heights are not comparable between the groups, which differ in size by far; the labels give their counts.
@@ -169,13 +175,14 @@ def confidence_densities(histogram: ConfidenceHistogram, style: Style, title: st
     ----------
     histogram : whose scale, linear or logit, is the axis's.
     style : of the method.
+    view : whose words are used.
     """
     edges = histogram.edges
     logit_scaled = histogram.scale == "logit"
     confidence = from_scale(edges, "logit" if logit_scaled else "linear")
     groups = (
-        ("right", histogram.right, histogram.density("right"), style.color, 0.75),
-        ("wrong", histogram.wrong, -histogram.density("wrong"), NEUTRAL, 0.6),
+        (view.right, histogram.right, histogram.density("right"), style.color, 0.75),
+        (view.wrong, histogram.wrong, -histogram.density("wrong"), NEUTRAL, 0.6),
     )
     fig = go.Figure()
     for name, count, density, color, alpha in groups:
@@ -183,17 +190,20 @@ def confidence_densities(histogram: ConfidenceHistogram, style: Style, title: st
             x=(edges[:-1] + edges[1:]) / 2, y=density / (np.abs(density).max() or 1.0), width=np.diff(edges), name=name,
             marker={"color": fade(color, alpha), "line_width": 0},
             **carry(low=confidence[:-1], high=confidence[1:], count=count),
-            hovertemplate=f"%{{customdata[2]:,d}} {name}<br>confidence %{{customdata[0]:.3r}} to"
+            hovertemplate=f"%{{customdata[2]:,d}} {name}<br>{view.said} %{{customdata[0]:.3r}} to"
             " %{customdata[1]:.3r}<extra></extra>",
         )  # fmt: skip
         write(
-            fig, f"{name} ({int(count.sum()):,})", 0.01, 1 if name == "right" else 0, color=color, xref="paper",
-            xanchor="left", yref="paper", yanchor="top" if name == "right" else "bottom",
+            fig, f"{name} ({int(count.sum()):,})", 0.01, 1 if count is histogram.right else 0, color=color,
+            xref="paper", xanchor="left", yref="paper", yanchor="top" if count is histogram.right else "bottom",
         )  # fmt: skip
-    alt = f"Confidence of {int(histogram.right.sum()):,} right and {int(histogram.wrong.sum()):,} wrong predictions."
+    alt = (
+        f"{view.said.capitalize()} of {int(histogram.right.sum()):,} rows {view.right} and"
+        f" {int(histogram.wrong.sum()):,} {view.wrong}."
+    )
     quiet(fig, height, alt=alt, title=title, left=12)
     set_y(fig, showticklabels=False, showgrid=False, range=[-1.3, 1.3], zeroline=True, zerolinecolor=GRID)
-    set_x(fig, title_text="confidence", range=[edges[0], edges[-1]])
+    set_x(fig, title_text=said_axis(view), range=[edges[0], edges[-1]])
     if logit_scaled:
         set_x(fig, **logit_ticks(edges[0], edges[-1]))
     return fig

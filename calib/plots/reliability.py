@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import plotly.graph_objects as go
 
+from calib.evaluation.view import TOP_LABEL, View
 from calib.plots.annotations import fill_between, label_line_ends, whiskers
 from calib.plots.axes import Scale, on_scale
 from calib.plots.data import carry
@@ -26,10 +27,11 @@ if TYPE_CHECKING:
     from calib.diagnostics.smooth_reliability import ConsistencyBand, SmoothCurve
 
 
-_HOVER = (
-    "%{customdata[1]:,d} rows<br>says %{customdata[2]:.3r}<br>right %{customdata[3]:.3r}"
-    " (%{customdata[4]:.3r} to %{customdata[5]:.3r})%{text}"
-)
+def _hover(view: View) -> str:
+    return (
+        f"%{{customdata[1]:,d}} rows<br>{view.says} %{{customdata[2]:.3r}}<br>{view.came_true} %{{customdata[3]:.3r}}"
+        " (%{customdata[4]:.3r} to %{customdata[5]:.3r})%{text}"
+    )
 
 
 def reliability_diagram(
@@ -41,6 +43,7 @@ def reliability_diagram(
     histogram: ConfidenceHistogram | None = None,
     height: int = 420,
     band: ConsistencyBand | None = None,
+    view: View = TOP_LABEL,
 ) -> go.Figure:
     """Accuracy against confidence in bins, with Wilson intervals and a histogram of the confidences beneath.
 
@@ -57,17 +60,21 @@ def reliability_diagram(
     histogram : of the confidences, best on the same scale; without it the bins' rows are spread evenly over each bin.
     height : pixels.
     band : consistency band (95 %) of a calibrated model.
+    view : whose words are used; of an event the histogram has rows with it above and those without it below.
     """
     limits = limits or common_limits([curve], scale)
     fig = go.Figure()
     if band is not None:
         draw_consistency(fig, band, scale, limits)
-    _draw_curve(fig, curve, style, scale, limits)
-    frame_diagram(fig, curve, style, scale, limits, histogram, height, alt=describe_curve(curve, title), title=title)
+    _draw_curve(fig, curve, style, scale, limits, view)
+    alt = describe_curve(curve, title, view)
+    frame_diagram(fig, curve, style, scale, limits, histogram, height, alt=alt, title=title, view=view)
     return fig
 
 
-def gap_diagram(curves: Sequence[tuple[str, ReliabilityCurve, Style]], title: str = "", height: int = 360) -> go.Figure:
+def gap_diagram(
+    curves: Sequence[tuple[str, ReliabilityCurve, Style]], title: str = "", height: int = 360, view: View = TOP_LABEL
+) -> go.Figure:
     """Accuracy minus confidence over the ranks of the confidence, for several methods in one figure.
 
     Ranks (the share of rows with a lower confidence) give each row the same room, however crowded the confidences
@@ -76,6 +83,7 @@ def gap_diagram(curves: Sequence[tuple[str, ReliabilityCurve, Style]], title: st
     Parameters
     ----------
     curves : (title, curve, style) of each method.
+    view : whose words are used.
     """
     fig = go.Figure()
     fig.add_hline(y=0, line={"color": GUIDE, "width": 1})
@@ -88,29 +96,33 @@ def gap_diagram(curves: Sequence[tuple[str, ReliabilityCurve, Style]], title: st
             x=rank, y=gap, name=name, mode="lines+markers",
             line={"color": style.color, "dash": style.dash, "width": 2},
             marker={"color": style.color, "symbol": style.symbol, "size": 7},
-            **_curve_columns(curve), hovertemplate=_HOVER.replace("%{text}", "") + f"<extra>{plain(name)}</extra>",
+            **_curve_columns(curve, view),
+            hovertemplate=_hover(view).replace("%{text}", "") + f"<extra>{plain(name)}</extra>",
         )  # fmt: skip
         ends.append((name, float(gap[-1]), style.color))
         values += [*low, *high]
     span = min(values), max(values)
     longest = max((len(name) for name, _, _ in curves), default=0)
     summary = "; ".join(f"{name} {three_digits(curve.ece)}" for name, curve, _ in curves)
-    quiet(fig, height, alt=f"Accuracy minus confidence over confidence ranks. Calibration errors: {summary}.",
-          title=title, right=20 + 7 * min(longest, 24))  # fmt: skip
+    alt = f"{view.outcome.capitalize()} minus {view.said} over its ranks. Calibration errors: {summary}."
+    quiet(fig, height, alt=alt, title=title, right=20 + 7 * min(longest, 24))  # fmt: skip
     label_line_ends(fig, ends, span, height - FRAME)
-    set_x(fig, range=[0, 1], title_text="rows by rising confidence", tickformat=".0%")
-    set_y(fig, range=span, title_text="accuracy − confidence", nticks=7)
+    set_x(fig, range=[0, 1], title_text=f"rows by rising {view.said}", tickformat=".0%")
+    set_y(fig, range=span, title_text=f"{view.outcome} − {view.said}", nticks=7)
     return fig
 
 
-def _curve_columns(curve: ReliabilityCurve) -> dict[str, Any]:
+def _curve_columns(curve: ReliabilityCurve, view: View) -> dict[str, Any]:
+    said, outcome = view.columns
     return carry(
-        bin=np.arange(len(curve.count)), count=curve.count, mean_confidence=curve.confidence,
-        accuracy=curve.accuracy, low=curve.low, high=curve.high,
+        bin=np.arange(len(curve.count)), count=curve.count,
+        **{said: curve.confidence, outcome: curve.accuracy}, low=curve.low, high=curve.high,
     )  # fmt: skip
 
 
-def _draw_curve(fig: go.Figure, curve: ReliabilityCurve, style: Style, scale: Scale, limits: Limits) -> None:
+def _draw_curve(
+    fig: go.Figure, curve: ReliabilityCurve, style: Style, scale: Scale, limits: Limits, view: View
+) -> None:
     x, y, low, high = (
         on_scale(part, scale, limits) for part in (curve.confidence, curve.accuracy, curve.low, curve.high)
     )
@@ -129,7 +141,7 @@ def _draw_curve(fig: go.Figure, curve: ReliabilityCurve, style: Style, scale: Sc
                 "symbol": [style.symbol + "-open" if out else style.symbol for out in outside]},
         error_y=whiskers(y, low, high, style.color, 1.4),
         text=["<br>drawn open: beyond the end of the axis" if out else "" for out in outside],
-        **_curve_columns(curve), hovertemplate=_HOVER + "<extra></extra>",
+        **_curve_columns(curve, view), hovertemplate=_hover(view) + "<extra></extra>",
     )  # fmt: skip
 
 
@@ -143,6 +155,7 @@ def smooth_diagram(
     histogram: ConfidenceHistogram | None = None,
     height: int = 420,
     band: ConsistencyBand | None = None,
+    view: View = TOP_LABEL,
 ) -> go.Figure:
     """Smoothed accuracy against confidence with its bootstrap band; where few rows are near, the line stops.
 
@@ -150,7 +163,7 @@ def smooth_diagram(
     ----------
     smooth : the curve.
     curve : the same rows in bins, for the limits, the means and the counts.
-    style, scale, title, limits, histogram, height, band : as of :func:`calib.plots.reliability.reliability_diagram`.
+    style, scale, title, limits, histogram, height, band, view : as of :func:`reliability_diagram`.
     """
     limits = limits or common_limits([curve], scale)
     x, y, low, high = (
@@ -164,15 +177,15 @@ def smooth_diagram(
     fig.add_scatter(
         x=x, y=y, name="smooth", mode="lines" if len(x) > 1 else "markers", cliponaxis=False,
         line={"color": style.color, "dash": style.dash, "width": 2.2}, marker={"color": style.color, "size": 8},
-        **carry(confidence=smooth.confidence, accuracy=smooth.accuracy, low=smooth.low, high=smooth.high),
-        hovertemplate="says %{customdata[0]:.3r}<br>right %{customdata[1]:.3r} (%{customdata[2]:.3r} to"
-        " %{customdata[3]:.3r})<extra></extra>",
+        **carry(**{view.said: smooth.confidence, view.outcome: smooth.accuracy}, low=smooth.low, high=smooth.high),
+        hovertemplate=f"{view.says} %{{customdata[0]:.3r}}<br>{view.came_true} %{{customdata[1]:.3r}}"
+        " (%{customdata[2]:.3r} to %{customdata[3]:.3r})<extra></extra>",
     )  # fmt: skip
     alt = (
         f"Smooth reliability diagram{' of ' + title if title else ''}: {smooth.n:,} rows under a kernel of width"
         f" {three_digits(smooth.width)}, smooth calibration error {three_digits(smooth.error.value)}."
     )
-    frame_diagram(fig, curve, style, scale, limits, histogram, height, alt=alt, title=title)
+    frame_diagram(fig, curve, style, scale, limits, histogram, height, alt=alt, title=title, view=view)
     return fig
 
 
@@ -186,6 +199,7 @@ def corp_diagram(
     histogram: ConfidenceHistogram | None = None,
     height: int = 420,
     band: ConsistencyBand | None = None,
+    view: View = TOP_LABEL,
 ) -> go.Figure:
     """Isotonic accuracy against confidence: level where rows are pooled, rising between.
 
@@ -195,7 +209,7 @@ def corp_diagram(
     ----------
     steps : the curve.
     curve : the same rows in bins, for the limits, the means and the counts.
-    style, scale, title, limits, histogram, height, band : as of :func:`calib.plots.reliability.reliability_diagram`.
+    style, scale, title, limits, histogram, height, band, view : as of :func:`reliability_diagram`.
     """
     limits = limits or common_limits([curve], scale)
     x, y = (on_scale(part, scale, limits) for part in (steps.confidence, steps.accuracy))
@@ -209,9 +223,9 @@ def corp_diagram(
         x=x, y=y, name="isotonic", mode="lines+markers", cliponaxis=False,
         line={"color": style.color, "dash": "solid", "width": 2},
         marker={"color": style.color, "size": 4},
-        **carry(confidence=steps.confidence, accuracy=steps.accuracy, rows=steps.count),
-        hovertemplate="%{customdata[2]:,d} rows of a step<br>says %{customdata[0]:.3r}<br>right %{customdata[1]:.3r}"
-        "<extra></extra>",
+        **carry(**{view.said: steps.confidence, view.outcome: steps.accuracy}, rows=steps.count),
+        hovertemplate=f"%{{customdata[2]:,d}} rows of a step<br>{view.says} %{{customdata[0]:.3r}}"
+        f"<br>{view.came_true} %{{customdata[1]:.3r}}<extra></extra>",
     )  # fmt: skip
     parts = steps.parts
     alt = (
@@ -219,5 +233,5 @@ def corp_diagram(
         f" miscalibration {three_digits(parts.miscalibration)}, discrimination {three_digits(parts.discrimination)},"
         f" uncertainty {three_digits(parts.uncertainty)} of the Brier score."
     )
-    frame_diagram(fig, curve, style, scale, limits, histogram, height, alt=alt, title=title)
+    frame_diagram(fig, curve, style, scale, limits, histogram, height, alt=alt, title=title, view=view)
     return fig

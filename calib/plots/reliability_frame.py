@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import plotly.graph_objects as go
 
+from calib.evaluation.view import TOP_LABEL, View
 from calib.numerics import Floats
 from calib.plots.annotations import fill_between, whiskers, write
 from calib.plots.axes import (
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
 
 _HISTOGRAM_CELLS = 40
+_ENDS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
+"""Where the linear axis of a rare event ends, if not at 1."""
 
 
 def prefers_logit_scale(curve: ReliabilityCurve) -> bool:
@@ -48,22 +51,31 @@ def prefers_logit_scale(curve: ReliabilityCurve) -> bool:
     return bool(curve.count[curve.confidence > 0.9].sum() > 0.5 * curve.n)
 
 
-def common_limits(curves: Sequence[ReliabilityCurve], scale: Scale = "linear") -> Limits:
-    """Ends of the axes, as probabilities, that suit all curves, so that diagrams side by side agree."""
+def common_limits(curves: Sequence[ReliabilityCurve], scale: Scale = "linear", view: View = TOP_LABEL) -> Limits:
+    """Ends of the axes, as probabilities, that suit all curves, so that diagrams side by side agree.
+
+    The axis of a rare event ends where the intervals of the bins do.
+    """
     if scale == "linear":
-        return PROBABILITY_ENDS
+        highest = max(float(np.max(np.r_[curve.confidence, curve.high])) for curve in curves) if view.is_event else 1.0
+        return 0.0, next((end for end in _ENDS if highest <= end), PROBABILITY_ENDS[1])
     return logit_ends(np.concatenate([np.r_[curve.confidence, curve.accuracy] for curve in curves]))
 
 
-def describe_curve(curve: ReliabilityCurve, title: str = "") -> str:
+def describe_curve(curve: ReliabilityCurve, title: str = "", view: View = TOP_LABEL) -> str:
     """The curve in one sentence, for readers who cannot see it."""
     gap = curve.mean_confidence - curve.mean_accuracy
-    word = "overconfident" if gap > 0 else "underconfident"
     return (
-        f"Reliability diagram{' of ' + title if title else ''}: {curve.n:,} rows in {len(curve.count)} bins, mean"
-        f" confidence {three_digits(curve.mean_confidence)}, accuracy {three_digits(curve.mean_accuracy)}, {word} by"
-        f" {three_digits(abs(gap))}, calibration error {three_digits(curve.ece)}."
+        f"Reliability diagram{' of ' + title if title else ''}: {curve.n:,} rows in {len(curve.count)} bins,"
+        f" {view.mean_said} {three_digits(curve.mean_confidence)}, {view.outcome} {three_digits(curve.mean_accuracy)},"
+        f" {view.over if gap > 0 else view.under} by {three_digits(abs(gap))}, calibration error"
+        f" {three_digits(curve.ece)}."
     )
+
+
+def said_axis(view: View) -> str:
+    """Title of an axis of what is said: confidence, or P(event) with the event's name."""
+    return f"P({plain(shorten(view.event_name, _LONGEST_NAME))})" if view.is_event else view.said
 
 
 def frame_diagram(
@@ -77,6 +89,7 @@ def frame_diagram(
     *,
     alt: str,
     title: str = "",
+    view: View = TOP_LABEL,
 ) -> None:
     """Give a figure the axes of a reliability diagram and the histogram beneath them.
 
@@ -85,16 +98,20 @@ def frame_diagram(
     curve : binned, for the means and, without a histogram, the counts.
     histogram : of the confidences.
     alt : one sentence that says what the figure shows.
+    view : whose words are used; of an event the histogram has rows with it above and those without it below.
     """
-    _draw_histogram(fig, histogram, curve, style, scale, limits)
+    _draw_histogram(fig, histogram, curve, style, scale, limits, view)
     quiet(fig, height, alt=alt, title=title, left=46)
     axis = probability_axis(scale, limits)
-    across, up = ("confidence", "accuracy") if curve.target is None else ("probability", "frequency")
+    across, up = (view.said, view.outcome) if curve.target is None else ("probability", "frequency")
+    by_outcome = view.is_event and histogram is not None
     set_layout(
-        fig, xaxis={**axis, "anchor": "y2", "title_text": across, "constrain": "domain"},
+        fig, xaxis={**axis, "anchor": "y2", "title_text": said_axis(view) if curve.target is None else across,
+                    "constrain": "domain"},
         yaxis={**axis, "domain": [0.3, 1], "title_text": up, "scaleanchor": "x", "constrain": "domain",
                "constraintoward": "bottom"},
-        yaxis2={"domain": [0, 0.2], "anchor": "x", "range": [0, 1.1], "visible": False, "fixedrange": True},
+        yaxis2={"domain": [0, 0.2], "anchor": "x", "range": [-1.1 if by_outcome else 0, 1.1], "visible": False,
+                "fixedrange": True},
     )  # fmt: skip
     write(
         fig, f"┃ {up} {three_digits(curve.mean_accuracy)}   ┇ {across} {three_digits(curve.mean_confidence)}", 0, 1,
@@ -142,27 +159,36 @@ def _draw_histogram(
     style: Style,
     scale: Scale,
     limits: Limits,
+    view: View,
 ) -> None:
     edges, counts = _nominal_bins(curve) if histogram is None else (confidence_edges(histogram), histogram.count)
     first, last = on_scale(np.array(limits), scale, limits)
     grid = np.linspace(first, last, _HISTOGRAM_CELLS + 1)
-    cells = regrid(on_scale(edges, scale, limits), counts, grid)
     ends = from_scale(grid, scale)
-    fig.add_bar(
-        x=(grid[:-1] + grid[1:]) / 2, y=cells / max(cells.max(), 1), width=np.diff(grid) * 0.94, yaxis="y2",
-        name="confidences", marker={"color": fade(style.color, 0.75), "line_width": 0},
-        **carry(low=ends[:-1], high=ends[1:], count=cells),
-        hovertemplate="about %{customdata[2]:,.0f} rows<br>from %{customdata[0]:.3r} to %{customdata[1]:.3r}"
-        "<extra></extra>",
-    )  # fmt: skip
+    groups = [("confidences", "rows", counts, 1, fade(style.color, 0.75))]
+    if view.is_event and histogram is not None:
+        groups = [
+            (view.right, f"rows {view.right}", histogram.right, 1, fade(style.color, 0.75)),
+            (view.wrong, f"rows {view.wrong}", histogram.wrong, -1, fade(NEUTRAL, 0.6)),
+        ]
+    for name, rows, held, side, color in groups:
+        cells = regrid(on_scale(edges, scale, limits), held, grid)
+        fig.add_bar(
+            x=(grid[:-1] + grid[1:]) / 2, y=side * cells / max(cells.max(), 1), width=np.diff(grid) * 0.94, yaxis="y2",
+            name=name, marker={"color": color, "line_width": 0},
+            **carry(low=ends[:-1], high=ends[1:], count=cells),
+            hovertemplate=f"about %{{customdata[2]:,.0f}} {rows}<br>from %{{customdata[0]:.3r}} to"
+            " %{customdata[1]:.3r}<extra></extra>",
+        )  # fmt: skip
+    floor = -1.1 if len(groups) > 1 else 0
     marks = (
-        ("mean confidence", curve.mean_confidence, style.color, "dash"),
-        ("accuracy", curve.mean_accuracy, NEUTRAL, "solid"),
+        (view.mean_said, curve.mean_confidence, style.color, "dash"),
+        (view.outcome, curve.mean_accuracy, NEUTRAL, "solid"),
     )
     for name, value, color, dash in marks:
         place = float(on_scale(np.array(value), scale, limits))
         fig.add_scatter(
-            x=[place, place], y=[0, 1.1], yaxis="y2", name=name, mode="lines",
+            x=[place, place], y=[floor, 1.1], yaxis="y2", name=name, mode="lines",
             line={"color": color, "dash": dash, "width": 2}, hovertemplate=f"{name} {value:.3g}<extra></extra>",
         )  # fmt: skip
 
@@ -173,7 +199,13 @@ _LONGEST_NAME = 20
 
 
 def small_reliability(
-    curve: ReliabilityCurve, style: Style, title: str, scale: Scale, limits: Limits, ece: float
+    curve: ReliabilityCurve,
+    style: Style,
+    title: str,
+    scale: Scale,
+    limits: Limits,
+    ece: float,
+    view: View = TOP_LABEL,
 ) -> go.Figure:
     """Accuracy against confidence in bins with Wilson intervals; the name and the ECE stand above.
 
@@ -183,6 +215,7 @@ def small_reliability(
     style, title : of the method.
     scale, limits : of both axes, the same for all methods.
     ece : the error to state, which need not be that of the bins shown.
+    view : whose words are used.
     """
     x, y, low, high = (
         on_scale(part, scale, limits) for part in (curve.confidence, curve.accuracy, curve.low, curve.high)
@@ -194,16 +227,16 @@ def small_reliability(
         x=x, y=y, name=title, mode="lines+markers", cliponaxis=False,
         line={"color": style.color, "width": 1.4}, marker={"color": style.color, "size": 5, "symbol": style.symbol},
         error_y=whiskers(y, low, high, style.color, 1.2),
-        **carry(mean_confidence=curve.confidence, accuracy=curve.accuracy, low=curve.low, high=curve.high,
-                count=curve.count),
-        hovertemplate="says %{customdata[0]:.3r}<br>right %{customdata[1]:.3r} (%{customdata[2]:.3r} to"
-        " %{customdata[3]:.3r})<br>%{customdata[4]:,d} rows<extra></extra>",
+        **carry(**dict(zip(view.columns, (curve.confidence, curve.accuracy), strict=True)), low=curve.low,
+                high=curve.high, count=curve.count),
+        hovertemplate=f"{view.says} %{{customdata[0]:.3r}}<br>{view.came_true} %{{customdata[1]:.3r}}"
+        " (%{customdata[2]:.3r} to %{customdata[3]:.3r})<br>%{customdata[4]:,d} rows<extra></extra>",
     )  # fmt: skip
-    quiet(fig, PIXELS - _LEFT - _RIGHT + FRAME, alt=describe_curve(curve, title), left=_LEFT, right=_RIGHT)
+    quiet(fig, PIXELS - _LEFT - _RIGHT + FRAME, alt=describe_curve(curve, title, view), left=_LEFT, right=_RIGHT)
     axis = probability_axis(scale, limits)
     if scale == "linear":
-        axis["dtick"] = 0.5
-    set_layout(fig, xaxis={**axis, "title_text": "confidence", "tickangle": 0, "tickfont_size": 10},
+        axis["dtick"] = limits[1] / 2
+    set_layout(fig, xaxis={**axis, "title_text": said_axis(view), "tickangle": 0, "tickfont_size": 10},
                       yaxis={**axis, "tickfont_size": 10})  # fmt: skip
     name = shorten(title, _LONGEST_NAME)
     write(

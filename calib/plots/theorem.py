@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import plotly.graph_objects as go
 
+from calib.evaluation.view import TOP_LABEL, View
 from calib.numerics import Floats
 from calib.plots.annotations import label_line_ends, spread, write
 from calib.plots.axes import log10_ticks, log_axis
@@ -28,7 +29,9 @@ _TOUCHING = 0.03
 SWEEP_HEIGHT = 400
 
 
-def theorem_chain(chains: Sequence[tuple[str, TheoremOne, Style]], title: str = "") -> go.Figure:
+def theorem_chain(
+    chains: Sequence[tuple[str, TheoremOne, Style]], title: str = "", view: View = TOP_LABEL
+) -> go.Figure:
     """The bound as four marks in a row per method, none to the left of the one before.
 
     The method's own marker is the gap; the ticks 1, 2 and ∞ are the calibration errors. The axis is
@@ -37,6 +40,7 @@ def theorem_chain(chains: Sequence[tuple[str, TheoremOne, Style]], title: str = 
     Parameters
     ----------
     chains : (title, theorem, style) of each method.
+    view : whose words are used.
     """
     lowest = min((max(theorem.gap, _LEFT_END) for _, theorem, _ in chains), default=_LEFT_END)
     highest = max((theorem.ece_inf for _, theorem, _ in chains), default=1.0)
@@ -60,7 +64,7 @@ def theorem_chain(chains: Sequence[tuple[str, TheoremOne, Style]], title: str = 
         ]  # fmt: skip
     fig.layout.annotations = texts
     said = "; ".join(f"{name} {' ≤ '.join(map(three_digits, theorem.chain))}" for name, theorem, _ in chains)
-    labels = [RowLabel(name, _side(theorem), style.color) for name, theorem, style in chains]
+    labels = [RowLabel(name, _side(theorem, view), style.color) for name, theorem, style in chains]
     frame_labelled_rows(fig, labels, alt=f"{' ≤ '.join(LINKS)}. {said}.", title=title, pixels=50)
     set_x(fig, **log_axis(low, high), title_text=" ≤ ".join(LINKS))
     return fig
@@ -119,11 +123,11 @@ def _tick_labels(places: Floats, touching: float) -> list[tuple[str, float]]:
     return [(" ".join(_SYMBOLS[i] for i in cluster), float(places[cluster].mean())) for cluster in clusters]
 
 
-def _side(theorem: TheoremOne) -> str:
+def _side(theorem: TheoremOne, view: View) -> str:
     """The gap and its sign in words."""
     if theorem.gap < 5e-5:
         return "gap 0.0000"
-    word = "overconfident" if theorem.signed_gap > 0 else "underconfident"
+    word = view.too_high if theorem.signed_gap > 0 else view.too_low
     return f"gap {theorem.gap:.4f}, {word}"
 
 
@@ -131,7 +135,7 @@ HEIGHT = 400
 _LABEL_PIXELS = 17
 
 
-def over_under_plane(rows: Sequence[Row], title: str = "") -> go.Figure:
+def over_under_plane(rows: Sequence[Row], title: str = "", view: View = TOP_LABEL) -> go.Figure:
     """u P(right) against o P(wrong) of each method, with arrows from the raw model.
 
     The axes are weighted so that one diagonal serves methods of any accuracy: a method's vertical distance from it is
@@ -141,6 +145,7 @@ def over_under_plane(rows: Sequence[Row], title: str = "") -> go.Figure:
     Parameters
     ----------
     rows : methods, the first of which arrows start from.
+    view : whose words are used.
     title : heading.
     """
     fig = go.Figure()
@@ -154,7 +159,7 @@ def over_under_plane(rows: Sequence[Row], title: str = "") -> go.Figure:
     high = 0.86 if np.any((over > 0.85 * end) & (under < 0.4 * end)) else 0.98
     low = 0.14 if np.any((under > 0.55 * end) & (over < 0.15 * end)) else 0.02
     for text, x, y, xanchor, yanchor in (
-        ("overconfident", 0.02, high, "left", "top"), ("underconfident", 0.98, low, "right", "bottom"),
+        (view.too_high, 0.02, high, "left", "top"), (view.too_low, 0.98, low, "right", "bottom"),
     ):  # fmt: skip
         write(fig, text, x, y, color=NEUTRAL, xref="paper", yref="paper", xanchor=xanchor, yanchor=yanchor)
     for i, (name, result, style) in enumerate(rows):
@@ -169,16 +174,17 @@ def over_under_plane(rows: Sequence[Row], title: str = "") -> go.Figure:
             marker={"color": style.color, "symbol": style.symbol, "size": 11},
             **carry(under_times_p_right=[x], over_times_p_wrong=[y], gap=[gap.value], gap_low=[gap.low],
                     gap_high=[gap.high]),
-            hovertemplate=f"{plain(name)}<br>o·P(wrong) %{{customdata[1]:.3r}}, u·P(right) %{{customdata[0]:.3r}}"
-            "<br>gap %{customdata[2]:+.2r} (%{customdata[3]:+.2r} to %{customdata[4]:+.2r})<extra></extra>",
+            hovertemplate=f"{plain(name)}<br>o·{view.p_wrong} %{{customdata[1]:.3r}}, u·{view.p_right}"
+            " %{customdata[0]:.3r}<br>gap %{customdata[2]:+.2r} (%{customdata[3]:+.2r} to %{customdata[4]:+.2r})"
+            "<extra></extra>",
         )  # fmt: skip
     said = "; ".join(f"{name} {three_digits(result.gap.value)}" for name, result, _ in rows)
-    alt = f"Weighted over- against underconfidence; gaps to the diagonal of calibrated models: {said}."
+    alt = f"Weighted {view.overconfidence} against {view.underconfidence}; gaps to the diagonal: {said}."
     longest = max((len(name) for name, _, _ in rows), default=0)
     quiet(fig, HEIGHT, alt=alt, title=title, left=64, right=26 + 7 * min(longest, 20))
     _name_points(fig, rows, over, end)
-    set_x(fig, range=[0, end], nticks=5, showgrid=True, title_text="1 − confidence where right, u·P(right)")
-    set_y(fig, range=[0, end], nticks=5, title_text="confidence where wrong, o·P(wrong)", title_standoff=12)
+    set_x(fig, range=[0, end], nticks=5, showgrid=True, title_text=f"{view.under_axis}·{view.p_right}")
+    set_y(fig, range=[0, end], nticks=5, title_text=f"{view.over_axis}·{view.p_wrong}", title_standoff=12)
     return fig
 
 

@@ -20,7 +20,7 @@ from calib.logs import trace
 from calib.ui import fits
 from calib.ui import restore as earlier
 from calib.ui.restore import entry_of, keys_of, reopen
-from calib.ui.session import SESSION, OpenSession, find_session
+from calib.ui.session import SESSION, VIEWPOINT, OpenSession, find_session
 from calib.ui.text import add_notice
 from calib.workspace import Damaged, Entry, Keeper, entry_id, keeper, new_token
 from calib.workspace.links import token_name
@@ -29,7 +29,7 @@ LINK, PRIVATE = "calib_link", "calib_private"
 ARRIVED = "calib_arrived"
 """Whether the link in the address was looked at, which is done once for a page that is opened anew."""
 PARAMETER = "w"
-SETTINGS = ("fit/methods",)
+SETTINGS = ("fit/methods", VIEWPOINT)
 """Widgets whose choices come back too."""
 
 SWITCH = "link/private"
@@ -200,6 +200,7 @@ def _bring_back(token: str) -> str | None:
     session, notice = reopen(store, entry)
     if session is None:
         return notice
+    session.viewpoint = entry.settings.get(VIEWPOINT, session.viewpoint)
     st.session_state[LINK] = Link(
         token, name, session, entry=entry, saving=_done(), swapped=True, earlier=entry.earlier
     )

@@ -10,10 +10,13 @@ from pandas.io.formats.style import Styler
 
 from calib.evaluation import SCORES
 from calib.evaluation.score_table import score_rows
+from calib.evaluation.view import TOP_LABEL, View
 from calib.ui.widgets import show_table
 
 
-def styled_scores(table: pd.DataFrame, keys: Sequence[str], intervals: bool, spread: bool = False) -> Styler:
+def styled_scores(
+    table: pd.DataFrame, keys: Sequence[str], intervals: bool, spread: bool = False, view: View = TOP_LABEL
+) -> Styler:
     """One row per method and one column per score; cells hold numbers and show text.
 
     Parameters
@@ -23,9 +26,10 @@ def styled_scores(table: pd.DataFrame, keys: Sequence[str], intervals: bool, spr
     keys : scores to show.
     intervals : whether cells show the interval.
     spread : whether they show the standard deviation over splits.
+    view : in whose words scores are named.
     """
     rows = score_rows(table, keys)
-    columns = [SCORES[key].title for key in keys]
+    columns = [SCORES[key].seen(view).title for key in keys]
     values = [[cell.value.value for cell in row.cells.values()] for row in rows]
     frame = pd.DataFrame(values, columns=columns, dtype=float)
     frame.insert(0, "method", [row.title for row in rows])

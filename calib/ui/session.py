@@ -25,6 +25,8 @@ T = TypeVar("T")
 SESSION = "calib_session"
 REJECTED = "calib_rejected"
 """The files read last, where they could not be opened, in Streamlit's session state."""
+VIEWPOINT = "view/point"
+"""The switch between the event and the predicted class of two classes, in Streamlit's session state."""
 MOST_KEPT = 100
 """Figures, curves and tables kept for a visitor; the one unused for longest goes first."""
 KEPT_SHARE = 0.1
@@ -114,7 +116,7 @@ class OpenSession:
     picked: dict[str, Any] = field(default_factory=dict)
     variants: dict[str, int] = field(default_factory=dict)
     seen_done: int = 0
-    viewpoint: Viewpoint = "top-label"
+    viewpoint: Viewpoint = "event"
 
     @classmethod
     def from_data(cls, data: Predictions, part: float | None = None, seed: int = 0, **about: Any) -> OpenSession:

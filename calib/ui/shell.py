@@ -11,13 +11,16 @@ import streamlit as st
 from calib import settings
 from calib.data import DataError
 from calib.errors import CalibrationError
+from calib.evaluation.view import Viewpoint
 from calib.formatting import plural
 from calib.logs import trace, without_data
 from calib.ui import fits, link
 from calib.ui.progress import fits_at_the_foot, refusal
+from calib.ui.progress import stop as stop_study
 from calib.ui.release import release_later
-from calib.ui.session import OpenSession, find_session
+from calib.ui.session import VIEWPOINT, OpenSession, find_session
 from calib.ui.text import literal, show_pending_notices
+from calib.ui.widgets import segments
 
 CAP = "server.maxUploadSize"
 """Streamlit's own limit of an upload, in MB of 2^20 bytes; its server refuses what is larger before we see it."""
@@ -44,6 +47,8 @@ MENU = {
     ],
 }
 """The journey, in order. A new page is one line here and one file in ``pages``."""
+EVENT_TITLES = {"Over- and underconfidence": "Over- and underestimation of risk"}
+"""Titles that are others in the event view."""
 
 
 ICON = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none" stroke="#0072B2" stroke-width="2.4">
@@ -64,13 +69,15 @@ def page(title: str) -> Iterator[None]:
     link.remember()
     release_later()
     session = find_session()
+    if session is not None:
+        _look_at(session, st.session_state.get(VIEWPOINT, "event"))
     _menu(session)
     if session is not None:
-        st.caption(
-            f"{literal(session.data.name)} · {plural(len(session.test), 'test prediction')} · "
-            f"{plural(session.data.n_classes, 'class', 'classes')}"
-        )
-    st.title(title)
+        about = plural(session.data.n_classes, "class", "classes")
+        if session.view.is_event:
+            about = f"two classes, event: {literal(session.view.event_name)}"
+        st.caption(f"{literal(session.data.name)} · {plural(len(session.test), 'test prediction')} · {about}")
+    st.title(_in_view(title, session))
     show_pending_notices()
     refusal()
     try:
@@ -87,6 +94,11 @@ def page(title: str) -> Iterator[None]:
             icon=":material/error:",
         )
     link.remember()
+
+
+def _in_view(title: str, session: OpenSession | None) -> str:
+    """A page's title in the words of the view."""
+    return EVENT_TITLES.get(title, title) if session is not None and session.view.is_event else title
 
 
 def _stop_unless_configured() -> None:
@@ -110,7 +122,9 @@ def _menu(session: OpenSession | None) -> None:
         for section, pages in MENU.items():
             st.caption(section)
             for path, label, icon in pages:
-                st.page_link(path, label=label, icon=icon, width="stretch", query_params=link.parameters())
+                st.page_link(
+                    path, label=_in_view(label, session), icon=icon, width="stretch", query_params=link.parameters()
+                )
         st.divider()
         if session is not None:
             st.caption(f":material/dataset: {literal(session.data.name)}")
@@ -140,10 +154,33 @@ def _onward(title: str) -> None:
     """At a page's foot, the next one of the journey: on a phone the menu is folded away."""
     pages = [entry for section in MENU.values() for entry in section]
     place = [label for _, label, _ in pages].index(title)
-    if find_session() is not None and 0 < place < len(pages) - 1:
+    session = find_session()
+    if session is not None and 0 < place < len(pages) - 1:
         path, label, _ = pages[place + 1]
         st.divider()
-        st.page_link(path, label=f"Next: {label}", icon=":material/arrow_forward:")
+        st.page_link(path, label=f"Next: {_in_view(label, session)}", icon=":material/arrow_forward:")
+
+
+def _look_at(session: OpenSession, viewpoint: Viewpoint) -> None:
+    """Take what the switch says; studies of scores in the other view are dropped."""
+    if viewpoint == session.viewpoint:
+        return
+    before, session.viewpoint = session.view, viewpoint
+    if session.view != before:
+        for kind in list(session.studies):
+            stop_study(kind)
+
+
+def view_switch(session: OpenSession) -> None:
+    """With two classes, let the visitor choose what all pages speak of: the event, or the predicted class."""
+    data = session.data
+    if data.event is None or data.kind == "pairs" or data.n_classes != 2:
+        return
+    titles = {"event": f"P({literal(data.event.name)})", "top-label": "Predicted class"}
+    segments("What all pages look at", titles, "event", VIEWPOINT, help=(
+        "The event: does what is said to happen in 20 % of cases happen in 20 %? The predicted class: is a prediction "
+        "with 80 % confidence right in 80 % of cases?"
+    ))  # fmt: skip
 
 
 def need_data() -> None:

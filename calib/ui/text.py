@@ -10,9 +10,9 @@ import streamlit as st
 
 from calib.evaluation import Evaluation
 from calib.evaluation.compare import FEW_ROWS
+from calib.evaluation.view import View
 from calib.formatting import number, percent, with_interval
 from calib.metrics.bootstrap import Interval
-from calib.metrics.confidence import signed_confidence_gap
 
 _BINNING_NAMES = {"imax": "I-Max", "kmeans": "k-means"}
 
@@ -29,24 +29,29 @@ def binning_name(binning: str) -> str:
 
 
 def confidence_sentence(evaluation: Evaluation, subject: str = "The model") -> str:
-    """Whether the confidence exceeds the accuracy, by how much, and whether the difference is significant.
+    """Whether what is said exceeds what came true, by how much, and whether the difference is significant.
 
-    The gap is mean confidence minus accuracy; its standard error is that of the mean of the row-wise
-    difference, so a gap within two of them is not significant.
+    The gap is mean confidence minus accuracy, or mean predicted risk minus observed rate; its standard error is that
+    of the mean of the row-wise difference, so a gap within two of them is not significant.
     """
-    confidence, accuracy = float(evaluation.confidence.mean()), float(evaluation.correct.mean())
-    gap = signed_confidence_gap(evaluation.confidence, evaluation.correct)
-    n = len(evaluation.correct)
+    view, (said, outcome) = evaluation.view, evaluation.pair
+    gap, n = evaluation.signed_gap, len(outcome)
     # The spread of a few rows is uncertain: differences of values in [0, 1] then count as if half of them were 1.
-    spread = max(float((evaluation.confidence - evaluation.correct).std()), 0.5 if n < FEW_ROWS else 0) / math.sqrt(n)
-    facts = f"mean confidence {percent(confidence)}, accuracy {percent(accuracy)}"
+    spread = max(float((said - outcome).std()), 0.5 if n < FEW_ROWS else 0) / math.sqrt(n)
+    facts = f"{view.mean_said} {percent(float(said.mean()))}, {view.outcome} {percent(float(outcome.mean()))}"
     if abs(gap) <= max(2 * spread, 0.0005):
         return (
-            f"{subject} is **neither over- nor underconfident on average**: {facts}, "
+            f"{subject} {view.is_}**{view.neither}{of_event(view)} on average**: {facts}, "
             f"no significant difference (±{200 * spread:.1f} points)."
         )
-    word = "overconfident" if gap > 0 else "underconfident"
-    return f"{subject} is **{word} by {100 * abs(gap):.1f} points** (±{200 * spread:.1f}): {facts}."
+    word = view.over if gap > 0 else view.under
+    amount = f"{100 * abs(gap):.1f} points"
+    return f"{subject} {view.is_}**{word}{of_event(view)} by {amount}** (±{200 * spread:.1f}): {facts}."
+
+
+def of_event(view: View) -> str:
+    """What comes behind "the risk" in Markdown: " of default"; nothing where no event is looked at."""
+    return f" of {literal(view.event_name)}" if view.event_name else ""
 
 
 def interval_cell(interval: Interval | None, write: Callable[[float], str] = number) -> str:

@@ -10,7 +10,7 @@ import pytest
 from calib.diagnostics.over_under import over_under_confidence, theorem_by_bins, theorem_one
 from calib.diagnostics.reliability import confidence_histogram, corp_curve, reliability_curve
 from calib.diagnostics.smooth_reliability import smooth_curve
-from calib.diagnostics.subgroups import BAND_EDGES, by_band, by_class
+from calib.diagnostics.subgroups import by_band, by_class
 from calib.evaluation import evaluate
 from calib.numerics import softmax
 from calib.plots.compare import score_dots
@@ -60,7 +60,7 @@ def every_figure(overconfident: tuple[np.ndarray, np.ndarray], title: str = "") 
         "densities": confidence_densities(confidence_histogram(probs, labels), style, title=title),
         "theorem": theorem_chain([(name, theorem_one(*evaluation.pair), s) for name, s in named], title=title),
         "theorem by bins": theorem_lines(theorem_by_bins(*evaluation.pair), style, 15, title=title),
-        "bands": band_chart(BAND_EDGES, [("raw", by_band(evaluation), style)], title=title),
+        "bands": band_chart([("raw", by_band(evaluation), style)], title=title),
         "classes": per_class_chart(classes, np.arange(4), [("raw", by_class(evaluation), style)], title=title),
         **latent_figures(title),
         "scores": score_dots(rounds_table(), "NLL", title=title),

@@ -7,7 +7,7 @@ import pytest
 
 from calib.diagnostics.over_under import over_under_confidence, theorem_by_bins, theorem_one
 from calib.diagnostics.reliability import confidence_histogram
-from calib.diagnostics.subgroups import BAND_EDGES, GroupGaps, by_band, gaps_by_group
+from calib.diagnostics.subgroups import GroupGaps, by_band, gaps_by_group
 from calib.evaluation import Evaluation
 from calib.plots.compare import score_dots
 from calib.plots.confidence_bands import band_chart, per_class_chart
@@ -188,7 +188,7 @@ def test_the_bars_of_a_method_add_up_to_its_gap_and_empty_bands_are_left_out(rng
     confidence = 0.5 + rng.random(500) / 2
     correct = rng.random(500) < confidence**3
     before, after = (by_band(evaluation_of(c, correct)) for c in (confidence, np.maximum(confidence**2, 0.5)))
-    fig = band_chart(BAND_EDGES, [("raw", before, method_style("identity")), ("<b>", after, STYLE)])
+    fig = band_chart([("raw", before, method_style("identity")), ("<b>", after, STYLE)])
     table = figure_data(fig)
     adds = table.groupby("trace")["adds"].sum()
     assert adds["raw"] == pytest.approx(confidence.mean() - correct.mean(), rel=1e-4)

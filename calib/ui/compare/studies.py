@@ -47,7 +47,13 @@ def repeated(session: OpenSession, fits: list[ShownFit]) -> None:
     )
     chosen = _chosen(fits, SPLITS)
     n_splits = segments("Splits", [5, 10, 20, 50], 10, "compare/splits/number")
-    arguments = (progress.methods_of(session, chosen), len(session.calibration), n_splits, session.seed)
+    arguments = (
+        progress.methods_of(session, chosen),
+        len(session.calibration),
+        n_splits,
+        session.seed,
+        *_event(session),
+    )
     _start(SPLITS, repeat_task, arguments, f"Repeat on {n_splits} splits", chosen, n_splits)
     _follow(SPLITS, fits, _repeated_result)
 
@@ -61,10 +67,27 @@ def sizes(session: OpenSession, fits: list[ShownFit]) -> None:
     )
     chosen = _chosen(fits, SIZES)
     tried = halved_sizes(len(session.calibration))
-    arguments = (progress.methods_of(session, chosen), session.part, session.seed, N_DRAWS, session.seed)
+    arguments = (
+        progress.methods_of(session, chosen),
+        session.part,
+        session.seed,
+        N_DRAWS,
+        session.seed,
+        *_event(session),
+    )
     label = f"Try {plural(len(tried), 'size')} up to {len(session.calibration):,}"
     _start(SIZES, size_task, arguments, label, chosen, fits_on_all_rows(tried))
     _follow(SIZES, fits, _sizes_result)
+
+
+def _meaning(score: str) -> str:
+    return SCORES[score].seen(current_session().view).meaning
+
+
+def _event(session: OpenSession) -> tuple[int, ...]:
+    """The last argument of a study: the column of the event, where one is looked at."""
+    column = session.view.column
+    return () if column is None else (column,)
 
 
 def _follow(kind: str, fits: list[ShownFit], result: Result) -> None:
@@ -100,7 +123,7 @@ def _repeated_result(splits: pd.DataFrame, key: str, fits: list[ShownFit]) -> No
     for score in scores:
         st.markdown(verdict(table, score, f"over {n_splits} splits"))
     keys = [score for score in TABLE if score in set(table["score"])]
-    show_scores(keep(("splits table", key), partial(styled_scores, table, keys, True, True)))
+    show_scores(keep(("splits table", key), partial(styled_scores, table, keys, True, True, current_session().view)))
     st.caption(
         "Mean over splits ± standard deviation from split to split, with the 95 % interval of the mean in brackets. "
         "★ best mean; ✓ better and ✗ worse than the raw model significantly (95 %, for all pairs of methods together)."
@@ -119,7 +142,7 @@ def _repeated_result(splits: pd.DataFrame, key: str, fits: list[ShownFit]) -> No
             )
             widgets.show(
                 fig, f"compare-splits-{score}",
-                f"{SCORES[score].meaning} One dot per method: its mean over the splits, with the 95 % interval of what "
+                f"{_meaning(score)} One dot per method: its mean over the splits, with the 95 % interval of what "
                 "it would be over all splits of such data; the vertical line is the raw model.",
             )  # fmt: skip
     widgets.csv("All numbers as CSV", "study/splits/csv", "splits.csv", lambda: table, of=(table,))
@@ -247,7 +270,7 @@ def _view(kept: dict[str, Entry]) -> None:
             fig = entry_lines(drawn, score, styles, title=SCORES[score].title)
             widgets.show(
                 fig, f"entries-{score}",
-                f"{SCORES[score].meaning} One line per method through the kept results, with 95 % bootstrap intervals "
+                f"{_meaning(score)} One line per method through the kept results, with 95 % bootstrap intervals "
                 "over the test rows of each. Test rows may differ from one to the next, so neighbours are not paired.",
             )  # fmt: skip
     widgets.csv("All kept scores as CSV", "entries/csv", "kept.csv", lambda: table, of=(table,))

@@ -37,8 +37,8 @@ HOW_TO_READ = (
 )
 
 HOW_TO_READ_PANELS = (
-    "Dots are groups of equally many test rows: accuracy against mean confidence, with 95 % Wilson intervals. On the "
-    "dotted line both agree; below it the model is overconfident. The ECE is that of the "
+    "Dots are groups of equally many test rows: {outcome} against {mean_said}, with 95 % Wilson intervals. On the "
+    "dotted line both agree; below it the model {is_}{over}. The ECE is that of the "
     "table, in 15 bins of equal width. "
     "All diagrams have the same axes; the Reliability page shows each of them larger, with its histogram."
 )
@@ -71,14 +71,15 @@ def score_table(table: pd.DataFrame, fits: list[ShownFit]) -> None:
         more = st.toggle("More scores", key="compare/more", persist_state="session")
         intervals = st.toggle("Show intervals", value=True, key="compare/intervals", persist_state="session")
     keys = [key for key in (*TABLE, *(MORE if more else ())) if key in set(table["score"])]
+    view = fits[0].evaluation.view
     name = ("table", intervals, *keys, *(fit.key for fit in fits))
-    show_scores(keep(name, partial(styled_scores, table, keys, intervals)))
+    show_scores(keep(name, partial(styled_scores, table, keys, intervals, view=view)))
     st.caption(
         "A click on a score sorts by it. 95 % bootstrap intervals over test rows in brackets; a calibration error is "
         "biased upwards by noise, so its interval reaches further down than up. ★ best value; ✓ better and ✗ worse "
         "than the raw model significantly (paired, with 95 % intervals that hold for all pairs of methods "
-        "together, as in the verdict). ECE here is in 15 bins of equal width or equal mass. Over- and underconfidence "
-        "are not good or bad in themselves."
+        "together, as in the verdict). ECE here is in 15 bins of equal width or equal mass. "
+        f"{view.overconfidence.capitalize()} and {view.underconfidence} are not good or bad in themselves."
     )
     clipped = [f"{plural(fit.evaluation.n_clipped, 'row')} of {fit.title}" for fit in fits if fit.evaluation.n_clipped]
     if clipped:
@@ -88,18 +89,19 @@ def score_table(table: pd.DataFrame, fits: list[ShownFit]) -> None:
 
 def dots(table: pd.DataFrame, fits: list[ShownFit]) -> None:
     """One picture for a chosen pair of scores, methods as rows."""
-    keys = [key for key in SCORES if key in set(table["score"])]
+    scores = {key: score.seen(fits[0].evaluation.view) for key, score in SCORES.items()}
+    keys = [key for key in scores if key in set(table["score"])]
     chosen = st.pills(
         "Scores to draw", keys, selection_mode="multi", default=["NLL", "ECE"], key="compare/scores",
-        format_func=lambda key: SCORES[key].title, persist_state="session",
+        format_func=lambda key: scores[key].title, persist_state="session",
     )  # fmt: skip
     styles = {fit.title: fit.style for fit in fits}
     columns = st.columns(2, gap="large")
     for i, key in enumerate(chosen):
         with columns[i % 2]:
             name = ("dots", key, *(fit.key for fit in fits))
-            fig = keep(name, partial(score_dots, table, key, styles, title=SCORES[key].title))
-            widgets.show(fig, f"compare-{key}", f"{SCORES[key].meaning} {HOW_TO_READ}")
+            fig = keep(name, partial(score_dots, table, key, styles, title=scores[key].title))
+            widgets.show(fig, f"compare-{key}", f"{scores[key].meaning} {HOW_TO_READ}")
 
 
 def costs(fits: list[ShownFit]) -> None:
@@ -129,12 +131,13 @@ def small_multiples(fits: list[ShownFit]) -> None:
     st.subheader("Reliability of all methods")
     curves = [_curve(fit) for fit in fits]
     scale: Scale = "logit" if prefers_logit_scale(curves[0]) else "linear"
-    limits = common_limits(curves, scale)
+    view = fits[0].evaluation.view
+    limits = common_limits(curves, scale, view)
     figures = []
     with st.container(horizontal=True, gap="small"):
         for fit, curve in zip(fits, curves, strict=True):
             ece = keep(("table ECE", fit.key), partial(_ece, fit))
-            draw = partial(small_reliability, curve, fit.style, fit.title, scale, limits, ece)
+            draw = partial(small_reliability, curve, fit.style, fit.title, scale, limits, ece, view)
             fig = keep(("small diagram", fit.key, fit.style, scale, limits), draw)
             figures.append(fig)
             st.plotly_chart(
@@ -142,7 +145,8 @@ def small_multiples(fits: list[ShownFit]) -> None:
                 config={"displayModeBar": False},
             )  # fmt: skip
     with st.popover("How to read this", icon=":material/help:", type="tertiary"):
-        st.write(HOW_TO_READ_PANELS)
+        words = {"outcome": view.outcome, "mean_said": view.mean_said, "is_": view.is_, "over": view.over}
+        st.write(HOW_TO_READ_PANELS.format(**words))
         widgets.csv(
             "Data as CSV", "compare-small/csv", "reliability.csv",
             lambda: pd.concat([figure_data(fig) for fig in figures]), of=tuple(figures),
@@ -259,7 +263,7 @@ def report_button(session: OpenSession, fits: list[ShownFit], key: str, table: p
         key,
         "report.html",
         partial(page_report, session, fits, table),
-        of=tuple((fit.key, fit.title) for fit in fits),
+        of=(session.view.key, *((fit.key, fit.title) for fit in fits)),
         icon=":material/summarize:",
         help="One file to hand over: the verdict, all tables and figures, the data's hash, every setting, and how to "
         "make it again from a shell. It opens without a network.",

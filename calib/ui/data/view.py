@@ -18,6 +18,7 @@ from calib.plots.geometry import image_grid
 from calib.ui import fits
 from calib.ui.data.upload import read_again
 from calib.ui.session import OpenSession, Reading, keep
+from calib.ui.shell import view_switch
 from calib.ui.text import confidence_sentence, literal, show_pending_notices
 
 SHOW = {"error": st.error, "warning": st.warning, "info": st.info}
@@ -33,15 +34,17 @@ LARGEST = 128
 
 def overview(session: OpenSession) -> None:
     """Open with the finding in words, then what the data are."""
-    data, whole = session.data, session.raw_on_all_rows
+    data, whole = session.data, session.raw_on_all_rows.seen(session.view)
+    said, outcome = whole.pair
     st.markdown(confidence_sentence(whole, "Over all rows the model"))
     facts = {
         "Rows": f"{len(data):,}",
         "Classes": f"{data.n_classes:,}",
-        "Accuracy": percent(float(whole.correct.mean())),
-        "Mean confidence": percent(float(whole.confidence.mean())),
+        whole.view.outcome.capitalize(): percent(float(outcome.mean())),
+        whole.view.mean_said.capitalize(): percent(float(said.mean())),
         "Recognised as": KINDS[data.kind],
     }
+    view_switch(session)
     with st.container(horizontal=True, gap="large"):
         for label, value in facts.items():
             st.metric(label, value, width="content")

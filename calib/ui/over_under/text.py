@@ -6,48 +6,50 @@ import math
 from collections.abc import Sequence
 
 from calib.diagnostics.over_under import OverUnder
+from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import number, percent, plural, points
 from calib.metrics.bootstrap import Interval
+from calib.ui.text import of_event
 
 Named = Sequence[tuple[str, OverUnder]]
 """(title, result) of each method, the raw model first."""
 
 
-def finding(methods: Named) -> str:
+def finding(methods: Named, view: View = TOP_LABEL) -> str:
     """Over- or underconfidence of the raw model, its ratio o / u against the odds, and what calibration leaves."""
     raw = methods[0][1]
-    said = f"The raw model is {_lean(raw.gap)}; {_ratio(raw)}"
+    said = f"The raw model {_lean(raw.gap, view)}; {_ratio(raw, view)}"
     calibrated = methods[1:]
     if not calibrated:
         return said
-    leaning = [f"{name} is {_lean(result.gap)}" for name, result in calibrated if not _even(result.gap)]
+    leaning = [f"{name} {_lean(result.gap, view)}" for name, result in calibrated if not _even(result.gap)]
     n, n_even = len(calibrated), len(calibrated) - len(leaning)
     even = f"{calibrated[0][0]} has" if n == 1 else f"{n_even} of {n} calibrators have"
     after = [f"{even} no significant gap"] if n_even else []
     return f"{said}\n\n{'; '.join(after + leaning)}."
 
 
-def missing(result: OverUnder) -> str | None:
+def missing(result: OverUnder, view: View = TOP_LABEL) -> str | None:
     """Which quantities do not exist and why, as the rest of a sentence; None where all do."""
     if not result.n_wrong:
         return (
-            f"none of {plural(result.n_right, 'prediction')} is wrong, so its overconfidence o, the ratio o / u and "
-            "the odds it should equal do not exist."
+            f"none of {plural(result.n_right, 'prediction')} is {view.wrong}, so its {view.overconfidence} o, "
+            "the ratio o / u and the odds it should equal do not exist."
         )
     if not result.n_right:
         return (
-            f"none of {plural(result.n_wrong, 'prediction')} is right, so its underconfidence u and the ratio o / u "
-            "do not exist."
+            f"none of {plural(result.n_wrong, 'prediction')} is {view.right}, so its {view.underconfidence} u "
+            "and the ratio o / u do not exist."
         )
     if math.isnan(result.ratio.value):
-        return "its confidence is 1 wherever it is right (u = 0), so the ratio o / u does not exist."
+        return f"its {view.said} is 1 for all {view.right_rows} (u = 0), so the ratio o / u does not exist."
     return None
 
 
-def few(methods: Named) -> str | None:
+def few(methods: Named, view: View = TOP_LABEL) -> str | None:
     """Say where so few predictions are wrong, or right, that intervals are closed forms; None where nowhere."""
     concerned = [
-        f"{name} ({plural(result.n_wrong, 'wrong prediction')}, {result.n_right:,} right)"
+        f"{name} ({result.n_wrong:,} {view.wrong}, {result.n_right:,} {view.right})"
         for name, result in methods
         if result.few
     ]
@@ -59,25 +61,25 @@ def few(methods: Named) -> str | None:
     )
 
 
-def _ratio(result: OverUnder) -> str:
-    absent = missing(result)
+def _ratio(result: OverUnder, view: View) -> str:
+    absent = missing(result, view)
     if absent:
         return absent
     accuracy = result.n_right / (result.n_right + result.n_wrong)
     return (
         f"its ratio o / u is {number(result.ratio.value)} ({number(result.ratio.low)} to "
-        f"{number(result.ratio.high)}), where its accuracy of {percent(accuracy)} has the "
+        f"{number(result.ratio.high)}), where {view.the_outcome} of {percent(accuracy)} has the "
         f"odds {number(result.odds.value)}."
     )
 
 
-def _lean(gap: Interval) -> str:
+def _lean(gap: Interval, view: View) -> str:
     if _even(gap):
         interval = f"95 %: {points(gap.low)} to {points(gap.high)}"
-        return f"**neither over- nor underconfident** significantly (gap {points(gap.value)} points, {interval})"
-    word = "overconfident" if gap.value > 0 else "underconfident"
+        return f"{view.is_}**{view.neither}** significantly (gap {points(gap.value)} points, {interval})"
+    word = f"{view.over if gap.value > 0 else view.under}{of_event(view)}"
     near, far = sorted((abs(gap.low), abs(gap.high)))
-    return f"**{word} by {100 * abs(gap.value):.1f} points** (95 %: {100 * near:.1f} to {100 * far:.1f})"
+    return f"{view.is_}**{word} by {100 * abs(gap.value):.1f} points** (95 %: {100 * near:.1f} to {100 * far:.1f})"
 
 
 def _even(gap: Interval) -> bool:

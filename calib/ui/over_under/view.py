@@ -14,7 +14,8 @@ import streamlit as st
 
 from calib.diagnostics.over_under import OverUnder, over_under_confidence, table_cells, theorem_by_bins, theorem_one
 from calib.diagnostics.reliability import confidence_histogram
-from calib.diagnostics.subgroups import BAND_EDGES, GroupGaps, by_band, by_class
+from calib.diagnostics.subgroups import GroupGaps, by_band, by_class
+from calib.evaluation.view import View
 from calib.formatting import plural, points
 from calib.metrics import BINNINGS
 from calib.plots.confidence_bands import band_chart, band_name, per_class_chart
@@ -45,56 +46,62 @@ def rows_of(fits: list[ShownFit], chosen: list[ShownFit]) -> list[Row]:
     return [(fit.title, known[keys.index(fit.key)], fit.style) for fit in shown]
 
 
-def finding(rows: list[Row]) -> None:
+def finding(rows: list[Row], view: View) -> None:
     """The finding, and a warning where it rests on few rows."""
     named = [(name, result) for name, result, _ in rows]
-    st.markdown(over_under_words.finding(named))
-    few = over_under_words.few(named)
+    st.markdown(over_under_words.finding(named, view))
+    few = over_under_words.few(named, view)
     if few:
         st.warning(few, icon=":material/warning:")
 
 
-def change(rows: list[Row], keys: tuple[str, ...]) -> None:
+def change(rows: list[Row], keys: tuple[str, ...], view: View) -> None:
     """Underconfidence, overconfidence and the ratio of every method, from the raw model to it."""
     reading = (
         "The dotted line is the raw model, each row goes from it to a method; whiskers are 95 % bootstrap intervals, "
         "and hovering gives the change with its paired interval. "
     )
+    over, under = view.overconfidence, view.underconfidence
     pictures = (
-        ("under", partial(before_after, rows, "under", title="Underconfidence u"),
-         reading + "Underconfidence is the mean doubt, 1 − confidence, where the method is right. Calibrating trades "
-         "it against overconfidence: neither should be zero."),
-        ("over", partial(before_after, rows, "over", title="Overconfidence o"),
-         reading + "Overconfidence is the mean confidence where the method is wrong."),
-        ("ratio", partial(ratio_to_odds, rows, title="Ratio o / u against the odds"),
-         "The mean confidence of a calibrated method is its accuracy, so that o · P(wrong) = u · P(right): its ratio "
-         "o / u is P(right) / P(wrong), the odds of its accuracy, drawn as a bar. A dot to the right of its bar is "
-         "overconfident, to the left underconfident; the faint line between them is the rest to correct."),
+        ("under", partial(before_after, rows, "under", title=f"{under.capitalize()} u", view=view),
+         f"{reading}{under.capitalize()} is the {view.under_meaning}. Calibrating trades it against {over}: neither "
+         "should be zero."),
+        ("over", partial(before_after, rows, "over", title=f"{over.capitalize()} o", view=view),
+         f"{reading}{over.capitalize()} is the {view.over_meaning}."),
+        ("ratio", partial(ratio_to_odds, rows, title="Ratio o / u against the odds", view=view),
+         f"The {view.mean_said} of a calibrated method is the {view.outcome}, so that o · {view.p_wrong} = "
+         f"u · {view.p_right}: its ratio o / u is {view.p_right} / {view.p_wrong}, the {view.odds}, drawn as a bar. "
+         f"Where a dot lies to the right of its bar the method {view.is_}{view.over}, to the left it "
+         f"{view.is_}{view.under}; the faint line between them is the rest to correct."),
     )  # fmt: skip
     with st.container(horizontal=True, gap="small"):
         for name, draw, how_to_read in pictures:
             with st.container(width=THIRD):
                 widgets.show_kept(("before-after", name, *keys), draw, f"{name}-before-after", how_to_read)
     with st.expander("The numbers, with intervals and changes"):
-        table = keep(("over-under table", *keys), lambda: _table(rows))
+        table = keep(("over-under table", *keys), lambda: _table(rows, view))
         show_table(table, "method", len(table.columns))
         st.caption(
             "95 % intervals in brackets: bootstrap over test rows, Wilson's for the odds. Changes are against the raw "
             "model on the same rows (paired): differences of o, u and the gap, factors of the ratio. The gap is "
-            "o · P(wrong) − u · P(right), in points; above zero is overconfident."
+            f"o · {view.p_wrong} − u · {view.p_right}, in points; above zero: {view.too_high}."
         )
 
 
-def _table(rows: list[Row]) -> pd.DataFrame:
+def _table(rows: list[Row], view: View) -> pd.DataFrame:
     def cells(name: str, result: OverUnder) -> dict[str, str]:
-        return {"method": name, **{column: " ".join(texts).strip() for column, texts in table_cells(result).items()}}
+        return {
+            "method": name,
+            **{column: " ".join(texts).strip() for column, texts in table_cells(result, view).items()},
+        }
 
     return pd.DataFrame([cells(name, result) for name, result, _ in rows])
 
 
 def densities(chosen: list[ShownFit]) -> None:
     """Confidence of right and wrong predictions, one picture per method on the same scale."""
-    crowded = (chosen[0].evaluation.confidence > 0.9).mean() > 0.5
+    said, _ = chosen[0].evaluation.pair
+    view, crowded = chosen[0].evaluation.view, ((said > 0.9) | (said < 0.1)).mean() > 0.5
     scale = segments("Scale", ["linear", "logit"], "logit" if crowded else "linear", f"confidence/scale/{crowded}")
     with st.container(horizontal=True, gap="small"):
         for fit in chosen:
@@ -103,14 +110,14 @@ def densities(chosen: list[ShownFit]) -> None:
                     ("densities", fit.key, scale),
                     partial(_densities, fit, scale),
                     f"densities-{fit.title}",
-                    "Upwards the confidence of right predictions, downwards that of wrong ones, each on a height "
-                    "of its own. Wrong predictions at the right end are the dangerous ones.",
+                    f"Upwards the {view.said} of {view.right_rows}, downwards that of {view.wrong_rows}, each on a "
+                    "height of its own. The latter at the right end are the dangerous ones.",
                 )
 
 
 def _densities(fit: ShownFit, scale: str) -> go.Figure:
     histogram = confidence_histogram(*fit.evaluation.pair, scale=scale)
-    return confidence_densities(histogram, fit.style, title=fit.title)
+    return confidence_densities(histogram, fit.style, title=fit.title, view=fit.evaluation.view)
 
 
 @dataclass(frozen=True)
@@ -124,8 +131,10 @@ class BinChoice:
 def theorem(chosen: list[ShownFit], rows: list[Row], keys: tuple[str, ...]) -> BinChoice:
     """The chain of inequalities of every method, beside the plane that shows its left side; the bins chosen."""
     # Inline, so that it wraps where the window is narrow.
+    view = chosen[0].evaluation.view
+    wrong, right = (rf"P(\text{{{name[2:-1]}}})" for name in (view.p_wrong, view.p_right))
     st.markdown(
-        r"For any bins: $|\,o\,P(\text{wrong}) - u\,P(\text{right})\,| \le \mathrm{ECE}_1 \le \mathrm{ECE}_2 \le "
+        rf"For any bins: $|\,o\,{wrong} - u\,{right}\,| \le \mathrm{{ECE}}_1 \le \mathrm{{ECE}}_2 \le "
         r"\mathrm{ECE}_\infty$; the left side is the gap."
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -144,27 +153,27 @@ def theorem(chosen: list[ShownFit], rows: list[Row], keys: tuple[str, ...]) -> B
                 ("theorem", bins, *keys),
                 partial(_chain, chosen, bins),
                 "theorem-1",
-                "Each method's marker is its gap, between over- and underconfidence weighted by how often it is wrong "
-                "and right; the ticks 1, 2 and ∞ are its calibration errors. None can lie to the left of the one "
+                "Each method's marker is its gap, between o and u weighted by how many rows each is the mean of; "
+                "the ticks 1, 2 and ∞ are its calibration errors. None can lie to the left of the one "
                 f"before it (Wenger et al. 2020, theorem 1), here with {bins.n_bins} {binning_name(binning)} bins, "
                 "or with any others. Values below 0.0001 are drawn at the left end.",
             )
         with st.container(width=widgets.HALF):
             widgets.show_kept(
                 ("plane", *keys),
-                lambda: over_under_plane(rows, title="The gap is the distance to the diagonal"),
+                lambda: over_under_plane(rows, title="The gap is the distance to the diagonal", view=view),
                 "over-under-plane",
-                "Across, u weighted by the accuracy; up, o weighted by the error rate. Every "
-                "calibrated method lies on the dotted diagonal, whatever its accuracy: above it a method is "
-                "overconfident, below it underconfident. On the diagonal, nearer to the origin means that confidence "
-                "separates right from wrong better. Arrows start at the raw model.",
+                f"Across, u weighted by {view.p_right}; up, o weighted by {view.p_wrong}. Every calibrated method lies "
+                f"on the dotted diagonal: above it a method {view.is_}{view.over}, below it {view.is_}{view.under}. On "
+                f"the diagonal, nearer to the origin means that the {view.said} separates {view.right_rows} from "
+                f"{view.wrong_rows} better. Arrows start at the raw model.",
             )
     return bins
 
 
 def _chain(chosen: list[ShownFit], bins: BinChoice) -> go.Figure:
     chains = [(fit.title, theorem_one(*fit.evaluation.pair, bins.n_bins, bins.binning), fit.style) for fit in chosen]
-    return theorem_chain(chains, title="The chain holds in every row")
+    return theorem_chain(chains, title="The chain holds in every row", view=chosen[0].evaluation.view)
 
 
 def any_bins(fit: ShownFit, bins: BinChoice) -> None:
@@ -177,7 +186,7 @@ def any_bins(fit: ShownFit, bins: BinChoice) -> None:
         lambda: theorem_lines(chains, fit.style, bins.n_bins, title="For any number of bins"),
         "theorem-by-bins",
         f"The calibration errors of {fit.title} for 1 to 100 {binning_name(bins.binning)} bins, over its gap (shaded), "
-        "which needs no bins. With one bin they equal the gap; they rise above it by over- and underconfidence that "
+        "which needs no bins. With one bin they equal the gap; they rise above it by gaps of both signs that "
         "cancel out on average, and by noise.",
     )
 
@@ -193,27 +202,28 @@ def one_of(fits: list[ShownFit]) -> ShownFit:
 
 def bands(fits: list[ShownFit], fit: ShownFit, bins: BinChoice) -> None:
     """What each band of confidence adds to the gap, raw model over method, beside the chain for any bins."""
+    view = fit.evaluation.view
     with st.container(horizontal=True, gap="medium"):
         with st.container(width=widgets.HALF):
             methods = [_bands(one) for one in beside_raw(fits, fit)]
-            draw = partial(band_chart, BAND_EDGES, methods, title="What each band of confidence adds")
+            draw = partial(band_chart, methods, title=f"What each band of {view.said} adds", view=view)
             widgets.show_kept(
                 ("bands", fit.key),
                 draw,
                 "confidence-bands",
-                "Each band's share of the rows times its mean confidence minus accuracy: the bars of one colour add up "
-                "to that method's gap; whiskers are 95 % intervals. "
+                f"Each band's share of the rows times its {view.mean_said} minus {view.outcome}: the bars of one "
+                "colour add up to that method's gap; whiskers are 95 % intervals. "
                 + (
                     f"Grey is the raw model, beneath it {fit.title}, whose rows may lie in other bands. "
                     if len(methods) > 1
                     else ""
                 )
-                + "Hovering gives accuracy, mean confidence, o and u within the band.",
+                + f"Hovering gives {view.outcome}, {view.mean_said}, o and u within the band.",
             )
         with st.container(width=widgets.HALF):
             any_bins(fit, bins)
     with st.expander("Bands of every method"):
-        names = [band_name(low, high) for low, high in pairwise(BAND_EDGES)]
+        names = [band_name(low, high) for low, high in pairwise(view.bands)]
         table = pd.DataFrame([_band_cells(names, *_bands(one)[:2]) for one in fits])
         show_table(table, "method")
         st.caption(

@@ -31,7 +31,7 @@ from calib.metrics.confidence import Bools
 from calib.numerics import Floats
 from calib.plots.axes import Scale
 from calib.ui.fits import ShownFit
-from calib.ui.session import current_session, keep
+from calib.ui.session import OpenSession, current_session, keep
 from calib.ui.text import binning_name
 
 VIEWS = ("Classic", "Logit-scaled", "Gap")
@@ -64,10 +64,12 @@ class Options:
         return "logit" if self.view == "Logit-scaled" else "linear"
 
 
-def controls(raw: ShownFit, class_names: tuple[str, ...]) -> Options:
+def controls(raw: ShownFit, session: OpenSession) -> Options:
     """The controls most people leave alone; the scale begins where the raw model's confidences are readable."""
-    n = len(raw.evaluation.confidence)
-    begin = "Logit-scaled" if (raw.evaluation.confidence > 0.9).mean() > 0.5 else "Classic"
+    said, _ = raw.evaluation.pair
+    n, class_names, view_of_two = len(said), session.data.class_names, session.view
+    begin = "Logit-scaled" if (said > 0.9).mean() > 0.5 else "Classic"
+    the_first = f"the event, {view_of_two.event_name}" if view_of_two.is_event else "the predicted class"
     with st.expander("View, bins and class"):
         left, middle, right, last = st.columns(4)
         view = left.segmented_control(
@@ -89,7 +91,7 @@ def controls(raw: ShownFit, class_names: tuple[str, ...]) -> Options:
         target = last.selectbox(
             "Reliability of",
             [None, *range(len(class_names))],
-            format_func=lambda k: "the predicted class" if k is None else class_names[k],
+            format_func=lambda k: class_names[k] if k is not None else the_first,
             key="rel/target",
             persist_state="session",
         )
@@ -179,7 +181,7 @@ def band(fit: ShownFit, options: Options) -> ConsistencyBand | None:
 
 
 def histogram(fit: ShownFit, options: Options) -> ConfidenceHistogram | None:
-    """Confidences of right and wrong predictions; of one class there is no such thing, and bins' counts are drawn."""
+    """What is said by outcome; of one class there is no such thing, and bins' counts are drawn."""
     return confidence_histogram(*fit.evaluation.pair, scale=options.scale) if options.target is None else None
 
 

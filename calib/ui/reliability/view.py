@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 from calib.data import Predictions
 from calib.diagnostics.reliability import ReliabilityCurve
 from calib.evaluation.score_table import NEGLIGIBLE
+from calib.evaluation.view import TOP_LABEL
 from calib.formatting import brief, number, percent, signed
 from calib.plots.reliability import corp_diagram, gap_diagram, reliability_diagram, smooth_diagram
 from calib.plots.reliability_frame import common_limits
@@ -34,9 +36,11 @@ def diagrams(
     chosen: list[ShownFit], curves: list[ReliabilityCurve], options: Options
 ) -> tuple[ShownFit, ReliabilityCurve, int] | None:
     """Draw the diagrams, as many in a row as fit into the window; return the bin that was clicked last, if any."""
-    limits = common_limits(curves, options.scale)
+    view = chosen[0].evaluation.view
+    # Limits are those of the bins, which other curves go beyond.
+    limits = common_limits(curves, options.scale, view if options.shape == "Bins" else TOP_LABEL)
     selected = None
-    st.caption(note(options))
+    st.caption(note(options, view))
     width = DIAGRAM_PIXELS if len(chosen) > 1 else 2 * DIAGRAM_PIXELS
     with st.container(horizontal=True, gap="small"):
         for fit, curve in zip(chosen, curves, strict=True):
@@ -48,28 +52,30 @@ def diagrams(
                 )
                 key = f"reliability-{fit.title}"
                 if options.shape != "Bins":
-                    widgets.show(fig, f"{key}-{options.shape}", how_to_read(options))
-                elif bins := widgets.show_selectable(fig, key, how_to_read(options)):
+                    widgets.show(fig, f"{key}-{options.shape}", how_to_read(options, view))
+                elif bins := widgets.show_selectable(fig, key, how_to_read(options, view)):
                     selected = (fit, curve, bins[-1])
     return selected
 
 
 def _diagram(fit: ShownFit, curve: ReliabilityCurve, options: Options, limits: Limits, height: int) -> go.Figure:
-    style, scale = fit.style, options.scale
+    style, scale, view = fit.style, options.scale, fit.evaluation.view
     histogram, band = reliability_curves.histogram(fit, options), reliability_curves.band(fit, options)
+    looks: dict[str, Any] = {"limits": limits, "histogram": histogram, "height": height, "band": band, "view": view}
     if options.shape == "Smooth":
         smooth = reliability_curves.smooth(fit, options)
-        return smooth_diagram(smooth, curve, style, scale, limits=limits, histogram=histogram, height=height, band=band)
+        return smooth_diagram(smooth, curve, style, scale, **looks)
     if options.shape == "CORP":
         steps = reliability_curves.corp(fit, options)
-        return corp_diagram(steps, curve, style, scale, limits=limits, histogram=histogram, height=height, band=band)
-    return reliability_diagram(curve, style, scale, limits=limits, histogram=histogram, height=height, band=band)
+        return corp_diagram(steps, curve, style, scale, **looks)
+    return reliability_diagram(curve, style, scale, **looks)
 
 
 def gaps(chosen: list[ShownFit], curves: list[ReliabilityCurve], options: Options) -> None:
     """Draw all methods in one gap diagram."""
-    fig = gap_diagram([(fit.title, curve, fit.style) for fit, curve in zip(chosen, curves, strict=True)])
-    widgets.show(fig, "reliability-gap", how_to_read(options))
+    view = chosen[0].evaluation.view
+    fig = gap_diagram([(fit.title, curve, fit.style) for fit, curve in zip(chosen, curves, strict=True)], view=view)
+    widgets.show(fig, "reliability-gap", how_to_read(options, view))
 
 
 def _scores(fit: ShownFit, raw: ShownFit, options: Options) -> None:
@@ -106,6 +112,7 @@ def bin_rows(
     selected: tuple[ShownFit, ReliabilityCurve, int] | None,
 ) -> None:
     """List the rows of the bin that was clicked, or of one chosen by hand."""
+    view = chosen[0].evaluation.view
     with st.expander("Rows of a bin", expanded=selected is not None):
         if selected is None:
             dots = options.shape == "Bins" and options.view != "Gap"
@@ -116,17 +123,18 @@ def bin_rows(
             fit, curve = chosen[index], curves[index]
             bins = list(range(len(curve.count)))
             which = right.selectbox(
-                "Bin", bins, format_func=lambda b: f"confidence about {number(float(curve.confidence[b]))}, "
+                "Bin", bins, format_func=lambda b: f"{view.said} about {number(float(curve.confidence[b]))}, "
                 f"{curve.count[b]:,} rows", index=None, placeholder="Choose a bin",
             )  # fmt: skip
             if which is None:
                 return
         else:
             fit, curve, which = selected
+        said, outcome = fit.evaluation.pair
         rows = np.flatnonzero(curve.bin_of_row == which)
         names = np.array(test.class_names)
         st.caption(
-            f"{fit.title}: {len(rows):,} rows, mean confidence {percent(curve.confidence[which])}, accuracy "
+            f"{fit.title}: {len(rows):,} rows, {view.mean_said} {percent(curve.confidence[which])}, {view.outcome} "
             f"{percent(curve.accuracy[which])} (95 %: {percent(curve.low[which])} to {percent(curve.high[which])}). "
             + ("The first 1,000 are shown." if len(rows) > 1000 else "")
         )
@@ -137,8 +145,8 @@ def bin_rows(
                     "test row": rows,
                     "label": names[test.labels[rows]],
                     "predicted": names[fit.evaluation.predicted[rows]],
-                    "confidence": fit.evaluation.confidence[rows],
-                    "right": fit.evaluation.correct[rows],
+                    view.said: said[rows],
+                    view.came_true_of_row: outcome[rows],
                 }
             ),
             hide_index=True,
