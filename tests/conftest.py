@@ -7,8 +7,9 @@ import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from zipfile import ZipFile
 
 # One BLAS thread: on small matrices two threads are slower, and tests run side by side.
@@ -47,6 +48,21 @@ def wait_until(condition: Callable[[], Found], seconds: float = 300.0) -> Found:
         assert time.monotonic() < until, f"still waiting after {seconds:g} s"
         time.sleep(0.01)
     return found
+
+
+class Later:
+    """A module that is imported when a test first uses it.
+
+    Every process reads every file of tests, and only the one that runs those with TensorFlow is to pay for it.
+    """
+
+    def __init__(self, name: str):
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # pytest asks everything in a file for such names
+            raise AttributeError(name)
+        return getattr(import_module(self._name), name)
 
 
 @contextmanager

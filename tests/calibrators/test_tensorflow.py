@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
-import tensorflow as tf
 
-from calib.calibrators import _tensorflow
 from calib.errors import CalibrationError, FitCancelled
+from tests.conftest import Later
+
+tf, _tensorflow = Later("tensorflow"), Later("calib.calibrators._tensorflow")
 
 SHAPE = (1000, 50_000)
 
@@ -16,7 +17,9 @@ SHAPE = (1000, 50_000)
 @pytest.fixture
 def one_gpu(monkeypatch):
     """A machine that says it has a GPU; what is placed on it runs on the CPU."""
-    monkeypatch.setattr(_tensorflow, "_gpus", lambda: [_tensorflow.Device("/CPU:0", "gpu", "Test GPU")])
+    monkeypatch.setattr(
+        "calib.calibrators._tensorflow._gpus", lambda: [_tensorflow.Device("/CPU:0", "gpu", "Test GPU")]
+    )
 
 
 def exhausted(message: str = "OOM when allocating tensor") -> tf.errors.ResourceExhaustedError:
@@ -64,11 +67,15 @@ def test_what_was_asked_for_and_given_needs_no_note(one_gpu):
 
 
 def test_a_gpu_asked_for_and_missing_is_said(monkeypatch):
-    monkeypatch.setattr(_tensorflow, "_gpus", lambda: [])
+    monkeypatch.setattr("calib.calibrators._tensorflow._gpus", lambda: [])
     ran = _tensorflow.run(lambda place: place.kind, "gpu", SHAPE)
     assert ran.result == "cpu"
     assert re.fullmatch(r"No NVIDIA GPU was found, so the fit ran on the CPU \(\d+ cores?\)\.", ran.note)
     assert _tensorflow.run(lambda place: place.kind, "auto", SHAPE).note == ""
+
+
+def internal(message: str) -> tf.errors.InternalError:
+    return tf.errors.InternalError(None, None, message)
 
 
 def wrapped() -> Exception:
@@ -80,10 +87,10 @@ def wrapped() -> Exception:
 @pytest.mark.parametrize(
     "error",
     [
-        exhausted(),
-        wrapped(),
-        tf.errors.InternalError(None, None, "CUDA_ERROR_OUT_OF_MEMORY: out of memory"),
-        tf.errors.InternalError(None, None, "Failed copying input: Dst tensor is not initialized."),
+        exhausted,
+        wrapped,
+        lambda: internal("CUDA_ERROR_OUT_OF_MEMORY: out of memory"),
+        lambda: internal("Failed copying input: Dst tensor is not initialized."),
     ],
     ids=["exhausted", "wrapped", "driver", "copy"],
 )
@@ -93,7 +100,7 @@ def test_a_gpu_without_enough_memory_hands_over_to_the_cpu_in_words(error, one_g
     def compute(place: _tensorflow.Device) -> str:
         tried.append(place.kind)
         if place.kind == "gpu":
-            raise error
+            raise error()
         return "done"
 
     ran = _tensorflow.run(compute, "auto", SHAPE)
@@ -104,15 +111,15 @@ def test_a_gpu_without_enough_memory_hands_over_to_the_cpu_in_words(error, one_g
     )
 
 
-@pytest.mark.parametrize("error", [FitCancelled(), CalibrationError("no"), tf.errors.InternalError(None, None, "bug")])
+@pytest.mark.parametrize("error", [FitCancelled, lambda: CalibrationError("no"), lambda: internal("bug")])
 def test_other_errors_are_not_tried_again(error, one_gpu):
     tried = []
 
     def compute(place: _tensorflow.Device) -> None:
         tried.append(place.kind)
-        raise error
+        raise error()
 
-    with pytest.raises(type(error)):
+    with pytest.raises(type(error())):
         _tensorflow.run(compute, "auto", SHAPE)
     assert tried == ["gpu"]
 

@@ -6,7 +6,8 @@ import json
 import pickle
 import subprocess
 import sys
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from itertools import product
 from typing import Any
 from unittest.mock import patch
@@ -16,13 +17,14 @@ import pytest
 
 from calib.base import EQUIVARIANT, GIVES_UNCERTAINTY, KEEPS_ACCURACY, KEEPS_RANKING
 from calib.calibrators.gpcalib import GPCalib
-from calib.calibrators.gpcalib.training import LatentFit, fit_latent_gp
 from calib.errors import CalibrationError
 from calib.export.archive import flatten, unflatten
 from calib.metrics import nll
 from calib.numerics import log_softmax, softmax
-from tests.conftest import ROOT, SHARED, simulate
+from tests.conftest import ROOT, SHARED, Later, simulate
 from tests.test_contract import check_probs, hard_rows, sample
+
+training = Later("calib.calibrators.gpcalib.training")
 
 WAYS = ("draws", "mean", "delta", "mc")
 
@@ -223,13 +225,13 @@ every_combination = pytest.mark.parametrize(
 )
 
 
-_found: dict[tuple[str, ...], LatentFit] = {}
+_found: dict[tuple[str, ...], Any] = {}
 
 
-def _found_once(logits: np.ndarray, labels: np.ndarray, **options: Any) -> LatentFit:
+def _found_once(fit: Callable[..., Any], logits: np.ndarray, labels: np.ndarray, **options: Any) -> Any:
     key = tuple(options[name] for name in ("space", "covariance", "variational"))
     if key not in _found:
-        _found[key] = fit_latent_gp(logits, labels, **options)
+        _found[key] = fit(logits, labels, **options)
     return _found[key]
 
 
@@ -238,7 +240,8 @@ def _fitted(inputs: str, covariance: str, variational: str, monotone: bool) -> G
     """A short fit, which the ways to predict share; its posterior is shared by ``monotone`` True and False."""
     params = {"inputs": inputs, "covariance": covariance, "variational": variational, "monotone": monotone}
     calibrator = GPCalib(**params, prediction="mean", n_draws=32, max_iter=8, device="cpu")
-    with patch("calib.calibrators.gpcalib.training.fit_latent_gp", _found_once):
+    once = partial(_found_once, training.fit_latent_gp)
+    with patch("calib.calibrators.gpcalib.training.fit_latent_gp", once):
         return calibrator.fit(*sample(150, 4))
 
 

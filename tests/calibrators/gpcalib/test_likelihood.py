@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import gc
+from typing import Any
 
-import gpflow
 import numpy as np
 import pytest
-import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
-from tensorflow.python.framework.func_graph import FuncGraph
 
 from calib import calibrator
 from calib.calibrators.gpcalib.interpolation import Grid, chebyshev_features
-from calib.calibrators.gpcalib.likelihood import GridLikelihood
-from calib.calibrators.gpcalib.model import LatentGP, above, between, triangular
 from calib.calibrators.gpcalib.posterior import Posterior
 from calib.calibrators.gpcalib.quadratic_likelihood import QuadraticLikelihood
 from calib.calibrators.gpcalib.statistics import grid_statistics, logit_scale, training_grid
 from calib.numerics import log_softmax, softmax
 from tests.calibrators.gpcalib import naive
-from tests.conftest import simulate
+from tests.conftest import Later, simulate
+
+tf, gpflow = Later("tensorflow"), Later("gpflow")
+models, likelihoods = (Later(f"calib.calibrators.gpcalib.{name}") for name in ("model", "likelihood"))
 
 
 def model_at(
@@ -32,12 +31,12 @@ def model_at(
     covariance: str,
     variational: str,
     earlier: QuadraticLikelihood | None = None,
-) -> LatentGP:
+) -> Any:
     """The fast model with its parameters set to those of a posterior."""
     grid = training_grid(logits, space, earlier)
-    likelihood = GridLikelihood(grid_statistics(logits, labels, space, grid))
+    likelihood = likelihoods.GridLikelihood(grid_statistics(logits, labels, space, grid))
     earlier = earlier and earlier.onto(grid.low, grid.high)
-    model = LatentGP(likelihood, posterior.inducing_inputs, space, covariance, variational, earlier)
+    model = models.LatentGP(likelihood, posterior.inducing_inputs, space, covariance, variational, earlier)
     model.rbf.variance.assign(posterior.variance)
     model.rbf.lengthscales.assign(posterior.lengthscale)
     model.white.variance.assign(posterior.noise_variance)
@@ -162,7 +161,7 @@ def test_no_wild_function_has_a_likelihood_above_one(covariance):
     """What is log-likelihood and its second-order term cannot be positive, however interpolation errs."""
     generator = np.random.default_rng(0)
     logits = np.log(np.maximum(generator.multinomial(50, np.ones(8) / 8, size=300) / 50, 0.01))
-    likelihood = GridLikelihood(
+    likelihood = likelihoods.GridLikelihood(
         grid_statistics(logits, logits.argmax(axis=1), "logits", training_grid(logits, "logits"))
     )
     n, noise = likelihood.grid.size, tf.constant(1e-6, tf.float64)
@@ -281,8 +280,10 @@ def test_the_scale_of_separable_data_is_finite():
     assert 0.01 < logit_scale(logits, logits.argmax(axis=1)) <= 1.0
 
 
-@pytest.mark.parametrize(("transform", "low", "high"), [(above(0.25), 0.25, np.inf), (between(0.5, 3.0), 0.5, 3.0)])
-def test_stays_inside_and_has_an_inverse(transform, low, high):
+@pytest.mark.parametrize(("name", "limits"), [("above", (0.25, np.inf)), ("between", (0.5, 3.0))])
+def test_stays_inside_and_has_an_inverse(name, limits):
+    low, high = limits
+    transform = getattr(models, name)(*filter(np.isfinite, limits))
     values = np.linspace(-8.0, 8.0, 33)
     mapped = transform.forward(values).numpy()
     assert (mapped > low).all()
@@ -293,12 +294,12 @@ def test_stays_inside_and_has_an_inverse(transform, low, high):
 
 def test_softplus_is_the_closed_form():
     values = np.array([-30.0, -1.0, 0.0, 2.0, 40.0])
-    np.testing.assert_allclose(above(0.1).forward(values).numpy(), np.logaddexp(0.0, values) + 0.1, rtol=1e-12)
+    np.testing.assert_allclose(models.above(0.1).forward(values).numpy(), np.logaddexp(0.0, values) + 0.1, rtol=1e-12)
 
 
 def test_triangular_holds_each_number_once():
     values = np.arange(1.0, 7.0)
-    matrix = triangular().forward(values).numpy()
+    matrix = models.triangular().forward(values).numpy()
     np.testing.assert_array_equal(matrix, np.tril(matrix))
     np.testing.assert_array_equal(np.sort(matrix[np.tril_indices(3)]), values)
 
@@ -311,9 +312,11 @@ def test_triangular_holds_each_number_once():
     ],
 )
 def test_a_fit_leaves_no_graph_behind(inputs, variational):
+    kind = Later("tensorflow.python.framework.func_graph").FuncGraph
+
     def graphs():
         gc.collect()
-        return sum(isinstance(thing, FuncGraph) for thing in gc.get_objects())
+        return sum(isinstance(thing, kind) for thing in gc.get_objects())
 
     logits = np.random.default_rng(0).normal(size=(40, 3))
     before = graphs()

@@ -11,7 +11,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,7 +24,9 @@ from calib.metrics import nll
 from calib.numerics import softmax
 from tests.calibrators.gpcalib import naive
 from tests.calibrators.gpcalib.test_likelihood import model_at
-from tests.conftest import SHARED, simulate
+from tests.conftest import SHARED, Later, simulate
+
+tf = Later("tensorflow")
 
 N_CLASSES = 6
 LOGITS, LABELS = simulate(900, N_CLASSES, scale=1.8)

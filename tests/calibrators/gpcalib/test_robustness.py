@@ -9,7 +9,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from calib.calibrators.gpcalib import GPCalib, training
+from calib.calibrators.gpcalib import GPCalib
 from calib.calibrators.temperature import TemperatureScaling
 from calib.canonical import to_canonical, zero_floor
 from calib.errors import CalibrationError
@@ -247,7 +247,7 @@ def test_25_000_rows_all_count():
 
 
 def test_rows_beyond_the_most_are_left_out_and_said_so(monkeypatch):
-    monkeypatch.setattr(training, "MOST_ROWS", 100)
+    monkeypatch.setattr("calib.calibrators.gpcalib.training.MOST_ROWS", 100)
     calibrator = GPCalib(max_iter=1).fit(*simulate(150, 4))
     assert any("Fitted on 100 of the 150 calibration rows" in note for note in calibrator.notes())
     calibrator.partial_fit(*simulate(120, 4, seed=1))

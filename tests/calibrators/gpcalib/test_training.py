@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import gpflow
 import numpy as np
 import pytest
 
 from calib.base import no_callback
-from calib.calibrators.gpcalib import training
 from calib.calibrators.gpcalib.statistics import starting_inducing_inputs
-from calib.calibrators.gpcalib.training import fit_latent_gp
 from calib.errors import FitCancelled
 from calib.numerics import log_softmax
-from tests.conftest import simulate
+from tests.conftest import Later, simulate
+
+gpflow, training = Later("gpflow"), Later("calib.calibrators.gpcalib.training")
 
 OPTIONS = {
     "space": "logits",
@@ -26,7 +25,7 @@ OPTIONS = {
 
 
 def fit(logits, labels, callback=no_callback, **changes):
-    return fit_latent_gp(logits, labels, callback=callback, **(OPTIONS | changes))
+    return training.fit_latent_gp(logits, labels, callback=callback, **(OPTIONS | changes))
 
 
 def test_the_objective_rises_and_the_callback_sees_each_step(overconfident):
@@ -98,7 +97,7 @@ def test_an_objective_that_overflows_ends_the_fit_where_it_still_was_a_number(mo
 
 
 def test_too_many_rows_are_subsampled_with_the_seed(monkeypatch):
-    monkeypatch.setattr(training, "MOST_ROWS", 100)
+    monkeypatch.setattr("calib.calibrators.gpcalib.training.MOST_ROWS", 100)
     logits, labels = simulate(400, 4)
     results = [fit(logits, labels, max_iter=1, seed=seed) for seed in (0, 0, 1)]
     assert [r.n_rows for r in results] == [100, 100, 100]
@@ -123,7 +122,7 @@ def test_few_distinct_values_give_few_inducing_inputs():
 
 
 def test_a_function_steeper_than_the_grid_is_said_so(monkeypatch, overconfident):
-    monkeypatch.setattr(training, "STEEPEST", 1e-6)
+    monkeypatch.setattr("calib.calibrators.gpcalib.training.STEEPEST", 1e-6)
     result = fit(*overconfident, max_iter=10)
     assert not result.report.converged
     assert "steeper" in result.report.message
@@ -131,7 +130,7 @@ def test_a_function_steeper_than_the_grid_is_said_so(monkeypatch, overconfident)
 
 def test_a_fit_that_its_grid_cannot_follow_leaves_a_summary_of_the_rows(monkeypatch):
     """Made at the prior, where the log-likelihood is that of the raw model."""
-    monkeypatch.setattr(training, "STEEPEST", 1e-6)
+    monkeypatch.setattr("calib.calibrators.gpcalib.training.STEEPEST", 1e-6)
     logits, labels = simulate(200, 4)
     summary = fit(logits, labels, max_iter=5).likelihood
     raw = float(log_softmax(logits)[np.arange(200), labels].sum())
