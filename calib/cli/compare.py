@@ -29,6 +29,7 @@ from calib.cli.arguments import (
 from calib.data import Predictions
 from calib.data.samples import FOLDER, SAMPLES
 from calib.evaluation import SCORES
+from calib.evaluation.bootstrap import said_of_intervals
 from calib.evaluation.compare import BASELINE, Comparison, compare_methods
 from calib.evaluation.learning_curve import labels_needed, size_curve
 from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
@@ -55,6 +56,8 @@ def run(arguments: Sequence[str]) -> int:
         refuse(given, "a comparison needs rows to test on; --calibration all leaves none")
     found = compare_methods(methods, calibration, test)
     print(summary(found.table))
+    if said := said_of_intervals(found.evaluations[BASELINE].n_clusters):
+        print(said)
     if data.n_classes > 2 and any(isinstance(method, BinaryCalibrator) for method in methods.values()):
         print(SHARING)
     warn_of_leak(data)

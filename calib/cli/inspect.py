@@ -36,7 +36,7 @@ def inspection(found: Inspection) -> str:
 
 def _confidence(data: Predictions) -> str:
     raw = calibrator("identity").fit(data.logits, data.labels)
-    evaluation = Evaluation.from_calibrator(raw, data.logits, data.labels)
+    evaluation = Evaluation.from_predictions(raw, data, "top-label")
     gap = evaluation.signed_gap
     word = "overconfident" if gap > 0 else "underconfident"
     return (

@@ -102,7 +102,7 @@ def over_under_confidence(
     """
     for evaluation in evaluations[1:]:
         check_same_rows(evaluation, evaluations[0])
-    resamples = Resamples(len(evaluations[0]), n_resamples, random_state)
+    resamples = evaluations[0].resamples(n_resamples, random_state)
     drawn = [_Drawn(evaluation, resamples) for evaluation in evaluations]
     first = drawn[0]
     return [_over_under(one, None if one is first else _change(one, first, level), level) for one in drawn]

@@ -15,7 +15,7 @@ from calib.calibrators.geometric.reductions import REDUCTIONS
 from calib.data import Predictions
 from calib.evaluation import Evaluation, score_intervals
 from calib.metrics.binning import bin_edges
-from calib.metrics.bootstrap import Interval, Resamples, interval_of_draws, reflect
+from calib.metrics.bootstrap import Interval, interval_of_draws, reflect
 from calib.numerics import Floats, bin_index
 from calib.registry import extras_for
 
@@ -109,7 +109,7 @@ def measure_reduction(
             begun = time.thread_time()
             fitted.predict_confidence(test.logits, features=test.features)
             spent.append(time.thread_time() - begun)
-        verdict = Evaluation.from_calibrator(fitted, test.logits, test.labels, test.features)
+        verdict = Evaluation.from_predictions(fitted, test, "top-label")
     rows, numbers = fitted.carried_
     per_second = len(test) / max(min(spent), 1e-9)
     return Tradeoff(reduction, factor, rows, numbers, *_resampled_ece(verdict), per_second)
@@ -119,9 +119,9 @@ def _resampled_ece(verdict: Evaluation) -> tuple[Interval, Floats]:
     """The ECE with its interval as :func:`calib.evaluation.score_intervals` has it, and draws for differences."""
     confidence = verdict.confidence
     index = bin_index(confidence, bin_edges(confidence, N_BINS, "equal_width"))
-    resamples = Resamples(len(verdict))
+    resamples = verdict.resamples()
     gaps = resamples.groups.sums_by(index, N_BINS, confidence - verdict.correct)
     value = float(np.abs(gaps.sum(axis=0)).sum()) / len(verdict)
-    again = np.abs(resamples.resample(gaps)).sum(axis=1) / len(verdict)
+    again = np.abs(resamples.resample(gaps)).sum(axis=1) / resamples.resample(resamples.groups.sums(None))
     draws = reflect(value, again, squared=True)
     return score_intervals(verdict)["ECE"], draws

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from calib.errors import CalibrationError
-from calib.metrics.binning import bins_of
+from calib.metrics.binning import Bins, bins_of
 from calib.metrics.bootstrap import (
     Interval,
     Resamples,
+    drawn_units,
+    effective_count,
     folded,
     interval_of_draws,
     not_below,
@@ -19,7 +21,7 @@ from calib.metrics.bootstrap import (
     wilson_interval,
 )
 from calib.metrics.calibration_error import norm_of_gaps
-from calib.metrics.confidence import target_pair, top_label
+from calib.metrics.confidence import Bools, target_pair, top_label
 from calib.metrics.corp import Decomposition, corp, recalibrate
 from calib.numerics import Floats, Ints
 
@@ -73,6 +75,7 @@ def reliability_curve(
     norm: float = 1,
     target: int | None = None,
     level: float = 0.95,
+    clusters: Any = None,
 ) -> ReliabilityCurve:
     """Bin confidences and compare each bin's mean confidence with its accuracy (DeGroot and Fienberg 1983).
 
@@ -84,6 +87,8 @@ def reliability_curve(
     norm : norm of the calibration error, 1, 2 or ``inf``.
     target : a class k, to bin p_k against the indicator of label k; None for the predicted class.
     level : coverage of the Wilson intervals.
+    clusters : (n,) what rows that belong together share; a bin's interval is then that of as many independent rows as
+        vary like its clusters (:func:`calib.metrics.bootstrap.effective_count`).
 
     Raises
     ------
@@ -94,7 +99,8 @@ def reliability_curve(
     bins = bins_of(confidence, correct, n_bins, binning)
     held = bins.nonempty
     count = bins.count[held]
-    low, high = wilson_interval(bins.outcome[held] * count, count, level)
+    independent = _independent_rows(bins, correct, clusters)
+    low, high = wilson_interval(bins.outcome[held] * independent, independent, level)
     position = np.cumsum(bins.count > 0) - 1
     return ReliabilityCurve(
         confidence=bins.value[held],
@@ -115,8 +121,26 @@ def reliability_curve(
     )
 
 
+def _independent_rows(bins: Bins, correct: Bools, clusters: Any) -> Floats:
+    """Rows of each bin that is not empty, or as many independent ones as tell the same where rows have clusters."""
+    unit, n_units, clustered = drawn_units(len(correct), None if clusters is None else np.asarray(clusters))
+    if not clustered:
+        return bins.count[bins.nonempty].astype(float)
+    found = []
+    for b in bins.nonempty:
+        rows = np.flatnonzero(bins.index == b)
+        counts = (np.bincount(unit[rows], weights, n_units) for weights in (correct[rows], None))
+        found.append(effective_count(*counts))
+    return np.array(found)
+
+
 def ece_interval(
-    curve: ReliabilityCurve, confidence: Floats, correct: Any, level: float = 0.95, n_resamples: int = 500
+    curve: ReliabilityCurve,
+    confidence: Floats,
+    correct: Any,
+    level: float = 0.95,
+    n_resamples: int = 500,
+    clusters: Any = None,
 ) -> Interval:
     """Bootstrap interval of a curve's ECE in the curve's own bins; see :func:`calib.metrics.reflect`.
 
@@ -128,10 +152,11 @@ def ece_interval(
     confidence, correct : (n,) arrays.
     level : coverage.
     n_resamples : bootstrap resamples, from a fixed seed.
+    clusters : (n,) what rows that belong together share; whole clusters are drawn.
     """
     if curve.norm != 1:
         raise CalibrationError(f"The interval is that of the ECE with norm 1; the curve has norm {curve.norm}.")
-    resamples = Resamples(curve.n, n_resamples)
+    resamples = Resamples(curve.n, n_resamples, clusters=clusters)
     n_bins = len(curve.count)
     excess, rows = (
         resamples.resample(resamples.groups.sums_by(curve.bin_of_row, n_bins, values))

@@ -169,7 +169,7 @@ def order_qualities(
     """
     for evaluation in evaluations[1:]:
         check_same_rows(evaluation, evaluations[0])
-    resamples = Resamples(len(evaluations[0]), n_resamples, random_state)
+    resamples = evaluations[0].resamples(n_resamples, random_state)
     joint = 1.0 - (1.0 - level) / max(1, len(evaluations) - 1)
     qualities: list[OrderQuality] = []
     first: tuple[float, Floats] | None = None

@@ -13,7 +13,7 @@ from calib.evaluation import Evaluation, paired_differences
 from calib.evaluation.bootstrap import ResampledScores
 from calib.evaluation.catalogue import PROPORTIONS
 from calib.evaluation.scores import resample_scores
-from calib.metrics.bootstrap import Interval, Resamples, interval_of_draws
+from calib.metrics.bootstrap import Interval, interval_of_draws
 
 SHOWN = ("NLL", "Brier", "accuracy", "ECE", "signed gap")
 CLAIMS = len(SHOWN) + 4
@@ -104,13 +104,13 @@ def calibration_shift(
     n_resamples, random_state : of the bootstrap.
     """
     wide = joint_level(level)
-    drawn = resample_scores(now, Resamples(len(now), n_resamples, random_state))
+    drawn = resample_scores(now, now.resamples(n_resamples, random_state))
     here, here_joint = drawn.intervals(level), drawn.intervals(wide)
     keys = [key for key in SHOWN if key in here]
     drift = None
     changes: dict[str, tuple[Interval, Interval, Interval]] = {}
     if isinstance(before, Evaluation):
-        earlier = resample_scores(before, Resamples(len(before), n_resamples, random_state + 1))
+        earlier = resample_scores(before, before.resamples(n_resamples, random_state + 1))
         there, there_joint = earlier.intervals(level), earlier.intervals(wide)
         n_before, drift = len(before), _drift(before, now)
         for key in keys:

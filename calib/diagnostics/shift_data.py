@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from calib.data.formats.numpy import NpzContents
 from calib.data.limits import MAX_CLASSES, MAX_RECORD, megabytes
 from calib.data.options import Source
 from calib.errors import CalibrationError
-from calib.evaluation.evaluation import Evaluation
+from calib.evaluation.evaluation import Evaluation, row_arrays
 from calib.export.runtime import ExportedCalibrator, from_record
 from calib.metrics.confidence import ROUNDING, check_range
 from calib.registry import METHODS, calibrator
@@ -122,12 +122,14 @@ def judge(exported: ExportedCalibrator, data: Predictions) -> tuple[Evaluation, 
     CalibrationError
         If the calibrator does not predict what it should; a changed file can hold anything.
     """
-    raw = Evaluation.from_calibrator(calibrator("identity").fit(data.logits[:2], data.labels[:2]), *_rows(data))
+    identity = calibrator("identity").fit(data.logits[:2], data.labels[:2])
+    raw = Evaluation.from_predictions(identity, data, "top-label")
     method = exported.calibrator
     try:
         features = exported.to_features(data.features) if exported.needs_features else None
         with np.errstate(all="ignore"):
-            judged = Evaluation.from_calibrator(method, *_rows(data), features)
+            judged = Evaluation.from_calibrator(method, data.logits, data.labels, features, **row_arrays(data))
+            judged = judged.seen(raw.view)
         check_range(judged.confidence)
     except CalibrationError:
         raise
@@ -137,10 +139,6 @@ def judge(exported: ExportedCalibrator, data: Predictions) -> tuple[Evaluation, 
             "learned from, or its file was changed."
         ) from error
     return raw, judged
-
-
-def _rows(data: Predictions) -> tuple[Any, Any]:
-    return data.logits, data.labels
 
 
 def _in_order(data: Predictions, class_names: tuple[str, ...]) -> tuple[Predictions, tuple[str, ...]]:

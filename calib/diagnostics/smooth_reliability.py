@@ -49,7 +49,9 @@ class SmoothCurve:
     n: int
 
 
-def smooth_curve(probs: Any, labels: Any, target: int | None = None, level: float = 0.95) -> SmoothCurve:
+def smooth_curve(
+    probs: Any, labels: Any, target: int | None = None, level: float = 0.95, clusters: Any = None
+) -> SmoothCurve:
     """Kernel reliability diagram (Blasiok and Nakkiran 2023, section 3), centred on the diagonal.
 
     ``accuracy(t) = t + sum_i k(t, c_i) (right_i - c_i) / sum_i k(t, c_i)`` with the Gaussian kernel reflected at 0 and
@@ -62,6 +64,7 @@ def smooth_curve(probs: Any, labels: Any, target: int | None = None, level: floa
     probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
     target : a class k, for p_k against label k; None for the predicted class.
     level : coverage of the band and of the interval of the error.
+    clusters : (n,) what rows that belong together share; whole clusters are drawn.
     """
     confidence, correct = target_pair(probs, labels, target)
     error = smooth_ece(confidence, correct)
@@ -69,7 +72,7 @@ def smooth_curve(probs: Any, labels: Any, target: int | None = None, level: floa
     points = _points(confidence)
     cell = cell_of(confidence, N_CELLS)
     kernel = reflected_kernel(points, width)
-    resamples = Resamples(len(confidence), N_RESAMPLES)
+    resamples = Resamples(len(confidence), N_RESAMPLES, clusters=clusters)
     groups = resamples.groups
     missed, mass = (groups.sums_by(cell, N_CELLS, values) @ kernel.T for values in (correct - confidence, None))
     drawn = points + resamples.resample(missed) / np.maximum(resamples.resample(mass), np.finfo(float).tiny)

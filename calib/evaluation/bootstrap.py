@@ -13,6 +13,9 @@ from calib.numerics import Floats
 
 N_RESAMPLES = 1000
 
+FEW_CLUSTERS = 40
+"""With fewer clusters their intervals are rough (Cameron and Miller 2015, section VI)."""
+
 FEW = 5
 """Fewer wrong (or right) rows than this rank no methods.
 
@@ -32,11 +35,18 @@ class ResampledScores:
     draws : key -> (n_resamples,) reflected scores, see :func:`calib.metrics.reflect`; the i-th draws of two evaluations
         come from the same resample.
     n : number of rows.
+    n_clusters : number of clusters; None where rows are independent.
     """
 
     value: dict[str, float]
     draws: dict[str, Floats]
     n: int
+    n_clusters: int | None = None
+
+    @property
+    def n_units(self) -> int:
+        """Number of clusters, or of rows where these are independent: what was drawn."""
+        return self.n_clusters or self.n
 
     def intervals(self, level: float = 0.95) -> dict[str, Interval]:
         """Interval of each score: Wilson's for proportions, which the bootstrap gets wrong near 0 and 1."""
@@ -48,8 +58,16 @@ class ResampledScores:
         return self._with_bounds(result)
 
     def _proportion(self, key: str, level: float) -> Interval:
-        low, high = wilson_interval(self.value[key] * self.n, self.n, level)
+        n = self.n if self.n_clusters is None else self._effective(key, self.n_clusters)
+        low, high = wilson_interval(self.value[key] * n, n, level)
         return Interval(self.value[key], float(low), float(high))
+
+    def _effective(self, key: str, n_clusters: int) -> float:
+        """Independent rows of a proportion that would vary as its draws do; one for each cluster where none varies."""
+        share, variance = self.value[key], float(np.var(self.draws[key]))
+        if not 0.0 < share < 1.0 or not variance:
+            return n_clusters
+        return float(np.clip(share * (1.0 - share) / variance, 1.0, self.n))
 
     def _with_bounds(self, found: dict[str, Interval]) -> dict[str, Interval]:
         """The intervals with that of the gap, below which no error of the confidence is.
@@ -119,3 +137,14 @@ def _stretched(interval: Interval, values: Floats) -> Interval:
     """The interval, stretched to hold values."""
     low, high = float(np.min(values)), float(np.max(values))
     return interval._replace(low=min(interval.low, low), high=max(interval.high, high))
+
+
+def said_of_intervals(n_clusters: int | None) -> str:
+    """What the bootstrap draws where the test rows have clusters, in sentences; "" where they have none."""
+    if n_clusters is None:
+        return ""
+    rough = f" With fewer than {FEW_CLUSTERS} clusters intervals are rough." if n_clusters < FEW_CLUSTERS else ""
+    return (
+        f"The bootstrap draws whole clusters, {n_clusters:,} in the test part.{rough} Wilson intervals of subgroups "
+        "and of shares answered still take rows as independent."
+    )

@@ -16,7 +16,7 @@ from calib.evaluation.evaluation import Evaluation, check_same_rows
 from calib.evaluation.score_table import CONFIDENCE_ONLY, NEGLIGIBLE
 from calib.evaluation.scores import resample_scores
 from calib.evaluation.view import view_of
-from calib.metrics.bootstrap import Interval, Resamples, wilson_interval
+from calib.metrics.bootstrap import Interval, wilson_interval
 from calib.registry import METHODS, calibrator, extras_for, titles_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 BASELINE = "identity"
 FEW_ROWS = 10
-"""Below this many test rows the bootstrap knows too little to call any difference significant."""
+"""Below this many test rows, or clusters, the bootstrap knows too little to call any difference significant."""
 NOWHERE = Interval(float("nan"), float("nan"), float("nan"))
 
 
@@ -164,7 +164,7 @@ def compare_evaluations(
     for evaluation in evaluations.values():
         check_same_rows(evaluation, evaluations[baseline])
     if resampled is None:
-        resamples = Resamples(len(evaluations[baseline]), n_resamples, random_state)
+        resamples = evaluations[baseline].resamples(n_resamples, random_state)
         resampled = {name: resample_scores(evaluation, resamples) for name, evaluation in evaluations.items()}
     scored = {name: resampled[name] for name in (baseline, *(name for name in evaluations if name != baseline))}
     unseen = too_few_of_all(evaluations, level)
@@ -217,7 +217,7 @@ def _intervals(
 
     def joint(name: str, other: str, key: str) -> Interval:
         difference = scored[name].difference(scored[other], key, joint_level)
-        if scored[baseline].n < FEW_ROWS or any(unseen.get(key, unseen[""])[one] for one in (name, other)):
+        if scored[baseline].n_units < FEW_ROWS or any(unseen.get(key, unseen[""])[one] for one in (name, other)):
             return difference._replace(low=float("-inf"), high=float("inf"))
         return not_rounding(difference)
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from calib.base import Calibrator, argmax_with_ties, check_labels
 from calib.errors import CalibrationError
 from calib.evaluation.view import TOP_LABEL, View, view_of
 from calib.metrics.binning import bin_edges
-from calib.metrics.bootstrap import Resamples, random_groups
+from calib.metrics.bootstrap import Resamples, drawn_units, groups_of_units
 from calib.metrics.confidence import Bools, check_pair, check_probs
 from calib.metrics.scoring_rules import PROBABILITY_FLOOR, label_in_top_k, row_scores
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, bin_index, blocks
@@ -40,6 +41,7 @@ class ClasswiseSums:
     Parameters
     ----------
     n, n_classes : size of the test set, which :meth:`add` takes in blocks.
+    clusters : (n,) what rows that belong together share, or None.
 
     Attributes
     ----------
@@ -48,19 +50,21 @@ class ClasswiseSums:
     sums : (N_BINS + 1, n_groups, n_classes) sums of ``p - [y = k]``.
     above : (n_groups, n_classes) counts of probabilities above 1/K.
     rows : (n_groups,) counts of rows.
-    n_groups : 50, fewer where memory (16 MB) or rows do not allow so many.
-    group : (n,) random group of each row, the same for every method, so that differences are paired.
+    n_groups : 50, fewer where memory (16 MB), rows or clusters do not allow so many.
+    group : (n,) random group of each row, the same for every method, so that differences are paired; whole clusters
+        where there are any.
     """
 
-    def __init__(self, n: int, n_classes: int):
+    def __init__(self, n: int, n_classes: int, clusters: npt.NDArray[Any] | None = None):
         edges = bin_edges(np.empty(0), N_BINS, "equal_width")
         # Only what is strictly above 1/K counts, but a bin holds its lower edge.
         threshold = np.nextafter(1.0 / n_classes, 1.0)
         self.split = int(np.searchsorted(edges[1:-1], threshold))
         self.edges: Floats = np.insert(edges, self.split + 1, threshold)
         bytes_per_group = 8 * n_classes * (N_BINS + 2)
-        self.n_groups = min(n, MAX_GROUPS, MAX_BYTES // bytes_per_group)
-        groups = random_groups(n, self.n_groups, np.random.default_rng(SEED))
+        most = min(MAX_GROUPS, MAX_BYTES // bytes_per_group)
+        groups, _ = groups_of_units(n, clusters, most, np.random.default_rng(SEED))
+        self.n_groups = groups.n_groups
         self.group: Ints = groups.group.astype(np.int8)  # it stays as long as the sums do
         self.rows: Ints = groups.sums(None)
         self.sums: Floats = np.zeros((N_BINS + 1, self.n_groups, n_classes))
@@ -135,6 +139,8 @@ class Evaluation:
         in the event view, where they repeat the ECE.
     rest : (n,) of two classes, the probability of the one that is not predicted; None for more.
     view : which pair of vectors scores and curves are about, and its words.
+    clusters : (n,) number of each row's cluster; None where rows are independent.
+    weights : (n,) weights whose meaning was confirmed; None where there are none.
     """
 
     confidence: Floats
@@ -149,6 +155,8 @@ class Evaluation:
     classwise: ClasswiseSums | None = None
     rest: Floats | None = None
     view: View = TOP_LABEL
+    clusters: Ints | None = None
+    weights: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -168,6 +176,15 @@ class Evaluation:
         if self.view.is_event:
             return self._of_column(self.view.column), self.labels == self.view.column
         return self.confidence, self.correct
+
+    @property
+    def n_clusters(self) -> int | None:
+        """Number of clusters of the rows; None where rows are independent."""
+        return None if self.clusters is None else int(self.clusters.max()) + 1
+
+    def resamples(self, n_resamples: int = 1000, random_state: int = 0) -> Resamples:
+        """Bootstrap resamples of the rows, or of whole clusters where there are any."""
+        return Resamples(len(self), n_resamples, random_state, self.clusters)
 
     @property
     def outcome(self) -> Bools:
@@ -207,12 +224,24 @@ class Evaluation:
 
     @classmethod
     def from_predictions(cls, calibrator: Any, data: Predictions, view: str = "event") -> Evaluation:
-        """:meth:`from_calibrator` on a data set, in the view that it has; see :func:`calib.evaluation.view.view_of`."""
+        """:meth:`from_calibrator` on a data set, in the view that it has; see :func:`calib.evaluation.view.view_of`.
+
+        Its clusters count, and its weights where their meaning was confirmed.
+        """
         features = data.features if "features" in getattr(calibrator, "needs", ()) else None
-        return cls.from_calibrator(calibrator, data.logits, data.labels, features).seen(view_of(data, view))
+        evaluation = cls.from_calibrator(calibrator, data.logits, data.labels, features, **row_arrays(data))
+        return evaluation.seen(view_of(data, view))
 
     @classmethod
-    def from_calibrator(cls, calibrator: Any, logits: Any, labels: Any, features: Any = None) -> Evaluation:
+    def from_calibrator(
+        cls,
+        calibrator: Any,
+        logits: Any,
+        labels: Any,
+        features: Any = None,
+        clusters: Any = None,
+        weights: Floats | None = None,
+    ) -> Evaluation:
         """Predict block by block, so that the probabilities never exist whole.
 
         Parameters
@@ -222,6 +251,8 @@ class Evaluation:
         logits : (n, n_classes) raw logits, which also break ties.
         labels : (n,) integers.
         features : (n, ...) inputs, for methods that predict from them.
+        clusters : (n,) what rows that belong together share, or None.
+        weights : (n,) weights whose meaning was confirmed, or None.
 
         Raises
         ------
@@ -231,6 +262,8 @@ class Evaluation:
         logits = check_probs(logits)
         labels = check_labels(labels, logits.shape)
         given = {} if features is None else {"features": features}
+        unit, _, clustered = drawn_units(len(labels), None if clusters is None else np.asarray(clusters))
+        about: dict[str, Any] = {"clusters": unit if clustered else None, "weights": weights}
         if not gives_probabilities(calibrator):
             predicted = np.argmax(logits, axis=1)
             confidence, correct = check_pair(
@@ -238,13 +271,18 @@ class Evaluation:
             )
             _check_no_nan(confidence)
             rest = 1.0 - confidence if logits.shape[1] == 2 else None
-            return cls(confidence, correct, predicted, labels, logits.shape[1], rest=rest)
+            return cls(confidence, correct, predicted, labels, logits.shape[1], rest=rest, **about)
 
         def predict(rows: slice) -> Floats:
             here = {name: array[rows] for name, array in given.items()}
             return calibrator.predict_proba(logits[rows], **here)
 
-        return _by_blocks(predict, logits, labels)
+        return _by_blocks(predict, logits, labels, **about)
+
+
+def row_arrays(data: Predictions) -> dict[str, Any]:
+    """What of a data set changes how its rows are counted: clusters, and weights whose meaning was confirmed."""
+    return {"clusters": data.clusters, "weights": None if data.weight_kind is None else data.weights}
 
 
 def gives_probabilities(calibrator: Any) -> bool:
@@ -274,14 +312,16 @@ def evaluate(probs: Any, labels: Any, ranking: Any = None) -> Evaluation:
     return _by_blocks(lambda rows: probs[rows], ranking, labels)
 
 
-def _by_blocks(predict: Any, ranking: Floats, labels: Ints) -> Evaluation:
+def _by_blocks(
+    predict: Any, ranking: Floats, labels: Ints, clusters: Ints | None = None, weights: Floats | None = None
+) -> Evaluation:
     n, n_classes = ranking.shape
     confidence, nll, brier = np.empty(n), np.empty(n), np.empty(n)
     predicted = np.empty(n, dtype=np.int64)
     top5 = np.empty(n, dtype=bool) if n_classes > TOP_K else None
     rest = np.empty(n) if n_classes == 2 else None
     n_clipped = 0
-    classwise = ClasswiseSums(n, n_classes) if n_classes <= MAX_CLASSES else None
+    classwise = ClasswiseSums(n, n_classes, clusters) if n_classes <= MAX_CLASSES else None
     for rows in blocks(n, n_classes, MEMORY_ENTRIES):
         probs, keys, truth = predict(rows), ranking[rows], labels[rows]
         predicted[rows] = argmax_with_ties(probs, keys)
@@ -296,7 +336,11 @@ def _by_blocks(predict: Any, ranking: Floats, labels: Ints) -> Evaluation:
             classwise.add(rows, probs, truth)
     _check_no_nan(brier)
     correct = predicted == labels
-    return Evaluation(confidence, correct, predicted, labels, n_classes, nll, brier, top5, n_clipped, classwise, rest)
+    return Evaluation(
+        *(confidence, correct, predicted, labels, n_classes, nll, brier, top5, n_clipped, classwise, rest),
+        clusters=clusters,
+        weights=weights,
+    )
 
 
 def _check_no_nan(values: Floats) -> None:

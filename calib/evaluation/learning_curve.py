@@ -252,7 +252,7 @@ def one_draw(
     n = len(calibration)
     generator = np.random.default_rng(random_state)
     order = [random_order(n, calibration.clusters, generator) for _ in range(draw + 1)][draw]
-    resamples = Resamples(len(test), N_RESAMPLES, random_state)
+    resamples = Resamples(len(test), N_RESAMPLES, random_state, test.clusters)
     drawn = []
     for name, method in with_baseline(calibrators).items():
         # The raw model does not depend on the rows: one fit stands for all of them.

@@ -58,7 +58,9 @@ def resample_scores(evaluation: Evaluation, resamples: Resamples) -> ResampledSc
         **resampled_corp_values(evaluation, resamples),
         SMOOTH: resampled_smooth_ece(*evaluation.pair, resamples),
     }
-    return ResampledScores(value, {key: _draws(key, value, again) for key in value}, len(evaluation))
+    return ResampledScores(
+        value, {key: _draws(key, value, again) for key in value}, len(evaluation), evaluation.n_clusters
+    )
 
 
 def resample_sums(evaluation: Evaluation, resamples: Resamples) -> ResampledScores:
@@ -66,7 +68,9 @@ def resample_sums(evaluation: Evaluation, resamples: Resamples) -> ResampledScor
     again = _resampled(evaluation, resamples, ("ECE",))
     total = score_values(statistics_of(evaluation, errors=("ECE",)).total)
     value = {key: float(one) for key, one in total.items()}
-    return ResampledScores(value, {key: _draws(key, value, again) for key in value}, len(evaluation))
+    return ResampledScores(
+        value, {key: _draws(key, value, again) for key in value}, len(evaluation), evaluation.n_clusters
+    )
 
 
 def _resampled(
@@ -114,7 +118,7 @@ def score_intervals(
     about 20 rows per class: with 10 they held it in 70 to 94 %, with 5 in 2 to 48 %, because there the noise of the
     estimate is far above the truth and resampling cannot show it.
     """
-    resamples = Resamples(len(evaluation), n_resamples, random_state)
+    resamples = evaluation.resamples(n_resamples, random_state)
     return resample_scores(evaluation, resamples).intervals(level)
 
 
@@ -138,7 +142,7 @@ def paired_differences(
         If the two were not evaluated on the same rows.
     """
     check_same_rows(evaluation, baseline)
-    resamples = Resamples(len(evaluation), n_resamples, random_state)
+    resamples = evaluation.resamples(n_resamples, random_state)
     ours, theirs = (resample_scores(e, resamples) for e in (evaluation, baseline))
     return ours.differences(theirs, level)
 

@@ -17,6 +17,7 @@ from markupsafe import Markup
 
 from calib import formatting
 from calib.calibrators.one_vs_rest import SHARING, BinaryCalibrator
+from calib.evaluation.bootstrap import said_of_intervals
 from calib.evaluation.score_table import MARKS
 from calib.formatting import safe_table
 from calib.reporting import sections
@@ -56,6 +57,7 @@ def html(report: Report) -> str:
             further=further,
             cards=[sections.method_card(method) for method in report.methods],
             sharing=SHARING if shared else "",
+            clusters=said_of_intervals(report.methods[0].evaluation.n_clusters),
             commands=commands(report),
             versions=sections.version_facts(),
         )

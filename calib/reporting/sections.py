@@ -124,7 +124,7 @@ def score_sections(report: Report) -> tuple[list[ScoreSection], list[ScoreSectio
 
 def reliability(methods: Sequence[ReportedMethod]) -> tuple[Scale, list[tuple[Markup, float]]]:
     """The scale of the axes; a diagram per method, all on the same axes, in the bins of the ECE in the tables."""
-    curves = [reliability_curve(*method.evaluation.pair) for method in methods]
+    curves = [reliability_curve(*method.evaluation.pair, clusters=method.evaluation.clusters) for method in methods]
     scale: Scale = "logit" if prefers_logit_scale(curves[0]) else "linear"
     limits = common_limits(curves, scale)
     width, height = _DIAGRAM_SIZE

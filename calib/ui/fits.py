@@ -21,7 +21,7 @@ from calib.hardware import cpu_description, device_of, gpu_present
 from calib.jobs import FitQueue, FitSpec, Job, TaskSpec
 from calib.jobs.dask import executor_from_settings
 from calib.jobs.scheduling import QueueLimits
-from calib.metrics.bootstrap import Interval, Resamples
+from calib.metrics.bootstrap import Interval
 from calib.plots.style import Style, method_style
 from calib.registry import METHODS, calibrator, extras_for, title_of
 from calib.ui.session import Evaluated, OpenSession, current_session, find_session, keep
@@ -215,7 +215,7 @@ def intervals_of(fit: ShownFit) -> dict[str, Interval]:
 
 def resampled(fits: Sequence[ShownFit]) -> dict[str, ResampledScores]:
     """Scores of fits on shared resamples of the test rows, by title; those of a fit are computed once for all pages."""
-    resamples = cache(lambda: Resamples(len(fits[0].evaluation)))
+    resamples = cache(lambda: fits[0].evaluation.resamples())
 
     def draw(evaluation: Evaluation) -> ResampledScores:
         return resample_scores(evaluation, resamples())

@@ -143,7 +143,7 @@ class OpenSession:
     def raw_on_all_rows(self) -> Evaluation:
         """The raw model judged on all rows of the open data."""
         raw = calibrator("identity").fit(self.data.logits[:2], self.data.labels[:2])
-        return Evaluation.from_calibrator(raw, self.data.logits, self.data.labels)
+        return Evaluation.from_predictions(raw, self.data, "top-label")
 
     @property
     def view(self) -> View:

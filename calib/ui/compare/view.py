@@ -12,6 +12,7 @@ from calib.base import Calibrator
 from calib.calibrators.one_vs_rest import SHARING, with_other_sharing
 from calib.diagnostics.reliability import ReliabilityCurve, default_bins, reliability_curve
 from calib.evaluation import SCORES, paired_differences
+from calib.evaluation.bootstrap import said_of_intervals
 from calib.evaluation.compare import compare_evaluations
 from calib.formatting import number, percent, plural
 from calib.hardware import device_of
@@ -81,6 +82,8 @@ def score_table(table: pd.DataFrame, fits: list[ShownFit]) -> None:
         "together, as in the verdict). ECE here is in 15 bins of equal width or equal mass. "
         f"{view.overconfidence.capitalize()} and {view.underconfidence} are not good or bad in themselves."
     )
+    if said := said_of_intervals(fits[0].evaluation.n_clusters):
+        st.caption(said)
     clipped = [f"{plural(fit.evaluation.n_clipped, 'row')} of {fit.title}" for fit in fits if fit.evaluation.n_clipped]
     if clipped:
         st.caption(f"The NLL counts probabilities below 1e-15 as 1e-15, as the papers do: {', '.join(clipped)}.")
@@ -156,7 +159,8 @@ def small_multiples(fits: list[ShownFit]) -> None:
 def _curve(fit: ShownFit) -> ReliabilityCurve:
     def compute() -> ReliabilityCurve:
         confidence, correct = fit.evaluation.pair
-        return reliability_curve(confidence, correct, n_bins=default_bins(len(correct)), binning="equal_mass")
+        n_bins, clusters = default_bins(len(correct)), fit.evaluation.clusters
+        return reliability_curve(confidence, correct, n_bins=n_bins, binning="equal_mass", clusters=clusters)
 
     return keep(("small curve", fit.key), compute)
 

@@ -107,7 +107,10 @@ def pictures(subject: Subject, answer: Checked) -> None:
     """Reliability before and now on one scale, and the distribution of the confidences."""
     before = subject.before if isinstance(subject.before, Evaluation) else None
     named = [("now", answer.evaluation)] if before is None else [("before", before), ("now", answer.evaluation)]
-    curves = [reliability_curve(*one.pair, n_bins=default_bins(len(one)), binning="equal_mass") for _, one in named]
+    curves = [
+        reliability_curve(*one.pair, n_bins=default_bins(len(one)), binning="equal_mass", clusters=one.clusters)
+        for _, one in named
+    ]
     limits = common_limits(curves, "logit")
     with st.container(horizontal=True, gap="medium"):
         for (when, one), curve in zip(named, curves, strict=True):

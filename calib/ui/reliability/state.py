@@ -147,15 +147,21 @@ def binned(fit: ShownFit, options: Options) -> Binned:
 
     def compute() -> Binned:
         confidence, outcome = _pair(fit, options.target)
-        curve = reliability_curve(confidence, outcome, n_bins=options.n_bins, binning=options.binning)
-        return Binned(curve, ece_interval(curve, confidence, outcome))
+        clusters = fit.evaluation.clusters
+        curve = reliability_curve(
+            confidence, outcome, n_bins=options.n_bins, binning=options.binning, clusters=clusters
+        )
+        return Binned(curve, ece_interval(curve, confidence, outcome, clusters=clusters))
 
     return keep(("curve", fit.key, options.binning, options.n_bins, options.target), compute)
 
 
 def smooth(fit: ShownFit, options: Options) -> SmoothCurve:
     """The curve under a kernel."""
-    return keep(("smooth", fit.key, options.target), lambda: smooth_curve(*_pair(fit, options.target)))
+    return keep(
+        ("smooth", fit.key, options.target),
+        lambda: smooth_curve(*_pair(fit, options.target), clusters=fit.evaluation.clusters),
+    )
 
 
 def corp(fit: ShownFit, options: Options) -> CorpCurve:

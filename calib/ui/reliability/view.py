@@ -13,6 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from calib.data import Predictions
 from calib.diagnostics.reliability import ReliabilityCurve
+from calib.evaluation.bootstrap import said_of_intervals
 from calib.evaluation.score_table import NEGLIGIBLE
 from calib.evaluation.view import TOP_LABEL
 from calib.formatting import brief, number, percent, signed
@@ -40,7 +41,7 @@ def diagrams(
     # Limits are those of the bins, which other curves go beyond.
     limits = common_limits(curves, options.scale, view if options.shape == "Bins" else TOP_LABEL)
     selected = None
-    st.caption(note(options, view))
+    st.caption(" ".join(filter(None, (note(options, view), said_of_intervals(chosen[0].evaluation.n_clusters)))))
     width = DIAGRAM_PIXELS if len(chosen) > 1 else 2 * DIAGRAM_PIXELS
     with st.container(horizontal=True, gap="small"):
         for fit, curve in zip(chosen, curves, strict=True):

@@ -1,0 +1,184 @@
+"""Intervals draw whole clusters where rows have them, in every score and every curve."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import calib
+from calib.data import Choices, Predictions
+from calib.diagnostics.over_under import over_under_confidence
+from calib.diagnostics.reliability import ece_interval, reliability_curve
+from calib.diagnostics.risk_coverage import order_qualities
+from calib.diagnostics.smooth_reliability import smooth_curve
+from calib.evaluation import Evaluation, score_intervals
+from calib.evaluation.bootstrap import FEW_CLUSTERS, said_of_intervals
+from calib.evaluation.evaluation import ClasswiseSums
+from calib.evaluation.scores import resample_scores, scores
+from calib.metrics.bootstrap import MAX_GROUPS, Resamples, effective_count, wilson_interval
+
+ESTABLISHED = ("NLL", "Brier", "accuracy", "signed gap", "ECE", "smooth ECE", "underconfidence")
+
+
+def clustered(n_clusters: int, size: int, seed: int = 0) -> Predictions:
+    """Binary rows in clusters whose true log-odds are shifted together, which the predictions do not know."""
+    generator = np.random.default_rng(seed)
+    cluster = np.repeat(np.arange(n_clusters), size)
+    log_odds = generator.normal(-1.0, 1.0, n_clusters * size)
+    true = log_odds + generator.normal(size=n_clusters)[cluster]
+    labels = generator.random(len(cluster)) < 1 / (1 + np.exp(-true))
+    logits = np.stack([np.zeros(len(cluster)), log_odds], axis=1)
+    return Predictions(logits, labels.astype(int), ("no", "yes"), clusters=np.array([f"c{c}" for c in cluster]))
+
+
+def judged(data: Predictions) -> Evaluation:
+    return Evaluation.from_predictions(calib.calibrator("identity").fit(data.logits, data.labels), data)
+
+
+def copied(data: Predictions, times: int) -> Predictions:
+    """Every row so many times, the copies of a row being one cluster."""
+    rows = np.repeat(np.arange(len(data)), times)
+    return replace(data.take(rows), clusters=np.array([f"c{row}" for row in rows]))
+
+
+def test_a_resample_holds_whole_clusters_one_fewer_than_there_are(rng):
+    cluster = rng.permutation(np.repeat(np.arange(30), rng.integers(1, 9, 30)))
+    resamples = Resamples(len(cluster), 50, 3, clusters=cluster)
+    times = resamples.resample(np.eye(resamples.groups.n_groups))[:, resamples.groups.group]
+    for one in times:
+        by_cluster = [set(one[cluster == c]) for c in range(30)]
+        assert all(len(found) == 1 for found in by_cluster)
+        assert sum(found.pop() for found in by_cluster) == 29
+
+
+def test_many_clusters_are_drawn_in_groups_that_keep_them_whole():
+    cluster = np.repeat(np.arange(3 * MAX_GROUPS + 5), 2)
+    groups = Resamples(len(cluster), 2, clusters=cluster).groups
+    assert groups.n_groups == MAX_GROUPS
+    np.testing.assert_array_equal(groups.group[::2], groups.group[1::2])
+
+
+def test_the_standard_error_of_a_mean_is_that_between_clusters(rng):
+    cluster = np.repeat(np.arange(25), 8)
+    values = rng.normal(size=25)[cluster] + 0.1 * rng.normal(size=200)
+    means = values.reshape(25, 8).mean(axis=1)
+    resamples = Resamples(200, 8000, clusters=cluster)
+    drawn = resamples.resample(resamples.groups.sums(values)) / resamples.resample(resamples.groups.sums(None))
+    assert drawn.std() == pytest.approx(means.std(ddof=1) / 5, rel=0.03)
+
+
+def test_one_cluster_says_nothing_and_its_rows_are_drawn():
+    alone = Resamples(40, 3, clusters=np.zeros(40, dtype=int))
+    np.testing.assert_array_equal(alone.resample(np.eye(40)), Resamples(40, 3).resample(np.eye(40)))
+    assert judged(replace(clustered(1, 40))).n_clusters is None
+
+
+def test_copies_of_rows_leave_intervals_as_wide_as_without_them():
+    data = replace(clustered(200, 1), clusters=None)
+    once, copies = score_intervals(judged(data)), score_intervals(judged(copied(data, 5)))
+    as_rows = score_intervals(judged(replace(copied(data, 5), clusters=None)))
+    for key in ESTABLISHED:
+        widths = [interval[key].high - interval[key].low for interval in (once, copies, as_rows)]
+        assert widths[1] == pytest.approx(widths[0], rel=0.2), key
+        if "ECE" not in key:  # single rows also make its noise look smaller, and so raise it
+            assert widths[2] < 0.75 * widths[0], key
+
+
+def test_curves_and_other_diagnostics_draw_clusters_too():
+    data = replace(clustered(200, 1), clusters=None)
+    few, many = judged(data), judged(copied(data, 5))
+    rows = replace(many, clusters=None)
+
+    def widths(of):
+        return [np.nanmean(np.subtract(*of(one))) for one in (few, many, rows)]
+
+    def band(one):
+        curve = smooth_curve(*one.pair, clusters=one.clusters)
+        return curve.high, curve.low
+
+    def bins(one):
+        curve = reliability_curve(*one.pair, n_bins=5, clusters=one.clusters)
+        return curve.high, curve.low
+
+    def of_error(one):
+        curve = reliability_curve(*one.pair, n_bins=5, clusters=one.clusters)
+        return ece_interval(curve, *one.pair, clusters=one.clusters)[:0:-1]
+
+    def aurc(one):
+        return order_qualities([one])[0].aurc[:0:-1]
+
+    def over(one):
+        return over_under_confidence([one])[0].over[:0:-1]
+
+    for of in (band, bins, of_error, aurc, over):
+        independent, whole, narrow = widths(of)
+        assert whole == pytest.approx(independent, rel=0.25), of.__name__
+        assert narrow < 0.75 * independent or of is of_error, of.__name__
+
+
+def test_the_sums_of_classes_keep_clusters_whole(rng):
+    cluster = rng.permutation(np.repeat(np.arange(120), 4))
+    sums = ClasswiseSums(480, 3, cluster)
+    assert all(len(set(sums.group[cluster == c])) == 1 for c in range(120))
+    assert ClasswiseSums(480, 3, np.arange(480) % 7).n_groups == 7
+
+
+def test_a_proportion_counts_as_many_rows_as_vary_like_its_clusters():
+    right, rows = np.array([3.0, 0, 5, 2]), np.array([5.0, 4, 6, 5])
+    share = 0.5
+    variance = 4 / 3 * np.sum((right - share * rows) ** 2) / 20**2
+    assert effective_count(right, rows) == pytest.approx(0.25 / variance)
+    assert effective_count(np.array([4.0, 4]), np.array([4.0, 4])) == 2, "nothing varies: each cluster counts once"
+    assert effective_count(np.array([2.0, 2]), np.array([4.0, 4])) == 8, "never more than there are rows"
+
+
+def test_the_accuracy_where_all_are_right_counts_clusters():
+    n = 60
+    data = Predictions(np.tile([0.0, 3.0], (n, 1)), np.ones(n, dtype=int), ("a", "b"), clusters=np.arange(n) // 6)
+    found = score_intervals(judged(data))["accuracy"]
+    assert found.low == pytest.approx(float(wilson_interval(10, 10)[0]))
+
+
+def test_few_clusters_rank_nothing_however_many_rows_they_have():
+    data = clustered(16, 200)
+    table = calib.compare({"t": calib.calibrator("vector")}, *data.split(0.5), n_resamples=200)
+    assert set(table["beyond_chance"]) == {""}
+
+
+def test_what_is_drawn_is_said():
+    assert said_of_intervals(None) == ""
+    assert "60" in said_of_intervals(60) and "rough" not in said_of_intervals(60)
+    assert "rough" in said_of_intervals(FEW_CLUSTERS - 1)
+
+
+@pytest.mark.long
+def test_intervals_of_clustered_rows_hold_the_truth_where_those_of_rows_do_not():
+    """The truth is that of 6,000 clusters; 150 samples of 80 clusters of 25 rows each."""
+    keys = ("NLL", "Brier", "accuracy", "signed gap", "ECE")
+    population = scores(judged(clustered(6000, 25, seed=10_000)))
+    truth = {key: population[key] for key in keys}
+    held = {which: dict.fromkeys(truth, 0) for which in ("clusters", "rows")}
+    for seed in range(150):
+        whole = judged(clustered(80, 25, seed=seed))
+        for which, one in (("clusters", whole), ("rows", replace(whole, clusters=None, classwise=None))):
+            found = resample_scores(one, one.resamples(400, seed)).intervals()
+            for key, value in truth.items():
+                held[which][key] += found[key].low <= value <= found[key].high
+    shares = {which: {key: count / 150 for key, count in counts.items()} for which, counts in held.items()}
+    assert all(share >= 0.89 for share in shares["clusters"].values()), shares
+    assert all(shares["rows"][key] < 0.8 for key in ("NLL", "Brier", "accuracy", "signed gap")), shares
+
+
+@pytest.mark.reference("data/credit.csv")
+def test_the_gap_of_loans_varies_between_branches_as_in_the_notes(shared_data):
+    choices = Choices(outputs="pd", labels="default", clusters="branch")
+    data = calib.load(shared_data / "credit.csv", choices=choices)
+    risk, happened = np.exp(data.logits[:, 1]), data.labels
+    errors = {}
+    for which, clusters in (("branch", data.clusters), ("row", None)):
+        resamples = Resamples(len(data), 2000, clusters=clusters)
+        observed, expected = (resamples.resample(resamples.groups.sums(v)) for v in (happened.astype(float), risk))
+        errors[which] = (observed / expected).std()
+    assert errors == {"branch": pytest.approx(0.078, abs=0.004), "row": pytest.approx(0.067, abs=0.003)}
