@@ -85,10 +85,10 @@ def test_mce_is_the_infinity_norm(overconfident):
 
 def test_gpcalib_convention_has_fixed_centres_and_no_root():
     # K = 2, two bins on [.5, 1]: centres .5 + .25 and 1 - .25, both .75 (the paper's code has them so).
-    confidence = np.array([0.6, 0.6, 0.9, 1.0])
-    correct = np.array([True, False, True, True])
-    first, last = abs(0.5 - 0.75), abs(1.0 - 0.75)
-    for norm, expected in ((1, (first + last) / 2), (2, (first**2 + last**2) / 2), (np.inf, max(first, last))):
+    confidence = np.array([0.6, 0.6, 0.9, 0.9, 1.0])
+    correct = np.array([True, False, True, False, True])
+    first, last = abs(1 / 2 - 0.75), abs(2 / 3 - 0.75)
+    for norm, expected in ((1, 0.4 * first + 0.6 * last), (2, 0.4 * first**2 + 0.6 * last**2), (np.inf, first)):
         value = metrics.ece(confidence, correct, 2, norm, convention="gpcalib", n_classes=2)
         assert value == pytest.approx(expected)
 
@@ -150,6 +150,13 @@ def test_debiased_l2_is_unbiased_before_the_root():
     assert np.mean(squares) == pytest.approx(0.005, abs=3 * np.std(squares) / np.sqrt(len(squares)))
 
 
+def test_a_bin_of_one_row_adds_nothing_to_the_debiased_l2():
+    # The row at .1 may be right by chance. The rest: gap .5, noise .25 / 3.
+    confidence, correct = np.array([0.1, 1.0, 1.0, 1.0, 1.0]), np.array([True, True, True, False, False])
+    value = metrics.debiased_ece(confidence, correct, 2, norm=2, binning="equal_width")
+    assert value == pytest.approx(np.sqrt(0.8 * (0.25 - 0.25 / 3)))
+
+
 def test_debiased_l1_of_a_calibrated_model_is_the_share_that_theory_gives(rng):
     # Gaps are N(0, s^2): E(2 |gap| - E'|N(gap, s^2)|) = (2 - sqrt 2) E|gap|.
     plain, debiased = [], []
@@ -203,7 +210,7 @@ def sample(overconfident):
     return softmax(logits), labels
 
 
-@pytest.mark.parametrize(("threshold", "above"), [(None, -1.0), ("1/K", 0.25), (0.6, 0.6)])
+@pytest.mark.parametrize(("threshold", "above"), [(None, -1.0), (0.0, 0.0), ("1/K", 0.25), (0.6, 0.6)])
 def test_classwise_ece_is_the_mean_over_classes(sample, threshold, above):
     probs, labels = sample
     expected = classwise_by_loop(probs, labels, 16, above, "kept")
