@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import calib
+from calib.base import KEEPS_ACCURACY, KEEPS_RANKING
 from calib.calibrators.one_vs_rest import BinaryCalibrator, with_other_sharing
 from calib.data.samples import load_sample
 from calib.errors import CalibrationError
@@ -49,6 +50,12 @@ def test_shared_maps_see_all_pairs_of_all_classes():
     odds = one_vs_rest_log_odds(logits)
     expected = sorted((odds[n, k], labels[n] == k) for n in range(60) for k in range(3))
     assert sorted(zip(state["log_odds"], state["positives"], strict=True)) == expected
+
+
+@pytest.mark.parametrize(("n_classes", "shared", "kept"), [(2, True, False), (3, True, True), (3, False, False)])
+def test_one_increasing_map_of_three_classes_keeps_their_order(n_classes, shared, kept):
+    promised = Recording(share_classes=shared).promises(n_classes)
+    assert {KEEPS_ACCURACY, KEEPS_RANKING} & promised == ({KEEPS_ACCURACY, KEEPS_RANKING} if kept else set())
 
 
 def test_class_wise_maps_see_their_class_against_the_rest():
