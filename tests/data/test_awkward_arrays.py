@@ -67,6 +67,9 @@ REFUSED = [
     ("sigmoids", lambda m: m.npz(probs=1 / (1 + np.exp(-m.logits)), labels=m.labels), "sums", "multi-label"),
     ("confidence alone", lambda m: m.npz(confidence=m.probs.max(1), y=m.labels), "single_column", "4 different"),
     ("predicted classes", lambda m: m.npz(pred=m.labels.astype(float), y=m.labels), "hard_predictions", "4 whole"),
+    ("hard probabilities", lambda m: m.npz(probs=np.eye(4)[m.labels], y=m.labels), "hard_predictions", "exactly 0"),
+    ("hard binary", lambda m: m.npz(p=m.binary * 1.0, y=m.binary), "hard_predictions", "0 and 1 only"),
+    ("labels 1.5 as text", lambda m: m.both(labels=(m.labels + 0.5).astype("U")), "labels_fractional", "300 fractions"),
     ("binary NaN", lambda m: m.npz(p=np.full(300, np.nan), y=m.binary), "all_rows_bad", "300 rows"),
 ]
 
@@ -128,6 +131,7 @@ READ = [
     ("float labels", lambda m: m.both(labels=m.labels.astype(float)), "labels_float"),
     ("unsigned labels", lambda m: m.both(labels=m.labels.astype(np.uint64)), None),
     ("digits as text", lambda m: m.both(labels=m.labels.astype("U")), "labels_float"),
+    ("2.0 as text", lambda m: m.both(labels=m.labels.astype(float).astype("U")), "labels_float"),
     ("names", lambda m: m.both(labels=NAMES[m.labels]), "class_order"),
     ("names as bytes", lambda m: m.both(labels=NAMES[m.labels].astype("S")), "class_order"),
     ("log-probabilities", lambda m: m.npz(log_probs=np.log(m.probs), labels=m.labels), "kind"),
@@ -159,7 +163,6 @@ WORTH_A_LOOK = [
     ("columns in another order", lambda m: m.both(m.logits[:, [2, 0, 3, 1]]), "labels_shifted", "2, 0, 3, 1"),
     ("classes swapped", lambda m: m.npz(p=m.probs[:, :2].sum(1), y=m.binary), "labels_shifted", "stand for 1, 0"),
     ("weak model", lambda m: m.both(labels=np.where(np.arange(300) < 210, 0, m.labels)), "below_majority", "largest"),
-    ("hard probabilities", lambda m: m.npz(probs=np.eye(4)[m.labels], y=m.labels), "hard_predictions", "exactly 0"),
     ("saturated", lambda m: m.npz(probs=m.probs.round(2), y=m.labels), "saturated", "1.0, rounded before or while th"),
     (
         "saturated float32",

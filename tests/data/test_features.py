@@ -285,7 +285,7 @@ print(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
 def test_images_are_never_copied_as_floats(make):
     """32,000 colour images of 98 MB: a copy of half of them as float32 alone would take 197 MB."""
     images = np.random.default_rng(0).integers(0, 256, (16_000, 32, 32, 3), dtype=np.uint8)
-    logits = np.eye(4, dtype=np.float32)[np.arange(16_000) % 4]
+    logits = np.eye(4, dtype=np.float32)[np.arange(16_000) % 4] * 2 - 1
     labels = np.arange(16_000) % 4
     path = make.both(logits, labels, features=images, train_features=images[::-1] ^ 1, train_labels=labels)
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

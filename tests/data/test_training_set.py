@@ -355,7 +355,11 @@ def test_many_rows_are_checked_in_linear_time(make, rng):
     labels = np.arange(n) % 2
     features = rng.random((n, 10), dtype=np.float32)
     path = make.both(
-        np.eye(2, dtype=np.float32)[labels], labels, features=features, train_features=features + 1, train_labels=labels
+        2 * np.eye(2, dtype=np.float32)[labels] - 1,
+        labels,
+        features=features,
+        train_features=features + 1,
+        train_labels=labels,
     )
     with minute_of_cpu():
         data = load(path)

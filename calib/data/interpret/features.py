@@ -365,7 +365,7 @@ def decode_training_labels(raw: Array, class_names: tuple[str, ...], report: Rep
     try:
         raw = one_per_row(raw, len(class_names), "train_labels", Report(report.choices))
         if raw.dtype.kind in "US":
-            raw = as_numbers_if_possible(raw, "train_labels")
+            raw = as_numbers_if_possible(raw, "train_labels", class_names)
         order = report.choices.label_values
         named = order is not None and not all(str(value).lstrip("+-").isdecimal() for value in order)
         if raw.dtype.kind in "US":

@@ -13,6 +13,9 @@ from calib.numerics import Floats, blocks
 ROUNDING = 1e-3
 """How far the sum of a row of probabilities may lie from one without a finding (float16 and printed decimals)."""
 
+FEW = 5
+"""Fewer rows than these may hold 0 and 1 alone by chance."""
+
 BELOW_ZERO = -1e-6
 """Probabilities a little below zero or above one come from sums in float32."""
 
@@ -52,6 +55,8 @@ def decide_kind(outputs: Floats, name: str, report: Report) -> Kind:
         kind = "binary_probability" if within else "binary_log_odds"
         reason = f"one column with values from {low:.3g} to {high:.3g}"
     elif within:
+        if low == 0 and high == 1 and len(outputs) >= FEW and np.count_nonzero(outputs) == (outputs == 1).sum():
+            raise hard_predictions(f"Every value of {name} is exactly 0 or 1", "probabilities")
         kind, reason = "probabilities", sums_to_one(outputs, low, high, name, report)
     elif high <= ROUNDING and is_log_probabilities(outputs, report):
         kind, reason = "log_probabilities", "no value is positive and the exponentials of each row sum to one"
@@ -90,18 +95,17 @@ def refuse_single_column(outputs: Floats, labels: Array, name: str, report: Repo
     """Refuse a single column that is not the score of class 1: predicted classes, or the confidence in them."""
     if outputs.shape[1] > 1 or report.choices.kind is not None:
         return
-    column = outputs[:, 0]
+    column = outputs[np.isfinite(outputs[:, 0]), 0]
+    if not len(column):
+        return
     low, high = column.min(), column.max()
+    if len(column) >= FEW and np.isin(column, (0, 1)).all():
+        raise hard_predictions(f"{name} holds 0 and 1 only", "binary_probability")
     values = np.unique(labels[labels >= 0] if labels.dtype.kind in "iuf" else labels)
     whole = low >= 0 and high - low >= 2 and (column == np.floor(column)).all()
     if whole and len(np.unique(column)) <= max(2, len(values) + 1):
-        raise InvalidUpload(
-            "hard_predictions",
-            f"{name} holds {count(len(np.unique(column)), 'whole number')} from {low:g} to {high:g}: predicted "
-            "classes, which carry no confidence.",
-            "Save the logits, or predict_proba instead of predict.",
-            kind="binary_log_odds",
-        )
+        found = f"{name} holds {count(len(np.unique(column)), 'whole number')} from {low:g} to {high:g}"
+        raise hard_predictions(found, "binary_log_odds")
     if len(values) > 3:
         raise InvalidUpload(
             "single_column",
@@ -109,6 +113,16 @@ def refuse_single_column(outputs: Floats, labels: Array, name: str, report: Repo
             "confidence in the predicted class, from which the other classes cannot be told.",
             "Save one column for each class: logits, or predict_proba.",
         )
+
+
+def hard_predictions(found: str, kind: Kind) -> InvalidUpload:
+    """The error for predicted classes without any output; ``kind`` is how to read them all the same."""
+    return InvalidUpload(
+        "hard_predictions",
+        f"{found}: predicted classes, which carry no confidence, so that there is no output to calibrate.",
+        "Save the logits, or predict_proba instead of predict.",
+        kind=kind,
+    )
 
 
 def sums_to_one(outputs: Floats, low: float, high: float, name: str, report: Report) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,18 +71,45 @@ def _plain(value: Any) -> str:
     return "".join(c for c in str(value).lower() if c.isalnum()) or str(value)
 
 
-MISSING_TEXTS = ("", "nan", "none", "null", "NaN", "None")
+MISSING_TEXTS = ("", "nan", "none", "null", "NaN", "None", "NaT", "<NA>", "NULL")
+"""Texts that stand for no label, unless a column of outputs has that name."""
+
+PERHAPS_MISSING = ("NA", "N/A", "n/a", "#N/A", "?", "-", ".", "unknown", "missing", "Unknown", "Missing")
+"""Texts that stand for no label where there are more of them than classes, and no column has that name."""
+
+WHOLE_TEXT = re.compile(r"\s*[+-]?\d{1,15}(\.0*)?\s*")
+NUMBER_TEXT = re.compile(r"\s*[+-]?(\d{1,15}\.?\d{0,15}|\.\d{1,15})\s*")
 
 
 @dataclass(frozen=True)
 class Decoded:
-    """Labels as int64 column numbers; ``bad`` marks the rows whose label is missing or belongs to no column."""
+    """Labels as int64 column numbers.
+
+    Attributes
+    ----------
+    labels : (n,) column numbers; any number where there is none.
+    missing : (n,) rows without a label.
+    unknown : (n,) rows whose label belongs to no column.
+    """
 
     labels: Ints
-    bad: npt.NDArray[np.bool_]
+    missing: npt.NDArray[np.bool_]
+    unknown: npt.NDArray[np.bool_]
+
+    @property
+    def bad(self) -> npt.NDArray[np.bool_]:
+        """(n,) rows whose label is missing or belongs to no column."""
+        return self.missing | self.unknown
 
 
-def decode_labels(raw: Array, n_classes: int, column_names: Sequence[str] | None, name: str, report: Report) -> Decoded:
+def decode_labels(
+    raw: Array,
+    n_classes: int,
+    column_names: Sequence[str] | None,
+    name: str,
+    report: Report,
+    may_miss: bool = False,
+) -> Decoded:
     """Convert labels to column numbers.
 
     Parameters
@@ -89,10 +117,21 @@ def decode_labels(raw: Array, n_classes: int, column_names: Sequence[str] | None
     raw : (n,), (n, 1) or one-hot (n, n_classes) array of integers, floats, booleans or strings.
     column_names : names of the outputs' columns, where the upload has any.
     name : the labels' name, for sentences.
+    may_miss : whether rows without a label are only marked; they are refused otherwise, unless bad rows are to be
+        left out.
     """
+    decoded = _decoded(raw, n_classes, column_names, name, report)
+    n_missing = int(decoded.missing.sum())
+    if n_missing and not may_miss and not report.choices.drop_bad_rows:
+        reason = f"{count(n_missing, 'row')} of {len(decoded.missing):,} in {name} {verb(n_missing, 'has', 'have')}"
+        raise InvalidUpload("labels_missing", f"{reason} no label.", "Leave these rows out.", drop_bad_rows=True)
+    return decoded
+
+
+def _decoded(raw: Array, n_classes: int, column_names: Sequence[str] | None, name: str, report: Report) -> Decoded:
     raw = one_per_row(raw, n_classes, name, report)
     if raw.dtype.kind in "US":
-        raw = as_numbers_if_possible(raw, name)
+        raw = as_numbers_if_possible(raw, name, column_names or report.choices.label_values or ())
     if raw.dtype.kind in "US" or report.choices.label_values is not None:
         return by_value(raw, n_classes, column_names, name, report)
     whole, missing = as_integers(raw, name, report)
@@ -113,16 +152,7 @@ def decode_labels(raw: Array, n_classes: int, column_names: Sequence[str] | None
     outside = ~missing & ((labels < 0) | (labels >= n_classes))
     if outside.any() and not report.choices.drop_bad_rows:
         raise outside_range(labels, outside, n_classes, name)
-    return checked(labels, missing | outside, name, report)
-
-
-def checked(labels: Ints, bad: npt.NDArray[np.bool_], name: str, report: Report) -> Decoded:
-    """Refuse rows without a label, unless they are to be left out."""
-    n_bad = int(bad.sum())
-    if n_bad and not report.choices.drop_bad_rows:
-        reason = f"{count(n_bad, 'row')} of {len(bad):,} in {name} {verb(n_bad, 'has', 'have')} no label."
-        raise InvalidUpload("labels_missing", reason, "Leave these rows out.", drop_bad_rows=True)
-    return Decoded(labels, bad)
+    return Decoded(labels, missing, outside)
 
 
 def one_per_row(raw: Array, n_classes: int, name: str, report: Report) -> Array:
@@ -147,23 +177,33 @@ def one_per_row(raw: Array, n_classes: int, name: str, report: Report) -> Array:
     )
 
 
-def as_numbers_if_possible(raw: Array, name: str) -> Array:
-    """Strings such as "3" as numbers, if all that are not missing are whole numbers."""
+def as_numbers_if_possible(raw: Array, name: str, class_names: Sequence[Any] = ()) -> Array:
+    """Strings such as "3" or "2.0" as numbers, if all that are not missing are numbers.
+
+    Fractions become numbers too, to be refused, and are left alone only where the classes are called so.
+    """
     Allowance(MAX_BYTES // 4).take(raw.nbytes, name)  # sorting takes as much again, and decoding four times
     if raw.dtype.kind == "S":
-        return as_numbers_if_possible(np.char.decode(raw, "utf-8", "replace"), name)
+        return as_numbers_if_possible(np.char.decode(raw, "utf-8", "replace"), name, class_names)
     values = np.unique(raw)
-    present = [v for v in values.tolist() if v not in MISSING_TEXTS]
-    if not present or not all(v.strip().lstrip("+-").isdecimal() and len(v) < 16 for v in present):
+    names = {_plain(name) for name in class_names}
+    present = [v for v in values.tolist() if not is_missing(v, names)]
+    whole = all(WHOLE_TEXT.fullmatch(v) for v in present)
+    called = {str(name) for name in class_names}.issuperset(present)
+    if not present or not all(whole or (NUMBER_TEXT.fullmatch(v) and not called) for v in present):
         return raw
-    numbers = np.array([np.nan if v in MISSING_TEXTS else float(v) for v in values.tolist()])
+    numbers = np.array([np.nan if is_missing(v, names) else float(v) for v in values.tolist()])
     return numbers[np.searchsorted(values, raw)]
 
 
 def by_value(raw: Array, n_classes: int, column_names: Sequence[str] | None, name: str, report: Report) -> Decoded:
     """Labels that are names, or numbers with an order given by hand: position in ``label_values``."""
     values, positions = np.unique(raw, return_inverse=True)
-    missing = np.array([is_missing(value) for value in values.tolist()], dtype=bool)
+    names = {_plain(name) for name in (*(column_names or ()), *(report.choices.label_values or ()))}
+    missing = np.array([is_missing(value, names) for value in values.tolist()], dtype=bool)
+    if report.choices.label_values is None and (~missing).sum() > n_classes:
+        perhaps = [value in PERHAPS_MISSING and _plain(value) not in names for value in values.tolist()]
+        missing |= np.array(perhaps, dtype=bool)
     known = [value for value, gone in zip(values.tolist(), missing, strict=True) if not gone]
     order = report.choices.label_values or match_values(known, n_classes, column_names, name, report)
     report.decide(label_values=tuple(order))
@@ -171,7 +211,7 @@ def by_value(raw: Array, n_classes: int, column_names: Sequence[str] | None, nam
     codes = np.array([column.get(_spelled(value), -1) for value in values.tolist()], dtype=np.int64)
     codes[missing] = -1
     labels = codes[positions.reshape(-1)]
-    unknown = [str(v) for v, code in zip(values.tolist(), codes, strict=True) if code < 0 and not is_missing(v)]
+    unknown = [str(v) for v, code, gone in zip(values.tolist(), codes, missing, strict=True) if code < 0 and not gone]
     if len(order) > n_classes:
         raise InvalidUpload(
             "label_too_large",
@@ -180,7 +220,7 @@ def by_value(raw: Array, n_classes: int, column_names: Sequence[str] | None, nam
             "Choose the columns with one score for each class, or another column of labels.",
         )
     if unknown and not report.choices.drop_bad_rows:
-        n_unknown = int((labels < 0).sum())
+        n_unknown = int(((labels < 0) & ~missing[positions.reshape(-1)]).sum())
         raise InvalidUpload(
             "labels_unmatched",
             f"{count(n_unknown, 'label')} in {name} {verb(n_unknown, 'belongs', 'belong')} to no column "
@@ -188,12 +228,20 @@ def by_value(raw: Array, n_classes: int, column_names: Sequence[str] | None, nam
             "Leave these rows out, or name the label of each column.",
             drop_bad_rows=True,
         )
-    return checked(labels, labels < 0, name, report)
+    none = missing[positions.reshape(-1)]
+    return Decoded(labels, none, (labels < 0) & ~none)
 
 
-def is_missing(value: Any) -> bool:
-    """Whether a label is missing: an empty text or NaN."""
-    return value in MISSING_TEXTS if isinstance(value, str) else value != value
+def is_missing(value: Any, class_names: Collection[str] = ()) -> bool:
+    """Whether a label is missing: an empty text, NaN, or a text that says so and is no class's name.
+
+    Parameters
+    ----------
+    class_names : as :func:`_plain` gives them.
+    """
+    if not isinstance(value, str):
+        return bool(value != value)
+    return value.strip() in MISSING_TEXTS and (not value.strip() or _plain(value) not in class_names)
 
 
 def as_integers(raw: Array, name: str, report: Report) -> tuple[Ints, npt.NDArray[np.bool_]]:

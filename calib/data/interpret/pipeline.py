@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from calib.canonical import KINDS, Kind, zero_floor
 from calib.data.checks.outputs import check_outputs
-from calib.data.checks.report import InvalidUpload, Report, count, shortened, verb
+from calib.data.checks.report import InvalidUpload, Report, count, row_numbers, shortened, verb
 from calib.data.event import Event
 from calib.data.interpret.features import own_features, training_set
 from calib.data.interpret.kinds import ROUNDING, decide_kind, is_log_probabilities, refuse_single_column
@@ -43,19 +43,22 @@ def understand(upload: Upload, name: str, report: Report) -> Predictions:
     if report.choices.row_shift:
         shift_rows(upload, report.choices.row_shift)
     what, n_classes = upload.outputs_name, max(upload.outputs.shape[1], 2)
-    bad = bad_rows(upload.outputs, what, report)
+    dropped = {"no outputs": bad_rows(upload.outputs, what, report, upload.column_names is not None)}
     refuse_single_column(upload.outputs, upload.labels, what, report)
     scale = decide_scale(upload.outputs, what, report)
     if scale is not None:
         to_plain(upload.outputs, scale, out=upload.outputs)
-    decoded = decode_labels(upload.labels, n_classes, upload.column_names, upload.labels_name, report)
-    labels, bad = decoded.labels, bad | decoded.bad
+    table = upload.column_names is not None
+    decoded = decode_labels(upload.labels, n_classes, upload.column_names, upload.labels_name, report, table)
+    labels = decoded.labels
+    dropped |= {"no label": decoded.missing, "a label of no column": decoded.unknown}
     has_features = "features" in upload.rows
     if has_features:
-        bad |= own_features(upload.rows, report)
-    if bad.any():
-        labels = labels[~bad]
-        keep_rows(upload, ~bad, report)
+        dropped["bad features"] = own_features(upload.rows, report)
+    keep = rows_to_keep(dropped, report)
+    if not keep.all():
+        labels = labels[keep]
+        keep_rows(upload, keep)
     if report.choices.renormalise:
         renormalise(upload.outputs, what)
     kind = decide_kind(upload.outputs, what, report)
@@ -142,13 +145,47 @@ def name_classes(upload: Upload, n_classes: int, report: Report) -> tuple[str, .
     return class_names
 
 
-def bad_rows(outputs: Floats, name: str, report: Report) -> npt.NDArray[np.bool_]:
-    """Mark rows with NaN or infinite values; minus infinity is a plain zero in log-probabilities.
+def rows_to_keep(dropped: dict[str, npt.NDArray[np.bool_]], report: Report) -> npt.NDArray[np.bool_]:
+    """(n,) rows without any of the reasons to be left out; each reason is said with its rows, counted from 1.
 
     Raises
     ------
     InvalidUpload
-        With the counts, unless ``drop_bad_rows`` was chosen.
+        If more than half of the rows would go, and nobody has chosen that.
+    """
+    first = 1 + max(0, -(report.choices.row_shift or 0))
+    gone = np.logical_or.reduce(list(dropped.values()))
+    reasons = [
+        f"{count(int(mask.sum()), 'row')} of {len(mask):,} {verb(int(mask.sum()), 'has', 'have')} {reason} "
+        f"({row_numbers(mask, first)})"
+        for reason, mask in dropped.items()
+        if mask.any()
+    ]
+    n_gone = int(gone.sum())
+    if 2 * n_gone > len(gone) and not report.choices.drop_bad_rows:
+        raise InvalidUpload(
+            "mostly_missing",
+            f"{n_gone:,} of {count(len(gone), 'row')} would have to be left out: {'; '.join(reasons)}. Another column "
+            "may be meant, or a join found few partners.",
+            "Leave these rows out all the same, or choose other columns.",
+            drop_bad_rows=True,
+        )
+    for reason in reasons:
+        report.warn("rows_left_out", f"{reason}; left out, nothing was filled in.")
+    return ~gone
+
+
+def bad_rows(outputs: Floats, name: str, report: Report, table: bool = False) -> npt.NDArray[np.bool_]:
+    """Mark rows with NaN or infinite values; minus infinity is a plain zero in log-probabilities.
+
+    Parameters
+    ----------
+    table : whether the outputs are cells of a table, where NaN is an empty one and no failed computation.
+
+    Raises
+    ------
+    InvalidUpload
+        With the counts, unless ``drop_bad_rows`` was chosen or only cells of a table are empty.
     """
     bad = np.zeros(len(outputs), dtype=bool)
     low, high = outputs.min(), outputs.max()
@@ -169,7 +206,7 @@ def bad_rows(outputs: Floats, name: str, report: Report) -> npt.NDArray[np.bool_
             f"Every one of the {count(len(bad), 'row')} of {name} holds NaN or infinite values.",
             "Look for a diverged training or a division by zero where they were saved.",
         )
-    if not report.choices.drop_bad_rows:
+    if not report.choices.drop_bad_rows and (n_inf or not table):
         raise InvalidUpload(
             "not_finite",
             f"{name} has bad values in {count(int(bad.sum()), 'row')} of {len(bad):,}: {count(n_nan, 'NaN')} and "

@@ -300,8 +300,8 @@ def shift_rows(upload: Upload, shift: int) -> None:
     upload.rows = {role: array[own] for role, array in upload.rows.items()}
 
 
-def keep_rows(upload: Upload, keep: npt.NDArray[np.bool_], report: Report) -> None:
-    """Leave the bad rows out of everything that goes by rows."""
+def keep_rows(upload: Upload, keep: npt.NDArray[np.bool_]) -> None:
+    """Leave rows out of everything that goes by rows."""
     n_bad = int((~keep).sum())
     if n_bad == len(keep):
         raise InvalidUpload(
@@ -311,7 +311,6 @@ def keep_rows(upload: Upload, keep: npt.NDArray[np.bool_], report: Report) -> No
         )
     upload.outputs = upload.outputs[keep]
     upload.rows = {role: array[keep] for role, array in upload.rows.items()}
-    report.info("rows_dropped", f"{count(n_bad, 'row')} of {len(keep):,} left out, as chosen.")
 
 
 def renormalise(outputs: Floats, name: str) -> None:

@@ -12,8 +12,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from calib.data.checks.report import Report
+from calib.data.checks.report import Report, count, row_numbers, verb
 from calib.data.formats.base import Array
+from calib.data.interpret.labels import is_missing
 from calib.numerics import Floats
 
 Role = Literal["outcome", "outputs", "predicted", "cluster", "weight", "group", "features", "split", "id", "ignore"]
@@ -85,7 +86,7 @@ MAX_GROUPS = 1000
 
 
 def group_names(groups: Array, report: Report) -> npt.NDArray[np.str_] | None:
-    """The subgroup of each row as text; left out with a warning where it names rows rather than groups."""
+    """The subgroup of each row as text, ``missing`` where a row has none; left out where it names rows, not groups."""
     values, positions = np.unique(groups.reshape(len(groups), -1)[:, 0], return_inverse=True)
     if len(values) > MAX_GROUPS:
         report.warn(
@@ -96,26 +97,41 @@ def group_names(groups: Array, report: Report) -> npt.NDArray[np.str_] | None:
         )
         report.decide(groups="")
         return None
-    return np.array([str(value) for value in values.tolist()])[positions.reshape(-1)]
+    gone = np.array([is_missing(value) for value in values.tolist()], dtype=bool)
+    n_gone = int(gone[positions.reshape(-1)].sum())
+    if n_gone:
+        rows = f"{count(n_gone, 'row')} of {len(groups):,} {verb(n_gone, 'has', 'have')}"
+        report.info("groups_missing", f"{rows} no group and form the group called missing.")
+    names = ["missing" if none else str(value) for value, none in zip(values.tolist(), gone, strict=True)]
+    return np.array(names)[positions.reshape(-1)]
 
 
 def cluster_names(clusters: Array, report: Report) -> npt.NDArray[np.str_]:
-    """The cluster of each row as text."""
-    return np.array([str(value) for value in clusters.reshape(len(clusters), -1)[:, 0].tolist()])
+    """The cluster of each row as text; a row without one is a cluster of its own."""
+    values = clusters.reshape(len(clusters), -1)[:, 0].tolist()
+    gone = [k for k, value in enumerate(values) if is_missing(value)]
+    if gone:
+        rows = f"{count(len(gone), 'row')} of {len(values):,} {verb(len(gone), 'has', 'have')}"
+        report.info("clusters_missing", f"{rows} no cluster; each was taken for a cluster of its own.")
+    for k in gone:
+        values[k] = f"(none, row {k + 1})"
+    return np.array([str(value) for value in values])
 
 
 def positive_weights(weights: Array, report: Report) -> Floats | None:
     """The weight of each row; left out with a warning where one is no number, negative or infinite, or all are zero."""
     try:
         values = weights.reshape(len(weights), -1)[:, 0].astype(np.float64)
-        n_bad = int((~np.isfinite(values) | (values < 0)).sum())
     except ValueError:
-        values, n_bad = np.zeros(0), len(weights)
+        values = np.full(len(weights), np.nan)
+    bad = ~np.isfinite(values) | (values < 0)
+    n_bad = int(bad.sum())
     if not n_bad and values.any():
         return values
     report.warn(
         "weights",
-        f"{n_bad:,} of {len(weights):,} weights are no number from 0 upwards, so the weights were left out."
+        f"{n_bad:,} of {len(weights):,} weights are no number from 0 upwards ({row_numbers(bad)}), so all weights were "
+        "left out."
         if n_bad
         else "All weights are zero, so they were left out.",
         "Choose another column as the weight.",

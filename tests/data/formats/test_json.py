@@ -95,7 +95,7 @@ def test_a_value_that_only_some_rows_have_is_missing_elsewhere(monkeypatch):
     found = read(lines(rows))
     check_read(found)
     assert found.predictions is not None and found.predictions.groups is not None
-    np.testing.assert_array_equal(found.predictions.groups, [""] * 121 + ["late"] * 119)
+    np.testing.assert_array_equal(found.predictions.groups, ["missing"] * 121 + ["late"] * 119)
 
 
 def test_whole_numbers_become_numbers_where_a_later_row_has_decimals(monkeypatch):

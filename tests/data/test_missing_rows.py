@@ -1,0 +1,146 @@
+"""Rows without outcome or outputs are left out and named, never filled; what stays missing beside them is said."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calib.data import Choices, inspect, load
+from tests.data.conftest import cases, check_repeatable, the
+
+NAMES = np.array(["ant", "bee", "cat", "dog"])
+
+
+def with_gaps(make, **gaps):
+    """The table with the cells of some rows empty, by column."""
+    frame = make.frame().astype(object)
+    for column, rows in gaps.items():
+        frame.loc[rows, column] = None
+    return frame
+
+
+@pytest.mark.parametrize("write", ["csv", "parquet"])
+def test_rows_without_outcome_or_outputs_are_left_out_by_reason_and_named(make, write):
+    frame = with_gaps(make, label=[2, 16, 41], p_1=[7], p_3=[7, 9])
+    if write == "parquet":
+        frame = frame.astype(float)
+    path = getattr(make, write)(frame)
+    found = inspect(path)
+    data = found.predictions
+    gone = [2, 7, 9, 16, 41]
+    np.testing.assert_array_equal(data.labels, np.delete(make.labels, gone))
+    np.testing.assert_allclose(data.logits, np.log(np.delete(make.probs, gone, axis=0)), rtol=1e-12)
+    said = {f.message for f in data.findings if f.code == "rows_left_out"}
+    assert len(said) == 2 and all(f.level == "warning" for f in data.findings if f.code == "rows_left_out")
+    assert any("no outputs" in text and "rows 8, 10" in text and "2 rows of 300" in text for text in said)
+    assert any("no label" in text and "rows 3, 17, 42" in text for text in said)
+    check_repeatable(path)
+
+
+def test_many_rows_are_counted_and_few_of_them_named(make):
+    finding = the(load(make.csv(with_gaps(make, label=range(20)))), "rows_left_out")
+    assert "20 rows of 300" in finding.message and "and 14 more" in finding.message
+
+
+def test_groups_and_split_stay_with_their_rows(make):
+    frame = with_gaps(make, label=[0, 1], p_0=[299]).assign(group=[f"g{i % 7}" for i in range(300)])
+    data = load(make.csv(frame))
+    assert data.groups.tolist() == [f"g{i % 7}" for i in range(2, 299)]
+
+
+def test_where_most_rows_would_go_it_is_asked(make):
+    path = make.csv(with_gaps(make, label=range(151)))
+    error = inspect(path).findings[0]
+    assert (error.level, error.code, error.fix) == ("error", "mostly_missing", {"drop_bad_rows": True})
+    assert "151 of 300 rows" in error.message and "151 rows of 300 have no label" in error.message
+    assert len(load(path, **error.fix)) == 149
+    assert len(load(make.csv(with_gaps(make, label=range(150))))) == 150
+
+
+def test_nothing_left_is_refused(make):
+    frame = with_gaps(make, label=range(150), p_0=range(150, 300))
+    path = make.csv(frame)
+    assert inspect(path).findings[0].code == "mostly_missing"
+    assert inspect(path, choices=Choices(drop_bad_rows=True)).findings[0].code == "all_rows_bad"
+
+
+def test_arrays_with_nan_are_still_asked_about(make):
+    """An array holds NaN where a computation failed, a table where a cell is empty."""
+    logits = make.logits.copy()
+    logits[3, 1] = np.nan
+    assert inspect(make.both(logits)).findings[0].code == "not_finite"
+
+
+TEXTS = [
+    ("empty", ""),
+    ("none", "none"),
+    ("null", "null"),
+    ("NaN", "NaN"),
+    ("NA of R", "NA"),
+    ("question mark", "?"),
+]
+
+
+@cases("text", TEXTS)
+def test_texts_that_mean_nothing_are_no_class(make, text):
+    labels = NAMES[make.labels].astype("U7")
+    labels[[4, 5]] = text
+    frame = make.frame(label=labels).set_axis(["label", *(f"p_{name}" for name in NAMES)], axis=1)
+    data = load(make.csv(frame))
+    assert len(data) == 298 and data.class_names == tuple(NAMES)
+    assert "rows 5, 6" in the(data, "rows_left_out").message
+
+
+@pytest.mark.parametrize("name", ["none", "null", "nan", "None", "NA"])
+def test_such_a_text_is_a_class_where_a_column_of_outputs_has_its_name(make, name):
+    names = np.array(["ant", "bee", name, "dog"])
+    frame = make.frame(label=names[make.labels]).set_axis(["label", *(f"p_{n}" for n in names)], axis=1)
+    data = load(make.parquet(frame))
+    assert data.class_names == tuple(names)
+    np.testing.assert_array_equal(data.labels, make.labels)
+
+
+def test_a_class_called_none_beside_numbers(make):
+    names = np.array(["1", "2", "3", "none"])
+    frame = make.frame(label=names[make.labels]).set_axis(["label", *(f"p_{n}" for n in names)], axis=1)
+    np.testing.assert_array_equal(load(make.parquet(frame)).labels, make.labels)
+
+
+def test_a_missing_cluster_is_a_cluster_of_its_own_and_a_missing_group_is_one_group(make):
+    clusters = np.array([f"c{i % 9}" for i in range(300)], dtype=object)
+    groups = np.array([f"g{i % 3}" for i in range(300)], dtype=object)
+    clusters[[3, 8]] = None
+    groups[[5, 6, 7]] = None
+    data = load(make.csv(make.frame(cluster=clusters, group=groups)))
+    assert len(data) == 300
+    assert len(set(data.clusters)) == 11 and data.clusters[3] != data.clusters[8]
+    assert set(data.groups[[5, 6, 7]]) == {"missing"} and len(set(data.groups)) == 4
+    assert "2 rows of 300" in the(data, "clusters_missing").message
+    assert "3 rows of 300" in the(data, "groups_missing").message
+
+
+def test_numbered_clusters_with_gaps(make):
+    clusters = np.repeat(np.arange(100.0), 3)
+    clusters[[0, 1]] = np.nan
+    data = load(make.npz(logits=make.logits, labels=make.labels, clusters=clusters))
+    assert len(set(data.clusters)) == 102
+
+
+def test_weights_with_gaps_are_left_out_as_a_whole_and_their_rows_named(make):
+    weights = np.ones(300)
+    weights[[1, 4]] = np.nan
+    data = load(make.csv(make.frame(sample_weight=weights)))
+    assert data.weights is None and len(data) == 300
+    assert "rows 2, 5" in the(data, "weights").message
+
+
+def test_features_with_gaps_are_left_out_unless_their_rows_are(make):
+    frame = make.frame(feature_0=np.arange(300.0), feature_1=pd.Series(np.r_[np.nan, np.ones(299)]))
+    path = make.csv(frame)
+    data = load(path)
+    assert data.features is None and len(data) == 300
+    finding = the(data, "features_not_finite")
+    assert finding.fix == {"drop_bad_rows": True}
+    data = load(path, **finding.fix)
+    assert len(data) == len(data.features) == 299
