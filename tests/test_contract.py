@@ -40,7 +40,7 @@ CHOSEN: dict[str, list[dict[str, Any]]] = {
         {"distance": "l1", "signal": "combined", "reduction": "kmeans"},
         {"distance": "linf", "map": "sigmoid", "signal": "combined", "reduction": "pca", "factor": 1},
     ],
-    # Few and short fits: each costs a second. calibrators/test_gpcalib_options.py has every combination of options.
+    # Few and short fits: each costs a second. calibrators/gpcalib/test_gpcalib.py has every combination of options.
     "gpcalib": [
         {"max_iter": 5},
         {"max_iter": 5, "inputs": "probs", "variational": "full", "prediction": "mean", "monotone": True},

@@ -18,7 +18,7 @@ from calib.workspace.store import read_folder
 from tests.conftest import ROOT, wait_until
 
 WRITER = str(Path(__file__).with_name("writer.py"))
-RUNS = 20
+RUNS = 10
 AT_ONCE = 5
 
 
