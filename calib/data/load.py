@@ -13,6 +13,7 @@ import numpy as np
 from calib.data.checks.report import Finding, InvalidUpload, Report, shortened
 from calib.data.formats.base import Allowance, ArrayInfo, Contents, missing_packages
 from calib.data.formats.detect import open_source
+from calib.data.interpret.join import Joining
 from calib.data.interpret.parts import FeatureFiles, add_named_part, read_given_parts
 from calib.data.interpret.pipeline import understand
 from calib.data.interpret.reading import Upload, read_upload
@@ -115,7 +116,12 @@ def read_files(
     given = {role: file for role in FEATURE_FILES if (file := options.files[role]) is not None}
     features = FeatureFiles.from_sources(given, opened, report) if given else None
     report.decide(**first.format_choices)
+    joined = Joining(report)
+    first, labels = joined.both(first, labels)
+    test, test_labels = joined.both(test, test_labels) if test is not None else (None, test_labels)
     if features is not None:
+        if test is None:
+            first, labels = joined.features(first, labels, features.files)
         features.claim_roles(first, report)
     if test is None:
         upload = read_upload(first, labels, report)

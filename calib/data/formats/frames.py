@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from calib.data.checks.report import InvalidUpload, shortened
 from calib.data.formats.base import Allowance, reading
 from calib.data.formats.records import Records
-from calib.data.formats.table import TableContents
+from calib.data.formats.table import TableContents, check_names
 from calib.data.limits import check_count
 from calib.data.options import Choices
 
@@ -48,7 +48,7 @@ def open_frame(source: Any, allowance: Allowance, choices: Choices) -> TableCont
             return records.contents(allowance, choices)
         table = pandas_table(source) if _is_pandas(source) else pa.table(source)
         check_count(table.num_columns, "columns", NAME)
-        return TableContents.from_table(NAME, table, allowance, bool(choices.drop_bad_rows))
+        return TableContents.from_table(NAME, plain_columns(table, NAME), allowance, bool(choices.drop_bad_rows))
 
 
 def plain(row: dict[Any, Any]) -> dict[str, Any]:
@@ -77,3 +77,37 @@ def pandas_table(frame: Any) -> pa.Table:
                 "Leave it out, or turn it into numbers.",
             ) from error
     return pa.table(columns, names=names)
+
+
+def plain_columns(table: pa.Table, file: str) -> pa.Table:
+    """A table whose lists of equally many numbers are columns of their own, and whose text has a plain type."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    names: list[str] = []
+    columns: list[pa.ChunkedArray] = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if isinstance(column.type, pa.BaseExtensionType):
+            column = column.cast(column.type.storage_type)
+        if pa.types.is_string_view(column.type):
+            column = column.cast(pa.large_string())
+        elif pa.types.is_dictionary(column.type) and pa.types.is_string_view(column.type.value_type):
+            column = column.cast(pa.dictionary(column.type.index_type, pa.large_string()))
+        widths = pc.unique(pc.list_value_length(column)).to_pylist() if is_list(column.type) else []
+        if len(widths) == 1 and widths[0]:
+            check_count(len(names) + widths[0], "columns", file)
+            names += [f"{name}_{j}" for j in range(widths[0])]
+            columns += [pc.list_element(column, j) for j in range(widths[0])]
+        else:
+            names.append(name)
+            columns.append(column)
+    check_names(names, file)
+    return pa.table(columns, names=names)
+
+
+def is_list(kind: Any) -> bool:
+    """Whether a type is that of lists of numbers."""
+    import pyarrow as pa
+
+    lists = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    return lists and (pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type))

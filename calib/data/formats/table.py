@@ -44,6 +44,7 @@ class TableContents(Contents):
         arrays = tuple(ArrayInfo(field.name, (n_rows,), str(field.type)) for field in schema)
         super().__init__(name, arrays, allowance)
         self.n_rows = n_rows
+        self._schema = schema
         self._types = {field.name: field.type for field in schema}
         self._fetch = fetch
         self._drop_bad_cells = drop_bad_cells
@@ -51,11 +52,38 @@ class TableContents(Contents):
     @classmethod
     def from_table(cls, name: str, table: pa.Table, allowance: Allowance, drop_bad_cells: bool) -> Self:
         """The columns of a table in memory; each is used once, and then let go."""
-        table = plain_columns(table, name)
         columns = dict(zip(table.column_names, table.columns, strict=True))
         schema, n_rows = table.schema, table.num_rows
         del table
         return cls(name, schema, n_rows, lambda names: [columns.pop(n) for n in names], allowance, drop_bad_cells)
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        """One column as Arrow has it; what is read here is not read again."""
+        with reading(f"Column {shortened(name)} of {self.name}"):
+            return self._fetch([name])[0]
+
+    def taken(self, rows: pa.Array | None, columns: dict[str, pa.ChunkedArray], without: str = "") -> Self:
+        """The same table with the rows of these numbers, in their order.
+
+        Parameters
+        ----------
+        rows : their numbers; None for all rows.
+        columns : those that :meth:`column` has given already.
+        without : a column that is left out.
+        """
+        fetch = self._fetch
+        schema = self._schema.remove(self.names.index(without)) if without else self._schema
+
+        def fetch_rows(names: list[str]) -> list[pa.ChunkedArray]:
+            others = [name for name in names if name not in columns]
+            found = dict(zip(others, fetch(others), strict=True)) if others else {}
+            whole = [columns[name] if name in columns else found.pop(name) for name in names]
+            return whole if rows is None else [column.take(rows) for column in whole]
+
+        n_rows = self.n_rows if rows is None else len(rows)
+        taken = type(self)(self.name, schema, n_rows, fetch_rows, self.allowance, self._drop_bad_cells)
+        taken.format_choices = self.format_choices
+        return taken
 
     def read(self, name: str) -> Array:
         """One column: numbers, booleans, or strings."""
@@ -88,40 +116,6 @@ class TableContents(Contents):
             for j, name in enumerate(names):
                 out[:, j] = numbers(columns.pop(), f"Column {shortened(name)} of {self.name}", self._drop_bad_cells)
         return out
-
-
-def plain_columns(table: pa.Table, file: str) -> pa.Table:
-    """A table whose lists of equally many numbers are columns of their own, and whose text has a plain type."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    names: list[str] = []
-    columns: list[pa.ChunkedArray] = []
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        if isinstance(column.type, pa.BaseExtensionType):
-            column = column.cast(column.type.storage_type)
-        if pa.types.is_string_view(column.type):
-            column = column.cast(pa.large_string())
-        elif pa.types.is_dictionary(column.type) and pa.types.is_string_view(column.type.value_type):
-            column = column.cast(pa.dictionary(column.type.index_type, pa.large_string()))
-        widths = pc.unique(pc.list_value_length(column)).to_pylist() if is_list(column.type) else []
-        if len(widths) == 1 and widths[0]:
-            check_count(len(names) + widths[0], "columns", file)
-            names += [f"{name}_{j}" for j in range(widths[0])]
-            columns += [pc.list_element(column, j) for j in range(widths[0])]
-        else:
-            names.append(name)
-            columns.append(column)
-    check_names(names, file)
-    return pa.table(columns, names=names)
-
-
-def is_list(kind: Any) -> bool:
-    """Whether a type is that of lists of numbers."""
-    import pyarrow as pa
-
-    lists = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
-    return lists and (pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type))
 
 
 def check_names(names: list[str], file: str) -> None:

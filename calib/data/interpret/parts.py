@@ -12,6 +12,7 @@ import numpy.typing as npt
 from calib.data.checks.report import InvalidUpload, Report, count, listed
 from calib.data.formats.base import Array, Contents
 from calib.data.interpret.columns import infer_features, infer_training_labels, infer_training_part
+from calib.data.interpret.join import same_columns
 from calib.data.interpret.names import PARTS, canonical
 from calib.data.interpret.reading import Upload, check_there, read_aside, read_part, read_rows, read_upload
 from calib.data.interpret.roles import ROW_ROLES
@@ -218,6 +219,8 @@ class FeatureFiles:
             if not name:
                 continue
             check_there(contents, name)
+            if role == "train_features" and self.chosen.train_features is None:
+                name = self._matched(upload, name, report)
             report.decide(**{role: name})
             if role == "features":
                 read_rows(upload, contents, role, name, report)
@@ -230,6 +233,17 @@ class FeatureFiles:
             return next((contents for contents in given if in_file(contents, chosen)), given[0]), chosen
         inferred = ((contents, self._infer(contents, role)) for contents in given)
         return next(((contents, name) for contents, name in inferred if name), (given[0], None))
+
+    def _matched(self, upload: Upload, training: Any, report: Report) -> Any:
+        """The training set's columns in the order of the features; features that it lacks are left out of the rows."""
+        own, rows = report.choices.features, upload.rows.get("features")
+        if not (isinstance(own, tuple) and isinstance(training, tuple) and rows is not None):
+            return training
+        kept, names = same_columns(own, training, report)
+        if len(kept) < len(own):
+            upload.rows["features"] = rows[:, kept]
+            report.decide(features=tuple(own[j] for j in kept))
+        return names
 
     def _infer(self, contents: Contents, role: str) -> Any:
         """The array or the columns that a role most likely means in one file; None if it is not there."""

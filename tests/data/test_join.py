@@ -1,0 +1,204 @@
+"""Outputs, labels and features in tables of their own, joined by an id; features matched by the names of columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calib.data import Inspection, inspect
+from calib.data.interpret.join import is_id
+from tests.data.conftest import cases, simulated, the
+
+LOGITS, LABELS = simulated(n=240, n_classes=3)
+IDS = np.array([f"case {i:03d}" for i in range(240)])
+OUTPUTS = pd.DataFrame(LOGITS, columns=["logit_0", "logit_1", "logit_2"])
+ORDER = np.random.default_rng(5).permutation(240)
+
+
+def outputs(ids=IDS, rows=slice(None), name="id"):
+    return OUTPUTS.assign(**{name: ids}).iloc[rows]
+
+
+def truth(ids=IDS, rows=slice(None), name="id"):
+    return pd.DataFrame({name: ids, "label": LABELS}).iloc[rows]
+
+
+def csv(frame: pd.DataFrame, name: str = "labels.csv") -> tuple[str, bytes]:
+    return name, frame.to_csv(index=False).encode()
+
+
+def read(first, labels, **options) -> Inspection:
+    return inspect(csv(first, "outputs.csv"), labels=csv(labels), **options)
+
+
+def check_rows(found: Inspection, rows) -> None:
+    """The data hold these rows of the outputs, each with its own label."""
+    assert found.predictions is not None, found.findings
+    np.testing.assert_allclose(found.predictions.logits, LOGITS[rows])
+    np.testing.assert_array_equal(found.predictions.labels, LABELS[rows])
+
+
+@cases(
+    "ids, theirs",
+    [
+        ("text", IDS, IDS),
+        ("numbers", np.arange(240) * 7, np.arange(240) * 7),
+        ("numbers with decimals", np.arange(240), np.arange(240).astype(float)),
+        ("zeros before", np.arange(1000, 1240), np.array([f"{i:06d}" for i in range(1000, 1240)])),
+    ],
+)
+@pytest.mark.parametrize("name", ["id", "customer_id", "Image ID", "index"])
+def test_labels_in_another_order_are_put_in_order(ids, theirs, name):
+    found = read(outputs(ids, name=name), truth(theirs, ORDER, name))
+    check_rows(found, slice(None))
+    assert name in the(found, "joined").message
+    assert found.choices.ids == name
+    again = read(outputs(ids, name=name), truth(theirs, ORDER, name), choices=found.choices)
+    assert again.predictions is not None and again.predictions.sha256 == found.predictions.sha256
+
+
+def test_other_formats_are_joined_too(tmp_path):
+    outputs().to_parquet(tmp_path / "outputs.parquet")
+    rows = truth(rows=ORDER).to_json(orient="records", lines=True).encode()
+    check_rows(inspect(tmp_path / "outputs.parquet", labels=("labels.jsonl", rows)), slice(None))
+    check_rows(inspect(outputs().astype({"id": "category"}), labels=truth(rows=ORDER)), slice(None))
+
+
+def test_rows_without_a_partner_are_counted_and_left_out():
+    found = read(outputs(rows=slice(0, 230)), truth(rows=ORDER[ORDER >= 7]))
+    check_rows(found, slice(7, 230))
+    said = the(found, "unpaired_rows")
+    assert said.level == "warning"
+    assert "7 rows of outputs.csv" in said.message and "10 rows of labels.csv" in said.message and "223" in said.message
+
+
+def test_a_row_without_an_id_has_no_partner():
+    ids = IDS.copy()
+    ids[3] = ""
+    found = read(outputs(), truth(ids, ORDER))
+    check_rows(found, np.delete(np.arange(240), 3))
+    assert "1 row of outputs.csv and 1 row of labels.csv" in the(found, "unpaired_rows").message
+
+
+def test_ids_in_the_same_order_change_nothing():
+    repeated = np.repeat(IDS[:80], 3)  # three rows of each patient
+    found = read(outputs(repeated), truth(repeated))
+    check_rows(found, slice(None))
+    assert not {"joined", "unpaired_rows"} & {finding.code for finding in found.findings}
+
+
+def test_ids_that_repeat_stop_with_a_sentence():
+    repeated = np.repeat(IDS[:80], 3)
+    found = read(outputs(), truth(repeated))
+    assert found.predictions is None
+    refused = the(found, "ids_repeat")
+    assert "80 of 80 ids" in refused.message and "3 times" in refused.message and "labels.csv" in refused.message
+    check_rows(read(outputs(), truth(repeated), **refused.fix), slice(None))
+    assert not the(read(outputs(), truth(repeated, slice(0, 100))), "ids_repeat").fix
+
+
+def test_ids_that_do_not_overlap_stop_with_a_sentence():
+    other = np.array([f"x{i}" for i in range(240)])
+    found = read(outputs(), truth(other))
+    assert found.predictions is None
+    refused = the(found, "ids_differ")
+    assert "case 000" in refused.message and "x0" in refused.message
+    check_rows(read(outputs(), truth(other), **refused.fix), slice(None))
+
+
+def test_numbers_of_rows_that_mean_other_rows_are_no_ids():
+    found = read(outputs(np.arange(240), name="index"), truth(np.arange(500, 740), name="index"))
+    check_rows(found, slice(None))
+    some = read(outputs(np.arange(240), name="index"), truth(np.arange(240), slice(100, 200), name="index"))
+    check_rows(some, slice(100, 200))
+
+
+def test_the_column_can_be_chosen_by_hand():
+    first, second = outputs(name="who").assign(part="a"), truth(name="who", rows=ORDER).assign(part="a")
+    check_rows(read(first, second, ids="who"), slice(None))
+    assert the(read(first, second, ids="nobody"), "no_such_array").level == "error"
+
+
+def test_the_test_set_is_joined_with_its_own_labels():
+    found = inspect(
+        csv(outputs(rows=slice(0, 150)), "val.csv"),
+        labels=csv(truth(rows=slice(0, 150))[::-1]),
+        test=csv(outputs(rows=slice(150, 240)), "test.csv"),
+        test_labels=csv(truth(rows=slice(150, 240))[::-1], "test_labels.csv"),
+    )
+    check_rows(found, slice(None))
+    assert found.predictions is not None and found.predictions.given_split is not None
+    assert found.predictions.given_split.sum() == 150
+
+
+@cases(
+    "name, expected",
+    [
+        *(
+            (name, name, True)
+            for name in ("id", "ID", "image_id", "CustomerID", "file name", "sample-nr", "id_patient")
+        ),
+        *((name, name, False) for name in ("label", "p_0", "valid", "void", "feature_0", "group", "age", "confidence")),
+    ],
+)
+def test_names_of_ids(name, expected):
+    assert is_id(name) == expected
+
+
+# Features.
+
+AGE, DOSE = np.arange(240.0) + 20, np.linspace(0, 1, 240)
+FEATURES = pd.DataFrame({"id": IDS, "age": AGE, "dose": DOSE})
+TRAIN = pd.DataFrame({"age": [30.0, 40, 50, 60] * 5, "dose": [0.1, 0.2, 0.3, 0.4] * 5, "label": [0, 1, 2, 0] * 5})
+
+
+def with_features(features=FEATURES, train=TRAIN, first=None, labels=None) -> Inspection:
+    first = outputs().assign(label=LABELS) if first is None else first
+    given = {} if labels is None else {"labels": csv(labels)}
+    return inspect(
+        csv(first, "outputs.csv"), features=csv(features, "f.csv"), train_features=csv(train, "t.csv"), **given
+    )
+
+
+def test_features_are_joined_by_id():
+    found = with_features(FEATURES.iloc[ORDER])
+    check_rows(found, slice(None))
+    np.testing.assert_allclose(found.predictions.features, np.stack([AGE, DOSE], axis=1), rtol=1e-6)
+    assert found.predictions.train_features.shape == (20, 2)
+
+
+def test_rows_without_features_are_left_out_of_outputs_and_labels():
+    found = with_features(FEATURES.iloc[20:][::-1], first=outputs(), labels=truth(rows=ORDER))
+    check_rows(found, slice(20, 240))
+    np.testing.assert_allclose(found.predictions.features[:, 0], AGE[20:])
+
+
+def test_features_whose_ids_differ_are_left_out_and_the_upload_goes_on():
+    found = with_features(FEATURES.assign(id=np.arange(240)))
+    check_rows(found, slice(None))
+    assert found.predictions.features is None
+    assert the(found, "ids_differ").left_out == "features"
+
+
+def test_features_are_matched_by_name_and_not_by_place():
+    swapped = TRAIN[["dose", "label", "age"]].rename(columns={"age": " Age"})
+    expected = with_features().predictions
+    found = with_features(train=swapped)
+    np.testing.assert_array_equal(found.predictions.train_features, expected.train_features)
+    np.testing.assert_array_equal(found.predictions.train_labels, expected.train_labels)
+
+
+def test_features_that_one_of_the_two_lacks_are_said():
+    more = with_features(train=TRAIN.assign(weight=1.0))
+    assert more.predictions.train_features.shape == (20, 2)
+    assert the(more, "features_unmatched").level == "info"
+    fewer = with_features(train=TRAIN.drop(columns="age"))
+    assert "age" in the(fewer, "features_unmatched").message
+    assert fewer.predictions.train_features.shape == (20, 1)
+    np.testing.assert_allclose(fewer.predictions.features[:, 0], DOSE, rtol=1e-6)
+
+
+def test_features_without_a_name_in_common_are_taken_in_their_order():
+    found = with_features(train=TRAIN.rename(columns={"age": "x_0", "dose": "x_1"}))
+    np.testing.assert_allclose(found.predictions.train_features[:2], [[30, 0.1], [40, 0.2]], rtol=1e-6)
