@@ -138,6 +138,12 @@ class Calibrator:
     needs: ClassVar[frozenset[str]] = frozenset()
     """Keyword arguments beyond the logits that ``fit`` must be given, such as ``features``."""
 
+    needs_classes: ClassVar[bool] = False
+    """Whether it learns from the outputs of all classes, so that one confidence for each answer is not enough."""
+
+    keeps_half: ClassVar[bool] = False
+    """Whether two classes with equal outputs stay equal: a confidence of one half is then one half for ever."""
+
     min_rows: ClassVar[int] = 2
 
     passes: ClassVar[int] = 0

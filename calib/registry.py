@@ -9,6 +9,7 @@ from typing import Any
 
 from calib.base import Calibrator
 from calib.errors import CalibrationError
+from calib.formatting import listed
 from calib.parameters import parameter_names
 
 GPCALIB = "Wenger et al., Non-Parametric Calibration for Classification, AISTATS 2020"
@@ -163,13 +164,37 @@ def extras_for(made: Calibrator, data: Any) -> dict[str, Any]:
     Raises
     ------
     CalibrationError
-        If the data set does not hold them all; says why where they were given and could not be used.
+        If the data set does not hold them all; says why where they were given and could not be used. Of pairs, if the
+        method needs the outputs of all classes.
     """
+    if made.needs_classes and is_pairs(data):
+        raise CalibrationError(
+            f"{type(made).__name__} learns from the outputs of all classes, but these data hold one confidence for each "
+            "answer; choose a method of one score, such as Platt, beta or isotonic."
+        )
     arrays = {name: getattr(data, name, None) for name in sorted(made.needs)}
     if absent := [name for name, array in arrays.items() if array is None]:
         why = _why_absent(absent, getattr(data, "findings", ()))
         raise CalibrationError(f"{type(made).__name__} needs {', '.join(absent)}, which these data do not hold{why}")
     return arrays
+
+
+def is_pairs(data: Any) -> bool:
+    """Whether a data set holds one confidence for each answer, and whether it is correct, in place of classes."""
+    return getattr(data, "kind", None) == "pairs"
+
+
+def said_of_pairs(data: Any) -> str:
+    """Which methods pairs leave out, and which keep one half, in two sentences; "" for data of any other kind."""
+    if not is_pairs(data):
+        return ""
+    methods = [method for method in METHODS.values() if method.name != "identity"]
+    left_out = listed([method.title for method in methods if method.cls.needs_classes])
+    kept = listed([method.title for method in methods if method.cls.keeps_half and not method.cls.needs_classes])
+    return (
+        f"{left_out} learn from the outputs of all classes and are left out: these data hold one "
+        f"confidence for each answer. {kept} leave a confidence of 0.5 where it is."
+    )
 
 
 def _why_absent(arrays: list[str], findings: Iterable[Any]) -> str:
@@ -181,9 +206,12 @@ def _why_absent(arrays: list[str], findings: Iterable[Any]) -> str:
 def presets(data: Any = None) -> dict[str, list[str]]:
     """Choices of methods offered on the Fit page; the raw model is always there and so not listed.
 
-    Methods that need more than logits and labels are among them where ``data`` hold what they need.
+    Methods that need more than logits and labels, or the outputs of all classes, are among them where ``data`` hold
+    what they need.
     """
     methods = [m for m in METHODS.values() if m.name != "identity" and not missing_arrays(m.name, data)]
+    if is_pairs(data):
+        methods = [m for m in methods if not m.cls.needs_classes]
     return {
         "Fast": [m.name for m in methods if m.fast],
         "From the papers": [m.name for m in methods if m.name in _FROM_THE_PAPERS],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -35,6 +35,9 @@ class EnsembleTemperatureScaling(Calibrator):
     """
 
     max_log_temperature: float = param(5.0, low=0.1, high=10.0, help="Bound on |log T|; reached on separable data.")
+
+    needs_classes: ClassVar[bool] = True  # for the uniform distribution over them
+    keeps_half: ClassVar[bool] = True
 
     def promises(self, n_classes: int) -> frozenset[str]:
         return super().promises(n_classes) | {KEEPS_ACCURACY, KEEPS_RANKING}

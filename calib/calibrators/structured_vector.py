@@ -82,6 +82,7 @@ class StructuredScaling(IterativeScaling):
     max_iter: int = param(500, low=1, high=100_000, help="Largest number of L-BFGS steps.")
 
     passes: ClassVar[int] = 10
+    needs_classes: ClassVar[bool] = True
 
     def notes(self) -> list[str]:
         return [*self._unfinished(), *self.temperature_notes_, *super().notes()]

@@ -159,6 +159,7 @@ class TemperatureScaling(ScalingCalibrator):
     max_log_temperature: float = param(5.0, low=0.1, high=10.0, help="Bound on |log T|; reached on separable data.")
 
     passes: ClassVar[int] = 10
+    keeps_half: ClassVar[bool] = True
 
     def promises(self, n_classes: int) -> frozenset[str]:
         return super().promises(n_classes) | {KEEPS_ACCURACY, KEEPS_RANKING}

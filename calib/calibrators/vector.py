@@ -26,6 +26,7 @@ class VectorScaling(IterativeScaling):
     max_iter: int = param(500, low=1, high=100_000, help="Largest number of L-BFGS steps.")
 
     passes: ClassVar[int] = 40
+    needs_classes: ClassVar[bool] = True
 
     def notes(self) -> list[str]:
         return [*self._unfinished(), *super().notes()]

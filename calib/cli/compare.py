@@ -36,7 +36,7 @@ from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
 from calib.evaluation.score_table import summary
 from calib.formatting import aligned, fixed, safe_table
 from calib.plots.style import method_style
-from calib.registry import calibrator, presets, registry_name, title_of
+from calib.registry import calibrator, presets, registry_name, said_of_pairs, title_of
 from calib.reporting import Report, ReportedMethod, Source, html
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ def run(arguments: Sequence[str]) -> int:
         refuse(given, "a comparison needs rows to test on; --calibration all leaves none")
     found = compare_methods(methods, calibration, test)
     print(summary(found.table))
+    if said := said_of_pairs(data):
+        print(said)
     if said := said_of_intervals(found.evaluations[BASELINE].n_clusters):
         print(said)
     if data.n_classes > 2 and any(isinstance(method, BinaryCalibrator) for method in methods.values()):

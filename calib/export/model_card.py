@@ -55,7 +55,9 @@ def model_card(exported: ExportedCalibrator) -> str:
 def _use(exported: ExportedCalibrator) -> str:
     given = "outputs, features" if exported.needs_features else "outputs"
     call = f"probs = calibrator.calibrate(outputs)  # {_shape(exported)} -> (n, {exported.n_classes})"
-    if not exported.calibrator.gives_probabilities:
+    if exported.kind == "pairs":
+        call = "confidence = calibrator.confidence(outputs)  # (n,) -> (n,), that each answer is correct"
+    elif not exported.calibrator.gives_probabilities:
         call = f"confidence = calibrator.confidence({given})  # (n,), in the predicted class"
     file = "outputs.npz" if exported.needs_features else "outputs.npy"
     holds = ", with the arrays `outputs` and `features` in it" if exported.needs_features else ""
@@ -72,7 +74,9 @@ def _contract(exported: ExportedCalibrator) -> dict[str, str]:
     promises = exported.calibrator.promises(exported.n_classes)
     sums = "" if ROWS_SUM_TO_ONE in promises else "; rows are not normalised and need not sum to one"
     output = f"calibrated probabilities: (n, {exported.n_classes}), float64{sums}"
-    if not exported.calibrator.gives_probabilities:
+    if exported.kind == "pairs":
+        output = "calibrated confidence that each answer is correct: (n,), float64"
+    elif not exported.calibrator.gives_probabilities:
         output = "confidence in the predicted class, which is that of the largest output: (n,), float64"
     columns = "one column" if exported.kind in ONE_COLUMN else "one column per class"
     rows = {"input": f"{KINDS[exported.kind]}, {columns}: {_shape(exported)}"}

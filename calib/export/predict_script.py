@@ -32,6 +32,7 @@ FEATURES = "features"
 _INPUTS = {FEATURES, "train_features"}
 
 _NOT_OUTPUTS = {"label", "labels", "y", "y_true", "target", "ground_truth", "class", "id", "index", "y_pred", ""}
+_NOT_CONFIDENCE = {"correct", "predicted", "actual"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -57,7 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def written(path: Path, calibrator: runtime.ExportedCalibrator, n: int) -> str:
     """What was written, in a sentence."""
-    what = "calibrated probabilities" if calibrator.calibrator.gives_probabilities else "calibrated confidence"
+    probabilities = calibrator.calibrator.gives_probabilities and calibrator.kind != "pairs"
+    what = "calibrated probabilities" if probabilities else "calibrated confidence"
     return f"Wrote {n:,} rows of {what} to {path}."
 
 
@@ -118,6 +120,9 @@ def write_predictions(
             if main.ndim == 2:
                 writer.writerow(map(safe_cell, calibrator.class_names))
                 np.savetxt(file, main, delimiter=",", fmt="%.17g")
+            elif "predicted" not in arrays:
+                writer.writerow(["confidence"])
+                writer.writerows([value] for value in main.tolist())
             else:
                 writer.writerow(["predicted", "confidence"])
                 names = (safe_cell(calibrator.class_names[k]) for k in arrays["predicted"])
@@ -129,7 +134,12 @@ def write_predictions(
 def predictions(
     calibrator: runtime.ExportedCalibrator, logits: Floats, features: Floats | None = None
 ) -> dict[str, Any]:
-    """``probabilities`` (n, n_classes) where the calibrator gives them, ``predicted`` (n,) and ``confidence`` (n,)."""
+    """``probabilities`` (n, n_classes) where the calibrator gives them, ``predicted`` (n,) and ``confidence`` (n,).
+
+    Of pairs the confidence alone, that each answer is correct.
+    """
+    if calibrator.kind == "pairs":
+        return {"confidence": calibrator.predict_confidence(logits)}
     if calibrator.calibrator.gives_probabilities:
         probs = calibrator.predict_proba(logits)
         predicted = argmax_with_ties(probs, logits)
@@ -156,7 +166,7 @@ def _read_csv(path: Path) -> Floats:
     except ValueError:
         header, rows = rows[0], rows[1:]
     columns = header or [f"column {i}" for i in range(len(rows[0]))]
-    kept = [i for i, name in enumerate(columns) if name.strip().lower() not in _NOT_OUTPUTS]
+    kept = [i for i, name in enumerate(columns) if name.strip().lower() not in _NOT_OUTPUTS | _NOT_CONFIDENCE]
     try:
         return np.array([[float(row[i]) for i in kept] for row in rows]).reshape(len(rows), len(kept))
     except (ValueError, IndexError) as error:

@@ -109,12 +109,16 @@ class ExportedCalibrator:
     def confidence(self, outputs: Any, features: Any = None) -> Floats:
         """Confidence in the predicted class, shape (n,), for a model's outputs as they were uploaded.
 
-        ``features`` are the (n, ...) inputs as they were uploaded, for methods that need them.
+        Of pairs, the confidences that answers are correct become calibrated ones. ``features`` are the (n, ...) inputs
+        as they were uploaded, for methods that need them.
         """
-        return self.calibrator.predict_confidence(self.to_logits(outputs), self.to_features(features))
+        return self._confidence(self.to_logits(outputs), self.to_features(features))
 
     def predict_proba(self, logits: Any) -> Floats:
-        """Calibrated probabilities for canonical logits, shape (n, n_classes); see :meth:`to_logits`."""
+        """Calibrated probabilities for canonical logits, shape (n, n_classes); see :meth:`to_logits`.
+
+        Of pairs, those of a wrong and of a correct answer, also for (n,) confidences.
+        """
         self._check_gives_probabilities()
         return self.calibrator.predict_proba(self._canonical(logits))
 
@@ -123,8 +127,16 @@ class ExportedCalibrator:
         return self.calibrator.predict(self._canonical(logits))
 
     def predict_confidence(self, logits: Any, features: Any = None) -> Floats:
-        """Confidence in the predicted class for canonical logits, shape (n,), and features of :meth:`to_features`."""
-        return self.calibrator.predict_confidence(self._canonical(logits), features)
+        """Confidence in the predicted class for canonical logits, shape (n,), and features of :meth:`to_features`.
+
+        Of pairs, the calibrated confidence that each answer is correct, also for (n,) confidences.
+        """
+        return self._confidence(self._canonical(logits), features)
+
+    def _confidence(self, logits: Any, features: Any) -> Floats:
+        if self.kind == "pairs":
+            return self.calibrator.predict_proba(logits)[:, 1]
+        return self.calibrator.predict_confidence(logits, features)
 
     def to_features(self, features: Any) -> Any:
         """Features as the calibrator learned from them, for features as they were uploaded.
@@ -169,7 +181,9 @@ class ExportedCalibrator:
     def _canonical(self, logits: Any) -> Any:
         # Logarithms of probabilities are never positive, so positive values up to 1 were meant for calibrate().
         array = np.asarray(logits)
-        if self.kind in ("probabilities", "log_probabilities", "binary_probability") and array.size:
+        if self.kind == "pairs" and array.ndim == 1:
+            return self.to_logits(array)
+        if self.kind in ("pairs", "probabilities", "log_probabilities", "binary_probability") and array.size:
             low, high = array.min(), array.max()
             if low >= 0 and 0 < high <= 1:
                 raise CalibrationError(

@@ -64,6 +64,8 @@ def check_space(path: Path, nbytes: int) -> None:
 def probabilities_file(path: Path, n: int, class_names: tuple[str, ...], dtype: str = "float64") -> Iterator[Write]:
     """A function that writes the next rows of (n, n_classes) probabilities, as one of ``DTYPES``; the suffix says how.
 
+    With one name they are (n, 1), and an array of shape (n,) in the file.
+
     The file is there when the block is left without an error, after ``n`` rows.
     """
     n_classes = len(class_names)
@@ -88,7 +90,8 @@ def probabilities_file(path: Path, n: int, class_names: tuple[str, ...], dtype: 
 def _npy(path: Path, n: int, class_names: tuple[str, ...], dtype: np.dtype[Any]) -> Iterator[Write]:
     little = dtype.newbyteorder("<")
     with whole_file(path) as file:
-        header = {"descr": little.str, "fortran_order": False, "shape": (n, len(class_names))}
+        shape = (n, len(class_names)) if len(class_names) > 1 else (n,)
+        header = {"descr": little.str, "fortran_order": False, "shape": shape}
         npy_format.write_array_header_1_0(file, header)
         yield lambda probs: file.write(np.ascontiguousarray(probs, dtype=little).data)  # type: ignore[misc]
 
@@ -143,12 +146,14 @@ def apply_out_of_core(
             f"The outputs have {logits.shape[1]} columns; {exported.n_classes} classes were calibrated."
         )
     calibrator, n = exported.calibrator, len(outputs)
+    # Of pairs, only the confidence that an answer is correct.
+    first, names = (1, ("confidence",)) if exported.kind == "pairs" else (0, exported.class_names)
 
     def calibrated(block: Block) -> Floats:
         # Rounded here, on its thread, so that the one that writes does nothing else.
-        return calibrator.predict_proba(logits.checked(*block)).astype(dtype, copy=False)
+        return calibrator.predict_proba(logits.checked(*block))[:, first:].astype(dtype, copy=False)
 
-    with probabilities_file(out, n, exported.class_names, dtype) as write:
+    with probabilities_file(out, n, names, dtype) as write:
         done = 0
         for probs in in_order(calibrated, outputs.blocks()):
             write(probs)

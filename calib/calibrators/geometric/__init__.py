@@ -93,6 +93,7 @@ class Geometric(Calibrator):
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"features", "train_features", "train_labels"})
+    needs_classes: ClassVar[bool] = True
 
     distance: str = param("l2", choices=DISTANCES, help="How the distance of two inputs is measured.")
     exact: bool = param(False, help="The largest zone instead of a lower bound of it: slower, and for l2 alone.")

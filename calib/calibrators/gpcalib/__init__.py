@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -68,6 +68,8 @@ class GPCalib(Calibrator):
     monotone: bool = param(False, help="Constrain the latent function to increase, so that no predicted class changes.")
     max_iter: int = param(1000, low=1, high=100_000, help="Most iterations of L-BFGS.")
     device: str = param("auto", choices=("auto", "cpu", "gpu"), help="Where to fit; auto takes a GPU if there is one.")
+
+    keeps_half: ClassVar[bool] = True
 
     def promises(self, n_classes: int) -> frozenset[str]:
         promised = super().promises(n_classes) | {GIVES_UNCERTAINTY}

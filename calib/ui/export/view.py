@@ -17,8 +17,9 @@ from calib.data import Predictions, read_features, read_outputs
 from calib.export import writer
 from calib.formatting import plural, safe_table
 from calib.numerics import Floats, Ints
+from calib.registry import is_pairs
 from calib.ui.fits import ShownFit, intervals_of
-from calib.ui.session import OpenSession, keep
+from calib.ui.session import OpenSession, current_session, keep
 from calib.ui.widgets import at_once, on_request, size_in_words
 
 SMALL = 4 << 20
@@ -36,6 +37,7 @@ calibrator = runtime.load("calibrator.npz")   # calibrator.json beside it; nothi
 USAGE_BUNDLE = """unzip calibrator.zip -d calibrator
 python calibrator/predict.py {file} --out calibrated.npz    # needs numpy alone"""
 PROBABILITIES = "probs = calibrator.calibrate(outputs)         # outputs: what your model writes, as uploaded here"
+OF_PAIRS = "confidence = calibrator.confidence(outputs)   # outputs: the confidence in each answer, as uploaded here"
 CONFIDENCE = """confidence = calibrator.confidence(outputs, features)
 # outputs: what your model writes, features: the inputs of the same rows, both as uploaded here"""
 
@@ -81,7 +83,7 @@ def metadata_of(session: OpenSession, fit: ShownFit, raw: ShownFit) -> dict[str,
 def usage(fit: ShownFit) -> None:
     """The lines that use each file."""
     asks = "features" in fit.calibrator.needs
-    call = PROBABILITIES if fit.calibrator.gives_probabilities else CONFIDENCE
+    call = PROBABILITIES if _gives_probabilities(fit) else CONFIDENCE if asks else OF_PAIRS
     pickle_tab, safe_tab, bundle_tab = st.tabs(["Pickle", "npz + json", "Bundle"])
     pickle_tab.code(USAGE.format(call=call), language="python")
     safe_tab.code(USAGE_SAFE.format(call=call), language="python")
@@ -90,7 +92,7 @@ def usage(fit: ShownFit) -> None:
 
 def calibrate_upload(session: OpenSession, fit: ShownFit) -> None:
     """What the fit says of the test rows, of all rows, or of any upload with the same classes."""
-    st.subheader("Calibrated probabilities" if fit.calibrator.gives_probabilities else "Calibrated confidence")
+    st.subheader("Calibrated probabilities" if _gives_probabilities(fit) else "Calibrated confidence")
     parts = {"test rows": session.test, "all rows": session.data}
     chosen = st.segmented_control("Of", [*parts, "an upload"], default="test rows", required=True, key="export/of")
     if chosen in parts:
@@ -153,6 +155,8 @@ def _csv(fit: ShownFit, rows: Rows, names: tuple[str, ...]) -> str:
     answer = _answer(fit, rows)
     if "probabilities" in answer:
         table = pd.DataFrame(answer["probabilities"], columns=[f"p_{name}" for name in names])
+    elif "predicted" not in answer:
+        table = pd.DataFrame(answer)
     else:
         table = pd.DataFrame({"predicted": np.array(names)[answer["predicted"]], "confidence": answer["confidence"]})
     if rows.labels is not None:
@@ -160,9 +164,15 @@ def _csv(fit: ShownFit, rows: Rows, names: tuple[str, ...]) -> str:
     return safe_table(table).to_csv(index=False)
 
 
+def _gives_probabilities(fit: ShownFit) -> bool:
+    return fit.calibrator.gives_probabilities and not is_pairs(current_session().data)
+
+
 def _answer(fit: ShownFit, rows: Rows) -> dict[str, Any]:
     """Probabilities of all classes, or the predicted class and the confidence in it where there is no more."""
     calibrator = fit.calibrator
+    if is_pairs(current_session().data):
+        return {"confidence": calibrator.predict_proba(rows.logits)[:, 1]}
     if calibrator.gives_probabilities:
         return {"probabilities": calibrator.predict_proba(rows.logits)}
     return {

@@ -13,7 +13,7 @@ from calib.errors import CalibrationError
 from calib.formatting import listed, plural
 from calib.hardware import DEVICES, cpu_description, gpu_present
 from calib.jobs.scheduling import QueueFull
-from calib.registry import METHODS, missing_arrays, presets
+from calib.registry import METHODS, missing_arrays, presets, said_of_pairs
 from calib.ui import fits
 from calib.ui.session import OpenSession
 from calib.ui.widgets import segments
@@ -159,7 +159,10 @@ def _start(params: dict[str, dict[str, Any]]) -> None:
 
 
 def _left_out(data: Predictions) -> None:
-    """Say which methods need arrays that the open data do not hold, and where such arrays come in."""
+    """Say which methods need what the open data do not hold, and where such arrays come in."""
+    if said := said_of_pairs(data):
+        st.caption(said)
+        return
     lacking = {METHODS[name].title: missing for name in METHODS if (missing := missing_arrays(name, data))}
     if lacking:
         arrays = sorted({array for missing in lacking.values() for array in missing})

@@ -1,0 +1,177 @@
+"""Every registered method on pairs (confidence, correct): it fits, exports and agrees with itself, or says why not."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
+
+import calib
+from calib.base import Calibrator
+from calib.canonical import to_canonical
+from calib.cli import main
+from calib.data import Predictions, load
+from calib.diagnostics.shift_data import judge, read_new_rows
+from calib.errors import CalibrationError
+from calib.export import predict_script, runtime, writer
+from calib.registry import extras_for, presets, said_of_pairs
+
+FLOOR = 0.005
+NEEDS_CLASSES = {"vector", "structured_vector", "ensemble_temperature", "geometric"}
+"""A bias for each class, the number of classes or the predicted class: one confidence holds none of them."""
+SMALL = {"bayes_iso": {"n_maps": 300}, "gpcalib": {"max_iter": 5}}
+
+
+def pairs(n: int = 400, seed: int = 0) -> Predictions:
+    """Answers that are right less often than they say, on both sides of one half; some are quite sure."""
+    generator = np.random.default_rng(seed)
+    confidence = np.round(np.clip(generator.beta(2.0, 1.2, n), 0.01, 0.99), 2)
+    odds = np.log(confidence / (1 - confidence))
+    correct = generator.random(n) < 1 / (1 + np.exp(0.7 - 0.5 * odds))
+    logits = to_canonical(confidence, "pairs", FLOOR)
+    return Predictions(logits, correct.astype(int), ("wrong", "correct"), kind="pairs", floor=FLOOR, sha256=f"p{seed}")
+
+
+@cache
+def fitted(name: str) -> Calibrator:
+    data = pairs()
+    return calib.calibrator(name, **SMALL.get(name, {})).fit(data.logits, data.labels)
+
+
+each = pytest.mark.parametrize("name", calib.METHODS)
+fitting = pytest.mark.parametrize("name", [name for name in calib.METHODS if name not in NEEDS_CLASSES])
+
+
+@each
+def test_what_a_method_declares_decides_whether_it_is_offered(name):
+    needs = calib.METHODS[name].cls.needs_classes
+    assert needs == (name in NEEDS_CLASSES)
+    assert (name in presets(pairs())["All"]) == (not needs and name != "identity")
+    if needs:
+        with pytest.raises(CalibrationError, match="all classes"):
+            extras_for(calib.calibrator(name), pairs())
+        assert calib.METHODS[name].title in said_of_pairs(pairs())
+
+
+@fitting
+def test_it_exports_and_agrees_with_itself(name, tmp_path):
+    data, new = pairs(), pairs(100, seed=1)
+    made = fitted(name)
+    writer.save(made, tmp_path / "calibrator.npz", **writer.describe(data))
+    exported = runtime.load(tmp_path / "calibrator.npz")
+    confidence = new.confidence
+    expected = made.predict_proba(new.logits)
+    np.testing.assert_allclose(exported.predict_confidence(confidence), expected[:, 1], atol=1e-9)
+    np.testing.assert_allclose(exported.confidence(confidence), expected[:, 1], atol=1e-9)
+    np.testing.assert_allclose(exported.predict_confidence(new.logits), expected[:, 1], atol=1e-9)
+    both = exported.predict_proba(confidence)
+    np.testing.assert_allclose(both, expected, atol=1e-9)
+    np.testing.assert_allclose(both.sum(axis=1), 1.0, atol=1e-9)
+    assert ((exported.confidence(np.array([0.0, 0.5, 1.0])) >= 0) & (exported.confidence(np.ones(3)) <= 1)).all()
+
+
+@fitting
+def test_one_half_stays_one_half_where_that_is_declared_alone(name):
+    middle = fitted(name).predict_proba(to_canonical(np.array([0.5]), "pairs", FLOOR))[0, 1]
+    assert (abs(middle - 0.5) < 1e-9) == calib.METHODS[name].cls.keeps_half
+    if calib.METHODS[name].cls.keeps_half and name != "identity":
+        assert calib.METHODS[name].title in said_of_pairs(pairs()).split(".")[1]
+
+
+@fitting
+def test_both_settings_of_sharing_are_one_map(name):
+    made = fitted(name)
+    if not hasattr(made, "share_classes"):
+        pytest.skip("nothing is shared")
+    data = pairs()
+    apart = type(made)(**{**made.get_params(), "share_classes": False}).fit(data.logits, data.labels)
+    np.testing.assert_array_equal(apart.predict_proba(data.logits), made.predict_proba(data.logits))
+
+
+def test_isotonic_and_platt_are_those_of_one_confidence():
+    data = pairs()
+    confidence, correct = data.confidence, data.correct
+    steps = IsotonicRegression().fit(confidence, correct).predict(confidence)
+    found = fitted("isotonic").predict_proba(data.logits)[:, 1]
+    np.testing.assert_allclose(found, np.clip(steps, found.min(), found.max()), atol=1e-9)
+    log_odds = np.log(confidence / (1 - confidence))[:, None]
+    curve = LogisticRegression(C=1e10, tol=1e-10, max_iter=1000).fit(log_odds, correct)
+    np.testing.assert_allclose(
+        fitted("platt").predict_proba(data.logits)[:, 1], curve.predict_proba(log_odds)[:, 1], atol=1e-5
+    )
+
+
+def test_a_comparison_says_why_a_method_is_absent_and_scores_the_others():
+    data = pairs()
+    table = calib.compare({"platt": calib.calibrator("platt"), "vector": calib.calibrator("vector")}, *data.split(0.5))
+    by_method = table[table["score"] == "ECE"].set_index("method")
+    assert "all classes" in by_method["note"]["vector"]
+    assert by_method["value"]["platt"] < by_method["value"]["identity"]
+
+
+def test_other_data_are_told_nothing_of_pairs():
+    assert said_of_pairs(None) == said_of_pairs(Predictions(np.zeros((2, 2)), np.arange(2), ("a", "b"))) == ""
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A table of pairs, and a calibrator for them in every form."""
+    data = pairs()
+    rows = zip(data.confidence, data.correct, strict=True)
+    table = "confidence,correct\n" + "".join(f"{confidence:.10g},{int(correct)}\n" for confidence, correct in rows)
+    (tmp_path / "answers.csv").write_text(table)
+    np.save(tmp_path / "answers.npy", data.confidence)
+    writer.save(fitted("platt"), tmp_path / "calibrator.npz", **writer.describe(data))
+    return tmp_path
+
+
+@pytest.mark.parametrize("given", ["answers.csv", "answers.npy"])
+@pytest.mark.parametrize("out", ["out.npy", "out.csv", "out.npz", "out.parquet"])
+def test_files_of_confidences_become_files_of_confidences(files, given, out):
+    if (given, out) == ("answers.csv", "out.parquet"):
+        pytest.skip("Parquet is written from arrays on disk")
+    expected = fitted("platt").predict_proba(pairs().logits)[:, 1]
+    outputs = ["--read", "outputs=confidence"] if given.endswith("csv") else []
+    assert main(["apply", str(files / "calibrator.npz"), str(files / given), *outputs, "--out", str(files / out)]) == 0
+    np.testing.assert_allclose(_read(files / out), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("given", ["answers.csv", "answers.npy"])
+def test_the_script_of_a_bundle_does_the_same(files, given):
+    out = files / "out.csv"
+    calibrator = ["--calibrator", str(files / "calibrator.npz")]
+    assert predict_script.main([str(files / given), "--out", str(out), *calibrator]) == 0
+    np.testing.assert_allclose(_read(out), fitted("platt").predict_proba(pairs().logits)[:, 1], atol=1e-9)
+
+
+def _read(path):
+    import pandas as pd
+
+    if path.suffix == ".npy":
+        return np.load(path)
+    if path.suffix == ".npz":
+        with np.load(path) as found:
+            assert found.files == ["confidence"]
+            return found["confidence"]
+    table = pd.read_csv(path) if path.suffix == ".csv" else pd.read_parquet(path)
+    assert list(table) == ["confidence"]
+    return table["confidence"].to_numpy()
+
+
+def test_new_pairs_are_judged_for_monitoring(files):
+    options = {"outputs": "confidence", "kind": "pairs"}
+    exported = runtime.load(files / "calibrator.npz")
+    found = read_new_rows(exported, files / "answers.csv", calib.data.LoadOptions().changed(**options))
+    raw, judged = judge(exported, found.data)
+    np.testing.assert_allclose(raw.pair[0], pairs().confidence, atol=1e-9)
+    np.testing.assert_allclose(judged.pair[0], exported.confidence(pairs().confidence), atol=1e-9)
+    np.testing.assert_array_equal(judged.pair[1], pairs().correct)
+
+
+def test_pairs_of_a_table_keep_their_hash_and_their_event(files):
+    data = load(files / "answers.csv", kind="pairs")
+    assert (data.kind, data.event.name) == ("pairs", "correct")
+    np.testing.assert_allclose(data.confidence, pairs().confidence, atol=1e-9)
