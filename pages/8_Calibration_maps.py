@@ -20,7 +20,7 @@ def body() -> None:
     choice = controls(calibration)
     chosen = choose(fits)
     maps = ClassMaps(session, choice.target)
-    name, seen, names = str(calibration.class_names[choice.target]), maps.frequencies(), map_names(chosen)
+    name, seen, names = calibration.name_of(choice.target), maps.frequencies(), map_names(chosen)
     fitted = [(names[fit.key], maps.judged(fit)) for fit in chosen if fit.key != RAW]
     words.markdown(maps_words.finding(maps.judged(fits[0]), fitted, seen, name))
     words.caption(maps_words.whose(seen, name, calibration.n_classes, len(calibration)))

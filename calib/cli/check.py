@@ -45,6 +45,6 @@ def shift_lines(found: shift.CalibrationShift, title: str, notes: Iterable[str])
     lines = [sentence.replace("**", "") for sentence in shift.verdict(found, title)]
     lines += [f"note: {note}" for note in notes]
     of = f"; before on {found.n_before:,} test rows" if found.n_before else ""
-    scores = [(SCORES[key].title, score.before, score.now) for key, score in found.scores.items()]
+    scores = [(SCORES[key].seen(found.view).title, score.before, score.now) for key, score in found.scores.items()]
     lines += ["", f"On {found.n:,} new rows{of}, with 95 % intervals:"]
     return "\n".join([*lines, *text.before_and_after_lines(scores)])

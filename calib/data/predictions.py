@@ -122,6 +122,12 @@ class Predictions:
         """(n,) whether each answer is correct, where the kind is "pairs"; None for every other kind."""
         return self.labels == 1 if self.kind == "pairs" else None
 
+    def name_of(self, column: int) -> str:
+        """What sentences call the class of a column: the event by its name, every other class by its label."""
+        if self.event is not None and self.event.column == column:
+            return self.event.name
+        return str(self.class_names[column])
+
     def take(self, rows: Any) -> Predictions:
         """The rows of these numbers in their order; the training set is shared.
 

@@ -13,6 +13,7 @@ from calib.evaluation import Evaluation, paired_differences
 from calib.evaluation.bootstrap import ResampledScores
 from calib.evaluation.catalogue import PROPORTIONS
 from calib.evaluation.scores import resample_scores
+from calib.evaluation.view import TOP_LABEL, View
 from calib.metrics.bootstrap import Interval, interval_of_draws
 
 SHOWN = ("NLL", "Brier", "accuracy", "ECE", "signed gap")
@@ -49,23 +50,25 @@ class CalibrationShift:
     Attributes
     ----------
     n, n_before : rows now, and rows it was judged on (None if not known).
-    confidence, accuracy : means over the new data.
+    said, outcome : means over the new data of what is said of a row and of what it should equal.
     scores : by key, those of ``SHOWN`` that exist.
     gain : NLL of the calibrator minus that of the raw model on the new data, paired, at the joint level; None for
         methods that give a confidence only.
-    drift : largest distance between the shares of rows below any confidence, before and now (Kolmogorov and Smirnov),
-        and how often chance alone makes it as large; None without the confidences of before.
+    drift : largest distance between the shares of rows below any value, before and now (Kolmogorov and Smirnov),
+        and how often chance alone makes it as large; None without the values of before.
     level : of the intervals; the joint ones hold for all claims together.
+    view : what a probability is about.
     """
 
     n: int
-    confidence: float
-    accuracy: float
+    said: float
+    outcome: float
     scores: dict[str, ScoreChange]
     n_before: int | None = None
     gain: Interval | None = None
     drift: tuple[float, float] | None = None
     level: float = 0.95
+    view: View = TOP_LABEL
 
     @property
     def joint_level(self) -> float:
@@ -130,8 +133,8 @@ def calibration_shift(
     gain = None
     if raw is not None and now.row_nll is not None and raw.row_nll is not None:
         gain = paired_differences(now, raw, wide, n_resamples, random_state)["NLL"]
-    means = float(now.confidence.mean()), float(now.correct.mean())
-    return CalibrationShift(len(now), *means, scores, n_before, gain, drift, level)
+    means = (float(vector.mean()) for vector in now.pair)
+    return CalibrationShift(len(now), *means, scores, n_before, gain, drift, level, now.view)
 
 
 def combined(now: Interval, before: Interval) -> Interval:
@@ -171,7 +174,7 @@ def _difference(
 def _drift(before: Evaluation, now: Evaluation) -> tuple[float, float]:
     from scipy.stats import ks_2samp
 
-    test = ks_2samp(before.confidence, now.confidence, method="asymp")
+    test = ks_2samp(before.pair[0], now.pair[0], method="asymp")
     return float(test.statistic), float(test.pvalue)
 
 
@@ -187,7 +190,7 @@ def _is_number(part: Any) -> bool:
 FEW = 10
 """Rows, now or before, below which nothing is claimed."""
 
-_CHANGES = {"NLL": "NLL", "accuracy": "accuracy", "ECE": "ECE", "signed gap": "confidence minus accuracy"}
+_CLAIMED = ("NLL", "accuracy", "ECE", "signed gap")
 _IN_POINTS = ("accuracy", "signed gap")
 
 SAME_DATA = (
@@ -198,7 +201,7 @@ SAME_DATA = (
 
 
 def verdict(shift: CalibrationShift, subject: str) -> list[str]:
-    """Sentences on calibration now, changes of the scores, the gain over the raw model, and drift of the confidences.
+    """Sentences on calibration now, changes of the scores, the gain over the raw model, and drift of what is said.
 
     ``subject`` is the calibrator's title.
     """
@@ -218,18 +221,19 @@ def off(shift: CalibrationShift) -> bool:
 
 def _now(shift: CalibrationShift, subject: str) -> str:
     gap, ece = shift.scores["signed gap"].joint_now, shift.scores["ECE"].joint_now
-    facts = f"mean confidence {_percent(shift.confidence)}, accuracy {_percent(shift.accuracy)}"
+    view = shift.view
+    facts = f"{view.mean_said} {_percent(shift.said)}, {view.outcome} {_percent(shift.outcome)}"
     if _beyond(gap):
-        word = "overconfident" if gap.value > 0 else "underconfident"
+        way = view.over if gap.value > 0 else view.under
         near, far = sorted((abs(gap.low), abs(gap.high)))
         return (
-            f"{subject} is **{word} by {100 * abs(gap.value):.1f} points** on the new data "
+            f"{subject} {view.is_}**{way} by {100 * abs(gap.value):.1f} points** on the new data "
             f"({100 * near:.1f} to {100 * far:.1f}): {facts}."
         )
     if ece.low > 0:
         return (
-            f"{subject} is **miscalibrated on the new data** at some confidences, though not on average ({facts}): "
-            f"ECE {ece.value:.3f} ({ece.low:.3f} to {ece.high:.3f})."
+            f"{subject} is **miscalibrated on the new data** at some values of the {view.said}, though not on "
+            f"average ({facts}): ECE {ece.value:.3f} ({ece.low:.3f} to {ece.high:.3f})."
         )
     return (
         f"**No significant miscalibration of {subject}**: {facts}. With {shift.n:,} rows the interval of the gap is "
@@ -238,20 +242,21 @@ def _now(shift: CalibrationShift, subject: str) -> str:
 
 
 def _changed(shift: CalibrationShift) -> str:
-    known = {key: score.joint_change for key, score in shift.scores.items() if key in _CHANGES and score.joint_change}
+    known = {key: score.joint_change for key, score in shift.scores.items() if key in _CLAIMED and score.joint_change}
+    names = {key: key for key in _CLAIMED} | {"signed gap": f"{shift.view.said} minus {shift.view.outcome}"}
     if not known or (shift.n_before is not None and shift.n_before < FEW):
         return ""
     moved = {key: change for key, change in known.items() if _beyond(change)}
     if not moved:
-        said = ", ".join(f"{_CHANGES[key]} {_change(key, change)}" for key, change in known.items())
+        said = ", ".join(f"{names[key]} {_change(key, change)}" for key, change in known.items())
         return f"No significant change since it was exported: {said}."
     said = _listed(
         [
-            f"{_CHANGES[key]} {'rose' if change.value > 0 else 'fell'} by {_change(key, change).lstrip('+-')}"
+            f"{names[key]} {'rose' if change.value > 0 else 'fell'} by {_change(key, change).lstrip('+-')}"
             for key, change in moved.items()
         ]
     )
-    rest = [name for key, name in _CHANGES.items() if key in known and key not in moved]
+    rest = [name for key, name in names.items() if key in known and key not in moved]
     other = f"; no significant change of {_listed(rest)}" if rest else ""
     return f"Since it was exported, {said}{other}."
 
@@ -275,10 +280,10 @@ def _drift_sentence(shift: CalibrationShift) -> str:
     distance, chance = shift.drift
     if chance < (1 - shift.level) / CLAIMS:
         return (
-            f"The distribution of its confidences has changed significantly: the two distribution functions differ by "
-            f"up to {100 * distance:.1f} points (Kolmogorov-Smirnov)."
+            f"The distribution of its {shift.view.said} has changed significantly: the two distribution functions "
+            f"differ by up to {100 * distance:.1f} points (Kolmogorov-Smirnov)."
         )
-    return "No significant change of the distribution of its confidences."
+    return f"No significant change of the distribution of its {shift.view.said}."
 
 
 def _change(key: str, change: Interval) -> str:

@@ -14,7 +14,7 @@ from typing import BinaryIO
 import numpy as np
 
 from calib.canonical import KINDS
-from calib.data import Finding, Inspection, LoadOptions, Predictions, inspect
+from calib.data import Event, Finding, Inspection, LoadOptions, Predictions, inspect
 from calib.data.checks.report import InvalidUpload
 from calib.data.formats.archives import open_zip, read_member
 from calib.data.formats.base import Allowance
@@ -24,6 +24,7 @@ from calib.data.limits import MAX_CLASSES, MAX_RECORD, megabytes
 from calib.data.options import Source
 from calib.errors import CalibrationError
 from calib.evaluation.evaluation import Evaluation, row_arrays
+from calib.evaluation.view import view_of
 from calib.export.runtime import ExportedCalibrator, from_record
 from calib.metrics.confidence import ROUNDING, check_range
 from calib.registry import METHODS, calibrator
@@ -111,11 +112,20 @@ def fitted_to(exported: ExportedCalibrator, data: Predictions) -> tuple[Predicti
             f"{METHODS[exported.method].title} predicts from features too, and the new data have none; add them as "
             "an array or a file of their own."
         )
-    return _in_order(data, exported.class_names)
+    data, notes = _in_order(data, exported.class_names)
+    return replace(data, event=_event(exported) or data.event), notes
+
+
+def _event(exported: ExportedCalibrator) -> Event | None:
+    """The event that the calibrator was fitted for, as far as its file says; metadata are written by anybody."""
+    name, of_class = (str(exported.metadata.get(key, "")) for key in ("event", "event_class"))
+    if exported.n_classes != 2 or of_class not in exported.class_names:
+        return None
+    return Event(exported.class_names.index(of_class), name or of_class, "as in the calibrator")
 
 
 def judge(exported: ExportedCalibrator, data: Predictions) -> tuple[Evaluation, Evaluation]:
-    """The raw model and the calibrator on rows of :func:`fitted_to`.
+    """The raw model and the calibrator on rows of :func:`fitted_to`, in the view of the calibrator's own scores.
 
     Raises
     ------
@@ -124,6 +134,7 @@ def judge(exported: ExportedCalibrator, data: Predictions) -> tuple[Evaluation, 
     """
     identity = calibrator("identity").fit(data.logits[:2], data.labels[:2])
     raw = Evaluation.from_predictions(identity, data, "top-label")
+    view = view_of(data, "event" if exported.metadata.get("view") == "event" else "top-label")
     method = exported.calibrator
     try:
         features = exported.to_features(data.features) if exported.needs_features else None
@@ -138,7 +149,7 @@ def judge(exported: ExportedCalibrator, data: Predictions) -> tuple[Evaluation, 
             f"The calibrator fails on these rows ({type(error).__name__}); their features are of another form than it "
             "learned from, or its file was changed."
         ) from error
-    return raw, judged
+    return raw.seen(view), judged.seen(view)
 
 
 def _in_order(data: Predictions, class_names: tuple[str, ...]) -> tuple[Predictions, tuple[str, ...]]:

@@ -19,15 +19,15 @@ _DATA = (
     ("n_test", "rows of the scores below"),
     ("data_sha256", "sha256 of the content"),
 )
-_SHOWN = {"scores", "notes", "versions", *(key for key, _ in _DATA)}
+_SHOWN = {"scores", "notes", "versions", "event", "event_class", "view", *(key for key, _ in _DATA)}
 
 
 def model_card(exported: ExportedCalibrator) -> str:
     """Markdown text of the model card.
 
-    Of the metadata it reads ``data_name``, ``data_sha256``, ``n_rows``, ``n_calibration``, ``n_test``,
-    ``notes`` (list of sentences), ``versions`` (name to version) and ``scores``: score name to
-    ``{"before": value, "after": value}``, each value a number or ``[value, low, high]`` with its 95 % interval.
+    Of the metadata it reads ``data_name``, ``data_sha256``, ``n_rows``, ``n_calibration``, ``n_test``, ``event``,
+    ``event_class``, ``view``, ``notes`` (list of sentences), ``versions`` (name to version) and ``scores``: score name
+    to ``{"before": value, "after": value}``, each value a number or ``[value, low, high]`` with its 95 % interval.
     Whatever is absent is left out; other entries are listed as they are.
     """
     method = METHODS[exported.method]
@@ -42,7 +42,8 @@ def model_card(exported: ExportedCalibrator) -> str:
     if data := {label: str(known[key]) for key, label in _DATA if known.get(key) is not None}:
         sections.append("## Calibration data\n\n" + _table(data))
     if known.get("scores"):
-        sections.append("## Scores on test data\n\n" + _scores(known["scores"]))
+        of = {"event": " of the event's probability", "pairs": " of the confidence"}.get(str(known.get("view")), "")
+        sections.append(f"## Scores{of} on test data\n\n" + _scores(known["scores"]))
     if notes := known.get("notes"):
         sections.append("## Notes\n\n" + "\n".join(f"- {_cell(note)}" for note in notes))
     if rest := {key: str(value) for key, value in known.items() if key not in _SHOWN}:
@@ -88,6 +89,8 @@ def _contract(exported: ExportedCalibrator) -> dict[str, str]:
     rows |= {"output": output, "guarantees": ", ".join(sorted(promises))}
     if exported.floor is not None:
         rows["zero probabilities"] = f"become {exported.floor:.4g} before the logarithm, as in the calibration data"
+    if event := exported.metadata.get("event"):
+        rows["event"] = f"{event} (class {exported.metadata.get('event_class')})"
     shown = exported.class_names[:100]
     more = exported.n_classes - len(shown)
     rows["classes"] = ", ".join(shown) + (f" and {more} more (all in calibrator.json)" if more else "")

@@ -18,6 +18,7 @@ import calib
 from calib.base import Calibrator, Callback
 from calib.data.scales import PLAIN, in_words
 from calib.errors import CalibrationError
+from calib.evaluation.view import view_of
 from calib.export.runtime import ExportedCalibrator, to_record
 from calib.registry import METHODS
 
@@ -155,14 +156,18 @@ def _check_same_model(earlier: ExportedCalibrator, data: Predictions) -> None:
 def describe(data: Predictions) -> dict[str, Any]:
     """What an export should record about a data set: input kind, scale and floor, class names, name and content hash.
 
-    Where features were standardised, also with what.
+    With two classes, also which is the event, and the view that scores are of. Where features were standardised, also
+    with what.
     """
+    event = data.event
     return {
         **{key: value for key in _OF_FEATURES if (value := getattr(data, key, None)) is not None},
         "kind": data.kind,
         "floor": data.floor,
         "scale": data.scale,
         "class_names": data.class_names,
+        **({} if event is None else {"event": event.name, "event_class": data.class_names[event.column]}),
+        "view": view_of(data).name,
         "data_name": data.name,
         "data_sha256": data.sha256,
     }

@@ -1,4 +1,4 @@
-"""Figure of the confidences before and now."""
+"""Figure of confidences or predicted risks before and now."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import plotly.graph_objects as go
 
+from calib.evaluation.view import TOP_LABEL, View
 from calib.plots.annotations import write
 from calib.plots.axes import from_scale, logit_ticks
 from calib.plots.data import carry
@@ -17,7 +18,12 @@ if TYPE_CHECKING:
 
 
 def confidence_drift(
-    before: ConfidenceHistogram, now: ConfidenceHistogram, style: Style, title: str = "", height: int = 260
+    before: ConfidenceHistogram,
+    now: ConfidenceHistogram,
+    style: Style,
+    title: str = "",
+    height: int = 260,
+    view: View = TOP_LABEL,
 ) -> go.Figure:
     """Share of rows over confidence: now upwards, before downwards on the same height, so that a shift breaks symmetry.
 
@@ -25,6 +31,7 @@ def confidence_drift(
     ----------
     before, now : on the same grid in log-odds.
     style : of the method.
+    view : for words.
     """
     edges = now.edges
     confidence = from_scale(edges, "logit")
@@ -38,7 +45,7 @@ def confidence_drift(
         fig.add_bar(
             x=(edges[:-1] + edges[1:]) / 2, y=side * share / tallest, width=np.diff(edges), name=name,
             marker={"color": color, "line_width": 0}, **carry(low=confidence[:-1], high=confidence[1:], share=share),
-            hovertemplate=f"{name}: %{{customdata[2]:.1%}} of rows<br>confidence %{{customdata[0]:.3r}} to"
+            hovertemplate=f"{name}: %{{customdata[2]:.1%}} of rows<br>{view.said} %{{customdata[0]:.3r}} to"
             " %{customdata[1]:.3r}<extra></extra>",
         )  # fmt: skip
     for name, histogram, y, color in (("now", now, 1, style.color), ("before", before, 0, NEUTRAL)):
@@ -50,7 +57,13 @@ def confidence_drift(
     ends = float(edges[held[0]]), float(edges[held[-1] + 1])
     middles = [float(h.count @ ((edges[:-1] + edges[1:]) / 2)) / max(1, h.count.sum()) for h in (before, now)]
     moved = "up" if middles[1] > middles[0] else "down"
-    quiet(fig, height, alt=f"Confidences before and now; their mean log-odds moved {moved}.", title=title, left=12)
+    quiet(
+        fig,
+        height,
+        alt=f"{view.said.capitalize()} before and now; its mean log-odds moved {moved}.",
+        title=title,
+        left=12,
+    )
     set_y(fig, showticklabels=False, showgrid=False, range=[-1.15, 1.15], zeroline=True, zerolinecolor=GRID)
-    set_x(fig, title_text="confidence", range=list(ends), **logit_ticks(*ends))
+    set_x(fig, title_text=view.said, range=list(ends), **logit_ticks(*ends))
     return fig

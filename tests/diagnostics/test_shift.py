@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -19,6 +21,8 @@ from calib.diagnostics.shift import (
     verdict,
 )
 from calib.evaluation import Evaluation, score_intervals
+from calib.evaluation.evaluation import evaluate
+from calib.evaluation.view import EVENT
 from calib.metrics.bootstrap import Interval
 
 
@@ -213,3 +217,23 @@ def test_a_few_rows_are_no_ground_for_any_claim(n: int) -> None:
         f"{n} new rows are too few to say whether Temperature is still calibrated; at least 10 are needed."
     ]
     assert not off(found)
+
+
+def event_rows(n: int, seed: int, factor: float) -> Evaluation:
+    """Risks of an event that happens ``factor`` times as often as they say, in the event view."""
+    generator = np.random.default_rng(seed)
+    risk = generator.uniform(0.02, 0.3, n)
+    labels = (generator.random(n) < factor * risk).astype(int)
+    probs = np.stack([1 - risk, risk], axis=1)
+    return evaluate(probs, labels).seen(replace(EVENT, event_name="default"))
+
+
+def test_of_an_event_the_means_are_those_of_its_probability() -> None:
+    now = event_rows(2000, 0, 1.8)
+    found = calibration_shift(now, before=event_rows(2000, 1, 1.0))
+    said, happened = now.pair
+    assert (found.said, found.outcome) == pytest.approx((said.mean(), happened.mean()))
+    first = verdict(found, "Platt")[0]
+    assert "underestimates the risk" in first
+    assert f"{100 * happened.mean():.1f} %" in first
+    assert "confiden" not in " ".join(verdict(found, "Platt"))

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import calib
-from calib.data import Choices, LoadOptions
+from calib.data import Choices, Event, LoadOptions
 from calib.data.predictions import Predictions
 from calib.diagnostics.shift_data import fitted_to, judge, read_new_rows
 from calib.errors import CalibrationError
@@ -162,3 +162,20 @@ def test_features_reach_the_method_as_it_learned_them() -> None:
     np.testing.assert_allclose(same.confidence, now.confidence, atol=1e-9)
     with pytest.raises(CalibrationError):
         judge(plain, replace(test, features=test.features[:, :3]))
+
+
+def test_the_event_is_that_of_the_calibrator_whatever_is_rarer_now() -> None:
+    logits, labels = simulate(n=400, n_classes=2)
+    learned = Predictions(logits, labels, ("no", "yes"), event=Event(0, "refusal", "as chosen"))
+    exported = writer.exported(calib.calibrator("temperature").fit(logits, labels), writer.describe(learned))
+    new = replace(learned, event=Event(1, "yes", "the rarer class"))
+    data, _ = fitted_to(exported, new)
+    assert (data.event.column, data.event.name) == (0, "refusal")
+    raw, now = judge(exported, data)
+    assert now.view.is_event
+    np.testing.assert_allclose(now.pair[0], exported.calibrator.predict_proba(logits)[:, 0])
+    np.testing.assert_array_equal(raw.pair[1], labels == 0)
+
+
+def test_a_file_that_does_not_say_its_view_is_judged_by_the_predicted_class(made, fresh) -> None:
+    assert judge(made.exported, fresh)[1].view.column is None

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from calib.data import Event
 from calib.data.samples import load_sample
 from calib.jobs import FitQueue
 from calib.registry import METHODS
 from calib.ui.maps.view import CORRECTABLE
 from calib.ui.session import OpenSession
 from tests.conftest import finished, simulate
-from tests.ui.conftest import charts, fit, group, open_page, twice
+from tests.ui.conftest import charts, clean, fit, group, open_page, twice
 from tests.ui.test_latent import alternatives, said
 
 PAGE = "pages/8_Calibration_maps.py"
@@ -105,3 +107,13 @@ def test_equal_scores() -> None:
     app = open_page(PAGE, twice(np.zeros((40, 2)), np.arange(40) % 2))
     assert "agrees with the test rows" in said(app)
     assert len(charts(app)) == 3
+
+
+def test_the_map_is_that_of_the_event_and_called_by_its_name(binary: OpenSession) -> None:
+    data = replace(binary.data, event=Event(0, "refusal", "as chosen"), sha256="another event")
+    session = OpenSession.from_data(data)
+    session.viewpoint = "event"
+    app = open_page(PAGE, session)
+    assert clean(app)
+    assert "refusal" in said(app)
+    assert "confident" not in said(app).split("In the")[-1].split(".")[0]

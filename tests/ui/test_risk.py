@@ -72,7 +72,7 @@ def test_a_group_that_is_off_is_named_and_small_ones_are_not_judged() -> None:
     app = open_page(PAGE, twice(logits, labels, groups))
     assert clean(app)
     assert "site 2 +" in said(app)
-    assert "of 6 groups **1 group is overconfident**" in said(app)
+    assert "of 6 groups: **overconfident in 1 group**" in said(app)
     assert "1 group with fewer than 10 rows: too few to judge" in said(app)
     numbers = table(app, "verdict").set_index("group")
     assert numbers.index[0] == "site 2"

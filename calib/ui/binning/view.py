@@ -71,7 +71,7 @@ class BinningChoice:
     def class_name(self, data: Predictions) -> str | None:
         """The class shown, also where there are but two."""
         if data.n_classes == 2:
-            return str(data.class_names[1])
+            return data.name_of(1)
         return None if self.target is None else str(data.class_names[self.target])
 
 

@@ -76,6 +76,7 @@ def metadata_of(session: OpenSession, fit: ShownFit, raw: ShownFit) -> dict[str,
         "n_calibration": len(session.calibration),
         "n_test": len(session.test),
         "split": {"part": session.part if session.part is not None else "as given", "random_state": session.seed},
+        "view": session.view.name,
         "scores": {key: {"before": list(before[key]), "after": list(after[key])} for key in after if key in before},
     }
 

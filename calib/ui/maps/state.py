@@ -128,7 +128,7 @@ class ClassMaps:
             places = np.clip(axis.place(log_odds), *axis.limits)  # the outermost cells hold all beyond them
             cells = np.linspace(*axis.limits, N_CELLS + 1)
             inside, others = (np.histogram(places[rows], cells)[0] for rows in (positives, ~positives))
-            name, grid = str(self.session.data.class_names[self.target]), self.grid()
+            name, grid = self.session.data.name_of(self.target), self.grid()
             return MapPicture(
                 name, axis, grid, self.frequencies(), "test", cells, inside, others, self._truth(grid)
             )  # fmt: skip

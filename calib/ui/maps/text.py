@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calib.diagnostics.calibration_maps import CalibrationMap, ClassFrequencies, most_by_chance
+from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import listed, percent, plural
 from calib.numerics import Floats, sigmoid
 from calib.plots.maps_posterior import probability_text
@@ -121,21 +122,23 @@ def dominated(name: str, posterior: CalibrationMap) -> str:
     )
 
 
-def verdict(judged: Judged, end: str) -> str:
-    """Over- or underconfident at one end, where the interval of the share shows it."""
+def verdict(judged: Judged, end: str, view: View = TOP_LABEL) -> str:
+    """Over- or underconfident at one end, or an event's probability too high or low, where the interval shows it."""
     share = judged.share(end)
     mean = float(getattr(judged.ends, f"{end}_mean"))
     if share.low <= mean <= share.high:
         return WITHIN
+    if view.is_event:
+        return "too low" if mean < share.low else "too high"
     over = mean < share.low if end == "first" else mean > share.high
     return "overconfident" if over else "underconfident"
 
 
-def at_the_ends(named: Named) -> str:
-    """Which methods are over- or underconfident at the ends, and which are not significantly so."""
+def at_the_ends(named: Named, view: View = TOP_LABEL) -> str:
+    """Which methods are off at the ends, and which are not significantly so."""
     by_verdict: dict[str, list[str]] = {}
     for name, judged in named:
-        first, last = verdict(judged, "first"), verdict(judged, "last")
+        first, last = verdict(judged, "first", view), verdict(judged, "last", view)
         if first == last == WITHIN:
             said = UNKNOWN
         elif first == last:

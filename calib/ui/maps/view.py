@@ -37,8 +37,8 @@ HOW_TO_READ = (
 )
 HOW_TO_READ_ENDS = (
     "The 2.5 % of the test rows with the lowest and the highest score. The line is the share of the class among them, "
-    "shaded its 95 % Wilson interval; the dots are the mean probability of each method there. Overconfident is a dot "
-    "that lies nearer to 0 at the lower end, or nearer to 1 at the upper one, than the interval allows."
+    "shaded its 95 % Wilson interval; the dots are the mean probability of each method there, and should lie in it. A "
+    "dot nearer to 0 at the lower end, or nearer to 1 at the upper one, claims more certainty than the rows show."
 )
 HOW_TO_READ_CORRECTION = (
     "The same method, fitted to the labels 0 and 1 (dotted) and to targets softened by the counts of both classes, as "
@@ -60,10 +60,12 @@ def controls(calibration: Predictions) -> MapChoice:
     """Whose map, over what, and how probabilities are scaled."""
     frequency = np.bincount(calibration.labels, minlength=calibration.n_classes)
     usual = 1 if calibration.n_classes == 2 else int(np.argmax(frequency))
+    if calibration.event is not None:
+        usual = calibration.event.column
     with st.container(horizontal=True, gap="medium"):
         target = st.selectbox(
             "Map of", range(calibration.n_classes), index=usual, key=f"maps/target/{calibration.n_classes}",
-            format_func=lambda k: f"{calibration.class_names[k]} · {plural(int(frequency[k]), 'calibration row')}",
+            format_func=lambda k: f"{calibration.name_of(k)} · {plural(int(frequency[k]), 'calibration row')}",
             persist_state="session", width=300,
         )  # fmt: skip
         share = frequency[target] / len(calibration)
@@ -111,14 +113,15 @@ def overlay(chosen: list[ShownFit], maps: ClassMaps, choice: MapChoice) -> None:
 
 
 def ends(chosen: list[ShownFit], maps: ClassMaps) -> None:
-    """Over- and underconfidence at both ends."""
+    """Whether the maps are right at both ends."""
+    view = maps.session.view
     names = map_names(chosen)
     judged = [(names[fit.key], maps.judged(fit)) for fit in chosen]
-    st.markdown(maps_words.at_the_ends(judged))
+    st.markdown(maps_words.at_the_ends(judged, view))
     with st.container(horizontal=True, gap="medium"):
         for end, title in (("first", f"Lowest {100 * END:g} %"), ("last", f"Highest {100 * END:g} %")):
             rows = [
-                EndRow(name, fit.style, getattr(seen.ends, f"{end}_mean"), maps_words.verdict(seen, end))
+                EndRow(name, fit.style, getattr(seen.ends, f"{end}_mean"), maps_words.verdict(seen, end, view))
                 for fit, (name, seen) in zip(chosen, judged, strict=True)
             ]
             seen = judged[0][1]

@@ -64,7 +64,7 @@ def choose_calibrator(session: OpenSession | None) -> Subject | None:
     if session is None or chosen == UPLOADED:
         return _uploaded()
     fit = next(fit for fit in shown if fit.key == chosen)
-    exported = writer.exported(fit.calibrator, writer.describe(session.data))
+    exported = writer.exported(fit.calibrator, {**writer.describe(session.data), "view": session.view.name})
     return Subject(fit.key, fit.title, exported, fit.style, fit.evaluation, len(fit.evaluation), session.data.sha256)
 
 

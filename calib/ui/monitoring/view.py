@@ -1,4 +1,4 @@
-"""Results of the Monitoring page: the verdict, the scores before and now, and the shift of the confidences."""
+"""Results of the Monitoring page: the verdict, the scores before and now, and the shift of what is said."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def scores(subject: Subject, answer: Checked) -> None:
     for key, score in change.scores.items():
         rows.append(
             {
-                "score": SCORES[key].title,
+                "score": SCORES[key].seen(change.view).title,
                 "before": interval_cell(score.before),
                 "now": interval_cell(score.now),
                 "change": interval_cell(score.change, signed),
@@ -104,8 +104,9 @@ def scores(subject: Subject, answer: Checked) -> None:
 
 
 def pictures(subject: Subject, answer: Checked) -> None:
-    """Reliability before and now on one scale, and the distribution of the confidences."""
+    """Reliability before and now on one scale, and the distribution of what is said."""
     before = subject.before if isinstance(subject.before, Evaluation) else None
+    view = answer.evaluation.view
     named = [("now", answer.evaluation)] if before is None else [("before", before), ("now", answer.evaluation)]
     curves = [
         reliability_curve(*one.pair, n_bins=default_bins(len(one)), binning="equal_mass", clusters=one.clusters)
@@ -123,17 +124,17 @@ def pictures(subject: Subject, answer: Checked) -> None:
                         curve, subject.style, "logit", limits=limits, histogram=histogram, height=height
                     ),
                     f"monitoring-reliability-{when}",
-                    "Each dot is a bin of rows of similar confidence: accuracy over mean "
-                    "confidence. Dots on the diagonal are calibrated; whiskers are 95 % intervals.",
+                    f"Each dot is a bin of rows of similar {view.said}: {view.outcome} over {view.mean_said}. "
+                    "Dots on the diagonal are calibrated; whiskers are 95 % intervals.",
                 )
         if before is not None:
             with st.container(width=DIAGRAM_PIXELS):
-                st.markdown("**Confidence before and now**")
+                st.markdown(f"**{view.said.capitalize()} before and now**")
                 earlier, later = (confidence_histogram(*one.pair, scale="logit") for one in (before, answer.evaluation))
                 widgets.show(
-                    confidence_drift(earlier, later, subject.style, height=height),
+                    confidence_drift(earlier, later, subject.style, height=height, view=view),
                     "monitoring-drift",
-                    "Share of rows at each confidence, now upwards and before downwards. Where the two differ, the "
+                    f"Share of rows at each {view.said}, now upwards and before downwards. Where the two differ, the "
                     "inputs have changed, or the model.",
                 )
 

@@ -7,6 +7,7 @@ import math
 from calib.diagnostics.risk_coverage import Answerable, OrderQuality, RiskCoverage
 from calib.diagnostics.subgroups import Subgroups
 from calib.evaluation.score_table import NEGLIGIBLE
+from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import listed, percent, plural, signed
 from calib.numerics import Ints
 from calib.ui.text import literal
@@ -72,24 +73,27 @@ def _change(value: float) -> str:
     return signed(value) if abs(value) >= 1e-4 else ("0" if value == 0 else f"{value:+.0e}".replace("e-0", "e-"))
 
 
-def groups_sentence(subgroups: Subgroups, title: str, least_rows: int) -> str:
-    """How many groups are significantly over- and underconfident, which stand out, and how many are too small."""
+def groups_sentence(subgroups: Subgroups, title: str, least_rows: int, view: View = TOP_LABEL) -> str:
+    """In how many groups the method is significantly off, which stand out, and how many are too small."""
     judged, few = int(subgroups.enough.sum()), int((~subgroups.enough).sum())
     small = f" {plural(few, 'group')} with fewer than {plural(least_rows, 'row')}: too few to judge." if few else ""
     if not judged:
         return f"No group has {plural(least_rows, 'row')}; the largest has {int(subgroups.gaps.rows.max()):,}."
     over, under = subgroups.overconfident, subgroups.underconfident
     if not len(over) and not len(under):
-        lead = f"With {title}, **no group of {judged:,} is significantly over- or underconfident**."
+        lead = (
+            f"With {title}, **{view.mean_said} does not differ significantly from {view.outcome} in any of "
+            f"{plural(judged, 'group')}**."
+        )
         return lead + _apart(subgroups) + small
     parts = [
-        f"**{plural(len(off), 'group')} {'is' if len(off) == 1 else 'are'} {word}** ({_named(subgroups, off)})"
-        for off, word in ((over, "overconfident"), (under, "underconfident"))
+        f"**{word} in {plural(len(off), 'group')}** ({_named(subgroups, off)})"
+        for off, word in ((over, view.too_high), (under, view.too_low))
         if len(off)
     ]
     return (
-        f"With {title}, of {plural(judged, 'group')} {listed(parts)} significantly, in all groups "
-        f"together.{_apart(subgroups)}{small}"
+        f"With {title}, of {plural(judged, 'group')}: {listed(parts)}, significantly in all groups together."
+        f"{_apart(subgroups)}{small}"
     )
 
 

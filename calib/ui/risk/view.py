@@ -20,6 +20,7 @@ from calib.diagnostics.risk_coverage import (
     risk_coverage,
 )
 from calib.diagnostics.subgroups import LEAST_ROWS, Subgroups, folded, subgroups
+from calib.evaluation.view import View
 from calib.formatting import plural
 from calib.plots.confidence_bands import per_class_chart
 from calib.plots.risk import answerable_chart, risk_diagram
@@ -66,11 +67,12 @@ def answers(fits: list[ShownFit], closer: ShownFit, accepted: float) -> None:
                 ("risk figure", *key),
                 partial(risk_diagram, curves, accepted, title="Error among the answered"),
                 "risk-coverage",
-                "Risk-coverage curve: inputs are answered in the order of their confidence, and the line is the "
-                "error among those answered so far, at the right end that of all. A lower line puts wrong "
-                f"predictions further back. The band is the 95 % interval of {drawn[-1].title}; dots are the best "
-                "possible order of its predictions. A symbol marks the last place within the error you accept. Maps "
-                "that keep the order of the confidences cannot change the line.",
+                "Risk-coverage curve: inputs are answered in the order of their confidence, which is the probability "
+                "of the predicted class, and the line is the error among those answered so far, at the right end that "
+                "of all. A lower line puts wrong predictions further back. The band is the 95 % interval of "
+                f"{drawn[-1].title}; dots are the best possible order of its predictions. A symbol marks the last "
+                "place within the error you accept. Maps that keep the order of the confidences cannot change the "
+                "line.",
             )
         if len(fits) > 1:
             with st.container(width=ANSWERS_PIXELS):
@@ -139,7 +141,7 @@ def _table(fits: list[ShownFit], answers_of: dict[str, Answerable]) -> pd.DataFr
 
 
 def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit) -> None:
-    """Confidence minus accuracy of each group, the worst first, from the raw model to the method."""
+    """The gap of each group, the worst first, from the raw model to the method."""
     if test.groups is None:
         st.caption(
             "These data have no subgroups: a column such as group, site or cohort would be read as one (on the Data "
@@ -156,17 +158,17 @@ def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit) -> None:
     results = [
         keep(("subgroups", fit.key, by, least), partial(subgroups, fit.evaluation, of_row, least)) for fit in methods
     ]
-    last = results[-1]
-    st.markdown(groups_sentence(last, closer.title, least))
+    last, view = results[-1], closer.evaluation.view
+    st.markdown(groups_sentence(last, closer.title, least, view))
     if last.enough.any():
         draw = partial(_chart, methods, last, of_row, least)
         widgets.show_kept(
             ("subgroup chart", closer.key, by, least),
             draw,
             "subgroups",
-            "Mean confidence minus accuracy in each group; right of zero is overconfident. The intervals hold for all "
-            "groups together, so that on a calibrated model no group at all leaves zero in 95 % of cases. First comes "
-            "the group whose interval is farthest from zero."
+            f"{view.mean_said.capitalize()} minus {view.outcome} in each group; right of zero: {view.too_high}. The "
+            "intervals hold for all groups together, so that on a calibrated model no group at all leaves zero in "
+            "95 % of cases. First comes the group whose interval is farthest from zero."
             + (" The dot above is the raw model." if len(methods) > 1 else "")
             + (
                 f" All others, and those with fewer than {least} rows, are pooled in the last row."
@@ -175,7 +177,7 @@ def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit) -> None:
             ),
         )
     with st.expander(f"All {plural(len(last.names), 'group')}"):
-        table = _subgroup_table(last, results[0] if len(results) > 1 else None)
+        table = _subgroup_table(last, results[0] if len(results) > 1 else None, view)
         show_table(table)
         st.caption(
             "Beside the rest: the gap less that of all other rows. ECE in 15 bins of equal width, of few rows always "
@@ -200,16 +202,16 @@ def _chart(methods: list[ShownFit], result: Subgroups, of_row: npt.NDArray[Any],
     return per_class_chart([*names, f"{plural(others, 'other')}, pooled"], shown, gaps)
 
 
-def _subgroup_table(result: Subgroups, raw: Subgroups | None) -> pd.DataFrame:
+def _subgroup_table(result: Subgroups, raw: Subgroups | None, view: View) -> pd.DataFrame:
     gaps = result.gaps
     known = result.enough
     table = pd.DataFrame(
         {
             "group": result.names,
             "rows": gaps.rows,
-            "verdict": _verdicts(result),
-            "accuracy": gaps.accuracy,
-            "mean confidence": gaps.confidence,
+            "verdict": _verdicts(result, view),
+            view.outcome: gaps.accuracy,
+            view.mean_said: gaps.confidence,
             "gap": gaps.gap,
             "gap, low": np.where(known, gaps.gap_low, np.nan),
             "gap, high": np.where(known, gaps.gap_high, np.nan),
@@ -227,7 +229,7 @@ def _subgroup_table(result: Subgroups, raw: Subgroups | None) -> pd.DataFrame:
     return table.take(np.concatenate([first, rest])).round(4)
 
 
-def _verdicts(result: Subgroups) -> list[str]:
+def _verdicts(result: Subgroups, view: View) -> list[str]:
     said = np.where(result.enough, "no sign", "too few rows").astype(object)
-    said[result.overconfident], said[result.underconfident] = "overconfident", "underconfident"
+    said[result.overconfident], said[result.underconfident] = view.too_high, view.too_low
     return list(said)
