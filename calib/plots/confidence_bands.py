@@ -91,8 +91,9 @@ def per_class_chart(
     order: Ints,
     methods: Sequence[tuple[str, GroupGaps, Style]],
     title: str = "",
+    view: View = TOP_LABEL,
 ) -> go.Figure:
-    """Mean confidence minus accuracy of classes: a dot with its interval, and the raw model's above it.
+    """Mean confidence minus accuracy of classes or groups: a dot with its interval, and the raw model's above it.
 
     Parameters
     ----------
@@ -100,6 +101,7 @@ def per_class_chart(
     order : numbers of the classes to show, from the top; each with at least one row of the last method.
     methods : (title, gaps by class, style) of the raw model, and of one method to set beside it.
     title : heading.
+    view : whose words are used.
     """
     fig = go.Figure()
     fig.add_vline(x=0, line={"color": GUIDE, "width": 1})
@@ -121,17 +123,20 @@ def per_class_chart(
             ),
             text=[plain(class_name) for class_name in names],
             hovertemplate=f"%{{text}}, {plain(name)}<br>gap %{{customdata[1]:+.2r}} (%{{customdata[2]:+.2r}} to"
-            " %{customdata[3]:+.2r})<br>%{customdata[4]:,d} rows, %{customdata[5]:,d} wrong: says %{customdata[6]:.3r},"
-            " right %{customdata[7]:.3r}<br>o %{customdata[8]:.3r}, u %{customdata[11]:.3r}<extra></extra>",
+            f" %{{customdata[3]:+.2r}})<br>%{{customdata[4]:,d}} rows, %{{customdata[5]:,d}} {view.wrong}: {view.says}"
+            f" %{{customdata[6]:.3r}}, {view.came_true} %{{customdata[7]:.3r}}<br>o %{{customdata[8]:.3r}}, u"
+            " %{customdata[11]:.3r}<extra></extra>",
         )  # fmt: skip
     alt = "No class has enough rows."
     if len(order):
         name, gaps, _ = methods[-1]
         said = "; ".join(f"{class_names[k]} {three_digits(gaps.gap[k])}" for k in order[:5])
-        alt = f"Confidence minus accuracy of {len(order)} classes, {name}, the worst first: {said}."
+        alt = (
+            f"{view.mean_said.capitalize()} minus {view.outcome} of {len(order)} rows, {name}, the worst first: {said}."
+        )
     frame_rows(fig, names, alt=alt, title=title, pixels=CLASS_PIXELS)
     # In two short lines: beside long names of classes a narrow window leaves the axis 170 pixels.
-    set_x(fig, title_text="confidence − accuracy<br>overconfident →", nticks=7)
+    set_x(fig, title_text=f"{view.said} − {view.outcome}<br>{view.too_high} →", nticks=7)
     set_layout(fig, height=fig.layout.height + _LINE_PIXELS, margin_b=fig.layout.margin.b + _LINE_PIXELS)
     name_colors(fig, [(name, style) for name, _, style in methods])
     return fig

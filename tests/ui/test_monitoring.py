@@ -82,7 +82,7 @@ def test_a_finished_fit_is_compared_with_the_test_rows_it_was_judged_on(fits_to_
     app = give_rows(app, "new.npz", new_data_of(fits_to_read, factor=3.0))
     assert clean(app)
     assert "is **overconfident by" in app.markdown[0].value
-    assert "confidences has changed significantly" in app.markdown[0].value
+    assert "has changed significantly: the two distribution functions" in app.markdown[0].value
     assert "To correct it" in said(app)
     assert len(charts(app)) == 3
     assert len(table(app)) == 5

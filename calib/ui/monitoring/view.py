@@ -121,7 +121,7 @@ def pictures(subject: Subject, answer: Checked) -> None:
                 height = DIAGRAM_PIXELS + BENEATH_PIXELS
                 widgets.show(
                     reliability_diagram(
-                        curve, subject.style, "logit", limits=limits, histogram=histogram, height=height
+                        curve, subject.style, "logit", limits=limits, histogram=histogram, height=height, view=view
                     ),
                     f"monitoring-reliability-{when}",
                     f"Each dot is a bin of rows of similar {view.said}: {view.outcome} over {view.mean_said}. "

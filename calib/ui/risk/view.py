@@ -199,7 +199,9 @@ def _chart(methods: list[ShownFit], result: Subgroups, of_row: npt.NDArray[Any],
     gaps = [(fit.title, folded(fit.evaluation, of_row, order, result.names, joint), fit.style) for fit in methods]
     # A handful of pooled rows would stretch the axis.
     shown = np.arange(len(order) + (_pooled(result) >= least))
-    return per_class_chart([*names, f"{plural(others, 'other')}, pooled"], shown, gaps)
+    return per_class_chart(
+        [*names, f"{plural(others, 'other')}, pooled"], shown, gaps, view=methods[-1].evaluation.view
+    )
 
 
 def _subgroup_table(result: Subgroups, raw: Subgroups | None, view: View) -> pd.DataFrame:
