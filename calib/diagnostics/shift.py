@@ -133,7 +133,8 @@ def calibration_shift(
     gain = None
     if raw is not None and now.row_nll is not None and raw.row_nll is not None:
         gain = paired_differences(now, raw, wide, n_resamples, random_state)["NLL"]
-    means = (float(vector.mean()) for vector in now.pair)
+    said, outcome = now.pair
+    means = float(said.mean()), float(outcome.mean())
     return CalibrationShift(len(now), *means, scores, n_before, gain, drift, level, now.view)
 
 
