@@ -21,11 +21,11 @@ app: venv ## open the app
 
 test: $(BIN)/.dev browser check ## everything a change must pass
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not long and not browser"
-	$(ONE_THREAD) $(BIN)/python -m pytest -q -m "browser and not long"
+	$(ONE_THREAD) $(BIN)/python -m pytest -q tests/browser -m "not long"
 
 test-long: $(BIN)/.dev browser ## what takes longer: many seeds, large arrays, an old NumPy
 	$(ONE_THREAD) HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "(long or hypothesis) and not browser"
-	$(ONE_THREAD) $(BIN)/python -m pytest -q -m "browser and long"
+	$(ONE_THREAD) $(BIN)/python -m pytest -q tests/browser -m long
 
 test-ranges: $(BIN)/.uv ## the library on the lowest and on the newest versions that pyproject.toml allows
 	$(ONE_THREAD) sh tests/ranges.sh

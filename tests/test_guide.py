@@ -55,7 +55,7 @@ def paste(code: str, folder: Path) -> None:
 
 def test_the_examples_work_where_they_are_pasted(tmp_path):
     for name in ("calib", "pages", ".streamlit"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / name, tmp_path / name)  # with what is compiled, which is used where it still belongs
     (tmp_path / "tests").mkdir()
     for name in ("app.py", "pyproject.toml", "tests/conftest.py", "tests/guide_checks.py"):
         shutil.copy(ROOT / name, tmp_path / name)

@@ -57,7 +57,7 @@ def run_python(code: str, cwd: Path, path: str, *arguments: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("suffix", [".pkl", ".npz", ".zip"])
+@pytest.mark.parametrize("suffix", [".pkl", ".npz", pytest.param(".zip", marks=pytest.mark.long)])
 def test_every_method_predicts_the_same_with_numpy_alone(everything, tmp_path, suffix):
     fitted, test = everything
     for name, calibrator in fitted.items():

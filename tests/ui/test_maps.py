@@ -56,7 +56,11 @@ def test_fits_are_laid_over_one_another_with_what_bayes_iso_knows(binary: OpenSe
 
 
 @pytest.mark.parametrize(
-    ("place", "target"), [("rank", 0), pytest.param("log_odds", 1, marks=pytest.mark.long), ("probability", 0)]
+    ("place", "target"),
+    [
+        ("probability", 0),
+        *(pytest.param(*view, marks=pytest.mark.long) for view in (("rank", 0), ("log_odds", 1))),
+    ],
 )
 def test_every_view_of_both_classes(binary: OpenSession, place: str, target: int) -> None:
     app = open_page(PAGE, binary)

@@ -99,7 +99,7 @@ def test_the_same_data_opened_once_more_go_on(queue: FitQueue, two_fits: OpenSes
     queue.cancel(job.key)
 
 
-@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize("restarted", [pytest.param(False, marks=pytest.mark.long), True])
 def test_an_upload_opened_again_has_its_fits(server: Server, restarted: bool, tmp_path: Path) -> None:  # noqa: F811
     app = open_page("app.py")
     app.file_uploader(key="upload/main").upload("mine.npz", other_rows()).run()
