@@ -43,6 +43,9 @@ MAX_FOOTER = 2**26
 MAX_STRUCTURES = 10**6
 """Structures in that metadata, each of which ends in a zero byte: three bytes may become 680 in memory."""
 
+MAX_ARROW_METADATA = 2**23
+"""Bytes of the metadata of one message of an Arrow file (8 MiB); those of 10,000 columns have some two."""
+
 MAX_DEPTH = 8
 """Groups of an HDF5 file inside each other that are looked into."""
 

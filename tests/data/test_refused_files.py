@@ -124,7 +124,7 @@ REFUSED: list[tuple[str, Callable[..., Path], str, str]] = [
     ("joblib", lambda m: m.file("model.joblib", b"\x78\x9c" + bytes(40)), "pickle", "model.joblib"),
     ("gzipped pickle", lambda m: m.file("a.gz", gzip.compress(pickle.dumps([1]))), "pickle", "run any code"),
     ("matlab", lambda m: m.file("a.mat", b"MATLAB 5.0 MAT-file" + bytes(200)), "unknown_format", "MATLAB"),
-    ("feather", lambda m: m.file("a.feather", b"ARROW1" + bytes(200)), "unknown_format", "Feather"),
+    ("feather", lambda m: m.file("a.feather", b"FEA1" + bytes(200)), "unknown_format", "Feather"),
     ("picture", lambda m: m.file("a.csv", b"\x89PNG\r\n\x1a\n" + bytes(200)), "unknown_format", "picture"),
     ("binary noise", lambda m: m.file("a.csv", bytes(range(256)) * 8), "unknown_format", "no text"),
     ("zip of others", mixed_zip, "zip", "2 files"),

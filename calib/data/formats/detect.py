@@ -21,7 +21,7 @@ from calib.data.formats.numpy import NpyContents, NpzContents
 from calib.data.limits import MAX_UPLOAD
 from calib.data.options import Source
 
-Format = Literal["npz", "npy", "hdf5", "parquet", "xlsx", "json", "gzipped json", "text", "gzipped text"]
+Format = Literal["npz", "npy", "hdf5", "parquet", "arrow", "xlsx", "json", "gzipped json", "text", "gzipped text"]
 
 HEAD = 4096
 PICKLE_ENDINGS = {".pkl", ".pickle", ".joblib", ".pt", ".pth", ".ckpt"}
@@ -30,6 +30,7 @@ ENDINGS: dict[Format, tuple[str, ...]] = {
     "npy": (".npy",),
     "hdf5": (".h5", ".hdf5", ".hdf"),
     "parquet": (".parquet", ".pq"),
+    "arrow": (".arrow", ".feather", ".ipc"),
     "xlsx": (".xlsx", ".xlsm"),
     "json": (".json", ".jsonl", ".ndjson"),
     "gzipped json": (".gz",),
@@ -39,7 +40,7 @@ ENDINGS: dict[Format, tuple[str, ...]] = {
 SAVE_CSV = "Save it as csv, npz or Parquet."
 OTHERS = {
     b"MATLAB 5.0": "a MATLAB file",
-    b"ARROW1": "an Arrow (Feather) file",
+    b"FEA1": "a Feather file of version 1",
     b"%PDF": "a PDF document",
     b"\xd0\xcf\x11\xe0": "an Excel file of before 2007 or with a password",
     b"\x89PNG": "a picture",
@@ -70,6 +71,8 @@ def sniff(name: str, file: BinaryIO) -> Format:
         return "hdf5"
     if head.startswith(b"PAR1"):
         return "parquet"
+    if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
+        return "arrow"
     refuse_pickles(name, head)
     refuse_others(name, head)
     return "json" if is_json(head) else "text"
@@ -145,7 +148,7 @@ def refuse_others(name: str, head: bytes) -> None:
     if (0 in head and not wide) or control > len(head) // 20:
         raise InvalidUpload(
             "unknown_format",
-            f"{name} is neither npz, npy, HDF5 nor Parquet, and its bytes are no text.",
+            f"{name} is neither npz, npy, HDF5, Parquet nor Arrow, and its bytes are no text.",
             SAVE_CSV,
         )
 
@@ -281,6 +284,10 @@ def contents_of(found: str, name: str, file: BinaryIO, size: int, allowance: All
         from calib.data.formats.table import open_parquet
 
         return open_parquet(name, file, allowance, bool(report.choices.drop_bad_rows))
+    if found == "arrow":
+        from calib.data.formats.arrow import open_arrow
+
+        return open_arrow(name, file, size, allowance, bool(report.choices.drop_bad_rows))
     if found == "xlsx":
         from calib.data.formats.spreadsheet import open_spreadsheet
 
