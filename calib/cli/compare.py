@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from calib.base import Calibrator, Callback
 from calib.calibrators.one_vs_rest import SHARING, BinaryCalibrator
+from calib.cli import text
 from calib.cli.arguments import (
     Parser,
     Target,
@@ -34,6 +35,7 @@ from calib.evaluation.compare import BASELINE, Comparison, compare_methods
 from calib.evaluation.learning_curve import labels_needed, size_curve
 from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
 from calib.evaluation.score_table import summary
+from calib.evaluation.view import VIEWPOINTS
 from calib.formatting import aligned, fixed, safe_table
 from calib.plots.style import method_style
 from calib.registry import calibrator, presets, registry_name, said_of_pairs, title_of
@@ -54,8 +56,9 @@ def run(arguments: Sequence[str]) -> int:
     calibration, test = split_data(data, given)
     if test is None:
         refuse(given, "a comparison needs rows to test on; --calibration all leaves none")
-    found = compare_methods(methods, calibration, test)
+    found = compare_methods(methods, calibration, test, given.view)
     print(summary(found.table))
+    print(f"Raw model: {text.gap_sentence(found.evaluations[BASELINE])}")
     if said := said_of_pairs(data):
         print(said)
     if said := said_of_intervals(found.evaluations[BASELINE].n_clusters):
@@ -86,6 +89,9 @@ def _parser() -> Parser:
                         help="compare on R random splits too, with calibration parts of the same size")  # fmt: skip
     parser.add_argument("--sizes", action="store_true",
                         help="fit on ever more calibration rows too, and say how many labels are needed")  # fmt: skip
+    parser.add_argument("--view", choices=VIEWPOINTS, default="event",
+                        help="of two classes, errors of the event's probability (the default) or of the confidence in "
+                        "the predicted class")  # fmt: skip
     split_options(parser)
     return parser
 
@@ -163,13 +169,19 @@ def study(
     """Run and print the studies that were asked for."""
     if given.repeats:
         table = repeated_splits(
-            methods, data, len(calibration), n_repeats=given.repeats, random_state=given.seed, callback=_progress()
+            methods,
+            data,
+            len(calibration),
+            n_repeats=given.repeats,
+            random_state=given.seed,
+            view=given.view,
+            callback=_progress(),
         )
         print(f"\nOver {given.repeats} random splits into {len(calibration):,} and {len(test):,} rows:")
         print(summary(summarise_splits(table), f"over {given.repeats} splits"))
         _write(given.csv, "splits", table)
     if given.sizes:
-        table = size_curve(methods, calibration, test, random_state=given.seed, callback=_progress())
+        table = size_curve(methods, calibration, test, random_state=given.seed, view=given.view, callback=_progress())
         print(f"\nFitted on ever more of the {len(calibration):,} calibration rows:")
         print(sizes_table(table))
         _write(given.csv, "sizes", table)

@@ -36,13 +36,7 @@ def inspection(found: Inspection) -> str:
 
 def _confidence(data: Predictions) -> str:
     raw = calibrator("identity").fit(data.logits, data.labels)
-    evaluation = Evaluation.from_predictions(raw, data, "top-label")
-    gap = evaluation.signed_gap
-    word = "overconfident" if gap > 0 else "underconfident"
-    return (
-        f"Mean confidence {evaluation.confidence.mean():.1%} against an accuracy of {evaluation.correct.mean():.1%}: "
-        f"{word} by {100 * abs(gap):.1f} points."
-    )
+    return text.gap_sentence(Evaluation.from_predictions(raw, data))
 
 
 def _shortened(value: object, length: int = 60) -> str:

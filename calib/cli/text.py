@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from calib.base import Calibrator, Callback
 from calib.data import Finding, Predictions
+from calib.data.checks.report import shortened
 from calib.evaluation import SCORES, Evaluation, score_intervals
 from calib.evaluation.score_table import SHOWN
 from calib.formatting import aligned, fixed, with_interval
@@ -58,6 +59,17 @@ def before_and_after(fitted: Calibrator, test: Predictions) -> dict[str, dict[st
             if key in SHOWN:
                 scores.setdefault(key, {})[when] = [float(value) for value in interval]
     return scores
+
+
+def gap_sentence(evaluation: Evaluation) -> str:
+    """The mean of what is said beside what came true, and what that makes of a model, in one line."""
+    view, (said, outcome) = evaluation.view, evaluation.pair
+    about = f"P({shortened(view.event_name)}): {view.mean_said}" if view.is_event else view.mean_said.capitalize()
+    gap = evaluation.signed_gap
+    return (
+        f"{about} {said.mean():.1%} against an {view.outcome} of {outcome.mean():.1%}: "
+        f"{view.over if gap > 0 else view.under} by {100 * abs(gap):.1f} points."
+    )
 
 
 def score_lines(scores: Mapping[str, Mapping[str, list[float]]], n: int) -> str:

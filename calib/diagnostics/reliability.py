@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from calib.errors import CalibrationError
+from calib.evaluation.view import TOP_LABEL
 from calib.metrics.binning import Bins, bins_of
 from calib.metrics.bootstrap import (
     Interval,
@@ -202,11 +203,17 @@ class ConfidenceHistogram:
         return count / (max(1, count.sum()) * np.diff(self.edges))
 
 
-LOGIT_LIMITS = (-4.0, 12.0)
+LOGIT_LIMITS = TOP_LABEL.logit_limits
 """Ends of the log-odds grid: confidences of 0.018 and 0.999994."""
 
 
-def confidence_histogram(probs: Any, labels: Any, n_bins: int = 50, scale: str = "linear") -> ConfidenceHistogram:
+def confidence_histogram(
+    probs: Any,
+    labels: Any,
+    n_bins: int = 50,
+    scale: str = "linear",
+    logit_limits: tuple[float, float] = LOGIT_LIMITS,
+) -> ConfidenceHistogram:
     """Histogram of the confidence of right and of wrong predictions.
 
     The grid does not depend on the data, so the histograms of several methods lie on the same one.
@@ -214,15 +221,16 @@ def confidence_histogram(probs: Any, labels: Any, n_bins: int = 50, scale: str =
     Parameters
     ----------
     probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
-    n_bins : number of bins on [0, 1], or on ``LOGIT_LIMITS``.
+    n_bins : number of bins on [0, 1], or between the ends of the log-odds.
     scale : "linear" or "logit".
+    logit_limits : these ends.
     """
     if scale not in ("linear", "logit"):
         raise CalibrationError(f"There is no scale {scale!r}; choose 'linear' or 'logit'.")
     confidence, correct = top_label(probs, labels)
     edges = np.linspace(0.0, 1.0, n_bins + 1)
     if scale == "logit":
-        edges = np.linspace(*LOGIT_LIMITS, n_bins + 1)
+        edges = np.linspace(*logit_limits, n_bins + 1)
         with np.errstate(divide="ignore", invalid="ignore"):
             confidence = np.log(confidence) - np.log1p(-np.minimum(confidence, 1.0))
     cell = np.searchsorted(edges[1:-1], confidence, side="right") + n_bins * correct

@@ -44,11 +44,13 @@ class View:
     overs, unders, neithers : the same of several methods or groups.
     too_high, too_low : the same at the ends of an axis.
     overconfidence, underconfidence : names of o and u.
+    over_and_under, menu : both, as a title and where there is less room.
     over_meaning, under_meaning : what they are the mean of.
     over_axis, under_axis : the same on an axis.
     odds : what the ratio o / u of a calibrated method equals.
     p_wrong, p_right : in formulas.
     histogram : what the histogram beneath a curve shows.
+    logit_limits : ends of a grid of log-odds.
     bands : edges of bands of the probability.
     scores : key -> (title, meaning) of scores whose words differ from those of the top-label view.
     """
@@ -79,6 +81,8 @@ class View:
     too_low: str = "underconfident"
     overconfidence: str = "overconfidence"
     underconfidence: str = "underconfidence"
+    over_and_under: str = "Over- and underconfidence"
+    menu: str = "Over- and underconfidence"
     over_meaning: str = "mean confidence where the method is wrong"
     under_meaning: str = "mean doubt, 1 − confidence, where the method is right"
     over_axis: str = "mean confidence where wrong, o"
@@ -87,6 +91,7 @@ class View:
     p_wrong: str = "P(wrong)"
     p_right: str = "P(right)"
     histogram: str = "how many predictions have which confidence"
+    logit_limits: tuple[float, float] = (-4.0, 12.0)
     bands: tuple[float, ...] = (0.0, 0.5, 0.7, 0.9, 0.99, 1.0)
     scores: Mapping[str, tuple[str, str]] = field(default_factory=dict, hash=False, compare=False)
 
@@ -144,6 +149,8 @@ EVENT = View(
     too_low="risk underestimated",
     overconfidence="overestimation of risk",
     underconfidence="underestimation of risk",
+    over_and_under="Over- and underestimation of risk",
+    menu="Over- and underestimation",
     over_meaning="mean predicted risk of the rows without the event",
     under_meaning="mean of 1 − predicted risk over the rows with the event",
     over_axis="mean risk without the event, o",
@@ -152,6 +159,7 @@ EVENT = View(
     p_wrong="P(no event)",
     p_right="P(event)",
     histogram="the risks of rows with the event (upwards) and without it (downwards), each on a height of its own",
+    logit_limits=(-8.0, 8.0),
     bands=(0.0, 0.01, 0.05, 0.1, 0.2, 0.5, 0.8, 1.0),
     scores={
         "Brier": _BRIER,

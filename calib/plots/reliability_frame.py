@@ -54,12 +54,17 @@ def prefers_logit_scale(curve: ReliabilityCurve) -> bool:
 def common_limits(curves: Sequence[ReliabilityCurve], scale: Scale = "linear", view: View = TOP_LABEL) -> Limits:
     """Ends of the axes, as probabilities, that suit all curves, so that diagrams side by side agree.
 
-    The axis of a rare event ends where the intervals of the bins do.
+    The axis of a rare event ends where the bins do, with the intervals of those that hold two percent of the rows.
     """
     if scale == "linear":
-        highest = max(float(np.max(np.r_[curve.confidence, curve.high])) for curve in curves) if view.is_event else 1.0
+        highest = max(map(_highest, curves)) if view.is_event else 1.0
         return 0.0, next((end for end in _ENDS if highest <= end), PROBABILITY_ENDS[1])
     return logit_ends(np.concatenate([np.r_[curve.confidence, curve.accuracy] for curve in curves]))
+
+
+def _highest(curve: ReliabilityCurve) -> float:
+    large = curve.count >= 0.02 * curve.n
+    return float(np.max(np.r_[curve.confidence, curve.accuracy, curve.high[large]]))
 
 
 def describe_curve(curve: ReliabilityCurve, title: str = "", view: View = TOP_LABEL) -> str:
@@ -113,6 +118,10 @@ def frame_diagram(
         yaxis2={"domain": [0, 0.2], "anchor": "x", "range": [-1.1 if by_outcome else 0, 1.1], "visible": False,
                 "fixedrange": True},
     )  # fmt: skip
+    if by_outcome:  # in the half where the means are not
+        far, anchor = (0, "left") if curve.mean_accuracy + curve.mean_confidence > sum(limits) else (1, "right")
+        for name, place, edge in ((view.right, 1, "top"), (view.wrong, 0, "bottom")):
+            write(fig, name, far, place, size=10, xref="x domain", xanchor=anchor, yref="y2 domain", yanchor=edge)
     write(
         fig, f"┃ {up} {three_digits(curve.mean_accuracy)}   ┇ {across} {three_digits(curve.mean_confidence)}", 0, 1,
         size=11, xref="x domain", xanchor="left", yref="y2 domain", yanchor="bottom",

@@ -14,6 +14,7 @@ from calib.data.predictions import Predictions
 from calib.data.samples import FOLDER, SAMPLES
 from calib.evaluation import Evaluation
 from calib.evaluation.score_table import verdict
+from calib.evaluation.view import View, view_of
 from calib.parameters import written
 from calib.plots.style import Style
 
@@ -93,6 +94,11 @@ class Report:
     source: Source = field(default_factory=Source)
     made: datetime = field(default_factory=lambda: datetime.now(UTC))
 
+    @property
+    def view(self) -> View:
+        """What was evaluated: the event of two classes, or the predicted class."""
+        return self.methods[0].evaluation.view
+
 
 def verdict_paragraphs(table: pd.DataFrame) -> list[str]:
     """The verdict by the score that calibrators are fitted for, and by ECE where not all methods have that one."""
@@ -116,6 +122,7 @@ def commands(report: Report) -> list[str]:
     choices = report.source.choices.given()
     options += [written({name: choices[name]}) for name in choices]
     options += [] if report.part is None else [f"--calibration {report.part!r}"]
+    options += [] if report.view == view_of(report.data) else ["--view top-label"]
     options += [f"--seed {report.seed}"]
     options += [
         f"--method {shlex.quote(method_option(method.name, method.calibrator, report.seed))}"

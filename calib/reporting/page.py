@@ -29,7 +29,7 @@ def html(report: Report) -> str:
     """The report as one HTML document."""
     style = _environment().get_template("stylesheet.css").render()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    score_titles, overview = sections.overview(report.table)
+    score_titles, overview = sections.overview(report.table, report.view)
     main, further = sections.score_sections(report)
     scale, diagrams = sections.reliability(report.methods)
     figures, over_under = sections.over_and_under(report.methods)
@@ -40,6 +40,7 @@ def html(report: Report) -> str:
         .render(
             report=report,
             data=report.data,
+            view=report.view,
             n_calibrators=len(report.methods) - 1,
             simulated=sections.is_simulated(report),
             style=Markup(style),

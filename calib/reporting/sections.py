@@ -19,6 +19,7 @@ from calib.diagnostics.reliability import confidence_histogram, reliability_curv
 from calib.evaluation import SCORES, Score
 from calib.evaluation.evaluation import CLASSWISE
 from calib.evaluation.score_table import ScoreRow, score_rows
+from calib.evaluation.view import View
 from calib.export.writer import versions
 from calib.formatting import number, percent, plural
 from calib.hardware import device_of
@@ -65,10 +66,11 @@ class Names:
 def data_facts(report: Report) -> dict[str, str | Markup | Names]:
     """What the data are, how they were split, and what was decided about them."""
     data = report.data
+    right = data.logits.argmax(axis=1) == data.labels if data.correct is None else data.correct
     facts: dict[str, str | Markup | Names] = {
         "name": data.name,
         "content": f"{plural(len(data), 'row')}, {plural(data.n_classes, 'class', 'classes')}, {KINDS[data.kind]}",
-        "accuracy": f"{percent(float((data.logits.argmax(axis=1) == data.labels).mean()))} over all rows",
+        "accuracy": f"{percent(float(right.mean()))} over all rows",
         "calibration rows": f"{len(report.calibration):,}",
         "test rows": f"{len(report.test):,}, on which every number here was measured",
         "split": _split(report),
@@ -76,6 +78,9 @@ def data_facts(report: Report) -> dict[str, str | Markup | Names]:
     }
     if data.scale is not None:
         facts["scale of the outputs"] = in_words(data.scale)
+    if report.view.is_event and data.event is not None:
+        happened = percent(float((data.labels == data.event.column).mean()))
+        facts["event"] = f"{data.event.name}, in {happened} of all rows ({data.event.reason})"
     if data.floor is not None:
         facts["zero probabilities"] = f"became {data.floor:.4g} before the logarithm"
     if report.source.files and report.source.sample is None:
@@ -106,10 +111,10 @@ class ScoreSection:
     rows: Sequence[ScoreRow]
 
 
-def overview(table: pd.DataFrame) -> tuple[list[str], list[ScoreRow]]:
+def overview(table: pd.DataFrame, view: View) -> tuple[list[str], list[ScoreRow]]:
     """Titles of the main scores, and the methods by them."""
     keys = [key for key in MAIN if key in set(table["score"])]
-    return [SCORES[key].title for key in keys], score_rows(table, keys)
+    return [SCORES[key].seen(view).title for key in keys], score_rows(table, keys)
 
 
 def score_sections(report: Report) -> tuple[list[ScoreSection], list[ScoreSection]]:
@@ -118,7 +123,7 @@ def score_sections(report: Report) -> tuple[list[ScoreSection], list[ScoreSectio
     sections = []
     for key in (key for key in SCORES if key in set(table["score"])):
         figure = figure_svg(score_dots(table, key, styles), _SCORE_WIDTH)
-        sections.append(ScoreSection(key, SCORES[key], figure, score_rows(table, [key])))
+        sections.append(ScoreSection(key, SCORES[key].seen(report.view), figure, score_rows(table, [key])))
     return [one for one in sections if one.key in MAIN], [one for one in sections if one.key not in MAIN]
 
 
@@ -126,12 +131,13 @@ def reliability(methods: Sequence[ReportedMethod]) -> tuple[Scale, list[tuple[Ma
     """The scale of the axes; a diagram per method, all on the same axes, in the bins of the ECE in the tables."""
     curves = [reliability_curve(*method.evaluation.pair, clusters=method.evaluation.clusters) for method in methods]
     scale: Scale = "logit" if prefers_logit_scale(curves[0]) else "linear"
-    limits = common_limits(curves, scale)
+    view = methods[0].evaluation.view
+    limits = common_limits(curves, scale, view)
     width, height = _DIAGRAM_SIZE
     diagrams = []
     for method, curve in zip(methods, curves, strict=True):
-        histogram = confidence_histogram(*method.evaluation.pair, scale=scale)
-        fig = reliability_diagram(curve, method.style, scale, method.title, limits, histogram, height=height)
+        histogram = confidence_histogram(*method.evaluation.pair, scale=scale, logit_limits=view.logit_limits)
+        fig = reliability_diagram(curve, method.style, scale, method.title, limits, histogram, height, view=view)
         diagrams.append((figure_svg(fig, width), curve.ece))
     return scale, diagrams
 
@@ -140,12 +146,14 @@ def over_and_under(methods: Sequence[ReportedMethod]) -> tuple[list[Markup], lis
     """Figures of over- and underconfidence from the raw model to each method, and the numbers of each method."""
     results = over_under_confidence([method.evaluation for method in methods])
     rows: list[Row] = [(m.title, result, m.style) for m, result in zip(methods, results, strict=True)]
+    view = methods[0].evaluation.view
     figures = (
-        before_after(rows, "under", title="Underconfidence u"),
-        before_after(rows, "over", title="Overconfidence o"),
-        ratio_to_odds(rows, title="Ratio o / u against the odds"),
+        before_after(rows, "under", title=f"{view.underconfidence.capitalize()} u", view=view),
+        before_after(rows, "over", title=f"{view.overconfidence.capitalize()} o", view=view),
+        ratio_to_odds(rows, title="Ratio o / u against the odds", view=view),
     )
-    return [figure_svg(fig, _THIRD_WIDTH) for fig in figures], [(name, table_cells(result)) for name, result, _ in rows]
+    cells = [(name, table_cells(result, view)) for name, result, _ in rows]
+    return [figure_svg(fig, _THIRD_WIDTH) for fig in figures], cells
 
 
 @dataclass(frozen=True, eq=False)

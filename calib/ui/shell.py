@@ -11,7 +11,7 @@ import streamlit as st
 from calib import settings
 from calib.data import DataError
 from calib.errors import CalibrationError
-from calib.evaluation.view import Viewpoint
+from calib.evaluation.view import TOP_LABEL, Viewpoint
 from calib.formatting import plural
 from calib.logs import trace, without_data
 from calib.ui import fits, link
@@ -47,8 +47,6 @@ MENU = {
     ],
 }
 """The journey, in order. A new page is one line here and one file in ``pages``."""
-EVENT_TITLES = {"Over- and underconfidence": "Over- and underestimation of risk"}
-"""Titles that are others in the event view."""
 
 
 ICON = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none" stroke="#0072B2" stroke-width="2.4">
@@ -98,7 +96,7 @@ def page(title: str) -> Iterator[None]:
 
 def _in_view(title: str, session: OpenSession | None) -> str:
     """A page's title in the words of the view."""
-    return EVENT_TITLES.get(title, title) if session is not None and session.view.is_event else title
+    return session.view.over_and_under if session is not None and title == TOP_LABEL.over_and_under else title
 
 
 def _stop_unless_configured() -> None:
@@ -122,9 +120,8 @@ def _menu(session: OpenSession | None) -> None:
         for section, pages in MENU.items():
             st.caption(section)
             for path, label, icon in pages:
-                st.page_link(
-                    path, label=_in_view(label, session), icon=icon, width="stretch", query_params=link.parameters()
-                )
+                shown = label if session is None or label != TOP_LABEL.menu else session.view.menu
+                st.page_link(path, label=shown, icon=icon, width="stretch", query_params=link.parameters())
         st.divider()
         if session is not None:
             st.caption(f":material/dataset: {literal(session.data.name)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from calib.diagnostics.smooth_reliability import (
     smooth_consistency,
     smooth_curve,
 )
+from calib.evaluation.view import EVENT
 from calib.numerics import softmax
 from calib.plots.data import figure_data
 from calib.plots.reliability import corp_diagram, gap_diagram, reliability_diagram, smooth_diagram
@@ -258,3 +260,23 @@ def test_many_rows_stay_small_figures(rng) -> None:
     ):
         assert len(fig.to_json()) < 100_000
         json.loads(fig.to_json())
+
+
+def test_of_an_event_the_histogram_has_its_rows_above_and_the_others_below(rng) -> None:
+    p = rng.beta(1, 12, 3000)
+    happened = rng.random(3000) < p
+    view = replace(EVENT, event_name="<i>default")
+    curve = reliability_curve(p, happened, n_bins=10, binning="equal_mass")
+    limits = common_limits([curve], view=view)
+    assert curve.confidence.max() <= limits[1] < 1, "the axis ends where the bins do"
+    assert common_limits([curve]) == (0, 1)
+    fig = reliability_diagram(curve, STYLE, limits=limits, histogram=confidence_histogram(p, happened), view=view)
+    bars = {trace.name: trace for trace in fig.data if trace.type == "bar"}
+    assert min(bars[view.right].y) >= 0 >= max(bars[view.wrong].y)
+    counted = figure_data(fig).groupby("trace")["count"].sum()
+    assert counted[view.right] == pytest.approx(happened.sum())
+    assert counted[view.wrong] == pytest.approx((~happened).sum())
+    assert "&lt;i&gt;default" in fig.layout.xaxis.title.text, "a name from outside is text"
+    dots = figure_data(fig).query("trace == 'bins'")
+    np.testing.assert_allclose(dots["mean predicted risk"], curve.confidence, rtol=1e-5)
+    np.testing.assert_allclose(dots["observed rate"], curve.accuracy, rtol=1e-5)

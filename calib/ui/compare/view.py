@@ -13,6 +13,7 @@ from calib.calibrators.one_vs_rest import SHARING, with_other_sharing
 from calib.diagnostics.reliability import ReliabilityCurve, default_bins, reliability_curve
 from calib.evaluation import SCORES, paired_differences
 from calib.evaluation.bootstrap import said_of_intervals
+from calib.evaluation.catalogue import EVENT_RATE
 from calib.evaluation.compare import compare_evaluations
 from calib.formatting import number, percent, plural
 from calib.hardware import device_of
@@ -31,7 +32,8 @@ from calib.ui.text import mean_nll
 from calib.ui.widgets import show_table
 
 TABLE = ("NLL", "Brier", "accuracy", "ECE", "ECE equal mass", "class-wise ECE", "overconfidence", "underconfidence")
-MORE = tuple(key for key in SCORES if key not in (*TABLE, "signed gap"))  # over- and underconfidence give its sign
+# Over- and underconfidence give the sign of the gap, and the event rate is the same for all methods.
+MORE = tuple(key for key in SCORES if key not in (*TABLE, "signed gap", EVENT_RATE))
 HOW_TO_READ = (
     "One dot per method with its 95 % bootstrap interval on the test rows; the vertical line is the raw model. "
     "Methods can differ significantly although their intervals overlap: the table's differences are paired."
@@ -93,7 +95,7 @@ def score_table(table: pd.DataFrame, fits: list[ShownFit]) -> None:
 def dots(table: pd.DataFrame, fits: list[ShownFit]) -> None:
     """One picture for a chosen pair of scores, methods as rows."""
     scores = {key: score.seen(fits[0].evaluation.view) for key, score in SCORES.items()}
-    keys = [key for key in scores if key in set(table["score"])]
+    keys = [key for key in scores if key in set(table["score"]) and key != EVENT_RATE]  # the same for all
     chosen = st.pills(
         "Scores to draw", keys, selection_mode="multi", default=["NLL", "ECE"], key="compare/scores",
         format_func=lambda key: scores[key].title, persist_state="session",

@@ -116,7 +116,8 @@ def densities(chosen: list[ShownFit]) -> None:
 
 
 def _densities(fit: ShownFit, scale: str) -> go.Figure:
-    histogram = confidence_histogram(*fit.evaluation.pair, scale=scale)
+    limits = fit.evaluation.view.logit_limits
+    histogram = confidence_histogram(*fit.evaluation.pair, scale=scale, logit_limits=limits)
     return confidence_densities(histogram, fit.style, title=fit.title, view=fit.evaluation.view)
 
 

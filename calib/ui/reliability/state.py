@@ -188,7 +188,10 @@ def band(fit: ShownFit, options: Options) -> ConsistencyBand | None:
 
 def histogram(fit: ShownFit, options: Options) -> ConfidenceHistogram | None:
     """What is said by outcome; of one class there is no such thing, and bins' counts are drawn."""
-    return confidence_histogram(*fit.evaluation.pair, scale=options.scale) if options.target is None else None
+    limits = fit.evaluation.view.logit_limits
+    if options.target is not None:
+        return None
+    return confidence_histogram(*fit.evaluation.pair, scale=options.scale, logit_limits=limits)
 
 
 def _pair(fit: ShownFit, target: int | None) -> tuple[Floats, Bools]:

@@ -1,0 +1,110 @@
+"""The event view on pages: numbers and words of P(event), and the switch to the predicted class and back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from calib.data.event import Event
+from calib.data.predictions import Predictions
+from calib.evaluation import SCORES, evaluate, scores
+from calib.evaluation.view import EVENT
+from calib.formatting import number, percent
+from calib.ui.compare.view import page_report
+from calib.ui.fits import shown_fits
+from calib.ui.session import VIEWPOINT, OpenSession
+from tests.ui.conftest import clean, group, open_page, said, table
+
+NAME = "de_fault*"
+ESCAPED = r"de\_fault\*"
+
+
+@pytest.fixture
+def risk(queue) -> OpenSession:
+    """Rare events with risks that are too high, under a name that Markdown would read."""
+    rng = np.random.default_rng(0)
+    truth = rng.normal(-2.5, 1.0, 1200)
+    labels = (rng.random(1200) < 1 / (1 + np.exp(-truth))).astype(np.int64)
+    logits = np.stack([np.zeros(1200), truth + 1.0], axis=1)
+    data = Predictions(logits, labels, ("paid", NAME), event=Event(1, NAME, "as chosen"), sha256="event", name="loans")
+    return OpenSession.from_data(data)
+
+
+def expected(session: OpenSession) -> tuple[float, float]:
+    """Mean predicted risk and event rate of the test rows."""
+    logits, labels = session.test.logits, session.test.labels
+    return float((1 / (1 + np.exp(logits[:, 0] - logits[:, 1]))).mean()), float(labels.mean())
+
+
+@pytest.mark.parametrize("path", ["app.py", "pages/2_Reliability.py", "pages/3_Over_underconfidence.py"])
+def test_pages_open_with_the_risk_beside_the_rate(risk, path):
+    app = open_page(path, risk)
+    assert clean(app)
+    assert f"overestimates the risk of {ESCAPED} by" in said(app)
+    p, rate = expected(risk)
+    if path == "app.py":
+        p, rate = (float(values.mean()) for values in risk.raw_on_all_rows.seen(risk.view).pair)
+        assert {metric.label: metric.value for metric in app.metric}["Observed rate"] == percent(rate)
+    if path != "pages/3_Over_underconfidence.py":
+        assert percent(p) in said(app)
+    assert percent(rate) in said(app)
+    if path != "app.py":  # which describes the samples
+        assert "confiden" not in said(app)
+
+
+def test_over_and_underestimation_leaves_out_the_classes(risk):
+    app = open_page("pages/3_Over_underconfidence.py", risk)
+    assert app.title[0].value == EVENT.over_and_under
+    assert "Class by class" not in [header.value for header in app.subheader]
+    app.session_state[VIEWPOINT] = "top-label"
+    app.run()
+    assert clean(app)
+    assert app.title[0].value == "Over- and underconfidence"
+    assert "Class by class" in [header.value for header in app.subheader]
+
+
+def test_the_switch_goes_to_the_predicted_class_and_back(risk):
+    raw = evaluate(1 / (1 + np.exp(risk.test.logits[:, ::-1] - risk.test.logits)), risk.test.labels)
+    app = open_page("pages/2_Reliability.py", risk)
+    before = [metric.value for metric in app.metric]
+    group(app, VIEWPOINT).set_value("top-label").run()
+    assert clean(app)
+    assert f"accuracy {percent(raw.correct.mean())}" in said(app)
+    assert [metric.value for metric in app.metric] != before
+    group(app, VIEWPOINT).set_value("event").run()
+    assert [metric.value for metric in app.metric] == before
+
+
+def test_compare_has_the_scores_of_the_event(risk):
+    app = open_page("pages/5_Compare.py", risk)
+    assert clean(app)
+    logits, labels = risk.test.logits, risk.test.labels
+    values = scores(evaluate(1 / (1 + np.exp(logits[:, ::-1] - logits)), labels).seen(replace(EVENT, column=1)))
+    shown = table(app, "method").iloc[0]
+    for key in ("ECE", "Brier", "overconfidence", "underconfidence"):
+        assert shown[SCORES[key].seen(EVENT).title] == pytest.approx(values[key])
+
+
+def test_more_than_two_classes_have_no_switch(sample_to_read):
+    app = open_page("pages/2_Reliability.py", sample_to_read)
+    assert VIEWPOINT not in [one.key for one in app.button_group]
+
+
+def test_the_report_speaks_of_the_event_and_escapes_its_name(risk, monkeypatch):
+    hostile = "<b>x</b>"
+    risk.data = replace(risk.data, event=replace(risk.data.event, name=hostile))
+    monkeypatch.setattr("calib.ui.session.find_session", lambda: risk)
+    monkeypatch.setattr("calib.ui.fits.find_session", lambda: risk)
+    written = page_report(risk, shown_fits(risk))
+    assert hostile not in written
+    assert "P(<bdi>&lt;b&gt;x&lt;/b&gt;</bdi>)" in written
+    assert EVENT.over_and_under in written
+    assert "--view" not in written, "the event is what the command line looks at"
+    _, rate = expected(risk)
+    assert number(rate) in written
+    risk.viewpoint = "top-label"
+    again = page_report(risk, shown_fits(risk))
+    assert "--view top-label" in again
+    assert "Over- and underconfidence" in again
