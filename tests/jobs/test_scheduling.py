@@ -348,3 +348,11 @@ def test_each_owner_has_one_task_to_a_tag():
     assert tags.tag(["c"]) == 3, "nobody comes before the present"
     assert tags.tag(["c", "a"]) == 4
     assert tags.tag(["a"]) == 5
+    tags.started(5)
+    assert tags.tag(["a"]) == 6, "the tag that has started is taken"
+
+
+def test_limits_of_the_queue_come_from_the_settings(monkeypatch):
+    monkeypatch.setenv("CALIB_WAITING", "2")
+    monkeypatch.setenv("CALIB_WAITING_IN_ALL", "7")
+    assert QueueLimits.from_settings() == QueueLimits(per_owner=2, in_total=7)
