@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from calib.data.checks.outputs import check_agreement, check_classes, check_row_count
+from calib.data.checks.agreement import check_agreement
+from calib.data.checks.outputs import check_classes, check_row_count
 from calib.data.checks.report import Finding, InvalidUpload, Report
 from calib.data.interpret.kinds import ROUNDING, decide_kind, refuse_single_column
 from calib.data.interpret.labels import decode_labels

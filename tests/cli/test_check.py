@@ -66,7 +66,7 @@ def test_without_recorded_scores_there_is_no_before(outputs, tmp_path, capsys) -
 def test_wrong_files_are_one_sentence(outputs, tmp_path, capsys) -> None:
     saved = tmp_path / "calibrator.npz"
     assert run("fit", outputs[0], "--method", "temperature", "--out", saved) == 0
-    np.savez(tmp_path / "other.npz", logits=np.eye(9), labels=np.arange(9))
+    np.savez(tmp_path / "other.npz", logits=np.eye(9) - 0.5, labels=np.arange(9))
     capsys.readouterr()
     assert run("check", saved, tmp_path / "other.npz") == 1
     assert "have 9 classes and the calibrator 4" in capsys.readouterr().err
