@@ -55,17 +55,17 @@ def test_the_page_draws_and_is_in_the_menu(data):
 def test_the_role_is_read_split_and_chosen(tmp_path):
     logits, labels = simulate(n=60)
     rows = [[*scores, label, 1 + i] for i, (scores, label) in enumerate(zip(logits, labels, strict=True))]
-    text = "\n".join(["p_0,p_1,p_2,p_3,label,exposure", *(",".join(map(str, row)) for row in rows)])
+    text = "\n".join(["p_0,p_1,p_2,p_3,label,cost", *(",".join(map(str, row)) for row in rows)])
     (tmp_path / "rows.csv").write_text(text)
     data = calib.load(tmp_path / "rows.csv")
-    weights = np.arange(1, 61) / 30.5
-    np.testing.assert_allclose(data.weights, weights)
+    costs = np.arange(1, 61) / 30.5
+    np.testing.assert_allclose(data.costs, costs)
     assert data.n_classes == 4 and data.features is None
-    np.testing.assert_allclose(data.split([5, 3])[0].weights, weights[[5, 3]])
-    assert calib.load(tmp_path / "rows.csv", weights="").weights is None
-    np.savez(tmp_path / "bad.npz", logits=logits, labels=labels, weights=-np.ones(60))
+    np.testing.assert_allclose(data.split([5, 3])[0].costs, costs[[5, 3]])
+    assert calib.load(tmp_path / "rows.csv", costs="").costs is None
+    np.savez(tmp_path / "bad.npz", logits=logits, labels=labels, costs=-np.ones(60))
     refused = calib.load(tmp_path / "bad.npz")
-    assert refused.weights is None and "weights" in {finding.code for finding in refused.findings}
+    assert refused.costs is None and "costs" in {finding.code for finding in refused.findings}
 
 
 def test_nothing_of_this_needs_tensorflow():
