@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from calib import export, metrics
     from calib.base import Calibrator
     from calib.calibrators import geometric as geometry
-    from calib.data import Predictions, load
+    from calib.data import Predictions, load, load_models
     from calib.diagnostics.reliability import ReliabilityCurve, reliability_curve
     from calib.errors import AmbiguousTable, CalibrationError, DataError, FitCancelled
     from calib.evaluation.compare import compare
@@ -33,6 +33,7 @@ _NAMES = {
     "calibrator": "registry",
     "compare": "evaluation.compare",
     "load": "data",
+    "load_models": "data",
     "reliability_curve": "diagnostics.reliability",
 }
 _MODULES = {"export": "export", "geometry": "calibrators.geometric", "metrics": "metrics", "runtime": "export.runtime"}
@@ -51,6 +52,7 @@ __all__ = [
     "export",
     "geometry",
     "load",
+    "load_models",
     "metrics",
     "reliability_curve",
     "runtime",

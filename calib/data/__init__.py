@@ -6,6 +6,7 @@ from calib.data.formats.base import ArrayInfo
 from calib.data.interpret.roles import ColumnRole, TableReading
 from calib.data.interpret.unlabelled import read_features, read_outputs
 from calib.data.load import Inspection, inspect, load
+from calib.data.models import load_models
 from calib.data.options import Choices, LoadOptions
 from calib.data.predictions import Predictions
 from calib.errors import AmbiguousTable, DataError
@@ -24,6 +25,7 @@ __all__ = [
     "TableReading",
     "inspect",
     "load",
+    "load_models",
     "read_features",
     "read_outputs",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import PurePath
@@ -17,9 +17,10 @@ from calib.data.interpret.join import Joining
 from calib.data.interpret.parts import FeatureFiles, add_named_part, read_given_parts
 from calib.data.interpret.pipeline import understand
 from calib.data.interpret.reading import Upload, read_upload
+from calib.data.interpret.roles import TableReading
 from calib.data.options import FEATURE_FILES, OPTIONS, Choices, LoadOptions, Source
 from calib.data.predictions import Predictions
-from calib.errors import DataError
+from calib.errors import AmbiguousTable, DataError
 
 
 def check_choices(choices: Choices) -> None:
@@ -52,7 +53,12 @@ def findings_as_error(report: Report) -> Iterator[None]:
             yield
     except InvalidUpload as invalid:
         report.add(invalid.finding)
-        raise DataError(list(report.findings)) from None
+        raise unusable(report.findings, report.readings) from None
+
+
+def unusable(findings: Sequence[Finding], readings: Sequence[TableReading]) -> DataError:
+    """The error for an upload that cannot be used, or for a table that can be read in several ways."""
+    return AmbiguousTable(findings, readings) if readings else DataError(findings)
 
 
 @dataclass(frozen=True)
@@ -65,12 +71,14 @@ class Inspection:
     choices : with the inferred options, as far as they were reached.
     findings : what was noticed; the errors first.
     predictions : the data set, or None if there is an error.
+    readings : of a table that can be read in several ways, the most plausible first; empty where it was read.
     """
 
     arrays: tuple[ArrayInfo, ...]
     choices: Choices
     findings: tuple[Finding, ...]
     predictions: Predictions | None
+    readings: tuple[TableReading, ...] = ()
 
 
 def inspect(source: Source, options: LoadOptions | None = None, **changes: Any) -> Inspection:
@@ -82,9 +90,14 @@ def inspect(source: Source, options: LoadOptions | None = None, **changes: Any) 
     options : the other files and how all are read; everything that is not chosen is inferred.
     **changes : fields of the options, and single fields of their choices such as ``kind="logits"``. ``labels``,
         ``features``, ``train_features`` and ``train_labels`` are files here; the arrays of these names are chosen with
-        ``choices=Choices(labels="y")``.
+        ``choices=Choices(labels="y")``, and the columns of a table with
+        ``roles={"outcome": "default", "outputs": "pd"}``.
     """
-    options = (options or LoadOptions()).changed(**changes)
+    return inspect_all(source, (options or LoadOptions()).changed(**changes))[0]
+
+
+def inspect_all(source: Source, options: LoadOptions) -> tuple[Inspection, dict[str, dict[str, Any]]]:
+    """An inspection, with the roles of each model of a table that has columns for several."""
     report = Report(options.choices)
     arrays: list[ArrayInfo] = []
     predictions = None
@@ -96,7 +109,8 @@ def inspect(source: Source, options: LoadOptions | None = None, **changes: Any) 
             predictions = understand(upload, PurePath(arrays[0].file).stem, report)
     except InvalidUpload as invalid:
         report.add(invalid.finding)
-    return Inspection(tuple(arrays), report.choices, report.findings, predictions)
+    found = Inspection(tuple(arrays), report.choices, report.findings, predictions, report.readings)
+    return found, report.models
 
 
 def read_files(
@@ -141,8 +155,10 @@ def load(source: Source, options: LoadOptions | None = None, **changes: Any) -> 
     ------
     DataError
         If the upload cannot be used; its ``findings`` say why and what to do.
+    AmbiguousTable
+        If a table can be read in several ways; its ``readings`` say in which, and what each would give.
     """
     inspection = inspect(source, options, **changes)
     if inspection.predictions is None:
-        raise DataError(inspection.findings)
+        raise unusable(inspection.findings, inspection.readings)
     return inspection.predictions

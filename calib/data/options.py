@@ -12,6 +12,7 @@ import numpy as np
 
 from calib.canonical import KINDS, Kind
 from calib.data.scales import SCALES, Scale, is_scale
+from calib.errors import CalibrationError
 from calib.parameters import param
 
 Columns = str | tuple[str, ...]
@@ -122,6 +123,20 @@ def option(type: ValueType, title: str = "") -> Any:
     return field(default=None, metadata={"type": type, "title": title})
 
 
+OPTION_OF_ROLE = {
+    "outcome": "labels",
+    "outputs": "outputs",
+    "predicted": "predicted",
+    "cluster": "clusters",
+    "weight": "weights",
+    "group": "groups",
+    "features": "features",
+    "split": "split",
+    "ignore": "ignore",
+}
+"""The option that holds the columns of each role, by the name that people give the role."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Choices:
     """How to read an upload. None means "infer"; an :class:`Inspection` holds what was inferred.
@@ -198,6 +213,33 @@ class Choices:
         for f in fields(self):
             if isinstance(value := getattr(self, f.name), list):
                 object.__setattr__(self, f.name, tuple(value))  # as good as a tuple, and people write them
+        if isinstance(self.class_names, tuple):  # numbers are names too
+            names = tuple(str(name) if isinstance(name, (int, np.integer)) else name for name in self.class_names)
+            object.__setattr__(self, "class_names", names)
+
+    @classmethod
+    def from_roles(cls, roles: Mapping[str, Any], base: Choices | None = None) -> Choices:
+        """Choices from roles as people write them: ``{"outcome": "default", "outputs": "pd", "cluster": "branch"}``.
+
+        Parameters
+        ----------
+        roles : a column or several for each role; single options such as ``kind`` may stand among them.
+        base : everything else that was chosen.
+
+        Raises
+        ------
+        CalibrationError
+            For a name that is no role and no option.
+        """
+        chosen: dict[str, Any] = {}
+        for role, value in roles.items():
+            option = OPTION_OF_ROLE.get(role, role)
+            if option not in OPTIONS:
+                raise CalibrationError(f"{role!r} is no role of a column; these are {', '.join(OPTION_OF_ROLE)}.")
+            several = list(value) if isinstance(value, (list, tuple)) else [value]
+            alone = len(several) == 1 and option not in ("ignore", "label_values", "class_names")
+            chosen[option] = several[0] if alone else tuple(several)
+        return replace(base or cls(), **chosen)
 
     def given(self) -> dict[str, object]:
         """The options that are not left to be inferred."""
@@ -232,10 +274,19 @@ class LoadOptions:
     train_labels: Source | None = param(None, help="Labels of the training set, where they have their own file")
     choices: Choices = Choices()
 
-    def changed(self, *, choices: Choices | None = None, **changes: Any) -> Self:
-        """The options with other files or choices; what is no file is a single field of the choices."""
+    def changed(
+        self, *, choices: Choices | None = None, roles: Mapping[str, Any] | None = None, **changes: Any
+    ) -> Self:
+        """The options with other files or choices; what is no file is a single field of the choices.
+
+        Parameters
+        ----------
+        roles : roles of columns, as :meth:`Choices.from_roles` takes them.
+        """
         files = {name: changes.pop(name) for name in FILES if name in changes}
-        return replace(self, **files, choices=replace(choices or self.choices, **changes))
+        return replace(
+            self, **files, choices=Choices.from_roles(roles or {}, replace(choices or self.choices, **changes))
+        )
 
     @property
     def files(self) -> dict[str, Source | None]:

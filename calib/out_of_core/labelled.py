@@ -12,9 +12,9 @@ import numpy as np
 from calib.data.checks.agreement import check_agreement
 from calib.data.checks.outputs import check_classes, check_row_count
 from calib.data.checks.report import Finding, InvalidUpload, Report
+from calib.data.interpret.families import class_names as classes_of
 from calib.data.interpret.kinds import ROUNDING, decide_kind, refuse_single_column
 from calib.data.interpret.labels import decode_labels
-from calib.data.interpret.names import suffixes
 from calib.data.interpret.pipeline import name_classes
 from calib.data.interpret.reading import Upload, check_rows
 from calib.data.interpret.scale import decide_scale
@@ -93,7 +93,7 @@ def _understood(outputs: Rows, path: Path, labels: Path | None, report: Report, 
     sample = _sample(outputs)
     if len(sample):
         refuse_single_column(sample, raw, outputs.name, report)
-    columns = suffixes(outputs.columns) if isinstance(outputs, ParquetRows) else None
+    columns = classes_of(outputs.columns) if isinstance(outputs, ParquetRows) else None
     scale = decide_scale(sample, outputs.name, report)
     outputs, sample = on_plain_scale(outputs, scale), to_plain(sample, scale)
     decoded = decode_labels(raw, n_classes, columns, labels_name, report)

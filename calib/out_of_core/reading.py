@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
 from calib.data.checks.report import InvalidUpload, Report
 from calib.data.formats.base import Allowance, Array, Contents
 from calib.data.formats.detect import open_source, sniff
-from calib.data.interpret.columns import infer_columns, label_column
 from calib.data.interpret.reading import check_there, infer_label, read_any
+from calib.data.interpret.tables import infer_columns
 from calib.data.load import check_choices, findings_as_error
 from calib.data.options import Choices
 from calib.out_of_core.rows import NpyRows, ParquetRows, Rows
@@ -82,10 +81,7 @@ def read_labels(path: Path, labels: Path | None, report: Report) -> tuple[Array,
 
 def _columns(path: Path, file: BinaryIO, report: Report, separate_labels: bool) -> tuple[str, ...]:
     contents = _table(path, file, Allowance())
-    labels = report.choices.labels
-    if separate_labels:  # a column of labels may be there all the same, and is no output
-        labels = labels or label_column(contents, report.choices.outputs)
-    report.choices = infer_columns(contents, replace(report.choices, labels=labels), separate_labels)
+    infer_columns(contents, report, separate_labels)
     outputs = report.choices.outputs
     columns = (outputs,) if isinstance(outputs, str) else tuple(outputs or ())
     check_there(contents, columns)

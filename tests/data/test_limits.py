@@ -301,7 +301,7 @@ def parquet_footer(groups, columns, announced=None):
 
 def test_a_small_footer_of_that_form_is_read():
     error = inspect(("a.parquet", parquet_footer(2, 3))).findings[0]
-    assert error.code == "no_labels" and "c0 (2,), c1 (2,), c2 (2,)" in error.message
+    assert error.code == "no_outputs" and "c0, c1, c2" in error.message
 
 
 @pytest.mark.parametrize(

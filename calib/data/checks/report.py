@@ -74,10 +74,19 @@ class InvalidUpload(Exception):
 
 
 class Report:
-    """The findings so far, and the choices with the options inferred so far."""
+    """The findings so far, and the choices with the options inferred so far.
+
+    Attributes
+    ----------
+    choices : as given, and as inferred where they were not.
+    readings : of a table that can be read in several ways, as :class:`calib.data.TableReading`; empty otherwise.
+    models : the roles of each model of a table with columns for several.
+    """
 
     def __init__(self, choices: Choices):
         self.choices = choices
+        self.readings: tuple[Any, ...] = ()
+        self.models: dict[str, dict[str, Any]] = {}
         self._findings: list[Finding] = []
 
     @property

@@ -93,6 +93,10 @@ class Contents(ABC):
     def read(self, name: str) -> Array:
         """One array; raises InvalidUpload if it cannot be read safely."""
 
+    def sample(self) -> dict[str, Array]:
+        """A bounded number of rows of every column of a table; nothing for files of arrays."""
+        return {}
+
     def read_columns(self, names: tuple[str, ...]) -> Array:
         """Columns of a table side by side, shape (n, len(names))."""
         raise InvalidUpload("no_such_array", f"{self.name} holds arrays, not columns.", "Choose one array by its name.")

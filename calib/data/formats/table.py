@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from calib.data.checks.report import InvalidUpload, shortened
 from calib.data.formats.base import Allowance, Array, ArrayInfo, Contents, reading
@@ -27,6 +28,7 @@ class TableContents(Contents):
     schema : names and Arrow types of the columns.
     fetch : gives the columns of these names.
     drop_bad_cells : whether text in a column of numbers becomes NaN instead of an error.
+    sample : gives some rows of all columns where the table should not be read as a whole for that.
     """
 
     tabular = True
@@ -39,6 +41,7 @@ class TableContents(Contents):
         fetch: Callable[[list[str]], list[pa.ChunkedArray]],
         allowance: Allowance,
         drop_bad_cells: bool,
+        sample: Callable[[int], list[pa.ChunkedArray]] | None = None,
     ):
         check_names(schema.names, name)
         arrays = tuple(ArrayInfo(field.name, (n_rows,), str(field.type)) for field in schema)
@@ -46,8 +49,31 @@ class TableContents(Contents):
         self.n_rows = n_rows
         self._schema = schema
         self._types = {field.name: field.type for field in schema}
-        self._fetch = fetch
+        self._fetch_anew = fetch
+        self._fetched: dict[str, pa.ChunkedArray] = {}
         self._drop_bad_cells = drop_bad_cells
+        self._sample = sample
+
+    def _fetch(self, names: list[str]) -> list[pa.ChunkedArray]:
+        """Columns, each of which is used once; what the sample has fetched is let go with it."""
+        missing = [name for name in names if name not in self._fetched]
+        anew = dict(zip(missing, self._fetch_anew(missing) if missing else [], strict=True))
+        return [self._fetched.pop(name) if name in self._fetched else anew[name] for name in names]
+
+    def sample(self) -> dict[str, Array]:
+        """Some rows from all of the table, at most :data:`SAMPLE_ROWS`, to tell the columns by.
+
+        Numbers, booleans, text cut after :data:`SAMPLE_TEXT` characters, or dates; missing text is empty, missing
+        numbers and whatever is none of these are NaN.
+        """
+        most = max(SAMPLE_LEAST, min(SAMPLE_ROWS, SAMPLE_CELLS // max(1, len(self.names))))
+        with reading(self.name):
+            if self._sample is None:
+                self._fetched |= dict(zip(self.names, self._fetch(self.names), strict=True))
+                columns = [self._fetched[name].take(spread(self.n_rows, most)) for name in self.names]
+            else:
+                columns = self._sample(most)
+            return {name: sampled(column) for name, column in zip(self.names, columns, strict=True)}
 
     @classmethod
     def from_table(cls, name: str, table: pa.Table, allowance: Allowance, drop_bad_cells: bool) -> Self:
@@ -60,7 +86,8 @@ class TableContents(Contents):
     def column(self, name: str) -> pa.ChunkedArray:
         """One column as Arrow has it; what is read here is not read again."""
         with reading(f"Column {shortened(name)} of {self.name}"):
-            return self._fetch([name])[0]
+            self._fetched[name] = self._fetch([name])[0]  # it may be used again, for a sample
+            return self._fetched[name]
 
     def taken(self, rows: pa.Array | None, columns: dict[str, pa.ChunkedArray], without: str = "") -> Self:
         """The same table with the rows of these numbers, in their order.
@@ -97,7 +124,9 @@ class TableContents(Contents):
             (column,) = self._fetch([name])
             if pa.types.is_string(kind) or pa.types.is_large_string(kind):
                 return text_column(column, what, self.allowance)
-            if pa.types.is_boolean(kind) and column.null_count == 0:
+            if pa.types.is_boolean(kind):
+                if column.null_count:
+                    return text_column(column.cast(pa.string()), what, self.allowance)
                 self.allowance.take(self.n_rows, what)
                 return column.to_numpy().astype(bool)
             if pa.types.is_temporal(kind) or pa.types.is_nested(kind) or pa.types.is_binary(kind):
@@ -116,6 +145,41 @@ class TableContents(Contents):
             for j, name in enumerate(names):
                 out[:, j] = numbers(columns.pop(), f"Column {shortened(name)} of {self.name}", self._drop_bad_cells)
         return out
+
+
+SAMPLE_ROWS, SAMPLE_LEAST, SAMPLE_CELLS, SAMPLE_TEXT = 5_000, 50, 500_000, 64
+"""Rows of a sample, fewer in wide tables but at least so many, cells of all of it, and characters of a text."""
+
+
+def spread(n_rows: int, most: int) -> npt.NDArray[np.int64]:
+    """Numbers of at most so many rows from all of a table."""
+    return np.unique(np.linspace(0, n_rows - 1, min(n_rows, most)).astype(np.int64))
+
+
+def sampled(column: pa.ChunkedArray) -> Array:
+    """A few cells of any type as numbers, booleans, text or dates."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        cut = [pc.utf8_slice_codeunits(c.dictionary.cast(pa.string()), 0, SAMPLE_TEXT).take(c.indices)
+               for c in column.chunks]  # fmt: skip
+        column, kind = pa.chunked_array(cut, pa.string()), pa.string()
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        column = pc.fill_null(pc.utf8_slice_codeunits(column, 0, SAMPLE_TEXT), "")
+        return np.array(column.to_pylist(), dtype=np.str_)
+    if pa.types.is_boolean(kind):
+        if column.null_count:
+            return np.array(pc.fill_null(column.cast(pa.string()), "").to_pylist(), dtype=np.str_)
+        return column.to_numpy().astype(bool)
+    if pa.types.is_temporal(kind):
+        return np.full(len(column), "NaT", dtype="datetime64[s]")
+    if pa.types.is_decimal(kind):
+        column = pc.cast(column, pa.float64())
+    if pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind):
+        return column.to_numpy()
+    return np.full(len(column), np.nan)
 
 
 def check_names(names: list[str], file: str) -> None:
@@ -241,7 +305,27 @@ def open_parquet(name: str, file: BinaryIO, allowance: Allowance, drop_bad_cells
         table = parquet.read(columns=names, use_threads=False)
         return [table.column(column) for column in names]
 
-    return TableContents(name, schema, metadata.num_rows, fetch, allowance, drop_bad_cells)
+    def sample(most: int) -> list[pa.ChunkedArray]:
+        """The first rows of up to :data:`SAMPLE_GROUPS` row groups from all of the file."""
+        n_groups = metadata.num_row_groups
+        groups = np.unique(np.linspace(0, n_groups - 1, SAMPLE_GROUPS).astype(int)).tolist() if n_groups else []
+        Allowance().take(unpacked_size(metadata, set(schema.names), groups), f"Looking at the columns of {name}")
+        if metadata.num_rows * len(schema) <= SAMPLE_CELLS:
+            table = parquet.read(use_threads=False)
+            return table.take(spread(len(table), most)).columns
+        parts = []
+        for group in groups:
+            batches = parquet.iter_batches(
+                batch_size=max(1, most // len(groups)), row_groups=[group], use_threads=False
+            )
+            parts += [pa.Table.from_batches([next(batches)])]
+        return pa.concat_tables(parts).columns if parts else schema.empty_table().columns
+
+    return TableContents(name, schema, metadata.num_rows, fetch, allowance, drop_bad_cells, sample)
+
+
+SAMPLE_GROUPS = 8
+"""Row groups of a Parquet file whose first rows are looked at."""
 
 
 def check_footer(file: BinaryIO, name: str) -> None:
@@ -259,14 +343,14 @@ def check_footer(file: BinaryIO, name: str) -> None:
     file.seek(0)
 
 
-def unpacked_size(metadata: Any, names: set[str]) -> int:
-    """Bytes that some columns need once unpacked.
+def unpacked_size(metadata: Any, names: set[str], groups: Iterable[int] | None = None) -> int:
+    """Bytes that some columns need once unpacked, of all row groups or of some.
 
     Run-length encoding makes a page of a few bytes into millions of values, so the declared bytes alone would
     say too little; the number of values times their width is taken where it is more.
     """
     total = 0
-    for g in range(metadata.num_row_groups):
+    for g in range(metadata.num_row_groups) if groups is None else groups:
         group = metadata.row_group(g)
         for c in range(group.num_columns):
             column = group.column(c)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -65,10 +64,6 @@ HARD = (
     *("predictedlabels", "predlabels", "predictedclasses", "predclasses"),
 )
 """Columns with the predicted class instead of a score for each class."""
-
-SUMMARIES = ("ypred", "yhat", "prediction", "predictions", "pred", "preds", "confidence", "confidences", "conf")
-"""Names of outputs that, as one column beside the scores of the classes, hold the predicted class or its confidence."""
-
 
 LONGEST_BASE, LONGEST_COLUMN, STEM_PIECES = 64, 200, 8
 """Characters of a name, and of one with the class in it, and pieces of its stem, that are looked at.
@@ -141,8 +136,3 @@ def numbered_column(name: str, vocabulary: tuple[str, ...]) -> Column | None:
         if stem in vocabulary:
             found = Column(stem, name[start:].rstrip("])"))
     return found
-
-
-def suffixes(names: Iterable[str]) -> tuple[str, ...]:
-    """What the columns of outputs are called without their stem: the names or numbers of the classes."""
-    return tuple((output_column(name) or ("", name))[1] for name in names)

@@ -103,6 +103,8 @@ def decide_event(class_names: tuple[str, ...], labels: Ints, upload: Upload, rep
     generic = canonical(upload.labels_name).base in LABELS or "." in upload.labels_name
     outcome = "" if generic else upload.labels_name
     chosen = report.choices.event
+    if report.choices.kind == "pairs":
+        return Event(1, "correct", "the confidence is that of a correct answer")
     if chosen is None:
         event = Event.infer(class_names, labels, outcome)
         report.decide(event=class_names[event.column])

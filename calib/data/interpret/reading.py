@@ -14,9 +14,13 @@ import numpy.typing as npt
 
 from calib.data.checks.report import InvalidUpload, Report, count, listed, verb
 from calib.data.formats.base import Allowance, Array, Contents
-from calib.data.interpret.columns import class_names_array, infer_arrays, infer_columns, left_out, named
-from calib.data.interpret.names import LABELS, suffixes
+from calib.data.interpret.answers import as_text, correct_answers, crossed
+from calib.data.interpret.columns import class_names_array, infer_arrays, named
+from calib.data.interpret.families import class_names
+from calib.data.interpret.names import LABELS
 from calib.data.interpret.roles import ROW_ROLES, ColumnRole
+from calib.data.interpret.tables import infer_columns
+from calib.data.interpret.vocabulary import is_prediction
 from calib.data.limits import MAX_CLASSES, MAX_ROWS
 from calib.data.options import Choices
 from calib.numerics import Floats
@@ -52,13 +56,20 @@ class Upload:
 def read_upload(contents: Contents, labels: Contents | None, report: Report) -> Upload:
     """Outputs and labels of one part, from one file or two, with what else the file holds per row."""
     check_names(contents, report.choices, labels)
-    infer = infer_columns if contents.tabular else infer_arrays
-    report.choices = infer(contents, report.choices, labels is not None)
+    roles: tuple[ColumnRole, ...] = ()
+    if contents.tabular:
+        roles = infer_columns(contents, report, labels is not None)
+    else:
+        report.choices = infer_arrays(contents, report.choices, labels is not None)
     if labels is not None and not report.choices.labels:
         report.decide(labels=infer_label(labels))
     choices = report.choices
     check_names(contents, choices, labels)
-    beside = left_out(contents, choices) if contents.tabular else []
+    beside = [
+        role.column for role in roles if role.role in ("predicted", "id", "ignore") and is_prediction(role.column)
+    ]
+    if choices.kind == "pairs":
+        beside = []
     if beside:
         report.info(
             "left_out",
@@ -66,6 +77,11 @@ def read_upload(contents: Contents, labels: Contents | None, report: Report) -> 
             "not like the score of one class: left out.",
         )
     upload = read_part(contents, labels, choices.outputs, choices.labels, report)
+    upload.roles = roles
+    if choices.kind == "pairs":
+        predicted = read_any(contents, choices.predicted) if choices.predicted else None
+        upload.labels = correct_answers(upload.labels, predicted, upload.labels_name)
+        upload.class_names = ("wrong", "correct")
     for role in (*ROW_ROLES, "features", "split"):
         read_rows(upload, contents, role, getattr(choices, role), report)
     for role in ("train_features", "train_labels"):
@@ -90,7 +106,7 @@ def read_part(contents: Contents, labels: Contents | None, outputs: Any, label: 
         raw = raw[0]
     n_labels = len(raw) if raw.ndim else 0
     values = as_floats(rows_by_classes(values, n_labels, outputs_name, labels_name, report), outputs_name)
-    columns = suffixes((outputs,) if isinstance(outputs, str) else outputs) if contents.tabular else None
+    columns = class_names((outputs,) if isinstance(outputs, str) else outputs) if contents.tabular else None
     return Upload(values, raw, outputs_name, labels_name, column_names=columns)
 
 
@@ -101,6 +117,8 @@ def read_rows(upload: Upload, contents: Contents, role: str, name: Any, report: 
     read: dict[str, Array] = {}
     if role == "features":
         read_aside(read, contents, role, name, report)
+    elif role == "groups" and isinstance(name, tuple):
+        read[role] = crossed([as_text(contents.read(column).reshape(-1)) for column in name])
     else:
         read[role] = read_any(contents, name)
     if role not in read:

@@ -20,19 +20,6 @@ from calib.numerics import Floats
 Role = Literal["outcome", "outputs", "predicted", "cluster", "weight", "group", "features", "split", "id", "ignore"]
 """What a column is, as people write it."""
 
-CHOICE_OF_ROLE: dict[Role, str] = {
-    "outcome": "labels",
-    "outputs": "outputs",
-    "predicted": "predicted",
-    "cluster": "clusters",
-    "weight": "weights",
-    "group": "groups",
-    "features": "features",
-    "split": "split",
-    "ignore": "ignore",
-}
-"""The option that holds the columns of each role."""
-
 
 @dataclass(frozen=True)
 class ColumnRole:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 
 import numpy as np
 
 from calib.data.checks.report import InvalidUpload, Report, listed
 from calib.data.formats.base import Allowance, Contents
 from calib.data.formats.detect import open_source
-from calib.data.interpret.columns import infer_arrays, infer_columns, infer_features, label_column
+from calib.data.interpret.columns import infer_arrays, infer_features
 from calib.data.interpret.features import Features, as_features
 from calib.data.interpret.reading import as_floats, check_there, display_name, read_any
+from calib.data.interpret.tables import infer_columns
 from calib.data.load import check_choices, findings_as_error
 from calib.data.options import Choices, Source
 from calib.numerics import Floats
@@ -98,7 +98,6 @@ def _open_contents(source: Source, choices: Choices | None) -> Iterator[tuple[Co
 def _infer_roles(contents: Contents, report: Report) -> None:
     """Infer the role of every array; the file need not hold labels."""
     if contents.tabular:
-        labels = report.choices.labels or label_column(contents, report.choices.outputs)
-        report.choices = infer_columns(contents, replace(report.choices, labels=labels), True)
+        infer_columns(contents, report, True)
     else:
         report.choices = infer_arrays(contents, report.choices, True)

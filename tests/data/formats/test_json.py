@@ -139,7 +139,8 @@ def test_the_first_choice_of_a_pipeline_is_no_true_label():
     assert "top_k=None" in the(found, "top_label_alone").action
     assert [array.name for array in found.arrays] == ["predicted_label", "confidence"]
     events = [{"label": NAMES[k > 0], "score": 1 - row[0]} for row, k in PAIRS]
-    assert read(json.dumps(events)).predictions is not None, "scores below one half are no first choice of two"
+    found = read(json.dumps(events))
+    assert len(found.readings) == 2, "scores below one half are no first choice of two, but P(cat) or P(dog)"
 
 
 # lm-evaluation-harness.

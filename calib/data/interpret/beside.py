@@ -1,0 +1,193 @@
+"""The columns beside outcome and outputs: clusters, weights, subgroups, features, the split, and what is left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from calib.data.interpret.evidence import MANY, Column
+from calib.data.interpret.names import FEATURES, PARTS, SPLIT, canonical, feature_column
+from calib.data.interpret.readings import Reading
+from calib.data.interpret.roles import ROW_ROLES, ColumnRole, Role
+from calib.data.options import OPTION_OF_ROLE, Choices, Columns
+
+LEAST_CLUSTERS = 6
+"""Fewer clusters cannot be divided among the parts of a split; such a column names subgroups."""
+
+REPEATED = 0.9
+"""Below this share of different values a column repeats enough of them to hold rows together."""
+
+
+def is_cluster(column: Column) -> bool:
+    """Whether the values repeat as those of things with several rows do."""
+    n_values, n = len(column.values), len(column.present)
+    return LEAST_CLUSTERS <= n_values <= REPEATED * n and (column.numbers is None or column.is_whole)
+
+
+def is_group(column: Column) -> bool:
+    """Whether the values are few, so that each has rows enough."""
+    return 2 <= len(column.values) <= MANY and (column.numbers is None or column.is_whole) and not column.is_date
+
+
+def is_weight(column: Column) -> bool:
+    """Whether all values are numbers from 0 upwards, and not the same."""
+    return column.numbers is not None and len(column.values) > 1 and float(column.present.min()) >= 0
+
+
+def is_split(column: Column) -> bool:
+    """Whether the two values are words for calibration and test."""
+    parts = [PARTS.get(value.lower()) for value in column.values]
+    return len(parts) == 2 and "test" in parts and None not in parts and parts[0] != parts[1]
+
+
+BY_ROW: dict[str, tuple[Role, Callable[[Column], bool]]] = {
+    "clusters": ("cluster", is_cluster),
+    "weights": ("weight", is_weight),
+    "groups": ("group", is_group),
+}
+"""Options with one value for each row: the role they stand for, and which values it may have."""
+
+
+def with_others(columns: Mapping[str, Column], reading: Reading | None, choices: Choices) -> Choices:
+    """The choices with every column beside outcome and outputs that has a role."""
+    taken = columns_in(choices)
+    free = [column for column in columns.values() if column.name not in taken]
+    if choices.split is None:
+        choices = replace(choices, split=split_column(free))
+        free = [column for column in free if column.name != choices.split]
+    for option, (role, fits) in BY_ROW.items():
+        if getattr(choices, option) is None:
+            first = best(free, role, ROW_ROLES[option].names, fits)
+            found: Any = with_further_groups(free, first) if option == "groups" else first
+            choices = replace(choices, **{option: found})
+            taken = {found} if isinstance(found, str) else set(found or ())
+            free = [column for column in free if column.name not in taken]
+    if choices.features is None:
+        choices = replace(choices, features=feature_columns(free, reading))
+    return choices
+
+
+def columns_in(choices: Choices) -> set[str]:
+    """The columns that have a role already."""
+    options = (*OPTION_OF_ROLE.values(), "test_outputs", "test_labels")
+    given = [getattr(choices, option) for option in options]
+    return {name for value in given if value for name in ((value,) if isinstance(value, str) else value)}
+
+
+def split_column(columns: Sequence[Column]) -> str | None:
+    """The column that says which rows are for calibration: by its name, else by its words."""
+    named = [column for column in columns if canonical(column.name).base in SPLIT]
+    found = min(named, key=lambda column: SPLIT.index(canonical(column.name).base), default=None)
+    found = found or next((column for column in columns if is_split(column)), None)
+    return found.name if found else None
+
+
+def best(columns: Sequence[Column], role: Role, names: tuple[str, ...], fits: Callable[[Column], bool]) -> str | None:
+    """The column that is called like a role, else the one whose words say so most and whose values fit."""
+    called = [column for column in columns if canonical(column.name).base in names]
+    if called:
+        return min(called, key=lambda column: names.index(canonical(column.name).base)).name
+    found = [column for column in columns if column.said.get(role, 0.0) > 0 and fits(column)]
+    return max(found, key=lambda column: (column.said[role], -column.position)).name if found else None
+
+
+MOST_CROSSED = 12
+"""Subgroups that several columns may make together before only the first of them is used."""
+
+
+def with_further_groups(columns: Sequence[Column], first: str | None) -> Columns | None:
+    """The first column of subgroups, with further ones where they make few subgroups together."""
+    if first is None:
+        return None
+    others = [column for column in columns if column.name != first and column.said.get("group", 0.0) > 0]
+    found, n_groups = [first], next(len(column.values) for column in columns if column.name == first)
+    for column in others:
+        if is_group(column) and n_groups * len(column.values) <= MOST_CROSSED:
+            found.append(column.name)
+            n_groups *= len(column.values)
+    return first if len(found) == 1 else tuple(found)
+
+
+def feature_columns(columns: Sequence[Column], reading: Reading | None) -> Columns:
+    """Columns called like features in the order of their numbers, else numbers whose names say nothing else."""
+    found = []
+    for column in columns:
+        named = feature_column(column.name)
+        if column.numbers is None or column.is_date:
+            continue
+        if named is not None:
+            found.append((named.stem, named.suffix, column.name))
+        elif canonical(column.name).base in FEATURES:
+            found.append((column.name, "", column.name))
+    if not found and reading is not None:
+        found = [(column.name, "", column.name) for column in columns if is_plain_number(column)]
+    elif all(number.isdecimal() for _, number, _ in found):
+        found.sort(key=lambda named: (named[0], int(named[1])))
+    return tuple(name for _, _, name in found)
+
+
+def is_plain_number(column: Column) -> bool:
+    """Whether a column holds complete numbers and its name says nothing but, perhaps, that it is a feature."""
+    complete = column.numbers is not None and len(column.present) == len(column.cells)
+    silent = set(column.said) <= {"features"} and not column.is_anonymous
+    return complete and silent and len(column.values) > 1 and not column.is_counter
+
+
+def column_roles(
+    columns: Mapping[str, Column], reading: Reading | None, given: Choices, chosen: Choices
+) -> list[ColumnRole]:
+    """The role of every column, with its reason, in the order of the table.
+
+    Parameters
+    ----------
+    given : what was chosen by hand.
+    chosen : with what was inferred.
+    """
+    by_hand = columns_in(given)
+    roles: dict[str, Role] = {
+        name: cast(Role, role)
+        for role, option in OPTION_OF_ROLE.items()
+        if (value := getattr(chosen, option))
+        for name in ((value,) if isinstance(value, str) else value)
+    }
+    return [
+        ColumnRole(
+            name,
+            roles.get(name, left_as(column)),
+            "as chosen" if name in by_hand else reason(column, roles.get(name), reading),
+        )
+        for name, column in columns.items()
+    ]
+
+
+def left_as(column: Column) -> Role:
+    """The role of a column that is not used."""
+    return "id" if column.is_counter or column.all_different or column.said.get("id", 0.0) > 0 else "ignore"
+
+
+def reason(column: Column, role: Role | None, reading: Reading | None) -> str:
+    """Why a column has its role, for people."""
+    n = len(column.values)
+    values = f"{n:,} different values" if n > 2 else " and ".join(column.values) or "no values"
+    if role == "outputs" and reading is not None:
+        return reading.outputs.reason
+    if role is None:
+        return unused_reason(column, values)
+    spoken = "its name says so" if column.said.get(role, 0.0) > 0 else "its values fit"
+    return f"{spoken}; {values}"
+
+
+def unused_reason(column: Column, values: str) -> str:
+    """Why a column has no role."""
+    if column.is_date:
+        return "dates"
+    if column.said.get("outputs", 0.0) > 0 or column.said.get("predicted", 0.0) > 0:
+        return f"named like predictions, and not used; {values}"
+    if column.is_counter:
+        return "it counts the rows"
+    if column.all_different:
+        return "nearly every row has a value of its own"
+    if column.numbers is not None and len(column.present) < len(column.cells):
+        return f"{len(column.cells) - len(column.present):,} of {len(column.cells):,} values are missing"
+    return f"text; {values}" if column.numbers is None else f"no role; {values}"

@@ -1,0 +1,97 @@
+"""Of which of two classes a single column of scores speaks: as the names of column, outcome and labels say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from calib.data.event import DID_NOT, HAPPENED
+from calib.data.interpret.evidence import Column
+from calib.data.interpret.vocabulary import LIKELY, NEGATIONS, SAYS_NO, spoken_for, tokens
+
+LabelValues = tuple[str, ...] | tuple[int, ...] | None
+
+
+def spoken_values(score: Column, outcome: Column, separated: str | None = None) -> Sequence[LabelValues]:
+    """The two labels in order, the one of which the score is the probability last; both orders where names cannot tell.
+
+    None stands for the usual order, 0 before 1 or the event last, which needs no mention.
+
+    Parameters
+    ----------
+    separated : the label that was predicted wherever the score is high, where that is known.
+    """
+    first, second = outcome.values
+    spoken = separated or named_value(score, outcome)
+    event = event_value(outcome)
+    if spoken is None and event is not None:
+        other = first if event == second else second
+        turned = speaks_of_no_event(score, outcome)
+        spoken = None if turned is None else other if turned else event
+    if spoken is not None:
+        return [ordered(outcome, spoken)]
+    likely = event or second
+    return [ordered(outcome, last, True) for last in (likely, first if likely == second else second)]
+
+
+def ordered(outcome: Column, last: str, usual_too: bool = False) -> LabelValues:
+    """The two labels with one of them last; None where that is the usual order of numbers.
+
+    Parameters
+    ----------
+    usual_too : whether the usual order is written as well, since people are asked.
+    """
+    first = next(value for value in outcome.values if value != last)
+    if outcome.cells.dtype.kind == "b":
+        return None if last == "true" and not usual_too else (first.capitalize(), last.capitalize())
+    if outcome.numbers is not None:
+        return None if float(first) < float(last) and not usual_too else (int(first), int(last))
+    return first, last
+
+
+def named_value(score: Column, outcome: Column) -> str | None:
+    """The label whose words stand in the name of the score: ``p_yes``, ``prob_no_default``."""
+    if outcome.numbers is not None:
+        return None
+    words = set(tokens(score.name))
+    found = [value for value in outcome.values if tokens(value) and set(tokens(value)) <= words]
+    found.sort(key=lambda value: -len(tokens(value)))
+    if not found or (len(found) == 2 and len(tokens(found[0])) == len(tokens(found[1]))):
+        return None
+    return found[0]
+
+
+def event_value(outcome: Column) -> str | None:
+    """The label that says that something happened; None where neither does."""
+    plain = {value: value.strip().lower() for value in outcome.values}
+    if outcome.numbers is not None:
+        return max(outcome.values, key=float)
+    for says in (
+        lambda text: text in HAPPENED,
+        lambda text: text not in DID_NOT,
+        lambda text: not set(tokens(text)) & SAYS_NO,
+        lambda text: spoken_for(text).get("outcome", 0.0) >= LIKELY and not set(tokens(text)) & SAYS_NO,
+    ):
+        said = [value for value, text in plain.items() if says(text)]
+        if len(said) == 1:
+            return said[0]
+    return None
+
+
+def speaks_of_no_event(score: Column, outcome: Column) -> bool | None:
+    """Whether a score is the probability that the event does not happen; None where names leave that open."""
+    if score.is_anonymous:
+        return False
+    of_score, of_outcome = set(tokens(score.name)), set(tokens(outcome.name))
+    if of_score & NEGATIONS:
+        return not of_outcome & NEGATIONS
+    good_score, good_outcome = bool(of_score & SAYS_NO), bool(of_outcome & SAYS_NO)
+    if good_score == good_outcome:
+        return False
+    if good_score:
+        return True if is_event(outcome) else None
+    return True if of_score & {"pd"} or spoken_for(score.name).get("outcome") is not None else None
+
+
+def is_event(outcome: Column) -> bool:
+    """Whether the outcome is called after something that may happen, not only "label" or "y"."""
+    return outcome.said.get("outcome") == LIKELY

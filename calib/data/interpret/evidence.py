@@ -1,0 +1,333 @@
+"""What the columns of a table say of their roles, each by its name and its values, from a sample of the rows.
+
+Evidence is a number for each role: what words say (see :mod:`calib.data.interpret.vocabulary`) plus what values say,
+with the amounts named here. Whether outputs agree with an outcome is never looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.data.event import DID_NOT, HAPPENED
+from calib.data.formats.base import Array
+from calib.data.interpret.roles import Role
+from calib.data.interpret.vocabulary import PERCENT, has_word, strengths, tokens, weighed
+from calib.numerics import Floats
+
+IMPOSSIBLE = -np.inf
+"""Values that a role cannot have, whatever the column is called."""
+
+YES_OR_NO = 1.5
+"""Two values that say yes and no, as 0 and 1 do, are mostly an outcome or a flag."""
+
+TWO_VALUES = 1.0
+FEW_VALUES = 0.5
+"""Two values of any kind, or few, may be classes."""
+
+ALL_DIFFERENT = -2.0
+"""Where nearly every row has a value of its own, they name rows and not classes."""
+
+CONSTANT = -2.0
+"""One value tells nothing."""
+
+IN_UNIT = 1.5
+"""Fractions between 0 and 1 are what probabilities look like."""
+
+IN_PERCENT = 1.0
+"""Numbers between 0 and 100 whose name speaks of percent."""
+
+WHOLE = -1.0
+"""Whole numbers are rarely outputs; points of a score are, where its name says so."""
+
+MANY = 30
+"""Values up to here are few."""
+
+DATE = re.compile(r"\d{4}-\d\d?-\d\d?([T ].*)?|\d\d?[./]\d\d?[./]\d{2,4}(\s.*)?")
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?(?:nan|inf|infinity)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a sample.
+
+    Attributes
+    ----------
+    name : as it stands in the file.
+    position : its place in the table.
+    cells : (n,) values as sampled: numbers, booleans, text or dates.
+    """
+
+    name: str
+    position: int
+    cells: Array
+
+    @cached_property
+    def said(self) -> Mapping[Role, float]:
+        """What the name says for the roles that the values allow."""
+        return weighed({role: said for role, said in strengths(self.name).items() if self.may_be(role)})
+
+    @cached_property
+    def numbers(self) -> Floats | None:
+        """(n,) values as numbers, with NaN for the missing; None for truth values, text and dates."""
+        if self.cells.dtype.kind in "iuf":
+            return self.cells.astype(np.float64)
+        if self.cells.dtype.kind != "U" or not self._mostly_numbers:
+            return None
+        return np.array([float(cell) if NUMBER.fullmatch(cell.strip()) else np.nan for cell in self.cells.tolist()])
+
+    @cached_property
+    def _mostly_numbers(self) -> bool:
+        """Text of which most cells are numbers is a column of numbers with something odd in it."""
+        texts = [cell.strip() for cell in self.cells.tolist() if cell.strip()]
+        return sum(bool(NUMBER.fullmatch(text)) for text in texts) > len(texts) / 2
+
+    @cached_property
+    def present(self) -> Array:
+        """The values that are not missing."""
+        if self.numbers is not None:
+            return self.numbers[~np.isnan(self.numbers)]
+        return self.cells[mask_of(self)]
+
+    @cached_property
+    def values(self) -> tuple[str, ...]:
+        """The different values as text, in their order: 2.0 is "2"."""
+        return tuple(spelled(value) for value in np.unique(self.present).tolist())
+
+    @cached_property
+    def is_date(self) -> bool:
+        """Whether it holds dates."""
+        if self.cells.dtype.kind == "M":
+            return True
+        text = self.present[:50].tolist() if self.numbers is None and self.cells.dtype.kind == "U" else []
+        return bool(text) and all(DATE.fullmatch(cell.strip()) for cell in text)
+
+    @cached_property
+    def is_whole(self) -> bool:
+        """Whether it holds whole numbers alone."""
+        return self.numbers is not None and bool((self.present == np.floor(self.present)).all())
+
+    @cached_property
+    def in_unit(self) -> bool:
+        """Whether it holds numbers between 0 and 1 alone."""
+        present = self.present
+        return self.numbers is not None and bool(len(present)) and present.min() >= -1e-6 and present.max() <= 1 + 1e-6
+
+    @property
+    def all_different(self) -> bool:
+        """Whether (nearly) every row has a value of its own."""
+        return len(self.values) > max(MANY, 0.9 * len(self.present))
+
+    @property
+    def is_counter(self) -> bool:
+        """Whether it counts the rows."""
+        present = self.present
+        return self.is_whole and len(present) > 2 and bool((np.diff(present) > 0).all())
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the name says nothing about a role."""
+        return not self.said and not self.is_date
+
+    @property
+    def is_anonymous(self) -> bool:
+        """Whether it has no name at all, as in a table without header: column_3, 3, V3, a."""
+        return self.is_silent and is_anonymous(self.name)
+
+    def named(self, role: Role) -> float:
+        """Evidence of the name for a role; what it says for others counts against, where it says nothing for this."""
+        if role in self.said:
+            return self.said[role]
+        return -max(self.said.values(), default=0.0)
+
+    def may_be(self, role: Role) -> bool:
+        """Whether the values allow a role: two values name no rows, and text is neither a score nor a weight."""
+        if not len(self.values):
+            return True
+        if role in ("outputs", "weight"):
+            return self.numbers is not None and (len(self.values) > 2 or not self.is_whole)
+        return role not in ("cluster", "id") or len(self.values) > 2
+
+    @cached_property
+    def as_outcome(self) -> float:
+        """Evidence that this is the true class of each row."""
+        if not len(self.values) or self.is_date:
+            return IMPOSSIBLE
+        return self.named("outcome") + self._values_as_outcome()
+
+    def _values_as_outcome(self) -> float:
+        if self.numbers is not None and not self.is_whole:
+            return IMPOSSIBLE
+        if len(self.values) == 1:
+            return CONSTANT
+        if len(self.values) == 2:
+            return YES_OR_NO if says_yes_or_no(self.values) else TWO_VALUES
+        if self.all_different:
+            return ALL_DIFFERENT
+        return FEW_VALUES if len(self.values) <= MANY else 0.0
+
+    @cached_property
+    def as_score(self) -> float:
+        """Evidence that this is one column of a model's outputs."""
+        if self.numbers is not None and not len(self.values):
+            return self.named("outputs")  # nothing that can be read, which is said later
+        if self.numbers is None or self.is_date or (self.is_whole and len(self.values) <= 2):
+            return IMPOSSIBLE
+        if self.is_whole and len(self.values) <= MANY and self.said.get("predicted", 0.0) > 0:
+            return IMPOSSIBLE  # predicted classes
+        return self.named("outputs") + self._values_as_score()
+
+    def _values_as_score(self) -> float:
+        if self.is_percent:
+            return IN_PERCENT
+        if self.is_whole:
+            return ALL_DIFFERENT if self.is_counter and "outputs" not in self.said else WHOLE
+        return IN_UNIT if self.in_unit else 0.0
+
+    @property
+    def is_percent(self) -> bool:
+        """Whether the name speaks of percent and the values run from 0 to 100."""
+        in_range = self.numbers is not None and self.present.min() >= 0 and self.present.max() <= 100
+        return bool(in_range) and ("%" in self.name or has_word(self.name, PERCENT))
+
+    @cached_property
+    def as_predicted(self) -> float:
+        """Evidence that this is the predicted class of each row."""
+        if (
+            not len(self.values)
+            or self.is_date
+            or (self.numbers is not None and not self.is_whole)
+            or self.all_different
+        ):
+            return IMPOSSIBLE
+        return self.named("predicted")
+
+
+def is_anonymous(name: str) -> bool:
+    """Whether a name only says which column it is: column_3, 3, V3, a."""
+    return all(word.isdecimal() or word in ("column", "col", "unnamed") or len(word) == 1 for word in tokens(name))
+
+
+def says_yes_or_no(values: Sequence[str]) -> bool:
+    """Whether two values are a usual pair for what happened and what did not."""
+    plain = [value.strip().lower() for value in values]
+    if sorted(plain) in (["1", "2"], ["-1", "1"]):
+        return True
+    return any(value in HAPPENED for value in plain) and any(value in DID_NOT for value in plain)
+
+
+def spelled(value: object) -> str:
+    """A value as its label is written: 2.0 is 2, True is true."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
+
+
+def columns_of(sample: Mapping[str, Array]) -> dict[str, Column]:
+    """The columns of a sample by name."""
+    return {name: Column(name, j, cells) for j, (name, cells) in enumerate(sample.items())}
+
+
+SUM_OFF = 2e-2
+"""How far the sum of a row may lie from one, as printed decimals of several classes make it."""
+
+SUM_SHARE = 0.98
+"""Share of the rows whose sum has to be that."""
+
+
+def row_sums(columns: Sequence[Column]) -> float | None:
+    """What each row of some columns sums to, 0 where exponentials sum to one; None for nothing in common."""
+    numbers = [column.numbers for column in columns if column.numbers is not None]
+    if len(numbers) < len(columns):
+        return None
+    matrix = np.column_stack(numbers)
+    matrix = matrix[np.isfinite(matrix).all(axis=1)]
+    if not len(matrix):
+        return None
+    total = matrix.sum(axis=1)
+    if matrix.min() >= -1e-6:
+        goal = float(np.round(np.median(total)))
+        same = (np.abs(total - goal) <= SUM_OFF * goal).mean() >= SUM_SHARE
+        varies = goal == 1 or np.ptp(matrix, axis=0).all()  # constants sum to something, too
+        return goal if goal > 0 and same and varies else None
+    if matrix.max() <= 1e-3 and (np.abs(np.exp(matrix).sum(axis=1) - 1) <= SUM_OFF).mean() >= SUM_SHARE:
+        return 0.0
+    return None
+
+
+def one_to_one(first: Column, second: Column) -> bool:
+    """Whether two columns say the same in other words: each value of one goes with one value of the other."""
+    a, b = (np.unique(column.cells, return_inverse=True)[1].reshape(-1) for column in (first, second))
+    pairs = len(np.unique(a * (int(b.max(initial=0)) + 1) + b))
+    return pairs == len(np.unique(a)) == len(np.unique(b))
+
+
+TIES = 0.05
+"""Share of rows that may lie on the threshold itself, where scores are rounded."""
+
+
+def decides(scores: Sequence[Column], column: Column) -> bool:
+    """Whether a column is the class of the largest score, or of a single score above a threshold, in every row.
+
+    Then it is the prediction: outcomes differ from it in some row of all but perfect models.
+    """
+    if not 2 <= len(column.values) <= max(2, len(scores)) or len(column.present) < LEAST_DECIDED:
+        return False
+    if len(scores) == 1:
+        return any(separates(scores[0], column, value) for value in column.values)
+    numbers = [score.numbers for score in scores if score.numbers is not None]
+    if len(numbers) < len(scores):
+        return False
+    largest = np.column_stack(numbers).argmax(axis=1)
+    codes = np.unique(column.cells, return_inverse=True)[1].reshape(-1)
+    return len(np.unique(codes * len(scores) + largest)) == len(np.unique(codes))
+
+
+LEAST_DECIDED = 20
+"""Rows from which a prediction can be told from an outcome that is predicted well."""
+
+
+def same_order(first: Column, second: Column) -> bool:
+    """Whether two scores tell the same, on other scales: each rises where the other does, as log-odds and probability.
+
+    A third scale cannot be told from a calibrated score, so the two must be tied by the logistic function or a factor.
+    """
+    a, b = first.numbers, second.numbers
+    if a is None or b is None:
+        return False
+    known = np.isfinite(a) & np.isfinite(b)
+    return any(_equal(x[known], y[known]) for x, y in ((a, b), (b, a)))
+
+
+def _equal(x: Floats, y: Floats) -> bool:
+    with np.errstate(over="ignore"):
+        return bool(len(x)) and any(bool(np.allclose(z, y, atol=2e-3)) for z in (x, x / 100, 1 / (1 + np.exp(-x))))
+
+
+def separates(score: Column, predicted: Column, of_value: str) -> bool:
+    """Whether a prediction is "score above a threshold", so that the score is that of one class.
+
+    A confidence in the predicted class lies above a half for either class, and does not separate them.
+    """
+    if score.numbers is None:
+        return False
+    known = np.isfinite(score.numbers)
+    is_value = np.array([spelled(cell) == of_value for cell in predicted.cells[known].tolist()], dtype=bool)
+    numbers = score.numbers[known]
+    above, below = numbers[is_value], numbers[~is_value]
+    if not len(above) or not len(below) or above.min() < below.max():
+        return False
+    return bool(above.min() > below.max()) or float((numbers == above.min()).mean()) < TIES
+
+
+def mask_of(column: Column) -> npt.NDArray[np.bool_]:
+    """(n,) whether each row has a value."""
+    if column.numbers is not None:
+        return ~np.isnan(column.numbers)
+    kind = column.cells.dtype.kind
+    return column.cells != "" if kind == "U" else np.full(len(column.cells), kind == "b")

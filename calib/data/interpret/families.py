@@ -1,0 +1,200 @@
+"""Columns that belong together as outputs: by the pattern of their names, by their place or by class names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from calib.data.interpret.evidence import Column, is_anonymous, row_sums
+from calib.data.interpret.names import output_column
+from calib.data.interpret.vocabulary import CERTAIN, CLASS, LIKELY, spoken_for, tokens
+
+SUM_TO_ONE = 3.0
+"""Rows that sum to one are what probabilities of all classes do, and little else does."""
+
+SUM_TO_SOMETHING = 2.0
+"""Rows that sum to another number are percents, votes, or parts of something else."""
+
+FLAGS = -4.0
+"""Columns of zeros and ones among columns of fractions do not belong to them."""
+
+NOT_SUMMING = -2.0
+"""Values in [0, 1] whose rows sum to anything are rarely the probabilities of classes; several models' scores are."""
+
+COUNTED = 0.5
+"""Names that count from 0 or 1 without a gap."""
+
+MOST_TOKENS = 6
+"""Words of a name that are looked at for what differs."""
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """A candidate for a model's outputs.
+
+    Attributes
+    ----------
+    columns : one for each class in their order, or a single one.
+    classes : what each is called beside what they have in common.
+    evidence : how much speaks for it, before any outcome is looked at.
+    reason : what speaks for it, for a sentence.
+    stem : what the names have in common; the name itself of a single column.
+    """
+
+    columns: tuple[str, ...]
+    classes: tuple[str, ...]
+    evidence: float
+    reason: str
+    stem: str = ""
+
+
+def single(column: Column) -> Outputs:
+    """One column of risk or of confidence."""
+    spoken = "the name" if column.said.get("outputs", 0) > 0 else "nothing in the name"
+    present = column.present
+    low, high = (float(present.min()), float(present.max())) if len(present) else (np.nan, np.nan)
+    reason = f"{spoken} says so; values from {low:.3g} to {high:.3g}"
+    found = output_column(column.name)
+    return Outputs((column.name,), (found.suffix if found else column.name,), column.as_score, reason, column.name)
+
+
+def by_pattern(columns: Sequence[Column]) -> list[Outputs]:
+    """Columns whose names differ in one place: p_0 to p_9, P(cat) and P(dog), yes_prob and no_prob."""
+    patterns: dict[tuple[tuple[str, ...], tuple[str, ...]], dict[tuple[str, ...], Column]] = {}
+    for column in columns:
+        for pattern, middle in split_names(tokens(column.name)):
+            # A numbered column belongs to its family whatever it holds; what is wrong with it is said later.
+            if (column.numbers is not None and not column.is_date) or all(word.isdecimal() for word in middle):
+                patterns.setdefault(pattern, {}).setdefault(middle, column)
+    found: dict[tuple[str, ...], Outputs] = {}
+    for pattern, members in patterns.items():
+        n_numbers = sum(column.numbers is not None for column in members.values())
+        words = " ".join((*pattern[0], *pattern[1]))
+        if len(members) > 1 and (n_numbers > len(members) / 2 or stem_evidence(words) > 0):
+            outputs = family(in_order(members), words)
+            known = found.get(outputs.columns)
+            if known is None or outputs.evidence > known.evidence:
+                found[outputs.columns] = outputs
+    return list(found.values())
+
+
+Pattern = tuple[tuple[str, ...], tuple[str, ...]]
+
+
+def split_names(words: tuple[str, ...]) -> Iterator[tuple[Pattern, tuple[str, ...]]]:
+    """What a name has in common with others, and what differs: its end, its start, or one word inside."""
+    words = words[:MOST_TOKENS]
+    for j in range(1, len(words)):
+        yield (words[:j], ()), words[j:]
+        yield ((), words[j:]), words[:j]
+    for j in range(1, len(words) - 1):
+        yield (words[:j], words[j + 1 :]), words[j : j + 1]
+
+
+def in_order(members: dict[tuple[str, ...], Column]) -> list[Column]:
+    """By number where all differ by one, else as they stand in the table."""
+    if all(len(middle) == 1 and middle[0].isdecimal() for middle in members):
+        return [column for _, column in sorted(members.items(), key=lambda item: int(item[0][0]))]
+    return sorted(members.values(), key=lambda column: column.position)
+
+
+def family(columns: Sequence[Column], stem: str, named: float | None = None) -> Outputs:
+    """One column for each class, with the evidence of the common name and of the sums of rows.
+
+    Parameters
+    ----------
+    stem : what the names have in common.
+    named : evidence of the names, where it is known.
+    """
+    names = tuple(column.name for column in columns)
+    classes = class_names(names)
+    evidence = stem_evidence(stem) if named is None else named
+    total = row_sums(columns)
+    said = f"named {stem}" if stem else f"{len(names):,} columns side by side"
+    if total is not None:
+        evidence += SUM_TO_ONE if total <= 1 else SUM_TO_SOMETHING
+        said += f"; each row sums to {total:g}" if total else "; the exponentials of each row sum to 1"
+    elif all(column.in_unit for column in columns):
+        evidence += NOT_SUMMING * (2 if len(columns) == 2 else 1)
+    if counts_up(classes):
+        evidence += COUNTED
+    flags = [column.is_whole and len(column.values) <= 2 for column in columns]
+    if any(flags) and not all(column.is_whole for column in columns):
+        evidence += FLAGS
+    return Outputs(names, classes, evidence, said, stem)
+
+
+def stem_evidence(stem: str) -> float:
+    """What the common part of names says for outputs: a word for them, or one for a class."""
+    said = spoken_for(stem)
+    if "outputs" in said:
+        return said["outputs"]
+    return LIKELY if set(tokens(stem)) & CLASS else -max(said.values(), default=0.0)
+
+
+def counts_up(classes: Sequence[str]) -> bool:
+    """Whether classes are called 0, 1, 2, ... or 1, 2, 3, ..."""
+    if not all(name.isdecimal() for name in classes):
+        return False
+    numbers = [int(name) for name in classes]
+    return numbers in (list(range(len(numbers))), list(range(1, len(numbers) + 1)))
+
+
+def class_names(names: Sequence[str]) -> tuple[str, ...]:
+    """What names do not have in common, as they spell it."""
+    found = [column for name in names if (column := output_column(name)) is not None]
+    if not found and is_anonymous(names[0]):
+        return tuple(names)
+    start = boundary(names) if len(names) > 1 else 0
+    end = boundary([name[start:][::-1] for name in names]) if len(names) > 1 else 0
+    middles = tuple(name[start : len(name) - end].strip(" _.-:()[]/=") for name in names)
+    if not all(middles) or len(set(middles)) < len(names):
+        middles = tuple(names)
+    same_stem = len(found) == len(names) and len({column.stem for column in found}) == 1
+    return tuple(column.suffix for column in found) if same_stem and "=" not in found[0].suffix else middles
+
+
+def boundary(names: Sequence[str]) -> int:
+    """Length of the common start that ends where a word does in every name."""
+    first, last = min(names), max(names)  # what these two share, all that lie between them share
+    n_common = next((j for j, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+    for j in range(n_common, 0, -1):
+        if all(j < len(name) and _is_boundary(name[j - 1], name[j]) for name in names):
+            return j
+    return 0
+
+
+def _is_boundary(before: str, after: str) -> bool:
+    if not (before.isalnum() and after.isalnum()):
+        return True
+    return before.isdecimal() != after.isdecimal() or (before.islower() != after.islower() and before.isalpha())
+
+
+def side_by_side(columns: Sequence[Column], n_classes: int) -> Iterator[Outputs]:
+    """Numbers whose names say nothing: as many as there are classes and rows that sum to one, or all that there are."""
+    silent = [column for column in columns if column.is_silent and column.numbers is not None]
+    if len(silent) < 2:
+        return
+    for width in {n_classes, len(silent)} - {0, 1}:
+        for start in range(len(silent) - width + 1):
+            window = silent[start : start + width]
+            if row_sums(window) is not None:
+                yield family(window, "", 0.0)
+    nameless = all(column.is_anonymous and not column.is_counter for column in silent)
+    if nameless and row_sums(silent) is None and not all(column.is_whole for column in silent):
+        yield family(silent, "", LIKELY)
+
+
+def by_class(columns: Sequence[Column], values: Iterable[str]) -> Iterator[Outputs]:
+    """Columns that are called like the classes."""
+    plain = {plain_name(value) for value in values}
+    found = [column for column in columns if plain_name(column.name) in plain and column.numbers is not None]
+    if len(found) > 1 and len(found) == len(plain):
+        yield family(found, "", CERTAIN / 2)
+
+
+def plain_name(name: str) -> str:
+    """A name without case and separators, since columns and labels spell them differently."""
+    return "".join(c for c in name.lower() if c.isalnum()) or name

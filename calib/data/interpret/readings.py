@@ -1,0 +1,331 @@
+"""The ways to read a table: which column is the outcome, which are the outputs, and what these speak of.
+
+Each reading has the evidence of its columns and of how they fit together. One is accepted where it has enough and beats
+every other one clearly; else people are asked. How well outputs and outcome agree decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from calib.canonical import ONE_COLUMN
+from calib.data.interpret.direction import named_value, spoken_values
+from calib.data.interpret.evidence import IMPOSSIBLE, Column, decides, one_to_one, same_order, separates
+from calib.data.interpret.families import Outputs, by_class, by_pattern, family, plain_name, side_by_side, single
+from calib.data.interpret.vocabulary import CERTAIN, CONFIDENCE, CORRECT, GENERAL, has_word, strengths, tokens
+from calib.data.options import Choices
+
+NAMED_AFTER = 3.0
+"""Columns of outputs are called like the classes of the outcome, or a column of risk like what may happen."""
+
+AS_MANY = 1.0
+"""There are as many columns as classes."""
+
+TOO_FEW = -2.0
+"""There are more classes than columns."""
+
+MEMBER = -3.0
+"""A column of a whole family of outputs is rarely meant alone."""
+
+BY_HAND = 2 * CERTAIN
+"""What somebody has chosen needs no further evidence."""
+
+CLEARLY = 1.0
+"""By how much the best reading has to beat the next: one step in the strength of a word."""
+
+OTHER_OUTPUTS = 2.5
+"""By how much where the next has other outputs: several models' columns differ by such a step too."""
+
+ENOUGH_OUTPUTS, ENOUGH_OUTCOME = 2.0, 1.0
+"""Evidence from which a reading is accepted."""
+
+OFFERED_OUTPUTS, OFFERED_OUTCOME = 1.0, 0.0
+"""Evidence from which a reading is worth a question."""
+
+CALLED_ALIKE = 2.0
+"""Columns that count as the labels do."""
+
+PREDICTED_BESIDE = 1.0
+"""Where a predicted class stands beside the outcome, a score of it is near."""
+
+DECIDED = -4.0
+"""A column that is the class of the largest output in every row is the prediction, not the outcome."""
+
+UNSURE = -2.0
+"""Something speaks against a reading, without saying which one is right."""
+
+LEAST_OUTCOME = -3.0
+"""Evidence of a column alone from which it may be an outcome after which the outputs are named."""
+
+MOST_OUTCOMES, MOST_OUTPUTS = 8, 12
+"""Candidates of each kind that are combined, the most likely first."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One way to read a table.
+
+    Attributes
+    ----------
+    outcome : None where the labels lie elsewhere.
+    predicted : column of predicted classes, to check by or to tell what is correct.
+    pairs : whether the outputs are the confidence in an answer that is correct or wrong.
+    label_values : labels of the two classes, that of which a single column speaks last; None where the usual order
+        holds.
+    of_outcome, of_outputs : evidence.
+    """
+
+    outcome: Column | None
+    outputs: Outputs
+    predicted: Column | None = None
+    pairs: bool = False
+    label_values: tuple[str, ...] | tuple[int, ...] | None = None
+    of_outcome: float = 0.0
+    of_outputs: float = 0.0
+
+    @property
+    def evidence(self) -> float:
+        """All that speaks for it."""
+        return self.of_outcome + self.of_outputs
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether it may be accepted where nothing else comes near."""
+        return self.of_outputs >= ENOUGH_OUTPUTS and (self.outcome is None or self.of_outcome >= ENOUGH_OUTCOME)
+
+    @property
+    def is_offered(self) -> bool:
+        """Whether it is worth a question."""
+        return self.of_outputs >= OFFERED_OUTPUTS and (self.outcome is None or self.of_outcome >= OFFERED_OUTCOME)
+
+    def with_evidence(self, of_outcome: float, of_outputs: float) -> Reading:
+        """The same reading with more to be said for or against it."""
+        return replace(self, of_outcome=self.of_outcome + of_outcome, of_outputs=self.of_outputs + of_outputs)
+
+    def says_the_same(self, other: Reading, columns: Mapping[str, Column]) -> bool:
+        """Whether another reading gives the same data: the same answers in other words, the same scores on other
+        scales.
+        """
+        if self.pairs != other.pairs or self.label_values != other.label_values:
+            return False
+        if self.outcome is not other.outcome and not (
+            self.outcome and other.outcome and one_to_one(self.outcome, other.outcome)
+        ):
+            return False
+        a, b = self.outputs.columns, other.outputs.columns
+        if a == b:
+            return True
+        return len(a) == len(b) == 1 and same_order(columns[a[0]], columns[b[0]])
+
+
+def readings(columns: Mapping[str, Column], choices: Choices, separate_labels: bool) -> list[Reading]:
+    """All readings worth a question, with the most evidence first; those that say the same once.
+
+    Parameters
+    ----------
+    columns : of a sample of the table.
+    choices : what was chosen by hand.
+    separate_labels : whether the labels lie in another file.
+    """
+    outcomes: Sequence[Column | None] = [None] if separate_labels else outcome_candidates(columns, choices)
+    found = [
+        reading
+        for outcome in outcomes
+        for outputs in output_candidates(columns, outcome, choices)
+        for reading in combined(outcome, outputs, columns, choices)
+    ]
+    found.sort(key=lambda reading: -reading.evidence)
+    distinct: list[Reading] = []
+    for reading in found:
+        if reading.is_offered and not any(reading.says_the_same(better, columns) for better in distinct):
+            distinct.append(reading)
+    return distinct
+
+
+def accepted(found: Sequence[Reading]) -> Reading | None:
+    """The best reading where it has enough evidence and beats the next one clearly."""
+    if not found or not found[0].is_enough:
+        return None
+    return found[0] if len(rivals(found)) == 1 else None
+
+
+def rivals(found: Sequence[Reading]) -> list[Reading]:
+    """The best reading and those that it does not beat clearly."""
+    best = found[0]
+    return [
+        reading
+        for reading in found
+        if reading is best
+        or best.evidence - reading.evidence
+        < (CLEARLY if reading.outputs.columns == best.outputs.columns else OTHER_OUTPUTS)
+    ]
+
+
+def outcome_candidates(columns: Mapping[str, Column], choices: Choices) -> list[Column]:
+    """Columns that may be the outcome, the most likely first."""
+    if isinstance(choices.labels, str) and choices.labels:
+        return [columns[choices.labels]]
+    taken = chosen_elsewhere(choices, "labels")
+    free = [column for column in columns.values() if column.name not in taken and column.as_outcome > IMPOSSIBLE]
+    likely = [column for column in free if column.as_outcome >= LEAST_OUTCOME]
+    return sorted(likely, key=lambda column: -column.as_outcome)[:MOST_OUTCOMES]
+
+
+def output_candidates(columns: Mapping[str, Column], outcome: Column | None, choices: Choices) -> list[Outputs]:
+    """Columns that may be the outputs for one outcome, the most likely first."""
+    if choices.outputs:
+        names = (choices.outputs,) if isinstance(choices.outputs, str) else choices.outputs
+        chosen = [columns[name] for name in names]
+        found = single(chosen[0]) if len(chosen) == 1 else family(chosen, "")
+        return [replace(found, evidence=BY_HAND, reason="as chosen")]
+    taken = chosen_elsewhere(choices, "outputs") | ({outcome.name} if outcome is not None else set())
+    free = [column for column in columns.values() if column.name not in taken]
+    values = outcome.values if outcome is not None else ()
+    families = [*by_pattern(free), *side_by_side(free, len(values)), *by_class(free, values)]
+    families = best_of_each(
+        [found for found in families if found.evidence + class_fit(found, values) >= OFFERED_OUTPUTS]
+    )
+    members = {name for found in families if found.evidence >= ENOUGH_OUTPUTS for name in found.columns}
+    singles = [single(column) for column in free if column.as_score > IMPOSSIBLE]
+    singles = [replace(s, evidence=s.evidence + MEMBER) if s.columns[0] in members else s for s in singles]
+    if choices.kind is not None:  # it says whether there is one column or one for each class
+        families, singles = ([], singles) if choices.kind in ONE_COLUMN else (families, [])
+    return sorted((*families, *singles), key=lambda found: -found.evidence)[:MOST_OUTPUTS]
+
+
+def best_of_each(families: Sequence[Outputs]) -> list[Outputs]:
+    """Of several candidates with the same columns, the one with the most evidence."""
+    best: dict[frozenset[str], Outputs] = {}
+    for found in families:
+        key = frozenset(found.columns)
+        if key not in best or found.evidence > best[key].evidence:
+            best[key] = found
+    return list(best.values())
+
+
+def chosen_elsewhere(choices: Choices, role: str) -> set[str]:
+    """Columns that somebody has chosen for another role."""
+    return {
+        name
+        for option in ("outputs", "labels", "groups", "clusters", "weights", "predicted", "features", "split", "ignore")
+        if option != role and (value := getattr(choices, option))
+        for name in ([value] if isinstance(value, str) else value)
+    }
+
+
+def combined(
+    outcome: Column | None, outputs: Outputs, columns: Mapping[str, Column], choices: Choices
+) -> Iterator[Reading]:
+    """The readings of one outcome with one candidate for the outputs."""
+    if outcome is None:
+        yield Reading(None, outputs, of_outputs=outputs.evidence)
+        return
+    scores = [columns[name] for name in outputs.columns]
+    of_outcome = BY_HAND if choices.labels == outcome.name else outcome.as_outcome
+    is_prediction = decides(scores, outcome)
+    of_outcome += DECIDED if is_prediction else 0.0
+    predicted = predicted_column(columns, outcome, outputs, choices)
+    reading = Reading(outcome, outputs, predicted, of_outcome=of_outcome, of_outputs=outputs.evidence)
+    if not is_prediction and named_after(outcome, outputs, scores):
+        reading = reading.with_evidence(NAMED_AFTER, NAMED_AFTER)
+    if len(outputs.columns) > 1:
+        fit = class_fit(outputs, outcome.values)
+        yield reading.with_evidence(max(fit, 0.0), fit)
+    else:
+        yield from of_one_column(reading, outcome, scores[0], choices)
+
+
+def class_fit(outputs: Outputs, values: Sequence[str]) -> float:
+    """Evidence of how the labels fit to one column each: by number, and by name."""
+    if not values:
+        return 0.0
+    labels = {plain_name(value) for value in values}
+    classes = {plain_name(name) for name in outputs.classes}
+    fit = AS_MANY if len(labels) == len(classes) else TOO_FEW if len(labels) > len(classes) else 0.0
+    if not labels <= classes:
+        return fit
+    return fit + (CALLED_ALIKE if all(label.isdecimal() for label in labels) else NAMED_AFTER)
+
+
+def named_after(outcome: Column, outputs: Outputs, scores: Sequence[Column]) -> bool:
+    """Whether outputs are called after what may happen, as ``p_default`` beside ``default``, or after a label of it."""
+    if not any(score.said.get("outputs", 0.0) > 0 for score in scores):
+        return False
+    words = set.intersection(*(set(tokens(name)) for name in outputs.columns))
+    shared = {word for word in set(tokens(outcome.name)) & words if "outputs" not in strengths(word)} - GENERAL
+    return bool(shared) or (len(scores) == 1 and named_value(scores[0], outcome) is not None)
+
+
+def predicted_column(
+    columns: Mapping[str, Column], outcome: Column, outputs: Outputs, choices: Choices
+) -> Column | None:
+    """The column of predicted classes: chosen, or by its name, with values of the outcome."""
+    if choices.predicted:
+        return columns[choices.predicted]
+    if choices.predicted == "":
+        return None
+    taken = {outcome.name, *outputs.columns} | chosen_elsewhere(choices, "predicted")
+    words = set(tokens(outputs.stem))
+    found = [
+        column
+        for column in columns.values()
+        if column.name not in taken and may_predict(column, outcome, [columns[name] for name in outputs.columns])
+    ]
+    return max(found, key=lambda c: (len(words & set(tokens(c.name))), c.as_predicted), default=None)
+
+
+def may_predict(column: Column, outcome: Column, scores: Sequence[Column]) -> bool:
+    """Whether a column holds labels of the outcome, and its name or the outputs say that these are predicted."""
+    if column.as_predicted == IMPOSSIBLE or not set(column.values) & set(outcome.values):
+        return False
+    return column.as_predicted > 0 or decides(scores, column)
+
+
+def of_one_column(reading: Reading, outcome: Column, score: Column, choices: Choices) -> Iterator[Reading]:
+    """What one column says beside an outcome: P(event), or the confidence in an answer."""
+    if choices.kind is not None:
+        as_pairs = choices.kind == "pairs"
+        yield from [replace(reading, pairs=True)] if as_pairs else of_classes(reading, outcome, score, choices)
+        return
+    if has_word(outcome.name, CORRECT) and len(outcome.values) <= 2:
+        yield replace(reading, pairs=True, predicted=None)
+        return
+    predicted = reading.predicted
+    if predicted is not None:
+        reading = reading.with_evidence(0.0, PREDICTED_BESIDE)
+    if len(outcome.values) > 2:
+        if predicted is not None:
+            yield replace(reading, pairs=True)
+        return
+    called_confidence = has_word(score.name, CONFIDENCE)
+    above_half = len(score.present) > 0 and float(score.present.min()) >= 0.5
+    if predicted is None:
+        unsure = UNSURE if called_confidence and above_half and score.in_unit else 0.0
+        yield from of_classes(reading.with_evidence(0.0, unsure), outcome, score, choices)
+        return
+    value = next((value for value in outcome.values if separates(score, predicted, value)), None)
+    if value is not None:
+        yield from of_classes(reading, outcome, score, choices, value)
+        return
+    if above_half or called_confidence:
+        yield replace(reading, pairs=True)
+    if not above_half:
+        unsure = UNSURE / 2 if called_confidence else 0.0
+        yield from of_classes(reading.with_evidence(0.0, unsure), outcome, score, choices)
+
+
+def of_classes(
+    reading: Reading, outcome: Column, score: Column, choices: Choices, separated: str | None = None
+) -> Iterator[Reading]:
+    """P(class) of either class where names cannot tell of which, else of the one they tell.
+
+    Parameters
+    ----------
+    separated : the class that was predicted wherever the score is high, where that is known.
+    """
+    if choices.label_values is not None or len(outcome.values) != 2:
+        yield reading
+        return
+    for values in spoken_values(score, outcome, separated):
+        yield replace(reading, label_values=values)

@@ -1,0 +1,248 @@
+"""What the words in a column's name say about its role, in English, German, French and Spanish.
+
+A word speaks for one role or more, each with a strength: :data:`CERTAIN` where it hardly ever means anything else,
+:data:`USUAL` where it mostly does, :data:`LIKELY` where other meanings are common.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from calib.data.interpret.names import LONGEST_COLUMN
+from calib.data.interpret.roles import Role
+
+CERTAIN, USUAL, LIKELY = 4.0, 3.0, 2.0
+
+_WORDS: dict[Role, dict[float, str]] = {
+    "outcome": {
+        CERTAIN: """ytrue truelabel trueclass groundtruth gt gold actual actuals truth observed reference tatsaechlich
+            wahr
+            wahre wahrheit reel reelle verite observe real verdadero verdadera observado correct iscorrect right
+            korrekt richtig correcte juste correcto correcta acierto hit truepositive tp accuracy exactmatch em""",
+        USUAL: """label labels target outcome y ys true obs class klasse classe clase ziel zielvariable zielgroesse
+            cible
+            objetivo etiquette etiqueta result resultat resultado ergebnis ausgang endpoint expected answer species
+            happened occurred eingetreten survenu ocurrido event ereignis evenement evento""",
+        LIKELY: """default defaulted ausfall ausgefallen defaut impago incumplimiento mora churn churned kuendigung
+            gekuendigt resiliation attrition abandono baja fraud betrug fraude fraudulent died dead death gestorben
+            tod verstorben deces decede muerte fallecido fallecimiento mortality mortalite mortalidad mortalitaet
+            survived survival ueberlebt survie survecu sobrevivio malignant malign boesartig maligne maligno benign
+            readmitted readmission conversion converted convert kauf gekauft achat achete compra compro purchased
+            purchase bought click clicked klick clic relapse rueckfall rechute recaida recurrence disease krankheit
+            maladie enfermedad krank malade enfermo diabetes stroke sepsis cancer krebs tumor infection infektion
+            cancelled canceled storniert stornierung annulation annule cancelado paid bezahlt paye pagado repaid bad
+            good status state diagnosis diagnose diagnostic diagnostico positive positiv positif positivo spam rain
+            regen pluie lluvia failure ausfaelle panne fallo broken accepted approved accepte aprobado response
+            responded reklamation claim schaden sinistre siniestro won gewonnen late delayed verspaetet retard
+            retraso flag arrived noshow subscribed deposit recid recidivism recidive rueckfaellig expire expired
+            admit admitted mutated""",
+    },
+    "outputs": {
+        CERTAIN: """prob probs proba probas probability probabilities p pd logit logits logprob logprobs logproba
+            softmax
+            posterior posteriors wahrscheinlichkeit wahrscheinlichkeiten wkt wk ws probabilite probabilites
+            probabilidad probabilidades likelihood phat yprob yscore yproba yprobs yscores logodds propensity margin
+            decisionfunction odds pctr sigmoid""",
+        USUAL: """score scores risk risiko risque riesgo confidence confidences conf konfidenz confiance confianza
+            certainty sicherheit certitude certeza pred preds ypred yhat prediction predictions predicted forecast
+            vorhersage prognose prevision prediccion pronostico output outputs ausgabe sortie salida decision z
+            fitted scored out estimate estimated schaetzung estimation estimacion puntuacion puntaje chance""",
+        LIKELY: """model modell modele modelo scoring rating xgb xgboost lgbm lightgbm catboost gbm rf randomforest
+            forest
+            logreg logistic lr svm nn mlp cnn net ensemble classifier baseline challenger champion raw calibrated
+            oof pre msp percent pct prozent pourcent porcentaje""",
+    },
+    "predicted": {
+        CERTAIN: """predictedlabel predlabel predictedclass predclass ypredclass ypredlabel argmax predictedlabels
+            predlabels predictedclasses predclasses""",
+        USUAL: """pred preds ypred yhat prediction predictions predicted vorhersage vorhergesagt prognose prevu predite
+            predit prediccion predicho predicha pronostico decision choice chosen guess top top1 alert hypothesis
+            hyp recognized""",
+    },
+    "cluster": {
+        CERTAIN: "cluster clusters clusterid",
+        USUAL: """patient patients patientin paciente subject sujet sujeto person persona personne participant proband
+            teilnehmer user usuario utilisateur nutzer customer client kunde cliente household haushalt menage hogar
+            family familie question frage pregunta item prompt document doc study studie etude estudio hospital
+            klinik krankenhaus hopital clinic clinique clinica center centre zentrum centro branch filiale agence
+            agencia sucursal succursale school schule ecole escuela store shop laden magasin tienda session sitzung
+            video scene speaker sprecher dealer station practice praxis ward account konto compte cuenta machine
+            maschine device geraet appareil vehicle firm company unternehmen entreprise empresa merchant image img
+            bild imagen kunden patienten trial obligor""",
+    },
+    "weight": {
+        CERTAIN: """sampleweight sampleweights weight weights gewicht gewichte gewichtung poids ponderation peso pesos
+            ponderacion wt wgt exposure exposition exposicion ead iptw ipw pweight fweight aweight""",
+        USUAL: "w freq frequency haeufigkeit frequence frecuencia",
+    },
+    "group": {
+        CERTAIN: """group groups subgroup subgroups gruppe untergruppe groupe sousgroupe grupo subgrupo segment segmento
+            cohort kohorte cohorte sensitive type typ tipo""",
+        USUAL: """gender sex geschlecht sexe sexo genero region land country pays pais ethnicity race band bucket tier
+            agegroup altersgruppe product produkt produit producto channel kanal canal sector sektor secteur domain
+            site sites batch language sprache langue idioma dataset stratum strata schicht portfolio category
+            kategorie categorie categoria model modell modele modelo llm system department abteilung bundesland
+            kanton province provincia stadt city ville ciudad state vintage""",
+    },
+    "features": {
+        CERTAIN: """feature features feat feats x xs input inputs embedding embeddings emb pixel pixels merkmal merkmale
+            caracteristique caracteristica var variable covariate kovariate pvalue""",
+    },
+    "split": {
+        CERTAIN: "split givensplit subset partition set part iscalibration iscal calibrationmask mask fold",
+    },
+    "id": {
+        CERTAIN: """id ids uuid guid index idx identifier identifiant identificador kennung kennziffer rowid unnamed
+            indexlevel name surname vorname nachname nom nombrecliente email mail phone filename file path pfad
+            chemin url uri hash nr nummer num numero number matricule expediente aktenzeichen dossier""",
+        USUAL: "row zeile ligne fila code ref image",
+    },
+    "ignore": {
+        CERTAIN: """date datum fecha time timestamp datetime zeit heure hora created updated comment comments kommentar
+            commentaire comentario note notes bemerkung remark remarks seed epoch latency runtime version logged""",
+        LIKELY: "year month day jahr monat tag annee mois ano entropy",
+        USUAL: "text texts sentence message content description beschreibung title titel question prompt address",
+    },
+}  # fmt: skip
+
+_STRENGTHS: dict[str, dict[Role, float]] = {}
+for _role, _by_strength in _WORDS.items():
+    for _strength, _words in _by_strength.items():
+        for _word in _words.split():
+            _STRENGTHS.setdefault(_word, {})[_role] = _strength
+
+
+def _words_of(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+CORRECT = _words_of(
+    """correct iscorrect right korrekt richtig correcte juste correcto correcta acierto hit truepositive tp accuracy
+    exactmatch em"""
+)
+"""Words for "this answer was right": such an outcome makes any score a confidence."""
+
+GENERAL = _words_of(
+    """y true label labels target outcome class classes actual truth ground gold is observed result status score
+    model predicted prediction pred flag of the de la le el der die das"""
+)
+"""Words that outcome and outputs may share without being about the same thing."""
+
+CONFIDENCE = _words_of(
+    """confidence confidences conf konfidenz confiance confianza certainty sicherheit certitude certeza msp"""
+)
+"""Words for the confidence in what was predicted, not in one class."""
+
+PERCENT = _words_of("percent pct prozent pourcent porcentaje")
+"""Words for numbers from 0 to 100."""
+
+CLASS = _words_of("label labels class klasse classe clase category kategorie etiqueta etiquette")
+"""Words that make a prediction one of a class: ``predicted_label`` holds no scores."""
+
+PREDICTED = _words_of("""pred preds ypred yhat prediction predictions predicted scored vorhergesagt predit predicho""")
+
+MODEL = _words_of("model modell modele modelo llm system classifier method algorithm modelname")
+"""Words for the model that gave a row of a table in long form."""
+
+NEGATIONS = _words_of("no not non nein nicht 0 neg negative negativ negatif negativo false")
+"""Words that turn an outcome round, whatever it is."""
+
+SAYS_NO = _words_of(
+    """no not non nein nicht 0 neg negative negativ negatif negativo good gut bon bueno buena survival survive
+    survived alive ueberleben survie supervivencia healthy gesund sain sano benign gutartig benin benigno stay
+    retain retention legit legitimate genuine normal ok fine repaid paid false"""
+)
+"""Words for the class that most outcomes are not named after: a column of them may give P(no event)."""
+
+LEAST_PART = 4
+"""Letters of a word that is looked for in a compound."""
+
+FOLDED = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "æ": "ae", "ø": "o"})
+PIECES = re.compile(r"[^\W\d_]+|\d+")
+CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+@lru_cache(maxsize=2**14)
+def tokens(name: str) -> tuple[str, ...]:
+    """The words and numbers of a name in lower case without accents: ``P(Güte)_1`` is ("p", "guete", "1")."""
+    spaced = CAMEL.sub("_", name[:LONGEST_COLUMN]).lower().translate(FOLDED)
+    plain = "".join(c for c in unicodedata.normalize("NFKD", spaced) if not unicodedata.combining(c))
+    return tuple(PIECES.findall(plain))
+
+
+@lru_cache(maxsize=2**14)
+def known_words(name: str) -> tuple[str, ...]:
+    """The words of a name that the vocabulary knows: all of it, else two that belong together, else one by one.
+
+    A longer word counts alone: ``y_pred`` is "ypred" and not "y". Of a compound such as "Ausfallwahrscheinlichkeit" the
+    longest known beginning and end count.
+    """
+    words = list(tokens(name))
+    if "".join(words) in _STRENGTHS:
+        return ("".join(words),)
+    # A letter after a number is a unit: the "y" of "1y" is a year.
+    words = [word for j, word in enumerate(words) if not (len(word) == 1 and j and words[j - 1].isdecimal())]
+    found: list[str] = []
+    while words:
+        pair = "".join(words[:2])
+        if len(words) > 1 and pair in _STRENGTHS:
+            found.append(pair)
+            words = words[2:]
+            continue
+        word = words.pop(0)
+        found += [word] if word in _STRENGTHS else _parts(word)
+    return tuple(found)
+
+
+def _parts(word: str) -> list[str]:
+    """The longest known end and beginning of a compound."""
+    cuts = range(1, len(word) - LEAST_PART + 1)
+    end = next((word[j:] for j in cuts if word[j:] in _STRENGTHS), None)
+    start = next((word[:-j] for j in cuts if word[:-j] in _STRENGTHS), None)
+    return [part for part in (start, end) if part]
+
+
+@lru_cache(maxsize=2**14)
+def strengths(name: str) -> Mapping[Role, float]:
+    """How strongly the words of a name speak for each role, each word on its own."""
+    words = known_words(name)
+    said: dict[Role, float] = {}
+    for word in words:
+        for role, strength in _STRENGTHS[word].items():
+            said[role] = max(said.get(role, 0.0), strength)
+    if not PREDICTED.isdisjoint(words) and not CLASS.isdisjoint(words):
+        said["predicted"] = CERTAIN + 1  # more than either word alone
+    return said
+
+
+def weighed(said: Mapping[Role, float]) -> dict[Role, float]:
+    """What words say for each role; a stronger word for another role counts against it.
+
+    ``prob_default`` speaks for outputs, since "prob" hardly ever means anything else, and against an outcome. An
+    identifier of something may hold its rows together.
+    """
+    found = {}
+    for role, strength in said.items():
+        others = [said[other] for other in said if other != role and (role, other) != ("cluster", "id")]
+        strongest = max(others, default=0.0)
+        found[role] = strength - (strongest if strongest > strength else 0.0)
+    return found
+
+
+def spoken_for(name: str) -> dict[Role, float]:
+    """What a name says for each role, whatever the values are."""
+    return weighed(strengths(name))
+
+
+def has_word(name: str, words: Iterable[str]) -> bool:
+    """Whether a name holds one of these words, alone or as two that belong together."""
+    return not set(known_words(name)).isdisjoint(words)
+
+
+def is_prediction(name: str) -> bool:
+    """Whether a name speaks of what a model said."""
+    said = spoken_for(name)
+    return max(said.get("outputs", 0.0), said.get("predicted", 0.0)) > 0
