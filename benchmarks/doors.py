@@ -60,6 +60,8 @@ CHOSEN: dict[str, tuple[Any, ...]] = {
     "encoding": ("utf-8", "latin-1", "utf-16", "utf-7", "idna", "zip", "nope"),
     "decimal": (".", ",", "xx"),
     "header": (True, False),
+    "sheet": ("Sheet", "nope"),
+    "ids": ("label", "id", ""),
 }
 PICKS = [None, *((field, value) for field, values in CHOSEN.items() for value in values)]
 """What a byte of the tail can choose; mostly nothing."""

@@ -155,7 +155,8 @@ def fuzz(folder: Path, seconds: int, seed: int) -> None:
     atheris.Fuzz()
 
 
-STARTS = {b"PK": ".npz", b"\x93NUMPY": ".npy", b"PAR1": ".parquet", b"\x89HDF": ".h5", b"\x1f\x8b": ".gz"}
+STARTS = {b"PK": ".npz", b"\x93NUMPY": ".npy", b"PAR1": ".parquet", b"\x89HDF": ".h5", b"\x1f\x8b": ".gz",
+          b"ARROW1": ".arrow", b"\xff\xff\xff\xff": ".arrow", b"{": ".json", b"[": ".json"}  # fmt: skip
 
 
 def write(folder: Path, data: bytes, broken: Exception) -> None:

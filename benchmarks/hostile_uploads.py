@@ -1,6 +1,6 @@
 """1,000 mutated uploads of every format: what the loaders answer, how long they take and how much memory.
 
-    nice python -m benchmarks.hostile_uploads [--mutants 1000] [--seed 0]
+    nice python -m benchmarks.hostile_uploads [--mutants 1000] [--seed 0] [--only FORMAT ...]
 
 All are opened in one process after the other's death: a loader that takes its process down is found by that.
 """
@@ -19,6 +19,7 @@ import numpy as np
 
 from benchmarks.measure import bytes_after_imports, cost_of, machine, markdown, megabytes
 from benchmarks.mutations import Mutant, mutant
+from benchmarks.originals import originals
 from calib.data import Choices, DataError, Predictions, inspect, load, read_features, read_outputs
 
 SECONDS, BYTES = 5.0, 2**30
@@ -46,9 +47,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mutants", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", nargs="*", default=(), choices=list(originals()), metavar="FORMAT")
     given = parser.parse_args()
-    answers = open_all(given.mutants, given.seed)
-    print(machine("pyarrow", "h5py"), end="\n\n")
+    answers = open_all(given.mutants, given.seed, tuple(given.only))
+    print(machine("pyarrow", "h5py", "openpyxl"), end="\n\n")
     print(table(answers), end="\n\n")
     wrong = [a for a in answers if a.problem or a.seconds > SECONDS or a.peak_bytes > BYTES]
     for a in wrong:
@@ -56,15 +58,15 @@ def main() -> None:
     print(f"{len(answers):,} mutants, {len(wrong):,} not as they should be.")
 
 
-def open_all(n: int, seed: int) -> list[Answer]:
+def open_all(n: int, seed: int, only: tuple[str, ...] = ()) -> list[Answer]:
     """Each mutant in a process that lives as long as the loaders let it."""
     answers = []
     pool = fresh()
     for number in range(n):
         try:
-            answers.append(pool.submit(open_one, number, seed).result(timeout=PATIENCE))
+            answers.append(pool.submit(open_one, number, seed, only).result(timeout=PATIENCE))
         except (BrokenProcessPool, TimeoutError) as error:
-            made = mutant(number, seed)
+            made = mutant(number, seed, only)
             answers.append(Answer(number, made.form, made.damage, "dead", repr(error), PATIENCE, 0))
             for process in multiprocessing.active_children():
                 process.kill()
@@ -79,9 +81,9 @@ def fresh() -> ProcessPoolExecutor:
     return ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
 
 
-def open_one(number: int, seed: int) -> Answer:
+def open_one(number: int, seed: int, only: tuple[str, ...] = ()) -> Answer:
     """Open one mutant through every door that takes it."""
-    made = mutant(number, seed)
+    made = mutant(number, seed, only)
     (outcome, problem), cost = cost_of(lambda: met(made), idle_bytes())
     return Answer(number, made.form, made.damage, outcome, problem, cost.cpu_seconds, cost.peak_bytes)
 
@@ -89,7 +91,7 @@ def open_one(number: int, seed: int) -> Answer:
 @cache
 def idle_bytes() -> int:
     """Resident bytes with all readers loaded and nothing read."""
-    return bytes_after_imports("pandas", "pyarrow.parquet", "pyarrow.csv", "h5py", "calib.data")
+    return bytes_after_imports("pandas", "pyarrow.parquet", "pyarrow.csv", "h5py", "openpyxl", "calib.data")
 
 
 def met(made: Mutant) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import struct
 import zipfile
 from collections.abc import Callable
@@ -32,6 +33,15 @@ NAMES = ("{0}", "<img src=x onerror=alert(1)>{0}", "../../../etc/{0}", "a\n\r\t\
          "**[a](javascript:1)**{0}", "\u202e{0}", "", "..", "%s%n{{}}{0}")  # fmt: skip
 
 
+XML = (b"", b"-1", b"1e999", b"9" * 5000, b"XFD1048576", b"A99999999999", b"inlineStr", b"s", b"e", b"d", b"#REF!",
+       b"&lt;", b"A1:XFD1048576", b"../../x.xml", b"/xl/nothing.xml", b"x" * 50_000, b"nan", b"0")  # fmt: skip
+TAGS = (b'<!DOCTYPE x [<!ENTITY a "aaaa">]>', b"<a>" * 500, b"<row/>" * 1000, b"<c/>" * 1000, b"<f>A1</f>", b"</row>",
+        b"<?xml version='1.0' encoding='utf-16'?>", b"<mergeCell ref='A1:Z9'/>", b"<sheet name='x'/>")  # fmt: skip
+TOKENS = (b"NaN", b"-Infinity", b"1e999", b"null", b"true", b"[]", b"{}", b"[", b"}", b'"', b"9" * 5000, b'"\\ud800"',
+          b",", b"[[[1]]]", b'{"a": 1}', b'"x"', b"\xff\xfe", b"0.5", b'"label"', b'"target"', b'"score"', b":",
+          b"\n")  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Mutant:
     """One hostile upload.
@@ -52,17 +62,18 @@ class Mutant:
     drop: bool
 
 
-def mutant(number: int, seed: int = 0) -> Mutant:
-    """The mutant of this number; equal numbers and seeds give equal bytes."""
+def mutant(number: int, seed: int = 0, only: tuple[str, ...] = ()) -> Mutant:
+    """The mutant of this number, of some formats only where they are named; equal arguments give equal bytes."""
     generator = np.random.default_rng((seed, number))
-    forms = originals()
+    forms = {form: files for form, files in originals().items() if not only or form in only}
     form = list(forms)[number % len(forms)]
     files = dict(forms[form])
     role = list(files)[generator.integers(len(files))]
     name, content = files[role]
-    kinds = [*ANY, *OWN.get(PurePath(name).suffix, {})]
+    own = OWN.get("".join(PurePath(name).suffixes), OWN.get(PurePath(name).suffix, {}))
+    kinds = [*ANY, *own]
     damage = kinds[generator.integers(len(kinds))]
-    content = (ANY | OWN.get(PurePath(name).suffix, {}))[damage](content, generator)[:LARGEST]
+    content = (ANY | own)[damage](content, generator)[:LARGEST]
     if damage == "ending":
         name = PurePath(name).stem + str(generator.choice(ENDINGS))
     if generator.random() < 0.1:
@@ -179,6 +190,69 @@ def parquet_footer(content: bytes, generator: Generator) -> bytes:
     return bytes(out)
 
 
+def xml_part(content: bytes, generator: Generator) -> bytes:
+    """One part of a workbook damaged and packed again: tags, attributes and numbers replaced, or any bytes."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    name = "xl/worksheets/sheet1.xml" if generator.random() < 0.5 else list(parts)[generator.integers(len(parts))]
+    part = parts[name]
+    for _ in range(generator.integers(1, 6)):
+        kind = generator.integers(4)
+        if kind == 0:
+            part = (flip, truncate, duplicate, splice)[generator.integers(4)](part, generator)
+        elif kind == 1:
+            part = one_replaced(part, rb'="[^"]*"', b'="' + XML[generator.integers(len(XML))] + b'"', generator)
+        elif kind == 2:
+            part = one_replaced(part, rb">[^<]*<", b">" + XML[generator.integers(len(XML))] + b"<", generator)
+        else:
+            part = one_replaced(part, rb"<", TAGS[generator.integers(len(TAGS))] + b"<", generator)
+    parts[name] = part[:LARGEST]
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for key, value in parts.items():
+            archive.writestr(key, value)
+    return out.getvalue()
+
+
+def one_replaced(content: bytes, pattern: bytes, new: bytes, generator: Generator) -> bytes:
+    """One of the places where a pattern stands, with other bytes there."""
+    places = [match.span() for match in re.finditer(pattern, content)]
+    if not places:
+        return content
+    start, end = places[generator.integers(len(places))]
+    return content[:start] + new + content[end:]
+
+
+def json_tokens(content: bytes, generator: Generator) -> bytes:
+    """Values, keys and brackets replaced, or a piece of the file nested deeply."""
+    if generator.random() < 0.1:
+        depth = int(10 ** generator.uniform(1, 5))
+        return one_replaced(content, rb"[0-9.]+", b"[" * depth + b"]" * depth, generator)
+    for _ in range(generator.integers(1, 6)):
+        token = TOKENS[generator.integers(len(TOKENS))]
+        content = one_replaced(content, rb'"[^"]*"|[-0-9.e]+|[][{}:,]', token, generator)
+    return content
+
+
+def gzipped_json(content: bytes, generator: Generator) -> bytes:
+    """Its text damaged and packed again."""
+    return gzip.compress(json_tokens(gzip.decompress(content), generator)[:LARGEST], mtime=0)
+
+
+def arrow_metadata(content: bytes, generator: Generator) -> bytes:
+    """Bytes of the messages' metadata or of the footer, or a number at the edge of what fits."""
+    out = bytearray(content)
+    starts = [*find(content, b"\xff\xff\xff\xff"), max(0, len(content) - 1000)]
+    for _ in range(generator.integers(1, 6)):
+        at = min(len(out) - 8, starts[generator.integers(len(starts))] + 4 + 4 * int(generator.integers(250)))
+        if generator.random() < 0.4:
+            number = EXTREMES[generator.integers(len(EXTREMES))]
+            out[at : at + 8] = number.to_bytes(8, "little")
+        else:
+            out[at + int(generator.integers(4))] = int(generator.choice([0, 1, 2, 4, 0x7F, 0x80, 0xFE, 0xFF]))
+    return bytes(out)
+
+
 def gzip_inside(content: bytes, generator: Generator) -> bytes:
     """The text damaged and packed again, as one member or several."""
     text = gzip.decompress(content)
@@ -240,4 +314,9 @@ OWN: dict[str, dict[str, Damage]] = {
     ".gz": {"inside": gzip_inside, "gzip header": gzip_header},
     ".parquet": {"footer": parquet_footer},
     ".h5": {"structure": hdf5_header},
+    ".xlsx": {"member": zip_member, "directory": zip_directory, "part": xml_part, "part again": xml_part},
+    ".json": {"tokens": json_tokens, "cells": cells},
+    ".jsonl": {"tokens": json_tokens, "cells": cells},
+    ".jsonl.gz": {"tokens": gzipped_json, "gzip header": gzip_header},
+    ".arrow": {"metadata": arrow_metadata, "metadata again": arrow_metadata},
 }

@@ -8,9 +8,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from calib.cli import text
-from calib.cli.arguments import FORMATS, Parser, Target, command_parser, load_options
+from calib.cli.arguments import Parser, Target, command_parser, load_options
 from calib.data import Choices, read_features, read_outputs
 from calib.data.limits import MAX_BYTES
+from calib.data.options import FORMATS
 from calib.errors import CalibrationError
 from calib.export import predict_script, runtime
 from calib.export.runtime import ExportedCalibrator

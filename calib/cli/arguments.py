@@ -17,12 +17,10 @@ from calib.data import Choices, LoadOptions, Predictions, load
 from calib.data.checks.features import leak
 from calib.data.checks.report import InvalidUpload
 from calib.data.load import check_choices
-from calib.data.options import FILES, OPTIONS
+from calib.data.options import FILES, FORMATS, OPTIONS
 from calib.data.split import part_size, said_of_clusters
 from calib.errors import CalibrationError
 from calib.registry import calibrator
-
-FORMATS = "npz, npy, csv, tsv, parquet or hdf5"
 
 
 class Parser(argparse.ArgumentParser):

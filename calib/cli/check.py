@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from calib.cli import text
-from calib.cli.arguments import FORMATS, command_parser, load_options, options_from
+from calib.cli.arguments import command_parser, load_options, options_from
 from calib.data import DataError
+from calib.data.options import FORMATS
 from calib.diagnostics import shift, shift_data
 from calib.evaluation import SCORES
 from calib.export import runtime

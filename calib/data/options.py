@@ -40,6 +40,9 @@ WEIGHT_KINDS: dict[WeightKind, str] = {
 }
 """Every kind of weights, and what it means."""
 
+FORMATS = "npz, npy, csv, tsv or json (also .gz), xlsx, parquet, feather, hdf5"
+"""The files that are read, for pages and help."""
+
 NOTHING = ""
 """Given for an array or a column, it means "leave this out" where None means "infer"."""
 

@@ -15,7 +15,7 @@ import streamlit as st
 from calib.canonical import KINDS
 from calib.data import Choices, DataError, Inspection, inspect, limits
 from calib.data.limits import megabytes
-from calib.data.options import COLUMNS, FEATURE_FILES, FILES, NOTHING, OPTIONS, SWITCH, TEXT
+from calib.data.options import COLUMNS, FEATURE_FILES, FILES, FORMATS, NOTHING, OPTIONS, SWITCH, TEXT
 from calib.data.samples import SAMPLES, load_sample
 from calib.data.scales import SCALES, in_words
 from calib.settings import limit
@@ -32,7 +32,6 @@ LARGEST = max(1, math.floor(limits.MAX_UPLOAD / 2**20))
 ROW_OF_1000 = 8 * 1000
 """Bytes of a row of 1,000 classes in float64."""
 
-FORMATS = "npz, npy, csv, tsv or json (also .gz), xlsx, parquet, feather, hdf5"
 CARDS_IN_A_ROW = 4
 SWITCHES = tuple(name for name, option in OPTIONS.items() if option["type"] is SWITCH and option["title"])
 ARRAYS = tuple(name for name, option in OPTIONS.items() if option["type"] in (COLUMNS, TEXT) and option["title"])

@@ -14,6 +14,7 @@ import streamlit as st
 
 from calib.canonical import KINDS
 from calib.data import Predictions, read_features, read_outputs
+from calib.data.options import FORMATS
 from calib.export import writer
 from calib.formatting import plural, safe_table
 from calib.numerics import Floats, Ints
@@ -130,7 +131,7 @@ def _upload(data: Predictions, fit: ShownFit) -> tuple[Rows, str] | None:
     asks = "features" in fit.calibrator.needs
     file = st.file_uploader(
         f"Outputs of the same model ({KINDS[data.kind]}, {'with features, ' if asks else ''}without labels or "
-        "with): npz, npy, csv, parquet, hdf5",
+        f"with): {FORMATS}",
         key="export/upload",
     )
     if file is None:

@@ -9,6 +9,7 @@ import streamlit as st
 
 from calib.canonical import KINDS
 from calib.data import Choices, Finding, LoadOptions
+from calib.data.options import FORMATS
 from calib.diagnostics.shift import recorded_scores
 from calib.diagnostics.shift_data import NewRows, read_new_rows, read_uploaded
 from calib.evaluation import Evaluation
@@ -19,7 +20,7 @@ from calib.metrics.bootstrap import Interval
 from calib.plots.style import Style, method_style
 from calib.registry import METHODS
 from calib.ui import widgets
-from calib.ui.data.upload import FORMATS, LARGEST, file_uploader, show_limits
+from calib.ui.data.upload import LARGEST, file_uploader, show_limits
 from calib.ui.data.view import chosen_fix, show_finding
 from calib.ui.fits import shown_fits
 from calib.ui.session import OpenSession
