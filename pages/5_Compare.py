@@ -15,6 +15,7 @@ from calib.ui.compare.view import (
     sharing_words,
     small_multiples,
     verdict_of,
+    weighted_scores,
 )
 from calib.ui.fits import shown_fits
 from calib.ui.shell import need_fit, open_session, page
@@ -33,6 +34,7 @@ def body() -> None:
     sharing_toggle(session, fits)
     sharing_words(fits)
     score_table(table, fits)
+    weighted_scores(session, table)
     dots(table, fits)
     if len(fits) > 1:
         small_multiples(fits)

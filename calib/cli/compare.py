@@ -36,6 +36,7 @@ from calib.evaluation.learning_curve import labels_needed, size_curve
 from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
 from calib.evaluation.score_table import summary
 from calib.evaluation.view import VIEWPOINTS
+from calib.evaluation.weighted import said_of_weights, weighted_summary
 from calib.formatting import aligned, fixed, safe_table
 from calib.plots.style import method_style
 from calib.registry import calibrator, presets, registry_name, said_of_pairs, title_of
@@ -59,6 +60,10 @@ def run(arguments: Sequence[str]) -> int:
     found = compare_methods(methods, calibration, test, given.view)
     print(summary(found.table))
     print(f"Raw model: {text.gap_sentence(found.evaluations[BASELINE])}")
+    if weighted := weighted_summary(found.table):
+        print(f"\n{weighted}")
+    if said := said_of_weights(test):
+        print(said)
     if said := said_of_pairs(data):
         print(said)
     if said := said_of_intervals(found.evaluations[BASELINE].n_clusters):

@@ -22,7 +22,14 @@ from calib.metrics.bootstrap import (
     wilson_interval,
 )
 from calib.metrics.calibration_error import norm_of_gaps
-from calib.metrics.confidence import Bools, target_pair, top_label
+from calib.metrics.confidence import (
+    Bools,
+    check_weights,
+    effective_sample_size,
+    target_pair,
+    top_label,
+    weighted_mean,
+)
 from calib.metrics.corp import Decomposition, corp, recalibrate
 from calib.numerics import Floats, Ints
 
@@ -77,6 +84,7 @@ def reliability_curve(
     target: int | None = None,
     level: float = 0.95,
     clusters: Any = None,
+    weights: Any = None,
 ) -> ReliabilityCurve:
     """Bin confidences and compare each bin's mean confidence with its accuracy (DeGroot and Fienberg 1983).
 
@@ -90,6 +98,8 @@ def reliability_curve(
     level : coverage of the Wilson intervals.
     clusters : (n,) what rows that belong together share; a bin's interval is then that of as many independent rows as
         vary like its clusters (:func:`calib.metrics.bootstrap.effective_count`).
+    weights : (n,) weight of each row in the means of its bin and in the error; intervals are then those of as many
+        equal rows (:func:`calib.metrics.effective_sample_size`). Counts stay those of rows.
 
     Raises
     ------
@@ -97,12 +107,12 @@ def reliability_curve(
         For unknown options or arrays that do not fit together.
     """
     confidence, correct = target_pair(probs, labels, target)
-    bins = bins_of(confidence, correct, n_bins, binning)
+    bins = bins_of(confidence, correct, n_bins, binning, weights)
     held = bins.nonempty
     count = bins.count[held]
-    independent = _independent_rows(bins, correct, clusters)
+    independent = _independent_rows(bins, correct, clusters, check_weights(weights, len(correct)))
     low, high = wilson_interval(bins.outcome[held] * independent, independent, level)
-    position = np.cumsum(bins.count > 0) - 1
+    position = np.maximum(np.cumsum(bins.mass > 0) - 1, 0)
     return ReliabilityCurve(
         confidence=bins.value[held],
         accuracy=bins.outcome[held],
@@ -116,22 +126,26 @@ def reliability_curve(
         binning=binning,
         level=level,
         n=len(confidence),
-        mean_confidence=float(confidence.mean()),
-        mean_accuracy=float(correct.mean()),
+        mean_confidence=weighted_mean(confidence, weights),
+        mean_accuracy=weighted_mean(correct, weights),
         target=target,
     )
 
 
-def _independent_rows(bins: Bins, correct: Bools, clusters: Any) -> Floats:
-    """Rows of each bin that is not empty, or as many independent ones as tell the same where rows have clusters."""
+def _independent_rows(bins: Bins, correct: Bools, clusters: Any, weights: Floats | None) -> Floats:
+    """Rows of each bin that is not empty, or as many independent equal ones as tell the same."""
     unit, n_units, clustered = drawn_units(len(correct), None if clusters is None else np.asarray(clusters))
-    if not clustered:
+    if not clustered and weights is None:
         return bins.count[bins.nonempty].astype(float)
     found = []
     for b in bins.nonempty:
         rows = np.flatnonzero(bins.index == b)
-        counts = (np.bincount(unit[rows], weights, n_units) for weights in (correct[rows], None))
-        found.append(effective_count(*counts))
+        weight = np.ones(len(rows)) if weights is None else weights[rows]
+        independent = effective_sample_size(weight)
+        if clustered:
+            counts = (np.bincount(unit[rows], values, n_units) for values in (weight * correct[rows], weight))
+            independent = min(independent, effective_count(*counts))
+        found.append(independent)
     return np.array(found)
 
 

@@ -16,6 +16,7 @@ from calib.evaluation.evaluation import Evaluation, check_same_rows
 from calib.evaluation.score_table import CONFIDENCE_ONLY, NEGLIGIBLE
 from calib.evaluation.scores import resample_scores
 from calib.evaluation.view import view_of
+from calib.evaluation.weighted import COLUMN, weighted_scores
 from calib.metrics.bootstrap import Interval, wilson_interval
 from calib.registry import METHODS, calibrator, extras_for, titles_of
 
@@ -144,7 +145,8 @@ def compare_evaluations(
     Returns
     -------
     pandas.DataFrame
-        One row for each method and score, with the columns method, title, score, value, low, high;
+        One row for each method and score, with the columns method, title, score, value, low, high; where the rows
+        have confirmed weights, weighted (the score with them, NaN for scores that cannot have them);
         difference, difference_low, difference_high to the baseline; to_best, to_best_low, to_best_high, the
         difference to the best method of that score, with intervals that hold for all pairs of
         methods together (Bonferroni); beyond_chance ("better", "worse" or ""), what the difference to the
@@ -170,6 +172,7 @@ def compare_evaluations(
     unseen = too_few_of_all(evaluations, level)
     intervals = _intervals(scored, unseen, level)
 
+    by_weight = {name: weighted_scores(evaluation) for name, evaluation in evaluations.items()}
     names = [*scored, *(notes or {})]
     titled = {name: METHODS[name].title if name in METHODS else name for name in names} | dict(titles or {})
     rows: list[dict[str, Any]] = []
@@ -185,6 +188,7 @@ def compare_evaluations(
                     "title": titled[name],
                     "score": key,
                     **dict(zip(("value", "low", "high"), here["value"], strict=True)),
+                    **({COLUMN: by_weight.get(name, {}).get(key, float("nan"))} if any(by_weight.values()) else {}),
                     **columns("difference", here["difference"]),
                     **columns("to_best", here["to_best"]),
                     "beyond_chance": beyond_chance(key, here["joint"]),

@@ -282,7 +282,8 @@ class Evaluation:
 
 def row_arrays(data: Predictions) -> dict[str, Any]:
     """What of a data set changes how its rows are counted: clusters, and weights whose meaning was confirmed."""
-    return {"clusters": data.clusters, "weights": None if data.weight_kind is None else data.weights}
+    confirmed = data.weight_kind is not None and data.weights is not None and data.weights.any()
+    return {"clusters": data.clusters, "weights": data.weights if confirmed else None}
 
 
 def gives_probabilities(calibrator: Any) -> bool:

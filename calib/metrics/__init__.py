@@ -10,6 +10,7 @@ from calib.metrics.bootstrap import Interval, Resamples, interval_of_draws, refl
 from calib.metrics.calibration_error import classwise_ece, debiased_ece, ece, mce
 from calib.metrics.confidence import (
     confidence_gap,
+    effective_sample_size,
     over_under_ratio,
     overconfidence,
     sharpness,
@@ -33,6 +34,7 @@ __all__ = [
     "count_clipped",
     "debiased_ece",
     "ece",
+    "effective_sample_size",
     "interval_of_draws",
     "mce",
     "nll",

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from calib.calibrators.imax.placement import best_traces
 from calib.calibrators.imax.sums import SigmoidSums
 from calib.errors import CalibrationError
-from calib.metrics.confidence import Bools
+from calib.metrics.confidence import Bools, check_weights
 from calib.numerics import Floats, Ints, bin_index, sigmoid
 
 KMEANS_ITERATIONS = 300
@@ -118,6 +119,7 @@ class Bins:
     count : (n_bins,) rows in each bin.
     value : (n_bins,) mean value (confidence) of each bin.
     outcome : (n_bins,) mean outcome (accuracy) of each bin.
+    mass : (n_bins,) sum of the weights in each bin; the count where rows have none.
     """
 
     edges: Floats
@@ -125,11 +127,12 @@ class Bins:
     count: Ints
     value: Floats
     outcome: Floats
+    mass: Ints | Floats
 
     @property
     def nonempty(self) -> Ints:
         """Numbers of the bins that are not empty."""
-        return np.flatnonzero(self.count)
+        return np.flatnonzero(self.mass)
 
     @property
     def gap(self) -> Floats:
@@ -138,20 +141,20 @@ class Bins:
 
     @property
     def weight(self) -> Floats:
-        """Share of the rows in each bin that is not empty."""
-        return self.count[self.nonempty] / self.count.sum()
+        """Share of the rows, or of their weights, in each bin that is not empty."""
+        return self.mass[self.nonempty] / self.mass.sum()
 
 
-def bins_of(values: Floats, outcomes: Bools, n_bins: int, binning: str) -> Bins:
-    """Bin values and average values and outcomes in each bin."""
+def bins_of(values: Floats, outcomes: Bools, n_bins: int, binning: str, weights: Any = None) -> Bins:
+    """Bin values and average values and outcomes in each bin; weights move the averages, not the edges."""
     edges = bin_edges(values, n_bins, binning)
     index = bin_index(values, edges)
     count = np.bincount(index, minlength=len(edges) - 1)
-    rows = np.where(count, count, np.nan)
-    return Bins(
-        edges=edges,
-        index=index,
-        count=count,
-        value=np.bincount(index, weights=values, minlength=len(count)) / rows,
-        outcome=np.bincount(index, weights=outcomes, minlength=len(count)) / rows,
-    )
+    checked = check_weights(weights, len(values))
+    mass: Ints | Floats = count
+    totals: tuple[Floats | Bools, ...] = (values, outcomes)
+    if checked is not None:
+        mass, totals = np.bincount(index, checked, len(count)), (checked * values, checked * outcomes)
+    rows = np.where(mass, mass, np.nan)
+    value, outcome = (np.bincount(index, weights=each, minlength=len(count)) / rows for each in totals)
+    return Bins(edges=edges, index=index, count=count, value=value, outcome=outcome, mass=mass)

@@ -32,6 +32,7 @@ def ece(
     binning: str = "equal_width",
     convention: str | None = None,
     n_classes: int | None = None,
+    weights: Any = None,
 ) -> float:
     """Expected calibration error of the predicted class.
 
@@ -47,6 +48,7 @@ def ece(
     convention : None, or "gpcalib" for the numbers in the tables of Wenger et al. 2020: equal-width bins on
         [1/K, 1], fixed centres in place of mean confidences, and no root for norm 2.
     n_classes : K of the gpcalib convention where only the pair (confidence, correct) is given.
+    weights : (n,) weight of each row in the means and shares of the bins, whose edges stay; None counts all alike.
 
     Raises
     ------
@@ -58,8 +60,10 @@ def ece(
     norm = float(norm)
     confidence, correct = top_label(probs, labels)
     if convention is None:
-        bins = bins_of(confidence, correct, n_bins, binning)
+        bins = bins_of(confidence, correct, n_bins, binning, weights)
         return norm_of_gaps(bins.gap, bins.weight, norm)
+    if weights is not None:
+        raise CalibrationError("The gpcalib convention has no weights; leave out one of the two.")
     if binning != "equal_width":
         raise CalibrationError("The gpcalib convention has equal-width bins; leave `binning` as it is.")
     if np.ndim(probs) == 2:

@@ -110,6 +110,45 @@ def _check_some_rows(array: Floats) -> None:
         raise CalibrationError("There are no rows to score.")
 
 
+def check_weights(weights: Any, n: int) -> Floats | None:
+    """Weights as (n,) float64, or None where there are none.
+
+    Raises
+    ------
+    CalibrationError
+        Unless they are n finite numbers from 0 upwards that are not all 0.
+    """
+    if weights is None:
+        return None
+    array = np.asarray(weights)
+    if array.shape != (n,) or array.dtype.kind not in "fiub":
+        raise CalibrationError(
+            f"Weights must be ({n},) numbers, one for each row; got {array.dtype} of shape {array.shape}."
+        )
+    array = array.astype(np.float64, copy=False)
+    if not np.isfinite(array).all() or array.min() < 0 or not array.any():
+        raise CalibrationError("Weights must be finite numbers from 0 upwards, not all 0; leave out the other rows.")
+    return array
+
+
+def weighted_mean(values: npt.NDArray[Any], weights: Any) -> float:
+    """Mean of (n,) values, each counting by its weight; the plain mean for None."""
+    checked = check_weights(weights, len(values))
+    return float(values.mean() if checked is None else checked @ values / checked.sum())
+
+
+def effective_sample_size(weights: Any) -> float:
+    """Number of equally weighted rows with as exact a mean, ``(sum w)^2 / sum w^2`` (Kish 1965, section 11.7).
+
+    Parameters
+    ----------
+    weights : (n,) numbers from 0 upwards.
+    """
+    checked = check_weights(weights, len(weights))
+    assert checked is not None  # none were not given
+    return float(checked.sum() ** 2 / (checked @ checked))
+
+
 def overconfidence(probs: Any, labels: Any) -> float:
     """Mean confidence of the wrong predictions (Wenger et al. 2020, section 2.2).
 
@@ -162,25 +201,27 @@ def over_under_ratio(probs: Any, labels: Any) -> float:
     return over / under if under != 0 else over * float("inf")
 
 
-def signed_confidence_gap(probs: Any, labels: Any) -> float:
+def signed_confidence_gap(probs: Any, labels: Any, weights: Any = None) -> float:
     """``o P(wrong) - u P(right)``, which equals mean confidence minus accuracy; positive is overconfident.
 
     Parameters
     ----------
     probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+    weights : (n,) weight of each row; None counts all alike.
     """
     confidence, correct = top_label(probs, labels)
-    return float(confidence.mean() - correct.mean())
+    return weighted_mean(confidence, weights) - weighted_mean(correct, weights)
 
 
-def confidence_gap(probs: Any, labels: Any) -> float:
+def confidence_gap(probs: Any, labels: Any, weights: Any = None) -> float:
     """``|o P(wrong) - u P(right)|``, the left side of Theorem 1 (Wenger et al. 2020): at most the ECE of any bins.
 
     Parameters
     ----------
     probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
+    weights : (n,) weight of each row; None counts all alike.
     """
-    return abs(signed_confidence_gap(probs, labels))
+    return abs(signed_confidence_gap(probs, labels, weights))
 
 
 def sharpness(probs: Any, labels: Any) -> float:

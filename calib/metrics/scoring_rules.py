@@ -8,23 +8,24 @@ import numpy as np
 
 from calib.base import check_labels
 from calib.errors import CalibrationError
-from calib.metrics.confidence import Bools, check_probs, top_label
+from calib.metrics.confidence import Bools, check_probs, top_label, weighted_mean
 from calib.numerics import Floats, Ints
 
 PROBABILITY_FLOOR = 1e-15
 """Probabilities below it count as this much in the NLL, as in the papers' tables."""
 
 
-def nll(probs: Any, labels: Any) -> float:
+def nll(probs: Any, labels: Any, weights: Any = None) -> float:
     """Mean negative log-likelihood in nats, with probabilities below 1e-15 put at 1e-15.
 
     Parameters
     ----------
     probs : (n, n_classes) probabilities.
     labels : (n,) integers in [0, n_classes).
+    weights : (n,) weight of each row; None counts all alike.
     """
     of_label, _ = _probability_of_label(probs, labels)
-    return float(-np.log(np.maximum(of_label, PROBABILITY_FLOOR)).mean())
+    return weighted_mean(-np.log(np.maximum(of_label, PROBABILITY_FLOOR)), weights)
 
 
 def count_clipped(probs: Any, labels: Any) -> int:
@@ -33,7 +34,7 @@ def count_clipped(probs: Any, labels: Any) -> int:
     return int((of_label < PROBABILITY_FLOOR).sum())
 
 
-def brier(probs: Any, labels: Any) -> float:
+def brier(probs: Any, labels: Any, weights: Any = None) -> float:
     """Mean Brier score, the squared distance from the one-hot label summed over classes (Brier 1950).
 
     It lies between 0 and 2; papers on binary calibration print half of it.
@@ -42,9 +43,10 @@ def brier(probs: Any, labels: Any) -> float:
     ----------
     probs : (n, n_classes) probabilities.
     labels : (n,) integers in [0, n_classes).
+    weights : (n,) weight of each row; None counts all alike.
     """
     of_label, array = _probability_of_label(probs, labels)
-    return float(_row_brier(array, of_label).mean())
+    return weighted_mean(_row_brier(array, of_label), weights)
 
 
 def row_scores(probs: Floats, labels: Ints) -> tuple[Floats, Floats, Floats]:
@@ -64,15 +66,16 @@ def _row_brier(probs: Floats, of_label: Floats) -> Floats:
     return np.maximum(np.einsum("nk,nk->n", probs, probs, dtype=np.float64) - 2.0 * of_label + 1.0, 0.0)
 
 
-def accuracy(probs: Any, labels: Any, ranking: Any = None) -> float:
+def accuracy(probs: Any, labels: Any, ranking: Any = None, weights: Any = None) -> float:
     """Share of right predictions.
 
     Parameters
     ----------
     probs, labels : (n, n_classes) probabilities and (n,) labels, or the pair (confidence, correct).
     ranking : (n, n_classes) second key among equal probabilities (the raw logits), then the lower class.
+    weights : (n,) weight of each row; None counts all alike.
     """
-    return float(top_label(probs, labels, ranking)[1].mean())
+    return weighted_mean(top_label(probs, labels, ranking)[1], weights)
 
 
 def top_k_accuracy(probs: Any, labels: Any, k: int = 5, ranking: Any = None) -> float:

@@ -119,6 +119,8 @@ def choose_and_start(data: Predictions) -> None:
         persist_state="session",
     )
     _left_out(data)
+    if data.weights is not None:
+        st.caption("These rows have weights, which fits do not use.")
     device = device_choice(methods)
     params = {}
     for name in methods:

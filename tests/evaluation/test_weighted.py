@@ -1,0 +1,145 @@
+"""Weighted scores are those of a sample in which rows stand as often as their weights say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import calib
+from calib import metrics
+from calib.cli import main
+from calib.data import Predictions
+from calib.diagnostics.reliability import reliability_curve
+from calib.errors import CalibrationError
+from calib.evaluation import Evaluation, scores
+from calib.evaluation.weighted import said_of_weights, weighted_rows, weighted_scores
+from tests.conftest import simulate
+
+
+def weighted(n=300, n_classes=4, kind="frequency", seed=0) -> Predictions:
+    logits, labels = simulate(n, n_classes, seed=seed)
+    names = tuple("abcdefgh"[:n_classes])
+    weights = np.random.default_rng(seed).integers(0, 5, n).astype(float)
+    return Predictions(logits, labels, names, sha256="w", weights=weights, weight_kind=kind)
+
+
+def judged(data: Predictions) -> Evaluation:
+    return Evaluation.from_predictions(calib.calibrator("identity").fit(data.logits, data.labels), data)
+
+
+def repeated(data: Predictions) -> Predictions:
+    """Each row as often as its weight says."""
+    return replace(data.take(np.repeat(np.arange(len(data)), data.weights.astype(int))), weights=None)
+
+
+@given(st.integers(0, 50), st.integers(2, 5))
+def test_each_metric_is_that_of_repeated_rows(seed, n_classes):
+    data = weighted(40, n_classes, seed=seed)
+    again = repeated(data)
+    probs, more = (calib.calibrator("identity").fit(d.logits, d.labels).predict_proba(d.logits) for d in (data, again))
+    for metric in (metrics.nll, metrics.brier, metrics.accuracy, metrics.confidence_gap, metrics.signed_confidence_gap,
+                   metrics.ece):  # fmt: skip
+        expected = metric(more, again.labels)
+        assert metric(probs, data.labels, weights=data.weights) == pytest.approx(expected), metric.__name__
+        assert metric(probs, data.labels, weights=np.full(40, 3.0)) == pytest.approx(metric(probs, data.labels))
+
+
+def test_the_scores_that_can_are_weighted_and_in_the_bins_of_the_rows():
+    data = weighted()
+    found, expected = weighted_scores(judged(data)), scores(judged(repeated(data)))
+    for key in ("NLL", "Brier", "accuracy", "signed gap", "gap", "ECE", "ECE 100"):
+        assert found[key] == pytest.approx(expected[key]), key
+    evaluation = judged(data)
+    by_hand = metrics.ece(*evaluation.pair, binning="equal_mass", weights=data.weights)
+    assert found["ECE equal mass"] == pytest.approx(by_hand)
+    assert not {"MCE", "smooth ECE", "Brier miscalibration"} & set(found)
+
+
+def test_of_an_event_the_weighted_gap_is_expected_minus_observed():
+    data = replace(weighted(400, 2), event=calib.data.event.Event(1, "default", "said so"))
+    risk = calib.calibrator("identity").fit(data.logits, data.labels).predict_proba(data.logits)[:, 1]
+    found = weighted_scores(judged(data))
+    expected = np.average(risk - data.labels, weights=data.weights)
+    assert found["signed gap"] == pytest.approx(expected)
+    assert found["event rate"] == pytest.approx(np.average(data.labels, weights=data.weights))
+    assert found["Brier"] == pytest.approx(np.average((risk - data.labels) ** 2, weights=data.weights))
+
+
+def test_weights_nobody_has_explained_are_never_applied():
+    unsaid = weighted(kind=None)
+    assert weighted_scores(judged(unsaid)) == {}
+    assert "not applied" in said_of_weights(unsaid)
+    table = calib.compare({}, *unsaid.split(0.5), n_resamples=20)
+    assert "weighted" not in table and weighted_rows(table) == []
+    assert said_of_weights(replace(unsaid, weights=None)) == ""
+
+
+def test_the_number_of_equal_rows_is_kishs():
+    assert metrics.effective_sample_size(np.full(7, 2.5)) == pytest.approx(7)
+    assert metrics.effective_sample_size([1.0, 3.0]) == pytest.approx(16 / 10)
+    data = replace(weighted(4), weights=np.array([1.0, 3.0, 0.0, 0.0]))
+    assert "as 2 equal" in said_of_weights(data)
+
+
+def test_a_comparison_shows_both_numbers_and_leaves_the_others_as_they_were():
+    calibration, test = weighted().split(0.5)
+    methods = {name: calib.calibrator(name) for name in ("temperature", "platt")}
+    with_weights = calib.compare(methods, calibration, test, n_resamples=20)
+    without = calib.compare(methods, calibration, replace(test, weights=None), n_resamples=20)
+    for column in without.columns:
+        if not column.endswith("seconds"):
+            np.testing.assert_array_equal(with_weights[column].to_numpy(), without[column].to_numpy())
+    row = with_weights.set_index(["method", "score"])["weighted"]
+    probs = methods["platt"].predict_proba(test.logits)
+    assert row["platt", "NLL"] == pytest.approx(metrics.nll(probs, test.labels, weights=test.weights))
+    assert np.isnan(row["platt", "MCE"])
+    heading, *rows = weighted_rows(with_weights)
+    assert [line[0] for line in rows] == list(with_weights["title"].unique())
+    assert len(heading) == len(rows[0])
+
+
+def test_a_test_part_whose_weights_are_zero_is_compared_without_them():
+    data = weighted()
+    nothing = replace(data, weights=np.zeros(len(data)))
+    assert judged(nothing).weights is None and said_of_weights(nothing)
+
+
+def test_a_reliability_curve_is_weighted_and_its_intervals_know_how_much():
+    evaluation, again = judged(weighted()), judged(repeated(weighted()))
+    curve = reliability_curve(*evaluation.pair, weights=evaluation.weights)
+    expected = reliability_curve(*again.pair)
+    np.testing.assert_allclose(curve.accuracy, expected.accuracy)
+    np.testing.assert_allclose(curve.confidence, expected.confidence)
+    assert curve.ece == pytest.approx(expected.ece)
+    assert (curve.high - curve.low > expected.high - expected.low).all(), "repeated rows are no new ones"
+
+
+@pytest.mark.parametrize("weights", [[1.0, 2.0], [[1.0], [1.0], [1.0]], [1, -1, 1], [0, 0, 0], ["a", "b", "c"]])
+def test_weights_that_cannot_be_are_refused(weights):
+    with pytest.raises(CalibrationError, match=r"[Ww]eights"):
+        metrics.accuracy(np.full((3, 2), 0.5), [0, 1, 0], weights=weights)
+    with pytest.raises(CalibrationError, match="convention"):
+        metrics.ece(np.full((3, 2), 0.5), [0, 1, 0], convention="gpcalib", weights=[1, 1, 1])
+
+
+def test_the_command_line_prints_both_and_says_how_many_rows_that_is(tmp_path, capsys):
+    data = weighted()
+    np.savez(tmp_path / "w.npz", logits=data.logits, labels=data.labels, weights=data.weights,
+             clusters=np.arange(300) // 5)  # fmt: skip
+    command = ["compare", str(tmp_path / "w.npz"), "--methods", "temperature"]
+    assert main([*command, "--read", "weight_kind=sampling"]) == 0
+    printed = capsys.readouterr()
+    assert "weighted (unweighted)" in printed.out and "Weighted by sampling" in printed.out
+    assert "whole clusters" in printed.out and "Clusters are kept whole" in printed.err
+    assert main(command) == 0
+    assert "not applied" in capsys.readouterr().out
+
+
+@pytest.mark.reference("data/credit.csv")
+def test_exposures_of_loans_count_as_in_the_notes(shared_data):
+    exposure = np.loadtxt(shared_data / "credit.csv", delimiter=",", skiprows=1, usecols=4)
+    assert metrics.effective_sample_size(exposure) == pytest.approx(815, abs=0.5)
