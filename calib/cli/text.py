@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from calib.base import Calibrator, Callback
 from calib.data import Finding, Predictions
 from calib.data.checks.report import shortened
+from calib.diagnostics.subgroups import too_extreme
 from calib.evaluation import SCORES, Evaluation, score_intervals
 from calib.evaluation.score_table import SHOWN
 from calib.formatting import aligned, fixed, with_interval
@@ -68,8 +69,8 @@ def gap_sentence(evaluation: Evaluation) -> str:
     gap = evaluation.signed_gap
     return (
         f"{about} {said.mean():.1%} against an {view.outcome} of {outcome.mean():.1%}: "
-        f"{view.over if gap > 0 else view.under} by {100 * abs(gap):.1f} points."
-    )
+        f"{view.over if gap > 0 else view.under} by {100 * abs(gap):.1f} points. {too_extreme(evaluation)}"
+    ).strip()
 
 
 def score_lines(scores: Mapping[str, Mapping[str, list[float]]], n: int) -> str:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from calib.errors import CalibrationError
 from calib.evaluation.evaluation import Evaluation
 from calib.evaluation.view import TOP_LABEL
+from calib.formatting import percent
 from calib.metrics.bootstrap import wilson_interval
 from calib.metrics.calibration_error import debiased_ece, ece
 from calib.metrics.confidence import Bools
@@ -166,6 +167,27 @@ def by_band(evaluation: Evaluation, level: float = 0.95) -> GroupGaps:
     said, outcome = evaluation.pair
     edges = evaluation.view.bands
     return gaps_by_group(said, outcome, band_of(said, edges), len(edges) - 1, level)
+
+
+def too_extreme(evaluation: Evaluation, level: float = 0.95) -> str:
+    """Whether an event's risks are too extreme or too moderate, in one sentence; "" where neither shows.
+
+    Rows below the mean predicted risk and rows from it upwards are each compared with what happened. Gaps of opposite
+    signs leave no gap on average. Both are significant together at ``level`` (Bonferroni).
+    """
+    said, outcome = evaluation.pair
+    cut = float(said.mean())
+    gaps = gaps_by_group(said, outcome, (said >= cut).astype(np.int64), 2, 1.0 - (1.0 - level) / 2.0)
+    if not evaluation.view.is_event or gaps.rows.min() < LEAST_ROWS:
+        return ""
+    extreme = gaps.gap_high[0] < 0 < gaps.gap_low[1]
+    if not (extreme or gaps.gap_high[1] < 0 < gaps.gap_low[0]):
+        return ""
+    (p_low, p_high), (rate_low, rate_high) = gaps.confidence, gaps.accuracy
+    return (
+        f"Risks are too {'extreme' if extreme else 'moderate'}: below {percent(cut)} they are {percent(p_low)} on "
+        f"average and the event happens in {percent(rate_low)}, above it {percent(p_high)} and {percent(rate_high)}."
+    )
 
 
 def _mean_with_interval(total: Floats | Ints, count: Ints, level: float) -> tuple[Floats, Floats, Floats]:

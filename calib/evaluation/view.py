@@ -33,6 +33,7 @@ class View:
     said, outcome : what is said of a row on average, and what it should equal: "confidence" and "accuracy".
     mean_said : the first of a mean over rows.
     the_outcome : the second of one method, in a sentence.
+    marks : the same two where they mark means in a narrow figure.
     says, came_true : before a number, in few letters: "says .9, right .8".
     came_true_of_row : the same of one row, as the name of a column.
     says_short, came_true_short : the same where there is least room.
@@ -62,6 +63,7 @@ class View:
     outcome: str = "accuracy"
     mean_said: str = "mean confidence"
     the_outcome: str = "its accuracy"
+    marks: tuple[str, str] = ("confidence", "accuracy")
     says: str = "says"
     came_true: str = "right"
     came_true_of_row: str = "right"
@@ -130,6 +132,7 @@ EVENT = View(
     outcome="observed rate",
     mean_said="mean predicted risk",
     the_outcome="the observed rate",
+    marks=("predicted", "observed"),
     says="predicted",
     came_true="observed",
     came_true_of_row="event",

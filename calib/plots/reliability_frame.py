@@ -108,11 +108,11 @@ def frame_diagram(
     _draw_histogram(fig, histogram, curve, style, scale, limits, view)
     quiet(fig, height, alt=alt, title=title, left=46)
     axis = probability_axis(scale, limits)
-    across, up = (view.said, view.outcome) if curve.target is None else ("probability", "frequency")
+    across, up = (said_axis(view), view.outcome) if curve.target is None else ("probability", "frequency")
+    said, outcome = view.marks if curve.target is None else (across, up)
     by_outcome = view.is_event and histogram is not None
     set_layout(
-        fig, xaxis={**axis, "anchor": "y2", "title_text": said_axis(view) if curve.target is None else across,
-                    "constrain": "domain"},
+        fig, xaxis={**axis, "anchor": "y2", "title_text": across, "constrain": "domain"},
         yaxis={**axis, "domain": [0.3, 1], "title_text": up, "scaleanchor": "x", "constrain": "domain",
                "constraintoward": "bottom"},
         yaxis2={"domain": [0, 0.2], "anchor": "x", "range": [-1.1 if by_outcome else 0, 1.1], "visible": False,
@@ -123,7 +123,7 @@ def frame_diagram(
         for name, place, edge in ((view.right, 1, "top"), (view.wrong, 0, "bottom")):
             write(fig, name, far, place, size=10, xref="x domain", xanchor=anchor, yref="y2 domain", yanchor=edge)
     write(
-        fig, f"┃ {up} {three_digits(curve.mean_accuracy)}   ┇ {across} {three_digits(curve.mean_confidence)}", 0, 1,
+        fig, f"┃ {outcome} {three_digits(curve.mean_accuracy)}   ┇ {said} {three_digits(curve.mean_confidence)}", 0, 1,
         size=11, xref="x domain", xanchor="left", yref="y2 domain", yanchor="bottom",
     )  # fmt: skip
 

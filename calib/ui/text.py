@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from calib.diagnostics.subgroups import too_extreme
 from calib.evaluation import Evaluation
 from calib.evaluation.compare import FEW_ROWS
 from calib.evaluation.view import View
@@ -39,14 +40,15 @@ def confidence_sentence(evaluation: Evaluation, subject: str = "The model") -> s
     # The spread of a few rows is uncertain: differences of values in [0, 1] then count as if half of them were 1.
     spread = max(float((said - outcome).std()), 0.5 if n < FEW_ROWS else 0) / math.sqrt(n)
     facts = f"{view.mean_said} {percent(float(said.mean()))}, {view.outcome} {percent(float(outcome.mean()))}"
+    more = f" {found}" if (found := too_extreme(evaluation)) else ""
     if abs(gap) <= max(2 * spread, 0.0005):
         return (
             f"{subject} {view.is_}**{view.neither}{of_event(view)} on average**: {facts}, "
-            f"no significant difference (±{200 * spread:.1f} points)."
+            f"no significant difference (±{200 * spread:.1f} points).{more}"
         )
     word = view.over if gap > 0 else view.under
     amount = f"{100 * abs(gap):.1f} points"
-    return f"{subject} {view.is_}**{word}{of_event(view)} by {amount}** (±{200 * spread:.1f}): {facts}."
+    return f"{subject} {view.is_}**{word}{of_event(view)} by {amount}** (±{200 * spread:.1f}): {facts}.{more}"
 
 
 def of_event(view: View) -> str:

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 
 from calib import metrics
 from calib.diagnostics.over_under import FEW, over_under_confidence, theorem_by_bins, theorem_one
-from calib.diagnostics.subgroups import BAND_EDGES, band_of, by_band, by_class, gaps_by_group
+from calib.diagnostics.subgroups import BAND_EDGES, band_of, by_band, by_class, gaps_by_group, too_extreme
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation, evaluate, paired_differences, score_intervals
+from calib.evaluation.view import EVENT
+from calib.formatting import percent
 from calib.numerics import softmax
 from tests.conftest import simulate
 
@@ -333,3 +335,30 @@ def test_by_bins_starts_at_the_gap_and_never_falls_below_it(rows_theorem, binnin
         )
         assert theorem.gap == gap
         assert theorem.ece_1 >= gap - 1e-12
+
+
+@pytest.mark.parametrize(("factor", "word"), [(2.0, "extreme"), (0.4, "moderate"), (1.0, "")])
+def test_risks_may_be_too_extreme_without_a_gap_on_average(rng, factor, word):
+    truth = rng.normal(0.0, 1.5, 6000)
+    labels = (rng.random(6000) < 1 / (1 + np.exp(-truth))).astype(int)
+    p = 1 / (1 + np.exp(-factor * truth))
+    evaluation = evaluate(np.stack([1 - p, p], axis=1), labels)
+    said = too_extreme(evaluation.seen(EVENT))
+    assert not too_extreme(evaluation), "the predicted class has no risk"
+    if not word:
+        assert not said
+        return
+    assert f"too {word}" in said
+    low = p < p.mean()
+    for part in (p[low].mean(), labels[low].mean(), p[~low].mean(), labels[~low].mean()):
+        assert percent(part) in said
+
+
+def test_calibrated_risks_are_seldom_called_extreme():
+    called = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        p = rng.beta(1, 8, 400)
+        labels = (rng.random(400) < p).astype(int)
+        called += bool(too_extreme(evaluate(np.stack([1 - p, p], axis=1), labels).seen(EVENT)))
+    assert called <= 10, "5 % if both sides were off together, which chance makes far rarer"
