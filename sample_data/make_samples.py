@@ -6,16 +6,18 @@ small Keras network needs TensorFlow, the rest scikit-learn. It prints the rows 
 
 from __future__ import annotations
 
+import csv
 import sys
 import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer, load_digits
+from scipy.special import expit
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import StratifiedKFold, cross_val_predict, train_test_split
+from sklearn.model_selection import LeaveOneOut, StratifiedKFold, cross_val_predict, train_test_split
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -29,6 +31,9 @@ Arrays = dict[str, Any]
 
 N_TRAIN = 250
 """Digits to train on. So few of the 1797, so that 1547 are left out of sample and some of them are mistaken."""
+
+CLINIC_MEASUREMENTS = ("texture", "smoothness", "compactness", "symmetry", "fractal dimension")
+"""What the clinical risk model looks at, of thirty measurements."""
 
 DIGIT_NAMES = [f"digit {digit}" for digit in range(10)]
 
@@ -151,12 +156,95 @@ def simulated_100() -> Arrays:
     return {"logits": logits, "labels": labels, "class_names": [f"class {k:02d}" for k in range(100)]}
 
 
+Table = dict[str, list[Any]]
+"""The columns of a table by name, as they are written."""
+
+
+def clinic_tumours() -> Table:
+    """Risks of malignancy from Gaussian naive Bayes on five measurements, each tumour left out of its own fit."""
+    data = load_breast_cancer()
+    chosen = [list(data.feature_names).index(f"mean {name}") for name in CLINIC_MEASUREMENTS]
+    measured, malignant = data.data[:, chosen], 1 - data.target
+    risk = cross_val_predict(GaussianNB(), measured, malignant, cv=LeaveOneOut(), method="predict_proba")[:, 1]
+    return {
+        "patient_id": [f"P{row:03d}" for row in range(1, len(risk) + 1)],
+        "mean_texture": [f"{value:.2f}" for value in measured[:, 0]],
+        "risk": [f"{value:.15g}" for value in risk],
+        "malignant": malignant.tolist(),
+    }
+
+
+def simulated_loans() -> Table:
+    """Loans of 60 branches whose scores are too extreme, too low on average, and most so for one segment.
+
+    With s the reported log-odds, the log-odds of a default are ``-0.6 + 0.7 s``, plus 0.5 for small and medium
+    enterprises, plus a normal effect of the branch with standard deviation 0.35.
+    """
+    rng = np.random.default_rng(0)
+    n, n_branches = 4000, 60
+    branch = rng.integers(n_branches, size=n)
+    segment = rng.choice(3, size=n, p=[0.6, 0.3, 0.1])
+    exposure = np.exp(rng.normal(np.array([2.5, 4.0, 5.5])[segment], 0.7))
+    scored = rng.normal(-3.2, 1.1, size=n)
+    effect = rng.normal(0, 0.35, size=n_branches)[branch]
+    happens = rng.random(n) < expit(-0.6 + 0.7 * scored + 0.5 * (segment == 1) + effect)
+    return {
+        "loan_id": [f"L{row:04d}" for row in range(1, n + 1)],
+        "branch": [f"B{number:02d}" for number in branch],
+        "segment": [("retail", "sme", "corporate")[number] for number in segment],
+        "exposure": [f"{value:.2f}" for value in exposure],
+        "pd": [f"{value:.6f}" for value in expit(scored)],
+        "default": happens.astype(int).tolist(),
+    }
+
+
+def simulated_answers() -> Table:
+    """Answers of two language models to the same 750 questions, each with a confidence in words of ten per cent.
+
+    A question has a normal difficulty with standard deviation 1.2; the large model is 0.8 better. What is stated is the
+    probability of a correct answer with its log-odds doubled and raised by 0.8, rounded to nine values.
+    """
+    rng = np.random.default_rng(0)
+    n = 750
+    difficulty = rng.normal(0, 1.2, size=n)
+    stated = np.array([0.1, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
+    columns: Table = {"question_id": [], "model": [], "confidence": [], "correct": []}
+    for model, ability in (("m-large", 0.9), ("m-small", 0.1)):
+        log_odds = ability - difficulty
+        felt = expit(2 * (log_odds + rng.normal(0, 0.7, size=n)) + 0.8)
+        columns["question_id"] += [f"Q{row:03d}" for row in range(1, n + 1)]
+        columns["model"] += [model] * n
+        columns["confidence"] += stated[np.abs(felt[:, None] - stated).argmin(axis=1)].tolist()
+        columns["correct"] += ["true" if right else "false" for right in rng.random(n) < expit(log_odds)]
+    return columns
+
+
+def wine_forest() -> Table:
+    """Probabilities of a random forest of 50 shallow trees for 178 wines, by five folds, as a spreadsheet."""
+    data = load_wine()
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    forest = RandomForestClassifier(50, max_depth=2, random_state=0)
+    probs = cross_val_predict(forest, data.data, data.target, cv=folds, method="predict_proba")
+    names = [f"cultivar {number}" for number in (1, 2, 3)]
+    return {
+        "bottle": list(range(1, len(probs) + 1)),
+        "cultivar": [names[label] for label in data.target],
+        **{f"P({name})": [round(float(value), 6) for value in probs[:, k]] for k, name in enumerate(names)},
+    }
+
+
 MAKERS = {
     maker.__name__.replace("_", "-"): maker
     for maker in (
         digits_cnn, digits_forest, digits_mlp, odd_digits_adaboost, breast_cancer_bayes, simulated_binary, simulated_100
     )
 }  # fmt: skip
+"""Those of arrays, written as npz."""
+
+TABLES = {maker.__name__.replace("_", "-"): maker for maker in (
+    clinic_tumours, simulated_loans, simulated_answers, wine_forest
+)}  # fmt: skip
+"""Those of tables, written as the format of their sample."""
 
 
 def pool_arrays(name: str) -> Arrays:
@@ -166,6 +254,22 @@ def pool_arrays(name: str) -> Arrays:
         if key in arrays:
             arrays[key] = arrays[key].astype(np.uint8)
     return {key: np.asarray(value) for key, value in arrays.items()}
+
+
+def write_table(path: Path, columns: Table) -> None:
+    """Write a table as csv, or as a spreadsheet with one sheet."""
+    rows = [list(columns), *zip(*columns.values(), strict=True)]
+    if path.suffix == ".csv":
+        with path.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file, lineterminator="\n").writerows(rows)
+        return
+    from openpyxl import Workbook
+
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet("predictions")
+    for row in rows:
+        sheet.append(list(row))
+    book.save(path)
 
 
 def nll(probs: Floats, labels: Ints) -> float:
@@ -193,9 +297,12 @@ def table_row(name: str) -> str:
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or MAKERS:
-        path = FOLDER / f"{name}.npz"
-        np.savez_compressed(path, **pool_arrays(name))
+    for name in sys.argv[1:] or {**MAKERS, **TABLES}:
+        path = FOLDER / SAMPLES[name].file
+        if name in TABLES:
+            write_table(path, TABLES[name]())
+        else:
+            np.savez_compressed(path, **pool_arrays(name))
         print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
     for name in SAMPLES:
         print(table_row(name))

@@ -115,6 +115,7 @@ class Sample:
     Attributes
     ----------
     name : what :func:`load_sample` is given; the stem of its file.
+    ending : of its file; ".npz" for arrays, anything else for a table.
     title : how pages call it.
     description : one sentence on where it comes from.
     look_for : one sentence on what it shows.
@@ -132,11 +133,17 @@ class Sample:
     look_for: str
     n_rows: int
     n_classes: int
+    ending: str = ".npz"
     simulated: bool = False
     features: str = ""
     build: Callable[[], tuple[Floats, np.ndarray]] | None = None
     true_latent: TrueFunction | None = None
     true_map: TrueFunction | None = None
+
+    @property
+    def file(self) -> str:
+        """Name of its file in the folder of samples."""
+        return self.name + self.ending
 
 
 DIGITS = "8 x 8 images of the digits predicted and of the 250 trained on"
@@ -151,6 +158,44 @@ _SAMPLES = (
         1547,
         10,
         features=DIGITS,
+    ),
+    Sample(
+        "clinic-tumours",
+        "Clinical risk table",
+        "Risks of malignancy for 569 tumours, from naive Bayes on five measurements, each left out of its own fit.",
+        "Risks that are nearly right on average and far too extreme, with a calibration slope near 0.5.",
+        569,
+        2,
+        ending=".csv",
+    ),
+    Sample(
+        "simulated-loans",
+        "Loans, simulated",
+        "4000 simulated loans of 60 branches with their probability of default, segment and exposure.",
+        "Half as many defaults again as predicted, most of all among small firms; rows of one branch belong together.",
+        4000,
+        2,
+        ending=".csv",
+        simulated=True,
+    ),
+    Sample(
+        "simulated-answers",
+        "Language model answers, simulated",
+        "Confidence of two simulated language models in their answers to 750 questions, and whether each is correct.",
+        "Only nine values of confidence, and an accuracy that stays at 50 % where 70 % are stated.",
+        1500,
+        2,
+        ending=".csv",
+        simulated=True,
+    ),
+    Sample(
+        "wine-forest",
+        "Wines, random forest (spreadsheet)",
+        "A spreadsheet of 178 wines with a random forest's probability of each of three cultivars.",
+        "Underconfidence of shallow trees, in a file as it comes from a spreadsheet program.",
+        178,
+        3,
+        ending=".xlsx",
     ),
     Sample(
         "digits-forest",
@@ -235,7 +280,7 @@ def load_sample(name: str) -> Predictions:
     """
     sample = _sample(name)
     if sample.build is None:
-        predictions = load(_find(f"{name}.npz"))
+        predictions = load(_find(sample.file))
     else:
         logits, labels = sample.build()
         class_names = [f"class {k:03d}" for k in range(sample.n_classes)]

@@ -114,9 +114,9 @@ def commands(report: Report) -> list[str]:
     lines, sample = [], SAMPLES.get(report.source.sample or "")
     files = dict(report.source.files)
     if sample is not None and not files:
-        files = {"source": f"{FOLDER}/{sample.name}.npz"}
+        files = {"source": f"{FOLDER}/{sample.file}"}
         if sample.build is not None:
-            files = {"source": f"{sample.name}.npz"}
+            files = {"source": sample.file}
             lines.append(shlex.join(["python", "-c", _REBUILD.format(name=sample.name)]))
     options = [f"--{role.replace('_', '-')} {_path(files[role])}" for role in FILES if role in files]
     choices = report.source.choices.given()
