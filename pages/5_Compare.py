@@ -34,7 +34,7 @@ def body() -> None:
     sharing_toggle(session, fits)
     sharing_words(fits)
     score_table(table, fits)
-    weighted_scores(session, table)
+    weighted_scores(session, table, fits[0].evaluation.view)
     dots(table, fits)
     if len(fits) > 1:
         small_multiples(fits)

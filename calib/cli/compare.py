@@ -60,7 +60,7 @@ def run(arguments: Sequence[str]) -> int:
     found = compare_methods(methods, calibration, test, given.view)
     print(summary(found.table))
     print(f"Raw model: {text.gap_sentence(found.evaluations[BASELINE])}")
-    if weighted := weighted_summary(found.table):
+    if weighted := weighted_summary(found.table, found.evaluations[BASELINE].view):
         print(f"\n{weighted}")
     if said := said_of_weights(test):
         print(said)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from calib.evaluation.catalogue import ERRORS, MEANS, SCORES
 from calib.evaluation.evaluation import Evaluation
+from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import aligned, fixed
 from calib.metrics.calibration_error import ece
 from calib.metrics.confidence import effective_sample_size, signed_confidence_gap, weighted_mean
@@ -57,18 +58,19 @@ def said_of_weights(data: Predictions) -> str:
     )
 
 
-def weighted_rows(table: pd.DataFrame) -> list[list[str]]:
+def weighted_rows(table: pd.DataFrame, view: View = TOP_LABEL) -> list[list[str]]:
     """Methods by weighted scores, with the unweighted ones in brackets, as text; the first line is the heading.
 
     Parameters
     ----------
     table : from :func:`calib.compare`; without weights there are no rows.
+    view : of the evaluations, whose titles the scores get.
     """
     if COLUMN not in table or table[COLUMN].isna().all():
         return []
     shown = table[table["score"].isin(SHOWN) & table[COLUMN].notna()]
     keys = [key for key in SCORES if key in set(shown["score"])]
-    lines = [["weighted (unweighted)", *(SCORES[key].title for key in keys)]]
+    lines = [["weighted (unweighted)", *(SCORES[key].seen(view).title for key in keys)]]
     for _, of_method in shown.groupby("method", sort=False):
         by_key = of_method.set_index("score")
         cells = (
@@ -79,7 +81,7 @@ def weighted_rows(table: pd.DataFrame) -> list[list[str]]:
     return lines
 
 
-def weighted_summary(table: pd.DataFrame) -> str:
+def weighted_summary(table: pd.DataFrame, view: View = TOP_LABEL) -> str:
     """:func:`weighted_rows` in plain text; "" without weights."""
-    rows = weighted_rows(table)
+    rows = weighted_rows(table, view)
     return "\n".join(aligned(rows)) if rows else ""

@@ -15,6 +15,7 @@ from calib.evaluation import SCORES, paired_differences
 from calib.evaluation.bootstrap import said_of_intervals
 from calib.evaluation.catalogue import EVENT_RATE
 from calib.evaluation.compare import compare_evaluations
+from calib.evaluation.view import View
 from calib.evaluation.weighted import said_of_weights, weighted_rows
 from calib.formatting import number, percent, plural
 from calib.hardware import device_of
@@ -93,10 +94,10 @@ def score_table(table: pd.DataFrame, fits: list[ShownFit]) -> None:
     widgets.csv("All scores as CSV", "compare/csv", "comparison.csv", lambda: table, of=(table,))
 
 
-def weighted_scores(session: OpenSession, table: pd.DataFrame) -> None:
+def weighted_scores(session: OpenSession, table: pd.DataFrame, view: View) -> None:
     """Weighted beside unweighted scores, where the test rows have weights whose meaning was said."""
     if said := said_of_weights(session.test):
-        if rows := weighted_rows(table):
+        if rows := weighted_rows(table, view):
             heading, *cells = rows
             show_table(pd.DataFrame(cells, columns=heading), heading[0])
         st.caption(said)

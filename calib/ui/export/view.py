@@ -85,7 +85,8 @@ def metadata_of(session: OpenSession, fit: ShownFit, raw: ShownFit) -> dict[str,
 def usage(fit: ShownFit) -> None:
     """The lines that use each file."""
     asks = "features" in fit.calibrator.needs
-    call = PROBABILITIES if _gives_probabilities(fit) else CONFIDENCE if asks else OF_PAIRS
+    pairs = is_pairs(current_session().data)
+    call = OF_PAIRS if pairs else PROBABILITIES if fit.calibrator.gives_probabilities else CONFIDENCE
     pickle_tab, safe_tab, bundle_tab = st.tabs(["Pickle", "npz + json", "Bundle"])
     pickle_tab.code(USAGE.format(call=call), language="python")
     safe_tab.code(USAGE_SAFE.format(call=call), language="python")
@@ -94,12 +95,14 @@ def usage(fit: ShownFit) -> None:
 
 def calibrate_upload(session: OpenSession, fit: ShownFit) -> None:
     """What the fit says of the test rows, of all rows, or of any upload with the same classes."""
-    st.subheader("Calibrated probabilities" if _gives_probabilities(fit) else "Calibrated confidence")
+    pairs = is_pairs(session.data)
+    whole = fit.calibrator.gives_probabilities and not pairs
+    st.subheader("Calibrated probabilities" if whole else "Calibrated confidence")
     parts = {"test rows": session.test, "all rows": session.data}
     chosen = st.segmented_control("Of", [*parts, "an upload"], default="test rows", required=True, key="export/of")
     if chosen in parts:
         part = parts[chosen]
-        rows, of = Rows(part.logits, part.labels, part.features), chosen
+        rows, of = Rows(part.logits, part.labels, part.features, part.weights, pairs), chosen
     else:
         uploaded = _upload(session.data, fit)
         if uploaded is None:
@@ -119,11 +122,16 @@ def calibrate_upload(session: OpenSession, fit: ShownFit) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What is calibrated: canonical logits, and labels and features where they are known."""
+    """What is calibrated: canonical logits, and labels, features and weights where they are known.
+
+    Of pairs, the answer is one confidence for each row.
+    """
 
     logits: Floats
     labels: Ints | None = None
     features: Any = None
+    weights: Floats | None = None
+    pairs: bool = False
 
 
 def _upload(data: Predictions, fit: ShownFit) -> tuple[Rows, str] | None:
@@ -139,16 +147,15 @@ def _upload(data: Predictions, fit: ShownFit) -> tuple[Rows, str] | None:
     exported = writer.exported(fit.calibrator, writer.describe(data))
     logits = exported.to_logits(read_outputs((file.name, file)))
     if not asks:
-        return Rows(logits), file.file_id
+        return Rows(logits, pairs=is_pairs(data)), file.file_id
     file.seek(0)
     return Rows(logits, features=exported.to_features(read_features((file.name, file)))), file.file_id
 
 
 def _npz(fit: ShownFit, rows: Rows) -> bytes:
     packed = io.BytesIO()
-    arrays: dict[str, Any] = dict(_answer(fit, rows))
-    if rows.labels is not None:
-        arrays["labels"] = rows.labels
+    arrays = {**_answer(fit, rows), "labels": rows.labels, "weights": rows.weights}
+    arrays = {name: array for name, array in arrays.items() if array is not None}
     np.savez_compressed(packed, allow_pickle=False, **arrays)
     return packed.getvalue()
 
@@ -161,19 +168,16 @@ def _csv(fit: ShownFit, rows: Rows, names: tuple[str, ...]) -> str:
         table = pd.DataFrame(answer)
     else:
         table = pd.DataFrame({"predicted": np.array(names)[answer["predicted"]], "confidence": answer["confidence"]})
-    if rows.labels is not None:
-        table["label"] = rows.labels
+    for name, column in (("label", rows.labels), ("weight", rows.weights)):
+        if column is not None:
+            table[name] = column
     return safe_table(table).to_csv(index=False)
-
-
-def _gives_probabilities(fit: ShownFit) -> bool:
-    return fit.calibrator.gives_probabilities and not is_pairs(current_session().data)
 
 
 def _answer(fit: ShownFit, rows: Rows) -> dict[str, Any]:
     """Probabilities of all classes, or the predicted class and the confidence in it where there is no more."""
     calibrator = fit.calibrator
-    if is_pairs(current_session().data):
+    if rows.pairs:
         return {"confidence": calibrator.predict_proba(rows.logits)[:, 1]}
     if calibrator.gives_probabilities:
         return {"probabilities": calibrator.predict_proba(rows.logits)}

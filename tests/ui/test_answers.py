@@ -1,0 +1,66 @@
+"""Pages with pairs of a confidence and whether the answer is correct, in clusters, with weights."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calib.jobs import FitQueue
+from calib.registry import calibrator
+from calib.ui.export.view import Rows, _csv, _npz
+from calib.ui.session import OpenSession
+from tests.test_pairs import pairs
+from tests.ui.conftest import PAGES, clean, fit, one_of, open_page, said
+
+
+@pytest.fixture(scope="module")
+def answers(queue: FitQueue) -> OpenSession:
+    """Four answers to each question, with weights that were explained."""
+    n = 400
+    about = {"clusters": np.array([f"question {i // 4}" for i in range(n)]), "weights": 1.0 + np.arange(n) % 3}
+    data = replace(pairs(n), **about, weight_kind="frequency", sha256="answers for the pages")
+    return fit(queue, OpenSession.from_data(data), "platt", "isotonic")
+
+
+@pytest.mark.parametrize("path", one_of(PAGES, "pages/5_Compare.py"))
+def test_every_page_opens(path: str, answers: OpenSession) -> None:
+    app = open_page(path, answers)
+    assert clean(app), (app.exception, app.error)
+
+
+def test_fit_says_what_is_left_out_and_that_weights_are_not_used(answers: OpenSession) -> None:
+    app = open_page("pages/1_Fit.py", answers)
+    assert "Vector" in said(app) and "all classes" in said(app)
+    assert "weights, which fits do not use" in said(app)
+    offered = next(each.options for each in app.button_group if "Platt" in str(each.options))
+    assert "Vector" not in str(offered) and "Geometric" not in str(offered)
+
+
+def test_compare_draws_clusters_and_shows_both_numbers(answers: OpenSession) -> None:
+    app = open_page("pages/5_Compare.py", answers)
+    assert "draws whole clusters" in said(app) and "Weighted by frequency" in said(app)
+    (table,) = (frame.value for frame in app.dataframe if "weighted (unweighted)" in frame.value.columns)
+    assert len(table) == 3
+
+
+def test_a_download_holds_one_confidence_for_each_answer() -> None:
+    data = pairs(20)
+    fitted = calibrator("platt").fit(data.logits, data.labels)
+    rows = Rows(data.logits, data.labels, weights=np.arange(20.0), pairs=True)
+    shown = SimpleNamespace(calibrator=fitted)
+    table = pd.read_csv(io.StringIO(_csv(shown, rows, data.class_names)))
+    assert list(table) == ["confidence", "label", "weight"]
+    np.testing.assert_allclose(table["confidence"], fitted.predict_proba(data.logits)[:, 1])
+    with np.load(io.BytesIO(_npz(shown, rows))) as arrays:
+        assert set(arrays.files) == {"confidence", "labels", "weights"}
+        np.testing.assert_array_equal(arrays["weights"], rows.weights)
+
+
+def test_the_line_that_uses_the_export_takes_confidences(answers: OpenSession) -> None:
+    app = open_page("pages/6_Export.py", answers)
+    assert any("calibrator.confidence(outputs)" in code.value for code in app.code)
