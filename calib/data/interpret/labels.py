@@ -295,7 +295,7 @@ def outside_range(labels: Ints, outside: npt.NDArray[np.bool_], n_classes: int, 
     n, wrong = int(outside.sum()), np.unique(labels[outside])
     values = np.unique(labels)
     where = f"{count(n, 'row')} of {len(labels):,} in {name} {verb(n, 'has', 'have')}"
-    if 0 < len(values) <= n_classes and len(values) == n_classes and n > 0.05 * len(labels):
+    if len(values) == n_classes and n > 0.05 * len(labels):
         return InvalidUpload(
             "label_too_large" if wrong[-1] >= n_classes else "label_negative",
             f"{where} a label outside 0..{n_classes - 1} ({listed(wrong)}), but there are as many different "
