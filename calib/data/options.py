@@ -170,6 +170,7 @@ class Choices:
     drop_bad_rows : whether rows with NaN, infinite values or no valid label are left out, of the training set too.
     scale : how the outputs are written: ``"percent"``, ``"counts"``, ``"odds"``, ``"log2"`` and so on, see
         :data:`calib.data.scales.SCALES`, or the number that a probability of one is written as; ``"plain"`` is as is.
+    verbal : the number that each word of a confidence means: ``("very likely=0.9", "unlikely=0.2")``.
     renormalise : whether each row of probabilities is divided by its sum.
     standardise : whether features are standardised with the mean and standard deviation of the training set.
     floor : what exact zeros become before the logarithm; inferred by :func:`calib.canonical.zero_floor`.
@@ -203,6 +204,7 @@ class Choices:
     row_shift: int | None = option(WHOLE)
     drop_bad_rows: bool | None = option(SWITCH, "Leave out rows with NaN, infinite values or no valid label")
     scale: Scale | None = option(SCALE, "Written as")
+    verbal: tuple[str, ...] | None = option(NAMES, "Words of confidence as numbers")
     renormalise: bool | None = option(SWITCH, "Divide each row of probabilities by its sum")
     standardise: bool | None = option(SWITCH, "Standardise features by the training set")
     floor: float | None = option(NUMBER, "Floor: what exact zeros become")

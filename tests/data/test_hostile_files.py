@@ -45,6 +45,7 @@ POOL = {
     "row_shift": [1, -3, 500],
     "drop_bad_rows": [True],
     "scale": ["percent", "counts", "odds", "log", "log10", "int8", "plain", 7.5, -1, "nope"],
+    "verbal": [("likely=0.9",), ("likely",), ("=", ""), ("x=2",)],
     "renormalise": [True],
     "standardise": [True],
     "floor": [0.1, -1.0, float("nan")],

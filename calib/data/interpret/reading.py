@@ -20,6 +20,7 @@ from calib.data.interpret.families import class_names
 from calib.data.interpret.names import LABELS
 from calib.data.interpret.roles import ROW_ROLES, ColumnRole
 from calib.data.interpret.tables import infer_columns
+from calib.data.interpret.verbal import words_as_numbers
 from calib.data.interpret.vocabulary import is_prediction
 from calib.data.limits import MAX_CLASSES, MAX_ROWS
 from calib.data.options import Choices
@@ -99,7 +100,9 @@ def read_part(contents: Contents, labels: Contents | None, outputs: Any, label: 
     outputs_name, labels_name = display_name(contents, outputs), display_name(beside, label)
     if labels is not None:
         outputs_name, labels_name = contents.name, beside.name
-    values = read_any(contents, (outputs,) if contents.tabular and isinstance(outputs, str) else outputs)
+    values = words_as_numbers(contents, outputs, report)
+    if values is None:
+        values = read_any(contents, (outputs,) if contents.tabular and isinstance(outputs, str) else outputs)
     raw = read_any(beside, label)
     if raw.ndim == 2 and len(raw) == 1 != raw.shape[1] and raw.shape[1] in values.shape:
         report.info("labels_squeezed", f"{labels_name} has the shape {raw.shape}; read as one label per row.")

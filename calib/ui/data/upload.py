@@ -228,6 +228,10 @@ def _form(inspection: Inspection) -> dict[str, Any]:
         title = OPTIONS["class_names"]["title"]
         text = st.text_area(title, "\n".join(inferred.class_names or ()), height=120)
         chosen["class_names"] = tuple(line.strip() for line in text.splitlines() if line.strip()) or None
+        verbal = inferred.verbal or _proposed_words(inspection)
+        if verbal:
+            text = st.text_area(OPTIONS["verbal"]["title"], "\n".join(verbal), height=120)
+            chosen["verbal"] = tuple(line.strip() for line in text.splitlines() if line.strip())
         if inferred.label_values is not None:
             chosen["label_values"] = _label_values(inferred.label_values)
     with columns[2]:
@@ -235,6 +239,13 @@ def _form(inspection: Inspection) -> dict[str, Any]:
             on = st.toggle(OPTIONS[name]["title"], bool(getattr(inferred, name)))
             chosen[name] = on if on != bool(getattr(inferred, name)) else getattr(inferred, name)
     return chosen
+
+
+def _proposed_words(inspection: Inspection) -> tuple[str, ...]:
+    """What is proposed for words of confidence that have no number yet."""
+    asked = (finding.fix.get("verbal") for finding in inspection.findings if finding.code == "verbal")
+    found = next(asked, None)
+    return found if isinstance(found, tuple) else ()
 
 
 def _label_values(inferred: tuple[Any, ...]) -> tuple[Any, ...]:

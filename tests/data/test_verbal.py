@@ -1,0 +1,73 @@
+"""Confidences in words: asked for once per word, with a proposal that is never applied unconfirmed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calib.cli import text
+from calib.data import Choices, inspect, load
+from calib.data.interpret.verbal import PROPOSED, read_given
+from tests.data.conftest import the
+
+WORDS = np.array(["Very likely", "likely", "unlikely", "almost certain"])
+NUMBERS = np.array([0.875, 0.675, 0.325, 0.97])
+PAIRS = Choices(kind="pairs", outputs="confidence", labels="correct")
+
+
+def table(make, confidence, correct=None):
+    correct = make.binary == 1 if correct is None else correct
+    return make.csv(pd.DataFrame({"id": range(len(correct)), "confidence": confidence, "correct": correct}))
+
+
+def test_words_are_asked_for_with_their_rows_and_the_proposal_is_one_click(make):
+    path = table(make, WORDS[make.labels])
+    error = inspect(path, choices=PAIRS).findings[0]
+    assert (error.level, error.code) == ("error", "verbal")
+    for word, n in zip(WORDS, np.bincount(make.labels), strict=True):
+        assert f"{word.lower()!r} ({n:,} rows)" in error.message
+    assert "Directive 203" in error.action and "Kent" in error.action
+    data = load(path, choices=PAIRS, **error.fix)
+    assert data.kind == "pairs"
+    np.testing.assert_allclose(data.confidence, NUMBERS[make.labels], rtol=1e-12)
+    np.testing.assert_array_equal(data.correct, make.binary == 1)
+    assert "very likely = 0.875" in the(data, "verbal").message
+    assert "--read" in text.findings([error])
+
+
+def test_numbers_of_ones_own_win_and_rows_without_a_word_are_left_out(make):
+    words = WORDS[make.labels].astype(object)
+    words[3] = None
+    given = ("very likely=90%", "likely=.7", "unlikely=0.2", "almost certain=1")
+    data = load(table(make, words), choices=PAIRS, verbal=given)
+    np.testing.assert_allclose(
+        data.confidence, np.delete(np.array([0.9, 0.7, 0.2, 1])[make.labels], 3), rtol=1e-9, atol=1e-9
+    )
+    assert len(data) == 299 and "row 4" in the(data, "rows_left_out").message
+
+
+def test_a_word_without_a_proposal_is_named_and_nothing_is_offered(make):
+    path = table(make, np.array(["high", "likely", "medium", "0.3"])[make.labels])
+    error = inspect(path, choices=PAIRS).findings[0]
+    assert error.code == "verbal" and not error.fix and "high, medium" in error.message
+    data = load(path, choices=PAIRS, verbal=("high=0.9", "medium=0.5", "likely=0.7"))
+    np.testing.assert_allclose(data.confidence, np.array([0.9, 0.7, 0.5, 0.3])[make.labels])
+
+
+@pytest.mark.parametrize("given", [("likely",), ("likely=1.2",), ("=0.5",), ("likely=much",)])
+def test_what_gives_no_word_a_probability_is_refused(make, given):
+    found = inspect(table(make, WORDS[make.labels]), choices=PAIRS, verbal=given)
+    assert found.findings[0].code == "verbal" and found.findings[0].action
+
+
+def test_text_that_is_no_confidence_is_refused_as_before(make):
+    path = make.csv(pd.DataFrame({"p": np.array(["red", "blue"])[make.binary], "label": make.binary}))
+    assert inspect(path, choices=Choices(outputs="p", labels="label")).findings[0].code == "text_in_cells"
+
+
+def test_the_proposal_holds_probabilities_and_is_in_order():
+    assert read_given([f"{word}={p:g}" for word, p in PROPOSED.items()]) == PROPOSED
+    ordered = ["impossible", "almost no chance", "very unlikely", "unlikely", "roughly even chance", "likely",
+               "very likely", "almost certain", "certain"]  # fmt: skip
+    assert np.all(np.diff([PROPOSED[word] for word in ordered]) > 0)
