@@ -8,35 +8,72 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.data.checks.report import InvalidUpload, count, listed
+from calib.data.event import DID_NOT, HAPPENED
 from calib.data.formats.base import Array
 from calib.data.interpret.direction import event_value
 from calib.data.interpret.evidence import Column, mask_of, spelled
 
+RIGHT = (
+    *HAPPENED,
+    *("correct", "right", "richtig", "korrekt", "correcte", "juste", "correcto", "correcta", "acierto", "exact", "hit"),
+    *("pass", "passed", "success", "ok", "\u2713", "\u2714", "\u2705"),
+)
+"""Values that say that an answer is correct; lower case."""
 
-def correct_answers(actual: Array, predicted: Array | None, name: str) -> Array:
+WRONG = (
+    *DID_NOT,
+    *("wrong", "incorrect", "falsch", "inkorrekt", "incorrecte", "incorrecto", "incorrecta", "error", "miss"),
+    *("fail", "failed", "failure", "\u2717", "\u2718", "\u274c", "x"),
+)
+"""Values that say that it is wrong."""
+
+
+def correct_answers(actual: Array, predicted: Array | None, name: str, chosen: str | None = None) -> Array:
     """(n,) 1 where an answer is correct and 0 where not, NaN where that is missing.
 
     Parameters
     ----------
     actual : (n,) true class of each row; or whether the answer is correct, where nothing was predicted.
     predicted : (n,) predicted class of each row.
+    chosen : the value that means correct, where somebody has said it.
     """
     truth = Column(name, 0, actual.reshape(-1))
     if predicted is not None:
         answers = Column(name, 0, predicted.reshape(-1))
-        right = as_text(truth.cells) == as_text(answers.cells)
+        right = np.char.lower(as_text(truth.cells)) == np.char.lower(as_text(answers.cells))
         return np.where(mask_of(truth) & mask_of(answers), right.astype(np.float64), np.nan)
-    if truth.cells.dtype.kind == "b" or truth.numbers is not None:
+    if chosen is None and (truth.cells.dtype.kind == "b" or truth.numbers is not None):
         return actual
-    event = event_value(truth) if len(truth.values) == 2 else None
-    if event is None:
+    correct = correct_value(truth, chosen)
+    if correct is None:
         raise InvalidUpload(
             "correct_unclear",
             f"{name} holds {count(len(truth.values), 'different value')} ({listed(truth.values)}), which do not say "
             "which answers are correct.",
-            "Save true and false, or 1 and 0.",
+            "Choose the value that means correct, or save true and false.",
+            readings={f"{value} means correct": {"event": value} for value in truth.values[:2]}
+            if len(truth.values) == 2
+            else None,
         )
-    return np.where(mask_of(truth), (as_text(truth.cells) == event).astype(np.float64), np.nan)
+    return np.where(mask_of(truth), (as_text(truth.cells) == correct).astype(np.float64), np.nan)
+
+
+def correct_value(truth: Column, chosen: str | None) -> str | None:
+    """The value that means correct: the one that was chosen, or that says so; None where none does.
+
+    A value that no row has is given where all rows are wrong.
+    """
+    if chosen in truth.values:
+        return chosen
+    plain = {value: value.strip().lower() for value in truth.values}
+    right = [value for value, text in plain.items() if text in RIGHT]
+    wrong = [value for value, text in plain.items() if text in WRONG]
+    if len(right) + len(wrong) == len(plain) in (1, 2) and len(right) <= 1 and len(wrong) <= 1:
+        return right[0] if right else "correct"
+    others = [value for value in truth.values if value not in wrong]
+    if len(plain) == 2 and len(right) + len(wrong) == 1:
+        return right[0] if right else others[0]
+    return event_value(truth) if len(plain) == 2 else None
 
 
 def crossed(columns: Sequence[npt.NDArray[np.str_]]) -> npt.NDArray[np.str_]:

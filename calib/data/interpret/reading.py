@@ -81,7 +81,7 @@ def read_upload(contents: Contents, labels: Contents | None, report: Report) -> 
     upload.roles = roles
     if choices.kind == "pairs":
         predicted = read_any(contents, choices.predicted) if choices.predicted else None
-        upload.labels = correct_answers(upload.labels, predicted, upload.labels_name)
+        upload.labels = correct_answers(upload.labels, predicted, upload.labels_name, choices.event)
         upload.class_names = ("wrong", "correct")
     for role in (*ROW_ROLES, "features", "split"):
         read_rows(upload, contents, role, getattr(choices, role), report)

@@ -299,7 +299,7 @@ def of_one_column(reading: Reading, outcome: Column, score: Column, choices: Cho
             yield replace(reading, pairs=True)
         return
     called_confidence = has_word(score.name, CONFIDENCE)
-    above_half = len(score.present) > 0 and float(score.present.min()) >= 0.5
+    above_half = score.numbers is not None and len(score.present) > 0 and float(score.present.min()) >= 0.5
     if predicted is None:
         unsure = UNSURE if called_confidence and above_half and score.in_unit else 0.0
         yield from of_classes(reading.with_evidence(0.0, unsure), outcome, score, choices)

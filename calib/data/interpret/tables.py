@@ -22,6 +22,7 @@ from calib.data.interpret.readings import (
     readings,
 )
 from calib.data.interpret.roles import ColumnRole
+from calib.data.interpret.verbal import words_in_sample
 from calib.data.interpret.vocabulary import USUAL
 from calib.data.options import Choices, Columns
 
@@ -42,7 +43,7 @@ def infer_columns(contents: Contents, report: Report, separate_labels: bool) -> 
     InvalidUpload
         Where no reading is clearly meant, with the readings in the report; or where there is none.
     """
-    columns = columns_of(contents.sample())
+    columns = columns_of(words_in_sample(contents.sample(), report.choices))
     if not columns:
         raise nothing_to_read(contents, columns, report, separate_labels)
     if not contents.info(contents.names[0]).shape[0]:

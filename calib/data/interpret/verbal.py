@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from calib.data.checks.report import InvalidUpload, Report, shortened
 from calib.data.formats.base import Array, Contents
 from calib.data.formats.table import TableContents
 from calib.data.interpret.labels import is_missing
+from calib.data.options import Choices
 from calib.numerics import Floats
 
 MOST_WORDS = 40
@@ -34,8 +35,8 @@ PROPOSED: dict[str, float] = {
 
 The first seven lines are the middles of the ranges of ICD 203, "Analytic Standards", Office of the Director of National
 Intelligence, 2015: 1 to 5, 5 to 20, 20 to 45, 45 to 55, 55 to 80, 80 to 95 and 95 to 99 %. The rest is from Kent,
-"Words of estimative probability", Studies in Intelligence 8 (1964). People differ widely in what they mean by a word: over 21
-studies, even "impossible" and "definite" had means of 7 and 95 % (Vogel et al., "The interpretation of verbal
+"Words of estimative probability", Studies in Intelligence 8 (1964). People differ widely in what they mean by a word:
+over 21 studies, even "impossible" and "definite" had means of 7 and 95 % (Vogel et al., "The interpretation of verbal
 probabilities", Stud Health Technol Inform 296, 2022). So the proposal is never used unless it is confirmed.
 """
 
@@ -71,6 +72,33 @@ def words_as_numbers(contents: Contents, outputs: Any, report: Report) -> Floats
         "Change them with the option verbal.",
     )
     return values[positions.reshape(-1)]
+
+
+def words_in_sample(sample: Mapping[str, Array], choices: Choices) -> dict[str, Array]:
+    """The sample of a table with columns of such words as numbers, so that they can be told from other text.
+
+    A column is one of them where it was chosen as the confidence of pairs, or half of its words are known.
+    """
+    given = {} if choices.verbal is None else read_given(choices.verbal)
+    chosen = choices.outputs if choices.kind == "pairs" else None
+    return {
+        name: _provisional(cells, given, name == chosen or (name,) == chosen) if cells.dtype.kind == "U" else cells
+        for name, cells in sample.items()
+    }
+
+
+def _provisional(cells: Array, given: Mapping[str, float], chosen: bool) -> Array:
+    """Numbers where the cells are words of confidence, one half for those without a number; else the cells."""
+    different, positions = np.unique(cells, return_inverse=True)
+    words = [_plain(word) for word in different.tolist()]
+    present = [word for word in words if not is_missing(word)]
+    known = [word in given or word in PROPOSED for word in present]
+    if not present or len(present) > MOST_WORDS or all(NUMBER.fullmatch(word) for word in present):
+        return cells
+    if not chosen and 2 * sum(known) < len(present):
+        return cells
+    numbers = [np.nan if is_missing(word) else given.get(word, PROPOSED.get(word, _number(word))) for word in words]
+    return np.array([0.5 if number is None else number for number in numbers])[positions.reshape(-1)]
 
 
 def read_given(pairs: Sequence[str]) -> dict[str, float]:
