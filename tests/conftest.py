@@ -119,6 +119,18 @@ def simulate(n: int = 400, n_classes: int = 4, scale: float = 2.0, seed: int = 0
     return logits * scale, np.argmax(logits + gumbel, axis=1)
 
 
+def two_scores(n: int = 200) -> bytes:
+    """A table whose names cannot tell which of two scores is meant."""
+    generator = np.random.default_rng(7)
+    a, b = generator.beta(1, 4, n), generator.beta(1, 4, n)
+    lines = ["customer,age,score_a,score_b,churned"]
+    lines += [
+        f"C{i:04d},{18 + i % 60},{p:.4f},{q:.4f},{int(happened)}"
+        for i, (p, q, happened) in enumerate(zip(a, b, generator.random(n) < a, strict=True))
+    ]
+    return "\n".join(lines).encode()
+
+
 @pytest.fixture(scope="session")
 def overconfident() -> tuple[np.ndarray, np.ndarray]:
     return simulate()

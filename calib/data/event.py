@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -51,14 +51,9 @@ class Event:
         labels : (n,) integers, 0 or 1.
         outcome : name of the outcome's column, where it says what happened; empty where it does not.
         """
-        plain = [str(name).strip().lower().removesuffix(".0") for name in class_names]
-        if plain in (["1", "2"], ["2", "1"]):
-            return cls(plain.index("2"), _named("2", outcome), "2 of the labels 1 and 2")
-        said = [name in HAPPENED for name in plain]
-        denied = [name in DID_NOT for name in plain]
-        if said[0] != said[1] or denied[0] != denied[1]:
-            column = said.index(True) if said[0] != said[1] else denied.index(False)
-            return cls(column, _named(class_names[column], outcome), f"{class_names[column]} says that it happened")
+        if said := _said_by_labels(class_names):
+            column, reason = said
+            return cls(column, _named(class_names[column], outcome), reason)
         share = float(np.mean(labels)) if len(labels) else 0.5
         if share == 0.5:
             return cls(1, _named(class_names[1], outcome), "the second class; both are equally frequent")
@@ -71,19 +66,30 @@ class Event:
 
     @classmethod
     def chosen(cls, class_names: Sequence[str], column: int, outcome: str = "") -> Self:
-        """The event that was chosen by hand."""
-        return cls(column, _named(class_names[column], outcome), "as chosen")
+        """The event that was chosen by hand; where the labels say that it is what did not happen, it is named so."""
+        said, name = _said_by_labels(class_names), _named(class_names[column], outcome)
+        if said is not None and said[0] != column and name == outcome:
+            name = f"no {outcome}"
+        return cls(column, name, "as chosen")
 
-    def swapped(self, class_names: Sequence[str]) -> Event:
-        """The other class as the event."""
-        column = 1 - self.column
-        return replace(self, column=column, name=_named(class_names[column], ""), reason="as chosen")
+
+def _said_by_labels(class_names: Sequence[str]) -> tuple[int, str] | None:
+    """The class whose label says that something happened, with the reason; None where neither does alone."""
+    plain = [str(name).strip().lower().removesuffix(".0") for name in class_names]
+    if plain in (["1", "2"], ["2", "1"]):
+        return plain.index("2"), "2 of the labels 1 and 2"
+    said = [name in HAPPENED for name in plain]
+    denied = [name in DID_NOT for name in plain]
+    if said[0] == said[1] and denied[0] == denied[1]:
+        return None
+    column = said.index(True) if said[0] != said[1] else denied.index(False)
+    return column, f"{class_names[column]} says that it happened"
 
 
 def _named(class_name: Any, outcome: str) -> str:
     """The outcome's name where the class is only a yes or a number; ``default`` says more than ``1``."""
     plain = str(class_name).strip()
-    only_says_so = plain.lower().removesuffix(".0") in HAPPENED or plain.isdecimal()
-    if only_says_so:
+    word = plain.lower().removesuffix(".0")
+    if word in HAPPENED or plain.isdecimal() or (outcome and word in DID_NOT):
         return outcome or f"class {plain}"
     return plain

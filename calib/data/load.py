@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Any
 
@@ -72,6 +72,7 @@ class Inspection:
     findings : what was noticed; the errors first.
     predictions : the data set, or None if there is an error.
     readings : of a table that can be read in several ways, the most plausible first; empty where it was read.
+    rows : the first cells of each column of a table, as text; empty for files of arrays.
     """
 
     arrays: tuple[ArrayInfo, ...]
@@ -79,6 +80,7 @@ class Inspection:
     findings: tuple[Finding, ...]
     predictions: Predictions | None
     readings: tuple[TableReading, ...] = ()
+    rows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def inspect(source: Source, options: LoadOptions | None = None, **changes: Any) -> Inspection:
@@ -109,7 +111,7 @@ def inspect_all(source: Source, options: LoadOptions) -> tuple[Inspection, dict[
             predictions = understand(upload, PurePath(arrays[0].file).stem, report)
     except InvalidUpload as invalid:
         report.add(invalid.finding)
-    found = Inspection(tuple(arrays), report.choices, report.findings, predictions, report.readings)
+    found = Inspection(tuple(arrays), report.choices, report.findings, predictions, report.readings, report.rows)
     return found, report.models
 
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from calib.canonical import Kind
 from calib.data.checks.report import Finding
 from calib.data.event import Event
+from calib.data.interpret.names import outcome_name
 from calib.data.interpret.roles import ROW_ROLES, ColumnRole
 from calib.data.options import WeightKind
 from calib.data.scales import Scale
@@ -158,6 +159,22 @@ class Predictions:
         """
         calibration, test = split_rows(self.labels, part, self.given_split, random_state, self.clusters)
         return self.take(calibration), self.take(test)
+
+    def decided(self, event: str | None = None, weight_kind: WeightKind | None = None) -> Predictions:
+        """The same rows with a decision about them, as if they had been loaded with it.
+
+        Parameters
+        ----------
+        event : class that is the event; None leaves it.
+        weight_kind : what the weights mean, None where they are not to be applied.
+        """
+        chosen = self.event
+        if event is not None:
+            outcome = next((outcome_name(role.column) for role in self.roles if role.role == "outcome"), "")
+            column, usual = self.class_names.index(event), Event.infer(self.class_names, self.labels, outcome)
+            chosen = usual if usual.column == column else Event.chosen(self.class_names, column, outcome)
+        changed = replace(self, event=chosen, weight_kind=weight_kind if self.weights is not None else None)
+        return replace(changed, sha256=fingerprint(identifying(vars(changed))))
 
     def _sha256(self) -> str:
         """The hash, computed here for data that were not loaded from a file."""

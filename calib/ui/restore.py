@@ -111,6 +111,8 @@ def _session(entry: Entry, data: Predictions) -> OpenSession:
         choices = Choices(**entry.choices)
     except TypeError:  # of another version
         choices = Choices()
+    if entry.sample and (choices.event or choices.weight_kind):  # of an upload these are stored with the data
+        data = data.decided(choices.event if choices.event in data.class_names else None, choices.weight_kind)
     session = OpenSession.from_data(
         data, entry.part, entry.seed, sample=entry.sample, reading=Reading(choices=choices), visitor=entry.visitor
     )
@@ -238,7 +240,7 @@ def _go_on(before: OpenSession, opened: OpenSession) -> None:
 
 
 def _bring_back(opened: OpenSession) -> None:
-    entry = st.session_state.get(EARLIER, {}).get(opened.sample or opened.data.sha256)
+    entry = st.session_state.get(EARLIER, {}).get(_content(entry_of(opened, {})))
     if entry is None or not (entry.specs or entry.studies):
         return
     opened.split(entry.part, entry.seed)
@@ -250,4 +252,5 @@ def _bring_back(opened: OpenSession) -> None:
 
 
 def _content(entry: Entry) -> str:
-    return entry.sample or entry.data
+    """Names the data of an entry; of a sample, also what was decided about it."""
+    return entry.data or f"{entry.sample} {entry.choices.get('event')} {entry.choices.get('weight_kind')}"

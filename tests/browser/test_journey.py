@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 
 import calib
 from calib.registry import METHODS, presets
-from tests.conftest import ROOT, simulate
+from tests.conftest import ROOT, simulate, two_scores
 
 SCREENSHOTS = ROOT / "screenshots"
 
@@ -152,3 +152,19 @@ def test_from_upload_to_exported_calibrator(visitor: Page, tmp_path: Path) -> No
     subprocess.run(command, cwd=tmp_path, check=True, env={"PYTHONPATH": str(ROOT)})
     with np.load(tmp_path / "calibrated.npz") as downloaded:
         np.testing.assert_allclose(np.load(tmp_path / "probs.npy"), downloaded["probabilities"], rtol=0, atol=1e-9)
+
+
+def test_an_unclear_table_to_a_reliability_curve_in_three_clicks(visitor: Page, tmp_path: Path) -> None:
+    page, file = visitor, tmp_path / "churn.csv"
+    file.write_bytes(two_scores())
+    page.locator("input[type=file]").first.set_input_files(file)  # the first click
+    expect(page.get_by_role("button", name="Open this way")).to_have_count(2)
+    photograph(page, "question")
+    page.get_by_role("button", name="Open this way").first.click()
+    expect(page.get_by_text("Observed rate")).to_be_visible()
+    no_trouble(page)
+    photograph(page, "table")
+    page.get_by_test_id("stMain").get_by_role("link", name="See the raw model's reliability").click()
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    expect(page.get_by_text("predicted risk").first).to_be_visible()
+    no_trouble(page)

@@ -42,10 +42,11 @@ def test_a_label_that_only_says_yes_takes_the_name_of_the_outcome():
     assert "1" in Event.infer(("0", "1"), labels).name
 
 
-def test_swapping_takes_the_other_class_and_back():
-    event = Event.infer(("benign", "malignant"), np.array([0, 0, 1]))
-    assert event.swapped(("benign", "malignant")).name == "benign"
-    assert event.swapped(("benign", "malignant")).swapped(("benign", "malignant")).column == event.column
+def test_a_label_that_says_no_is_named_so_where_it_is_chosen():
+    assert Event.chosen(("0", "1"), 0, "default").name == "no default"
+    assert Event.chosen(("0", "1"), 1, "default").name == "default"
+    assert Event.chosen(("1", "2"), 0, "default").name == "no default"
+    assert Event.chosen(("benign", "malignant"), 0, "diagnosis").name == "benign"
 
 
 TABLE = ("loans.csv", b"p,default\n0.1,0\n0.7,1\n0.2,0\n0.4,0\n0.9,1\n0.3,1\n0.2,0\n")
@@ -85,3 +86,15 @@ def test_pairs_are_binary_data_whose_event_is_a_correct_answer():
     np.testing.assert_allclose(data.confidence, confidence)
     np.testing.assert_array_equal(data.correct, [True, False, True])
     assert replace(data, kind="binary_probability").confidence is None
+
+
+def test_a_decision_gives_what_loading_with_it_gives():
+    table = ("loans.csv", b"p,default,weight\n0.1,0,1\n0.7,1,2\n0.2,0,1\n0.4,0,3\n0.9,1,1\n0.3,1,1\n0.2,0,2\n")
+    columns = {"choices": Choices(labels="default", outputs="p", weights="weight")}
+    plain = load(table, **columns)
+    for decision in ({"event": "0"}, {"weight_kind": "exposure"}, {"event": "0", "weight_kind": "frequency"}):
+        decided, loaded = plain.decided(**decision), load(table, **columns, **decision)
+        assert decided.sha256 == loaded.sha256 != plain.sha256
+        assert decided.event.column == loaded.event.column
+        assert decided.weight_kind == loaded.weight_kind
+    assert plain.decided(event="0").decided(event="1").sha256 == plain.sha256

@@ -80,12 +80,14 @@ class Report:
     ----------
     choices : as given, and as inferred where they were not.
     readings : of a table that can be read in several ways, as :class:`calib.data.TableReading`; empty otherwise.
+    rows : the first cells of each column of a table, as text.
     models : the roles of each model of a table with columns for several.
     """
 
     def __init__(self, choices: Choices):
         self.choices = choices
         self.readings: tuple[Any, ...] = ()
+        self.rows: dict[str, tuple[str, ...]] = {}
         self.models: dict[str, dict[str, Any]] = {}
         self._findings: list[Finding] = []
 

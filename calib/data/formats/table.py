@@ -151,9 +151,14 @@ SAMPLE_ROWS, SAMPLE_LEAST, SAMPLE_CELLS, SAMPLE_TEXT = 5_000, 50, 500_000, 64
 """Rows of a sample, fewer in wide tables but at least so many, cells of all of it, and characters of a text."""
 
 
+FIRST_ROWS = 8
+"""Rows that are shown where somebody is to say what the columns are."""
+
+
 def spread(n_rows: int, most: int) -> npt.NDArray[np.int64]:
-    """Numbers of at most so many rows from all of a table."""
-    return np.unique(np.linspace(0, n_rows - 1, min(n_rows, most)).astype(np.int64))
+    """Numbers of about so many rows from all of a table, the first ones among them."""
+    first = np.arange(min(n_rows, FIRST_ROWS))
+    return np.union1d(first, np.linspace(0, n_rows - 1, min(n_rows, most)).astype(np.int64))
 
 
 def sampled(column: pa.ChunkedArray) -> Array:

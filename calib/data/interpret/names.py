@@ -136,3 +136,8 @@ def numbered_column(name: str, vocabulary: tuple[str, ...]) -> Column | None:
         if stem in vocabulary:
             found = Column(stem, name[start:].rstrip("])"))
     return found
+
+
+def outcome_name(column: str) -> str:
+    """What happened, as the name of a column says it; empty where it only says that it holds labels."""
+    return "" if canonical(column).base in LABELS or "." in column else column

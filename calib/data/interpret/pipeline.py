@@ -18,7 +18,7 @@ from calib.data.event import Event
 from calib.data.interpret.features import own_features, training_set
 from calib.data.interpret.kinds import ROUNDING, decide_kind, is_log_probabilities, refuse_single_column
 from calib.data.interpret.labels import decode_labels
-from calib.data.interpret.names import LABELS, canonical
+from calib.data.interpret.names import outcome_name
 from calib.data.interpret.parts import calibration_rows
 from calib.data.interpret.reading import Upload, keep_rows, renormalise, shift_rows
 from calib.data.interpret.roles import ROW_ROLES
@@ -100,8 +100,7 @@ def decide_event(class_names: tuple[str, ...], labels: Ints, upload: Upload, rep
     InvalidUpload
         If what was chosen is neither of the classes.
     """
-    generic = canonical(upload.labels_name).base in LABELS or "." in upload.labels_name
-    outcome = "" if generic else upload.labels_name
+    outcome = outcome_name(upload.labels_name)
     chosen = report.choices.event
     if report.choices.kind == "pairs":
         return Event(1, "correct", "the confidence is that of a correct answer")

@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from calib.data.checks.report import InvalidUpload, Report, listed
+import numpy as np
+
+from calib.data.checks.report import InvalidUpload, Report, listed, shortened
 from calib.data.formats.base import Contents
+from calib.data.formats.table import FIRST_ROWS
 from calib.data.interpret.asking import ask
 from calib.data.interpret.beside import column_roles, with_others
 from calib.data.interpret.evidence import Column, columns_of
@@ -50,6 +53,7 @@ def infer_columns(contents: Contents, report: Report, separate_labels: bool) -> 
         raise InvalidUpload(
             "no_rows", f"{contents.name} has 0 rows.", "Check that saving it ended, and upload it again."
         )
+    report.rows = {column.name: tuple(map(in_a_cell, column.cells[:FIRST_ROWS])) for column in columns.values()}
     given = report.choices
     found = readings(columns, given, separate_labels)
     reading = accepted(found)
@@ -144,3 +148,9 @@ def nothing_to_read(
         f"{has}{known}; none holds the score of a class or the probability of the event.",
         "Save one column of logits or probabilities for each class, called p_0, p_1, ..., or that of the event.",
     )
+
+
+def in_a_cell(value: Any) -> str:
+    """A value of a table in a few characters; nothing for one that is missing."""
+    text = f"{value:.6g}" if isinstance(value, (float, np.floating)) else str(value)
+    return "" if text in ("nan", "NaT") else shortened(text)

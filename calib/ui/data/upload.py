@@ -16,14 +16,17 @@ from calib.canonical import KINDS
 from calib.data import Choices, DataError, Inspection, inspect, limits
 from calib.data.limits import megabytes
 from calib.data.options import COLUMNS, FEATURE_FILES, FILES, FORMATS, NOTHING, OPTIONS, SWITCH, TEXT
-from calib.data.samples import SAMPLES, load_sample
+from calib.data.samples import SAMPLES, Sample, load_sample
 from calib.data.scales import SCALES, in_words
+from calib.formatting import plural
 from calib.settings import limit
 from calib.ui import fits
+from calib.ui.data import roles
 from calib.ui.link import private
 from calib.ui.restore import open_data
 from calib.ui.server.memory import MOST_OF_ONE, admit
 from calib.ui.session import REJECTED, OpenSession, Reading, Upload, find_session
+from calib.ui.text import add_notice
 from calib.workspace import keeper
 
 LARGEST = max(1, math.floor(limits.MAX_UPLOAD / 2**20))
@@ -32,9 +35,11 @@ LARGEST = max(1, math.floor(limits.MAX_UPLOAD / 2**20))
 ROW_OF_1000 = 8 * 1000
 """Bytes of a row of 1,000 classes in float64."""
 
-CARDS_IN_A_ROW = 4
 SWITCHES = tuple(name for name, option in OPTIONS.items() if option["type"] is SWITCH and option["title"])
 ARRAYS = tuple(name for name, option in OPTIONS.items() if option["type"] in (COLUMNS, TEXT) and option["title"])
+CARDS_IN_A_ROW = 4
+SAMPLE_KINDS = ("Tables", "Arrays of a classifier", "Arrays with a known truth")
+"""What samples are told apart by; the order of display."""
 
 
 def show_limits() -> None:
@@ -78,19 +83,36 @@ def _limits() -> dict[str, str]:
     }
 
 
-def sample_cards() -> None:
-    """One card per sample: what it is, what to look for, and the button that opens it."""
+def gallery() -> None:
+    """The samples by kind, so that few are in view at once."""
     st.subheader("Try a sample")
     samples = list(SAMPLES.values())
-    for start in range(0, len(samples), CARDS_IN_A_ROW):
-        for column, sample in zip(st.columns(CARDS_IN_A_ROW), samples[start:], strict=False):
-            with column.container(border=True, height="stretch"):
-                st.markdown(f"**{sample.title}**")
-                st.caption(f"{sample.description} {sample.n_rows:,} rows, {sample.n_classes:,} classes.")
-                st.caption(f":material/visibility: {sample.look_for}")
-                if sample.features:
-                    st.caption(f":material/image: With features: {sample.features}.")
-                st.button("Open", key=f"sample/{sample.name}", on_click=open_sample, args=(sample.name,))
+    kinds = {kind: [sample for sample in samples if kind_of(sample) == kind] for kind in SAMPLE_KINDS}
+    shown = {kind: found for kind, found in kinds.items() if found}
+    for tab, found in zip(st.tabs(list(shown)), shown.values(), strict=True):
+        with tab:
+            for start in range(0, len(found), CARDS_IN_A_ROW):
+                for column, sample in zip(st.columns(CARDS_IN_A_ROW), found[start:], strict=False):
+                    with column.container(border=True, height="stretch"):
+                        card(sample)
+
+
+def kind_of(sample: Sample) -> str:
+    """One of :data:`SAMPLE_KINDS`."""
+    if sample.ending != ".npz":
+        return SAMPLE_KINDS[0]
+    return SAMPLE_KINDS[2] if sample.simulated else SAMPLE_KINDS[1]
+
+
+def card(sample: Sample) -> None:
+    """One sample."""
+    st.markdown(f"**{sample.title}**")
+    size = f"{plural(sample.n_rows, 'row')}, {plural(sample.n_classes, 'class', 'classes')}"
+    st.caption(f"{sample.description} {size}.")
+    st.caption(f":material/visibility: {sample.look_for}")
+    if sample.features:
+        st.caption(f":material/image: With features: {sample.features}.")
+    st.button("Open", key=f"sample/{sample.name}", on_click=open_sample, args=(sample.name,))
 
 
 def open_sample(name: str) -> None:
@@ -128,7 +150,7 @@ def uploaders() -> None:
     if st.session_state.get("upload/read") != mark:
         st.session_state["upload/read"] = mark
         with st.spinner("Reading…"):
-            read(Upload({role: (file.name, _spool(file)) for role, file in given.items()}), Choices())
+            read_first(Upload({role: (file.name, _spool(file)) for role, file in given.items()}))
         st.rerun()
 
 
@@ -137,10 +159,28 @@ def file_uploader(role: str, page: str = "upload") -> Any:
     return st.file_uploader(FILES[role], key=f"{page}/{role}", max_upload_size=LARGEST)
 
 
+def read_first(upload: Upload) -> None:
+    """Read files that were just uploaded; a table with the columns of an earlier one takes the roles chosen for it."""
+    reading = Reading(inspect(**upload.files), upload)  # type: ignore[arg-type]
+    if known := roles.remembered(reading):
+        choices = Choices(**known)
+        again = inspect(choices=choices, **upload.files)  # type: ignore[arg-type]
+        if again.predictions is not None:
+            reading = Reading(again, upload, choices)
+            add_notice("This table has the columns of an earlier one and was read with the roles chosen for that.")
+    take(reading)
+
+
 def read(upload: Upload, choices: Choices) -> None:
     """Read uploaded files with the given choices and open what they hold, or keep the findings that say why not."""
     inspection = inspect(choices=choices, **upload.files)  # type: ignore[arg-type]
-    reading = Reading(inspection, upload, choices)
+    take(Reading(inspection, upload, choices))
+
+
+def take(reading: Reading) -> None:
+    """Open what was read, or keep the findings that say why it cannot be."""
+    inspection = reading.inspection
+    assert inspection is not None
     if inspection.predictions is None:
         # What was open before stays open with its fits; only the findings are those of the new files.
         st.session_state[REJECTED] = reading
@@ -152,6 +192,7 @@ def read(upload: Upload, choices: Choices) -> None:
         refused = replace(inspection, findings=findings, predictions=None)
         st.session_state[REJECTED] = replace(reading, inspection=refused)
         return
+    roles.remember(reading)
     admit(opened, leaving=find_session())
     open_data(opened)
     fits.queue().warm_up()

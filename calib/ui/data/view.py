@@ -1,8 +1,9 @@
-"""Parts of the Data page: the finding, the findings of loading, the split, the features and the next step."""
+"""Parts of the Data page: the finding, event, weights and clusters, findings of loading, the split and the features."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,25 +12,35 @@ import streamlit as st
 from calib.canonical import KINDS
 from calib.data import Finding, Predictions
 from calib.data.checks.report import rounded
+from calib.data.options import WEIGHT_KINDS
 from calib.data.samples import SAMPLES
 from calib.data.split import part_size, said_of_clusters
 from calib.formatting import percent, plural
 from calib.plots.geometry import image_grid
 from calib.ui import fits
+from calib.ui.data import roles
 from calib.ui.data.upload import read_again
-from calib.ui.session import OpenSession, Reading, keep
+from calib.ui.restore import open_data
+from calib.ui.session import OpenSession, Reading, current_session, keep
 from calib.ui.shell import view_switch
 from calib.ui.text import confidence_sentence, literal, show_pending_notices
 
 SHOW = {"error": st.error, "warning": st.warning, "info": st.info}
 ICON = {"error": ":material/error:", "warning": ":material/warning:", "info": ":material/info:"}
 
+LEFT_OUT = ("rows_left_out", "unpaired_rows")
+"""Findings on rows that are not read."""
+SHORT = 24
+"""Characters that fit beside the other facts."""
 SHOWN = 24
 IN_A_ROW = 12
 WIDTH = 1000
 """Pixels of the picture, about; small images are drawn larger to fill it."""
 LARGEST = 128
 """Pixels of an image each way; of larger ones every second, third, ... is shown."""
+UNUSED = "unused"
+"""The choice that leaves weights alone."""
+WEIGHTS = "data/weights"
 
 
 def overview(session: OpenSession) -> None:
@@ -37,17 +48,20 @@ def overview(session: OpenSession) -> None:
     data, whole = session.data, session.raw_on_all_rows.seen(session.view)
     said, outcome = whole.pair
     st.markdown(confidence_sentence(whole, "Over all rows the model"))
+    kind = KINDS[data.kind]
     facts = {
         "Rows": f"{len(data):,}",
-        "Classes": f"{data.n_classes:,}",
+        **({} if data.kind == "pairs" else {"Classes": f"{data.n_classes:,}"}),
         whole.view.outcome.capitalize(): percent(float(outcome.mean())),
         whole.view.mean_said.capitalize(): percent(float(said.mean())),
-        "Recognised as": KINDS[data.kind],
+        **({"Recognised as": kind} if len(kind) <= SHORT else {}),
     }
     view_switch(session)
     with st.container(horizontal=True, gap="large"):
         for label, value in facts.items():
             st.metric(label, value, width="content")
+    if len(kind) > SHORT:
+        st.caption(f"Recognised as {kind}.")
     if session.sample is not None:
         st.info(f"**What to look for.** {SAMPLES[session.sample].look_for}", icon=":material/visibility:")
     if (
@@ -58,23 +72,135 @@ def overview(session: OpenSession) -> None:
                 show_finding(finding)
 
 
-def findings(reading: Reading, session: OpenSession | None) -> None:
-    """Errors and warnings open, infos folded; each with its one-click fix where there is one."""
+def about_rows(session: OpenSession) -> None:
+    """One line for each of event, clusters, weights and rows that were left out, where there are any."""
+    data = session.data
+    if data.event is not None and data.kind != "pairs":
+        _event(data)
+    if data.clusters is not None:
+        n_clusters = len(set(data.clusters.tolist()))
+        st.markdown(
+            f":material/workspaces: **Clusters:** {plural(n_clusters, 'value')} of {_column(data, 'cluster')}; splits "
+            "and intervals keep the rows of each together."
+        )
+    if data.weights is not None:
+        _weights(data)
+
+
+def _event(data: Predictions) -> None:
+    event = data.event
+    assert event is not None
+    other = data.class_names[1 - event.column]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f":material/flag: **Event:** {literal(event.name)} ({literal(event.reason, 80)})", width="content")
+        st.button(
+            f"Take {literal(other)} as the event",
+            key="data/swap",
+            type="tertiary",
+            icon=":material/swap_horiz:",
+            on_click=decide,
+            kwargs={"event": other, "weight_kind": data.weight_kind},
+        )
+
+
+def _weights(data: Predictions) -> None:
+    """Weights are applied only once somebody said what they mean."""
+    kinds: dict[str, str] = {UNUSED: "do not apply"} | {kind: kind for kind in WEIGHT_KINDS}
+    key = f"{WEIGHTS}/{data.sha256[:12]}"  # of the open data: others must not take the choice over
+
+    def take() -> None:
+        kind = st.session_state[key]
+        decide(weight_kind=None if kind == UNUSED else kind)
+
+    st.segmented_control(
+        f"What the weights in {_column(data, 'weight')} mean",
+        list(kinds),
+        default=data.weight_kind or UNUSED,
+        required=True,
+        format_func=kinds.__getitem__,
+        key=key,
+        on_change=take,
+        help=" ".join(f"**{kind.capitalize()}**: {meaning}." for kind, meaning in WEIGHT_KINDS.items())
+        + " Weighted scores then stand beside the unweighted ones.",
+    )
+
+
+def _column(data: Predictions, role: str) -> str:
+    """Name of the column with a role; where no roles are known, the role's."""
+    return literal(next((entry.column for entry in data.roles if entry.role == role), role))
+
+
+def decide(**decisions: Any) -> None:
+    """Open the same rows with another event or kind of weights; how they were read and split stays."""
+    session = current_session()
+    data = session.data.decided(**decisions)
+    opened = OpenSession.from_data(
+        data,
+        session.part,
+        session.seed,
+        sample=session.sample,
+        reading=_with_decisions(session.reading, data, decisions),
+        viewpoint=session.viewpoint,
+    )
+    open_data(opened)
+
+
+def _with_decisions(reading: Reading, data: Predictions, decisions: dict[str, Any]) -> Reading:
+    inspection = reading.inspection
+    if inspection is not None:
+        choices = replace(inspection.choices, **decisions)
+        inspection = replace(inspection, predictions=data, choices=choices)
+    return replace(reading, inspection=inspection, choices=replace(reading.choices, **decisions))
+
+
+def not_opened(reading: Reading, session: OpenSession | None) -> bool:
+    """Where the files read last could not be opened: the question which reading is meant, or what is wrong.
+
+    Returns
+    -------
+    Whether that is so.
+    """
+    inspection = reading.inspection
+    if inspection is None or inspection.predictions is not None:
+        return False
+    changes = roles.ask(reading)
+    roles.several_models(reading)
+    findings(reading)
+    if changes := changes or roles.choosers(reading):
+        read_again(reading, changes)
+    if session is not None:
+        st.divider()
+        st.caption(f"The new files are not open yet; {literal(session.data.name)} stays open with its fits.")
+    return True
+
+
+def roles_by_hand(reading: Reading) -> None:
+    """The columns of the open table with their roles, folded."""
+    if changes := roles.choosers(reading):
+        read_again(reading, changes)
+
+
+def findings(reading: Reading) -> None:
+    """Errors and warnings open; rows that were left out, and infos, folded; each with its one-click fixes."""
     inspection = reading.inspection
     if inspection is None:
         return
-    if inspection.predictions is None and session is not None:
-        st.caption(f"The new files could not be opened; {literal(session.data.name)} stays open with its fits.")
-    for finding in inspection.findings:
-        if finding.level != "info":
+    opened = inspection.predictions is not None
+    told = [finding for finding in inspection.findings if opened or finding.code not in roles.ASKED]
+    for finding in told:
+        if finding.level != "info" and finding.code not in LEFT_OUT:
             show_finding(finding)
-            _fix_button(finding, reading)
-    infos = [finding for finding in inspection.findings if finding.level == "info"]
-    if infos:
-        with st.expander(f"What was understood ({plural(len(infos), 'note')})"):
-            for finding in infos:
-                st.markdown(f"{ICON['info']} {finding.message} {finding.action}")
-                _fix_button(finding, reading)
+            _fix_buttons(finding, reading)
+    _folded("Rows left out", "reason", [finding for finding in told if finding.code in LEFT_OUT], reading)
+    _folded("What was understood", "note", [finding for finding in told if finding.level == "info"], reading)
+
+
+def _folded(title: str, noun: str, found: list[Finding], reading: Reading) -> None:
+    if found:
+        with st.expander(f"{title} ({plural(len(found), noun)})"):
+            for finding in found:
+                st.markdown(f"{ICON[finding.level]} {finding.message} {finding.action}")
+                _fix_buttons(finding, reading)
 
 
 def show_finding(finding: Finding) -> None:
@@ -92,7 +218,7 @@ def chosen_fix(finding: Finding, key: str) -> Mapping[str, Any]:
     return clicked
 
 
-def _fix_button(finding: Finding, reading: Reading) -> None:
+def _fix_buttons(finding: Finding, reading: Reading) -> None:
     if changes := chosen_fix(finding, "fix"):
         read_again(reading, changes)
 

@@ -1,0 +1,326 @@
+"""What a table holds: the readings to choose from, a role chooser over each column, and several models.
+
+A choice of roles is remembered for tables with the same columns.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from html import escape
+from typing import Any, Literal
+
+import pandas as pd
+import streamlit as st
+
+from calib.data import Choices, DataError, Inspection, Predictions, load_models
+from calib.data.interpret.roles import TableReading
+from calib.data.interpret.vocabulary import MODEL, has_word
+from calib.data.options import NOTHING, OPTION_OF_ROLE
+from calib.evaluation import SCORES, Evaluation, score_intervals
+from calib.formatting import number, percent, plural, with_interval
+from calib.parameters import written
+from calib.registry import calibrator
+from calib.ui import fits
+from calib.ui.restore import open_data
+from calib.ui.session import OpenSession, Reading, find_session
+from calib.ui.text import literal
+from calib.ui.widgets import show_table
+
+ROLES = {
+    "outcome": ("outcome", "The true class of each row, or whether it happened."),
+    "outputs": ("model output", "The probability or score of the event; or one column for each class."),
+    "predicted": ("predicted class", "Checks the outputs; beside a confidence it tells which answers are right."),
+    "cluster": ("cluster", "Rows that belong together, such as those of a patient: no split tears them apart."),
+    "weight": ("weight", "Weights of rows, applied once you say what they mean."),
+    "group": ("subgroup", "Risk and groups looks at each by itself."),
+    "features": ("feature", "Inputs of the model, for methods that look at them."),
+    "split": ("calibration or test", "Says which rows calibrators learn from."),
+    "ignore": ("ignored", "Left alone."),
+}  # fmt: skip
+"""What a chooser offers: the title and the meaning of each role."""
+
+REMEMBERED = "data/roles"
+"""Choices by the columns of a table, in Streamlit's session state."""
+DECIDED = (*OPTION_OF_ROLE.values(), "kind", "label_values", "event", "weight_kind")
+"""Options that are remembered."""
+
+ASKED = ("ambiguous", "sheet", "several_sheets")
+"""Findings that are asked as a question instead of being told."""
+CARDS_IN_A_ROW = 3
+WIDTH = 152
+"""Pixels of a chooser: two stand side by side on a phone."""
+FEW = 12
+"""So many columns have a chooser each; in a wider table neighbours with the same role share one."""
+MOST = 48
+"""Choosers that are drawn; columns behind them keep their roles."""
+SHOWN = ("ECE", "Brier", "NLL")
+RESAMPLES = 200
+"""Enough for intervals of a first look."""
+MOST_MODELS = 20
+"""Models of a table that are compared; a column with more values names something else."""
+COMPARED = "data/models"
+"""The files whose models were read, with the models, in Streamlit's session state."""
+
+
+@dataclass(frozen=True)
+class Choosable:
+    """One chooser: columns side by side, the role that is filled in, and why."""
+
+    columns: tuple[str, ...]
+    role: str
+    reason: str = ""
+
+    @property
+    def title(self) -> str:
+        """The column, or the first of several."""
+        first, n = literal(self.columns[0], 22), len(self.columns)
+        return first if n == 1 else f"{first} and {n - 1:,} more"
+
+
+def ask(reading: Reading) -> Mapping[str, Any]:
+    """Readings or sheets to choose from as cards; the choices of the one that was clicked, empty if none was."""
+    inspection = reading.inspection
+    if inspection is None:
+        return {}
+    name, found = literal(inspection.arrays[0].file) if inspection.arrays else "", inspection.readings
+    if len(found) == 1:
+        st.markdown(f"**One question about {name}.** It can perhaps be read like this, but too little says so.")
+    elif found:
+        st.markdown(f"**One question about {name}.** {plural(len(found), 'reading')} fit its columns. Which is meant?")
+    cards: list[tuple[Callable[[], object], Mapping[str, Any]]]
+    cards = [(partial(_card, offered), Choices.from_roles(offered.roles).given()) for offered in found]
+    if sheets := [finding for finding in inspection.findings if finding.code == "sheet" and finding.fix]:
+        st.markdown("**One question about the file.** Several of its sheets hold a table. Which is meant?")
+        cards = [(partial(st.markdown, literal(sheet.message, 200)), sheet.fix) for sheet in sheets]
+    clicked: Mapping[str, Any] = {}
+    for start in range(0, len(cards), CARDS_IN_A_ROW):
+        row = cards[start : start + CARDS_IN_A_ROW]
+        for i, (column, (draw, choices)) in enumerate(zip(st.columns(max(2, len(row))), row, strict=False), start):
+            with column.container(border=True, height="stretch"):
+                draw()
+                first: Literal["primary", "secondary"] = "primary" if i == 0 else "secondary"
+                if st.button("Open this way", key=f"reading/{i}", type=first):
+                    clicked = choices
+    return clicked
+
+
+def _card(offered: TableReading) -> None:
+    what, colon, numbers = offered.sentence.rpartition(": ")
+    st.markdown(f"**{literal(what or numbers, 200)}**  \n{literal(numbers, 200) if colon else ''}")
+    facts = [plural(offered.rows, "row")]
+    if offered.auroc is not None:
+        facts.append(f"AUROC {offered.auroc:.3f}")
+    st.caption(" · ".join(facts))
+    roles = [f"{ROLES[role][0]}: {literal(_listed(value))}" for role, value in offered.roles.items() if role in ROLES]
+    st.caption("  \n".join(roles))
+
+
+def _listed(value: str | Sequence[str]) -> str:
+    return value if isinstance(value, str) else ", ".join(value)
+
+
+def choosers(reading: Reading) -> Mapping[str, Any]:
+    """The first rows of a table under a role chooser for each column; the choices once they are applied.
+
+    Open where there is a question, folded where the table was read.
+    """
+    inspection = reading.inspection
+    if inspection is None or not inspection.rows:
+        return {}
+    asked = inspection.predictions is None
+    place = st.container() if asked else st.expander("Columns and their roles", icon=":material/view_column:")
+    with place:
+        if asked:
+            st.markdown("**The first rows, and what each column is.** Change a role where it is wrong.")
+        with st.form("roles", border=False):
+            chosen: dict[str, str] = {}
+            with st.container(horizontal=True, gap="small"):
+                for i, chooser in enumerate(choosables(inspection)[:MOST]):
+                    role = _chooser(chooser, inspection, i)
+                    chosen |= dict.fromkeys(chooser.columns, role)
+            with st.container(horizontal=True, vertical_alignment="center"):
+                applied = st.form_submit_button("Read with these roles", icon=":material/refresh:")
+                with st.popover("What the roles are", icon=":material/help:", type="tertiary"):
+                    st.markdown("\n".join(f"- **{title}**: {meaning}" for title, meaning in ROLES.values()))
+        if not asked:
+            same_elsewhere(reading)
+        if not applied:
+            return {}
+        if missing := [ROLES[role][0] for role in _needed(reading) if role not in chosen.values()]:
+            st.warning(f"No column is the {' and none the '.join(missing)}.")
+            return {}
+    return by_hand(chosen)
+
+
+def _needed(reading: Reading) -> tuple[str, ...]:
+    """Roles without which a table says nothing; its labels may lie in another file."""
+    return ("outputs",) if "labels" in reading.upload.files else ("outcome", "outputs")
+
+
+def _chooser(chooser: Choosable, inspection: Inspection, i: int) -> str:
+    titles = {role: title for role, (title, _) in ROLES.items()}
+    with st.container(width=WIDTH, gap="xsmall"):
+        role = st.selectbox(
+            chooser.title,
+            list(titles),
+            index=list(titles).index(chooser.role),
+            format_func=titles.__getitem__,
+            key=f"role/{i}/{chooser.columns[0]}/{chooser.role}/{len(chooser.columns)}",
+        )
+        cells = "".join(
+            f"<div style='overflow:hidden;text-overflow:ellipsis;white-space:nowrap'>{escape(cell) or '&nbsp;'}</div>"
+            for cell in inspection.rows[chooser.columns[0]]
+        )
+        st.html(f"<div style='font-size:.8125rem;line-height:1.55;font-variant-numeric:tabular-nums'>{cells}</div>")
+        st.caption(literal(chooser.reason, 90) if chooser.reason else " ")
+    return role
+
+
+def choosables(inspection: Inspection) -> list[Choosable]:
+    """A chooser for each column, or in wide tables for neighbours that have the same role."""
+    each = [Choosable((name,), role, reason) for name, (role, reason) in roles_of(inspection).items()]
+    if len(each) <= FEW:
+        return each
+    shared: list[Choosable] = []
+    for chooser in each:
+        last = shared[-1] if shared else None
+        if last is not None and last.role == chooser.role and chooser.role in ("outputs", "features", "ignore"):
+            shared[-1] = Choosable((*last.columns, *chooser.columns), last.role, last.reason)
+        else:
+            shared.append(chooser)
+    return shared
+
+
+def roles_of(inspection: Inspection) -> dict[str, tuple[str, str]]:
+    """Role and reason of every column: as the table was read, or as its most plausible reading has them."""
+    if inspection.predictions is not None and inspection.predictions.roles:
+        return {r.column: (r.role if r.role in ROLES else "ignore", r.reason) for r in inspection.predictions.roles}
+    given = inspection.readings[0].roles if inspection.readings else {}
+    roles = {
+        column: role
+        for role, value in given.items()
+        if role in ROLES
+        for column in ([value] if isinstance(value, str) else value)
+    }
+    return {name: (roles.get(name, "ignore"), "") for name in inspection.rows}
+
+
+def by_hand(roles: Mapping[str, str]) -> dict[str, Any]:
+    """The choices that give columns these roles and leave no role to be inferred."""
+    columns = {role: tuple(name for name, chosen in roles.items() if chosen == role) for role in ROLES}
+    given = Choices.from_roles({role: names for role, names in columns.items() if names})
+    chosen = {option: getattr(given, option) or NOTHING for option in OPTION_OF_ROLE.values()}
+    return {**chosen, "ignore": given.ignore, "kind": None, "label_values": None, "event": None}
+
+
+def same_elsewhere(reading: Reading) -> None:
+    """The lines of Python and of a shell that read the table as the page did."""
+    inspection = reading.inspection
+    if inspection is None:
+        return
+    file = inspection.arrays[0].file
+    given = {name: value for name, value in reading.choices.given().items() if value != NOTHING}
+    role_of = {option: role for role, option in OPTION_OF_ROLE.items()}
+    roles = {role_of[name]: value for name, value in given.items() if name in role_of}
+    others = [f"{name}={value!r}" for name, value in given.items() if name not in role_of]
+    arguments = [repr(file), *([f"roles={roles!r}"] if roles else []), *others]
+    options = f" {written(given)}" if given else ""
+    st.caption("The same in Python and in a shell:")
+    st.code(f"data = calib.load({', '.join(arguments)})", language="python", wrap_lines=True)
+    st.code(f"python -m calib compare {shlex.quote(file)}{options}", language="shell", wrap_lines=True)
+
+
+def remember(reading: Reading) -> None:
+    """Keep what was decided for tables with the same columns."""
+    decided = {name: value for name, value in reading.choices.given().items() if name in DECIDED}
+    if decided and (columns := _columns(reading)):
+        st.session_state.setdefault(REMEMBERED, {})[columns] = decided
+
+
+def remembered(reading: Reading) -> dict[str, Any]:
+    """What was decided for an earlier table with the same columns; empty if nothing was."""
+    known: dict[tuple[str, ...], dict[str, Any]] = st.session_state.get(REMEMBERED, {})
+    return known.get(_columns(reading), {})
+
+
+def _columns(reading: Reading) -> tuple[str, ...]:
+    return () if reading.inspection is None else tuple(reading.inspection.rows)
+
+
+def several_models(reading: Reading) -> None:
+    """Where a table may hold several models, offer to compare them and to open one."""
+    asked, named = reading.inspection is not None and is_wide(reading), column_of_models(reading)
+    if not asked and not named:
+        return
+    where = "The readings differ in the column of outputs alone" if asked else f"Rows belong to models named in {named}"
+    with st.container(border=True):
+        st.markdown(f":material/stacks: **Several models?** {where}.")
+        found = st.session_state.get(COMPARED)
+        if found is None or found[0] is not reading.upload:
+            if st.button("Compare the models", key="models/compare"):
+                with st.spinner("Reading each model…"):
+                    st.session_state[COMPARED] = reading.upload, read_models(reading)
+                st.rerun()
+            return
+        models: dict[str, Predictions] = found[1]
+        show_table(scores_of(models), "model", len(SHOWN))
+        st.caption("Raw scores on all rows of each model, with 95 % intervals.")
+        if asked:  # the readings above open one
+            return
+        with st.container(horizontal=True):
+            for i, (name, data) in enumerate(models.items()):
+                st.button(f"Open {literal(name)}", key=f"models/open/{i}", on_click=open_model, args=(data, reading))
+
+
+def is_wide(reading: Reading) -> bool:
+    """Whether the readings of a table differ in the column of outputs alone."""
+    readings = () if reading.inspection is None else reading.inspection.readings
+    outputs = {found.roles["outputs"] for found in readings}
+    others = {str({**found.roles, "outputs": None}) for found in readings}
+    return len(outputs) == len(readings) > 1 == len(others)
+
+
+def column_of_models(reading: Reading) -> str:
+    """The column that names the model of each row; empty where there is none."""
+    data = None if reading.inspection is None else reading.inspection.predictions
+    if data is None or data.groups is None or not 1 < len(set(data.groups.tolist())) <= MOST_MODELS:
+        return ""
+    return next((literal(r.column) for r in data.roles if r.role == "group" and has_word(r.column, MODEL)), "")
+
+
+def read_models(reading: Reading) -> dict[str, Predictions]:
+    """The models of a table by name; none where they cannot be read one by one."""
+    try:
+        return load_models(choices=reading.choices, **reading.upload.files)  # type: ignore[arg-type]
+    except DataError as error:
+        st.error(str(error))
+        return {}
+
+
+def scores_of(models: dict[str, Predictions]) -> pd.DataFrame:
+    """One row for each model: how many rows, what is said and what happened, and scores with their intervals."""
+    rows = []
+    for name, data in models.items():
+        raw = calibrator("identity").fit(data.logits[:2], data.labels[:2])
+        evaluation = Evaluation.from_predictions(raw, data)
+        view, (said, outcome) = evaluation.view, evaluation.pair
+        intervals = score_intervals(evaluation, n_resamples=RESAMPLES)
+        rows.append(
+            {"model": name, "rows": f"{len(data):,}"}
+            | {view.mean_said: percent(float(said.mean())), view.outcome: percent(float(outcome.mean()))}
+            | {SCORES[key].seen(view).title: with_interval(intervals[key], number) for key in SHOWN if key in intervals}
+        )
+    return pd.DataFrame(rows)
+
+
+def open_model(data: Predictions, reading: Reading) -> None:
+    """Make one model the open data set."""
+    before = find_session()
+    opened = OpenSession.from_data(data, reading=Reading(upload=reading.upload, choices=reading.choices))
+    if before is not None:
+        opened.viewpoint = before.viewpoint
+    open_data(opened)
+    fits.queue().warm_up()

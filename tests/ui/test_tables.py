@@ -1,0 +1,226 @@
+"""Tables on the Data page: asked for in clicks where they are unclear, with an event, weights, clusters and models."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+import pytest
+from openpyxl import Workbook
+from streamlit.testing.v1 import AppTest
+
+import calib
+from calib.data import Choices, Predictions, load
+from calib.jobs import FitQueue
+from calib.ui.restore import entry_of, reopen
+from calib.ui.session import SESSION, OpenSession
+from calib.workspace import keeper
+from tests.conftest import two_scores
+from tests.ui.conftest import clean, click, group, open_page, said, table
+
+
+def upload_table(name: str, content: bytes) -> AppTest:
+    """The Data page after an upload."""
+    return open_page("app.py").file_uploader(key="upload/main").upload(name, content).run()
+
+
+def facts(app: AppTest) -> dict[str, str]:
+    return {metric.label: metric.value for metric in app.metric}
+
+
+def loans(n: int = 240) -> bytes:
+    """A binary table with everything beside the outputs: ids, clusters, weights and subgroups."""
+    generator = np.random.default_rng(5)
+    risk = generator.beta(1, 6, n)
+    lines = ["loan_id,pd,default,segment,exposure,branch"]
+    lines += [
+        f"L{i:04d},{p:.4f},{int(happened)},{'sme' if i % 3 else 'retail'},{weight:.1f},B{i % 40:02d}"
+        for i, (p, happened, weight) in enumerate(
+            zip(risk, generator.random(n) < risk, generator.gamma(2, 20, n), strict=True)
+        )
+    ]
+    return "\n".join(lines).encode()
+
+
+ROLES = Choices(
+    outputs="pd", labels="default", clusters="branch", weights="exposure", groups="segment", ignore=("loan_id",)
+)
+
+
+@pytest.fixture(scope="module")
+def loans_read() -> Predictions:
+    return load(("loans.csv", loans()), choices=ROLES)
+
+
+@pytest.fixture
+def binary(loans_read: Predictions) -> OpenSession:
+    return OpenSession.from_data(loans_read)
+
+
+def test_the_event_is_swapped_in_one_click_and_back(binary: OpenSession) -> None:
+    app = open_page("app.py", binary)
+    assert "**Event:** default" in said(app)
+    rate = facts(app)["Observed rate"]
+    app.button(key="data/swap").click().run()
+    assert clean(app)
+    swapped = app.session_state[SESSION]
+    assert (swapped.data.event.column, swapped.data.event.name) == (0, "no default")
+    assert float(facts(app)["Observed rate"][:-2]) == pytest.approx(100 - float(rate[:-2]), abs=0.11)
+    assert (swapped.part, swapped.seed) == (binary.part, binary.seed)
+    app.button(key="data/swap").click().run()
+    assert app.session_state[SESSION].data.sha256 == binary.data.sha256
+
+
+def test_weights_wait_until_their_kind_is_confirmed(binary: OpenSession) -> None:
+    app = open_page("app.py", binary)
+    weights = group(app, "data/weights")
+    assert weights.value == "unused" and binary.data.weight_kind is None
+    weights.set_value("exposure").run()
+    assert clean(app)
+    data = app.session_state[SESSION].data
+    assert data.weight_kind == "exposure" and data.sha256 != binary.data.sha256
+    group(app, "data/weights").set_value("unused").run()
+    assert app.session_state[SESSION].data.sha256 == binary.data.sha256
+
+
+def test_clusters_are_counted(binary: OpenSession) -> None:
+    assert "40 values of" in said(open_page("app.py", binary))
+
+
+def test_a_sample_keeps_its_swapped_event(queue: FitQueue) -> None:
+    app = open_page("app.py")
+    app.button(key="sample/simulated-binary").click().run()
+    app.button(key="data/swap").click().run()
+    session = app.session_state[SESSION]
+    entry = entry_of(session, {})
+    again, _ = reopen(keeper(), entry)
+    assert (again.data.sha256, again.split_key) == (session.data.sha256, session.split_key)
+
+
+@pytest.fixture
+def asked() -> AppTest:
+    """The Data page with a question."""
+    app = upload_table("churn.csv", two_scores())
+    assert not app.exception and not app.error
+    return app
+
+
+def role_choosers(app: AppTest) -> dict[str, Any]:
+    """The chooser over each column."""
+    return {box.label.replace("\\", ""): box for box in app.selectbox if str(box.key).startswith("role/")}
+
+
+def test_a_table_with_two_readings_is_asked_and_opens_in_one_click(asked: AppTest) -> None:
+    assert SESSION not in asked.session_state
+    assert [button.label for button in asked.button if str(button.key).startswith("reading/")] == ["Open this way"] * 2
+    shown = {column: box.value for column, box in role_choosers(asked).items()}
+    assert shown["churned"] == "outcome" and shown["customer"] == "ignore"
+    assert sorted((shown["score_a"], shown["score_b"])) == ["ignore", "outputs"]
+    asked.button(key="reading/1").click().run()
+    assert clean(asked)
+    data = asked.session_state[SESSION].data
+    other = {role.column: role.role for role in data.roles}
+    assert {column for column in ("score_a", "score_b") if other[column] == "outputs"} == {
+        column for column in ("score_a", "score_b") if shown[column] == "ignore"
+    }
+    assert (len(data), data.event.name) == (200, "churned")
+
+
+def test_the_first_rows_stand_under_the_choosers(asked: AppTest) -> None:
+    first = two_scores().decode().splitlines()[1].split(",")
+    shown = " ".join(element.proto.body for element in asked.get("html"))
+    assert all(f">{cell.rstrip('0') if '.' in cell else cell}<" in shown for cell in first)
+
+
+def test_roles_are_chosen_by_hand_and_remembered_for_the_same_columns(asked: AppTest) -> None:
+    boxes = role_choosers(asked)
+    boxes["score_a"].select("features")
+    boxes["score_b"].select("outputs")
+    boxes["age"].select("features")
+    click(asked, "Read with these roles")
+    assert clean(asked)
+    data = asked.session_state[SESSION].data
+    chosen = {role.column: role.role for role in data.roles}
+    assert (chosen["score_b"], chosen["age"], chosen["churned"]) == ("outputs", "features", "outcome")
+    assert data.features.shape == (200, 2)
+    python, shell = (code.value for code in asked.code[:2])
+    namespace = {"calib": calib, "file": ("churn.csv", two_scores())}
+    again = eval(python.removeprefix("data = ").replace("'churn.csv'", "file"), namespace)
+    assert again.sha256 == data.sha256
+    assert shell.startswith("python -m calib") and "--read outputs=score_b" in shell
+
+    other = two_scores(120)
+    asked.file_uploader(key="upload/main").set_value(("next.csv", other, "text/csv")).run()
+    assert clean(asked)
+    assert len(asked.session_state[SESSION].data) == 120
+    assert {role.column: role.role for role in asked.session_state[SESSION].data.roles} == chosen
+
+
+def test_no_outputs_are_said_before_anything_is_read(asked: AppTest) -> None:
+    for box in role_choosers(asked).values():
+        box.select("ignore")
+    click(asked, "Read with these roles")
+    assert any("outcome" in warning.value for warning in asked.warning)
+    assert SESSION not in asked.session_state
+
+
+def test_columns_of_a_table_that_was_read_have_their_roles_with_reasons() -> None:
+    app = upload_table("loans.csv", loans())
+    assert clean(app)
+    data = app.session_state[SESSION].data
+    assert {column: box.value for column, box in role_choosers(app).items()} == {
+        "loan_id": "ignore", "pd": "outputs", "default": "outcome",
+        "segment": "group", "exposure": "weight", "branch": "cluster",
+    }  # fmt: skip
+    assert all(any(role.reason[:20] in caption.value for caption in app.caption) for role in data.roles)
+
+
+def test_models_side_by_side_are_compared(asked: AppTest) -> None:
+    asked.button(key="models/compare").click().run()
+    assert not asked.exception and not asked.error
+    compared = table(asked, "model")
+    assert sorted(compared["rows"]) == ["200", "200"]
+    assert {"ECE", "Brier score"} <= set(compared.columns)
+
+
+def test_one_of_the_models_in_long_form_is_opened() -> None:
+    generator = np.random.default_rng(3)
+    lines = ["question,model,confidence,correct"]
+    for i in range(150):
+        for model in ("large", "small"):
+            p = generator.choice([0.5, 0.7, 0.9])
+            lines.append(f"Q{i:03d},{model},{p},{str(generator.random() < p).lower()}")
+    app = upload_table("answers.csv", "\n".join(lines).encode())
+    assert app.session_state[SESSION].data.kind == "pairs"
+    app.button(key="models/compare").click().run()
+    assert list(table(app, "model")["model"]) == ["large", "small"]
+    click(app, "Open small")
+    assert clean(app)
+    assert len(app.session_state[SESSION].data) == 150
+
+
+def test_one_of_several_sheets_is_chosen_in_one_click() -> None:
+    book, content = Workbook(), BytesIO()
+    for sheet, rows in ((book.active, 60), (book.create_sheet("later"), 90)):
+        sheet.append(["risk", "event"])
+        for i in range(rows):
+            sheet.append([(i * 37 % rows + 0.5) / rows, int(i % 3 == 0)])
+    book.save(content)
+    app = upload_table("two.xlsx", content.getvalue())
+    assert not app.exception and not app.error and SESSION not in app.session_state
+    app.button(key="reading/1").click().run()
+    assert clean(app)
+    assert facts(app)["Rows"] == "90"
+
+
+def test_rows_that_are_left_out_are_numbered_in_a_folded_part() -> None:
+    lines = loans().decode().splitlines()
+    lines[3] = lines[3].replace(lines[3].split(",")[1], "")
+    lines[9] = ",".join("" if i == 2 else cell for i, cell in enumerate(lines[9].split(",")))
+    app = upload_table("loans.csv", "\n".join(lines).encode())
+    assert clean(app)
+    folded = next(part for part in app.expander if part.label == "Rows left out (2 reasons)")
+    told = " ".join(text.value for text in folded.markdown)
+    assert "row 3" in told and "row 9" in told
+    assert facts(app)["Rows"] == "238"
