@@ -53,7 +53,9 @@ def unknown_parameter(cls: type[Any], name: str) -> str:
 
 def written(fix: Mapping[str, object]) -> str:
     """The options that make these choices, ready for a shell."""
-    return " ".join(f"--read {shlex.quote(f'{name}={_written(value)}')}" for name, value in fix.items())
+    return " ".join(
+        f"--read {shlex.quote(f'{name}={_written(value)}')}" for name, value in fix.items() if value is not None
+    )
 
 
 def _check_param(name: str, value: Any, default: Any, meta: Any) -> None:

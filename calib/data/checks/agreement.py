@@ -251,5 +251,5 @@ def class_values(n_classes: int, report: Report) -> tuple[Any, ...]:
 
 
 def order_fix(order: tuple[Any, ...]) -> dict[str, Any]:
-    """The label of each column; where labels are names they name the columns too."""
-    return {"label_values": order, **({"class_names": order} if isinstance(order[0], str) else {})}
+    """The label of each column; where labels are names they name the columns too, whatever these were called."""
+    return {"label_values": order, **({"class_names": None} if isinstance(order[0], str) else {})}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calib.canonical import IN_UNIT, Kind
-from calib.data.checks.agreement import Ranks, check_agreement
+from calib.data.checks.agreement import CHANCE, FEW, Ranks, check_agreement
 from calib.data.checks.report import Report, count, listed, verb
 from calib.numerics import Floats, Ints, blocks
 
@@ -15,13 +15,30 @@ def check_outputs(
 ) -> float:
     """Check clean outputs against their labels; returns the accuracy."""
     predicted = predicted_classes(outputs, kind)
-    accuracy = check_agreement(predicted, labels, len(class_names), report, Ranks(outputs, kind))
+    if kind == "pairs":
+        accuracy = check_confidence(outputs, labels, report)
+    else:
+        accuracy = check_agreement(predicted, labels, len(class_names), report, Ranks(outputs, kind))
     check_row_count(len(labels), report)
     check_classes(labels, class_names, report)
     check_constant(outputs, name, report)
     if kind not in ("logits", "binary_log_odds"):
         check_saturation(outputs, kind, predicted, labels, name, report)
     return accuracy
+
+
+def check_confidence(confidence: Floats, labels: Ints, report: Report) -> float:
+    """Warn where correct answers have no higher confidence than wrong ones; returns the share of correct answers."""
+    correct = float(labels.mean())
+    if len(labels) >= FEW and 0 < correct < 1 and Ranks(confidence, "pairs").chance(labels) > CHANCE:
+        means = [float(confidence[labels == k].mean()) for k in (1, 0)]
+        report.warn(
+            "confidence_uninformative",
+            f"Correct answers have no higher confidence than wrong ones: {means[0]:.1%} and {means[1]:.1%} on average "
+            f"(one-sided rank-sum test at {CHANCE:g}).",
+            "Check that confidence and answers stand in the same rows; else no calibration can tell answers apart.",
+        )
+    return correct
 
 
 FEW_ROWS = 200

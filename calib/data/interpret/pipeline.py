@@ -20,6 +20,7 @@ from calib.data.interpret.kinds import ROUNDING, decide_kind, is_log_probabiliti
 from calib.data.interpret.labels import decode_labels
 from calib.data.interpret.names import outcome_name
 from calib.data.interpret.parts import calibration_rows
+from calib.data.interpret.predicted import check_predicted
 from calib.data.interpret.reading import Upload, keep_rows, renormalise, shift_rows
 from calib.data.interpret.roles import ROW_ROLES
 from calib.data.interpret.scale import decide_scale
@@ -66,6 +67,9 @@ def understand(upload: Upload, name: str, report: Report) -> Predictions:
     report.decide(row_shift=report.choices.row_shift or 0)
     class_names = name_classes(upload, n_classes, report)
     accuracy = check_outputs(upload.outputs, kind, labels, class_names, what, report)
+    predicted = upload.rows.pop("predicted", None)
+    if predicted is not None and kind != "pairs":
+        check_predicted(predicted, upload.outputs, kind, n_classes, upload.column_names, report)
     logits, floor = to_logits(upload.outputs, kind, what, report)
     report.info(
         "understood",

@@ -83,7 +83,7 @@ def read_upload(contents: Contents, labels: Contents | None, report: Report) -> 
         predicted = read_any(contents, choices.predicted) if choices.predicted else None
         upload.labels = correct_answers(upload.labels, predicted, upload.labels_name, choices.event)
         upload.class_names = ("wrong", "correct")
-    for role in (*ROW_ROLES, "features", "split"):
+    for role in (*ROW_ROLES, "features", "split", *(("predicted",) if choices.kind != "pairs" else ())):
         read_rows(upload, contents, role, getattr(choices, role), report)
     for role in ("train_features", "train_labels"):
         if getattr(choices, role):

@@ -1,0 +1,128 @@
+"""Pairs of a confidence and whether the answer is correct, and predicted classes that only check."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calib.data import Choices, Event, inspect, load
+from tests.data.conftest import the
+
+NAMES = np.array(["ant", "bee", "cat", "dog"])
+
+
+def confidence(make):
+    return make.probs.max(axis=1)
+
+
+def right(make):
+    return make.logits.argmax(axis=1) == make.labels
+
+
+def frame(make, correct, **columns):
+    return pd.DataFrame({"id": [f"q{i}" for i in range(300)], "confidence": confidence(make), "correct": correct})
+
+
+WORDINGS = [
+    *[("false", "true"), ("False", "True"), (0, 1), (0.0, 1.0), ("no", "yes"), ("wrong", "correct"), ("F", "T")],
+    *[("incorrect", "correct"), ("Incorrect", "Correct"), ("falsch", "richtig"), ("falsch", "wahr"), (-1, 1)],
+    *[("faux", "vrai"), ("incorrecto", "correcto"), ("fail", "pass"), ("\u2717", "\u2713")],
+]
+
+
+@pytest.mark.parametrize("words", WORDINGS)
+def test_correct_in_any_wording(make, words):
+    data = load(make.csv(frame(make, np.array(words)[right(make).astype(int)])))
+    assert data.kind == "pairs" and data.class_names == ("wrong", "correct")
+    assert data.event == Event(1, "correct", data.event.reason)
+    np.testing.assert_array_equal(data.correct, right(make))
+    np.testing.assert_allclose(data.confidence, confidence(make), rtol=1e-12)
+
+
+def test_values_that_say_nothing_are_asked_for(make):
+    path = make.csv(frame(make, np.array(["alpha", "beta"])[right(make).astype(int)]))
+    error = the(inspect(path), "correct_unclear")
+    assert list(error.readings.values()) == [{"event": "alpha"}, {"event": "beta"}]
+    np.testing.assert_array_equal(load(path, event="beta").correct, right(make))
+    np.testing.assert_array_equal(load(path, event="alpha").correct, ~right(make))
+
+
+def test_answers_that_are_all_correct_are_said(make):
+    data = load(make.csv(frame(make, "yes")))
+    assert data.correct.all() and the(data, "one_class")
+
+
+@pytest.mark.parametrize("scale", ["percent", None])
+def test_predicted_and_actual_make_correct_answers(make, scale):
+    """Compared as labels are: without case and blanks, 2.0 as 2."""
+    table = pd.DataFrame(
+        {
+            "predicted": NAMES[make.logits.argmax(axis=1)],
+            "actual": np.char.title(NAMES[make.labels]),
+            "confidence": confidence(make) * (100 if scale else 1),
+        }
+    )
+    options = Choices(kind="pairs", outputs="confidence", labels="actual", predicted="predicted")
+    data = load(make.csv(table), choices=options)
+    np.testing.assert_array_equal(data.correct, right(make))
+    np.testing.assert_allclose(data.confidence, confidence(make), rtol=1e-12)
+    assert data.scale == scale
+
+
+def test_confidences_that_tell_nothing_are_said(make):
+    shuffled = np.random.default_rng(0).permutation(confidence(make))
+    data = load(make.csv(frame(make, right(make)).assign(confidence=shuffled)))
+    assert the(data, "confidence_uninformative").level == "warning"
+    assert not any(f.code == "confidence_uninformative" for f in load(make.csv(frame(make, right(make)))).findings)
+
+
+def test_rows_without_an_answer_or_a_confidence_are_left_out(make):
+    table = frame(make, right(make)).astype(object)
+    table.loc[4, "correct"] = None
+    table.loc[6, "confidence"] = None
+    data = load(make.csv(table))
+    assert len(data) == 298
+    np.testing.assert_array_equal(data.correct, np.delete(right(make), [4, 6]))
+
+
+# Predicted classes beside outputs.
+
+
+def beside(make, predicted, order=range(4)):
+    """A table of outputs with a column of predicted classes; the names of the columns may be in another order."""
+    columns = {f"p_{NAMES[k]}": make.probs[:, j] for j, k in enumerate(order)}
+    return make.csv(pd.DataFrame({**columns, "label": NAMES[make.labels], "predicted": predicted}))
+
+
+def test_predicted_classes_that_agree_are_said_to(make):
+    data = load(beside(make, NAMES[make.logits.argmax(axis=1)]), predicted="predicted")
+    assert "100.0%" in the(data, "predicted_agrees").message
+    assert data.class_names == tuple(NAMES)
+
+
+def test_columns_in_another_order_are_found_by_the_predicted_classes_and_only_offered(make):
+    order = [1, 0, 2, 3]
+    path = beside(make, NAMES[make.logits.argmax(axis=1)], order)
+    data = load(path, predicted="predicted")
+    np.testing.assert_allclose(data.logits, np.log(make.probs))
+    finding = the(data, "predicted_differs")
+    assert finding.level == "warning" and "100.0% if" in finding.message
+    again = load(path, predicted="predicted", **finding.fix)
+    assert (again.logits.argmax(axis=1) == again.labels).mean() == right(make).mean()
+    assert the(again, "predicted_agrees")
+
+
+def test_predicted_classes_of_another_model_are_said(make):
+    other = NAMES[np.random.default_rng(0).integers(4, size=300)]
+    finding = the(load(beside(make, other), predicted="predicted"), "predicted_differs")
+    assert not finding.fix and "rows" in finding.message
+
+
+def test_a_threshold_other_than_one_half_is_no_trouble(make):
+    risk = make.probs[:, 2:].sum(axis=1)
+    table = pd.DataFrame({"risk": risk, "outcome": make.binary, "predicted": (risk >= 0.2).astype(int)})
+    options = Choices(outputs="risk", labels="outcome", predicted="predicted", kind="binary_probability")
+    data = load(make.csv(table), choices=options)
+    assert the(data, "predicted_threshold").level == "info"
+    assert f"{risk[risk >= 0.2].min():.3g}" in the(data, "predicted_threshold").message
