@@ -16,10 +16,10 @@ from calib.jobs import FitQueue, FitSpec
 from calib.jobs.executor import Executor
 from calib.ui import fits, link, restore
 from calib.ui.server import memory
-from calib.ui.session import SESSION, OpenSession, Reading
+from calib.ui.session import SESSION, VIEWPOINT, OpenSession, Reading
 from calib.workspace import Configuration, Keeper, entry_id
 from tests.conftest import ROOT, finished, simulate
-from tests.ui.conftest import SAMPLE, npz, open_page, said
+from tests.ui.conftest import SAMPLE, group, npz, open_page, said
 
 
 class Server:
@@ -133,6 +133,22 @@ def test_a_link_brings_back_data_split_fits_and_settings_after_a_restart(server:
         other = follow(token, page)
         assert not other.exception
         assert not other.error
+
+
+def test_a_link_keeps_what_of_two_classes_is_looked_at(server: Server) -> None:
+    logits, labels = simulate(300, 2, seed=1)
+    inspection = inspect(("two.npz", io.BytesIO(npz(logits=logits, labels=labels))))
+    assert inspection.predictions is not None
+    app = open_page("app.py", OpenSession.from_data(inspection.predictions, reading=Reading(inspection)))
+    assert app.session_state[SESSION].view.is_event
+    group(app, VIEWPOINT).set_value("top-label").run()
+    token = app.query_params["w"]
+    server.written()
+    server.start()
+    again = follow(token)
+    assert not again.exception
+    assert not again.session_state[SESSION].view.is_event
+    assert group(again, VIEWPOINT).value == "top-label"
 
 
 def test_a_fit_that_was_running_says_so_and_can_be_tried_again(server: Server) -> None:
