@@ -23,7 +23,7 @@ def body() -> None:
     st.subheader("Where the gap comes from")
     closer = one_of(fits)
     bands(fits, closer, bins)
-    if not session.view.is_event:  # whose classes are the two outcomes
+    if session.view.column is None:  # in the other views the two classes are the outcomes
         st.subheader("Class by class")
         classes(fits, closer, session.data.class_names)
     st.subheader(f"{session.view.said.capitalize()} of {session.view.right_rows} and of {session.view.wrong_rows}")

@@ -71,10 +71,13 @@ def page(title: str) -> Iterator[None]:
         _look_at(session, st.session_state.get(VIEWPOINT, "event"))
     _menu(session)
     if session is not None:
-        about = plural(session.data.n_classes, "class", "classes")
-        if session.view.is_event:
-            about = f"two classes, event: {literal(session.view.event_name)}"
-        st.caption(f"{literal(session.data.name)} · {plural(len(session.test), 'test prediction')} · {about}")
+        about = {
+            "top-label": plural(session.data.n_classes, "class", "classes"),
+            "event": f"two classes, event: {literal(session.view.event_name)}",
+            "pairs": "pairs of confidence and correct",
+        }
+        rows = plural(len(session.test), "test prediction")
+        st.caption(f"{literal(session.data.name)} · {rows} · {about[session.view.name]}")
     st.title(_in_view(title, session))
     show_pending_notices()
     refusal()

@@ -108,3 +108,20 @@ def test_the_report_speaks_of_the_event_and_escapes_its_name(risk, monkeypatch):
     again = page_report(risk, shown_fits(risk))
     assert "--view top-label" in again
     assert "Over- and underconfidence" in again
+
+
+@pytest.mark.parametrize("path", ["app.py", "pages/2_Reliability.py", "pages/3_Over_underconfidence.py"])
+def test_pairs_keep_the_words_of_confidence_and_have_no_switch(queue, path):
+    rng = np.random.default_rng(1)
+    confidence = rng.beta(6, 2, 600)
+    correct = (rng.random(600) < confidence - 0.15).astype(np.int64)
+    logits = np.log(np.stack([1 - confidence, confidence], axis=1))
+    names = ("wrong", "correct")
+    data = Predictions(logits, correct, names, kind="pairs", event=Event(1, "correct", ""), sha256="p", name="answers")
+    session = OpenSession.from_data(data)
+    app = open_page(path, session)
+    assert clean(app)
+    assert VIEWPOINT not in [one.key for one in app.button_group]
+    judged = data if path == "app.py" else session.test
+    assert "overconfident by" in said(app)
+    assert percent(float(judged.labels.mean())) in said(app) + " ".join(metric.value for metric in app.metric)

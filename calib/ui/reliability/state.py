@@ -67,9 +67,8 @@ class Options:
 def controls(raw: ShownFit, session: OpenSession) -> Options:
     """The controls most people leave alone; the scale begins where the raw model's confidences are readable."""
     said, _ = raw.evaluation.pair
-    n, class_names, view_of_two = len(said), session.data.class_names, session.view
+    n, class_names = len(said), session.data.class_names
     begin = "Logit-scaled" if (said > 0.9).mean() > 0.5 else "Classic"
-    the_first = f"the event, {view_of_two.event_name}" if view_of_two.is_event else "the predicted class"
     with st.expander("View, bins and class"):
         left, middle, right, last = st.columns(4)
         view = left.segmented_control(
@@ -88,13 +87,15 @@ def controls(raw: ShownFit, session: OpenSession) -> Options:
         n_bins = right.number_input(
             "Number of bins", 2, 100, standard, key=f"rel/bins/{binning}", persist_state="session"
         )
-        target = last.selectbox(
-            "Reliability of",
-            [None, *range(len(class_names))],
-            format_func=lambda k: class_names[k] if k is not None else the_first,
-            key="rel/target",
-            persist_state="session",
-        )
+        target = None
+        if session.view.column is None:  # in the other views there is but one probability
+            target = last.selectbox(
+                "Reliability of",
+                [None, *range(len(class_names))],
+                format_func=lambda k: class_names[k] if k is not None else "the predicted class",
+                key="rel/target",
+                persist_state="session",
+            )
         shape, band = _curve(gap=view == "Gap")
     return Options(view or begin, binning, int(n_bins), target, shape, band)
 
