@@ -118,10 +118,6 @@ def frame_diagram(
         yaxis2={"domain": [0, 0.2], "anchor": "x", "range": [-1.1 if by_outcome else 0, 1.1], "visible": False,
                 "fixedrange": True},
     )  # fmt: skip
-    if by_outcome:  # in the half where the means are not
-        far, anchor = (0, "left") if curve.mean_accuracy + curve.mean_confidence > sum(limits) else (1, "right")
-        for name, place, edge in ((view.right, 1, "top"), (view.wrong, 0, "bottom")):
-            write(fig, name, far, place, size=10, xref="x domain", xanchor=anchor, yref="y2 domain", yanchor=edge)
     write(
         fig, f"┃ {outcome} {three_digits(curve.mean_accuracy)}   ┇ {said} {three_digits(curve.mean_confidence)}", 0, 1,
         size=11, xref="x domain", xanchor="left", yref="y2 domain", yanchor="bottom",
@@ -189,6 +185,10 @@ def _draw_histogram(
             hovertemplate=f"about %{{customdata[2]:,.0f}} {rows}<br>from %{{customdata[0]:.3r}} to"
             " %{customdata[1]:.3r}<extra></extra>",
         )  # fmt: skip
+        if view.is_event and histogram is not None:  # in the half that holds fewer of these rows
+            to_right = cells[: len(cells) // 2].sum() > cells[len(cells) // 2 :].sum()
+            write(fig, name, int(to_right), max(side, 0), size=10, xref="x domain", yref="y2 domain",
+                  xanchor="right" if to_right else "left", yanchor="top" if side > 0 else "bottom")  # fmt: skip
     floor = -1.1 if len(groups) > 1 else 0
     marks = (
         (view.mean_said, curve.mean_confidence, style.color, "dash"),
