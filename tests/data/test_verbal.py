@@ -45,6 +45,12 @@ def test_the_column_is_found_by_itself(make):
     np.testing.assert_allclose(data.confidence, NUMBERS[make.labels], rtol=1e-12)
 
 
+def test_a_table_of_text_alone_has_a_header_too(make):
+    path = make.csv(pd.DataFrame({"confidence": WORDS[make.labels], "correct": make.binary == 1}))
+    assert [array.name for array in inspect(path).arrays] == ["confidence", "correct"]
+    assert inspect(path).findings[0].code == "verbal"
+
+
 def test_numbers_of_ones_own_win_and_rows_without_a_word_are_left_out(make):
     words = WORDS[make.labels].astype(object)
     words[3] = None

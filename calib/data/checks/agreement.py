@@ -110,7 +110,7 @@ def check_agreement(predicted: Ints, labels: Ints, n_classes: int, report: Repor
     by_rank = 1.0 if ranks is None or by_class <= CHANCE / 2 else ranks.chance(labels)
     if min(by_class, by_rank) > CHANCE / 2:
         say_no_better_than_chance(predicted, labels, n_classes, accuracy, ranks, report)
-    elif accuracy < majority:
+    elif accuracy < majority and (n_classes > 2 or ranks is None):  # of a rare event, the ranks say more
         report.warn(
             "below_majority",
             f"The accuracy is {accuracy:.2%}, below the {majority:.2%} of always naming the largest class.",

@@ -215,7 +215,15 @@ def infer_header(rows: list[list[str]]) -> bool:
             return True
     if len(first) > 2 and [cell.strip() for cell in first] == [str(j) for j in range(len(first))]:
         return any(row != first for row in rest)
-    return any(canonical(cell).base in LABELS for cell in first)
+    return any(canonical(cell).base in LABELS for cell in first) or names_repeated_text(first, rest)
+
+
+def names_repeated_text(first: list[str], rest: list[list[str]]) -> bool:
+    """Whether the first line is above columns of text that repeat few values, of which it holds none."""
+    below = [[row[j].strip() for row in rest if j < len(row)] for j in range(len(first))]
+    distinct = all(cell.strip() for cell in first) and len(set(first)) == len(first)
+    few = all(2 * len(set(cells)) <= len(cells) for cells in below)
+    return distinct and few and not any(cell.strip() in cells for cell, cells in zip(first, below, strict=True))
 
 
 def column_names(rows: list[list[str]], header: bool) -> list[str]:
