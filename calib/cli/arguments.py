@@ -17,7 +17,7 @@ from calib.data import Choices, LoadOptions, Predictions, load
 from calib.data.checks.features import leak
 from calib.data.checks.report import InvalidUpload
 from calib.data.load import check_choices
-from calib.data.options import FILES, FORMATS, OPTIONS
+from calib.data.options import FILES, FORMATS, OPTION_OF_ROLE, OPTIONS
 from calib.data.split import part_size, said_of_clusters
 from calib.errors import CalibrationError
 from calib.registry import calibrator
@@ -57,8 +57,8 @@ def load_options(command: argparse.ArgumentParser, files: Iterable[str] = FILES)
         help = FILES[name][0].lower() + FILES[name][1:]
         command.add_argument(f"--{name.replace('_', '-')}", type=Path, metavar="FILE", help=help)
     command.add_argument("--read", action="append", default=[], type=parse_choice, metavar="NAME=VALUE",
-                         help="how to read the file where what was inferred is wrong, such as kind=logits, labels=y or "
-                         "outputs=p_0,p_1; may be repeated")  # fmt: skip
+                         help="how to read the file where what was inferred is wrong: roles of columns such as "
+                         "outcome=default and outputs=pd, or options such as kind=logits; may be repeated")  # fmt: skip
 
 
 def split_options(command: argparse.ArgumentParser) -> None:
@@ -175,11 +175,12 @@ def parse_choice(given: str) -> tuple[str, Any]:
         If there is no such field, or the value cannot be meant.
     """
     name, equals, text = given.partition("=")
-    name = name.strip()
+    name = OPTION_OF_ROLE.get(name.strip(), name.strip())
     if not (name and equals):
         raise argparse.ArgumentTypeError(f"expected NAME=VALUE, got {given!r}")
     if name not in OPTIONS:
-        raise argparse.ArgumentTypeError(f"{name!r} is not one of {', '.join(OPTIONS)}")
+        roles = [role for role in OPTION_OF_ROLE if role not in OPTIONS]
+        raise argparse.ArgumentTypeError(f"{name!r} is not one of {', '.join((*roles, *OPTIONS))}")
     value = OPTIONS[name]["type"].from_text(text)
     try:
         check_choices(Choices(**{name: value}))

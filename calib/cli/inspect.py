@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from calib.cli import text
 from calib.cli.arguments import data_parser, options_from
 from calib.data import Inspection, Predictions, inspect
+from calib.data.checks.report import shortened
 from calib.evaluation import Evaluation
+from calib.formatting import aligned
 from calib.registry import calibrator
 
 WHAT = "say what a file holds and what is odd about it"
@@ -26,12 +28,19 @@ def inspection(found: Inspection) -> str:
     lines = ["The file holds"] if found.arrays else []
     lines += [f"  {array.name}  {' x '.join(f'{n:,}' for n in array.shape)}  {array.dtype}" for array in found.arrays]
     if found.predictions is not None:
+        lines += _roles(found.predictions)
         lines += ["", _confidence(found.predictions)]
     if read := {name: value for name, value in found.choices.given().items() if value and name != "class_names"}:
         lines += ["", "Read with " + ", ".join(f"{name}={_shortened(value)}" for name, value in read.items())]
     if found.findings:
         lines += ["", text.findings(found.findings)]
     return "\n".join(lines).strip()
+
+
+def _roles(data: Predictions) -> list[str]:
+    """The role of each column of a table and why, one a line."""
+    rows = [[f"  {shortened(role.column)}", role.role, role.reason] for role in data.roles]
+    return ["", "Its columns were read as", *aligned(rows)] if rows else []
 
 
 def _confidence(data: Predictions) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,7 @@ from calib.data.interpret.roles import TableReading
 from calib.data.options import FEATURE_FILES, OPTIONS, Choices, LoadOptions, Source
 from calib.data.predictions import Predictions
 from calib.errors import AmbiguousTable, DataError
+from calib.parameters import written
 
 
 def check_choices(choices: Choices) -> None:
@@ -148,6 +150,18 @@ def read_files(
     if features is not None:
         features.read_into(upload, report)
     return upload
+
+
+def lines_with_roles(file: str, roles: Mapping[str, Any]) -> tuple[str, str]:
+    """The line of Python and that of the command line which read a file with these roles.
+
+    Parameters
+    ----------
+    file : name of the file.
+    roles : as :func:`load` takes them, such as those of a :class:`calib.data.TableReading`.
+    """
+    given = {role: list(value) if isinstance(value, tuple) else value for role, value in roles.items()}
+    return f"calib.load({file!r}, roles={given!r})", f"python -m calib inspect {shlex.quote(file)} {written(roles)}"
 
 
 def load(source: Source, options: LoadOptions | None = None, **changes: Any) -> Predictions:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from calib.data.checks.report import InvalidUpload, Report, listed, shortened
 from calib.data.event import Event
 from calib.data.formats.base import Contents
+from calib.data.interpret.answers import correct_value
 from calib.data.interpret.beside import BY_ROW, with_others
 from calib.data.interpret.direction import event_value
 from calib.data.interpret.evidence import Column, mask_of, spelled
@@ -37,7 +38,8 @@ def ask(contents: Contents, columns: Mapping[str, Column], found: Sequence[Readi
         reason = f"{contents.name} can be read in {len(found):,} ways: {ways}."
     if report.models:
         reason += " The columns may be several models: calib.load_models reads each."
-    return InvalidUpload("ambiguous", reason, "Say which one is meant.", **options_of(first.roles))
+    each = {reading.sentence: options_of(reading.roles) for reading in report.readings}
+    return InvalidUpload("ambiguous", reason, "Say which one is meant.", readings=each)
 
 
 def models_of(found: Sequence[Reading]) -> dict[str, Reading]:
@@ -140,8 +142,7 @@ def correct_of(reading: Reading, truth: npt.NDArray[np.str_], keep: npt.NDArray[
     if reading.predicted is not None:
         return np.array([spelled(cell) for cell in reading.predicted.cells[keep].tolist()]) == truth
     assert reading.outcome is not None
-    event = event_value(reading.outcome) if len(reading.outcome.values) == 2 else reading.outcome.values[0]
-    return truth == event
+    return truth == correct_value(reading.outcome, None)
 
 
 def accuracy_of(reading: Reading, outcome: Column, truth: npt.NDArray[np.str_], scores: Floats) -> float:

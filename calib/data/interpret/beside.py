@@ -163,7 +163,8 @@ def column_roles(
 
 def left_as(column: Column) -> Role:
     """The role of a column that is not used."""
-    return "id" if column.is_counter or column.all_different or column.said.get("id", 0.0) > 0 else "ignore"
+    names_rows = column.all_different and (column.numbers is None or column.is_whole)
+    return "id" if column.is_counter or names_rows or column.said.get("id", 0.0) > 0 else "ignore"
 
 
 def reason(column: Column, role: Role | None, reading: Reading | None) -> str:

@@ -69,7 +69,7 @@ def event_value(outcome: Column) -> str | None:
         lambda text: text in HAPPENED,
         lambda text: text not in DID_NOT,
         lambda text: not set(tokens(text)) & SAYS_NO,
-        lambda text: spoken_for(text).get("outcome", 0.0) >= LIKELY and not set(tokens(text)) & SAYS_NO,
+        lambda text: spoken_for(text).get("outcome") == LIKELY and not set(tokens(text)) & SAYS_NO,
     ):
         said = [value for value, text in plain.items() if says(text)]
         if len(said) == 1:

@@ -146,12 +146,15 @@ class Column:
         return -max(self.said.values(), default=0.0)
 
     def may_be(self, role: Role) -> bool:
-        """Whether the values allow a role: two values name no rows, and text is neither a score nor a weight."""
+        """Whether the values allow a role: text is no score, fractions name nothing, and two values name no rows."""
         if not len(self.values):
             return True
         if role in ("outputs", "weight"):
             return self.numbers is not None and (len(self.values) > 2 or not self.is_whole)
-        return role not in ("cluster", "id") or len(self.values) > 2
+        names = self.numbers is None or self.is_whole
+        return (
+            names if role in ("group", "split") else role not in ("cluster", "id") or (names and len(self.values) > 2)
+        )
 
     @cached_property
     def as_outcome(self) -> float:

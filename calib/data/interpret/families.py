@@ -53,8 +53,8 @@ class Outputs:
 def single(column: Column) -> Outputs:
     """One column of risk or of confidence."""
     spoken = "the name" if column.said.get("outputs", 0) > 0 else "nothing in the name"
-    present = column.present if column.numbers is not None else ()
-    low, high = (float(min(present)), float(max(present))) if len(present) else (np.nan, np.nan)
+    present = column.present if column.numbers is not None else column.present[:0]
+    low, high = (float(present.min()), float(present.max())) if len(present) else (np.nan, np.nan)
     reason = f"{spoken} says so; values from {low:.3g} to {high:.3g}"
     found = output_column(column.name)
     return Outputs((column.name,), (found.suffix if found else column.name,), column.as_score, reason, column.name)

@@ -124,7 +124,10 @@ def decide_event(class_names: tuple[str, ...], labels: Ints, upload: Upload, rep
 def name_classes(upload: Upload, n_classes: int, report: Report) -> tuple[str, ...]:
     """Names by hand, from the file, from the labels or from the columns; numbers otherwise."""
     choices = report.choices
-    candidates = (choices.class_names, upload.class_names, choices.label_values, upload.column_names)
+    columns = upload.column_names
+    if choices.one_based and columns is not None and list(columns) == [str(j) for j in range(n_classes)]:
+        columns = tuple(str(j + 1) for j in range(n_classes))  # columns counted from zero: the labels name the classes
+    candidates = (choices.class_names, upload.class_names, choices.label_values, columns)
     names = next((c for c in candidates if c and len(c) == n_classes), None)
     if choices.class_names and len(choices.class_names) != n_classes:
         report.warn(

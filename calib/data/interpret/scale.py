@@ -241,7 +241,7 @@ def _of_column(look: Look, name: str, told: str | None, in_unit: bool) -> Found 
         return None
     if len(look.values) < 20 and high <= 10 and not in_unit:
         return None
-    if told != "points" and (50 < high <= 100 or (in_unit and 10 < high <= 100)):
+    if (in_unit and 10 < high <= 100) or (told != "points" and 50 < high <= 100):
         return "percent", reach, in_unit
     if look.step == 1 and high == 255:
         return "bytes", f"whole numbers, {reach}", False

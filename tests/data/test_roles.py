@@ -1,0 +1,363 @@
+"""Which column of a table is what: accepted where it is clear, asked where it is not, refused where something lacks."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import calib
+from calib.cli import main
+from calib.data import AmbiguousTable, Choices, DataError, inspect, load
+from calib.data.load import lines_with_roles
+from tests.conftest import SHARED
+from tests.data.conftest import the
+
+N = 400
+RNG = np.random.default_rng(0)
+RISK = RNG.beta(1, 3, N).round(6)
+HAPPENED = (RNG.random(N) < RISK).astype(int)
+PROBS = RNG.dirichlet(np.ones(3), N).round(6)
+LABELS = np.array([RNG.choice(3, p=row / row.sum()) for row in PROBS])
+PREDICTED, CONFIDENCE = PROBS.argmax(axis=1), PROBS.max(axis=1)
+ANIMALS = np.array(["cat", "dog", "bird"])
+IDS, AGE = np.arange(N) * 3 + 1000, RNG.integers(18, 90, N)
+AMOUNT = RNG.gamma(2, 1000, N).round(2)
+
+
+def table(**columns):
+    """A csv file with these columns; a double underscore in a name stands for a blank."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(name.replace("__", " ") for name in columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return "table.csv", text.getvalue().encode()
+
+
+def roles(data):
+    return {role.column: role.role for role in data.roles}
+
+
+def probability(data, column=1):
+    logits = np.asarray(data.logits, dtype=float)
+    return (np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True))[:, column]
+
+
+# What is clear.
+
+
+def test_an_id_and_a_number_are_no_outputs():
+    data = load(table(customer_id=IDS, age=AGE, amount=AMOUNT, score=RISK, label=HAPPENED))
+    assert (data.kind, data.n_classes) == ("binary_probability", 2)
+    np.testing.assert_allclose(probability(data), RISK)
+    found = roles(data)
+    assert (found["customer_id"], found["score"], found["label"]) == ("id", "outputs", "outcome")
+    assert all(role.reason for role in data.roles)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"customer_id": IDS, "age": AGE, "label": HAPPENED},
+        {"id": IDS, "x1": AMOUNT, "x2": AGE, "y": HAPPENED},
+        {"sepal_length": AMOUNT, "sepal_width": AMOUNT / 7, "species": ANIMALS[LABELS]},
+    ],
+)
+def test_features_and_outcome_alone_are_refused(columns):
+    error = inspect(table(**columns)).findings[0]
+    assert (error.level, error.code) == ("error", "no_outputs")
+    assert list(columns)[-1] in error.message and error.action
+
+
+def test_predicted_classes_alone_are_refused():
+    error = inspect(table(id=IDS, y_true=LABELS, predicted_label=PREDICTED)).findings[0]
+    assert error.code == "hard_predictions" and "predicted_label" in error.message
+
+
+@pytest.mark.parametrize(
+    ("outcome", "outputs", "cluster"),
+    [
+        ("Ausfall", "Ausfallwahrscheinlichkeit", "Filiale"),
+        ("défaut", "probabilité_défaut", "agence"),
+        ("impago", "probabilidad de impago", "sucursal"),
+        ("defaulted", "PD", "branch"),
+        ("y", "p1", "patient_id"),
+        ("target", "y_prob", "hospital"),
+        ("obs", "pred_risk", "user"),
+    ],
+)
+def test_names_of_four_languages(outcome, outputs, cluster):
+    data = load(table(Nr=IDS, **{outcome: HAPPENED, outputs: RISK, cluster: np.arange(N) % 40}))
+    np.testing.assert_allclose(probability(data), RISK)
+    np.testing.assert_array_equal(data.labels, HAPPENED)
+    assert data.clusters is not None and len(set(data.clusters)) == 40
+    assert roles(data) == {"Nr": "id", outcome: "outcome", outputs: "outputs", cluster: "cluster"}
+
+
+def test_the_confidence_in_the_predicted_class_makes_pairs():
+    data = load(table(predicted=PREDICTED, confidence=CONFIDENCE, label=LABELS))
+    assert data.kind == "pairs"
+    np.testing.assert_allclose(data.confidence, CONFIDENCE)
+    np.testing.assert_array_equal(data.correct, PREDICTED == LABELS)
+
+
+def test_of_two_classes_a_confidence_is_told_from_a_probability_by_the_predicted_class():
+    predicted = (RISK > 0.5).astype(int)
+    pairs = load(table(predicted=predicted, confidence=np.maximum(RISK, 1 - RISK), label=HAPPENED))
+    assert pairs.kind == "pairs"
+    np.testing.assert_array_equal(pairs.correct, predicted == HAPPENED)
+    probabilities = load(table(predicted=predicted, confidence=RISK, label=HAPPENED))
+    assert probabilities.kind == "binary_probability"
+    assert roles(probabilities)["predicted"] == "predicted"
+
+
+@pytest.mark.parametrize("written", [("wrong", "correct"), (0, 1), ("False", "True"), ("no", "yes"), ("nein", "ja")])
+def test_confidence_and_correctness_make_pairs(written):
+    correct = (PREDICTED == LABELS).astype(int)
+    data = load(
+        table(question=[f"q{j % 80}" for j in range(N)], confidence=CONFIDENCE, correct=np.array(written)[correct])
+    )
+    assert data.kind == "pairs" and data.class_names == ("wrong", "correct")
+    np.testing.assert_array_equal(data.correct, correct == 1)
+    assert len(set(data.clusters)) == 80
+
+
+def test_what_names_no_correctness_is_refused():
+    words = np.array(["maybe", "perhaps", "well"])[LABELS]
+    error = inspect(table(confidence=CONFIDENCE, correct=words), choices=Choices(kind="pairs")).findings[0]
+    assert error.code == "correct_unclear"
+
+
+def test_columns_are_in_the_order_of_the_numbers_in_their_names():
+    probs = RNG.dirichlet(np.ones(12), N)
+    labels = RNG.integers(0, 12, N)
+    names = [f"class_{k}" for k in sorted(range(12), key=str)]
+    data = load(table(**{name: probs[:, int(name[6:])] for name in names}, label=labels))
+    np.testing.assert_allclose(probability(data, 2), probs[:, 2], rtol=1e-6)
+    np.testing.assert_array_equal(data.labels, labels)
+    assert data.class_names == tuple(map(str, range(12)))
+
+
+def test_labels_are_matched_to_the_numbers_in_the_names():
+    numbers = np.array([0, 1, 10, 2])
+    probs = RNG.dirichlet(np.ones(4), N)
+    labels = RNG.choice(numbers, N)
+    data = load(table(**{f"class_{k}": probs[:, j] for j, k in enumerate(numbers)}, label=labels))
+    assert data.class_names == ("0", "1", "2", "10")
+    np.testing.assert_array_equal(np.array([0, 1, 2, 10])[data.labels], labels)
+    np.testing.assert_allclose(probability(data, 3), probs[:, 2], rtol=1e-6)
+
+
+@pytest.mark.parametrize("order", [["0", "2", "1"], [0, 2, 1]])
+def test_class_names_that_are_the_columns_own_are_their_order(order):
+    file = table(**{f"p_{k}": PROBS[:, k] for k in range(3)}, label=LABELS)
+    data = load(file, class_names=order)
+    assert data.class_names == ("0", "2", "1")
+    np.testing.assert_allclose(probability(data, 1), PROBS[:, 2], rtol=1e-4)
+    np.testing.assert_array_equal(np.array([0, 2, 1])[data.labels], LABELS)
+    assert load(file, class_names=["ant", "bee", "cow"]).class_names == ("ant", "bee", "cow")
+
+
+@pytest.mark.parametrize("label", ["none", "null", "nan"])
+def test_a_class_that_is_called_like_a_missing_value(label):
+    names = np.array([label, "dog", "bird"])
+    data = load(table(**{f"p_{name}": PROBS[:, k] for k, name in enumerate(names)}, truth=names[LABELS]))
+    np.testing.assert_array_equal(np.array(data.class_names)[data.labels], names[LABELS])
+    assert len(data) == N
+
+
+def human_counts():
+    """Label, ten human counts and ten probabilities, without a header."""
+    rows = np.column_stack([RNG.integers(0, 10, N), RNG.multinomial(50, np.ones(10) / 10, N)])
+    probs = RNG.dirichlet(np.ones(10), N).round(6)
+    lines = [",".join([*map(str, a), *map(str, b)]) for a, b in zip(rows.tolist(), probs.tolist(), strict=True)]
+    return ("counts.csv", "\n".join(lines).encode()), probs
+
+
+@pytest.mark.parametrize("chosen", [None, "column_0"])
+def test_counts_beside_probabilities_are_never_further_classes(chosen):
+    file, probs = human_counts()
+    found = inspect(file, choices=Choices(labels=chosen))
+    outputs = [len(reading.roles["outputs"]) for reading in found.readings[:2]]
+    assert found.predictions is not None or outputs == [10, 10]
+    data = load(file, labels=None, roles={"outcome": "column_0", "outputs": [f"column_{j}" for j in range(11, 21)]})
+    np.testing.assert_allclose(probability(data, 3), probs[:, 3], rtol=1e-4)
+
+
+# Of which class one column speaks.
+
+
+@pytest.mark.parametrize(
+    ("outcome", "outputs", "happens"),
+    [
+        ("default", "p_default", True),
+        ("label", "p_no", False),
+        ("default", "prob_good", False),
+        ("died", "survival_prob", False),
+        ("survived", "survival_prob", True),
+        ("churn", "prob_no_churn", False),
+    ],
+)
+def test_names_say_of_which_class_a_column_speaks(outcome, outputs, happens):
+    data = load(table(**{outputs: RISK if happens else 1 - RISK, outcome: HAPPENED}))
+    column = data.class_names.index("1")
+    assert data.event.column == column
+    np.testing.assert_allclose(probability(data, column), RISK, atol=1e-9)
+    np.testing.assert_array_equal(data.labels == column, HAPPENED == 1)
+
+
+@pytest.mark.parametrize(
+    ("labels", "outputs"), [((0, 1), "prob_good"), (("cat", "dog"), "score"), (("left", "right"), "probability")]
+)
+def test_where_names_do_not_say_it_people_are_asked(labels, outputs):
+    file = table(**{outputs: RISK, "label": np.array(labels)[HAPPENED]})
+    with pytest.raises(AmbiguousTable) as caught:
+        load(file)
+    readings = caught.value.readings
+    assert {str(reading.roles["label_values"][-1]) for reading in readings} == set(map(str, labels))
+    for reading in readings:
+        data = load(file, roles=reading.roles)
+        last = str(reading.roles["label_values"][-1])
+        np.testing.assert_allclose(probability(data, data.class_names.index(last)), RISK, atol=1e-9)
+        assert reading.rows == N and reading.event_rate == pytest.approx(np.mean(data.labels == 1))
+
+
+def test_a_bad_model_is_read_as_a_good_one():
+    """Agreement with the outcome chooses neither the column nor the direction."""
+    for risk in (RISK, 1 - RISK):
+        data = load(table(risk=risk, noise=AMOUNT, default=HAPPENED))
+        np.testing.assert_allclose(probability(data), risk, atol=1e-9)
+    two = {"score_a": RISK, "score_b": RNG.random(N), "default": HAPPENED}
+    assert len(inspect(table(**two)).readings) == 2
+
+
+# Asking.
+
+
+def test_a_reading_says_what_it_would_give():
+    worse = RNG.random(N).round(6)
+    found = inspect(table(id=IDS, model_a=RISK, model_b=worse, default=HAPPENED, branch=np.arange(N) % 20))
+    assert found.predictions is None and the(found, "ambiguous").level == "error"
+    reading = next(reading for reading in found.readings if reading.roles["outputs"] == "model_a")
+    assert reading.roles["outcome"] == "default" and reading.roles["cluster"] == "branch"
+    assert (reading.rows, reading.event_rate) == (N, pytest.approx(HAPPENED.mean()))
+    above = RISK[HAPPENED == 1][:, None] - RISK[HAPPENED == 0]
+    assert reading.auroc == pytest.approx(((above > 0) + (above == 0) / 2).mean())
+    assert f"{RISK.mean():.1%}" in reading.sentence and f"{HAPPENED.mean():.1%}" in reading.sentence
+    offered = the(found, "ambiguous").readings[reading.sentence]
+    data = load(table(id=IDS, model_a=RISK, model_b=worse, default=HAPPENED, branch=np.arange(N) % 20), **{
+        name: value for name, value in offered.items() if name not in ("labels", "features")
+    }, choices=Choices(labels=offered["labels"]))  # fmt: skip
+    np.testing.assert_allclose(probability(data), RISK)
+
+
+def test_the_lines_that_do_the_same(tmp_path, capsys):
+    file = tmp_path / "two models.csv"
+    file.write_bytes(table(model_a=RISK, model_b=RISK**2, default=HAPPENED)[1])
+    reading = inspect(file).readings[0]
+    python, shell = lines_with_roles(str(file), reading.roles)
+    data = eval(python, {"calib": calib})
+    np.testing.assert_allclose(probability(data), RISK if reading.roles["outputs"] == "model_a" else RISK**2, atol=1e-9)
+    assert shell.startswith("python -m calib inspect ") and "--read outcome=default" in shell
+    assert main(["inspect", str(file)]) == 1
+    assert reading.sentence in capsys.readouterr().out
+    assert main(["inspect", str(file), "--read", "outcome=default", "--read", "outputs=model_b"]) == 0
+    assert "model_b  outputs" in capsys.readouterr().out.replace("   ", "  ")
+
+
+def test_roles_by_hand():
+    file = table(a=RISK, b=HAPPENED, c=np.arange(N) % 25, d=AMOUNT, e=ANIMALS[LABELS], f=AGE)
+    given = {"outcome": "b", "outputs": "a", "cluster": "c", "weight": "d", "group": ["e"], "features": ["f"]}
+    data = load(file, roles=given)
+    np.testing.assert_allclose(probability(data), RISK)
+    np.testing.assert_allclose(data.weights, AMOUNT)
+    assert data.weight_kind is None and len(set(data.clusters)) == 25
+    np.testing.assert_array_equal(data.groups, ANIMALS[LABELS])
+    assert data.features.shape == (N, 1)
+    assert {role.reason for role in data.roles} == {"as chosen"}
+
+
+def test_an_unknown_role_is_refused():
+    with pytest.raises(calib.CalibrationError, match="outcome"):
+        load(table(p=RISK, y=HAPPENED), roles={"truth": "y"})
+
+
+def test_several_columns_of_groups_are_crossed():
+    size, region = np.array(["sme", "corporate"])[AGE % 2], np.array(["north", "south"])[IDS % 2]
+    data = load(table(pd=RISK, default=HAPPENED, size=size, region=region), roles={"group": ["size", "region"]})
+    np.testing.assert_array_equal(data.groups, [f"{a} · {b}" for a, b in zip(size, region, strict=True)])
+
+
+def test_the_order_of_the_columns_changes_nothing_but_ties():
+    columns = {"id": IDS, "age": AGE, "pd": RISK, "default": HAPPENED, "segment": ANIMALS[LABELS]}
+    hashes = {load(table(**{name: columns[name] for name in order})).sha256
+              for order in (list(columns), list(columns)[::-1], ["default", "segment", "pd", "age", "id"])}  # fmt: skip
+    assert len(hashes) == 1
+
+
+# Several models.
+
+
+def test_models_side_by_side():
+    found = calib.load_models(table(id=IDS, score_rf=RISK, score_nn=RISK**2, default=HAPPENED))
+    assert set(found) == {"rf", "nn"}
+    np.testing.assert_allclose(probability(found["nn"]), RISK**2, atol=1e-9)
+    assert [data.name for data in found.values()] == list(found)
+
+
+def test_models_side_by_side_with_a_column_for_each_class():
+    other = PROBS[:, [1, 2, 0]]
+    columns = {f"{model}_{k}": p[:, k] for model, p in (("cnn", PROBS), ("vit", other)) for k in range(3)}
+    found = calib.load_models(table(label=LABELS, **columns))
+    assert set(found) == {"cnn", "vit"}
+    np.testing.assert_allclose(probability(found["vit"], 0), other[:, 0], rtol=1e-4)
+
+
+def test_models_below_each_other():
+    file = table(
+        question=np.arange(N) // 2, confidence=CONFIDENCE, correct=LABELS == 0, model=np.array(["a", "b"])[IDS % 2]
+    )
+    whole = load(file)
+    assert set(whole.groups) == {"a", "b"} and len(whole) == N
+    found = calib.load_models(file)
+    assert set(found) == {"a", "b"} and sum(map(len, found.values())) == N
+    np.testing.assert_allclose(found["b"].confidence, CONFIDENCE[IDS % 2 == 1])
+    assert len({data.sha256 for data in (whole, *found.values())}) == 3
+
+
+def test_a_single_model_goes_by_the_name_of_the_file():
+    assert list(calib.load_models(table(pd=RISK, default=HAPPENED))) == ["table"]
+    with pytest.raises(DataError):
+        calib.load_models(table(age=AGE, label=HAPPENED))
+
+
+# Tables of others.
+
+
+@pytest.mark.reference("data/credit.csv")
+def test_a_table_of_loans_is_read_without_options():
+    data = load(SHARED / "data" / "credit.csv")
+    found = roles(data)
+    assert (found["loan_id"], found["branch"], found["segment"], found["exposure"]) == (
+        "id",
+        "cluster",
+        "group",
+        "weight",
+    )
+    assert data.weight_kind is None and data.event.name == "default" and len(data) == 4000
+
+
+@pytest.mark.reference("data/llm.csv")
+def test_a_table_of_answers_is_read_without_options():
+    data = load(SHARED / "data" / "llm.csv")
+    assert (data.kind, len(data), len(set(data.clusters)), len(set(data.groups))) == ("pairs", 1500, 750, 2)
+    assert {len(model) for model in calib.load_models(SHARED / "data" / "llm.csv").values()} == {750}
+
+
+@pytest.mark.reference("data/breast.csv")
+def test_a_table_of_patients_is_read_without_options():
+    data = load(Path(SHARED / "data" / "breast.csv"))
+    assert (data.event.name, len(data), roles(data)["patient_id"]) == ("malignant", 569, "id")
