@@ -175,3 +175,15 @@ def test_pairs_of_a_table_keep_their_hash_and_their_event(files):
     data = load(files / "answers.csv", kind="pairs")
     assert (data.kind, data.event.name) == ("pairs", "correct")
     np.testing.assert_allclose(data.confidence, pairs().confidence, atol=1e-9)
+
+
+def test_a_report_says_what_was_drawn_and_left_out(files):
+    rows = zip(pairs().confidence, pairs().labels, np.arange(400) // 4, strict=True)
+    table = "confidence,correct,question\n" + "".join(f"{c:.10g},{right},q{q}\n" for c, right, q in rows)
+    (files / "questions.csv").write_text(table)
+    read = ["--read", "outputs=confidence", "--read", "labels=correct", "--read", "kind=pairs",
+            "--read", "clusters=question"]  # fmt: skip
+    report = ["--methods", "platt", "--report", str(files / "report.html")]
+    assert main(["compare", str(files / "questions.csv"), *read, *report]) == 0
+    page = (files / "report.html").read_text()
+    assert "draws whole clusters" in page and "all classes" in page

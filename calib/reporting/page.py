@@ -20,6 +20,7 @@ from calib.calibrators.one_vs_rest import SHARING, BinaryCalibrator
 from calib.evaluation.bootstrap import said_of_intervals
 from calib.evaluation.score_table import MARKS
 from calib.formatting import safe_table
+from calib.registry import said_of_pairs
 from calib.reporting import sections
 from calib.reporting.contents import Report, commands, verdict_paragraphs
 from calib.reporting.svg import printable
@@ -59,6 +60,7 @@ def html(report: Report) -> str:
             cards=[sections.method_card(method) for method in report.methods],
             sharing=SHARING if shared else "",
             clusters=said_of_intervals(report.methods[0].evaluation.n_clusters),
+            left_out=said_of_pairs(report.data),
             commands=commands(report),
             versions=sections.version_facts(),
         )
