@@ -25,7 +25,7 @@ from calib.evaluation.learning_curve import (
     size_curve,
 )
 from calib.evaluation.repeated_splits import Steps, join_splits, one_split, repeated_splits, split_seeds, with_baseline
-from calib.jobs.subtasks import Parts, in_parts
+from calib.jobs.tasks import Parts, in_parts
 from calib.registry import calibrator, titles_of
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from calib.jobs.executor import NOBODY, Executor, Lane, LocalExecutor, Place
 from calib.jobs.local import WorkerDied, exception_of
 from calib.jobs.protocol import Data, Failure, Progress, Result
 from calib.jobs.scheduling import FairQueueTags
-from calib.jobs.subtasks import JointProgress, Parts, divided
+from calib.jobs.tasks import JointProgress, Parts, divided
 from calib.settings import text
 
 PRIORITY: dict[Lane, int] = {"fast": 10**9, "slow": 0, "study": -(10**9)}

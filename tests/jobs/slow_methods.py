@@ -9,8 +9,7 @@ from pathlib import Path
 
 from calib.calibrators.identity import Identity
 from calib.errors import CalibrationError
-from calib.jobs.subtasks import Parts, in_parts
-from calib.jobs.tasks import fit_calibrator
+from calib.jobs.tasks import Parts, fit_calibrator, in_parts
 
 
 def fit(method, params, *, data, callback):

@@ -21,7 +21,7 @@ from calib.export.runtime import ExportedCalibrator
 from calib.hardware import device_of
 from calib.jobs import FitSpec, tasks
 from calib.jobs.protocol import Cancel, Data, Progress, receive, send
-from calib.jobs.subtasks import JointProgress, Parts, divided, in_parts
+from calib.jobs.tasks import JointProgress, Parts, divided, in_parts
 from tests.conftest import simulate
 
 

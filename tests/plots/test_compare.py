@@ -10,9 +10,9 @@ from calib.diagnostics.reliability import confidence_histogram, reliability_curv
 from calib.diagnostics.risk_coverage import answerable, risk_coverage
 from calib.plots import alt_text, figure_data
 from calib.plots.compare import entry_lines, size_curves
+from calib.plots.reliability import confidence_drift
 from calib.plots.reliability_frame import small_reliability
 from calib.plots.risk import MAX_POINTS, answerable_chart, risk_diagram
-from calib.plots.shift import confidence_drift
 from calib.plots.style import method_style
 
 

@@ -14,9 +14,8 @@ from calib.diagnostics.shift_data import NewRows, judge
 from calib.evaluation import SCORES, Evaluation
 from calib.formatting import plural, signed
 from calib.metrics.bootstrap import Interval
-from calib.plots.reliability import reliability_diagram
+from calib.plots.reliability import confidence_drift, reliability_diagram
 from calib.plots.reliability_frame import common_limits
-from calib.plots.shift import confidence_drift
 from calib.ui import widgets
 from calib.ui.monitoring.upload import NewData, Subject, show_noticed
 from calib.ui.text import interval_cell
