@@ -10,10 +10,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.stats import mannwhitneyu, permutation_test
 
 from calib.data import Choices, load
-from calib.data.checks.agreement import CHANCE, Ranks, chance_agreement, check_agreement
+from calib.data.checks.agreement import (
+    CHANCE,
+    Ranks,
+    average_ranks,
+    chance_agreement,
+    check_agreement,
+    fisher_tail,
+)
 from calib.data.checks.report import Report
 from tests.data.conftest import the
 
@@ -151,3 +159,19 @@ def test_without_ranks_a_constant_prediction_says_nothing():
     report = Report(Choices())
     check_agreement(np.zeros(500, int), np.r_[np.zeros(450, int), np.ones(50, int)], 2, report)
     assert not report.findings
+
+
+@pytest.mark.parametrize(("n", "values"), [(1, 3), (333, 30), (2000, 10**9)])
+def test_ranks_agree_with_scipy(n, values):
+    drawn = np.random.default_rng(n).integers(0, values, size=(n, 3)).astype(float)
+    np.testing.assert_array_equal(average_ranks(drawn), stats.rankdata(drawn, axis=0))
+
+
+TAILS = [(10, 3, 4), (1000, 200, 300), (50, 50, 20), (5, 0, 3), (10**5, 5000, 6000)]
+
+
+@pytest.mark.parametrize(("n", "first", "second"), TAILS)
+def test_the_exact_tail_agrees_with_scipy(n, first, second):
+    for both in range(0, min(first, second) + 1, max(1, min(first, second) // 7)):
+        expected = stats.hypergeom.sf(both - 1, n, first, second)
+        np.testing.assert_allclose(fisher_tail(both, n, first, second), expected, rtol=1e-6, atol=1e-300)

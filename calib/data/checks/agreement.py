@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,21 +58,19 @@ class Ranks:
         shift : row i of the outputs is taken with row i + shift of the labels.
         upside_down : whether low ranks are tested for.
         """
-        from scipy.stats import norm, rankdata
-
         width = self.outputs.shape[1]
         last = len(labels) - 1 - abs(shift)
         rows = np.unique(np.linspace(0, last, min(last + 1, max(FEW, RANKED // width))).astype(np.int64))
         values, labels = self.outputs[rows + max(0, -shift)], labels[rows + max(0, shift)]
         if width == 1:
             values = np.concatenate([-values, values], axis=1)
-        ranks = rankdata(log_softmax(values) if self.kind == "logits" else values, axis=0)
+        ranks = average_ranks(log_softmax(values) if self.kind == "logits" else values)
         ranks -= ranks.mean(axis=0)
         frequency = np.bincount(labels, minlength=ranks.shape[1]) / len(rows)
         centred = ranks - (ranks @ frequency)[:, None]
         variance = len(rows) / max(len(rows) - 1, 1) * float((centred**2 @ frequency).sum())
         total = float(ranks[np.arange(len(rows)), labels].sum()) * (-1 if upside_down else 1)
-        return float(norm.sf(total / np.sqrt(variance))) if variance > 0 else 1.0
+        return math.erfc(total / math.sqrt(2 * variance)) / 2 if variance > 0 else 1.0
 
 
 def check_agreement(predicted: Ints, labels: Ints, n_classes: int, report: Report, ranks: Ranks | None = None) -> float:
@@ -119,6 +118,32 @@ def check_agreement(predicted: Ints, labels: Ints, n_classes: int, report: Repor
     return accuracy
 
 
+def average_ranks(values: Floats) -> Floats:
+    """Rank of each value within its column from one on, the mean of them where values are equal; (n, k)."""
+    n = len(values)
+    order = np.argsort(values, axis=0)
+    ordered = np.take_along_axis(values, order, axis=0)
+    ends = np.concatenate([ordered[1:] != ordered[:-1], np.ones((1, values.shape[1]), dtype=bool)])
+    places = np.arange(n)[:, None]
+    last = np.minimum.accumulate(np.where(ends, places, n)[::-1], axis=0)[::-1]
+    first = np.maximum.accumulate(np.where(np.roll(ends, 1, axis=0), places, 0), axis=0)
+    ranks = np.empty(values.shape)
+    np.put_along_axis(ranks, order, (first + last) / 2 + 1, axis=0)
+    return ranks
+
+
+def fisher_tail(both: int, n: int, first: int, second: int) -> float:
+    """Probability that two sets of so many of n rows have at least ``both`` in common; hypergeometric."""
+    from scipy.special import gammaln
+
+    def log_choose(total: Any, some: Any) -> Any:
+        return gammaln(total + 1.0) - gammaln(some + 1.0) - gammaln(total - some + 1.0)
+
+    common = np.arange(max(both, first + second - n, 0), min(first, second) + 1)
+    terms = log_choose(first, common) + log_choose(n - first, second - common) - log_choose(n, second)
+    return float(min(np.exp(terms).sum(), 1.0))
+
+
 def chance_agreement(predicted: Ints, labels: Ints, n_classes: int, hits: int | None = None) -> float:
     """Probability that so many predictions agree with labels in random order: a one-sided exact test.
 
@@ -129,15 +154,15 @@ def chance_agreement(predicted: Ints, labels: Ints, n_classes: int, hits: int | 
     ----------
     hits : agreements, where another pairing than the given one is tested; by the binomial distribution.
     """
-    from scipy.stats import binom, hypergeom
+    from scipy.special import bdtrc
 
     n, usual = len(labels), hits is None
     hits = int((predicted == labels).sum()) if hits is None else hits
     if n_classes == 2 and usual:
         both = int((predicted & labels).sum())
-        return float(hypergeom.sf(both - 1, n, int(predicted.sum()), int(labels.sum())))
+        return fisher_tail(both, n, int(predicted.sum()), int(labels.sum()))
     named, true = (np.bincount(values, minlength=n_classes) / n for values in (predicted, labels))
-    return float(binom.sf(hits - 1, n, float(named @ true)))
+    return float(bdtrc(hits - 1, n, float(named @ true)))
 
 
 def say_no_better_than_chance(
@@ -218,17 +243,19 @@ def class_order(predicted: Ints, labels: Ints, n_classes: int, report: Report) -
     Of the rows of the classes that it moves, far more must agree than before, by a sign test that allows for all ways
     to move so many classes.
     """
-    from scipy.optimize import linear_sum_assignment
-    from scipy.stats import binom
-
     table = np.bincount(predicted * n_classes + labels, minlength=n_classes**2).reshape(n_classes, n_classes)
+    if (table.diagonal() == table.max(axis=1)).all():
+        return None  # each column agrees most with its own class
+    from scipy.optimize import linear_sum_assignment
+    from scipy.special import bdtrc
+
     classes = linear_sum_assignment(table, maximize=True)[1]
     moved = np.flatnonzero(classes != np.arange(n_classes))
     after, before = (int(table[moved, other[moved]].sum()) for other in (classes, np.arange(n_classes)))
     rows = int(table[:, moved].sum())
     if not rows or after < 1.5 * before or after - before < 2 * CLEARLY * rows:
         return None
-    if binom.logsf(after - 1, after + before, 0.5) + len(moved) * np.log(n_classes) > np.log(CHANCE):
+    if np.log(bdtrc(after - 1, after + before, 0.5)) + len(moved) * np.log(n_classes) > np.log(CHANCE):
         return None
     values = class_values(n_classes, report)
     order = tuple(values[k] for k in classes)

@@ -210,8 +210,10 @@ def text_column(column: pa.ChunkedArray, what: str, allowance: Allowance) -> Arr
 
     Only the different strings become Python objects, however many rows repeat them.
     """
+    import pyarrow as pa
     import pyarrow.compute as pc
 
+    column = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     allowance.take(4 * longest_text(column) * len(column), what)
     parts = []
     for chunk in dictionaries(column):

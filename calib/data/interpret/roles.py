@@ -95,14 +95,19 @@ def group_names(groups: Array, report: Report) -> npt.NDArray[np.str_] | None:
 
 def cluster_names(clusters: Array, report: Report) -> npt.NDArray[np.str_]:
     """The cluster of each row as text; a row without one is a cluster of its own."""
-    values = clusters.reshape(len(clusters), -1)[:, 0].tolist()
-    gone = [k for k, value in enumerate(values) if is_missing(value)]
-    if gone:
-        rows = f"{count(len(gone), 'row')} of {len(values):,} {verb(len(gone), 'has', 'have')}"
-        report.info("clusters_missing", f"{rows} no cluster; each was taken for a cluster of its own.")
-    for k in gone:
-        values[k] = f"(none, row {k + 1})"
-    return np.array([str(value) for value in values])
+    values, positions = np.unique(clusters.reshape(len(clusters), -1)[:, 0], return_inverse=True)
+    positions = positions.reshape(-1)
+    none = np.array([is_missing(value) for value in values.tolist()], dtype=bool)
+    names = np.array(["" if gone else str(value) for value, gone in zip(values.tolist(), none, strict=True)])
+    gone = np.flatnonzero(none[positions])
+    if not len(gone):
+        return names[positions]
+    rows = f"{count(len(gone), 'row')} of {len(clusters):,} {verb(len(gone), 'has', 'have')}"
+    report.info("clusters_missing", f"{rows} no cluster; each was taken for a cluster of its own.")
+    own = np.array([f"(none, row {k + 1})" for k in gone.tolist()])
+    found = names.astype(max(names.dtype, own.dtype, key=lambda dtype: dtype.itemsize))[positions]
+    found[gone] = own
+    return found
 
 
 def positive_weights(weights: Array, report: Report) -> Floats | None:
