@@ -19,7 +19,7 @@ from calib.data.interpret.parts import FeatureFiles, add_named_part, read_given_
 from calib.data.interpret.pipeline import understand
 from calib.data.interpret.reading import Upload, read_upload
 from calib.data.interpret.roles import TableReading
-from calib.data.options import FEATURE_FILES, OPTIONS, Choices, LoadOptions, Source
+from calib.data.options import FEATURE_FILES, NOTHING, OPTION_OF_ROLE, OPTIONS, Choices, LoadOptions, Source
 from calib.data.predictions import Predictions
 from calib.errors import AmbiguousTable, DataError
 from calib.parameters import written
@@ -152,16 +152,23 @@ def read_files(
     return upload
 
 
-def lines_with_roles(file: str, roles: Mapping[str, Any]) -> tuple[str, str]:
-    """The line of Python and that of the command line which read a file with these roles.
+def lines_that_read(file: str, choices: Choices, command: str = "inspect") -> tuple[str, str]:
+    """The line of Python and that of a shell which read a file with these choices.
 
     Parameters
     ----------
-    file : name of the file.
-    roles : as :func:`load` takes them, such as those of a :class:`calib.data.TableReading`.
+    file : its name.
+    choices : what was chosen; the choices of a reading are ``Choices.from_roles(reading.roles)``.
+    command : of the command line.
     """
-    given = {role: list(value) if isinstance(value, tuple) else value for role, value in roles.items()}
-    return f"calib.load({file!r}, roles={given!r})", f"python -m calib inspect {shlex.quote(file)} {written(roles)}"
+    role_of = {option: role for role, option in OPTION_OF_ROLE.items()}
+    given = {role_of.get(name, name): value for name, value in choices.given().items() if value != NOTHING}
+    of_roles = {name: value for name, value in given.items() if name in OPTION_OF_ROLE}
+    roles = {role: list(value) if isinstance(value, tuple) else value for role, value in of_roles.items()}
+    others = [f"{name}={value!r}" for name, value in given.items() if name not in OPTION_OF_ROLE]
+    arguments = ", ".join([repr(file), *([f"roles={roles!r}"] if roles else []), *others])
+    shell = f"python -m calib {command} {shlex.quote(file)} {written(given)}"
+    return f"calib.load({arguments})", shell.rstrip()
 
 
 def load(source: Source, options: LoadOptions | None = None, **changes: Any) -> Predictions:

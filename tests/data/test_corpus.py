@@ -49,6 +49,17 @@ def told_by(table: CorpusTable) -> tuple[str, ...]:
     return (table.filename,) if roles["outcome"].startswith("column_") else names
 
 
+def test_the_reader_is_measured_by_the_first_set():
+    """None misread, and nearly all that a careful person could read are right; the rest is asked."""
+    found = [judge(table) for table in tables("first")]
+    assert not [j.table.name for j in found if j.outcome in ("misread", "crashed")]
+    readable = [j for j in found if j.table.verdict == "readable"]
+    assert sum(j.outcome == "right" for j in readable) >= 0.95 * len(readable)
+    assert all(j.outcome in ("right", "partly", "asked") or j.table.or_refuse for j in readable)
+    refused = [j for j in found if j.table.verdict == "refuse"]
+    assert all(j.outcome == "refused" for j in refused)
+
+
 def test_the_same_seed_gives_the_same_bytes():
     few = recipes()[:12]
     assert [build(recipe, 5).content for recipe in few] == [build(recipe, 5).content for recipe in few]

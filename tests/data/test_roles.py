@@ -12,7 +12,7 @@ import pytest
 import calib
 from calib.cli import main
 from calib.data import AmbiguousTable, Choices, DataError, inspect, load
-from calib.data.load import lines_with_roles
+from calib.data.load import lines_that_read
 from tests.conftest import SHARED
 from tests.data.conftest import the
 
@@ -258,7 +258,7 @@ def test_the_lines_that_do_the_same(tmp_path, capsys):
     file = tmp_path / "two models.csv"
     file.write_bytes(table(model_a=RISK, model_b=RISK**2, default=HAPPENED)[1])
     reading = inspect(file).readings[0]
-    python, shell = lines_with_roles(str(file), reading.roles)
+    python, shell = lines_that_read(str(file), Choices.from_roles(reading.roles))
     data = eval(python, {"calib": calib})
     np.testing.assert_allclose(probability(data), RISK if reading.roles["outputs"] == "model_a" else RISK**2, atol=1e-9)
     assert shell.startswith("python -m calib inspect ") and "--read outcome=default" in shell

@@ -5,7 +5,6 @@ A choice of roles is remembered for tables with the same columns.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,10 +17,10 @@ import streamlit as st
 from calib.data import Choices, DataError, Inspection, Predictions, load_models
 from calib.data.interpret.roles import TableReading
 from calib.data.interpret.vocabulary import MODEL, has_word
+from calib.data.load import lines_that_read
 from calib.data.options import NOTHING, OPTION_OF_ROLE
 from calib.evaluation import SCORES, Evaluation, score_intervals
 from calib.formatting import number, percent, plural, with_interval
-from calib.parameters import written
 from calib.registry import calibrator
 from calib.ui import fits
 from calib.ui.restore import open_data
@@ -221,16 +220,10 @@ def same_elsewhere(reading: Reading) -> None:
     inspection = reading.inspection
     if inspection is None:
         return
-    file = inspection.arrays[0].file
-    given = {name: value for name, value in reading.choices.given().items() if value != NOTHING}
-    role_of = {option: role for role, option in OPTION_OF_ROLE.items()}
-    roles = {role_of[name]: value for name, value in given.items() if name in role_of}
-    others = [f"{name}={value!r}" for name, value in given.items() if name not in role_of]
-    arguments = [repr(file), *([f"roles={roles!r}"] if roles else []), *others]
-    options = f" {written(given)}" if given else ""
+    python, shell = lines_that_read(inspection.arrays[0].file, reading.choices, "compare")
     st.caption("The same in Python and in a shell:")
-    st.code(f"data = calib.load({', '.join(arguments)})", language="python", wrap_lines=True)
-    st.code(f"python -m calib compare {shlex.quote(file)}{options}", language="shell", wrap_lines=True)
+    st.code(f"data = {python}", language="python", wrap_lines=True)
+    st.code(shell, language="shell", wrap_lines=True)
 
 
 def remember(reading: Reading) -> None:
