@@ -155,6 +155,43 @@ def test_a_rare_event_that_is_never_predicted_is_not_accused():
         assert not found(logits[:, 1:] - logits[:, :1] - 8, labels) & {"labels_shuffled", "labels_shifted"}
 
 
+@pytest.mark.parametrize("offset", [-6, 0, 3, 8], ids=["far too small", "right", "too large", "far too large"])
+def test_risks_of_a_rare_event_are_judged_by_their_order_alone(offset):
+    """Risks that are too large or too small are for calibration to mend, whatever the accuracy at a half is."""
+    generator = np.random.default_rng(6)
+    score = 1.3 * generator.normal(size=2000) - 3
+    labels = (generator.random(2000) < 1 / (1 + np.exp(-score))).astype(int)
+    assert 0.03 < labels.mean() < 0.12
+    assert not found(score[:, None] + offset, labels)
+    assert not found(np.c_[-score - offset, np.zeros(2000)], labels)
+    assert found(-score[:, None] + offset, labels) == {"labels_shifted"}
+    assert found(score[:, None] + offset, generator.permutation(labels)) == {"labels_shuffled"}
+
+
+def test_two_classes_without_ranks_are_judged_by_chance():
+    generator = np.random.default_rng(6)
+    labels = (generator.random(2000) < 0.08).astype(int)
+    predicted = np.where(labels == 1, 1, generator.integers(0, 2, 2000))
+    for values, codes in ((predicted, []), (1 - predicted, ["labels_shifted"])):
+        report = Report(Choices())
+        check_agreement(values, labels, 2, report)
+        assert [finding.code for finding in report.findings] == codes
+
+
+def test_labels_of_one_class_are_not_taken_for_another():
+    assert not found(simulated(1, 300, 2, 1)[0], np.ones(300, int))
+    assert not found(simulated(1, 300, 4, 1)[0] + [9, 0, 0, 0], np.ones(300, int))
+
+
+def test_the_area_under_the_curve_is_that_of_scipy():
+    logits, labels, _ = simulated(3, 200, 2, 0.4)
+    difference = np.round(logits[:, 1] - logits[:, 0], 1)
+    pairs = labels.sum() * (200 - labels.sum())
+    expected = mannwhitneyu(difference[labels == 1], difference[labels == 0]).statistic / pairs
+    assert Ranks(difference[:, None], "binary_log_odds").auroc(labels) == pytest.approx(expected)
+    assert Ranks(np.c_[np.zeros(200), difference], "logits").auroc(labels) == pytest.approx(expected)
+
+
 def test_without_ranks_a_constant_prediction_says_nothing():
     report = Report(Choices())
     check_agreement(np.zeros(500, int), np.r_[np.zeros(450, int), np.ones(50, int)], 2, report)

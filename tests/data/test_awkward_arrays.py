@@ -161,7 +161,7 @@ WORTH_A_LOOK = [
     ("rows shifted back", lambda m: m.both(labels=np.roll(m.labels, -1)), "labels_shifted", "previous row"),
     ("labels rolled", lambda m: m.both(labels=(m.labels + 1) % 4), "labels_shifted", "1, 2, 3, 0"),
     ("columns in another order", lambda m: m.both(m.logits[:, [2, 0, 3, 1]]), "labels_shifted", "2, 0, 3, 1"),
-    ("classes swapped", lambda m: m.npz(p=m.probs[:, :2].sum(1), y=m.binary), "labels_shifted", "stand for 1, 0"),
+    ("classes swapped", lambda m: m.npz(p=m.probs[:, :2].sum(1), y=m.binary), "labels_shifted", "other way round"),
     ("weak model", lambda m: m.both(labels=np.where(np.arange(300) < 210, 0, m.labels)), "below_majority", "largest"),
     ("saturated", lambda m: m.npz(probs=m.probs.round(2), y=m.labels), "saturated", "1.0, rounded before or while th"),
     (

@@ -44,6 +44,17 @@ class Ranks:
     outputs: Floats
     kind: Kind
 
+    def auroc(self, labels: Ints) -> float:
+        """Area under the ROC curve of two classes, from the sum of the ranks of the second class."""
+        from scipy.stats import rankdata
+
+        rows = np.unique(np.linspace(0, len(labels) - 1, min(len(labels), RANKED // 2)).astype(np.int64))
+        values, second = self.outputs[rows], labels[rows] == 1
+        n_second = int(second.sum())
+        score = values[:, 0] if values.shape[1] == 1 else values[:, 1].astype(np.float64) - values[:, 0]
+        total = float(rankdata(score)[second].sum())
+        return (total - n_second * (n_second + 1) / 2) / max(n_second * (len(rows) - n_second), 1)
+
     def chance(self, labels: Ints, shift: int = 0, upside_down: bool = False) -> float:
         """Probability that the outputs of the labels' classes rank so high with labels in random order; one-sided.
 
@@ -76,6 +87,8 @@ class Ranks:
 def check_agreement(predicted: Ints, labels: Ints, n_classes: int, report: Report, ranks: Ranks | None = None) -> float:
     """Compare the accuracy with chance and with the largest class; offer another reading where that raises it clearly.
 
+    Of two classes only chance is the measure, since the accuracy of small risks is that of the larger class.
+
     Outputs are said to be no better than chance where neither the predicted classes nor the ranks of the outputs agree
     with the labels: each by a one-sided test at half of :data:`CHANCE`.
 
@@ -93,7 +106,10 @@ def check_agreement(predicted: Ints, labels: Ints, n_classes: int, report: Repor
     accuracy = float((predicted == labels).mean())
     counts = np.bincount(labels, minlength=n_classes)
     majority = float(counts.max() / n)
-    better = better_reading(predicted, labels, n_classes, accuracy, majority, report)
+    if n < FEW or np.count_nonzero(counts) == 1:
+        return accuracy
+    # Of two classes the rank tells: where risks are small or too large, one class is named in every row.
+    better = better_reading(predicted, labels, n_classes, accuracy, majority, report) if n_classes > 2 else None
     if better is not None:
         fix, found, cause = better
         report.warn(
@@ -103,13 +119,13 @@ def check_agreement(predicted: Ints, labels: Ints, n_classes: int, report: Repor
             **fix,
         )
         return accuracy
-    if n < FEW or np.count_nonzero(counts) == 1 or (ranks is None and (predicted == predicted[0]).all()):
+    if ranks is None and (predicted == predicted[0]).all():
         return accuracy
     by_class = chance_agreement(predicted, labels, n_classes)
     by_rank = 1.0 if ranks is None or by_class <= CHANCE / 2 else ranks.chance(labels)
     if min(by_class, by_rank) > CHANCE / 2:
         say_no_better_than_chance(predicted, labels, n_classes, accuracy, ranks, report)
-    elif accuracy < majority and (n_classes > 2 or ranks is None):  # of a rare event, the ranks say more
+    elif accuracy < majority and n_classes > 2:
         report.warn(
             "below_majority",
             f"The accuracy is {accuracy:.2%}, below the {majority:.2%} of always naming the largest class.",
@@ -180,7 +196,7 @@ def say_no_better_than_chance(
                 **fix,
             )
             return
-    if n_classes == 2 and ranks is not None and ranks.chance(labels, upside_down=True) <= CHANCE / 2:
+    if n_classes == 2 and upside_down(predicted, labels, ranks) <= CHANCE / 2:
         report.warn(
             "labels_shifted",
             f"The higher the output for {class_values(2, report)[1]}, the rarer it is: the classes may be the other "
@@ -190,26 +206,35 @@ def say_no_better_than_chance(
         )
         return
     named, true = (np.bincount(values, minlength=n_classes) / len(labels) for values in (predicted, labels))
+    if n_classes == 2 and ranks is not None:
+        measured = f"The AUROC is {ranks.auroc(labels):.3f}, no better than chance (one-sided test at {CHANCE:g})"
+    else:
+        measured = (
+            f"The accuracy is {accuracy:.2%}, no better than chance ({float(named @ true):.2%}; one-sided test at "
+            f"{CHANCE:g}); always naming the largest class gives {true.max():.2%}"
+        )
     report.warn(
         "labels_shuffled",
-        f"The accuracy is {accuracy:.2%}, no better than chance ({float(named @ true):.2%}; one-sided test at "
-        f"{CHANCE:g}); always naming the largest class gives {true.max():.2%}. Labels in another order than the "
-        "outputs usually cause it, or a model that knows next to nothing.",
+        f"{measured}. Labels in another order than the outputs usually cause it, or a model that knows next to "
+        "nothing.",
         "Save outputs and labels in one loop, without shuffling between them.",
     )
+
+
+def upside_down(predicted: Ints, labels: Ints, ranks: Ranks | None) -> float:
+    """Probability that the outputs of two classes go so much against the labels by chance alone; one-sided."""
+    return chance_agreement(1 - predicted, labels, 2) if ranks is None else ranks.chance(labels, upside_down=True)
 
 
 def better_reading(
     predicted: Ints, labels: Ints, n_classes: int, accuracy: float, majority: float, report: Report
 ) -> Reading | None:
     """The usual mix-up that raises the accuracy most, if one does so clearly."""
-    if len(labels) < FEW:
-        return None
     candidates = [label_shift(predicted, labels, n_classes, s, report) for s in (-1, 1)]
     candidates += [row_shift(predicted, labels, s, report) for s in (-1, 1)]
     best = max(candidates, key=lambda candidate: candidate[1])
     clear = chance_agreement(predicted, labels, n_classes, int(best[1] * len(labels))) <= CHANCE / 10
-    bar = max(accuracy + CLEARLY, majority, 2 / n_classes if n_classes > 2 else 0)
+    bar = max(accuracy + CLEARLY, majority, 2 / n_classes)
     order = class_order(predicted, labels, n_classes, report) if n_classes <= MAX_CLASSES_FOR_ORDER else None
     # The best of all orders is better than the given one by chance alone, so a shift that does as well goes first.
     if order is not None and not (clear and best[1] > bar and best[1] >= order[1] - CLEARLY):
