@@ -17,8 +17,10 @@ Rows = tuple[Ints, Ints]
 FEWEST_CLUSTERS = 2
 """In each part: with one alone, nothing shows how clusters differ."""
 
-N_DRAWS = 100
-"""Random orders of the clusters, of which the best is cut."""
+N_DRAWS = (5, 100)
+"""Least and most random orders of the clusters, of which the best is cut; many clusters need few."""
+MOST_PLACED = 1_000_000
+"""Clusters in all these orders together; a million take about a second."""
 
 
 def split_rows(
@@ -124,8 +126,8 @@ def whole_clusters(labels: Ints, cluster: Ints, size: int, random_state: int) ->
     """Random clusters whose rows are about as many as asked for, with about the frequencies of the labels.
 
     Clusters are put in a random order in which every beginning has its share of those that mostly have one label
-    (systematic sampling). The order is cut after the cluster where the size is nearest to that asked for. Of 100 such
-    orders the one is taken whose counts of rows, in all and by label, are nearest to what was asked for.
+    (systematic sampling). The order is cut after the cluster where the size is nearest to that asked for. Of up to 100
+    such orders the one is taken whose counts of rows, in all and by label, are nearest to what was asked for.
 
     Parameters
     ----------
@@ -149,7 +151,7 @@ def whole_clusters(labels: Ints, cluster: Ints, size: int, random_state: int) ->
     wanted = np.bincount(labels) * (size / len(labels))
     generator = np.random.default_rng(random_state)
     best, distance = np.zeros(0, dtype=bool), np.inf
-    for _ in range(N_DRAWS):
+    for _ in range(int(np.clip(MOST_PLACED // len(n_rows), *N_DRAWS))):
         order = _spread(most, n_rows, generator)
         total = np.cumsum(n_rows[order])[FEWEST_CLUSTERS - 1 : -FEWEST_CLUSTERS]
         chosen = np.zeros(len(n_rows), dtype=bool)

@@ -30,7 +30,8 @@ from calib.out_of_core.survey import StoredPredictions, stored, survey
 LOOKED_AT = 2_000
 """Rows, from the first to the last, by which it is decided what the outputs are; every row is then held to it."""
 
-_AT_ONCE = ("transposed", "renormalise", "row_shift", "split", "clusters", "weights")
+_AT_ONCE = ("transposed", "renormalise", "row_shift", "split")
+_OF_ROWS = ("clusters", "weights")
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +82,13 @@ def open_labelled(
             if getattr(choices, name):
                 raise InvalidUpload(
                     "not_streamed", f"{name} is not done row by row.", f"Save {path.name} that way, or fewer rows."
+                )
+        for name in _OF_ROWS:
+            if getattr(choices, name):
+                raise InvalidUpload(
+                    "not_streamed",
+                    f"{name.capitalize()} are not kept where rows are read in blocks.",
+                    f"Leave out {name}, or save fewer rows.",
                 )
         outputs = rows_of(path, report, stack, separate_labels=labels is not None)
         yield _understood(outputs, path, labels, report, progress)
