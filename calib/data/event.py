@@ -40,20 +40,23 @@ class Event:
     reason: str
 
     @classmethod
-    def infer(cls, class_names: Sequence[str], labels: Ints, outcome: str = "") -> Self:
-        """The class whose label says that something happened, else the rarer one, else the second.
+    def infer(cls, class_names: Sequence[str], labels: Ints, outcome: str = "", scored: bool = False) -> Self:
+        """The class whose label says that something happened, else the one that is scored, else the rarer one.
 
-        The labels alone decide: whether high outputs go with the event must not, since a bad model would be hidden.
+        Whether high outputs go with the event must not decide, since a bad model would be hidden.
 
         Parameters
         ----------
         class_names : the two classes as they are labelled.
         labels : (n,) integers, 0 or 1.
         outcome : name of the outcome's column, where it says what happened; empty where it does not.
+        scored : whether the outputs are one column, which holds the probability of the second class.
         """
         if said := _said_by_labels(class_names):
             column, reason = said
             return cls(column, _named(class_names[column], outcome), reason)
+        if scored:
+            return cls(1, _named(class_names[1], outcome), "the class whose probability the outputs hold")
         share = float(np.mean(labels)) if len(labels) else 0.5
         if share == 0.5:
             return cls(1, _named(class_names[1], outcome), "the second class; both are equally frequent")

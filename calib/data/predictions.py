@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.canonical import Kind
+from calib.canonical import ONE_COLUMN, Kind
 from calib.data.checks.report import Finding
 from calib.data.event import Event
 from calib.data.interpret.names import outcome_name
@@ -171,7 +171,8 @@ class Predictions:
         chosen = self.event
         if event is not None:
             outcome = next((outcome_name(role.column) for role in self.roles if role.role == "outcome"), "")
-            column, usual = self.class_names.index(event), Event.infer(self.class_names, self.labels, outcome)
+            column, scored = self.class_names.index(event), self.kind in ONE_COLUMN
+            usual = Event.infer(self.class_names, self.labels, outcome, scored)
             chosen = usual if usual.column == column else Event.chosen(self.class_names, column, outcome)
         changed = replace(self, event=chosen, weight_kind=weight_kind if self.weights is not None else None)
         return replace(changed, sha256=fingerprint(identifying(vars(changed))))

@@ -34,6 +34,14 @@ def test_what_the_labels_say_comes_first_and_the_rarer_class_next(classes, share
     assert Event.infer(classes, labels).column == column
 
 
+def test_of_one_column_the_event_is_what_it_is_the_probability_of():
+    labels = np.array([0, 1, 1, 1])
+    assert Event.infer(("even", "odd"), labels).column == 0
+    assert Event.infer(("even", "odd"), labels, scored=True).column == 1
+    assert Event.infer(("yes", "no"), labels, scored=True).column == 0
+    assert load_sample("odd-digits-adaboost").event.name == "odd"
+
+
 def test_a_label_that_only_says_yes_takes_the_name_of_the_outcome():
     labels = np.array([0, 0, 1])
     assert Event.infer(("0", "1"), labels, "default").name == "default"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.canonical import KINDS, Kind, zero_floor
+from calib.canonical import KINDS, ONE_COLUMN, Kind, zero_floor
 from calib.data.checks.outputs import check_outputs
 from calib.data.checks.report import InvalidUpload, Report, count, row_numbers, shortened, verb
 from calib.data.event import Event
@@ -109,7 +109,7 @@ def decide_event(class_names: tuple[str, ...], labels: Ints, upload: Upload, rep
     if report.choices.kind == "pairs":
         return Event(1, "correct", "the confidence is that of a correct answer")
     if chosen is None:
-        event = Event.infer(class_names, labels, outcome)
+        event = Event.infer(class_names, labels, outcome, scored=report.choices.kind in ONE_COLUMN)
         report.decide(event=class_names[event.column])
         return event
     if chosen not in class_names:
