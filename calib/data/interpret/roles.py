@@ -72,9 +72,18 @@ MAX_GROUPS = 1000
 """Subgroups that are told apart; a column with more is an identifier."""
 
 
+def distinct(values: Array) -> tuple[Array, npt.NDArray[np.intp]]:
+    """The different values in order, and which of them each row has; where they are few, without sorting all rows."""
+    found = np.unique(values)
+    if len(found) <= MAX_GROUPS:
+        return found, np.searchsorted(found, values)
+    found, positions = np.unique(values, return_inverse=True)
+    return found, positions.reshape(-1)
+
+
 def group_names(groups: Array, report: Report) -> npt.NDArray[np.str_] | None:
     """The subgroup of each row as text, ``missing`` where a row has none; left out where it names rows, not groups."""
-    values, positions = np.unique(groups.reshape(len(groups), -1)[:, 0], return_inverse=True)
+    values, positions = distinct(groups.reshape(len(groups), -1)[:, 0])
     if len(values) > MAX_GROUPS:
         report.warn(
             "too_many_groups",
@@ -85,18 +94,17 @@ def group_names(groups: Array, report: Report) -> npt.NDArray[np.str_] | None:
         report.decide(groups="")
         return None
     gone = np.array([is_missing(value) for value in values.tolist()], dtype=bool)
-    n_gone = int(gone[positions.reshape(-1)].sum())
+    n_gone = int(gone[positions].sum())
     if n_gone:
         rows = f"{count(n_gone, 'row')} of {len(groups):,} {verb(n_gone, 'has', 'have')}"
         report.info("groups_missing", f"{rows} no group and form the group called missing.")
     names = ["missing" if none else str(value) for value, none in zip(values.tolist(), gone, strict=True)]
-    return np.array(names)[positions.reshape(-1)]
+    return np.array(names)[positions]
 
 
 def cluster_names(clusters: Array, report: Report) -> npt.NDArray[np.str_]:
     """The cluster of each row as text; a row without one is a cluster of its own."""
-    values, positions = np.unique(clusters.reshape(len(clusters), -1)[:, 0], return_inverse=True)
-    positions = positions.reshape(-1)
+    values, positions = distinct(clusters.reshape(len(clusters), -1)[:, 0])
     none = np.array([is_missing(value) for value in values.tolist()], dtype=bool)
     names = np.array(["" if gone else str(value) for value, gone in zip(values.tolist(), none, strict=True)])
     gone = np.flatnonzero(none[positions])
