@@ -1,9 +1,21 @@
 """Outputs against labels: no better than chance, shifted rows, columns in another order, classes the other way round.
 
-Measured over 1,000 seeds each with normal logits of which the label's is raised by a strength: of labels in random
-order 0 to 0.1 % pass. Genuine outputs of two classes are called no better than chance in 2.5 % of data sets of 100 rows
-with an accuracy of 71 %, in 0.3 % of 300 rows with 64 %, in 0.1 % of 1,000 rows with 58 %, and in none above that.
-The tests marked long repeat it.
+Measured over 1,000 seeds each, normal logits of which the label's is raised by a strength:
+
+| rows | classes | accuracy | genuine, called no better than chance | shuffled, passed | shifted by a row, found |
+|---|---|---|---|---|---|
+| 100 | 2 | .71 | 2.5 % | 0 % | 90 % |
+| 300 | 2 | .64 | .3 % | .1 % | 98 % |
+| 1,000 | 2 | .58 | .1 % | 0 % | 99 % |
+| 300 | 4 | .40 | 0 % | .2 % | 100 % |
+| 300 | 10 | .20 | 0 % | 0 % | 100 % |
+| 500 | 100 | .32 | 0 % | .1 % | 100 % |
+| 300, 8 % events | 2 | AUROC .84 | .9 % | .1 % | 97 % |
+| 1,000, 8 % events | 2 | AUROC .69 | .7 % | .1 % | 97 % |
+
+With a higher accuracy no genuine outputs were accused. Two swapped columns were found in 94 % of sets of 1,000 rows of 10
+classes with an accuracy of .34, in all with .67, and in none of 500 rows of 100 classes. The tests marked long repeat
+it.
 """
 
 from __future__ import annotations

@@ -120,6 +120,19 @@ def test_zeros_become_the_floor_of_the_calibrator() -> None:
     np.testing.assert_allclose(found.data.logits, exported.to_logits(probs), rtol=1e-6, atol=1e-9)
 
 
+def test_new_rows_are_read_on_the_scale_of_the_calibrator() -> None:
+    """Small percents of one column alone would be asked about."""
+    logits, labels = simulate(n=300, n_classes=2)
+    risk = 100 * softmax(logits)[:, 1]
+    data = calib.load(("p.npz", packed(p_percent=risk, labels=labels)))
+    assert data.scale == "percent"
+    exported = writer.exported(calib.calibrator("platt").fit(data.logits, data.labels), writer.describe(data))
+    few = risk < 30
+    found = read_new_rows(exported, ("p.npz", packed(p=risk[few], labels=labels[few])))
+    np.testing.assert_allclose(found.data.logits, data.logits[few], rtol=1e-9)
+    np.testing.assert_allclose(exported.calibrate(risk[few]), exported.predict_proba(found.data.logits), rtol=1e-9)
+
+
 def test_a_file_that_cannot_be_read_gives_findings(made) -> None:
     found = read_new_rows(made.exported, ("f.npz", BytesIO(b"no archive")))
     assert found.data is None

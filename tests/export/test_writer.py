@@ -311,6 +311,7 @@ def test_resuming_with_other_outputs_is_refused(parts, first):
     for changed, says in [
         (replace(more, kind="logits"), "takes probabilities, but these data hold logits"),
         (replace(more, floor=1e-4), "floor=1e-06"),
+        (replace(more, scale="percent"), "percent.* as they are"),
         (replace(more, class_names=("b", "a", "c")), "another order"),
         (replace(more, logits=more.logits[:, :2], class_names=("a", "b"), labels=more.labels % 2), r"\(n, 3\)"),
     ]:

@@ -214,3 +214,22 @@ def test_options_that_need_the_whole_array_are_refused(tmp_path, files, capsys):
             "--out", tmp_path / "c.pkl")  # fmt: skip
     assert exit_.value.code == 2
     assert "leave out --continue and --test" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("factor", "scale"), [(100, "percent"), (7, "counts")])
+def test_a_scale_is_converted_block_by_block(tmp_path, few_rows, factor, scale):
+    """As when all rows are read at once; the export converts new outputs in the same way."""
+    logits, labels = simulate(500, 4)
+    outputs, out = factor * softmax(logits), tmp_path / "c.npz"
+    np.save(tmp_path / "big.npy", outputs)
+    np.save(tmp_path / "labels.npy", labels)
+    given = ("fit", tmp_path / "big.npy", "--labels", tmp_path / "labels.npy", "--method", "temperature")
+    assert run(*given, "--stream", "--calibration", "all", "--out", out) == 0
+    with open_labelled(tmp_path / "big.npy", tmp_path / "labels.npy", Choices()) as found:
+        assert found.scale == found.predictions(np.arange(3)).scale == scale
+        np.testing.assert_allclose(found.data.logits.take(np.arange(500)), np.log(softmax(logits)), rtol=1e-9)
+    saved = calib.export.runtime.load(out)
+    assert saved.scale == scale
+    assert run("apply", out, tmp_path / "big.npy", "--out", tmp_path / "calibrated.npy") == 0
+    np.testing.assert_array_equal(np.load(tmp_path / "calibrated.npy"), saved.calibrate(outputs))
+    np.testing.assert_allclose(saved.calibrate(outputs), saved.predict_proba(np.log(softmax(logits))), rtol=1e-9)
