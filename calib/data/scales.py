@@ -25,7 +25,7 @@ SCALES: dict[str, str] = {
     "tenths": "points from 0 to 10",
     "bytes": "bytes, 0 to 255",
     "int8": "signed bytes, -128 to 127",
-    "counts": "counts or shares, to divide by the sum of each row",
+    "counts": "counts, or shares of the sum of their row",
     "odds": "odds p / (1 - p)",
     "log": "natural logarithms of probabilities",
     "log2": "logarithms of probabilities to base 2",

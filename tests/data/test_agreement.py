@@ -13,9 +13,8 @@ Measured over 1,000 seeds each, normal logits of which the label's is raised by 
 | 300, 8 % events | 2 | AUROC .84 | .9 % | .1 % | 97 % |
 | 1,000, 8 % events | 2 | AUROC .69 | .7 % | .1 % | 97 % |
 
-With a higher accuracy no genuine outputs were accused. Two swapped columns were found in 94 % of sets of 1,000 rows of 10
-classes with an accuracy of .34, in all with .67, and in none of 500 rows of 100 classes. The tests marked long repeat
-it.
+With a higher accuracy no genuine outputs were accused. Two swapped columns were found in 94 % of sets of 1,000 rows of
+10 classes with an accuracy of .34, in all with .67, and in none of 500 rows of 100 classes. Long tests repeat it.
 """
 
 from __future__ import annotations

@@ -49,6 +49,16 @@ def test_rows_with_nan_are_left_out_in_one_click() -> None:
     assert facts(app)["Rows"] == "297"
 
 
+def test_a_scale_that_is_left_open_is_chosen_in_one_click() -> None:
+    logits, labels = simulate(n=300, n_classes=2)
+    points = np.round(10 / (1 + np.exp(logits[:, 0] - logits[:, 1])))
+    app = upload_uploads(open_page("app.py"), "mine.npz", npz(points=points, labels=labels))
+    assert "0 to 10" in app.error[0].value
+    click(app, "Points from 0 to 10: divide by 10")
+    assert not app.error
+    assert app.session_state[SESSION].data.scale == "tenths"
+
+
 def test_clusters_are_kept_whole_and_the_sizes_said() -> None:
     logits, labels = simulate(n=300)
     content = npz(logits=logits, labels=labels, clusters=np.arange(300) // 7)

@@ -75,12 +75,12 @@ def _inferred(outputs: Floats, name: str, report: Report) -> Scale:
     look = Look.at(values)
     if look.low >= -1e-6 and look.high <= 1 + 1e-6:
         return PLAIN
-    found = _of_column(look, name, _told(_column(report) or name), kind in IN_UNIT) if one else _of_rows(look, name)
+    found = _of_column(look, _column(report) or name, kind in IN_UNIT) if one else _of_rows(look, name)
     if found is None:
         return PLAIN
     scale, why, settled = found
     say = report.info if settled else report.warn
-    back = {"scale": PLAIN, "kind": "binary_log_odds" if one else "logits"}
+    back = {} if kind in IN_UNIT else {"scale": PLAIN, "kind": "binary_log_odds" if one else "logits"}
     say("scale", f"{name} was read as {in_words(scale)}, {_done(scale, one)}: {why}.",
         "" if settled else "If that is wrong, read them as they are.", **back)  # fmt: skip
     return scale
@@ -95,10 +95,10 @@ def _column(report: Report) -> str:
 def _done(scale: Scale, one: bool) -> str:
     """What is done to the values."""
     if scale in ONE:
-        return f"and divided by {ONE[str(scale)]:g}"
+        return f"and was divided by {ONE[str(scale)]:g}"
     if scale in LOGS:
-        return "and became probabilities" if one else f"and multiplied by {LOGS[str(scale)]:.4g}"
-    done = {"counts": "and each row divided by its sum", "odds": "and o became o / (1 + o)"}
+        return "and became probabilities" if one else f"and was multiplied by {LOGS[str(scale)]:.4g}"
+    done = {"counts": "and each row was divided by its sum", "odds": "and o became o / (1 + o)"}
     return done.get(str(scale), "and 128 was added before dividing by 256")
 
 
@@ -159,12 +159,12 @@ def _of_rows(look: Look, name: str) -> Found | None:
     values, low, high = look.values, look.low, look.high
     reach = f"values run from {low:.4g} to {high:.4g}"
     if high <= SLACK:
-        for scale in ("log2", "log10"):
+        for scale in ("log", "log2", "log10"):  # natural ones first: of saturated rows every base sums to one
             factor = LOGS[scale]
             powers = np.exp(values * factor).sum(axis=1, dtype=np.float64)
             slack = SLACK + (factor * look.step / 2 if look.step <= 0.01 else 0)
             if len(values) >= FEW and np.abs(powers - 1).max() <= slack:
-                return scale, f"the {'2' if scale == 'log2' else '10'} to these powers sum to one in each row", True
+                return None if scale == "log" else (scale, f"{scale[3:]} to these powers sums to one in each row", True)
         return None
     if low < -1e-6 * high:
         signed = look.step == 1 and low >= -128 and high <= 127 and len(values) >= FEW
@@ -208,15 +208,14 @@ def _of_rows(look: Look, name: str) -> Found | None:
     return None
 
 
-def _of_column(look: Look, name: str, told: str | None, in_unit: bool) -> Found | None:
+def _of_column(look: Look, name: str, in_unit: bool) -> Found | None:
     """The scale of a single column, of two classes or of a confidence.
 
     Parameters
     ----------
-    told : what its name says.
     in_unit : whether somebody has said that it is a probability.
     """
-    low, high = look.low, look.high
+    low, high, told = look.low, look.high, _told(name)
     reach = f"values run from {low:.4g} to {high:.4g}"
     if told in LOGS and high <= SLACK:
         return str(told), f"{reach}, and its name says so", True
@@ -245,9 +244,8 @@ def _of_column(look: Look, name: str, told: str | None, in_unit: bool) -> Found 
         return "percent", reach, in_unit
     if look.step == 1 and high == 255:
         return "bytes", f"whole numbers, {reach}", False
-    grid = "" if look.step == 0 else f"{_grid(look)}, "
     raise ask(
-        f"{name} is one column with {grid}{reach}, which is no probability yet.",
+        f"{name} is one column of {_grid(look)} from {low:.4g} to {high:.4g}, which are no probabilities yet.",
         {
             **{
                 f"{in_words(scale).capitalize()}: divide by {one:g}": {"scale": scale}
@@ -262,7 +260,7 @@ def _of_column(look: Look, name: str, told: str | None, in_unit: bool) -> Found 
 
 
 def _grid(look: Look) -> str:
-    return "whole numbers" if look.step == 1 else f"multiples of {look.step:g}"
+    return {1: "whole numbers", 0: "numbers"}.get(look.step, f"multiples of {look.step:g}")
 
 
 def _told(name: str) -> str | None:
