@@ -260,7 +260,9 @@ def _of_column(look: Look, name: str, in_unit: bool) -> Found | None:
 
 
 def _grid(look: Look) -> str:
-    return {1: "whole numbers", 0: "numbers"}.get(look.step, f"multiples of {look.step:g}")
+    if look.step == 1:
+        return "whole numbers"
+    return f"multiples of {look.step:g}" if look.step else "numbers"
 
 
 def _told(name: str) -> str | None:
