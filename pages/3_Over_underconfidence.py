@@ -14,7 +14,7 @@ def body() -> None:
     """Draw the page."""
     session = open_session()
     fits = shown_fits(session)
-    finding(rows_of(fits, fits), session.view)
+    finding(rows_of(fits, fits), fits[0].evaluation)
     chosen = choose(fits, "confidence/methods")
     rows, keys = rows_of(fits, chosen), tuple(fit.key for fit in chosen)
     change(rows, keys, session.view)

@@ -351,7 +351,12 @@ def _check_no_nan(values: Floats) -> None:
 
 
 def check_same_rows(evaluation: Evaluation, baseline: Evaluation) -> None:
-    """Raise :class:`CalibrationError` unless both are about the same labels."""
+    """Raise :class:`CalibrationError` unless both are about the same labels, in the same view."""
+    if evaluation.view.key != baseline.view.key:
+        raise CalibrationError(
+            f"One evaluation is in the view {evaluation.view.name!r} and one in {baseline.view.name!r}; "
+            "see both in the same one."
+        )
     if evaluation.labels is not baseline.labels and not np.array_equal(evaluation.labels, baseline.labels):
         raise CalibrationError(
             f"The evaluations have {len(evaluation)} and {len(baseline)} rows with different labels; "

@@ -10,7 +10,7 @@ import pytest
 from calib import CalibrationError, compare
 from calib.data.event import Event
 from calib.data.predictions import Predictions
-from calib.evaluation import SCORES, evaluate, scores
+from calib.evaluation import SCORES, evaluate, paired_differences, scores
 from calib.evaluation.compare import too_few_of_all
 from calib.evaluation.scores import score_intervals
 from calib.evaluation.studies import repeat_task, size_task
@@ -83,6 +83,8 @@ def test_going_back_gives_the_top_label_view_again(risk):
     again = evaluation.seen(EVENT).seen(TOP_LABEL)
     for key, value in scores(again).items():
         assert value == scores(evaluation)[key]
+    with pytest.raises(CalibrationError, match="'event'"):
+        paired_differences(evaluation.seen(EVENT), evaluation, n_resamples=10)
     three = evaluate(np.full((4, 3), 1 / 3), np.array([0, 1, 2, 0]))
     assert three.seen(TOP_LABEL) is three
     with pytest.raises(CalibrationError):

@@ -14,7 +14,8 @@ import streamlit as st
 
 from calib.diagnostics.over_under import OverUnder, over_under_confidence, table_cells, theorem_by_bins, theorem_one
 from calib.diagnostics.reliability import confidence_histogram
-from calib.diagnostics.subgroups import GroupGaps, by_band, by_class
+from calib.diagnostics.subgroups import GroupGaps, by_band, by_class, too_extreme
+from calib.evaluation import Evaluation
 from calib.evaluation.view import View
 from calib.formatting import plural, points
 from calib.metrics import BINNINGS
@@ -46,11 +47,13 @@ def rows_of(fits: list[ShownFit], chosen: list[ShownFit]) -> list[Row]:
     return [(fit.title, known[keys.index(fit.key)], fit.style) for fit in shown]
 
 
-def finding(rows: list[Row], view: View) -> None:
+def finding(rows: list[Row], raw: Evaluation) -> None:
     """The finding, and a warning where it rests on few rows."""
     named = [(name, result) for name, result, _ in rows]
-    st.markdown(over_under_words.finding(named, view))
-    few = over_under_words.few(named, view)
+    extreme = too_extreme(raw)
+    more = f"\n\nThe raw model's {extreme[0].lower()}{extreme[1:]}" if extreme else ""
+    st.markdown(over_under_words.finding(named, raw.view) + more)
+    few = over_under_words.few(named, raw.view)
     if few:
         st.warning(few, icon=":material/warning:")
 
