@@ -6,6 +6,7 @@ A column with the predicted class, or its confidence, beside the scores of the c
 from __future__ import annotations
 
 import gzip
+import unicodedata
 
 import h5py
 import numpy as np
@@ -228,3 +229,84 @@ def test_what_is_chosen_by_hand_is_used(make):
     found = inspect(path, choices=Choices(outputs=("a", "b", "c", "d", "conf"), kind="logits"))
     assert found.predictions.n_classes == 5
     assert not [f for f in found.findings if f.code == "left_out"]
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_accents_spelled_in_two_ways_are_one_name(make, form):
+    """Sorted order would swap mai and noël: the columns stand in another one."""
+    names = np.array(["été", "hiver", "noël", "mai"])
+    labels = np.array([unicodedata.normalize(form if k % 2 else "NFC", name) for k, name in enumerate(names)])
+    rows = np.where(np.arange(300) % 2, labels[make.labels], names[make.labels])
+    found = make.csv(pd.DataFrame({"label": rows, **{f"p_{n}": make.probs[:, k] for k, n in enumerate(names)}}))
+    data = load(found)
+    assert data.class_names == tuple(names)
+    np.testing.assert_array_equal(data.labels, make.labels)
+
+
+def test_labels_that_end_in_the_numbers_of_the_columns_belong_to_them(make):
+    """With twelve classes the order of text would put 10 before 2."""
+    generator = np.random.default_rng(3)
+    probs, labels = generator.dirichlet(np.ones(12), 300), generator.integers(12, size=300)
+    columns = {f"p_{k}": probs[:, k] for k in range(12)}
+    data = load(make.csv(pd.DataFrame({"label": [f"digit {k}" for k in labels], **columns})))
+    assert data.class_names == tuple(f"digit {k}" for k in range(12))
+    np.testing.assert_array_equal(data.labels, labels)
+    data = load(make.csv(pd.DataFrame({"label": [f"digit {k + 1}" for k in labels], **columns})))
+    assert "class_order" in {finding.code for finding in data.findings}
+    np.testing.assert_array_equal(data.labels, labels)
+
+
+def test_probabilities_named_after_the_outcome_are_in_the_order_of_its_numbers(make):
+    """As SAS writes them: the event first, then the other class."""
+    p, happened = make.probs[:, 2:].sum(axis=1), make.binary
+    data = load(make.csv(pd.DataFrame({"good": happened, "P_good1": p, "P_good0": 1 - p})))
+    np.testing.assert_array_equal(data.labels, happened)
+    np.testing.assert_allclose(1 / (1 + np.exp(data.logits[:, 0] - data.logits[:, 1])), p, rtol=1e-6)
+
+
+def test_spaces_around_labels_are_no_part_of_them(make):
+    p, happened = make.probs[:, 2:].sum(axis=1), make.binary
+    labels = np.where(happened == 1, np.where(np.arange(300) % 3, " True ", "True"), "False ")
+    data = load(make.csv(pd.DataFrame({"y": labels, "p": p})))
+    assert data.class_names == ("False", "True")
+    np.testing.assert_array_equal(data.labels, happened)
+
+
+@pytest.mark.parametrize(("answer", "truth"), [("label", "gold"), ("label", "true_label"), ("class", "true_class")])
+@pytest.mark.parametrize("two", [False, True])
+def test_a_label_beside_the_true_one_is_the_answer(make, answer, truth, two):
+    """As a pipeline writes its best label and score: no probability of a class, even where there are two."""
+    p = np.c_[make.probs[:, :2].sum(axis=1), make.probs[:, 2:].sum(axis=1)] if two else make.probs
+    labels = make.binary if two else make.labels
+    told = NAMES[p.argmax(axis=1)]
+    data = load(make.csv(pd.DataFrame({answer: told, "score": p.max(axis=1), truth: NAMES[labels]})))
+    assert data.kind == "pairs"
+    np.testing.assert_array_equal(data.correct, told == NAMES[labels])
+    assert "labels_float" not in {finding.code for finding in data.findings}
+
+
+def test_scores_whose_names_hold_the_word_label_are_no_labels(make):
+    columns = {f"output_LABEL_{k}": make.probs[:, k] for k in range(4)}
+    check_refused(make.csv(pd.DataFrame(columns)), "no_labels", "output_LABEL_3")
+
+
+def test_every_reading_that_is_offered_can_be_read(make):
+    """Scores of three models beside two outcomes are no three classes."""
+    p = make.probs[:, 2:].sum(axis=1)
+    path = make.csv(pd.DataFrame({"churn": make.binary, "score_v1": p, "score_v2": 1 - p, "score_v3": p**2}))
+    readings = inspect(path).readings
+    assert [reading.roles["outputs"] for reading in readings] == ["score_v1", "score_v2", "score_v3"]
+    for reading in readings:
+        data = load(path, roles=reading.roles)
+        assert len(data.labels) == reading.rows and data.labels.mean() == pytest.approx(reading.event_rate)
+
+
+def test_three_labels_of_one_score_are_refused_with_both_numbers(make):
+    labels = NAMES[np.arange(300) % 3]
+    frame = pd.DataFrame({"outcome": labels, "score": make.probs[:, 0]})
+    check_refused(make.csv(frame), "label_too_large", "3 different labels (ant, bee, cat) but one column")
+
+
+def test_a_long_header_does_not_fill_the_question(make):
+    columns = {"x" * 9000: make.binary, "y" * 9000: make.probs[:, 2:].sum(axis=1)}
+    assert len(inspect(make.csv(pd.DataFrame(columns))).findings[0].message) < 500

@@ -106,7 +106,7 @@ def measured(
         correct = correct_of(reading, truth, keep)
         rate = float(correct.mean())
         mean = f"mean {scores.mean():.1%}, " if in_unit(scores) else ""
-        sentence = f"confidence in an answer ({reading.outputs.stem}): {mean}correct {rate:.1%}"
+        sentence = f"confidence in an answer ({shortened(reading.outputs.stem)}): {mean}correct {rate:.1%}"
         return TableReading(roles, sentence, rows, rate, rate, auroc(scores[:, 0], correct))
     if scores.shape[1] == 1:
         event = (
@@ -114,7 +114,7 @@ def measured(
         )
         happened = truth == (event.lower() if outcome.cells.dtype.kind == "b" else event)
         rate = float(happened.mean())
-        what = f"P({event_name(event, outcome)}) in {reading.outputs.stem}"
+        what = f"P({event_name(event, outcome)}) in {shortened(reading.outputs.stem)}"
         sentence = (
             f"{what}: mean {scores.mean():.1%}, happened {rate:.1%}"
             if in_unit(scores)

@@ -97,7 +97,7 @@ class Column:
     @cached_property
     def values(self) -> tuple[str, ...]:
         """The different values as text, in their order: 2.0 is "2"."""
-        return tuple(spelled(value) for value in np.unique(self.present).tolist())
+        return tuple(dict.fromkeys(spelled(value) for value in np.unique(self.present).tolist()))
 
     @cached_property
     def is_date(self) -> bool:

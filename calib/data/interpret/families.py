@@ -94,9 +94,9 @@ def split_names(words: tuple[str, ...]) -> Iterator[tuple[Pattern, tuple[str, ..
 
 
 def in_order(members: dict[tuple[str, ...], Column]) -> list[Column]:
-    """By number where all differ by one, else as they stand in the table."""
-    if all(len(middle) == 1 and middle[0].isdecimal() for middle in members):
-        return [column for _, column in sorted(members.items(), key=lambda item: int(item[0][0]))]
+    """By number where all differ by one at their end, else as they stand in the table: P_good1 and P_good0 are 0, 1."""
+    if len({middle[:-1] for middle in members}) == 1 and all(middle[-1].isdecimal() for middle in members):
+        return [column for _, column in sorted(members.items(), key=lambda item: int(item[0][-1]))]
     return sorted(members.values(), key=lambda column: column.position)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,8 +29,9 @@ def match_values(
     """
     if not values:
         raise InvalidUpload("labels_missing", f"{name} holds no label at all.", "Choose another array or column.")
+    values = by_number(values)
     if column_names is not None and len(column_names) == n_classes:
-        by_name = matched(values, column_names)
+        by_name = matched(values, column_names) or matched_numbers(values, column_names)
         if by_name is not None:
             report.info("class_order", f"The labels in {name} were matched to the columns by name ({listed(by_name)}).")
             return by_name
@@ -66,9 +68,33 @@ def matched(values: Sequence[Any], column_names: Sequence[str]) -> tuple[Any, ..
     return tuple(by_name.get(plain, column) for plain, column in zip(columns, column_names, strict=True))
 
 
+def by_number(values: Sequence[Any]) -> list[Any]:
+    """Labels that differ in the number at their end in its order, ``digit 2`` before ``digit 10``; others as given."""
+    found = [ENDS_IN_NUMBER.fullmatch(str(value)) for value in values]
+    known = [match for match in found if match]
+    if len(known) < len(values) or len({match[1] for match in known}) > 1:
+        return list(values)
+    return [value for _, value in sorted(zip((int(match[2]) for match in known), values, strict=True))]
+
+
+def matched_numbers(values: Sequence[Any], column_names: Sequence[str]) -> tuple[Any, ...] | None:
+    """The value of each column where both end in the same numbers: ``digit 3`` belongs to ``p_3``."""
+    if by_number(values) != list(values) or not all(str(name).isdecimal() for name in column_names):
+        return None
+    by_name = {int(match[2]): value for value in values if (match := ENDS_IN_NUMBER.fullmatch(str(value)))}
+    columns = [int(name) for name in column_names]
+    if len(by_name) < len(values) or set(by_name) != set(columns):
+        return None
+    return tuple(by_name[number] for number in columns)
+
+
+ENDS_IN_NUMBER = re.compile(r"(.*\D)(\d{1,9})")
+
+
 def _plain(value: Any) -> str:
-    """A name without case and separators, since columns spell them differently."""
-    return "".join(c for c in str(value).lower() if c.isalnum()) or str(value)
+    """A name without case and separators, with accents spelled in one way, since columns spell them differently."""
+    text = unicodedata.normalize("NFC", str(value))
+    return "".join(c for c in text.lower() if c.isalnum()) or text
 
 
 MISSING_TEXTS = ("", "nan", "none", "null", "NaN", "None", "NaT", "<NA>", "NULL")
@@ -205,18 +231,21 @@ def by_value(raw: Array, n_classes: int, column_names: Sequence[str] | None, nam
         perhaps = [value in PERHAPS_MISSING and _plain(value) not in names for value in values.tolist()]
         missing |= np.array(perhaps, dtype=bool)
     known = [value for value, gone in zip(values.tolist(), missing, strict=True) if not gone]
+    known = list({_spelled(value): value.strip() if isinstance(value, str) else value for value in known}.values())
     order = report.choices.label_values or match_values(known, n_classes, column_names, name, report)
     report.decide(label_values=tuple(order))
-    column = {str(value): j for j, value in enumerate(order)}
+    column = {_spelled(value): j for j, value in enumerate(order)}
     codes = np.array([column.get(_spelled(value), -1) for value in values.tolist()], dtype=np.int64)
     codes[missing] = -1
     labels = codes[positions.reshape(-1)]
     unknown = [str(v) for v, code, gone in zip(values.tolist(), codes, missing, strict=True) if code < 0 and not gone]
     if len(order) > n_classes:
+        one = column_names is not None and len(column_names) == 1
+        told = "one column of outputs tells only two apart" if one else f"there are {n_classes:,} columns of outputs"
         raise InvalidUpload(
             "label_too_large",
-            f"{name} has {len(order):,} different labels ({listed(order)}) but there are {n_classes:,} columns of "
-            "outputs. A class may be missing from the outputs.",
+            f"{name} has {len(order):,} different labels ({listed(order)}) but {told}. A class may be missing from the "
+            "outputs.",
             "Choose the columns with one score for each class, or another column of labels.",
         )
     if unknown and not report.choices.drop_bad_rows:
@@ -255,7 +284,8 @@ def as_integers(raw: Array, name: str, report: Report) -> tuple[Ints, npt.NDArra
         odd = whole != np.floor(whole)
         if odd.any():
             raise fractional(f"{name} holds {count(int(odd.sum()), 'fraction')}, such as {whole[odd][0]:g}")
-        report.info("labels_float", f"{name} holds whole numbers saved as floats: read as integers.")
+        if report.choices.kind != "pairs":  # which are correct by comparison, and no floats in the file
+            report.info("labels_float", f"{name} holds whole numbers saved as floats: read as integers.")
         raw = np.clip(whole, -(2.0**62), 2.0**62)
     elif raw.dtype.kind not in "iu":
         raise InvalidUpload(
@@ -320,5 +350,6 @@ def outside_range(labels: Ints, outside: npt.NDArray[np.bool_], n_classes: int, 
 
 
 def _spelled(value: Any) -> str:
-    """A value as its label is written in Choices: 2.0 is 2."""
-    return str(int(value)) if isinstance(value, float) and value == value and value.is_integer() else str(value)
+    """A value as its label is written in Choices: 2.0 is 2; without spaces around, with accents in one way."""
+    whole = isinstance(value, float) and value == value and value.is_integer()
+    return unicodedata.normalize("NFC", str(int(value) if whole else value).strip())

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from calib.canonical import ONE_COLUMN
 from calib.data.interpret.direction import named_value, spoken_values
-from calib.data.interpret.evidence import IMPOSSIBLE, Column, decides, one_to_one, same_order, separates
+from calib.data.interpret.evidence import IMPOSSIBLE, Column, decides, one_to_one, row_sums, same_order, separates
 from calib.data.interpret.families import Outputs, by_class, by_pattern, family, plain_name, side_by_side, single
-from calib.data.interpret.vocabulary import CERTAIN, CONFIDENCE, CORRECT, GENERAL, has_word, strengths, tokens
+from calib.data.interpret.vocabulary import ANSWERS, CERTAIN, CONFIDENCE, CORRECT, GENERAL, has_word, strengths, tokens
 from calib.data.options import Choices
 
 NAMED_AFTER = 3.0
@@ -230,10 +230,17 @@ def combined(
     if not is_prediction and named_after(outcome, outputs, scores):
         reading = reading.with_evidence(NAMED_AFTER, NAMED_AFTER)
     if len(outputs.columns) > 1:
+        if len(outcome.values) < len(scores) and not choices.outputs and are_several_risks(scores):
+            return
         fit = class_fit(outputs, outcome.values)
         yield reading.with_evidence(max(fit, 0.0), fit)
     else:
         yield from of_one_column(reading, outcome, scores[0], choices)
+
+
+def are_several_risks(scores: Sequence[Column]) -> bool:
+    """Whether columns hold probabilities whose rows sum to nothing in common: of several models, not of classes."""
+    return all(score.in_unit for score in scores) and row_sums(scores) is None
 
 
 def class_fit(outputs: Outputs, values: Sequence[str]) -> float:
@@ -279,7 +286,14 @@ def may_predict(column: Column, outcome: Column, scores: Sequence[Column]) -> bo
     """Whether a column holds labels of the outcome, and its name or the outputs say that these are predicted."""
     if column.as_predicted == IMPOSSIBLE or not set(column.values) & set(outcome.values):
         return False
-    return column.as_predicted > 0 or decides(scores, column)
+    return column.as_predicted > 0 or decides(scores, column) or is_answer(column, outcome)
+
+
+def is_answer(column: Column, outcome: Column) -> bool:
+    """Whether a column is only called "label" or "answer" where the outcome is called the true one."""
+    words = set(tokens(column.name))
+    told = len(words) == 1 and bool(words & ANSWERS) and outcome.said.get("outcome", 0.0) >= CERTAIN
+    return told and set(column.values) <= set(outcome.values) and not one_to_one(column, outcome)
 
 
 def of_one_column(reading: Reading, outcome: Column, score: Column, choices: Choices) -> Iterator[Reading]:

@@ -110,13 +110,18 @@ def clearly_named(columns: Mapping[str, Column], report: Report, separate_labels
         if choices.labels:
             outcome = columns[str(choices.labels)]
         else:
-            named = [column for column in columns.values() if column.said.get("outcome", 0.0) >= USUAL]
+            named = [column for column in columns.values() if is_called_outcome(column)]
             outcome = max(named, key=lambda column: column.said["outcome"], default=None)
         if outcome is None:
             return None
     candidates = output_candidates(columns, outcome, choices)
     outputs = max(candidates, key=lambda found: (len(found.columns) > 1, found.evidence), default=None)
     return Reading(outcome, outputs) if outputs is not None and outputs.evidence >= ENOUGH_OUTPUTS else None
+
+
+def is_called_outcome(column: Column) -> bool:
+    """Whether a name speaks of an outcome, and not also of outputs as ``output_LABEL_0`` does."""
+    return column.said.get("outcome", 0.0) >= USUAL and column.said.get("outputs", 0.0) <= 0
 
 
 def nothing_to_read(

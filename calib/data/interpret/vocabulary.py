@@ -142,6 +142,9 @@ PERCENT = _words_of("percent pct prozent pourcent porcentaje")
 CLASS = _words_of("label labels class klasse classe clase category kategorie etiqueta etiquette")
 """Words that make a prediction one of a class: ``predicted_label`` holds no scores."""
 
+ANSWERS = _words_of("label class answer antwort reponse respuesta")
+"""Words for what was answered where another column is called the truth, as in a pipeline's label and score."""
+
 PREDICTED = _words_of("""pred preds ypred yhat prediction predictions predicted scored vorhergesagt predit predicho""")
 
 MODEL = _words_of("model modell modele modelo llm system classifier method algorithm modelname")
