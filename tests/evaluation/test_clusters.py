@@ -178,7 +178,7 @@ def test_the_gap_of_loans_varies_between_branches_as_in_the_notes(shared_data):
     risk, happened = np.exp(data.logits[:, 1]), data.labels
     errors = {}
     for which, clusters in (("branch", data.clusters), ("row", None)):
-        resamples = Resamples(len(data), 2000, clusters=clusters)
+        resamples = Resamples(len(data), 20_000, clusters=clusters)
         observed, expected = (resamples.resample(resamples.groups.sums(v)) for v in (happened.astype(float), risk))
         errors[which] = (observed / expected).std()
     assert errors == {"branch": pytest.approx(0.078, abs=0.004), "row": pytest.approx(0.067, abs=0.003)}
