@@ -37,7 +37,8 @@ def open_text(name: str, file: BinaryIO, gzipped: bool, allowance: Allowance, ch
         sample = source.read(SAMPLE)
         complete = not source.read(1)
     encoding = choices.encoding or infer_encoding(sample)
-    dialect = infer_dialect(sample, encoding, complete, choices, name)
+    with reading(name):  # csv refuses cells of more than 131,072 characters
+        dialect = infer_dialect(sample, encoding, complete, choices, name)
     check_count(len(dialect.names), "columns", name)
     check_names(dialect.names, name)
     if not scan(stream(), dialect, name) and choices.encoding is None:

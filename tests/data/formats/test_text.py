@@ -146,6 +146,10 @@ def test_what_is_no_number_stays_text():
     assert found.predictions is None
 
 
+def test_a_cell_that_is_too_long_is_refused_in_words():
+    assert the(read("p_0,label\n" + "x" * 200_000 + ",1\n"), "damaged").action
+
+
 def naive(cell: str, decimal: str) -> float:
     """One reading of a cell, or NaN where its separators do not stand before groups of three."""
     whole, _, fraction = cell.partition(decimal)
