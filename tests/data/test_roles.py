@@ -234,6 +234,17 @@ def test_a_bad_model_is_read_as_a_good_one():
     assert len(inspect(table(**two)).readings) == 2
 
 
+def test_a_column_with_the_ranks_of_a_score_is_another_model():
+    """It is asked, although only one of the two is called a score; a feature in [0, 1] is left aside."""
+    assert load(table(score=RISK, share=RNG.random(N), default=HAPPENED)).n_classes == 2
+    assert len(inspect(table(score=RISK, framingham=RISK**0.8, default=HAPPENED)).readings) == 2
+
+
+def test_a_column_that_is_the_largest_output_is_the_prediction():
+    data = load(table(F_class=ANIMALS[LABELS], I_class=ANIMALS[PREDICTED], **dict(zip(ANIMALS, PROBS.T, strict=True))))
+    assert roles(data)["I_class"] == "predicted" and roles(data)["F_class"] == "outcome"
+
+
 # Asking.
 
 

@@ -10,6 +10,7 @@ from calib.data.interpret.evidence import MANY, Column
 from calib.data.interpret.names import FEATURES, PARTS, SPLIT, canonical, feature_column
 from calib.data.interpret.readings import Reading
 from calib.data.interpret.roles import ROW_ROLES, ColumnRole, Role
+from calib.data.interpret.vocabulary import tokens
 from calib.data.options import OPTION_OF_ROLE, Choices, Columns
 
 LEAST_CLUSTERS = 6
@@ -28,6 +29,10 @@ def is_cluster(column: Column) -> bool:
 def is_group(column: Column) -> bool:
     """Whether the values are few, so that each has rows enough."""
     return 2 <= len(column.values) <= MANY and (column.numbers is None or column.is_whole) and not column.is_date
+
+
+BODY = frozenset(["height", "bmi", "groesse", "koerpergroesse", "taille", "imc", "altura", "estatura", "talla"])
+"""Words of columns beside which a weight is that of a body."""
 
 
 def is_weight(column: Column) -> bool:
@@ -58,6 +63,8 @@ def with_others(columns: Mapping[str, Column], reading: Reading | None, choices:
         free = [column for column in free if column.name != choices.split]
     for option, (role, fits) in BY_ROW.items():
         if getattr(choices, option) is None:
+            if option == "weights" and any(BODY & set(tokens(column.name)) for column in columns.values()):
+                continue
             first = best(free, role, ROW_ROLES[option].names, fits)
             found: Any = with_further_groups(free, first) if option == "groups" else first
             choices = replace(choices, **{option: found})

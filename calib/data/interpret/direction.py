@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from calib.data.event import DID_NOT, HAPPENED
 from calib.data.interpret.evidence import Column
-from calib.data.interpret.vocabulary import LIKELY, NEGATIONS, SAYS_NO, spoken_for, tokens
+from calib.data.interpret.vocabulary import LIKELY, NEGATIONS, RISK, SAYS_NO, spoken_for, tokens
 
 LabelValues = tuple[str, ...] | tuple[int, ...] | None
 
@@ -89,7 +89,9 @@ def speaks_of_no_event(score: Column, outcome: Column) -> bool | None:
         return False
     if good_score:
         return True if is_event(outcome) else None
-    return True if of_score & {"pd"} or spoken_for(score.name).get("outcome") is not None else None
+    if "pd" in of_score or spoken_for(score.name).get("outcome") is not None:
+        return True
+    return None if of_score & RISK else False
 
 
 def is_event(outcome: Column) -> bool:

@@ -307,6 +307,18 @@ def same_order(first: Column, second: Column) -> bool:
     return any(_equal(x[known], y[known]) for x, y in ((a, b), (b, a)))
 
 
+def rank_correlation(first: Column, second: Column) -> float:
+    """Spearman's rank correlation of two columns of numbers; 0 where it has no value."""
+    a, b = first.numbers, second.numbers
+    if a is None or b is None:
+        return 0.0
+    known = np.isfinite(a) & np.isfinite(b)
+    ranks = [np.unique(x[known], return_inverse=True)[1].reshape(-1).astype(np.float64) for x in (a, b)]
+    if min(np.ptp(r) if len(r) else 0.0 for r in ranks) == 0:
+        return 0.0
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
+
+
 def _equal(x: Floats, y: Floats) -> bool:
     with np.errstate(over="ignore"):
         return bool(len(x)) and any(bool(np.allclose(z, y, atol=2e-3)) for z in (x, x / 100, 1 / (1 + np.exp(-x))))

@@ -11,7 +11,16 @@ from dataclasses import dataclass, replace
 
 from calib.canonical import ONE_COLUMN
 from calib.data.interpret.direction import named_value, spoken_values
-from calib.data.interpret.evidence import IMPOSSIBLE, Column, decides, one_to_one, row_sums, same_order, separates
+from calib.data.interpret.evidence import (
+    IMPOSSIBLE,
+    Column,
+    decides,
+    one_to_one,
+    rank_correlation,
+    row_sums,
+    same_order,
+    separates,
+)
 from calib.data.interpret.families import Outputs, by_class, by_pattern, family, plain_name, side_by_side, single
 from calib.data.interpret.vocabulary import ANSWERS, CERTAIN, CONFIDENCE, CORRECT, GENERAL, has_word, strengths, tokens
 from calib.data.options import Choices
@@ -51,6 +60,9 @@ PREDICTED_BESIDE = 1.0
 
 DECIDED = -4.0
 """A column that is the class of the largest output in every row is the prediction, not the outcome."""
+
+RISES_WITH, STRONGLY = 2.0, 0.8
+"""A column in [0, 1] has the ranks of a score: it may be that of another model. And the rank correlation for it."""
 
 UNSURE = -2.0
 """Something speaks against a reading, without saying which one is right."""
@@ -189,9 +201,19 @@ def output_candidates(columns: Mapping[str, Column], outcome: Column | None, cho
     members = {name for found in families if found.evidence >= ENOUGH_OUTPUTS for name in found.columns}
     singles = [single(column) for column in free if column.as_score > IMPOSSIBLE]
     singles = [replace(s, evidence=s.evidence + MEMBER) if s.columns[0] in members else s for s in singles]
+    singles = [replace(s, evidence=s.evidence + alike(s, singles, columns)) for s in singles]
     if choices.kind is not None:  # it says whether there is one column or one for each class
         families, singles = ([], singles) if choices.kind in ONE_COLUMN else (families, [])
     return sorted((*families, *singles), key=lambda found: -found.evidence)[:MOST_OUTPUTS]
+
+
+def alike(silent: Outputs, singles: Sequence[Outputs], columns: Mapping[str, Column]) -> float:
+    """Evidence for a column without a telling name: it rises and falls with one that is called outputs."""
+    column = columns[silent.columns[0]]
+    if not column.is_silent or not column.in_unit:
+        return 0.0
+    named = [columns[s.columns[0]] for s in singles if columns[s.columns[0]].said.get("outputs", 0.0) > 0]
+    return RISES_WITH if any(rank_correlation(column, other) > STRONGLY for other in named) else 0.0
 
 
 def best_of_each(families: Sequence[Outputs]) -> list[Outputs]:
@@ -274,19 +296,14 @@ def predicted_column(
         return None
     taken = {outcome.name, *outputs.columns} | chosen_elsewhere(choices, "predicted")
     words = set(tokens(outputs.stem))
-    found = [
-        column
-        for column in columns.values()
-        if column.name not in taken and may_predict(column, outcome, [columns[name] for name in outputs.columns])
-    ]
-    return max(found, key=lambda c: (len(words & set(tokens(c.name))), c.as_predicted), default=None)
-
-
-def may_predict(column: Column, outcome: Column, scores: Sequence[Column]) -> bool:
-    """Whether a column holds labels of the outcome, and its name or the outputs say that these are predicted."""
-    if column.as_predicted == IMPOSSIBLE or not set(column.values) & set(outcome.values):
-        return False
-    return column.as_predicted > 0 or decides(scores, column) or is_answer(column, outcome)
+    scores = [columns[name] for name in outputs.columns]
+    free = [column for column in columns.values() if column.name not in taken and shares_labels(column, outcome)]
+    found = [c for c in free if c.as_predicted > 0 or decides(scores, c) or is_answer(c, outcome)]
+    if found:
+        return max(found, key=lambda c: (len(words & set(tokens(c.name))), c.as_predicted))
+    alike = [column for column in free if has_same_labels(column, outcome)]
+    is_best_named = all(column.named("outcome") <= outcome.named("outcome") for column in free)
+    return alike[0] if len(alike) == 1 and is_best_named else None
 
 
 def is_answer(column: Column, outcome: Column) -> bool:
@@ -294,6 +311,18 @@ def is_answer(column: Column, outcome: Column) -> bool:
     words = set(tokens(column.name))
     told = len(words) == 1 and bool(words & ANSWERS) and outcome.said.get("outcome", 0.0) >= CERTAIN
     return told and set(column.values) <= set(outcome.values) and not one_to_one(column, outcome)
+
+
+def shares_labels(column: Column, outcome: Column) -> bool:
+    """Whether a column may be of classes, with some labels of the outcome."""
+    return column.as_predicted > IMPOSSIBLE and not set(column.values).isdisjoint(outcome.values)
+
+
+def has_same_labels(column: Column, outcome: Column) -> bool:
+    """Whether most labels of several classes are the same, in a column that is less like an outcome by its name."""
+    labels, others = set(outcome.values), set(column.values)
+    same = len(labels) > 2 and 2 * len(labels & others) > len(labels | others)
+    return same and column.named("outcome") < outcome.named("outcome")
 
 
 def of_one_column(reading: Reading, outcome: Column, score: Column, choices: Choices) -> Iterator[Reading]:

@@ -45,11 +45,11 @@ _WORDS: dict[Role, dict[float, str]] = {
             softmax
             posterior posteriors wahrscheinlichkeit wahrscheinlichkeiten wkt wk ws probabilite probabilites
             probabilidad probabilidades likelihood phat yprob yscore yproba yprobs yscores logodds propensity margin
-            decisionfunction odds pctr sigmoid""",
+            decisionfunction odds pctr sigmoid lrp""",
         USUAL: """score scores risk risiko risque riesgo confidence confidences conf konfidenz confiance confianza
             certainty sicherheit certitude certeza pred preds ypred yhat prediction predictions predicted forecast
             vorhersage prognose prevision prediccion pronostico output outputs ausgabe sortie salida decision z
-            fitted scored out estimate estimated schaetzung estimation estimacion puntuacion puntaje chance""",
+            fitted scored out pr lp estimate estimated schaetzung estimation estimacion puntuacion puntaje chance""",
         LIKELY: """model modell modele modelo scoring rating xgb xgboost lgbm lightgbm catboost gbm rf randomforest
             forest
             logreg logistic lr svm nn mlp cnn net ensemble classifier baseline challenger champion raw calibrated
@@ -71,7 +71,7 @@ _WORDS: dict[Role, dict[float, str]] = {
             agencia sucursal succursale school schule ecole escuela store shop laden magasin tienda session sitzung
             video scene speaker sprecher dealer station practice praxis ward account konto compte cuenta machine
             maschine device geraet appareil vehicle firm company unternehmen entreprise empresa merchant image img
-            bild imagen kunden patienten trial obligor""",
+            bild imagen kunden patienten trial obligor psu""",
     },
     "weight": {
         CERTAIN: """sampleweight sampleweights weight weights gewicht gewichte gewichtung poids ponderation peso pesos
@@ -89,7 +89,8 @@ _WORDS: dict[Role, dict[float, str]] = {
     },
     "features": {
         CERTAIN: """feature features feat feats x xs input inputs embedding embeddings emb pixel pixels merkmal merkmale
-            caracteristique caracteristica var variable covariate kovariate pvalue""",
+            caracteristique caracteristica var variable covariate kovariate pvalue last
+            previous prev prior past history lag vorher vorjahr precedent anterior ultimo dernier letzter baseline""",
     },
     "split": {
         CERTAIN: "split givensplit subset partition set part iscalibration iscal calibrationmask mask fold",
@@ -104,7 +105,8 @@ _WORDS: dict[Role, dict[float, str]] = {
         CERTAIN: """date datum fecha time timestamp datetime zeit heure hora created updated comment comments kommentar
             commentaire comentario note notes bemerkung remark remarks seed epoch latency runtime version logged""",
         LIKELY: "year month day jahr monat tag annee mois ano entropy",
-        USUAL: "text texts sentence message content description beschreibung title titel question prompt address",
+        USUAL: """lower upper lcl ucl lwr upr ci se stderr sd lb ub untere obere text texts sentence message content
+            description beschreibung title titel question prompt address""",
     },
 }  # fmt: skip
 
@@ -132,7 +134,7 @@ GENERAL = _words_of(
 """Words that outcome and outputs may share without being about the same thing."""
 
 CONFIDENCE = _words_of(
-    """confidence confidences conf konfidenz confiance confianza certainty sicherheit certitude certeza msp"""
+    """confidence confidences conf konfidenz confiance confianza certainty sicherheit certitude certeza msp lp"""
 )
 """Words for the confidence in what was predicted, not in one class."""
 
@@ -152,6 +154,9 @@ MODEL = _words_of("model modell modele modelo llm system classifier method algor
 
 NEGATIONS = _words_of("no not non nein nicht 0 neg negative negativ negatif negativo false")
 """Words that turn an outcome round, whatever it is."""
+
+RISK = _words_of("risk risiko risque riesgo hazard danger gefahr peligro pd")
+"""Words for the probability of something bad."""
 
 SAYS_NO = _words_of(
     """no not non nein nicht 0 neg negative negativ negatif negativo good gut bon bueno buena survival survive
