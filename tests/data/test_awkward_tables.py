@@ -310,3 +310,10 @@ def test_three_labels_of_one_score_are_refused_with_both_numbers(make):
 def test_a_long_header_does_not_fill_the_question(make):
     columns = {"x" * 9000: make.binary, "y" * 9000: make.probs[:, 2:].sum(axis=1)}
     assert len(inspect(make.csv(pd.DataFrame(columns))).findings[0].message) < 500
+
+
+def test_a_line_of_totals_is_named_as_the_cause(make):
+    """The total is a third value of the outcome."""
+    frame = pd.DataFrame({"branch": NAMES[np.arange(300) % 3], "default": make.binary, "pd": make.probs[:, 0]})
+    frame.loc[300] = ["Total", make.binary.sum(), make.probs[:, 0].mean()]
+    check_refused(make.csv(frame), "one_score", f"3 different values (0, 1, {make.binary.sum()})")

@@ -202,3 +202,18 @@ def test_features_that_one_of_the_two_lacks_are_said():
 def test_features_without_a_name_in_common_are_taken_in_their_order():
     found = with_features(train=TRAIN.rename(columns={"age": "x_0", "dose": "x_1"}))
     np.testing.assert_allclose(found.predictions.train_features[:2], [[30, 0.1], [40, 0.2]], rtol=1e-6)
+
+
+def test_ids_under_two_names_are_joined_where_they_are_the_same():
+    found = read(outputs(name="customer_id"), truth(rows=ORDER, name="Customer No"))
+    check_rows(found, slice(None))
+    assert "customer_id" in the(found, "joined").message
+    again = read(outputs(name="customer_id"), truth(rows=ORDER, name="Customer No"), choices=found.choices)
+    assert again.predictions is not None and again.predictions.sha256 == found.predictions.sha256
+
+
+def test_numbers_of_rows_under_two_names_join_nothing():
+    """Both may count their own rows: they stay in their order."""
+    found = read(outputs(np.arange(240), name="customer_id"), truth(np.arange(240)[ORDER], name="id"))
+    check_rows(found, slice(None))
+    assert found.choices.ids is None

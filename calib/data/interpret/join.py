@@ -106,8 +106,11 @@ class Joining:
         theirs = {canonical(name).base: name for name in reversed(second.names)}
         pairs = [(name, theirs[base]) for name in first.names if (base := canonical(name).base) in theirs]
         if self._chosen is None:
-            return next((pair for pair in pairs if is_id(pair[0])), None)
+            named = next((pair for pair in pairs if is_id(pair[0])), None)
+            return named or same_ids(first, second)
         found = next((pair for pair in pairs if self._chosen in pair), None)
+        if found is None and self._chosen in first.names:
+            found = same_ids(first, second, self._chosen)
         if found is None:
             raise InvalidUpload(
                 "no_such_array",
@@ -167,6 +170,45 @@ def is_id(name: str) -> bool:
     if base in (*LABELS, *HARD, *SPLIT, *ROLE_NAMES) or output_column(name) or feature_column(name):
         return False
     return base in ID_NAMES or (bool(parts) and (parts[-1] in ID_ENDINGS or parts[0] == "id"))
+
+
+def same_ids(first: TableContents, second: TableContents, own: str | None = None) -> tuple[str, str] | None:
+    """Columns of ids under two names, as customer_id and id, that hold the same ids; None unless just one pair does.
+
+    Numbers that only count the rows may be those of other rows.
+
+    Parameters
+    ----------
+    own : column of the first table, where it is known.
+    """
+    texts = [
+        {name: as_text(table.column(name)) for name in table.names if is_id(name) and is_own(name)}
+        for table in (first, second)
+    ]
+    found = [
+        (name, other)
+        for name, ids in texts[0].items()
+        for other, theirs in texts[1].items()
+        if own in (None, name) and hold_the_same(ids, theirs)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def is_own(name: str) -> bool:
+    """Whether a column holds ids of its own, and not the numbers of rows."""
+    return canonical(name).base not in POSITIONS
+
+
+def hold_the_same(ids: pa.Array, theirs: pa.Array) -> bool:
+    """Whether two columns hold the same ids, each once, and these do not only count the rows."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    n = len(ids)
+    if n != len(theirs) or n < 2 or any(pc.count_distinct(column).as_py() < n for column in (ids, theirs)):
+        return False
+    counts = pc.all(pc.is_in(ids, value_set=pa.array([str(j) for j in range(n + 1)]))).as_py()
+    return not counts and bool(pc.all(pc.is_in(ids, value_set=theirs)).as_py())
 
 
 def as_text(column: pa.ChunkedArray) -> pa.Array:

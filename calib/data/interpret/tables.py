@@ -147,6 +147,14 @@ def nothing_to_read(
             "confidence.",
             "Save predict_proba beside predict: one column for each class, or that of the event.",
         )
+    several = [column for column in outcomes if len(column.values) > 2]
+    if outputs and several == outcomes and outcomes:
+        return InvalidUpload(
+            "one_score",
+            f"{several[0].name} of {contents.name} has {len(several[0].values):,} different values "
+            f"({listed(several[0].values)}), but {outputs[0].columns[0]} is one score, which tells only two apart.",
+            "Delete rows that are no cases, such as a line of totals, or choose another column as the outcome.",
+        )
     known = f"; {outcomes[0].name} may be the outcome" if outcomes else ""
     return InvalidUpload(
         "no_outputs",
