@@ -75,6 +75,7 @@ class Inspection:
     predictions : the data set, or None if there is an error.
     readings : of a table that can be read in several ways, the most plausible first; empty where it was read.
     rows : the first cells of each column of a table, as text; empty for files of arrays.
+    words : of confidences in words that have no number yet: each word, and the number proposed for it if there is one.
     """
 
     arrays: tuple[ArrayInfo, ...]
@@ -83,6 +84,7 @@ class Inspection:
     predictions: Predictions | None
     readings: tuple[TableReading, ...] = ()
     rows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    words: Mapping[str, float | None] = field(default_factory=dict)
 
 
 def inspect(source: Source, options: LoadOptions | None = None, **changes: Any) -> Inspection:
@@ -113,8 +115,8 @@ def inspect_all(source: Source, options: LoadOptions) -> tuple[Inspection, dict[
             predictions = understand(upload, PurePath(arrays[0].file).stem, report)
     except InvalidUpload as invalid:
         report.add(invalid.finding)
-    found = Inspection(tuple(arrays), report.choices, report.findings, predictions, report.readings, report.rows)
-    return found, report.models
+    told: dict[str, Any] = {"readings": report.readings, "rows": report.rows, "words": report.words}
+    return Inspection(tuple(arrays), report.choices, report.findings, predictions, **told), report.models
 
 
 def read_files(

@@ -212,7 +212,7 @@ class Choices:
     encoding: str | None = option(TEXT)
     decimal: str | None = option(TEXT)
     sheet: str | None = option(TEXT)
-    header: bool | None = option(SWITCH)
+    header: bool | None = option(SWITCH, "The first line holds the names of the columns")
 
     def __post_init__(self) -> None:
         for f in fields(self):

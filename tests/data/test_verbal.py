@@ -86,3 +86,10 @@ def test_the_proposal_holds_probabilities_and_is_in_order():
     ordered = ["impossible", "almost no chance", "very unlikely", "unlikely", "roughly even chance", "likely",
                "very likely", "almost certain", "certain"]  # fmt: skip
     assert np.all(np.diff([PROPOSED[word] for word in ordered]) > 0)
+
+
+def test_a_header_above_words_alone_is_recognised() -> None:
+    rows = [f"{('likely', 'remote')[i % 2]},{('true', 'false')[i % 3 == 0]}" for i in range(60)]
+    headed = inspect(("answers.csv", "\n".join(["confidence,correct", *rows]).encode()))
+    assert headed.choices.header and set(headed.words) == {"likely", "remote"}
+    assert not inspect(("answers.csv", "\n".join(rows).encode())).choices.header

@@ -224,3 +224,20 @@ def test_rows_that_are_left_out_are_numbered_in_a_folded_part() -> None:
     told = " ".join(text.value for text in folded.markdown)
     assert "row 3" in told and "row 9" in told
     assert facts(app)["Rows"] == "238"
+
+
+def test_words_of_a_confidence_get_numbers_in_a_form() -> None:
+    lines = ["question,confidence,correct"]
+    lines += [f"Q{i // 2},{('very likely', 'dunno')[i % 2]},{('true', 'false')[i % 3 == 0]}" for i in range(80)]
+    app = upload_table("answers.csv", "\n".join(lines).encode())
+    assert not app.exception and not app.error and SESSION not in app.session_state
+    inputs = {box.label: box for box in app.number_input}
+    assert inputs["very likely"].value == pytest.approx(0.875) and inputs["dunno"].value is None
+    click(app, "Read with these numbers")
+    assert any("dunno" in warning.value for warning in app.warning)
+    next(box for box in app.number_input if box.label == "dunno").set_value(0.3)
+    click(app, "Read with these numbers")
+    assert clean(app)
+    data = app.session_state[SESSION].data
+    assert data.kind == "pairs"
+    assert sorted({round(float(p), 3) for p in data.confidence}) == [0.3, 0.875]

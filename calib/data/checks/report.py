@@ -81,6 +81,7 @@ class Report:
     choices : as given, and as inferred where they were not.
     readings : of a table that can be read in several ways, as :class:`calib.data.TableReading`; empty otherwise.
     rows : the first cells of each column of a table, as text.
+    words : of confidences in words that have no number yet: each word, and the number proposed for it if there is one.
     models : the roles of each model of a table with columns for several.
     """
 
@@ -88,6 +89,7 @@ class Report:
         self.choices = choices
         self.readings: tuple[Any, ...] = ()
         self.rows: dict[str, tuple[str, ...]] = {}
+        self.words: dict[str, float | None] = {}
         self.models: dict[str, dict[str, Any]] = {}
         self._findings: list[Finding] = []
 

@@ -64,6 +64,7 @@ def words_as_numbers(contents: Contents, outputs: Any, report: Report) -> Floats
     plain = [_plain(word) for word in different.tolist()]
     numbers = {word: given.get(word, _number(word)) for word in plain if not is_missing(word)}
     if any(number is None for number in numbers.values()):
+        report.words = {word: PROPOSED.get(word) if number is None else number for word, number in numbers.items()}
         raise _ask(name, cells, numbers)
     values = np.array([numbers.get(word, np.nan) for word in plain], dtype=np.float64)
     report.info(

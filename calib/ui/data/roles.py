@@ -16,11 +16,12 @@ import streamlit as st
 
 from calib.data import Choices, DataError, Inspection, Predictions, load_models
 from calib.data.interpret.roles import TableReading
+from calib.data.interpret.verbal import SOURCE
 from calib.data.interpret.vocabulary import MODEL, has_word
 from calib.data.load import lines_that_read
 from calib.data.options import NOTHING, OPTION_OF_ROLE
 from calib.evaluation import SCORES, Evaluation, score_intervals
-from calib.formatting import number, percent, plural, with_interval
+from calib.formatting import listed, number, percent, plural, with_interval
 from calib.registry import calibrator
 from calib.ui import fits
 from calib.ui.restore import open_data
@@ -43,10 +44,10 @@ ROLES = {
 
 REMEMBERED = "data/roles"
 """Choices by the columns of a table, in Streamlit's session state."""
-DECIDED = (*OPTION_OF_ROLE.values(), "kind", "label_values", "event", "weight_kind")
+DECIDED = (*OPTION_OF_ROLE.values(), "kind", "label_values", "event", "weight_kind", "verbal")
 """Options that are remembered."""
 
-ASKED = ("ambiguous", "sheet", "several_sheets")
+ASKED = ("ambiguous", "sheet", "several_sheets", "verbal")
 """Findings that are asked as a question instead of being told."""
 CARDS_IN_A_ROW = 3
 WIDTH = 152
@@ -106,6 +107,29 @@ def ask(reading: Reading) -> Mapping[str, Any]:
     return clicked
 
 
+def ask_words(reading: Reading) -> Mapping[str, Any]:
+    """A form with a number for each word of a confidence; the choice once it is confirmed, empty before."""
+    words = {} if reading.inspection is None else reading.inspection.words
+    if not words:
+        return {}
+    st.markdown("**One question about the confidences.** They are written in words. What number does each mean?")
+    with st.form("words", border=True):
+        with st.container(horizontal=True):
+            numbers = {
+                word: st.number_input(
+                    literal(word), 0.0, 1.0, proposed, 0.01, format="%.3g", key=f"word/{word}", width=WIDTH
+                )
+                for word, proposed in words.items()
+            }
+        st.caption(f"Filled in is a proposal: {SOURCE}. People differ widely in what they mean by a word.")
+        if not st.form_submit_button("Read with these numbers", type="primary"):
+            return {}
+        if missing := [literal(word) for word, number in numbers.items() if number is None]:
+            st.warning(f"No number is given for {listed(missing)}.")
+            return {}
+    return {"verbal": tuple(f"{word}={number:.6g}" for word, number in numbers.items())}
+
+
 def _card(offered: TableReading) -> None:
     what, colon, numbers = offered.sentence.rpartition(": ")
     st.markdown(f"**{literal(what or numbers, 200)}**  \n{literal(numbers, 200) if colon else ''}")
@@ -129,7 +153,7 @@ def choosers(reading: Reading) -> Mapping[str, Any]:
     inspection = reading.inspection
     if inspection is None or not inspection.rows:
         return {}
-    asked = inspection.predictions is None
+    asked = inspection.predictions is None and not inspection.words
     place = st.container() if asked else st.expander("Columns and their roles", icon=":material/view_column:")
     with place:
         if asked:
@@ -194,14 +218,15 @@ def choosables(inspection: Inspection) -> list[Choosable]:
 
 
 def roles_of(inspection: Inspection) -> dict[str, tuple[str, str]]:
-    """Role and reason of every column: as the table was read, or as its most plausible reading has them."""
+    """Role and reason of every column: as the table was read, or as far as that came."""
     if inspection.predictions is not None and inspection.predictions.roles:
         return {r.column: (r.role if r.role in ROLES else "ignore", r.reason) for r in inspection.predictions.roles}
-    given = inspection.readings[0].roles if inspection.readings else {}
+    inferred = {role: getattr(inspection.choices, option) for role, option in OPTION_OF_ROLE.items()}
+    likely = inspection.readings[0].roles if inspection.readings else inferred
     roles = {
         column: role
-        for role, value in given.items()
-        if role in ROLES
+        for role, value in likely.items()
+        if role in ROLES and value
         for column in ([value] if isinstance(value, str) else value)
     }
     return {name: (roles.get(name, "ignore"), "") for name in inspection.rows}

@@ -93,7 +93,7 @@ def gallery() -> None:
         with tab:
             for start in range(0, len(found), CARDS_IN_A_ROW):
                 for column, sample in zip(st.columns(CARDS_IN_A_ROW), found[start:], strict=False):
-                    with column.container(border=True, height="stretch"):
+                    with column.container(border=True, height="stretch", vertical_alignment="distribute"):
                         card(sample)
 
 
@@ -106,12 +106,13 @@ def kind_of(sample: Sample) -> str:
 
 def card(sample: Sample) -> None:
     """One sample."""
-    st.markdown(f"**{sample.title}**")
-    size = f"{plural(sample.n_rows, 'row')}, {plural(sample.n_classes, 'class', 'classes')}"
-    st.caption(f"{sample.description} {size}.")
-    st.caption(f":material/visibility: {sample.look_for}")
-    if sample.features:
-        st.caption(f":material/image: With features: {sample.features}.")
+    size = f"{plural(sample.n_rows, 'row')}, {plural(sample.n_classes, 'class', 'classes')}."
+    with st.container():
+        st.markdown(f"**{sample.title}**")
+        st.caption(f"{sample.description} {size if kind_of(sample) != SAMPLE_KINDS[0] else ''}")
+        st.caption(f":material/visibility: {sample.look_for}")
+        if sample.features:
+            st.caption(f":material/image: With features: {sample.features}.")
     st.button("Open", key=f"sample/{sample.name}", on_click=open_sample, args=(sample.name,))
 
 
@@ -140,8 +141,9 @@ def uploaders() -> None:
         for role in FEATURE_FILES:
             others[role] = file_uploader(role)
     st.caption(
-        "Arrays of shape (rows, classes) with labels, from any framework: logits, probabilities or log-probabilities; "
-        "for binary data one column will do. Files stay on this server and nothing in them is ever executed."
+        "A table with the probability of an event and whether it happened, or arrays of shape (rows, classes) with "
+        "labels, from any framework: logits, probabilities or log-probabilities. Files stay on this server and nothing "
+        "in them is ever executed."
     )
     given = {"source": main, **{role: file for role, file in others.items() if file is not None}}
     if main is None:
@@ -269,9 +271,8 @@ def _form(inspection: Inspection) -> dict[str, Any]:
         title = OPTIONS["class_names"]["title"]
         text = st.text_area(title, "\n".join(inferred.class_names or ()), height=120)
         chosen["class_names"] = tuple(line.strip() for line in text.splitlines() if line.strip()) or None
-        verbal = inferred.verbal or _proposed_words(inspection)
-        if verbal:
-            text = st.text_area(OPTIONS["verbal"]["title"], "\n".join(verbal), height=120)
+        if inferred.verbal:
+            text = st.text_area(OPTIONS["verbal"]["title"], "\n".join(inferred.verbal), height=120)
             chosen["verbal"] = tuple(line.strip() for line in text.splitlines() if line.strip())
         if inferred.label_values is not None:
             chosen["label_values"] = _label_values(inferred.label_values)
@@ -280,13 +281,6 @@ def _form(inspection: Inspection) -> dict[str, Any]:
             on = st.toggle(OPTIONS[name]["title"], bool(getattr(inferred, name)))
             chosen[name] = on if on != bool(getattr(inferred, name)) else getattr(inferred, name)
     return chosen
-
-
-def _proposed_words(inspection: Inspection) -> tuple[str, ...]:
-    """What is proposed for words of confidence that have no number yet."""
-    asked = (finding.fix.get("verbal") for finding in inspection.findings if finding.code == "verbal")
-    found = next(asked, None)
-    return found if isinstance(found, tuple) else ()
 
 
 def _label_values(inferred: tuple[Any, ...]) -> tuple[Any, ...]:

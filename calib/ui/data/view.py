@@ -163,7 +163,7 @@ def not_opened(reading: Reading, session: OpenSession | None) -> bool:
     inspection = reading.inspection
     if inspection is None or inspection.predictions is not None:
         return False
-    changes = roles.ask(reading)
+    changes = roles.ask(reading) or roles.ask_words(reading)
     roles.several_models(reading)
     findings(reading)
     if changes := changes or roles.choosers(reading):
