@@ -317,3 +317,13 @@ def test_a_line_of_totals_is_named_as_the_cause(make):
     frame = pd.DataFrame({"branch": NAMES[np.arange(300) % 3], "default": make.binary, "pd": make.probs[:, 0]})
     frame.loc[300] = ["Total", make.binary.sum(), make.probs[:, 0].mean()]
     check_refused(make.csv(frame), "one_score", f"3 different values (0, 1, {make.binary.sum()})")
+
+
+def test_labels_one_and_two_of_one_score_keep_their_names(make):
+    """Two is the event; called class 1 it would be the other one for people."""
+    p = make.probs[:, 2:].sum(axis=1)
+    for labels in (make.binary + 1, make.binary + 1.0):
+        data = load(make.csv(pd.DataFrame({"y": labels, "p": p})))
+        assert data.class_names == ("1", "2") and (data.event.column, data.event.name) == (1, "class 2")
+        np.testing.assert_array_equal(data.labels, make.binary)
+        np.testing.assert_allclose(1 / (1 + np.exp(data.logits[:, 0] - data.logits[:, 1])), p, rtol=1e-6)

@@ -38,17 +38,29 @@ def open_frame(source: Any, allowance: Allowance, choices: Choices) -> TableCont
     InvalidUpload
         If two columns have the same name, or Arrow knows no type for a column.
     """
-    import pyarrow as pa
-
     with reading(NAME):
         if isinstance(source, list):
             records = Records(NAME)
             for row in source:
                 records.add(plain(row))
             return records.contents(allowance, choices)
-        table = pandas_table(source) if _is_pandas(source) else pa.table(source)
+        table = pandas_table(source) if _is_pandas(source) else arrow_table(source)
         check_count(table.num_columns, "columns", NAME)
         return TableContents.from_table(NAME, plain_columns(table, NAME), allowance, bool(choices.drop_bad_rows))
+
+
+def arrow_table(source: Any) -> pa.Table:
+    """The table that an object gives to Arrow; a single column, as of pandas or polars, is none."""
+    import pyarrow as pa
+
+    try:
+        return pa.table(source)
+    except pa.ArrowInvalid as error:
+        raise InvalidUpload(
+            "source",
+            f"A {type(source).__name__} is one column, and outputs need the outcome beside them.",
+            "Give a DataFrame that holds both.",
+        ) from error
 
 
 def plain(row: dict[Any, Any]) -> dict[str, Any]:

@@ -168,6 +168,11 @@ def _decoded(raw: Array, n_classes: int, column_names: Sequence[str] | None, nam
         report.info("labels_signed", f"{name} holds -1 and 1: read as classes 0 and 1.")
         report.decide(label_values=(-1, 1))
         return by_value(raw, n_classes, None, name, report)
+    counted = report.choices.one_based is not None or report.choices.label_shift is not None
+    if column_names is not None and len(column_names) == 1 and not counted and set(present.tolist()) == {1, 2}:
+        report.info("labels_from_one", f"{name} holds 1 and 2: the output is read as the probability of 2.")
+        report.decide(label_values=(1, 2))
+        return by_value(raw, n_classes, None, name, report)
     shift = (report.choices.label_shift or 0) - one_based(present, n_classes, column_names, name, report)
     if abs(shift) > MAX_CLASSES:
         raise InvalidUpload(

@@ -95,3 +95,8 @@ def test_what_cannot_be_read_is_refused_in_words(source, code):
     found = inspect(source)
     assert found.predictions is None
     assert the(found, code).level == "error" and found.findings[0].action
+
+
+def test_a_single_column_is_no_table():
+    found = inspect(pd.Series([0.1, 0.9]))
+    assert [finding.code for finding in found.findings] == ["source"] and "one column" in found.findings[0].message
