@@ -241,3 +241,22 @@ def test_words_of_a_confidence_get_numbers_in_a_form() -> None:
     data = app.session_state[SESSION].data
     assert data.kind == "pairs"
     assert sorted({round(float(p), 3) for p in data.confidence}) == [0.3, 0.875]
+
+
+def test_outputs_of_a_wide_table_share_a_chooser_and_columns_without_one_keep_their_roles() -> None:
+    generator = np.random.default_rng(2)
+    table = generator.dirichlet(np.ones(20), 120)
+    header = [*(f"p_{j}" for j in range(20)), "label", *(f"x_{j}" for j in range(60))]
+    extra = generator.normal(size=(120, 60))
+    rows = [
+        ",".join([*(f"{p:.5f}" for p in table[i]), str(i % 20), *(f"{x:.3f}" for x in extra[i])]) for i in range(120)
+    ]
+    app = upload_table("wide.csv", "\n".join([",".join(header), *rows]).encode())
+    assert clean(app)
+    assert {box.label: box.value for box in app.selectbox if str(box.key).startswith("role/")} == {
+        "p\\_0 and 19 more": "outputs", "label": "outcome", "x\\_0 and 59 more": "features",
+    }  # fmt: skip
+    before = app.session_state[SESSION].data
+    click(app, "Read with these roles")
+    after = app.session_state[SESSION].data
+    assert after.logits.shape == before.logits.shape and after.features.shape == (120, 60)

@@ -53,7 +53,7 @@ CARDS_IN_A_ROW = 3
 WIDTH = 152
 """Pixels of a chooser: two stand side by side on a phone."""
 FEW = 12
-"""So many columns have a chooser each; in a wider table neighbours with the same role share one."""
+"""So many columns have a chooser each; in a wider table outputs or features side by side share one."""
 MOST = 48
 """Choosers that are drawn; columns behind them keep their roles."""
 SHOWN = ("ECE", "Brier", "NLL")
@@ -159,9 +159,10 @@ def choosers(reading: Reading) -> Mapping[str, Any]:
         if asked:
             st.markdown("**The first rows, and what each column is.** Change a role where it is wrong.")
         with st.form("roles", border=False):
-            chosen: dict[str, str] = {}
+            offered = choosables(inspection)
+            chosen = {name: chooser.role for chooser in offered for name in chooser.columns}
             with st.container(horizontal=True, gap="small"):
-                for i, chooser in enumerate(choosables(inspection)[:MOST]):
+                for i, chooser in enumerate(offered[:MOST]):
                     role = _chooser(chooser, inspection, i)
                     chosen |= dict.fromkeys(chooser.columns, role)
             with st.container(horizontal=True, vertical_alignment="center"):
@@ -203,14 +204,14 @@ def _chooser(chooser: Choosable, inspection: Inspection, i: int) -> str:
 
 
 def choosables(inspection: Inspection) -> list[Choosable]:
-    """A chooser for each column, or in wide tables for neighbours that have the same role."""
+    """A chooser for each column, or in wide tables for outputs or features side by side."""
     each = [Choosable((name,), role, reason) for name, (role, reason) in roles_of(inspection).items()]
     if len(each) <= FEW:
         return each
     shared: list[Choosable] = []
     for chooser in each:
         last = shared[-1] if shared else None
-        if last is not None and last.role == chooser.role and chooser.role in ("outputs", "features", "ignore"):
+        if last is not None and last.role == chooser.role and chooser.role in ("outputs", "features"):
             shared[-1] = Choosable((*last.columns, *chooser.columns), last.role, last.reason)
         else:
             shared.append(chooser)
