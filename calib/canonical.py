@@ -27,8 +27,8 @@ KINDS: dict[Kind, str] = {
     "logits": "logits",
     "probabilities": "probabilities",
     "log_probabilities": "log-probabilities",
-    "binary_log_odds": "log-odds of class 1",
-    "binary_probability": "probability of class 1",
+    "binary_log_odds": "log-odds of one class of two",
+    "binary_probability": "probability of one class of two",
     "pairs": "confidence in an answer that is correct or wrong",
 }
 """Every kind, and how sentences call it."""

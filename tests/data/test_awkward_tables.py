@@ -327,3 +327,15 @@ def test_labels_one_and_two_of_one_score_keep_their_names(make):
         assert data.class_names == ("1", "2") and (data.event.column, data.event.name) == (1, "class 2")
         np.testing.assert_array_equal(data.labels, make.binary)
         np.testing.assert_allclose(1 / (1 + np.exp(data.logits[:, 0] - data.logits[:, 1])), p, rtol=1e-6)
+
+
+def test_a_score_of_the_other_class_is_not_called_that_of_class_1(make):
+    p = make.probs[:, 2:].sum(axis=1)
+    data = load(make.csv(pd.DataFrame({"died": make.binary, "p_survival": 1 - p})))
+    assert data.event.column == 0 and data.class_names == ("1", "0")
+    assert not any("class 1" in finding.message for finding in data.findings)
+
+
+def test_a_column_called_config_is_no_prediction(make):
+    frame = make.frame().assign(**{".config": "Preprocessor1_Model1"})
+    assert "left_out" not in {finding.code for finding in load(make.csv(frame)).findings}

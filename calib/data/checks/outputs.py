@@ -66,7 +66,7 @@ def check_classes(labels: Ints, class_names: tuple[str, ...], report: Report) ->
         only = class_names[int(counts.argmax())]
         report.warn(
             "one_class",
-            f"All {count(len(labels), 'row')} have the same label, {only}, so calibration cannot be measured.",
+            f"The only label is {only}, in {count(len(labels), 'row')}, so calibration cannot be measured.",
             "Add rows of the other classes; a sorted file that was cut off usually causes it.",
         )
         return
