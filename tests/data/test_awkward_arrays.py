@@ -151,7 +151,7 @@ WORTH_A_LOOK = [
     # name, builder, code, fragment
     ("few rows", lambda m: m.both(m.logits[:50], m.labels[:50]), "few_rows", "only 50 rows"),
     ("two rows", lambda m: m.both(m.logits[:2], m.labels[:2]), "few_rows", "only 2 rows"),
-    ("one class", lambda m: m.both(labels=m.labels * 0), "one_class", "All 300 rows"),
+    ("one class", lambda m: m.both(labels=m.labels * 0), "one_class", "in 300 rows"),
     ("absent class", lambda m: m.both(labels=m.labels % 3), "absent_classes", "1 class of 4 never occurs among"),
     ("absent classes", lambda m: m.both(labels=m.labels % 2), "absent_classes", "2 classes of 4 never occur among"),
     ("rare class", lambda m: m.both(labels=np.r_[[3] * 4, m.labels[4:] % 3]), "few_per_class", "(3: 4)"),

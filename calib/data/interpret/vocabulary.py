@@ -103,7 +103,8 @@ _WORDS: dict[Role, dict[float, str]] = {
     },
     "ignore": {
         CERTAIN: """date datum fecha time timestamp datetime zeit heure hora created updated comment comments kommentar
-            commentaire comentario note notes bemerkung remark remarks seed epoch latency runtime version logged config""",
+            commentaire comentario note notes bemerkung remark remarks seed epoch latency runtime version logged
+            config""",
         LIKELY: "year month day jahr monat tag annee mois ano entropy",
         USUAL: """lower upper lcl ucl lwr upr ci se stderr sd lb ub untere obere text texts sentence message content
             description beschreibung title titel question prompt address""",
