@@ -45,8 +45,8 @@ def said_of_weights(data: Predictions) -> str:
         return ""
     if data.weight_kind is None:
         return (
-            "These rows have weights, which are not applied: nobody has said what they mean. Read the data with "
-            "weight_kind=sampling, frequency or exposure to see weighted scores."
+            "These rows have weights, which are not applied: nobody has said what they mean. Say on the Data page, or "
+            "by the option weight_kind, whether they are sampling, frequency or exposure weights."
         )
     if not data.weights.any():
         return "All weights of these rows are zero, so nothing is weighted."

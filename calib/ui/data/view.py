@@ -48,7 +48,7 @@ def overview(session: OpenSession) -> None:
     data, whole = session.data, session.raw_on_all_rows.seen(session.view)
     said, outcome = whole.pair
     st.markdown(confidence_sentence(whole, "Over all rows the model"))
-    kind = KINDS[data.kind]
+    kind = KINDS[data.kind].replace("class 1", "the event" if data.event and data.event.column == 1 else "class 1")
     facts = {
         "Rows": f"{len(data):,}",
         **({} if data.kind == "pairs" else {"Classes": f"{data.n_classes:,}"}),
@@ -245,11 +245,14 @@ def split_controls(session: OpenSession) -> None:
         seed = middle.number_input("Seed", 0, 10_000, session.seed, key=f"split/seed/{mark}")
         fits.change_split(session, share / 100, int(seed))
     show_pending_notices()  # what another split stops is known from here on
-    present = len(np.unique(session.calibration.labels))
-    right.caption(
-        f"{plural(len(session.calibration), 'calibration row')}, {plural(len(session.test), 'test row')}; "
-        f"{present:,} of {plural(data.n_classes, 'class', 'classes')} occur among the calibration rows."
-    )
+    n, n_test = len(session.calibration), len(session.test)
+    if data.event is None:
+        present = len(np.unique(session.calibration.labels))
+        of_them = f"{present:,} of {plural(data.n_classes, 'class', 'classes')} occur among the calibration rows"
+    else:
+        happened, also = (int((part.labels == data.event.column).sum()) for part in (session.calibration, session.test))
+        of_them = f"{literal(data.event.name)} in {happened:,} and {also:,} of them"
+    right.caption(f"{plural(n, 'calibration row')}, {plural(n_test, 'test row')}; {of_them}.")
     asked = None if session.part is None else part_size(session.part, len(data))
     if said := said_of_clusters(session.calibration.clusters, session.test.clusters, asked):
         st.caption(said)
