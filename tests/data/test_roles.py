@@ -114,6 +114,33 @@ def test_of_two_classes_a_confidence_is_told_from_a_probability_by_the_predicted
     assert roles(probabilities)["predicted"] == "predicted"
 
 
+@pytest.mark.parametrize(
+    ("actual", "predicted", "score"), [("tag_gold", "tag_found", "tag_conf"), ("breed", "found_breed", "found_pct")]
+)
+@pytest.mark.parametrize("percent", [False, True])
+def test_two_columns_of_the_same_words_are_actual_and_predicted(actual, predicted, score, percent):
+    shown = ANIMALS[PREDICTED]
+    shown = np.where(AGE < 40, np.char.add(shown, np.char.mod("%d", AGE)), shown)  # words that are no class
+    numbers = (CONFIDENCE * 100).round().astype(int) if percent else CONFIDENCE
+    side = np.array(["left", "up"])[AGE % 2]
+    data = load(table(side=side, **{predicted: shown, actual: ANIMALS[LABELS], score: numbers}))
+    assert data.kind == "pairs"
+    np.testing.assert_array_equal(data.correct, shown == ANIMALS[LABELS])
+    np.testing.assert_allclose(data.confidence, CONFIDENCE, atol=0.006)
+    assert (roles(data)[actual], roles(data)[predicted]) == ("outcome", "predicted")
+
+
+def test_two_columns_that_differ_as_by_chance_are_not_compared():
+    data = load(table(gold=ANIMALS[AGE % 2], shelter=ANIMALS[IDS % 2], p_cat=RISK))
+    assert data.kind == "binary_probability"
+
+
+def test_a_score_of_the_opposite_by_an_abbreviation_is_asked():
+    error = inspect(table(surv2y_prob=RISK, dead2y=HAPPENED)).findings[0]
+    assert error.code == "ambiguous"
+    assert {reading["label_values"] for reading in error.readings.values()} == {(0, 1), (1, 0)}
+
+
 @pytest.mark.parametrize("written", [("wrong", "correct"), (0, 1), ("False", "True"), ("no", "yes"), ("nein", "ja")])
 def test_confidence_and_correctness_make_pairs(written):
     correct = (PREDICTED == LABELS).astype(int)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from calib.data.event import DID_NOT, HAPPENED
 from calib.data.interpret.evidence import Column
-from calib.data.interpret.vocabulary import LIKELY, NEGATIONS, RISK, SAYS_NO, spoken_for, tokens
+from calib.data.interpret.vocabulary import LEAST_PART, LIKELY, NEGATIONS, RISK, SAYS_NO, spoken_for, tokens
 
 LabelValues = tuple[str, ...] | tuple[int, ...] | None
 
@@ -86,12 +86,18 @@ def speaks_of_no_event(score: Column, outcome: Column) -> bool | None:
         return not of_outcome & NEGATIONS
     good_score, good_outcome = bool(of_score & SAYS_NO), bool(of_outcome & SAYS_NO)
     if good_score == good_outcome:
-        return False
+        may_be_good = not good_score and any(is_short_for(word, SAYS_NO) for word in of_score)
+        return None if may_be_good and is_event(outcome) else False
     if good_score:
         return True if is_event(outcome) else None
     if "pd" in of_score or spoken_for(score.name).get("outcome") is not None:
         return True
     return None if of_score & RISK else False
+
+
+def is_short_for(word: str, words: Iterable[str]) -> bool:
+    """Whether a word may be the beginning of one of these, as "surv" is of "survival"."""
+    return len(word) >= LEAST_PART and any(whole.startswith(word) for whole in words)
 
 
 def is_event(outcome: Column) -> bool:

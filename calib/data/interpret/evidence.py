@@ -119,6 +119,11 @@ class Column:
         return self.numbers is not None and bool(len(present)) and present.min() >= -1e-6 and present.max() <= 1 + 1e-6
 
     @property
+    def is_share(self) -> bool:
+        """Whether it holds fractions, or numbers between 0 and 100 that are called outputs."""
+        return self.as_score > 0 and len(self.values) > 2 and self.present.min() >= 0 and self.present.max() <= 100
+
+    @property
     def all_different(self) -> bool:
         """Whether (nearly) every row has a value of its own."""
         return len(self.values) > max(MANY, 0.9 * len(self.present))
@@ -270,31 +275,6 @@ def one_to_one(first: Column, second: Column) -> bool:
     return pairs == len(np.unique(a)) == len(np.unique(b))
 
 
-TIES = 0.05
-"""Share of rows that may lie on the threshold itself, where scores are rounded."""
-
-
-def decides(scores: Sequence[Column], column: Column) -> bool:
-    """Whether a column is the class of the largest score, or of a single score above a threshold, in every row.
-
-    Then it is the prediction: outcomes differ from it in some row of all but perfect models.
-    """
-    if not 2 <= len(column.values) <= max(2, len(scores)) or len(column.present) < LEAST_DECIDED:
-        return False
-    if len(scores) == 1:
-        return any(separates(scores[0], column, value) for value in column.values)
-    numbers = [score.numbers for score in scores if score.numbers is not None]
-    if len(numbers) < len(scores):
-        return False
-    largest = np.column_stack(numbers).argmax(axis=1)
-    codes = np.unique(column.cells, return_inverse=True)[1].reshape(-1)
-    return len(np.unique(codes * len(scores) + largest)) == len(np.unique(codes))
-
-
-LEAST_DECIDED = 20
-"""Rows from which a prediction can be told from an outcome that is predicted well."""
-
-
 def same_order(first: Column, second: Column) -> bool:
     """Whether two scores tell the same, on other scales: each rises where the other does, as log-odds and probability.
 
@@ -322,22 +302,6 @@ def rank_correlation(first: Column, second: Column) -> float:
 def _equal(x: Floats, y: Floats) -> bool:
     with np.errstate(over="ignore"):
         return bool(len(x)) and any(bool(np.allclose(z, y, atol=2e-3)) for z in (x, x / 100, 1 / (1 + np.exp(-x))))
-
-
-def separates(score: Column, predicted: Column, of_value: str) -> bool:
-    """Whether a prediction is "score above a threshold", so that the score is that of one class.
-
-    A confidence in the predicted class lies above a half for either class, and does not separate them.
-    """
-    if score.numbers is None:
-        return False
-    known = np.isfinite(score.numbers)
-    is_value = np.array([spelled(cell) == of_value for cell in predicted.cells[known].tolist()], dtype=bool)
-    numbers = score.numbers[known]
-    above, below = numbers[is_value], numbers[~is_value]
-    if not len(above) or not len(below) or above.min() < below.max():
-        return False
-    return bool(above.min() > below.max()) or float((numbers == above.min()).mean()) < TIES
 
 
 def mask_of(column: Column) -> npt.NDArray[np.bool_]:

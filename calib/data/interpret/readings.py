@@ -14,15 +14,14 @@ from calib.data.interpret.direction import named_value, spoken_values
 from calib.data.interpret.evidence import (
     IMPOSSIBLE,
     Column,
-    decides,
     one_to_one,
     rank_correlation,
     row_sums,
     same_order,
-    separates,
 )
 from calib.data.interpret.families import Outputs, by_class, by_pattern, family, plain_name, side_by_side, single
-from calib.data.interpret.vocabulary import ANSWERS, CERTAIN, CONFIDENCE, CORRECT, GENERAL, has_word, strengths, tokens
+from calib.data.interpret.predicted import are_answers, decides, predicted_column, separates
+from calib.data.interpret.vocabulary import CERTAIN, CONFIDENCE, CORRECT, GENERAL, has_word, strengths, tokens
 from calib.data.options import Choices
 
 NAMED_AFTER = 3.0
@@ -57,6 +56,9 @@ CALLED_ALIKE = 2.0
 
 PREDICTED_BESIDE = 1.0
 """Where a predicted class stands beside the outcome, a score of it is near."""
+
+ANSWERED = 3.0
+"""A column of text with the same words in many rows stands beside the outcome."""
 
 DECIDED = -4.0
 """A column that is the class of the largest output in every row is the prediction, not the outcome."""
@@ -247,9 +249,11 @@ def combined(
     of_outcome = BY_HAND if choices.labels == outcome.name else outcome.as_outcome
     is_prediction = decides(scores, outcome)
     of_outcome += DECIDED if is_prediction else 0.0
-    predicted = predicted_column(columns, outcome, outputs, choices)
+    predicted = predicted_column(columns, outcome, outputs, choices, chosen_elsewhere(choices, "predicted"))
     reading = Reading(outcome, outputs, predicted, of_outcome=of_outcome, of_outputs=outputs.evidence)
-    if not is_prediction and named_after(outcome, outputs, scores):
+    if predicted is not None and len(scores) == 1 and scores[0].is_share and are_answers(outcome, predicted):
+        reading = replace(reading.with_evidence(0.0, PREDICTED_BESIDE), of_outcome=max(of_outcome, 0.0) + ANSWERED)
+    elif not is_prediction and named_after(outcome, outputs, scores):
         reading = reading.with_evidence(NAMED_AFTER, NAMED_AFTER)
     if len(outputs.columns) > 1:
         if len(outcome.values) < len(scores) and not choices.outputs and are_several_risks(scores):
@@ -282,47 +286,10 @@ def named_after(outcome: Column, outputs: Outputs, scores: Sequence[Column]) -> 
     if not any(score.said.get("outputs", 0.0) > 0 for score in scores):
         return False
     words = set.intersection(*(set(tokens(name)) for name in outputs.columns))
-    shared = {word for word in set(tokens(outcome.name)) & words if "outputs" not in strengths(word)} - GENERAL
+    shared = {
+        word for word in set(tokens(outcome.name)) & words if word.isalpha() and "outputs" not in strengths(word)
+    } - GENERAL
     return bool(shared) or (len(scores) == 1 and named_value(scores[0], outcome) is not None)
-
-
-def predicted_column(
-    columns: Mapping[str, Column], outcome: Column, outputs: Outputs, choices: Choices
-) -> Column | None:
-    """The column of predicted classes: chosen, or by its name, with values of the outcome."""
-    if choices.predicted:
-        return columns[choices.predicted]
-    if choices.predicted == "":
-        return None
-    taken = {outcome.name, *outputs.columns} | chosen_elsewhere(choices, "predicted")
-    words = set(tokens(outputs.stem))
-    scores = [columns[name] for name in outputs.columns]
-    free = [column for column in columns.values() if column.name not in taken and shares_labels(column, outcome)]
-    found = [c for c in free if c.as_predicted > 0 or decides(scores, c) or is_answer(c, outcome)]
-    if found:
-        return max(found, key=lambda c: (len(words & set(tokens(c.name))), c.as_predicted))
-    alike = [column for column in free if has_same_labels(column, outcome)]
-    is_best_named = all(column.named("outcome") <= outcome.named("outcome") for column in free)
-    return alike[0] if len(alike) == 1 and is_best_named else None
-
-
-def is_answer(column: Column, outcome: Column) -> bool:
-    """Whether a column is only called "label" or "answer" where the outcome is called the true one."""
-    words = set(tokens(column.name))
-    told = len(words) == 1 and bool(words & ANSWERS) and outcome.said.get("outcome", 0.0) >= CERTAIN
-    return told and set(column.values) <= set(outcome.values) and not one_to_one(column, outcome)
-
-
-def shares_labels(column: Column, outcome: Column) -> bool:
-    """Whether a column may be of classes, with some labels of the outcome."""
-    return column.as_predicted > IMPOSSIBLE and not set(column.values).isdisjoint(outcome.values)
-
-
-def has_same_labels(column: Column, outcome: Column) -> bool:
-    """Whether most labels of several classes are the same, in a column that is less like an outcome by its name."""
-    labels, others = set(outcome.values), set(column.values)
-    same = len(labels) > 2 and 2 * len(labels & others) > len(labels | others)
-    return same and column.named("outcome") < outcome.named("outcome")
 
 
 def of_one_column(reading: Reading, outcome: Column, score: Column, choices: Choices) -> Iterator[Reading]:
