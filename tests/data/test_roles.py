@@ -130,6 +130,25 @@ def test_two_columns_of_the_same_words_are_actual_and_predicted(actual, predicte
     assert (roles(data)[actual], roles(data)[predicted]) == ("outcome", "predicted")
 
 
+@pytest.mark.parametrize(
+    ("outcome", "values", "stem", "end"),
+    [
+        ("soil_type", ["1", "2", "3"], "prob_soil_", ""),
+        ("Type", ["2", "4", "5"], "prob_", ""),
+        ("stars", ["3", "4", "5"], "p_stars_", ""),
+        ("Partition", ["AB", "CD", "EF"], "", " (%)"),
+        ("bracket", ["<=5k", ">5k", "?5k"], "proba_", ""),
+    ],
+)
+def test_a_column_that_lists_the_classes_is_the_outcome(outcome, values, stem, end):
+    """Whatever its name says of other roles, and whichever of its values the names count from."""
+    named = {f"{stem}{value}{end}": PROBS[:, j] * (100 if end else 1) for j, value in enumerate(values)}
+    data = load(table(height=AMOUNT, **{outcome: np.array(values)[LABELS]}, **named))
+    np.testing.assert_array_equal(data.labels, LABELS)
+    np.testing.assert_allclose(probability(data, 2), PROBS[:, 2], atol=1e-4)
+    assert (data.class_names, roles(data)[outcome]) == (tuple(values), "outcome")
+
+
 def test_two_columns_that_differ_as_by_chance_are_not_compared():
     data = load(table(gold=ANIMALS[AGE % 2], shelter=ANIMALS[IDS % 2], p_cat=RISK))
     assert data.kind == "binary_probability"

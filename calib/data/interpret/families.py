@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -152,8 +153,10 @@ def class_names(names: Sequence[str]) -> tuple[str, ...]:
     middles = tuple(name[start : len(name) - end].strip(" _.-:()[]/=") for name in names)
     if not all(middles) or len(set(middles)) < len(names):
         middles = tuple(names)
+    if all(name.isdecimal() for name in middles):
+        return middles
     same_stem = len(found) == len(names) and len({column.stem for column in found}) == 1
-    return tuple(column.suffix for column in found) if same_stem and "=" not in found[0].suffix else middles
+    return tuple(column.suffix for column in found) if same_stem and not re.search(r"\w=", found[0].suffix) else middles
 
 
 def boundary(names: Sequence[str]) -> int:
@@ -180,7 +183,7 @@ def side_by_side(columns: Sequence[Column], n_classes: int) -> Iterator[Outputs]
     for width in {n_classes, len(silent)} - {0, 1}:
         for start in range(len(silent) - width + 1):
             window = silent[start : start + width]
-            if row_sums(window) is not None:
+            if row_sums(window) is not None and not any(column.is_counter for column in window):
                 yield family(window, "", 0.0)
     nameless = all(column.is_anonymous and not column.is_counter for column in silent)
     if nameless and row_sums(silent) is None and not all(column.is_whole for column in silent):
@@ -188,11 +191,18 @@ def side_by_side(columns: Sequence[Column], n_classes: int) -> Iterator[Outputs]
 
 
 def by_class(columns: Sequence[Column], values: Iterable[str]) -> Iterator[Outputs]:
-    """Columns that are called like the classes."""
+    """Columns that are called like the classes, or whose names end in one: ``p_<5`` and ``p_>=5``."""
+    values = tuple(values)
     plain = {plain_name(value) for value in values}
     found = [column for column in columns if plain_name(column.name) in plain and column.numbers is not None]
     if len(found) > 1 and len(found) == len(plain):
         yield family(found, "", CERTAIN / 2)
+    by_name = {column.name: column for column in columns if column.numbers is not None}
+    stems = {name.removesuffix(value) for value in values[:1] for name in by_name if name.endswith(value)} - {""}
+    for stem in stems:
+        members = [by_name[stem + value] for value in values if stem + value in by_name]
+        if len(members) == len(values) > 1 and not any(value.isdecimal() for value in values):
+            yield family(sorted(members, key=lambda column: column.position), stem)
 
 
 def plain_name(name: str) -> str:

@@ -133,7 +133,7 @@ def numbered_column(name: str, vocabulary: tuple[str, ...]) -> Column | None:
     for piece in SEPARATOR.split(name, maxsplit=STEM_PIECES)[:-1]:
         stem += canonical(piece).base
         start += len(piece) + 1
-        if stem in vocabulary:
+        if stem in vocabulary and canonical(piece).base:
             found = Column(stem, name[start:].rstrip("])"))
     return found
 

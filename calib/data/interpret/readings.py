@@ -21,7 +21,16 @@ from calib.data.interpret.evidence import (
 )
 from calib.data.interpret.families import Outputs, by_class, by_pattern, family, plain_name, side_by_side, single
 from calib.data.interpret.predicted import are_answers, decides, predicted_column, separates
-from calib.data.interpret.vocabulary import CERTAIN, CONFIDENCE, CORRECT, GENERAL, has_word, strengths, tokens
+from calib.data.interpret.vocabulary import (
+    CERTAIN,
+    CONFIDENCE,
+    CORRECT,
+    GENERAL,
+    has_word,
+    is_prediction,
+    strengths,
+    tokens,
+)
 from calib.data.options import Choices
 
 NAMED_AFTER = 3.0
@@ -54,6 +63,9 @@ OFFERED_OUTPUTS, OFFERED_OUTCOME = 1.0, 0.0
 CALLED_ALIKE = 2.0
 """Columns that count as the labels do."""
 
+CALLED_OTHERWISE = -2.0
+"""A name for another role counts no more against an outcome whose values are the names of all classes."""
+
 PREDICTED_BESIDE = 1.0
 """Where a predicted class stands beside the outcome, a score of it is near."""
 
@@ -69,7 +81,7 @@ RISES_WITH, STRONGLY = 2.0, 0.8
 UNSURE = -2.0
 """Something speaks against a reading, without saying which one is right."""
 
-LEAST_OUTCOME = -3.0
+LEAST_OUTCOME = -3.5
 """Evidence of a column alone from which it may be an outcome after which the outputs are named."""
 
 MOST_OUTCOMES, MOST_OUTPUTS = 8, 12
@@ -247,18 +259,20 @@ def combined(
         return
     scores = [columns[name] for name in outputs.columns]
     of_outcome = BY_HAND if choices.labels == outcome.name else outcome.as_outcome
-    is_prediction = decides(scores, outcome)
-    of_outcome += DECIDED if is_prediction else 0.0
+    decided = decides(scores, outcome)
+    of_outcome += DECIDED if decided else 0.0
     predicted = predicted_column(columns, outcome, outputs, choices, chosen_elsewhere(choices, "predicted"))
     reading = Reading(outcome, outputs, predicted, of_outcome=of_outcome, of_outputs=outputs.evidence)
     if predicted is not None and len(scores) == 1 and scores[0].is_share and are_answers(outcome, predicted):
         reading = replace(reading.with_evidence(0.0, PREDICTED_BESIDE), of_outcome=max(of_outcome, 0.0) + ANSWERED)
-    elif not is_prediction and named_after(outcome, outputs, scores):
+    elif not decided and named_after(outcome, outputs, scores):
         reading = reading.with_evidence(NAMED_AFTER, NAMED_AFTER)
     if len(outputs.columns) > 1:
         if len(outcome.values) < len(scores) and not choices.outputs and are_several_risks(scores):
             return
         fit = class_fit(outputs, outcome.values)
+        if not decided and is_list_of_labels(outcome, outputs, scores):
+            reading = replace(reading, of_outcome=max(of_outcome, CALLED_OTHERWISE))
         yield reading.with_evidence(max(fit, 0.0), fit)
     else:
         yield from of_one_column(reading, outcome, scores[0], choices)
@@ -267,6 +281,12 @@ def combined(
 def are_several_risks(scores: Sequence[Column]) -> bool:
     """Whether columns hold probabilities whose rows sum to nothing in common: of several models, not of classes."""
     return all(score.in_unit for score in scores) and row_sums(scores) is None
+
+
+def is_list_of_labels(outcome: Column, outputs: Outputs, scores: Sequence[Column]) -> bool:
+    """Whether the probabilities of all classes are called exactly like the values of a column."""
+    called = {plain_name(name) for name in outputs.classes} == {plain_name(value) for value in outcome.values}
+    return called and not is_prediction(outcome.name) and row_sums(scores) in (1, 100)
 
 
 def class_fit(outputs: Outputs, values: Sequence[str]) -> float:
