@@ -61,6 +61,10 @@ def with_others(columns: Mapping[str, Column], reading: Reading | None, choices:
     if choices.split is None:
         choices = replace(choices, split=split_column(free))
         free = [column for column in free if column.name != choices.split]
+    for option in (option for option in ROW_ROLES if option not in BY_ROW and getattr(choices, option) is None):
+        named: dict[str, Any] = {option: called(free, ROW_ROLES[option].names)}
+        choices = replace(choices, **named)
+        free = [column for column in free if column.name != named[option]]
     for option, (role, fits) in BY_ROW.items():
         if getattr(choices, option) is None:
             if option == "weights" and any(BODY & set(tokens(column.name)) for column in columns.values()):
@@ -77,7 +81,7 @@ def with_others(columns: Mapping[str, Column], reading: Reading | None, choices:
 
 def columns_in(choices: Choices) -> set[str]:
     """The columns that have a role already."""
-    options = (*OPTION_OF_ROLE.values(), "test_outputs", "test_labels")
+    options = {*OPTION_OF_ROLE.values(), *ROW_ROLES, "test_outputs", "test_labels"}
     given = [getattr(choices, option) for option in options]
     return {name for value in given if value for name in ((value,) if isinstance(value, str) else value)}
 
@@ -92,11 +96,16 @@ def split_column(columns: Sequence[Column]) -> str | None:
 
 def best(columns: Sequence[Column], role: Role, names: tuple[str, ...], fits: Callable[[Column], bool]) -> str | None:
     """The column that is called like a role, else the one whose words say so most and whose values fit."""
-    called = [column for column in columns if canonical(column.name).base in names]
-    if called:
-        return min(called, key=lambda column: names.index(canonical(column.name).base)).name
+    if name := called(columns, names):
+        return name
     found = [column for column in columns if column.said.get(role, 0.0) > 0 and fits(column)]
     return max(found, key=lambda column: (column.said[role], -column.position)).name if found else None
+
+
+def called(columns: Sequence[Column], names: tuple[str, ...]) -> str | None:
+    """The column whose name comes first in a list of names."""
+    found = [column for column in columns if canonical(column.name).base in names]
+    return min(found, key=lambda column: names.index(canonical(column.name).base)).name if found else None
 
 
 MOST_CROSSED = 12
@@ -154,7 +163,10 @@ def column_roles(
     by_hand = columns_in(given)
     roles: dict[str, Role] = {
         name: cast(Role, role)
-        for role, option in OPTION_OF_ROLE.items()
+        for role, option in {
+            **{option: option for option in ROW_ROLES if option not in BY_ROW},
+            **OPTION_OF_ROLE,
+        }.items()
         if (value := getattr(chosen, option))
         for name in ((value,) if isinstance(value, str) else value)
     }

@@ -8,6 +8,7 @@ import numpy as np
 
 from calib.data.interpret.evidence import IMPOSSIBLE, Column, mask_of, one_to_one, spelled
 from calib.data.interpret.families import Outputs
+from calib.data.interpret.names import feature_column
 from calib.data.interpret.vocabulary import ANSWERS, CERTAIN, tokens
 from calib.data.options import Choices
 
@@ -35,7 +36,7 @@ def predicted_column(
     answers = [column for column in columns.values() if column.name not in taken and are_answers(column, outcome)]
     if answers:
         return answers[0] if len(answers) == 1 and not is_more_actual(answers[0], outcome) else None
-    alike = [column for column in free if has_same_labels(column, outcome)]
+    alike = [c for c in free if has_same_labels(c, outcome) and feature_column(c.name) is None]
     is_best_named = all(column.named("outcome") <= outcome.named("outcome") for column in free)
     return alike[0] if len(alike) == 1 and is_best_named else None
 

@@ -215,18 +215,17 @@ def output_candidates(columns: Mapping[str, Column], outcome: Column | None, cho
     members = {name for found in families if found.evidence >= ENOUGH_OUTPUTS for name in found.columns}
     singles = [single(column) for column in free if column.as_score > IMPOSSIBLE]
     singles = [replace(s, evidence=s.evidence + MEMBER) if s.columns[0] in members else s for s in singles]
-    singles = [replace(s, evidence=s.evidence + alike(s, singles, columns)) for s in singles]
+    named = [column for s in singles if (column := columns[s.columns[0]]).said.get("outputs", 0.0) > 0]
+    singles = [replace(s, evidence=s.evidence + alike(columns[s.columns[0]], named)) for s in singles]
     if choices.kind is not None:  # it says whether there is one column or one for each class
         families, singles = ([], singles) if choices.kind in ONE_COLUMN else (families, [])
     return sorted((*families, *singles), key=lambda found: -found.evidence)[:MOST_OUTPUTS]
 
 
-def alike(silent: Outputs, singles: Sequence[Outputs], columns: Mapping[str, Column]) -> float:
+def alike(column: Column, named: Sequence[Column]) -> float:
     """Evidence for a column without a telling name: it rises and falls with one that is called outputs."""
-    column = columns[silent.columns[0]]
     if not column.is_silent or not column.in_unit:
         return 0.0
-    named = [columns[s.columns[0]] for s in singles if columns[s.columns[0]].said.get("outputs", 0.0) > 0]
     return RISES_WITH if any(rank_correlation(column, other) > STRONGLY for other in named) else 0.0
 
 
