@@ -171,6 +171,26 @@ def test_confidence_and_correctness_make_pairs(written):
     assert len(set(data.clusters)) == 80
 
 
+@pytest.mark.parametrize(
+    ("name", "written", "score"),
+    [
+        ("mark", ("INCORRECT", "CORRECT"), "confidence"),
+        ("exact_answer", (0, 1), "share_of_samples"),
+        ("agrees_with_expert", (0, 1), "confidence"),
+        ("passed_review", ("False", "True"), "confidence"),
+    ],
+)
+def test_correctness_by_other_words_makes_pairs(name, written, score):
+    correct = (PREDICTED == LABELS).astype(int)
+    data = load(table(**{score: CONFIDENCE, name: np.array(written)[correct]}))
+    assert data.kind == "pairs"
+    np.testing.assert_array_equal(data.correct, correct == 1)
+
+
+def test_what_is_passed_beside_a_probability_is_an_event():
+    assert load(table(p_passed=RISK, passed=HAPPENED)).kind == "binary_probability"
+
+
 def test_what_names_no_correctness_is_refused():
     words = np.array(["maybe", "perhaps", "well"])[LABELS]
     error = inspect(table(confidence=CONFIDENCE, correct=words), choices=Choices(kind="pairs")).findings[0]

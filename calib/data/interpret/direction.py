@@ -1,4 +1,4 @@
-"""Of which of two classes a single column of scores speaks: as the names of column, outcome and labels say."""
+"""Of which of two classes a single column of scores speaks, or that of an answer: as names and labels say."""
 
 from __future__ import annotations
 
@@ -6,7 +6,20 @@ from collections.abc import Iterable, Sequence
 
 from calib.data.event import DID_NOT, HAPPENED
 from calib.data.interpret.evidence import Column
-from calib.data.interpret.vocabulary import LEAST_PART, LIKELY, NEGATIONS, RISK, SAYS_NO, spoken_for, tokens
+from calib.data.interpret.vocabulary import (
+    ACHIEVED,
+    CONFIDENCE,
+    CORRECT,
+    CORRECT_OR_NOT,
+    LEAST_PART,
+    LIKELY,
+    NEGATIONS,
+    RISK,
+    SAYS_NO,
+    has_word,
+    spoken_for,
+    tokens,
+)
 
 LabelValues = tuple[str, ...] | tuple[int, ...] | None
 
@@ -31,6 +44,16 @@ def spoken_values(score: Column, outcome: Column, separated: str | None = None) 
         return [ordered(outcome, spoken)]
     likely = event or second
     return [ordered(outcome, last, True) for last in (likely, first if likely == second else second)]
+
+
+def tells_correct(outcome: Column, score: Column) -> bool:
+    """Whether an outcome says which answers are correct: by its name, or by its two values."""
+    if len(outcome.values) > 2:
+        return False
+    if has_word(outcome.name, CORRECT) or (has_word(outcome.name, ACHIEVED) and has_word(score.name, CONFIDENCE)):
+        return True
+    values = {value.strip().lower() for value in outcome.values}
+    return any({right, wrong} == values for right, wrong in CORRECT_OR_NOT)
 
 
 def ordered(outcome: Column, last: str, usual_too: bool = False) -> LabelValues:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from calib.canonical import ONE_COLUMN
-from calib.data.interpret.direction import named_value, spoken_values
+from calib.data.interpret.direction import named_value, spoken_values, tells_correct
 from calib.data.interpret.evidence import (
     IMPOSSIBLE,
     Column,
@@ -24,7 +24,6 @@ from calib.data.interpret.predicted import are_answers, decides, predicted_colum
 from calib.data.interpret.vocabulary import (
     CERTAIN,
     CONFIDENCE,
-    CORRECT,
     GENERAL,
     has_word,
     is_prediction,
@@ -317,7 +316,8 @@ def of_one_column(reading: Reading, outcome: Column, score: Column, choices: Cho
         as_pairs = choices.kind == "pairs"
         yield from [replace(reading, pairs=True)] if as_pairs else of_classes(reading, outcome, score, choices)
         return
-    if has_word(outcome.name, CORRECT) and len(outcome.values) <= 2:
+    if tells_correct(outcome, score):
+        reading = reading.with_evidence(0.0, PREDICTED_BESIDE if score.in_unit and score.is_silent else 0.0)
         yield replace(reading, pairs=True, predicted=None)
         return
     predicted = reading.predicted

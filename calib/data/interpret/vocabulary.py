@@ -21,7 +21,8 @@ _WORDS: dict[Role, dict[float, str]] = {
         CERTAIN: """ytrue truelabel trueclass groundtruth gt gold actual actuals truth observed reference tatsaechlich
             wahr
             wahre wahrheit reel reelle verite observe real verdadero verdadera observado correct iscorrect right
-            korrekt richtig correcte juste correcto correcta acierto hit truepositive tp accuracy exactmatch em""",
+            korrekt richtig correcte juste correcto correcta acierto hit truepositive tp accuracy exactmatch em
+            exact agrees""",
         USUAL: """label labels target outcome y ys true obs class klasse classe clase ziel zielvariable zielgroesse
             cible
             objetivo etiquette etiqueta result resultat resultado ergebnis ausgang endpoint expected answer species
@@ -38,7 +39,7 @@ _WORDS: dict[Role, dict[float, str]] = {
             regen pluie lluvia failure ausfaelle panne fallo broken accepted approved accepte aprobado response
             responded reklamation claim schaden sinistre siniestro won gewonnen late delayed verspaetet retard
             retraso flag arrived noshow subscribed deposit recid recidivism recidive rueckfaellig expire expired
-            admit admitted mutated""",
+            admit admitted mutated passed solved""",
     },
     "outputs": {
         CERTAIN: """prob probs proba probas probability probabilities p pd logit logits logprob logprobs logproba
@@ -47,7 +48,8 @@ _WORDS: dict[Role, dict[float, str]] = {
             probabilidad probabilidades likelihood phat yprob yscore yproba yprobs yscores logodds propensity margin
             decisionfunction odds pctr sigmoid lrp""",
         USUAL: """score scores risk risiko risque riesgo confidence confidences conf konfidenz confiance confianza
-            certainty sicherheit certitude certeza pred preds ypred yhat prediction predictions predicted forecast
+            certainty sicherheit certitude certeza seguridad pred preds ypred yhat prediction predictions predicted
+            forecast
             vorhersage prognose prevision prediccion pronostico output outputs ausgabe sortie salida decision z
             fitted scored out pr lp estimate estimated schaetzung estimation estimacion puntuacion puntaje chance""",
         LIKELY: """model modell modele modelo scoring rating xgb xgboost lgbm lightgbm catboost gbm rf randomforest
@@ -124,9 +126,12 @@ def _words_of(text: str) -> frozenset[str]:
 
 CORRECT = _words_of(
     """correct iscorrect right korrekt richtig correcte juste correcto correcta acierto hit truepositive tp accuracy
-    exactmatch em"""
+    exactmatch em exact agrees"""
 )
 """Words for "this answer was right": such an outcome makes any score a confidence."""
+
+ACHIEVED = _words_of("passed solved")
+"""Words that say so beside a confidence; beside a probability they are any event."""
 
 GENERAL = _words_of(
     """y true label labels target outcome class classes actual truth ground gold is observed result status score
@@ -135,9 +140,16 @@ GENERAL = _words_of(
 """Words that outcome and outputs may share without being about the same thing."""
 
 CONFIDENCE = _words_of(
-    """confidence confidences conf konfidenz confiance confianza certainty sicherheit certitude certeza msp lp"""
+    """confidence confidences conf konfidenz confiance confianza certainty sicherheit certitude certeza seguridad
+    msp lp"""
 )
 """Words for the confidence in what was predicted, not in one class."""
+
+CORRECT_OR_NOT = (
+    *(("correct", "incorrect"), ("correct", "wrong"), ("right", "wrong"), ("richtig", "falsch")),
+    *(("korrekt", "inkorrekt"), ("correcto", "incorrecto"), ("correcta", "incorrecta"), ("juste", "faux")),
+)
+"""Pairs of values that say whether an answer was right, whatever the column is called."""
 
 PERCENT = _words_of("percent pct prozent pourcent porcentaje")
 """Words for numbers from 0 to 100."""
