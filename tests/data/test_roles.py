@@ -291,6 +291,28 @@ def test_where_names_do_not_say_it_people_are_asked(labels, outputs):
         assert reading.rows == N and reading.event_rate == pytest.approx(np.mean(data.labels == 1))
 
 
+@pytest.mark.parametrize(
+    ("outcome", "score", "other"), [("wardexit", "abc_wardexit", "ratio"), ("allergic", "allerg_prob", "logP")]
+)
+def test_fractions_that_are_called_after_the_outcome_are_its_risk(outcome, score, other):
+    others = {other: AMOUNT / 1000 - 3, "points": AGE}
+    data = load(table(key=IDS, **others, **{outcome: HAPPENED, score: RISK}))
+    assert (data.kind, roles(data)[score]) == ("binary_probability", "outputs")
+    np.testing.assert_allclose(probability(data), RISK)
+
+
+def test_a_column_of_the_past_is_no_risk_whatever_it_is_called_after():
+    data = load(table(defaulted=HAPPENED, pd=RISK, defaulted_last_year=RISK[::-1]))
+    assert roles(data)["pd"] == "outputs"
+
+
+def test_a_text_beside_an_event_is_the_outcome_only_if_it_says_so():
+    origin = np.array(["Paper", "Web"])[AGE % 2]
+    data = load(table(Order__Origin=origin, Cancelled=HAPPENED, Order__Cancellation__Probability=RISK))
+    assert roles(data)["Cancelled"] == "outcome"
+    np.testing.assert_allclose(probability(data), RISK)
+
+
 def test_a_bad_model_is_read_as_a_good_one():
     """Agreement with the outcome chooses neither the column nor the direction."""
     for risk in (RISK, 1 - RISK):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from calib.data.event import DID_NOT, HAPPENED
-from calib.data.interpret.evidence import Column
+from calib.data.interpret.evidence import Column, says_yes_or_no
 from calib.data.interpret.vocabulary import (
     ACHIEVED,
     CONFIDENCE,
     CORRECT,
     CORRECT_OR_NOT,
+    GENERAL,
     LEAST_PART,
     LIKELY,
     NEGATIONS,
@@ -18,6 +19,7 @@ from calib.data.interpret.vocabulary import (
     SAYS_NO,
     has_word,
     spoken_for,
+    strengths,
     tokens,
 )
 
@@ -121,6 +123,38 @@ def speaks_of_no_event(score: Column, outcome: Column) -> bool | None:
 def is_short_for(word: str, words: Iterable[str]) -> bool:
     """Whether a word may be the beginning of one of these, as "surv" is of "survival"."""
     return len(word) >= LEAST_PART and any(whole.startswith(word) for whole in words)
+
+
+def same_word(first: str, second: str) -> bool:
+    """Whether two words of names are about the same thing: equal, or one is short for the other, as "tox" for "toxic".
+
+    Words that any outcome and outputs may share tell nothing, and neither do numbers.
+    """
+    short, long = sorted((first, second), key=len)
+    telling = all(word.isalpha() and word not in GENERAL and "outputs" not in strengths(word) for word in (short, long))
+    return telling and (short == long or (len(short) >= LEAST_STEM and long.startswith(short)))
+
+
+LEAST_STEM = 3
+"""Letters of a word that is short for another one."""
+
+LEAST_RISKS = 10
+"""Different values from which fractions may be risks."""
+
+
+def bears_the_name(score: Column, outcome: Column) -> bool:
+    """Whether fractions are called after the outcome and after nothing else, as ``prg_dead`` beside ``dead``."""
+    if score.is_anonymous or not score.in_unit or len(score.values) < LEAST_RISKS or not set(score.said) <= {"outcome"}:
+        return False
+    words = [word for word in tokens(score.name) if len(word) >= LEAST_STEM]
+    return any(same_word(a, b) for a in tokens(outcome.name) for b in words)
+
+
+def is_beside_event(outcome: Column, columns: Mapping[str, Column]) -> bool:
+    """Whether a column of text does not say that it is the outcome, and another one of yes and no does."""
+    if outcome.numbers is not None or outcome.said.get("outcome", 0.0) > 0 or says_yes_or_no(outcome.values):
+        return False
+    return any(column.said.get("outcome", 0.0) > 0 and says_yes_or_no(column.values) for column in columns.values())
 
 
 def is_event(outcome: Column) -> bool:

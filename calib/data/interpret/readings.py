@@ -10,7 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from calib.canonical import ONE_COLUMN
-from calib.data.interpret.direction import named_value, spoken_values, tells_correct
+from calib.data.interpret.direction import (
+    bears_the_name,
+    is_beside_event,
+    named_value,
+    same_word,
+    spoken_values,
+    tells_correct,
+)
 from calib.data.interpret.evidence import (
     IMPOSSIBLE,
     Column,
@@ -24,10 +31,8 @@ from calib.data.interpret.predicted import are_answers, decides, predicted_colum
 from calib.data.interpret.vocabulary import (
     CERTAIN,
     CONFIDENCE,
-    GENERAL,
     has_word,
     is_prediction,
-    strengths,
     tokens,
 )
 from calib.data.options import Choices
@@ -260,11 +265,15 @@ def combined(
     decided = decides(scores, outcome)
     of_outcome += DECIDED if decided else 0.0
     predicted = predicted_column(columns, outcome, outputs, choices, chosen_elsewhere(choices, "predicted"))
+    if predicted is None and len(scores) == 1 and not choices.labels and is_beside_event(outcome, columns):
+        return
     reading = Reading(outcome, outputs, predicted, of_outcome=of_outcome, of_outputs=outputs.evidence)
     if predicted is not None and len(scores) == 1 and scores[0].is_share and are_answers(outcome, predicted):
         reading = replace(reading.with_evidence(0.0, PREDICTED_BESIDE), of_outcome=max(of_outcome, 0.0) + ANSWERED)
     elif not decided and named_after(outcome, outputs, scores):
         reading = reading.with_evidence(NAMED_AFTER, NAMED_AFTER)
+    elif not decided and is_alone(outputs, scores) and bears_the_name(scores[0], outcome):
+        reading = replace(reading, of_outputs=max(outputs.evidence, ENOUGH_OUTPUTS))
     if len(outputs.columns) > 1:
         if len(outcome.values) < len(scores) and not choices.outputs and are_several_risks(scores):
             return
@@ -274,6 +283,11 @@ def combined(
         yield reading.with_evidence(max(fit, 0.0), fit)
     else:
         yield from of_one_column(reading, outcome, scores[0], choices)
+
+
+def is_alone(outputs: Outputs, scores: Sequence[Column]) -> bool:
+    """Whether there is one column, which belongs to no family of outputs."""
+    return len(scores) == 1 and outputs.evidence >= scores[0].as_score
 
 
 def are_several_risks(scores: Sequence[Column]) -> bool:
@@ -304,10 +318,8 @@ def named_after(outcome: Column, outputs: Outputs, scores: Sequence[Column]) -> 
     if not any(score.said.get("outputs", 0.0) > 0 for score in scores):
         return False
     words = set.intersection(*(set(tokens(name)) for name in outputs.columns))
-    shared = {
-        word for word in set(tokens(outcome.name)) & words if word.isalpha() and "outputs" not in strengths(word)
-    } - GENERAL
-    return bool(shared) or (len(scores) == 1 and named_value(scores[0], outcome) is not None)
+    shared = any(same_word(a, b) for a in tokens(outcome.name) for b in words)
+    return shared or (len(scores) == 1 and named_value(scores[0], outcome) is not None)
 
 
 def of_one_column(reading: Reading, outcome: Column, score: Column, choices: Choices) -> Iterator[Reading]:
