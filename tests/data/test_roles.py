@@ -313,6 +313,25 @@ def test_a_text_beside_an_event_is_the_outcome_only_if_it_says_so():
     np.testing.assert_allclose(probability(data), RISK)
 
 
+@pytest.mark.parametrize(
+    ("name", "written", "role"),
+    [
+        ("nurse", "N{:02d}", "cluster"),
+        ("inspector_id", "{:d}", "cluster"),
+        ("colour", "{:d}", "features"),
+        ("segment", "S{:d}", "group"),
+    ],
+)
+def test_repeated_codes_without_another_role_are_clusters(name, written, role):
+    codes = [written.format(7 + j * j % 23) for j in range(N)]
+    assert roles(load(table(**{name: codes}, p_fall=RISK, fall=HAPPENED)))[name] == role
+
+
+def test_of_two_columns_of_codes_neither_is_taken():
+    codes = {name: [f"{name[0]}{j * j % 23}" for j in range(N)] for name in ("nurse", "bed")}
+    assert load(table(**codes, p_fall=RISK, fall=HAPPENED)).clusters is None
+
+
 def test_a_bad_model_is_read_as_a_good_one():
     """Agreement with the outcome chooses neither the column nor the direction."""
     for risk in (RISK, 1 - RISK):

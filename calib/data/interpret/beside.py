@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -24,6 +25,31 @@ def is_cluster(column: Column) -> bool:
     """Whether the values repeat as those of things with several rows do."""
     n_values, n = len(column.values), len(column.present)
     return LEAST_CLUSTERS <= n_values <= REPEATED * n and (column.numbers is None or column.is_whole)
+
+
+OFTEN_REPEATED = 0.6
+"""Below this share of different values a code stands for something with several rows, whatever its name says."""
+
+CODE = re.compile(r"[^\W\d_]{1,6}[-_ ]?\d{1,12}")
+"""What codes of persons, places and things look like: W07, ICU-3."""
+
+
+def coded_cluster(columns: Sequence[Column]) -> str | None:
+    """The one column of repeated codes, or of repeated numbers named as an id, that has no other role."""
+    found = [
+        column.name
+        for column in columns
+        if set(column.said) <= {"id", "cluster"}
+        and LEAST_CLUSTERS <= len(column.values) <= OFTEN_REPEATED * len(column.present)
+        and (is_named_id(column) if column.numbers is not None else all(map(CODE.fullmatch, column.values)))
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def is_named_id(column: Column) -> bool:
+    """Whether whole numbers are the id of something that the name says: ``worker_id``, not ``id``."""
+    words = tokens(column.name)
+    return column.is_whole and not column.is_counter and len(words) > 1 and words[-1] == "id"
 
 
 def is_group(column: Column) -> bool:
@@ -70,6 +96,8 @@ def with_others(columns: Mapping[str, Column], reading: Reading | None, choices:
             if option == "weights" and any(BODY & set(tokens(column.name)) for column in columns.values()):
                 continue
             first = best(free, role, ROW_ROLES[option].names, fits)
+            if option == "clusters" and first is None:
+                first = coded_cluster(free)
             found: Any = with_further_groups(free, first) if option == "groups" else first
             choices = replace(choices, **{option: found})
             taken = {found} if isinstance(found, str) else set(found or ())
