@@ -78,10 +78,12 @@ def are_answers(first: Column, second: Column) -> bool:
     a, b = first.cells[known].astype(str), second.cells[known].astype(str)
     if len(a) < LEAST_DECIDED or len(first.values) < 2:
         return False
+    equal = float((a == b).mean())
+    if not EQUAL <= equal < 1:
+        return False
     values, codes = np.unique(np.concatenate([a, b]), return_inverse=True)
     counts = [np.bincount(part, minlength=len(values)) / len(a) for part in np.split(codes.reshape(-1), 2)]
-    equal, chance = float((a == b).mean()), float(counts[0] @ counts[1])
-    return max(EQUAL, 1.5 * chance) <= equal < 1
+    return equal >= 1.5 * float(counts[0] @ counts[1])
 
 
 TIES = 0.05
