@@ -5,8 +5,7 @@ from calib.data.event import Event
 from calib.data.formats.base import ArrayInfo
 from calib.data.interpret.roles import ColumnRole, TableReading
 from calib.data.interpret.unlabelled import read_features, read_outputs
-from calib.data.load import Inspection, inspect, load
-from calib.data.models import load_models
+from calib.data.load import Inspection, inspect, load, load_models
 from calib.data.options import Choices, LoadOptions
 from calib.data.predictions import Predictions
 from calib.errors import AmbiguousTable, DataError

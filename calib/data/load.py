@@ -1,4 +1,4 @@
-"""Loading: from files to Predictions, with every inferred option and every finding."""
+"""Loading: from files to Predictions, of one model or of several, with every inferred option and every finding."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from calib.data.interpret.parts import FeatureFiles, add_named_part, read_given_
 from calib.data.interpret.pipeline import understand
 from calib.data.interpret.reading import Upload, read_upload
 from calib.data.interpret.roles import TableReading
+from calib.data.interpret.vocabulary import MODEL, has_word
 from calib.data.options import FEATURE_FILES, NOTHING, OPTION_OF_ROLE, OPTIONS, Choices, LoadOptions, Source
 from calib.data.predictions import Predictions
 from calib.errors import AmbiguousTable, DataError
@@ -187,3 +188,50 @@ def load(source: Source, options: LoadOptions | None = None, **changes: Any) -> 
     if inspection.predictions is None:
         raise unusable(inspection.findings, inspection.readings)
     return inspection.predictions
+
+
+def load_models(source: Source, options: LoadOptions | None = None, **changes: Any) -> dict[str, Predictions]:
+    """Read every model of a table, by name.
+
+    Parameters
+    ----------
+    source, options, **changes : as for :func:`calib.load`. In wide form the table has the outcome once and outputs of
+        each model side by side; in long form a column such as ``model`` says which model each row is of.
+
+    Returns
+    -------
+    The data set of each model; a single one under the file's name where the table holds no more.
+
+    Raises
+    ------
+    DataError
+        If the table cannot be used; :class:`calib.AmbiguousTable` where it is unclear for another reason than several
+        models.
+    """
+    options = (options or LoadOptions()).changed(**changes)
+    inspection, models = inspect_all(source, options)
+    if models:
+        return {name: _model(source, options, roles, name) for name, roles in models.items()}
+    data = inspection.predictions
+    if data is None:
+        raise unusable(inspection.findings, inspection.readings)
+    named = [role.column for role in data.roles if role.role == "group" and has_word(role.column, MODEL)]
+    if not named:
+        return {data.name: data}
+    data = _model(source, options, {"group": named[0]}, data.name)
+    assert data.groups is not None  # the column of models was read as such
+    return {
+        str(name): replace(data.take(np.flatnonzero(data.groups == name)), name=str(name), groups=None)
+        for name in np.unique(data.groups)
+    }
+
+
+def _model(source: Source, options: LoadOptions, roles: dict[str, Any], name: str) -> Predictions:
+    """One model, by the roles of its columns."""
+    if isinstance(source, tuple) and hasattr(source[1], "seek"):
+        source[1].seek(0)
+    choices = Choices.from_roles(roles, options.choices)
+    found, _ = inspect_all(source, replace(options, choices=choices))
+    if found.predictions is None:
+        raise unusable(found.findings, found.readings)
+    return replace(found.predictions, name=name)
