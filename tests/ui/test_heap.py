@@ -11,7 +11,7 @@ import weakref
 import pytest
 
 from calib.ui.server import memory
-from tests.conftest import ROOT
+from tests.conftest import ROOT, wait_until
 
 SCRIPT = """
 import sys
@@ -70,8 +70,12 @@ def test_what_was_left_out_of_the_collectors_sight_is_found_when_nothing_refers_
         del kept
         gc.collect()
         assert seen() is not None
-        memory.collect(nobody_there=False)
-        assert seen() is None
+
+        def found() -> bool:
+            memory.collect(nobody_there=False)  # does nothing while another thread collects
+            return seen() is None
+
+        wait_until(found)
         assert gc.get_freeze_count() == 0
     finally:
         gc.unfreeze()
