@@ -161,7 +161,7 @@ def test_an_unclear_table_to_a_reliability_curve_in_three_clicks(visitor: Page, 
     expect(page.get_by_role("button", name="Open this way")).to_have_count(2)
     photograph(page, "question")
     page.get_by_role("button", name="Open this way").first.click()
-    expect(page.get_by_text("Observed rate")).to_be_visible()
+    expect(page.get_by_text("Observed rate", exact=True)).to_be_visible()
     no_trouble(page)
     photograph(page, "table")
     page.get_by_test_id("stMain").get_by_role("link", name="See the raw model's reliability").click()
