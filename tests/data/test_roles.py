@@ -7,6 +7,7 @@ import io
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import calib
@@ -479,3 +480,14 @@ def test_a_table_of_answers_is_read_without_options():
 def test_a_table_of_patients_is_read_without_options():
     data = load(Path(SHARED / "data" / "breast.csv"))
     assert (data.event.name, len(data), roles(data)["patient_id"]) == ("malignant", 569, "id")
+
+
+@pytest.mark.parametrize("score", ["No-show probability", "p_no_show"])
+def test_a_no_in_the_name_of_the_outcome_is_not_the_label_no(score):
+    rng = np.random.default_rng(0)
+    risk = rng.uniform(0.02, 0.6, 120).round(3)
+    missed = np.where(rng.random(120) < risk, "Yes", "No")
+    data = load(pd.DataFrame({"Appointment": np.arange(1000, 1120), score: risk, "No-show": missed}))
+    np.testing.assert_array_equal(data.labels, missed == "Yes")
+    np.testing.assert_allclose(np.exp(data.logits[:, 1]), risk)
+    assert data.class_names[data.event.column] == "Yes"

@@ -77,7 +77,9 @@ def named_value(score: Column, outcome: Column) -> str | None:
     """The label whose words stand in the name of the score: ``p_yes``, ``prob_no_default``."""
     if outcome.numbers is not None:
         return None
-    words = set(tokens(score.name))
+    words, own = set(tokens(score.name)), set(tokens(outcome.name))
+    if own <= words:  # the "no" of "no-show probability" belongs to what may happen
+        words -= own
     found = [value for value in outcome.values if tokens(value) and set(tokens(value)) <= words]
     found.sort(key=lambda value: -len(tokens(value)))
     if not found or (len(found) == 2 and len(tokens(found[0])) == len(tokens(found[1]))):
