@@ -1,7 +1,8 @@
 """A corpus of tables with the truth beside each, for the reader of tables.
 
-Names and ways of writing come from published data sets and from the documentation of programs. The second set has other
-names and other layouts than the first and is for measuring only: nobody looks at it while the reader is written.
+Names and ways of writing come from published data sets and from the documentation of programs. The second and
+the third set have other names and other layouts than those before and are for measuring only: nobody looks at them
+while the reader is written.
 """
 
 from __future__ import annotations
@@ -12,15 +13,17 @@ from typing import Literal
 
 from tests.data.corpus.tables import CorpusTable, Recipe, build
 
-SEEDS = {"first": 1, "second": 2}
+Which = Literal["first", "second", "third"]
+
+SEEDS = {"first": 1, "second": 2, "third": 3}
 
 
-def recipes(which: Literal["first", "second"] = "first") -> tuple[Recipe, ...]:
+def recipes(which: Which = "first") -> tuple[Recipe, ...]:
     """The recipes of a set."""
     return importlib.import_module(f"tests.data.corpus.names_{which}").RECIPES
 
 
-def tables(which: Literal["first", "second"] = "first", seed: int | None = None) -> Iterator[CorpusTable]:
+def tables(which: Which = "first", seed: int | None = None) -> Iterator[CorpusTable]:
     """The tables of a set, each from its recipe and the seed; a recipe gives the same bytes in every run."""
     for recipe in recipes(which):
         yield build(recipe, SEEDS[which] if seed is None else seed)

@@ -57,6 +57,10 @@ LAYOUTS = {
     "index": Layout(first="index"),
     "headless": Layout(header=False),
     "headless_txt": Layout("\t", header=False, suffix="txt"),
+    "csv2": Layout(";", decimal=",", first="", quoting=csv.QUOTE_NONNUMERIC),
+    "latin_quoted": Layout(";", decimal=",", encoding="cp1252", quoting=csv.QUOTE_ALL, line_end="\r\n"),
+    "knime": Layout(first="row ID"),
+    "rowid": Layout("\t", first="rowid", suffix="tsv"),
     "parquet": Layout(suffix="parquet"),
 }
 
