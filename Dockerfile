@@ -29,8 +29,8 @@ COPY pages pages
 COPY app.py LICENSE ./
 RUN /opt/calib/bin/python -m compileall -q app.py calib pages
 
-# Nothing outside of /workspace and /tmp is written, so the root may be read-only. Uploads on their way go to /workspace
-# too, as a /tmp in memory would count against the memory of the container.
+# Nothing outside of /workspace and /tmp is written, so the root may be read-only. Uploaded files go to /tmp, from which
+# nothing can be executed where it is mounted as compose.yaml does it.
 ENV PATH=/opt/calib/bin:$PATH \
     PYTHONPATH=/app \
     PYTHONUNBUFFERED=1 \
@@ -38,7 +38,7 @@ ENV PATH=/opt/calib/bin:$PATH \
     PYTHONMALLOC=malloc \
     MALLOC_ARENA_MAX=2 \
     HOME=/tmp \
-    TMPDIR=/workspace \
+    TMPDIR=/tmp \
     CALIB_WORKSPACE=/workspace \
     STREAMLIT_SERVER_HEADLESS=true \
     STREAMLIT_SERVER_ADDRESS=0.0.0.0 \

@@ -1,9 +1,13 @@
-"""Data: open model outputs, see what was understood, and split them."""
+"""Data: open model outputs, see what was understood, and split them; and the app that ``streamlit run`` serves.
+
+Streamlit imports this file once for the server and runs it as a script whenever somebody looks at the page.
+"""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from calib.logs import without_data
 from calib.ui.data.roles import several_models
 from calib.ui.data.upload import change_by_hand, gallery, last_reading, uploaders
 from calib.ui.data.view import (
@@ -15,8 +19,10 @@ from calib.ui.data.view import (
     overview,
     roles_by_hand,
     split_controls,
+    stays_open,
 )
-from calib.ui.link import where_data_are_kept
+from calib.ui.keeping import where_data_are_kept
+from calib.ui.server import guard
 from calib.ui.session import find_session
 from calib.ui.shell import page
 
@@ -24,23 +30,28 @@ from calib.ui.shell import page
 def body() -> None:
     """Draw the page."""
     session, reading = find_session(), last_reading()
-    asked = not_opened(reading, session)
+    asked = not_opened(reading)
+    if asked:
+        uploaders()
     if session is not None:
+        if asked:
+            stays_open(session)
         overview(session)
         about_rows(session)
         if not asked:
             several_models(reading)
             findings(reading)
-        features_overview(session.data)
+        next_step(session)
         split_controls(session)
-        next_step()
+        features_overview(session.data)
     elif not asked:
         st.write(
             "Find out whether your classifier's confidence can be trusted, and export a calibrator that corrects it. "
             "Upload what your model said about labelled rows it was not trained on, or try a sample."
         )
-    with st.expander("Open other data") if asked or session is not None else st.container():
-        uploaders()
+    with st.container() if session is None else st.expander("Open other data"):
+        if not asked:
+            uploaders()
         gallery()
     if not asked:
         roles_by_hand(reading)
@@ -48,5 +59,9 @@ def body() -> None:
     where_data_are_kept()
 
 
-with page("Data"):
-    body()
+if __name__ == "__main__":
+    with page("Data"):
+        body()
+else:
+    without_data()
+    app = st.App(__file__, middleware=guard.middleware(), lifespan=guard.open_browser)

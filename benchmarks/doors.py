@@ -11,20 +11,23 @@ import json
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import calib
-from benchmarks.hostile_uploads import wrong_data, wrong_words
-from benchmarks.mutations import NAMES
+from benchmarks.mutations import NAMES, Mutant
 from benchmarks.originals import ENDINGS, originals
-from calib.data import Choices, DataError, inspect, load, read_features, read_outputs
+from calib.data import Choices, DataError, Predictions, inspect, load, read_features, read_outputs
 from calib.diagnostics.shift_data import read_uploaded
 from calib.errors import CalibrationError
 from calib.export import runtime
 from calib.export.archive import digest
-from calib.workspace.folders import Damaged
+from calib.workspace.content import sealed as seal
+from calib.workspace.files import Damaged
 from calib.workspace.links import Entry, KeptSpec, KeptStudy, entry_id, from_json, to_json
 
 SECONDS, BYTES = 5.0, 2**30
@@ -139,6 +142,43 @@ def read(role: str) -> Callable[[str, bytes, Choices], None]:
     return door
 
 
+def wrong_words(findings: tuple) -> str:
+    """What is wrong with the findings' sentences, if anything is."""
+    for finding in findings:
+        if not finding.message.strip() or (finding.level == "error" and not finding.action.strip()):
+            return f"{finding.code} says nothing"
+        if len(finding.message) > 2000 or any(ord(c) < 32 and c != "\n" for c in finding.message):
+            return f"{finding.code}: {len(finding.message):,} characters, or control characters"
+    return ""
+
+
+def wrong_data(data: Predictions) -> str:
+    """The promise of Predictions that is broken, if one is."""
+    if not np.isfinite(data.logits).all() or data.logits.shape != (len(data), data.n_classes):
+        return "logits that are not finite, or of another shape"
+    if data.labels.min() < 0 or data.labels.max() >= data.n_classes or len(data.class_names) != data.n_classes:
+        return "labels beyond the classes"
+    for array in (data.features, data.train_features):
+        if array is not None and not np.isfinite(array).all():
+            return "features that are not finite"
+    return ""
+
+
+def met(made: Mutant) -> tuple[str, str]:
+    """``read`` or ``refused`` after every door that takes it, and what the readers should not have done."""
+    choices = Choices(drop_bad_rows=True) if made.drop else None
+    source = made.files["source"]
+    aside = {role: file for role, file in made.files.items() if role != "source"}
+    found = inspect(source, choices=choices, **aside)
+    problem = wrong_words(found.findings) or (wrong_data(found.predictions) if found.predictions else "")
+    if not found.predictions and not any(finding.level == "error" for finding in found.findings):
+        problem = "neither data nor an error"
+    in_words(lambda: load(source, choices=choices, **aside))
+    in_words(lambda: read_outputs(source))
+    in_words(lambda: read_features(aside.get("features", source)))
+    return "read" if found.predictions else "refused", problem
+
+
 def in_words(opened: Callable[[], Any]) -> None:
     """Let the declared error pass, if it says something."""
     try:
@@ -168,6 +208,10 @@ def link(name: str, content: bytes, choices: Choices) -> None:
     token = content.decode("utf-8", "replace")
     if (found := entry_id(token)) is not None and len(found) != 64:
         raise Broken("link: id", repr(found))
+    with suppress(ValueError, TypeError, AttributeError, RecursionError):
+        fields = json.loads(content)
+        fields.pop("sha256", None)
+        content = seal(fields)
     in_words(lambda: [study.spec() for study in from_json(content).studies])
 
 

@@ -10,9 +10,12 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import PurePath
+from random import Random
 
 import numpy as np
 
+from benchmarks.mutants import arrow, hdf5, parquet, texts
+from benchmarks.mutants.numbers import EXTREMES
 from benchmarks.originals import ENDINGS, Files, originals
 
 Generator = np.random.Generator
@@ -21,7 +24,6 @@ Damage = Callable[[bytes, Generator], bytes]
 LARGEST = 2**22
 """Bytes a mutant may grow to."""
 
-EXTREMES = (0, 1, 2**7, 2**15, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 2**40, 2**63 - 1, 2**64 - 1)
 SHAPES = ("(10**9, 4)", "(300, 10**9)", "(0, 4)", "(300, 0)", "()", "(-1, 4)", "(2**63, 2**63)", "(300, 4, 1, 1)",
           "(1200,)", "(4, 300)", "(True, 4)", "(1,) * 40", "(2**64,)")  # fmt: skip
 DESCRS = ("'|O'", "'<f2'", "'<f16'", "'<c16'", "'|b1'", "'<U300'", "'<U0'", "'|S0'", "'|V8'", "'<M8[s]'", "'<M8'",
@@ -178,18 +180,6 @@ def zip_directory(content: bytes, generator: Generator) -> bytes:
     return content[: at + offset] + number.to_bytes(width, "little") + content[at + offset + width :]
 
 
-def parquet_footer(content: bytes, generator: Generator) -> bytes:
-    """Bytes of the metadata, or its length."""
-    length = int.from_bytes(content[-8:-4], "little")
-    start, out = len(content) - 8 - length, bytearray(content)
-    if generator.random() < 0.15:
-        out[-8:-4] = (EXTREMES[generator.integers(len(EXTREMES))] % 2**32).to_bytes(4, "little")
-        return bytes(out)
-    for _ in range(generator.integers(1, 6)):
-        out[start + int(generator.integers(length))] = int(generator.choice([0, 1, 0x7F, 0x80, 0xFE, 0xFF]))
-    return bytes(out)
-
-
 def xml_part(content: bytes, generator: Generator) -> bytes:
     """One part of a workbook damaged and packed again: tags, attributes and numbers replaced, or any bytes."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -239,20 +229,6 @@ def gzipped_json(content: bytes, generator: Generator) -> bytes:
     return gzip.compress(json_tokens(gzip.decompress(content), generator)[:LARGEST], mtime=0)
 
 
-def arrow_metadata(content: bytes, generator: Generator) -> bytes:
-    """Bytes of the messages' metadata or of the footer, or a number at the edge of what fits."""
-    out = bytearray(content)
-    starts = [*find(content, b"\xff\xff\xff\xff"), max(0, len(content) - 1000)]
-    for _ in range(generator.integers(1, 6)):
-        at = min(len(out) - 8, starts[generator.integers(len(starts))] + 4 + 4 * int(generator.integers(250)))
-        if generator.random() < 0.4:
-            number = EXTREMES[generator.integers(len(EXTREMES))]
-            out[at : at + 8] = number.to_bytes(8, "little")
-        else:
-            out[at + int(generator.integers(4))] = int(generator.choice([0, 1, 2, 4, 0x7F, 0x80, 0xFE, 0xFF]))
-    return bytes(out)
-
-
 def gzip_inside(content: bytes, generator: Generator) -> bytes:
     """The text damaged and packed again, as one member or several."""
     text = gzip.decompress(content)
@@ -282,16 +258,6 @@ def cells(content: bytes, generator: Generator) -> bytes:
     return out.replace(b"\n", b"\r") if generator.random() < 0.1 else out
 
 
-def hdf5_header(content: bytes, generator: Generator) -> bytes:
-    """Bytes behind one of the signatures, where sizes, addresses and types stand, or of the superblock."""
-    marks = [i for mark in (b"TREE", b"HEAP", b"SNOD", b"OHDR", b"GCOL", b"FRHP") for i in find(content, mark)]
-    out, start = bytearray(content), int(generator.choice([0, *marks]))
-    for _ in range(generator.integers(1, 5)):
-        at = min(start + 4 + int(generator.integers(120)), len(out) - 1)
-        out[at] = int(generator.choice([0, 1, 0x7F, 0x80, 0xFF, generator.integers(256)]))
-    return bytes(out)
-
-
 def find(content: bytes, mark: bytes) -> list[int]:
     """All places of some bytes."""
     return [i for i in range(len(content)) if content.startswith(mark, i)]
@@ -305,18 +271,30 @@ ANY: dict[str, Damage] = {
     "extreme number": extreme,
     "ending": lambda content, generator: flip(content, generator) if generator.random() < 0.3 else content,
 }
-TEXT: dict[str, Damage] = {"cells": cells}
+
+
+def drawn(damaged: Callable[[bytes, Random], bytes]) -> Damage:
+    """Damage that draws from Python's generator."""
+    return lambda content, generator: damaged(content, Random(int(generator.integers(2**63))))
+
+
+def in_place(text: Callable[[Random], bytes]) -> Damage:
+    """A text of a grammar in the file's place."""
+    return drawn(lambda content, random: text(random))
+
+
+TEXT: dict[str, Damage] = {"cells": cells, "grammar": in_place(texts.csv_text)}
 OWN: dict[str, dict[str, Damage]] = {
     ".npy": {"header": npy_header},
     ".npz": {"member": zip_member, "directory": zip_directory},
     ".csv": TEXT,
     ".tsv": TEXT,
     ".gz": {"inside": gzip_inside, "gzip header": gzip_header},
-    ".parquet": {"footer": parquet_footer},
-    ".h5": {"structure": hdf5_header},
+    ".parquet": {"structure": drawn(parquet.damaged)},
+    ".h5": {"structure": drawn(hdf5.damaged)},
     ".xlsx": {"member": zip_member, "directory": zip_directory, "part": xml_part, "part again": xml_part},
-    ".json": {"tokens": json_tokens, "cells": cells},
-    ".jsonl": {"tokens": json_tokens, "cells": cells},
+    ".json": {"tokens": json_tokens, "grammar": in_place(texts.json_text)},
+    ".jsonl": {"tokens": json_tokens, "grammar": in_place(texts.json_text)},
     ".jsonl.gz": {"tokens": gzipped_json, "gzip header": gzip_header},
-    ".arrow": {"metadata": arrow_metadata, "metadata again": arrow_metadata},
+    ".arrow": {"structure": drawn(arrow.damaged)},
 }

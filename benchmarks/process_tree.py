@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 ROOT = Path(__file__).resolve().parents[1]
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -22,15 +23,15 @@ RETURNS_MEMORY = {"PYTHONMALLOC": "malloc", "MALLOC_ARENA_MAX": "2"}
 
 
 @contextmanager
-def server(folder: Path, **environment: str) -> Iterator[tuple[str, int]]:
-    """Serve the app on a port and with a workspace of its own; its address and process id."""
+def server(folder: Path, root: Path = ROOT, **environment: str) -> Iterator[tuple[str, int]]:
+    """Serve the app, or that of another checkout, on a port and with a workspace of its own; its address and id."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless=true", f"--server.port={port}"]
     given = {"CALIB_WORKSPACE": str(folder / "workspace"), **RETURNS_MEMORY, **environment}
     with open(folder / "log", "wb") as log:
-        process = subprocess.Popen(command, cwd=ROOT, env=os.environ | given, stdout=log, stderr=log)
+        process = subprocess.Popen(command, cwd=root, env=os.environ | given, stdout=log, stderr=log)
         try:
             _wait(f"http://127.0.0.1:{port}/_stcore/health", process)
             yield f"http://127.0.0.1:{port}", process.pid
@@ -53,20 +54,22 @@ def _wait(address: str, process: subprocess.Popen[bytes]) -> None:
 
 @dataclass
 class Watch:
-    """What a process and all it started hold and use, looked at every second.
+    """What a process and all it started hold and use, looked at again and again.
 
     Attributes
     ----------
     pid : of the process.
     peak_bytes : the most they were seen to hold together.
+    every : seconds between two looks.
     """
 
     pid: int
     peak_bytes: int = 0
+    every: float = 1.0
     _ended: threading.Event = field(default_factory=threading.Event)
 
-    def __enter__(self) -> Watch:
-        self._thread = threading.Thread(target=self._look, daemon=True)
+    def __enter__(self) -> Self:
+        self._thread = threading.Thread(target=self._go_on, daemon=True)
         self._thread.start()
         return self
 
@@ -74,9 +77,13 @@ class Watch:
         self._ended.set()
         self._thread.join()
 
-    def _look(self) -> None:
-        while not self._ended.wait(1.0):
-            self.peak_bytes = max(self.peak_bytes, resident_bytes(self.pid))
+    def _go_on(self) -> None:
+        while not self._ended.wait(self.every):
+            self.look()
+
+    def look(self) -> None:
+        """Take note of what they hold now."""
+        self.peak_bytes = max(self.peak_bytes, resident_bytes(self.pid))
 
 
 def resident_bytes(pid: int, workers: bool = True) -> int:
@@ -88,13 +95,13 @@ def resident_bytes(pid: int, workers: bool = True) -> int:
     return total
 
 
-def cpu_seconds(pid: int) -> float:
+def cpu_seconds(pid: int, workers: bool = True) -> float:
     """Processor time of a process, of all it started that still run, and of those that ended and were waited for."""
     total = 0
-    for each in family(pid):
+    for each in family(pid) if workers else [pid]:
         with suppress(OSError):
             fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
-            total += sum(map(int, fields[11:15]))
+            total += sum(map(int, fields[11 : 15 if workers else 13]))
     return total / TICKS
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self, TypeVar
@@ -13,7 +13,19 @@ import numpy.typing as npt
 
 from calib.errors import CalibrationError, FitCancelled, missing_package
 from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks
-from calib.parameters import check_declared, param, parameter_names, unknown_parameter
+from calib.parameters import (
+    Count,
+    State,
+    Text,
+    check_declared,
+    check_state,
+    declared_state,
+    param,
+    parameter_names,
+    shown,
+    unknown_parameter,
+    unusable,
+)
 
 
 def check_logits(logits: Any) -> Floats:
@@ -128,12 +140,15 @@ class Calibrator:
     hooks: ``_fit(logits, labels, callback)`` stores what it learned in attributes that end in ``_``, and
     ``_predict_proba(logits)`` uses NumPy alone. Inputs reach the hooks validated, as float64 and int64.
     Learned attributes are numbers, strings, arrays, or lists and dicts of these, so that every calibrator
-    can be exported the same way. A method that gives a confidence in the predicted class alone writes
-    ``predict_confidence`` instead of ``_predict_proba``. One that can learn from files larger than memory also
-    writes ``fit_blocks``.
+    can be exported the same way, and ``state`` declares what each must be. A method that gives a confidence in
+    the predicted class alone writes ``predict_confidence`` instead of ``_predict_proba``. One that can learn from
+    files larger than memory also writes ``fit_blocks``.
     """
 
     random_state: int = param(0, low=0, help="Seed of everything random in the fit.")
+
+    state: ClassVar[State] = {"n_classes_": Count(low=2), "device_": Text().or_absent()}
+    """What each learned attribute must be; a subclass names its own, in the words of :mod:`calib.parameters`."""
 
     needs: ClassVar[frozenset[str]] = frozenset()
     """Keyword arguments beyond the logits that ``fit`` must be given, such as ``features``."""
@@ -290,6 +305,30 @@ class Calibrator:
     def get_state(self) -> dict[str, Any]:
         """Everything learned: the attributes whose names end in ``_``."""
         return {k: v for k, v in vars(self).items() if k.endswith("_") and not k.startswith("_")}
+
+    def set_state(self, state: Mapping[str, Any]) -> Self:
+        """Take on what a calibrator with these parameters has learned, as :meth:`get_state` gave it.
+
+        Raises
+        ------
+        CalibrationError
+            If no fit can have learned it, as where a file was changed.
+        """
+        if not isinstance(state, Mapping):
+            raise unusable("what it learned must be a dictionary")
+        declared = declared_state(type(self))
+        for name in state:
+            if name not in declared:
+                raise unusable(f"{shown(name)} is nothing that {type(self).__name__} learns")
+        absent = {name: each.default for name, each in declared.items() if each.default is not None}
+        vars(self).update({**absent, **state})
+        self.check_state()
+        return self
+
+    def check_state(self) -> None:
+        """Raise :class:`CalibrationError` where what was learned is not as declared, and so gives no probabilities."""
+        state = self.get_state()
+        check_state(state, declared_state(type(self)), {"n_classes": state.get("n_classes_", 0)})
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Hyper-parameters by name (scikit-learn's convention)."""

@@ -144,10 +144,6 @@ def check_values(outputs: Any, kind: Kind) -> None:
         )
     if kind == "log_probabilities" and high > 1e-3:
         raise CalibrationError(f"Log-probabilities are never positive, but the largest value is {high:.4g}.")
-    if kind == "logits" and len(array) > 1 and low >= 0 and np.abs(array.sum(axis=1) - 1).max() < 1e-3:
-        raise CalibrationError(
-            "Logits are expected, but every row sums to one like probabilities; pass the values before the softmax."
-        )
 
 
 def _one_column(array: Floats) -> Floats:
@@ -231,6 +227,24 @@ class Scale:
             f"A usual row of features runs from {self.low:.3g} to {self.high:.3g}, but one of {whose} from "
             f"{other.low:.3g} to {other.high:.3g}; one was probably divided by 255 or standardised (pixels in 0..255 "
             "against 0..1) and the other was not"
+        )
+
+
+def check_standardisation(mean: Any, scale: Any) -> None:
+    """Refuse what no features can be standardised with.
+
+    Raises
+    ------
+    CalibrationError
+        Unless both are None, or arrays of finite numbers of one shape, the scale above zero.
+    """
+    if mean is None and scale is None:
+        return
+    arrays = [array for array in (mean, scale) if isinstance(array, np.ndarray) and array.dtype.kind == "f"]
+    if len(arrays) < 2 or mean.shape != scale.shape or not (np.isfinite(arrays).all() and (scale > 0).all()):
+        raise CalibrationError(
+            "Features are standardised with a finite mean and a finite scale above zero for each of their numbers; "
+            "these are not."
         )
 
 

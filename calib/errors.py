@@ -1,9 +1,50 @@
-"""The errors that reach people, and the sentence for a package that is not installed."""
+"""The errors that reach people and what they are made of, the sentence for a missing package, reasons without paths."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Level = Literal["error", "warning", "info"]
+
+NO_FEATURE_METHODS = "Methods that need features are left out."
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One result of a check of an upload.
+
+    Attributes
+    ----------
+    level : an error stops loading, a warning may invalidate results, an info says how the upload was read.
+    code : stable name of the check, for tests and for one-click fixes.
+    reason : what happened, with numbers, and the likely cause.
+    action : the one thing to do next; empty for most infos.
+    fix : changes to :class:`~calib.data.Choices` that resolve it, offered as one click; empty if none.
+    readings : where several ways to read the upload are plausible, what each is called and the changes that choose it.
+    left_out : the array that was given and could not be used for this reason: features, train_features or
+        train_labels; empty for every other finding.
+    """
+
+    level: Level
+    code: str
+    reason: str
+    action: str = ""
+    fix: dict[str, object] = field(default_factory=dict)
+    left_out: str = ""
+    readings: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+
+    @property
+    def offers(self) -> Mapping[str, Mapping[str, object]]:
+        """What can be done with one click, by what it is called: each reading, or the fix; empty if nothing."""
+        return self.readings or ({"Do this": self.fix} if self.fix else {})
+
+    @property
+    def message(self) -> str:
+        """What happened, and which methods are left out for it."""
+        return f"{self.reason} {NO_FEATURE_METHODS}" if self.left_out else self.reason
 
 
 class CalibrationError(ValueError):
@@ -19,10 +60,10 @@ class DataError(ValueError):
 
     Attributes
     ----------
-    findings : why, as a list of :class:`calib.data.Finding`, the errors first.
+    findings : why, the errors first.
     """
 
-    def __init__(self, findings: Sequence[Any]):
+    def __init__(self, findings: Sequence[Finding]):
         self.findings = list(findings)
         first = next(finding for finding in self.findings if finding.level == "error")
         super().__init__(f"{first.message} {first.action}".strip())
@@ -37,9 +78,21 @@ class AmbiguousTable(DataError):
         :func:`calib.load`.
     """
 
-    def __init__(self, findings: Sequence[Any], readings: Sequence[Any]):
+    def __init__(self, findings: Sequence[Finding], readings: Sequence[Any]):
         super().__init__(findings)
         self.readings = tuple(readings)
+
+
+_PATH = re.compile(r"(?<![\w.])(?:[A-Za-z]:)?[/\\](?:[^\s/\\'\":;,()]+[/\\])+[^\s'\":;,()]*")
+
+
+def reason(error: BaseException) -> str:
+    """What an unexpected error says, in one line without any path of this machine; "" where it says nothing.
+
+    Whoever uploads files is told that the disk is full, and not where it is.
+    """
+    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return _PATH.sub("a file", said.strip().partition("\n")[0])
 
 
 EXTRAS = {

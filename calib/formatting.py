@@ -1,13 +1,15 @@
-"""How numbers and counts are written on pages and in reports, and texts that are safe in CSV files.
+"""How numbers and counts are written on pages and in reports, and texts from uploads that stay texts where they go.
 
-Names of classes, groups and files come from uploads, and a spreadsheet runs a cell such as ``=HYPERLINK(...)`` as a
-formula. OWASP, "CSV Injection", gives the characters that begin one.
+Names of classes, columns, groups and files come from uploads. In Markdown such a name can be a link, or a picture that
+a browser loads from elsewhere; a spreadsheet runs a cell such as ``=HYPERLINK(...)`` as a formula (OWASP, "CSV
+Injection", gives the characters that begin one); and a terminal obeys control characters.
 """
 
 from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +18,19 @@ if TYPE_CHECKING:
 
 
 _FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r\n]")
-_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+_DIGITS = r"[-+]?(\d[\d,]*\.?\d*|\.\d+|∞)([eE][-+]?\d+)?"
+_NUMBER = re.compile(rf"{_DIGITS}(\s+\[{_DIGITS}(, {_DIGITS})?(\s%)?\])?")
+
+_UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+"""Unicode's categories of control and format characters, lone surrogates, and ends of lines and paragraphs."""
+_JOINERS = "\u200c\u200d"
+"""Format characters that words of some scripts, and emoji, are spelled with."""
+
+_BEGINNING = re.compile(r"^(?:(?=[#>+=-])|\d+(?=[.)](?:\s|$)))")
+_MARKS = re.compile(r"[\\`*\[\]<$~|]|(?<!\w)_|_(?!\w)|&(?=#|\w+;)|:(?=\w)")
+_ADDRESSES = re.compile(r"(?<=:)(?=//|[\w+/-]+:)|(?<=www)(?=\.)|(?<=@)", re.IGNORECASE)
+JOINER = "\u2060"
+"""Has no width; it keeps apart what becomes a link or an icon after backslashes were read, so that none prevents it."""
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -78,6 +92,11 @@ def plural(count: int, noun: str, nouns: str | None = None) -> str:
     return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
 
 
+def class_in_words(name: str) -> str:
+    """A class's name within a sentence: one without a letter is a number that says nothing alone, as in class 46."""
+    return name if any(character.isalpha() for character in name) else f"class {name}"
+
+
 def listed(names: Sequence[str]) -> str:
     """Names in a sentence: A, B and C."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]])) if names else ""
@@ -93,7 +112,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 def safe_cell(value: Any) -> Any:
     """The value, or a text that would be a formula behind an apostrophe, which spreadsheets take for "this is text".
 
-    Numbers, and classes with names such as -1 and +1, stay as they are.
+    Numbers, also with an interval or a share in brackets, and classes with names such as -1 and +1, stay as they are.
     """
     if isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value):
         return f"'{value}"
@@ -107,3 +126,21 @@ def safe_table(table: pd.DataFrame) -> pd.DataFrame:
         if dtype.kind not in "biufc":
             safe.isetitem(place, table.iloc[:, place].astype(object).map(safe_cell).array)
     return safe
+
+
+def one_line(text: str) -> str:
+    """The text, with a mark for whatever would break its line, turn its direction or drive a terminal.
+
+    Names of files and arrays stand in sentences, and so do the reasons that libraries give, with bytes of the file.
+    """
+    return "".join("\ufffd" if unicodedata.category(c) in _UNSEEN and c not in _JOINERS else c for c in text)
+
+
+def escape_markdown(text: str) -> str:
+    """A text that was not written here, so that Markdown reads it as nothing more than one line of text.
+
+    No emphasis, link, address, picture, formula, HTML or beginning of a list comes of it, and none of what Streamlit
+    adds: colours, icons and emoji. It may stand anywhere in a line and in a cell of a table.
+    """
+    line = one_line(" ".join(text.split()))
+    return _BEGINNING.sub(r"\g<0>\\", _MARKS.sub(r"\\\g<0>", _ADDRESSES.sub(JOINER, line)))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
 from calib.base import Calibrator
 from calib.errors import CalibrationError
 from calib.formatting import listed
-from calib.parameters import parameter_names
+from calib.parameters import parameter_names, shown
 
 GPCALIB = "Wenger et al., Non-Parametric Calibration for Classification, AISTATS 2020"
 CHOURAQUI = "Chouraqui et al., Uncertainty Estimation based on Geometric Separation, 2023"
@@ -28,6 +28,9 @@ class Method:
     where : ``module:class`` below ``calib.calibrators``, imported when first used.
     summary : one sentence on what it does.
     paper : its source.
+    complexity : rank of what it learns, by which the simplest of several equivalent methods is taken: 0 nothing, 1 one
+        number, 2 a few numbers, 3 a few for each class, 4 one free map or its bins, 5 an average of many such maps,
+        6 a distribution of functions, 7 more than the outputs.
     fast : whether it fits in about a second at 1000 x 1000; such methods make the *Fast* preset.
     needs : arrays beyond logits and labels that it must be given.
     """
@@ -37,6 +40,7 @@ class Method:
     where: str
     summary: str
     paper: str
+    complexity: int = field(kw_only=True)
     fast: bool = True
     needs: frozenset[str] = frozenset()
 
@@ -54,52 +58,57 @@ class Method:
 
 # The order is the order of display, and gives each method its colour and marker.
 _METHODS = (
-    Method("identity", "Uncalibrated", "identity:Identity", "The model as it is.", ""),
+    Method("identity", "Uncalibrated", "identity:Identity", "The model as it is.", "", complexity=0),
     Method("temperature", "Temperature", "temperature:TemperatureScaling",
-           "One number divides all logits.", GUO),
+           "One number divides all logits.", GUO, complexity=1),
     Method("isotonic", "Isotonic", "isotonic:IsotonicCalibration",
            "A free monotone map from each class's log-odds to its frequency.",
-           "Zadrozny and Elkan, Transforming Classifier Scores into Accurate Multiclass Probability Estimates, KDD 2002"),
+           "Zadrozny and Elkan, Transforming Classifier Scores into Accurate Multiclass Probability Estimates, KDD 2002",
+           complexity=4),
     Method("gpcalib", "GPcalib", "gpcalib:GPCalib",
-           "One latent Gaussian process maps every logit, with uncertainty.", GPCALIB, fast=False),
+           "One latent Gaussian process maps every logit, with uncertainty.", GPCALIB, complexity=6, fast=False),
     Method("beta", "Beta", "beta:BetaCalibration",
            "A three-parameter map made for scores between 0 and 1.",
-           "Kull et al., Beta Calibration, AISTATS 2017"),
+           "Kull et al., Beta Calibration, AISTATS 2017", complexity=2),
     Method("platt", "Platt", "platt:PlattScaling",
            "A logistic curve on each class's log-odds.",
-           "Platt, Probabilistic Outputs for Support Vector Machines, 1999"),
+           "Platt, Probabilistic Outputs for Support Vector Machines, 1999", complexity=2),
     Method("histogram", "Histogram", "histogram:HistogramBinning",
            "The frequency of each class in bins of its score.",
-           "Zadrozny and Elkan, Obtaining Calibrated Probability Estimates from Decision Trees, ICML 2001"),
+           "Zadrozny and Elkan, Obtaining Calibrated Probability Estimates from Decision Trees, ICML 2001",
+           complexity=4),
     Method("vector", "Vector", "vector:VectorScaling",
-           "A scale and a bias for every class.", GUO),
+           "A scale and a bias for every class.", GUO, complexity=3),
     Method("bbq", "BBQ", "bbq:BayesianBinning",
            "An average of histograms with few to many bins, weighted by their likelihood.",
-           "Naeini et al., Obtaining Well Calibrated Probabilities Using Bayesian Binning, AAAI 2015"),
+           "Naeini et al., Obtaining Well Calibrated Probabilities Using Bayesian Binning, AAAI 2015", complexity=5),
     Method("imax", "I-Max", "imax:IMaxBinning",
            "Bins that keep the most information about the label, and a probability for each.",
-           "Patel et al., Multi-Class Uncertainty Calibration via Mutual Information Maximization-based Binning, 2020"),
+           "Patel et al., Multi-Class Uncertainty Calibration via Mutual Information Maximization-based Binning, 2020",
+           complexity=4),
     Method("bayes_iso", "Bayes-Iso", "bayes_iso:BayesIso",
            "The average of many monotone maps, weighted by how likely each makes the labels.",
-           "Allikivi and Kull, Non-parametric Bayesian Isotonic Calibration, ECML PKDD 2019"),
+           "Allikivi and Kull, Non-parametric Bayesian Isotonic Calibration, ECML PKDD 2019", complexity=5),
     Method("enir", "ENIR", "enir:NearIsotonicEnsemble",
            "An average of nearly monotone maps, weighted by their fit and simplicity.",
-           "Naeini and Cooper, Binary Classifier Calibration Using an Ensemble of Near Isotonic Regressions, ICDM 2016"),
+           "Naeini and Cooper, Binary Classifier Calibration Using an Ensemble of Near Isotonic Regressions, ICDM 2016",
+           complexity=5),
     Method("ensemble_temperature", "Ensemble temperature", "ensemble_temperature:EnsembleTemperatureScaling",
            "A weighted average of the scaled model, the raw model and the uniform distribution.",
-           "Zhang et al., Mix-n-Match: Ensemble and Compositional Methods for Uncertainty Calibration, ICML 2020"),
+           "Zhang et al., Mix-n-Match: Ensemble and Compositional Methods for Uncertainty Calibration, ICML 2020",
+           complexity=2),
     Method("structured_vector", "Structured scaling", "structured_vector:StructuredScaling",
            "Temperature scaling, then a scale and a bias for every class, L2-regularised.",
-           "Berta et al., Structured Matrix Scaling for Multi-Class Calibration, AISTATS 2026"),
+           "Berta et al., Structured Matrix Scaling for Multi-Class Calibration, AISTATS 2026", complexity=3),
     Method("scaling_binning", "Scaling-binning", "scaling_binning:ScalingBinning",
            "A logistic curve on each class's log-odds, rounded to its means in bins.",
-           "Kumar et al., Verified Uncertainty Calibration, NeurIPS 2019"),
+           "Kumar et al., Verified Uncertainty Calibration, NeurIPS 2019", complexity=4),
     Method("geometric", "Geometric", "geometric:Geometric",
            "How sure the training data around an input make its prediction; a confidence only.", CHOURAQUI,
-           needs=frozenset({"features", "train_features", "train_labels"})),
+           complexity=7, needs=frozenset({"features", "train_features", "train_labels"})),
 )  # fmt: skip
 
-_FROM_THE_PAPERS = ("temperature", "isotonic", "gpcalib", "beta", "bbq", "bayes_iso", "imax", "geometric")
+_RECOMMENDED = ("temperature", "isotonic", "gpcalib", "beta", "bbq", "bayes_iso", "imax", "geometric")
 
 METHODS: dict[str, Method] = {method.name: method for method in _METHODS}
 
@@ -113,7 +122,7 @@ def calibrator(name: str, **params: Any) -> Calibrator:
         For a name or a parameter that does not exist, or a value outside its range.
     """
     if name not in METHODS:
-        raise CalibrationError(f"There is no calibrator {name!r}; choose from {', '.join(METHODS)}.")
+        raise CalibrationError(f"There is no calibrator {shown(name)}; choose from {', '.join(METHODS)}.")
     made = METHODS[name].cls().set_params(**params)
     made.check_params()
     return made
@@ -151,6 +160,16 @@ def registry_name(calibrator: Calibrator) -> str | None:
     """The registry name of a calibrator, or None for a class that is not registered."""
     where = f"{type(calibrator).__module__.rpartition('.')[2]}:{type(calibrator).__name__}"
     return next((m.name for m in METHODS.values() if m.where == where), None)
+
+
+def simplicity(made: Calibrator) -> tuple[int, bool]:
+    """What methods sort by from simple to complex: their rank, and whether each class has a map of its own.
+
+    A class that is not registered comes last.
+    """
+    name = registry_name(made)
+    complexity = METHODS[name].complexity if name else 1 + max(method.complexity for method in METHODS.values())
+    return complexity, not made.get_params().get("share_classes", True)
 
 
 def missing_arrays(name: str, data: Any) -> list[str]:
@@ -213,7 +232,7 @@ def presets(data: Any = None) -> dict[str, list[str]]:
     if is_pairs(data):
         methods = [m for m in methods if not m.cls.needs_classes]
     return {
+        "Recommended": [m.name for m in methods if m.name in _RECOMMENDED],
         "Fast": [m.name for m in methods if m.fast],
-        "From the papers": [m.name for m in methods if m.name in _FROM_THE_PAPERS],
         "All": [m.name for m in methods],
     }

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from calib.errors import reason
 from calib.hardware import memory_bytes
 
 FILE = "calib.toml"
@@ -54,7 +55,7 @@ DECLARED = (
         "`calib` below `XDG_CACHE_HOME`, or `~/.cache/calib`",
     ),
     Setting("CALIB_WORKSPACE_GB", "GB that it holds; what was unused for longest goes first", 10),
-    Setting("CALIB_WORKSPACE_DAYS", "days without use after which anything in it goes", 30),
+    Setting("CALIB_WORKSPACE_DAYS", "days without use after which anything in it goes, while a server runs", 30),
     Setting(
         "CALIB_MEMORY_GB",
         "GB of memory for the data of all open sessions; an upload beyond it is asked to wait",
@@ -62,6 +63,18 @@ DECLARED = (
         "half of the machine's, or of the container's",
     ),
     Setting("CALIB_SESSION_GB", "GB of that for one visitor's data, fits and figures", 2),
+    Setting(
+        "CALIB_UPLOADS_GB",
+        "GB of the temporary folder for the uploaded files of all open pages; one visitor's may take as much as "
+        "`CALIB_SESSION_GB`",
+        8,
+    ),
+    Setting(
+        "CALIB_ADDRESS_SHARE",
+        "share of memory, uploaded files, waiting fits and the workspace that visitors of one address may take where "
+        "others are there",
+        0.5,
+    ),
     Setting("CALIB_WAITING", "fits and studies of one visitor that may wait for a worker", 60, whole=True),
     Setting("CALIB_WAITING_IN_ALL", "fits and studies of all visitors that may wait", 500, whole=True),
     Setting("CALIB_SCHEDULER", "address of a Dask scheduler on whose workers fits run", "", "worker processes here"),
@@ -73,6 +86,7 @@ DECLARED = (
     ),
     Setting("CALIB_DATA_MB", "MB of all arrays read from one upload; reading needs as much again for a moment", 500),
     Setting("CALIB_TEXT_MB", "MB of a text table, unpacked; reading takes several times as much for a moment", 225),
+    Setting("CALIB_READERS", "uploads that are read at once, each in a process of its own", 2, whole=True),
     Setting("CALIB_ROWS", "rows of one upload", 10_000_000, whole=True),
     Setting("CALIB_CLASSES", "classes of one upload", 100_000, whole=True),
     Setting("CALIB_ARRAYS", "arrays or columns in one file", 10_000, whole=True),
@@ -157,8 +171,7 @@ def _entries(path: Path) -> dict[str, str]:
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:  # errors of TOML and of UTF-8 are ValueErrors
-        why = str(error).splitlines()[0]
-        raise ValueError(f"{path.name} cannot be read: {why}. Correct or remove it.") from error
+        raise ValueError(f"{path.name} cannot be read: {reason(error)}. Correct or remove it.") from error
     known = [name.removeprefix(PREFIX).lower() for name in SETTINGS if name != "CALIB_CONFIG"]
     for entry in entries:
         if entry not in known:

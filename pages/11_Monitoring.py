@@ -12,29 +12,28 @@ from calib.ui.shell import need_data, page
 
 def body() -> None:
     """Draw the page."""
-    answer = st.container()
+    opening = st.container()
     session = find_session()
     if session is None:
         need_data()
         st.write("A calibrator that was exported earlier can be checked without them:")
     subject = choose_calibrator(session)
     if subject is None:
-        answer.write("Choose a calibrator and upload labelled data collected since then to see whether it still holds.")
+        opening.write("Does a calibrator still hold? It takes the calibrator, and labelled rows collected since then.")
         return
-    if subject.record:
-        answer.caption(subject.record)
     given = choose_new_data(subject)
-    if given is None:
-        answer.write(f"Is **{subject.title}** still calibrated? Upload rows collected and labelled since then.")
-        return
-    result = checked(subject, given)
-    if result is None:
-        answer.write("The new rows cannot be read; the reason is below.")
-        return
-    with answer:
-        words(subject, result)
-    scores(subject, result)
-    pictures(subject, result)
+    result = None if given is None else checked(subject, given)
+    with opening:
+        if subject.record:
+            st.caption(subject.record)
+        if given is None:
+            st.write(f"Is **{subject.title}** still calibrated? Upload rows collected and labelled since then.")
+        elif result is None:
+            st.write("The new rows cannot be read; the reason is below.")
+        else:
+            words(subject, result)
+            pictures(subject, result)
+            scores(subject, result)
 
 
 with page("Monitoring"):

@@ -6,7 +6,7 @@ import streamlit as st
 
 from calib.ui.active_learning import state as active_runs
 from calib.ui.active_learning.state import Rows, choose, need_features
-from calib.ui.active_learning.view import begin, follow, headline
+from calib.ui.active_learning.view import begin, follow, headline, questions
 from calib.ui.shell import open_session, page
 
 
@@ -17,10 +17,11 @@ def body() -> None:
         return
     rows, shown = Rows.from_session(session), active_runs.runs()
     headline(rows, shown)
+    follow(shown)
     with st.container(border=True):
         wanted = choose(rows)
         begin(wanted, rows, shown)
-    follow(rows, shown)
+    questions(rows, shown)
 
 
 with page("Active learning"):

@@ -5,9 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.data.checks.features import leak
-from calib.formatting import plural
-from calib.ui.fit.view import choose_and_start, fits_of_other_splits, not_started
-from calib.ui.progress import job_list
+from calib.formatting import escape_markdown, plural
+from calib.ui.fit.view import choose_and_start
 from calib.ui.shell import open_session, page, trouble_with_the_cluster
 
 
@@ -18,14 +17,10 @@ def body() -> None:
         f"Calibrators learn from **{plural(len(session.calibration), 'calibration row')}** and are judged on "
         f"**{plural(len(session.test), 'test row')}** they have not seen. Fits go on while you look at other pages."
     )
-    not_started()
     trouble_with_the_cluster()
     if warning := leak(session.data.findings):
-        st.warning(warning, icon=":material/warning:")
-    fits_of_other_splits(session)
-    job_list(session)
-    st.subheader("Choose calibrators")
-    choose_and_start(session.data)
+        st.warning(escape_markdown(warning), icon=":material/warning:")
+    choose_and_start(session)
 
 
 with page("Fit"):

@@ -91,7 +91,8 @@ def finished(queue: FitQueue, keys: Iterable[str]) -> list[Job]:
 GROUPS = {
     "tensorflow": (
         "active_learning", "benchmarks/test_benchmarks", "calibrators/gpcalib", "calibrators/test_tensorflow", "cli",
-        "diagnostics/test_latent", "export/test_writer", "out_of_core/test_fit", "plots", "test_contract",
+        "diagnostics/test_judgement", "diagnostics/test_latent", "export/test_writer", "out_of_core/test_fit", "plots",
+        "test_contract",
     ),
     "pages": ("ui",),
 }  # fmt: skip

@@ -11,9 +11,9 @@ from streamlit.testing.v1 import AppTest
 
 import calib
 from calib.data import Predictions
-from calib.ui.compare.view import MORE
+from calib.ui.compare.scores import SHOWN
+from calib.ui.menu import MENU
 from calib.ui.session import SESSION, OpenSession
-from calib.ui.shell import MENU
 from tests.conftest import simulate
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -39,7 +39,7 @@ def test_the_score_is_compared_with_intervals(data):
     wrong = probs.argmax(axis=1) != test.labels
     assert of_raw["value"] == pytest.approx(np.mean(wrong & (probs.max(axis=1) >= 0.9)))
     assert 0 <= of_raw["low"] < of_raw["value"] < of_raw["high"] < 1
-    assert "confident errors" in MORE
+    assert "confident errors" in SHOWN
 
 
 def test_the_page_draws_and_is_in_the_menu(data):
@@ -49,7 +49,7 @@ def test_the_page_draws_and_is_in_the_menu(data):
     shown = app.dataframe[0].value
     assert (np.diff(shown["confidence"]) <= 0).all()
     assert shown["label"].tolist() == [test.class_names[label] for label in test.labels[shown["row"]]]
-    assert "Surest errors" in {label for section in MENU.values() for _, label, _ in section}
+    assert "Surest errors" in {entry.title for entries in MENU.values() for entry in entries}
 
 
 def test_the_role_is_read_split_and_chosen(tmp_path):

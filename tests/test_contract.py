@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import pickle
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 from functools import cache
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -15,7 +19,10 @@ import calib
 from calib.base import EQUIVARIANT, KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_ONE, Calibrator
 from calib.errors import CalibrationError, FitCancelled
 from calib.export.archive import flatten, unflatten
+from calib.export.runtime import ExportedCalibrator, from_record
+from calib.parameters import declared_state
 from calib.registry import registry_name
+from tests.forged_records import forged
 
 # Optional: configurations of methods whose fits are slow or whose options are many. All others are tested in those
 # that follow from their declared parameters.
@@ -145,6 +152,7 @@ def fitted(name: str, params: dict[str, Any], n_classes: int = 4) -> Calibrator:
 
 def check_probs(calibrator: Calibrator, logits: np.ndarray) -> np.ndarray:
     """Probabilities that are finite, in [0, 1] and sum to what the method promises, or confidences; returns them."""
+    calibrator.check_state()
     probs = answer(calibrator, logits)
     assert probs.shape == (logits.shape if calibrator.gives_probabilities else logits.shape[:1])
     assert probs.dtype == np.float64
@@ -158,6 +166,16 @@ def check_probs(calibrator: Calibrator, logits: np.ndarray) -> np.ndarray:
     if ROWS_SUM_TO_ONE in calibrator.promises(logits.shape[1]):
         np.testing.assert_allclose(total, 1, atol=1e-9)
     return probs
+
+
+@contextmanager
+def context(text: str) -> Iterator[None]:
+    """Show which record it was that failed."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(text)
+        raise
 
 
 def hard_rows(n_classes: int) -> np.ndarray:
@@ -309,13 +327,53 @@ def test_dtype_and_memory_layout_do_not_matter(name, params):
 def test_learned_state_is_plain_and_complete(name, params):
     calibrator, logits = fitted(name, params), hard_rows(4)
     outline, arrays = flatten(calibrator.get_state())
-    again = make(name, params)
-    for attribute, value in unflatten(outline, arrays).items():
-        setattr(again, attribute, value)
+    again = make(name, params).set_state(unflatten(outline, arrays))
     np.testing.assert_array_equal(answer(again, logits), answer(calibrator, logits))
     assert again.notes() == calibrator.notes()
     assert all(isinstance(note, str) and note.endswith(".") for note in calibrator.notes())
     assert isinstance(calibrator.variant(4), str)
+
+
+@every_variant
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_what_is_learned_is_declared_and_as_declared(name, params, n_classes):
+    calibrator = fitted(name, params, n_classes)
+    assert set(calibrator.get_state()) <= set(declared_state(type(calibrator)))
+    calibrator.check_state()
+
+
+def hold_forged_records_to_the_promises(name: str, number: int) -> int:
+    """Load changed records of all variants in turn; each is refused in a sentence or predicts as its method promises.
+
+    Returns how many were refused.
+    """
+    rng = np.random.default_rng(crc32(name.encode()))
+    variants = VARIANTS[name][:1] if name in SLOW else VARIANTS[name]
+    refused = 0
+    for i in range(number):
+        n_classes = (4, 2)[i % 2]
+        text, npz = forged(ExportedCalibrator(fitted(name, variants[i // 2 % len(variants)], n_classes)), rng)
+        try:
+            made = from_record(text, npz)
+        except CalibrationError as error:
+            refused += 1
+            assert re.fullmatch(r"[^\n]{20,500}\.", str(error)), error
+            continue
+        with context(text):
+            check_probs(made.calibrator, np.concatenate([hard_rows(made.n_classes), 1e6 * np.eye(made.n_classes)]))
+            assert all(isinstance(note, str) for note in made.calibrator.notes())
+    return refused
+
+
+@pytest.mark.parametrize("name", calib.METHODS)
+def test_forged_records_are_refused_or_keep_the_promises(name):
+    assert hold_forged_records_to_the_promises(name, 16) > 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", calib.METHODS)
+def test_500_forged_records_are_refused_or_keep_the_promises(name):
+    assert 100 < hold_forged_records_to_the_promises(name, 500) < 500
 
 
 @every_variant

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 import os
 import re
@@ -20,16 +21,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+import uvicorn.config
 import yaml
 from packaging.requirements import Requirement
 from streamlit import config
-from streamlit.web.server.starlette.starlette_routes import ROUTE_HEALTH, ROUTE_METRICS
+from streamlit.web.server.starlette.starlette_routes import ROUTE_HEALTH
 
+from calib.isolation.client import LIBRARIES
 from calib.metrics import nll
 from calib.numerics import softmax
 from calib.registry import METHODS
 from calib.settings import DECLARED, SETTINGS, Setting
-from calib.ui.shell import MENU
+from calib.ui.menu import MENU
 from tests.conftest import ROOT, simulate
 
 DOCUMENTS = [
@@ -57,7 +60,7 @@ def test_the_contribution_guide_teaches_a_calibrator_that_works(monkeypatch: pyt
 def test_the_readme_library_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copy(ROOT / "sample_data" / "digits-cnn.npz", tmp_path / "outputs.npz")
     monkeypatch.chdir(tmp_path)
-    (example,), (use,) = python_blocks("README.md"), python_blocks("docs/library.md")
+    (example,), (use, compared) = python_blocks("README.md"), python_blocks("docs/library.md")
     # Another method in place of gpcalib keeps TensorFlow out of this test; everything else runs as printed.
     names: dict[str, object] = {}
     exec(compile(example.replace('"gpcalib", random_state=0', '"isotonic"'), "README.md", "exec"), names)
@@ -65,6 +68,9 @@ def test_the_readme_library_example_runs(tmp_path: Path, monkeypatch: pytest.Mon
     used: dict[str, object] = {"outputs": data.logits}
     exec(compile(use, "docs/library.md", "exec"), used)
     np.testing.assert_array_equal(used["probs"], calibrator.predict_proba(data.logits))
+    exec(compile(compared.replace("gpcalib", "vector"), "docs/library.md", "exec"), names)
+    answer = names["found"].recommendation
+    assert answer.method in ("identity", "temperature", "vector") and answer.relevant == 0.002
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
@@ -106,7 +112,7 @@ def is_there(name: str) -> bool:
 def test_the_table_of_pages_is_the_menu():
     lines = (ROOT / "docs" / "pages.md").read_text(encoding="utf-8").splitlines()
     titles = {line.split(" | ")[0].removeprefix("| ") for line in lines if line.startswith("| ")} - {"page"}
-    assert titles == {label for section in MENU.values() for _, label, _ in section}
+    assert titles == {entry.title for entries in MENU.values() for entry in entries}
 
 
 def test_the_table_of_calibrators_is_the_registry():
@@ -154,7 +160,6 @@ def test_the_proxy_takes_what_the_app_takes_and_keeps_its_paths():
     (size,) = re.findall(r"client_max_body_size (\d+)m;", PAGE)
     default = SETTINGS["CALIB_UPLOAD_MB"].default
     assert isinstance(default, int) and 0 < int(size) - default < 16
-    assert f"location = /{ROUTE_METRICS} " in PAGE
     assert f"`GET /{ROUTE_HEALTH}`" in PAGE
 
 
@@ -258,6 +263,13 @@ def test_the_lock_names_one_version_of_each_package_and_no_host():
     assert not {"pytest", "mypy", "distributed", "playwright"} & app.keys()
 
 
+def test_the_lock_pins_what_parses_files():
+    parsers = {name.partition(".")[0] for name in LIBRARIES} - sys.stdlib_module_names
+    assert {"h5py", "pyarrow", "openpyxl"} < parsers <= locked("requirements.txt").keys()
+    text = (ROOT / "docs" / "safety.md").read_text(encoding="utf-8")
+    assert all(name in text for name in parsers)
+
+
 def test_the_lock_lies_within_the_ranges():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
@@ -308,20 +320,21 @@ def test_a_wrong_setting_ends_the_container_with_a_sentence(rows, starts, tmp_pa
 
 def test_every_variable_is_read_by_somebody():
     options = config.get_config_options().values()
-    known = set(SETTINGS) | {option.env_var for option in options}
+    known = set(SETTINGS) | {option.env_var for option in options} | {"FORWARDED_ALLOW_IPS"}
+    assert "FORWARDED_ALLOW_IPS" in inspect.getsource(uvicorn.config)
     for file in ("Dockerfile", "compose.yaml", "docs/running.md"):
         named = set(re.findall(r"\b(?:CALIB|STREAMLIT)_[A-Z_]+\b", (ROOT / file).read_text()))
         assert named <= known, file
     for service in SERVICES.values():
         for name, value in service.get("environment", {}).items():
-            assert name == "TMPDIR" or name in known
+            assert name in known
             assert not value.startswith("${") or value.startswith(f"${{{name}:-"), f"{name} is set from another name"
 
 
 def test_port_and_workspace_agree():
     port = given("EXPOSE")[-1]
     assert environment()["STREAMLIT_SERVER_PORT"] == port
-    assert environment()["CALIB_WORKSPACE"] == environment()["TMPDIR"] == given("VOLUME")[-1]
+    assert environment()["CALIB_WORKSPACE"] == given("VOLUME")[-1]
     for name in ("app", "app-gpu"):
         (published,) = SERVICES[name]["ports"]
         assert published.startswith("127.0.0.1:") and published.endswith(f":{port}")
@@ -344,9 +357,26 @@ def test_every_container_is_locked_up(name):
     assert service["read_only"] is True
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
-    assert service["restart"] and service["mem_limit"] and service["pids_limit"]
-    assert service["tmpfs"].startswith("/tmp:")
+    assert service["restart"] and service["mem_limit"] and service["pids_limit"] and service["cpus"]
+    folder, _, options = service["tmpfs"].partition(":")
+    assert folder == environment()["TMPDIR"] == environment()["HOME"]
+    assert {"noexec", "nosuid", "nodev"} < set(options.split(","))
     assert "privileged" not in service and "cap_add" not in service
+
+
+@pytest.mark.parametrize("name", ["app", "app-gpu"])
+def test_what_visitors_may_take_fits_into_the_container(name):
+    service = SERVICES[name]
+    gigabytes = {
+        key: float(service["environment"][f"CALIB_{key}"].partition(":-")[2].rstrip("}"))
+        for key in ("MEMORY_GB", "UPLOADS_GB")
+    }
+    folder = int(re.search(r"size=(\d+)m", service["tmpfs"])[1]) * 2**20 / 1e9  # type: ignore[index]
+    assert folder > gigabytes["UPLOADS_GB"]
+    largest = SETTINGS["CALIB_UPLOAD_MB"].default * 2**20 / 1e9  # type: ignore[operator]
+    assert gigabytes["UPLOADS_GB"] * SETTINGS["CALIB_ADDRESS_SHARE"].default > largest  # type: ignore[operator]
+    readers = SETTINGS["CALIB_READERS"].default * 2 * SETTINGS["CALIB_DATA_MB"].default / 1e3  # type: ignore[operator]
+    assert int(service["mem_limit"].rstrip("g")) > folder + gigabytes["MEMORY_GB"] + readers + 2
 
 
 def test_the_cluster_is_reached_by_the_app_alone():

@@ -1,14 +1,18 @@
 """Where a package is missing, one sentence says which and how to install it; never a traceback."""
 
+import errno
+import os
 import sys
 from importlib.abc import MetaPathFinder
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
 import calib
 from calib.cli import main
-from calib.errors import missing_package
+from calib.data import Predictions
+from calib.errors import missing_package, reason
 
 
 @pytest.fixture
@@ -80,3 +84,31 @@ def test_the_extra_that_brings_it(module, extra):
 def test_a_module_of_our_own_is_no_missing_package():
     with pytest.raises(ModuleNotFoundError):
         missing_package(ModuleNotFoundError("No module named 'calib.nothing'", name="calib.nothing"))
+
+
+PLACE = "/srv/calib/data/ab12/0.npy"
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), PLACE), "No space left on device"),
+        (OSError("the data take 2.0 GB and 1.0 GB are kept"), "the data take 2.0 GB and 1.0 GB are kept"),
+        (ImportError(f"cannot import name 'x' from 'y' ({PLACE})"), "cannot import name 'x' from 'y' (a file)"),
+        (ValueError(f"in {PLACE}: line 3\nand more"), "in a file: line 3"),
+        (ValueError("C:\\Users\\me\\a.npy is locked"), "a file is locked"),
+        (ValueError("half of 3/4, and/or 1 / 2"), "half of 3/4, and/or 1 / 2"),
+        (KeyError(), ""),
+    ],
+)
+def test_the_reason_of_an_error_names_no_path_of_the_machine(error, said):
+    assert reason(error) == said
+
+
+def test_no_path_reaches_the_notes_of_a_comparison(overconfident, monkeypatch):
+    data = Predictions(*overconfident, tuple("abcd"))
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), PLACE)
+    monkeypatch.setattr("calib.calibrators.platt.fit_logistic", Mock(side_effect=full))
+    table = calib.compare({"platt": calib.calibrator("platt")}, *data.split(0.5))
+    (note,) = set(table.loc[table["method"] == "platt", "note"])
+    assert "No space left" in note and "srv" not in note

@@ -1,4 +1,4 @@
-"""Texts of an upload in a CSV stay texts when a spreadsheet opens it; everything else stays what it is."""
+"""Numbers in words, and texts of an upload that stay texts in Markdown, in a spreadsheet and in a terminal."""
 
 from __future__ import annotations
 
@@ -13,11 +13,26 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 import calib
 from calib.export.predict_script import write_predictions
 from calib.export.runtime import ExportedCalibrator
-from calib.formatting import brief, fixed, listed, number, percent, plural, safe_cell, safe_table, signed, with_interval
+from calib.formatting import (
+    JOINER,
+    brief,
+    escape_markdown,
+    fixed,
+    listed,
+    number,
+    one_line,
+    percent,
+    plural,
+    safe_cell,
+    safe_table,
+    signed,
+    with_interval,
+)
 from calib.plots.data import figure_data
 
 
@@ -58,7 +73,7 @@ def test_words():
 PACKAGE = Path(calib.__file__).parent
 FORMULAS = [
     "=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1+1", "＝1+1",
-    '=HYPERLINK("x")', "-",
+    '=HYPERLINK("x")', "-", "-1 [=A1]", "-1 [2]+cmd",
 ]  # fmt: skip
 
 
@@ -68,7 +83,26 @@ def test_a_formula_becomes_text(text):
 
 
 @pytest.mark.parametrize(
-    "value", ["", "cat", "a=b", "-1", "+1", "-0.5e-3", "1", "p_=1", "'=1", -1, -0.5, None, True], ids=repr
+    "value",
+    [
+        "",
+        "cat",
+        "a=b",
+        "-1",
+        "+1",
+        "-0.5e-3",
+        "1",
+        "p_=1",
+        "'=1",
+        "+0.07 [-0.01, 0.09]",
+        "+1.0  [84 %]",
+        "-∞",
+        -1,
+        -0.5,
+        None,
+        True,
+    ],
+    ids=repr,
 )
 def test_everything_else_stays(value):
     assert safe_cell(value) is value
@@ -112,3 +146,92 @@ def test_every_table_is_made_safe_before_it_is_written():
     }
     assert len(written) >= 3  # the pattern still finds them
     assert not [(name, call) for name, call in written if "safe_table(" not in call]
+
+
+MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+MARKUP = (
+    *("!", "[a]", "](//b.c/d.png)", "*", "_", "**", "`", "<b>", "</b>", "<!--", "&#58;", "&lt;", "~~", "|", "\\", "#"),
+    *(
+        ">",
+        "-",
+        "+",
+        "=",
+        "1.",
+        "2)",
+        ":",
+        ".",
+        "a",
+        "b c",
+        "é",
+        "\n",
+        "\n\n",
+        "---",
+        "```",
+        "://",
+        "www",
+        "@",
+        "red",
+        "$",
+    ),
+)
+BEHIND = ("{}", "It is {}.", "**{}**", "- {}", "x{}y", "a\n{}", "(“{}”)")
+"""Where names stand in sentences."""
+
+
+TEXTS = st.lists(st.sampled_from(MARKUP), min_size=1, max_size=9).map("".join).filter(str.strip)
+
+
+@given(TEXTS, st.sampled_from(BEHIND))
+def test_markdown_reads_a_text_as_it_stands(text, sentence):
+    words = " ".join(text.split())
+    shown = MARKDOWN.parse(sentence.format(escape_markdown(text)))
+    kinds = {kind for token in shown for kind in (token.type, *(child.type for child in token.children or ()))}
+    allowed = {"paragraph_open", "inline", "paragraph_close", "text", "softbreak", "strong_open", "strong_close"}
+    allowed |= {"bullet_list_open", "list_item_open", "list_item_close", "bullet_list_close"}
+    assert kinds <= allowed, (kinds - allowed, escape_markdown(text))
+    read = "".join(child.content for token in shown for child in token.children or ()).replace(JOINER, "")
+    assert words in read
+
+
+@given(TEXTS)
+def test_a_text_stays_in_its_cell_of_a_table(text):
+    tokens = MARKDOWN.parse(f"| | |\n|---|---|\n| {escape_markdown(text)} | next |")
+    cells = [token for token in tokens if token.type == "inline"][2:]
+    assert [cell.content for cell in cells][1:] == ["next"]
+    assert {child.type for child in cells[0].children} <= {"text"}
+
+
+# After backslashes were read, the parsers of GitHub's Markdown and of Streamlit look at texts with these.
+LATE = (
+    r"(https?://|www(?=\.))([-.\w]+)([^ \t\r\n]*)",
+    r"(?<![^\s\W])([-.\w+]+)@([-\w]+(?:\.[-\w]+)+)",
+    r":material[/_]\w+:",
+    r":\+1:|:-1:|:[\w-]+:",
+)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["http://e.vil", "HTTPS://e.vil", "www.e.vil", "WWW.e.vil", "a@e.vil", "mailto:a@e.vil", ":material/home:",
+     ":smile:", ":+1:", "a&#64;e.vil", "http&#58;//e.vil", "::::a:::", ":a:b:c:"],
+)  # fmt: skip
+def test_no_address_and_no_icon_stays_whole(name):
+    (paragraph,) = (token for token in MARKDOWN.parse(f"x {escape_markdown(name)} y") if token.type == "inline")
+    text = "".join(child.content for child in paragraph.children)
+    assert text.replace(JOINER, "") == f"x {name} y"
+    assert not any(re.search(pattern, text, re.IGNORECASE) for pattern in LATE), text
+
+
+@pytest.mark.parametrize("name", ["class_0", "x_1_y", "R&D", "cat, dog (0.5 to 1.2 %)", "a-b", "n = 12!", "{x}", "0.5"])
+def test_usual_names_stay_as_they_are(name):
+    assert escape_markdown(name) == name
+
+
+@pytest.mark.parametrize("char", ["\x1b", "\x07", "\x9b", "\x00", "\u202e", "\u2066", "\ufeff", "\ud800"])
+def test_nothing_drives_a_terminal_or_turns_a_line(char):
+    assert one_line(f"a{char}b") == "a\ufffdb"
+    assert escape_markdown(f"a{char}b") == "a\ufffdb"
+
+
+def test_words_that_are_spelled_with_joiners_stay():
+    assert one_line("می\u200cخواهم 👩\u200d🔬") == "می\u200cخواهم 👩\u200d🔬"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from calib.calibrators.logistic import fit_logistic
-from calib.calibrators.one_vs_rest import BinaryCalibrator, Map
+from calib.calibrators.one_vs_rest import BinaryCalibrator, Map, maps_of
 from calib.numerics import Floats, sigmoid, softplus
+from calib.parameters import Number, State
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -20,6 +22,8 @@ class BetaCalibration(BinaryCalibrator):
     classes follow Beta distributions, and contains the identity (a = b = 1, c = 0). The logarithms are taken
     from the log-odds and so exist for every score.
     """
+
+    state: ClassVar[State] = {"maps_": maps_of(a=Number(0), b=Number(0), c=Number())}
 
     def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
         targets = self.targets(positives)

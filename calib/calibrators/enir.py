@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from calib.calibrators.one_vs_rest import BinaryCalibrator, Map
+from calib.calibrators.one_vs_rest import BinaryCalibrator, Map, maps_of
 from calib.calibrators.pooled_scores import Groups, group_ties
 from calib.numerics import Floats, Ints
+from calib.parameters import Array, Count, State
 
 _SAME = 1e-12  # rounding: values this close are equal, and so are penalties, relatively
 
@@ -142,6 +144,10 @@ class NearIsotonicEnsemble(BinaryCalibrator):
     isotonic; the models are those at which scores merge, and have as many degrees of freedom as blocks. Values are kept
     at least 1 / (m + 2) away from 0 and 1, m the number of calibration pairs.
     """
+
+    state: ClassVar[State] = {
+        "maps_": maps_of(knots=Array("knots", order="rising"), values=Array("knots", low=0, high=1), n_models=Count(1))
+    }
 
     @property
     def is_monotone(self) -> bool:

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Calibrator, Callback
-from calib.calibrators.temperature import TemperatureScaling
+from calib.calibrators.temperature import TEMPERATURE, TemperatureScaling
 from calib.numerics import Floats, Ints, blocks, softmax
-from calib.parameters import param
+from calib.parameters import ROUNDING, Array, Items, State, Text, param
 
 _SAMPLE = 1_000_000  # numbers read at each temperature of the first, coarse search
 _COARSE = np.linspace(-3.0, 3.0, 25)  # log-temperatures of that search
@@ -36,6 +36,11 @@ class EnsembleTemperatureScaling(Calibrator):
 
     max_log_temperature: float = param(5.0, low=0.1, high=10.0, help="Bound on |log T|; reached on separable data.")
 
+    state: ClassVar[State] = {
+        "temperature_": TEMPERATURE,
+        "weights_": Array(3, low=0, high=1 + ROUNDING, total=1),
+        "temperature_notes_": Items(Text()),
+    }
     needs_classes: ClassVar[bool] = True  # for the uniform distribution over them
     keeps_half: ClassVar[bool] = True
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from calib.calibrators.one_vs_rest import BinaryCalibrator, Map
+from calib.calibrators.one_vs_rest import BinaryCalibrator, Map, knots_and_values, maps_of
 from calib.numerics import Floats
+from calib.parameters import State
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -19,6 +21,8 @@ class IsotonicCalibration(BinaryCalibrator):
     KDD 2002. Its outermost steps often are pure, which would claim a probability of exactly 0 or 1; they are
     kept at least 1 / (m + 2) away, m the number of calibration pairs.
     """
+
+    state: ClassVar[State] = {"maps_": maps_of(**knots_and_values())}
 
     def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
         from sklearn.isotonic import IsotonicRegression

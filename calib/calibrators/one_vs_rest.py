@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,10 +11,25 @@ import numpy.typing as npt
 from calib.base import EQUIVARIANT, KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_ONE, Calibrator, Callback
 from calib.errors import CalibrationError
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, one_vs_rest_log_odds, sigmoid, softmax
-from calib.parameters import param
+from calib.parameters import Array, Condition, Count, Either, Entries, Items, Number, Order, State, param, unusable
 
 Map = dict[str, Any]
 """What one fitted map has learned, as arrays and numbers; empty for the map that changes nothing."""
+
+
+def maps_of(**conditions: Condition) -> Items:
+    """The condition on ``maps_`` of a method whose maps learn these; any may be empty."""
+    return Items(Either(Entries(), Entries(**conditions)))
+
+
+def knots_and_values() -> State:
+    """What a map that rises from knot to knot learns."""
+    return {"knots": Array("knots", order="rising"), "values": Array("knots", low=0, high=1, order="ascending")}
+
+
+def steps(order: Order | None = None) -> Items:
+    """The condition on ``maps_`` of steps: values of the bins between inner edges of the log-odds."""
+    return maps_of(edges=Array("bins-1", order="rising"), values=Array("bins", low=0, high=1, order=order))
 
 
 SHARING = (
@@ -30,7 +45,7 @@ class BinaryCalibrator(Calibrator):
 
     A subclass writes two hooks: ``_fit_map(log_odds, positives)`` learns one map from (m,) log-odds and
     (m,) booleans that hold both outcomes, and ``_apply_map(state, log_odds)`` applies it elementwise to an
-    array of any shape, with NumPy alone.
+    array of any shape, with NumPy alone. What a map learns is declared as ``maps_``, with :func:`maps_of`.
 
     A *shared map* (sCW; I-Max, Patel et al. 2020, section 4.3) is learned from the one-vs-rest pairs of all
     classes, n * n_classes of them; *class-wise* maps (CW) are one for each class. Two
@@ -44,6 +59,14 @@ class BinaryCalibrator(Calibrator):
     platt_correction: bool = param(
         False, help="Soften the targets 0 and 1 by their counts, as Platt does; helps small calibration sets."
     )
+
+    state: ClassVar[State] = {
+        "n_rows_": Count(1),
+        "margin_": Number(0, 0.5),
+        "maps_": maps_of(),
+        "unmapped_classes_": Count(),
+        "fallback_rows_": Count(),
+    }
 
     @property
     def is_monotone(self) -> bool:
@@ -64,6 +87,12 @@ class BinaryCalibrator(Calibrator):
         if self.is_monotone and self.share_classes and n_classes > 2:
             kept |= {KEEPS_ACCURACY, KEEPS_RANKING}
         return frozenset(kept)
+
+    def check_state(self) -> None:
+        super().check_state()
+        n_maps = 1 if self.share_classes or self.n_classes_ == 2 else self.n_classes_
+        if len(self.maps_) != n_maps:
+            raise unusable(f"maps_ holds {len(self.maps_)} maps, and share_classes={self.share_classes} takes {n_maps}")
 
     def notes(self) -> list[str]:
         notes = []
@@ -195,6 +224,8 @@ class StepMapCalibrator(BinaryCalibrator):
     Bins are closed on the left: seen from the other of two classes they are closed on the right, so the maps are not
     equivariant there. Values need not rise from bin to bin.
     """
+
+    state: ClassVar[State] = {"maps_": steps()}
 
     @property
     def is_monotone(self) -> bool:

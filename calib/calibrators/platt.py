@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from calib.calibrators.logistic import fit_logistic
-from calib.calibrators.one_vs_rest import BinaryCalibrator, Map
+from calib.calibrators.one_vs_rest import BinaryCalibrator, Map, maps_of
 from calib.numerics import Floats, sigmoid
-from calib.parameters import param
+from calib.parameters import Number, State, param
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -28,6 +29,8 @@ class PlattScaling(BinaryCalibrator):
         choices=("log_odds", "score"),
         help="What the curve is drawn over: the log-odds, or the probability itself.",
     )
+
+    state: ClassVar[State] = {"maps_": maps_of(slope=Number(0), intercept=Number())}
 
     def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
         targets = self.targets(positives)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from calib.base import EQUIVARIANT
-from calib.calibrators.one_vs_rest import Map
+from calib.calibrators.one_vs_rest import Map, steps
 from calib.calibrators.platt import PlattScaling
 from calib.numerics import Floats, blocks
-from calib.parameters import param
+from calib.parameters import State, param
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -29,6 +30,8 @@ class ScalingBinning(PlattScaling):
     """
 
     n_bins: int = param(15, low=1, high=1000, help="Number of bins for each class.")
+
+    state: ClassVar[State] = {"maps_": steps("ascending")}
 
     def promises(self, n_classes: int) -> frozenset[str]:
         # Bins are closed on the left: seen from the other of two classes they are closed on the right.

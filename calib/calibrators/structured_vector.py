@@ -9,6 +9,7 @@ import numpy as np
 
 from calib.base import Callback
 from calib.calibrators.temperature import (
+    TEMPERATURE,
     IterativeScaling,
     ScaledCrossEntropy,
     TemperatureScaling,
@@ -17,7 +18,7 @@ from calib.calibrators.temperature import (
 from calib.errors import CalibrationError
 from calib.hardware import cpu_description
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, softmax
-from calib.parameters import param
+from calib.parameters import Array, Count, Either, Items, State, Text, param
 
 
 class MatrixCrossEntropy:
@@ -81,6 +82,13 @@ class StructuredScaling(IterativeScaling):
     penalty: float = param(1.0, low=1e-6, high=1e6, help="Pull towards temperature scaling; fades as rows are added.")
     max_iter: int = param(500, low=1, high=100_000, help="Largest number of L-BFGS steps.")
 
+    state: ClassVar[State] = {
+        "temperature_": TEMPERATURE,
+        "temperature_notes_": Items(Text()),
+        "n_rows_": Count(1),
+        "weights_": Either(Array("n_classes", "n_classes"), Array("n_classes")),
+        "bias_": Array("n_classes"),
+    }
     passes: ClassVar[int] = 10
     needs_classes: ClassVar[bool] = True
 

@@ -14,7 +14,7 @@ from calib.calibrators._lbfgs import minimise_convex
 from calib.errors import CalibrationError
 from calib.hardware import DEVICES, cpu_description, no_gpu_note, worth_a_gpu
 from calib.numerics import Floats, Ints, blocks, softmax
-from calib.parameters import param
+from calib.parameters import Count, Number, State, Text, Truth, param
 
 PILOT_ELEMENTS = 20_000_000
 """Numbers of the rows, drawn at random, whose temperature the first pass over blocks starts from."""
@@ -23,6 +23,9 @@ TOLERANCE = 1e-7
 """Estimated error of log T at which no further pass is made; the mean NLL is then exact to about its square."""
 
 MOST_PASSES = 60
+
+TEMPERATURE = Number(4.5e-5, 2.3e4)
+"""What a temperature is: the bound on its logarithm is 10 at most."""
 
 
 class ScaledCrossEntropy(Protocol):
@@ -86,6 +89,8 @@ class ScalingCalibrator(Calibrator):
         "auto", choices=DEVICES, help="Where to fit; auto takes a GPU where there is one and the data are big."
     )
 
+    state: ClassVar[State] = {"device_note_": Text().or_absent("")}
+
     def _fit_scaling(self, cross_entropy: ScaledCrossEntropy, logits: Floats, labels: Ints, callback: Callback) -> None:
         raise TypeError(f"{type(self).__name__} has no _fit_scaling")
 
@@ -113,6 +118,8 @@ class IterativeScaling(ScalingCalibrator):
     """Base of scaling methods with so many weights that L-BFGS fits them; a subclass declares ``max_iter``."""
 
     max_iter: int
+
+    state: ClassVar[State] = {"n_iter_": Count(), "converged_": Truth()}
 
     def _unfinished(self) -> list[str]:
         """A sentence about a fit that did not converge."""
@@ -158,6 +165,7 @@ class TemperatureScaling(ScalingCalibrator):
 
     max_log_temperature: float = param(5.0, low=0.1, high=10.0, help="Bound on |log T|; reached on separable data.")
 
+    state: ClassVar[State] = {"temperature_": TEMPERATURE}
     passes: ClassVar[int] = 10
     keeps_half: ClassVar[bool] = True
 

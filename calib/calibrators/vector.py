@@ -10,7 +10,7 @@ import numpy as np
 from calib.base import Callback
 from calib.calibrators.temperature import IterativeScaling, ScaledCrossEntropy
 from calib.numerics import Floats, Ints, softmax
-from calib.parameters import param
+from calib.parameters import Array, State, param
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -25,6 +25,7 @@ class VectorScaling(IterativeScaling):
     penalty: float = param(1.0, low=1e-6, high=1e4, help="Pull towards the raw model; fades as rows are added.")
     max_iter: int = param(500, low=1, high=100_000, help="Largest number of L-BFGS steps.")
 
+    state: ClassVar[State] = {"scale_": Array("n_classes"), "bias_": Array("n_classes")}
     passes: ClassVar[int] = 40
     needs_classes: ClassVar[bool] = True
 

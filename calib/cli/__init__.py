@@ -13,6 +13,7 @@ from calib.cli import apply, check, compare, fit, inspect, settings, text
 from calib.cli.arguments import Parser
 from calib.data import DataError
 from calib.errors import CalibrationError, missing_package
+from calib.formatting import one_line
 from calib.settings import check as check_settings
 
 _MODULES = (inspect, fit, compare, apply, check, settings)
@@ -29,16 +30,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         check_settings()
     except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
+        text.say(f"error: {error}", apart=True)
         return 2
     try:
         return COMMANDS[name][1](given[1:])
     except DataError as error:
-        print(text.findings(error.findings), file=sys.stderr)
+        text.say(text.findings(error.findings), apart=True)
     except (CalibrationError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        text.say(f"error: {one_line(str(error))}", apart=True)
     except ModuleNotFoundError as error:
-        print(f"error: {missing_package(error)}", file=sys.stderr)
+        text.say(f"error: {missing_package(error)}", apart=True)
     return 1
 
 

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+from calib.canonical import KINDS
 from calib.cli import text
 from calib.cli.arguments import Parser, Target, command_parser, load_options
-from calib.data import Choices, read_features, read_outputs
+from calib.data import Choices, read_features, read_rows
 from calib.data.limits import MAX_BYTES
 from calib.data.options import FORMATS
 from calib.errors import CalibrationError
@@ -26,7 +27,7 @@ def run(arguments: Sequence[str]) -> int:
     given = _parser().parse_args(arguments)
     _check_nothing_is_lost(given)
     exported = runtime.load(given.calibrator)
-    streamed = can_read_rows(given.file) and not exported.needs_features
+    streamed = can_read_rows(given.file) and not exported.needs_features and not given.isolate
     if streamed and given.out.suffix.lower() in ENDINGS:
         n = _apply_streaming(given, exported)
     elif given.dtype != DTYPES[0]:
@@ -43,7 +44,7 @@ def run(arguments: Sequence[str]) -> int:
         )
     else:
         n = _apply_at_once(given, exported)
-    print(predict_script.written(given.out, exported, n))
+    text.say(predict_script.written(given.out, exported, n))
     return 0
 
 
@@ -56,21 +57,27 @@ def _check_nothing_is_lost(given: argparse.Namespace) -> None:
 
 def _apply_streaming(given: argparse.Namespace, exported: ExportedCalibrator) -> int:
     with stopped_in_words(f"{given.out.name} was not written"), open_rows(given.file, _choices(given)) as rows:
-        return apply_out_of_core(exported, rows, given.out, dtype=given.dtype, progress=text.row_progress())
+        return apply_out_of_core(
+            exported, rows, given.out, dtype=given.dtype, kind=given.kind, progress=text.row_progress()
+        )
 
 
 def _apply_at_once(given: argparse.Namespace, exported: ExportedCalibrator) -> int:
-    features = None
-    if given.file.suffix.lower() == ".csv" and not given.read and find_spec("pyarrow") is None:
+    features, ids = None, {}
+    if given.file.suffix.lower() == ".csv" and not given.read and not given.isolate and find_spec("pyarrow") is None:
         outputs = predict_script.read_outputs(given.file)  # an installation for prediction has NumPy alone
-        features = predict_script.features_for(exported, given.file, given.features)
+        features, ids = (
+            predict_script.features_for(exported, given.file, given.features),
+            predict_script.ids_in(given.file),
+        )
     else:
-        outputs = read_outputs(given.file, _choices(given))
+        rows = read_rows(given.file, _choices(given), given.isolate)
+        outputs, ids = rows.outputs, {name: column.tolist() for name, column in rows.ids.items()}
         if exported.needs_features:
-            own: Path | None = given.features
-            features = read_features(own, beside_outputs=False) if own else read_features(given.file, _choices(given))
-    logits = exported.to_logits(outputs)
-    predict_script.write_predictions(given.out, exported, logits, features)
+            own, choices = (given.features, None) if given.features else (given.file, _choices(given))
+            features = read_features(own, choices, given.isolate, beside_outputs=not given.features)
+    logits = exported.to_logits(outputs, given.kind)
+    predict_script.write_predictions(given.out, exported, logits, features, ids)
     return len(logits)
 
 
@@ -84,6 +91,9 @@ def _parser() -> Parser:
     parser.add_argument("file", type=Path, help=f"a model's outputs: {FORMATS}; labels are not needed, features where "
                         "the calibrator predicts from them")  # fmt: skip
     parser.add_argument("--key", help="name of the array with the outputs; the same as --read outputs=NAME")
+    parser.add_argument("--kind", choices=list(KINDS),
+                        help="what the outputs are, where they look like another kind than the calibrator takes and so "
+                             "were refused")  # fmt: skip
     parser.add_argument("--out", type=Target((".npz", ".npy", ".parquet", ".csv")), default=Path("calibrated.npz"),
                         help="what to write; .npy and .parquet also for files larger than memory")  # fmt: skip
     parser.add_argument("--dtype", choices=DTYPES, default=DTYPES[0],

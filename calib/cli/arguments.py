@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import ast
 import os
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +27,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong with the command and exit with 2."""
-        print(f"error: {message.rstrip('.')}; see {self.prog} --help.", file=sys.stderr)
+        text.say(f"error: {message.rstrip('.')}; see {self.prog} --help.", apart=True)
         raise SystemExit(2)
 
 
@@ -59,6 +58,9 @@ def load_options(command: argparse.ArgumentParser, files: Iterable[str] = FILES)
     command.add_argument("--read", action="append", default=[], type=parse_choice, metavar="NAME=VALUE",
                          help="how to read the file where what was inferred is wrong: roles of columns such as "
                          "outcome=default and outputs=pd, or options such as kind=logits; may be repeated")  # fmt: skip
+    command.add_argument("--isolate", action="store_true",
+                         help="read files in a process of its own with limits of memory and time; for files of "
+                         "strangers")  # fmt: skip
 
 
 def split_options(command: argparse.ArgumentParser) -> None:
@@ -73,14 +75,14 @@ def load_data(given: argparse.Namespace) -> Predictions:
     data = load(given.file, options_from(given))
     noticed = [finding for finding in data.findings if finding.level == "warning"]
     if noticed:
-        print(text.findings(noticed), file=sys.stderr)
+        text.say(text.findings(noticed), apart=True)
     return data
 
 
 def options_from(given: argparse.Namespace) -> LoadOptions:
     """The files beside the first one that a command was given, and how all are read."""
     files = {name: getattr(given, name) for name in FILES if name in given}
-    return LoadOptions(**files, choices=Choices(**dict(given.read)))
+    return LoadOptions(**files, choices=Choices(**dict(given.read)), isolate=given.isolate)
 
 
 def split_data(data: Predictions, given: argparse.Namespace) -> tuple[Predictions, Predictions | None]:
@@ -93,14 +95,14 @@ def split_data(data: Predictions, given: argparse.Namespace) -> tuple[Prediction
     drawn = given.calibration is not None or data.given_split is None
     asked = part_size(given.calibration or 0.5, len(data)) if drawn else None
     if said := said_of_clusters(calibration.clusters, test.clusters, asked):
-        print(f"note: {said}", file=sys.stderr)
+        text.say(f"note: {said}", apart=True)
     return calibration, test
 
 
 def warn_of_leak(data: Predictions) -> None:
     """Repeat beside the scores what makes them worthless; they are what is copied on."""
     if found := leak(data.findings):
-        print(f"warning: {found}")
+        text.say(f"warning: {found}")
 
 
 def made_calibrator(given: argparse.Namespace, name: str, params: dict[str, Any]) -> Calibrator:

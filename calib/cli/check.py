@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -31,13 +30,13 @@ def run(arguments: Sequence[str]) -> int:
     if new.data is None:
         raise DataError(list(new.inspection.findings))
     if new.noticed:
-        print(text.findings(new.noticed), file=sys.stderr)
+        text.say(text.findings(new.noticed), apart=True)
     raw, now = shift_data.judge(exported, new.data)
     before, n_before = shift.recorded_scores(exported.metadata)
     found = shift.calibration_shift(now, raw, before, n_before=n_before)
-    print(shift_lines(found, METHODS[exported.method].title, new.notes))
+    text.say(shift_lines(found, METHODS[exported.method].title, new.notes))
     if exported.metadata.get("data_sha256") == new.data.sha256:
-        print(f"warning: {shift.SAME_DATA}")
+        text.say(f"warning: {shift.SAME_DATA}")
     return 0
 
 

@@ -29,8 +29,10 @@ from calib.cli.arguments import (
 )
 from calib.data import Predictions
 from calib.data.samples import FOLDER, SAMPLES
+from calib.errors import CalibrationError
 from calib.evaluation import SCORES
 from calib.evaluation.bootstrap import said_of_intervals
+from calib.evaluation.claims import relevant_differences
 from calib.evaluation.compare import BASELINE, Comparison, compare_methods
 from calib.evaluation.learning_curve import labels_needed, size_curve
 from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
@@ -57,23 +59,23 @@ def run(arguments: Sequence[str]) -> int:
     calibration, test = split_data(data, given)
     if test is None:
         refuse(given, "a comparison needs rows to test on; --calibration all leaves none")
-    found = compare_methods(methods, calibration, test, given.view)
-    print(summary(found.table))
-    print(f"Raw model: {text.gap_sentence(found.evaluations[BASELINE])}")
+    found = compare_methods(methods, calibration, test, given.view, relevant=dict(given.relevant))
+    text.say(summary(found.table, recommendation=found.recommendation))
+    text.say(f"Raw model: {text.gap_sentence(found.evaluations[BASELINE])}")
     if weighted := weighted_summary(found.table, found.evaluations[BASELINE].view):
-        print(f"\n{weighted}")
+        text.say(f"\n{weighted}")
     if said := said_of_weights(test):
-        print(said)
+        text.say(said)
     if said := said_of_pairs(data):
-        print(said)
+        text.say(said)
     if said := said_of_intervals(found.evaluations[BASELINE].n_clusters):
-        print(said)
+        text.say(said)
     if data.n_classes > 2 and any(isinstance(method, BinaryCalibrator) for method in methods.values()):
-        print(SHARING)
+        text.say(SHARING)
     warn_of_leak(data)
     if given.csv:
         safe_table(found.table).to_csv(given.csv, index=False)
-        print(f"All scores, intervals and differences are in {given.csv}.")
+        text.say(f"All scores, intervals and differences are in {given.csv}.")
     if given.report:
         raw = {BASELINE: calibrator(BASELINE).fit(calibration.logits, calibration.labels)}
         write_report(given, data, (calibration, test), {**raw, **methods}, found)
@@ -97,8 +99,20 @@ def _parser() -> Parser:
     parser.add_argument("--view", choices=VIEWPOINTS, default="event",
                         help="of two classes, errors of the event's probability (the default) or of the confidence in "
                         "the predicted class")  # fmt: skip
+    parser.add_argument("--relevant", action="append", default=[], type=_relevant, metavar="SCORE=DIFFERENCE",
+                        help="smallest difference of a score that matters, such as NLL=0.005; smaller ones are called "
+                        "equivalent; may be repeated")  # fmt: skip
     split_options(parser)
     return parser
+
+
+def _relevant(text: str) -> tuple[str, float]:
+    key, _, value = text.rpartition("=")
+    try:
+        relevant_differences({key: float(value)})
+    except (ValueError, CalibrationError) as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no SCORE=DIFFERENCE: {error}") from None
+    return key, float(value)
 
 
 def _repeats(text: str) -> int:
@@ -122,7 +136,7 @@ def _names(given: argparse.Namespace, data: Predictions) -> list[str]:
     offered = presets(data)
     if given.methods is None:
         return [] if given.method else offered["Fast"]
-    chosen = {"fast": offered["Fast"], "papers": offered["From the papers"], "all": offered["All"]}
+    chosen = {"fast": offered["Fast"], "papers": offered["Recommended"], "all": offered["All"]}
     return chosen.get(given.methods) or [name.strip() for name in given.methods.split(",")]
 
 
@@ -155,9 +169,9 @@ def write_report(
         options.choices,
         given.file.stem if _is_sample(given.file) else None,
     )
-    report = Report(data, *parts, given.calibration, given.seed, reported, found.table, source)
+    report = Report(data, *parts, given.calibration, given.seed, reported, found.table, source, found.recommendation)
     given.report.write_text(html(report), encoding="utf-8")
-    print(f"The report is in {given.report}.")
+    text.say(f"The report is in {given.report}.")
 
 
 def _is_sample(path: Path) -> bool:
@@ -182,13 +196,13 @@ def study(
             view=given.view,
             callback=_progress(),
         )
-        print(f"\nOver {given.repeats} random splits into {len(calibration):,} and {len(test):,} rows:")
-        print(summary(summarise_splits(table), f"over {given.repeats} splits"))
+        text.say(f"\nOver {given.repeats} random splits into {len(calibration):,} and {len(test):,} rows:")
+        text.say(summary(summarise_splits(table, relevant=dict(given.relevant)), f"over {given.repeats} splits"))
         _write(given.csv, "splits", table)
     if given.sizes:
         table = size_curve(methods, calibration, test, random_state=given.seed, view=given.view, callback=_progress())
-        print(f"\nFitted on ever more of the {len(calibration):,} calibration rows:")
-        print(sizes_table(table))
+        text.say(f"\nFitted on ever more of the {len(calibration):,} calibration rows:")
+        text.say(sizes_table(table))
         _write(given.csv, "sizes", table)
 
 
@@ -214,7 +228,7 @@ def _write(csv: Path | None, what: str, table: pd.DataFrame) -> None:
     if csv:
         path = csv.with_name(f"{csv.stem}-{what}{csv.suffix}")
         safe_table(table).to_csv(path, index=False)
-        print(f"The numbers are in {path}.")
+        text.say(f"The numbers are in {path}.")
 
 
 def _progress() -> Callback | None:

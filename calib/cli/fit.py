@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -60,13 +59,15 @@ def run(arguments: Sequence[str]) -> int:
         record = writer.exported(start, {**writer.describe(data), "n_rows": len(calibration)})
     fitted = record.calibrator
     scores = text.before_and_after(fitted, test) if test is not None else {}
-    writer.save(replace(record, metadata={**record.metadata, "scores": scores}), given.out)
-    print(f"{METHODS[record.method].title} fitted on {record.metadata['n_rows']:,} rows.")
-    print("\n".join(f"note: {note}" for note in fitted.notes()), end="\n" if fitted.notes() else "")
+    limits = _limits(given, len(calibration), 0 if test is None else len(test))
+    writer.save(replace(record, metadata={**record.metadata, **limits, "scores": scores}), given.out)
+    text.say(f"{METHODS[record.method].title} fitted on {record.metadata['n_rows']:,} rows.")
+    for note in fitted.notes():
+        text.say(f"note: {note}")
     if test is not None:
-        print(text.score_lines(scores, len(test)))
+        text.say(text.score_lines(scores, len(test)))
         warn_of_leak(data)
-    print(f"Saved to {given.out}.")
+    text.say(f"Saved to {given.out}.")
     return 0
 
 
@@ -87,6 +88,13 @@ def _parser() -> Parser:
                         "from blocks of rows; by itself where a file is too large")  # fmt: skip
     split_options(parser)
     return parser
+
+
+def _limits(given: argparse.Namespace, n_calibration: int, n_test: int) -> dict[str, object]:
+    """What an export records of the split; a calibrator that goes on was fitted on more rows than these."""
+    part = "as given" if given.calibration is None else given.calibration
+    fitted = {} if given.earlier else {"n_calibration": n_calibration}
+    return {**fitted, "n_test": n_test, "split": {"part": part, "random_state": given.seed}}
 
 
 def _new(given: argparse.Namespace) -> Calibrator:
@@ -112,16 +120,18 @@ def is_streamed(given: argparse.Namespace) -> bool:
         return True
     size = given.file.stat().st_size if can_read_rows(given.file) else 0
     if size > MAX_BYTES:
-        print(
+        text.say(
             f"note: {given.file.name} has {megabytes(size)}, more than the {megabytes(MAX_BYTES)} that are read at "
             "once, so the fit reads it in blocks (--stream).",
-            file=sys.stderr,
+            apart=True,
         )
     return size > MAX_BYTES
 
 
 def fit_streamed(given: argparse.Namespace, start: Calibrator | ExportedCalibrator) -> int:
     """Fit, score on rows that were held back, and save; returns the exit status."""
+    if given.isolate:
+        given.error("--isolate reads a file at once, and --stream block by block; give one of them")
     if isinstance(start, ExportedCalibrator) or given.test:
         given.error("a fit by --stream starts anew, from one file; leave out --continue and --test")
     assert isinstance(start, Calibrator)  # argparse has left otherwise
@@ -133,18 +143,19 @@ def fit_streamed(given: argparse.Namespace, start: Calibrator | ExportedCalibrat
     ):
         noticed = [finding for finding in found.findings if finding.level == "warning"]
         if noticed:
-            print(text.findings(noticed), file=sys.stderr)
+            text.say(text.findings(noticed), apart=True)
         calibration, rows = _split(given, found)
         data = found.data if calibration is None else found.data.part(calibration)
         test = found.predictions(rows) if len(rows) else None
         fit_stored(calibrator, data, text.progress(), show)
     scores = text.before_and_after(calibrator, test) if test is not None else {}
-    _save(given, found, calibrator, len(data), scores)
-    print(f"{METHODS[registry_name(calibrator) or ''].title} fitted on {len(data):,} rows, read in blocks.")
-    print("\n".join(f"note: {note}" for note in calibrator.notes()), end="\n" if calibrator.notes() else "")
+    _save(given, found, calibrator, len(data), test, scores)
+    text.say(f"{METHODS[registry_name(calibrator) or ''].title} fitted on {len(data):,} rows, read in blocks.")
+    for note in calibrator.notes():
+        text.say(f"note: {note}")
     if test is not None:
-        print(text.score_lines(scores, len(test)))
-    print(f"Saved to {given.out}.")
+        text.say(text.score_lines(scores, len(test)))
+    text.say(f"Saved to {given.out}.")
     return 0
 
 
@@ -159,7 +170,15 @@ def _split(given: argparse.Namespace, found: Labelled) -> tuple[Ints | None, Int
     return calibration, test
 
 
-def _save(given: argparse.Namespace, found: Labelled, calibrator: Calibrator, n_rows: int, scores: object) -> None:
+def _save(
+    given: argparse.Namespace,
+    found: Labelled,
+    calibrator: Calibrator,
+    n_rows: int,
+    test: Predictions | None,
+    scores: object,
+) -> None:
+    """Save what was fitted; what the outputs were like is that of the test rows, which are in memory."""
     nothing = Predictions(
         np.empty((0, found.data.n_classes)),
         found.data.labels[:0],
@@ -169,5 +188,7 @@ def _save(given: argparse.Namespace, found: Labelled, calibrator: Calibrator, n_
         name=found.name,
         scale=found.scale,
     )
-    known = {name: value for name, value in writer.describe(nothing).items() if name != "data_sha256"}
-    writer.save(calibrator, given.out, **known, n_rows=n_rows, scores=scores)
+    described = writer.describe(nothing if test is None else test)
+    known = {name: value for name, value in described.items() if name != "data_sha256"}
+    limits = _limits(given, n_rows, 0 if test is None else len(test))
+    writer.save(calibrator, given.out, **known, n_rows=n_rows, **limits, scores=scores)

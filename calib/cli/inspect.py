@@ -9,7 +9,7 @@ from calib.cli.arguments import data_parser, options_from
 from calib.data import Inspection, Predictions, inspect
 from calib.data.checks.report import shortened
 from calib.evaluation import Evaluation
-from calib.formatting import aligned
+from calib.formatting import aligned, one_line
 from calib.registry import calibrator
 
 WHAT = "say what a file holds and what is odd about it"
@@ -19,14 +19,17 @@ def run(arguments: Sequence[str]) -> int:
     """Run the command; returns the exit status."""
     given = data_parser("inspect", WHAT).parse_args(arguments)
     found = inspect(given.file, options_from(given))
-    print(inspection(found))
+    text.say(inspection(found))
     return 0 if found.predictions is not None else 1
 
 
 def inspection(found: Inspection) -> str:
     """What a file holds, how it was understood, and the findings."""
     lines = ["The file holds"] if found.arrays else []
-    lines += [f"  {array.name}  {' x '.join(f'{n:,}' for n in array.shape)}  {array.dtype}" for array in found.arrays]
+    lines += [
+        f"  {one_line(array.name)}  {' x '.join(f'{n:,}' for n in array.shape)}  {array.dtype}"
+        for array in found.arrays
+    ]
     if found.predictions is not None:
         lines += _roles(found.predictions)
         lines += ["", _confidence(found.predictions)]
@@ -39,7 +42,7 @@ def inspection(found: Inspection) -> str:
 
 def _roles(data: Predictions) -> list[str]:
     """The role of each column of a table and why, one a line."""
-    rows = [[f"  {shortened(role.column)}", role.role, role.reason] for role in data.roles]
+    rows = [[f"  {shortened(role.column)}", role.role, one_line(role.reason)] for role in data.roles]
     return ["", "Its columns were read as", *aligned(rows)] if rows else []
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from textwrap import wrap
 
 from calib import settings
+from calib.cli import text
 from calib.cli.arguments import command_parser
 from calib.settings import DECLARED, Setting
 
@@ -18,8 +19,8 @@ def run(arguments: Sequence[str]) -> int:
     command_parser("settings", WHAT).parse_args(arguments)
     variables = settings.environment()  # every setting is right by now, or the command would not run
     for declared in DECLARED:
-        print(f"{declared.name} = {_in_force(declared, variables)}")
-        print("\n".join(f"    {line}" for line in wrap(declared.meaning.replace("`", ""), 100)))
+        text.say(f"{declared.name} = {_in_force(declared, variables)}")
+        text.say("\n".join(f"    {line}" for line in wrap(declared.meaning.replace("`", ""), 100)))
     return 0
 
 

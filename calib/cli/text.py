@@ -11,9 +11,19 @@ from calib.data.checks.report import shortened
 from calib.diagnostics.subgroups import too_extreme
 from calib.evaluation import SCORES, Evaluation, score_intervals
 from calib.evaluation.score_table import SHOWN
-from calib.formatting import aligned, fixed, with_interval
+from calib.formatting import aligned, fixed, one_line, with_interval
 from calib.parameters import written
 from calib.registry import calibrator
+
+
+def say(text: str, *, apart: bool = False) -> None:
+    """Print lines, with a mark for what in the name of a file, an array or a class would drive the terminal.
+
+    Parameters
+    ----------
+    apart : whether they go to standard error, as all does that is not the answer.
+    """
+    print("\n".join(map(one_line, text.split("\n"))), file=sys.stderr if apart else sys.stdout)
 
 
 def findings(found: Iterable[Finding]) -> str:

@@ -1,14 +1,13 @@
 """From files to ``Predictions``: readers of formats, roles of columns, checks with findings, the split, the samples."""
 
-from calib.data.checks.report import Finding
 from calib.data.event import Event
 from calib.data.formats.base import ArrayInfo
 from calib.data.interpret.roles import ColumnRole, TableReading
-from calib.data.interpret.unlabelled import read_features, read_outputs
+from calib.data.interpret.unlabelled import UnlabelledRows, read_features, read_outputs, read_rows
 from calib.data.load import Inspection, inspect, load, load_models
 from calib.data.options import Choices, LoadOptions
 from calib.data.predictions import Predictions
-from calib.errors import AmbiguousTable, DataError
+from calib.errors import AmbiguousTable, DataError, Finding
 
 __all__ = [
     "AmbiguousTable",
@@ -22,9 +21,11 @@ __all__ = [
     "LoadOptions",
     "Predictions",
     "TableReading",
+    "UnlabelledRows",
     "inspect",
     "load",
     "load_models",
     "read_features",
     "read_outputs",
+    "read_rows",
 ]

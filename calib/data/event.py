@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -11,13 +12,15 @@ import numpy as np
 from calib.numerics import Ints
 
 HAPPENED = (
-    *("1", "true", "t", "yes", "y", "ja", "j", "oui", "o", "si", "sí", "s", "vrai", "wahr", "verdadero"),
+    *("1", "true", "t", "yes", "y", "ja", "j", "oui", "o", "si", "sí", "sì", "s", "sim"),
+    *("vrai", "wahr", "verdadero", "vero", "waar"),
     *("positive", "positiv", "positif", "positivo", "pos", "+", "event", "case", "present", "happened"),
 )
 """Labels that say of themselves that something happened; lower case."""
 
 DID_NOT = (
-    *("0", "-1", "false", "f", "no", "n", "nein", "non", "faux", "falsch", "falso", "not", "none"),
+    *("0", "-1", "false", "f", "no", "n", "nein", "non", "nee", "não", "nao", "not", "none"),
+    *("faux", "falsch", "falso", "onwaar"),
     *("negative", "negativ", "negatif", "négatif", "negativo", "neg", "-", "control", "absent"),
 )
 """Labels that say of themselves that it did not."""
@@ -78,7 +81,7 @@ class Event:
 
 def _said_by_labels(class_names: Sequence[str]) -> tuple[int, str] | None:
     """The class whose label says that something happened, with the reason; None where neither does alone."""
-    plain = [str(name).strip().lower().removesuffix(".0") for name in class_names]
+    plain = _without_common([str(name).strip().lower().removesuffix(".0") for name in class_names])
     if plain in (["1", "2"], ["2", "1"]):
         return plain.index("2"), "2 of the labels 1 and 2"
     said = [name in HAPPENED for name in plain]
@@ -87,6 +90,13 @@ def _said_by_labels(class_names: Sequence[str]) -> tuple[int, str] | None:
         return None
     column = said.index(True) if said[0] != said[1] else denied.index(False)
     return column, f"{class_names[column]} says that it happened"
+
+
+def _without_common(names: list[str]) -> list[str]:
+    """Two names without the words in which they agree: ``tested_negative`` and ``tested_positive`` say no and yes."""
+    words = [[word for word in re.split(r"[\W_]+", name) if word] for name in names]
+    own = [" ".join(word for word in these if word not in others) for these, others in (words, words[::-1])]
+    return own if all(own) and all(len(these) > 1 for these in words) else names
 
 
 def _named(class_name: Any, outcome: str) -> str:

@@ -49,6 +49,21 @@ MAX_ARROW_METADATA = 2**23
 MAX_DEPTH = 8
 """Groups of an HDF5 file inside each other that are looked into."""
 
+MAX_CHUNKS = 100_000
+"""Chunks of one dataset of an HDF5 file, each of which costs some four kilobytes and 12 microseconds."""
+
+MAX_UNPACKED = 2**28
+"""Bytes that a packed chunk may unpack to without being looked at first (256 MiB)."""
+
+MAX_TEXTS = MAX_BYTES // 4
+"""Bytes of one array of texts, four for each letter of the longest (125 MB); sorting takes as much again."""
+
+MAX_LETTERS = 10_000
+"""Letters of one text that is read: a label, a group, the name of a class."""
+
+MAX_DISTINCT = 1_000_000
+"""Different texts or clusters of one column, each of which is a Python object for a moment."""
+
 MAX_SHEET_CELLS = 3_000_000
 """Cells of one sheet of an .xlsx file; each costs some five microseconds."""
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from calib.data.checks.report import Finding, InvalidUpload, Report, shortened
+from calib.data.checks.report import InvalidUpload, Report, shortened
 from calib.data.formats.base import Allowance, ArrayInfo, Contents, missing_packages
-from calib.data.formats.detect import open_source
+from calib.data.formats.detect import open_file, open_source
+from calib.data.formats.frames import is_frame
 from calib.data.interpret.join import Joining
 from calib.data.interpret.parts import FeatureFiles, add_named_part, read_given_parts
 from calib.data.interpret.pipeline import understand
@@ -22,8 +24,13 @@ from calib.data.interpret.roles import TableReading
 from calib.data.interpret.vocabulary import MODEL, has_word
 from calib.data.options import FEATURE_FILES, NOTHING, OPTION_OF_ROLE, OPTIONS, Choices, LoadOptions, Source
 from calib.data.predictions import Predictions
-from calib.errors import AmbiguousTable, DataError
+from calib.errors import AmbiguousTable, DataError, Finding
 from calib.parameters import written
+
+T = TypeVar("T")
+
+APART = os.name == "posix"
+"""Whether this system can have files read by a process of their own."""
 
 
 def check_choices(choices: Choices) -> None:
@@ -91,20 +98,65 @@ class Inspection:
 def inspect(source: Source, options: LoadOptions | None = None, **changes: Any) -> Inspection:
     """Read an upload and say what was understood; bad content gives findings, never an exception.
 
+    The libraries that read HDF5, Parquet and Arrow are written in C and C++, where a damaged file can end the process,
+    take all its memory or never come to an end. Files of strangers are read with ``isolate``.
+
     Parameters
     ----------
     source : the model's outputs, with the labels unless these have their own file.
     options : the other files and how all are read; everything that is not chosen is inferred.
-    **changes : fields of the options, and single fields of their choices such as ``kind="logits"``. ``labels``,
-        ``features``, ``train_features`` and ``train_labels`` are files here; the arrays of these names are chosen with
-        ``choices=Choices(labels="y")``, and the columns of a table with
+    **changes : fields of the options, such as ``isolate``, and single fields of their choices such as
+        ``kind="logits"``. ``labels``, ``features``, ``train_features`` and ``train_labels`` are files here; the arrays
+        of these names are chosen with ``choices=Choices(labels="y")``, and the columns of a table with
         ``roles={"outcome": "default", "outputs": "pd"}``.
     """
-    return inspect_all(source, (options or LoadOptions()).changed(**changes))[0]
+    return _inspect(source, (options or LoadOptions()).changed(**changes))[0]
+
+
+def _inspect(source: Source, options: LoadOptions) -> tuple[Inspection, dict[str, dict[str, Any]]]:
+    """An inspection, here or in a process of its own; see :func:`inspect_all`. The hash is always computed here."""
+    report = Report(options.choices)
+    try:
+        if options.isolate and not is_frame(source):
+            found, models = _isolated(source, options)
+        else:
+            found, models = inspect_all(source, options)
+    except InvalidUpload as invalid:
+        report.add(invalid.finding)
+    except DataError as error:
+        for finding in error.findings:
+            report.add(finding)
+    else:
+        data = found.predictions
+        return (found if data is None else replace(found, predictions=data.identified())), models
+    return Inspection((), report.choices, report.findings, None), {}
+
+
+def _isolated(source: Source, options: LoadOptions) -> tuple[Inspection, dict[str, dict[str, Any]]]:
+    """An inspection in a process of its own, whose answer holds what an inspection promises, whoever wrote it."""
+    check_choices(options.choices)
+    with ExitStack() as stack:
+        given = {name: file for name, file in options.files.items() if file is not None}
+        files: dict[str, Any] = {name: open_file(file, stack) for name, file in given.items()}
+        answer = in_a_reader(inspect_all, open_file(source, stack), replace(options, **files))
+    if answer[0].predictions is not None:
+        answer[0].predictions.check()
+    return answer
+
+
+def in_a_reader(task: Callable[..., T], *arguments: Any) -> T:
+    """What a task gives in a process of its own; see :func:`calib.isolation.client.isolated`."""
+    if not APART:
+        raise InvalidUpload(
+            "isolation", "Files cannot be read in a process of their own on this system.", "Read it without isolate."
+        )
+    from calib.isolation.client import isolated  # its modules are those of POSIX
+
+    return isolated(task, *arguments)
 
 
 def inspect_all(source: Source, options: LoadOptions) -> tuple[Inspection, dict[str, dict[str, Any]]]:
-    """An inspection, with the roles of each model of a table that has columns for several."""
+    """An inspection without the hash, and the roles of each model of a table that has columns for several."""
     report = Report(options.choices)
     arrays: list[ArrayInfo] = []
     predictions = None
@@ -177,6 +229,8 @@ def lines_that_read(file: str, choices: Choices, command: str = "inspect") -> tu
 def load(source: Source, options: LoadOptions | None = None, **changes: Any) -> Predictions:
     """Read a data set; the one-line form of :func:`inspect`, whose parameters it takes.
 
+    Without ``isolate=True`` the file is parsed in this process, which a damaged HDF5 or Parquet file can end.
+
     Raises
     ------
     DataError
@@ -209,7 +263,7 @@ def load_models(source: Source, options: LoadOptions | None = None, **changes: A
         models.
     """
     options = (options or LoadOptions()).changed(**changes)
-    inspection, models = inspect_all(source, options)
+    inspection, models = _inspect(source, options)
     if models:
         return {name: _model(source, options, roles, name) for name, roles in models.items()}
     data = inspection.predictions
@@ -231,7 +285,7 @@ def _model(source: Source, options: LoadOptions, roles: dict[str, Any], name: st
     if isinstance(source, tuple) and hasattr(source[1], "seek"):
         source[1].seek(0)
     choices = Choices.from_roles(roles, options.choices)
-    found, _ = inspect_all(source, replace(options, choices=choices))
+    found, _ = _inspect(source, replace(options, choices=choices))
     if found.predictions is None:
         raise unusable(found.findings, found.readings)
     return replace(found.predictions, name=name)

@@ -234,7 +234,7 @@ class Choices:
         Raises
         ------
         CalibrationError
-            For a name that is no role and no option.
+            For a name that is no role and no option, and for several columns in a role of one.
         """
         chosen: dict[str, Any] = {}
         for role, value in roles.items():
@@ -242,6 +242,9 @@ class Choices:
             if option not in OPTIONS:
                 raise CalibrationError(f"{role!r} is no role of a column; these are {', '.join(OPTION_OF_ROLE)}.")
             several = list(value) if isinstance(value, (list, tuple)) else [value]
+            if option in ONE_COLUMN_OPTIONS and len(several) > 1:
+                given = ", ".join(map(str, several))
+                raise CalibrationError(f"The role {role!r} takes one column, but {len(several)} were given: {given}.")
             alone = len(several) == 1 and option not in ("ignore", "label_values", "class_names")
             chosen[option] = several[0] if alone else tuple(several)
         return replace(base or cls(), **chosen)
@@ -250,6 +253,9 @@ class Choices:
         """The options that are not left to be inferred."""
         return {name: value for name in OPTIONS if (value := getattr(self, name)) is not None}
 
+
+ONE_COLUMN_OPTIONS = ("labels", "predicted", "clusters", "weights", "split")
+"""Options that name one column of a table."""
 
 OPTIONS: dict[str, Mapping[str, Any]] = {f.name: f.metadata for f in fields(Choices)}
 """Every option by its name: the ``type`` of its values and its ``title``, empty where the page does not show it."""
@@ -269,6 +275,8 @@ class LoadOptions:
     features : the features of all rows, calibration rows first; perhaps with the training set.
     train_features, train_labels : the training set.
     choices : how the files are read.
+    isolate : whether files are read in a process of its own with limits of memory and time and, on Linux, without
+        access to the network, to other files and to other processes. Tables in memory are read here.
     """
 
     labels: Source | None = param(None, help="Labels, where they have their own file")
@@ -278,9 +286,15 @@ class LoadOptions:
     train_features: Source | None = param(None, help="Features of the training set, where they have their own file")
     train_labels: Source | None = param(None, help="Labels of the training set, where they have their own file")
     choices: Choices = Choices()
+    isolate: bool = False
 
     def changed(
-        self, *, choices: Choices | None = None, roles: Mapping[str, Any] | None = None, **changes: Any
+        self,
+        *,
+        choices: Choices | None = None,
+        roles: Mapping[str, Any] | None = None,
+        isolate: bool | None = None,
+        **changes: Any,
     ) -> Self:
         """The options with other files or choices; what is no file is a single field of the choices.
 
@@ -289,9 +303,8 @@ class LoadOptions:
         roles : roles of columns, as :meth:`Choices.from_roles` takes them.
         """
         files = {name: changes.pop(name) for name in FILES if name in changes}
-        return replace(
-            self, **files, choices=Choices.from_roles(roles or {}, replace(choices or self.choices, **changes))
-        )
+        changed = Choices.from_roles(roles or {}, replace(choices or self.choices, **changes))
+        return replace(self, **files, choices=changed, isolate=self.isolate if isolate is None else isolate)
 
     @property
     def files(self) -> dict[str, Source | None]:

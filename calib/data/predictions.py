@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.canonical import ONE_COLUMN, Kind
-from calib.data.checks.report import Finding
+from calib.data.checks.report import InvalidUpload
 from calib.data.event import Event
 from calib.data.interpret.names import outcome_name
 from calib.data.interpret.roles import ROW_ROLES, ColumnRole
 from calib.data.options import WeightKind
 from calib.data.scales import Scale
 from calib.data.split import split_rows
+from calib.errors import Finding
 from calib.numerics import Floats, Ints
 
 
@@ -138,7 +139,7 @@ class Predictions:
         own = ("logits", "labels", "given_split", "features", *ROW_ROLES)
         arrays = {name: getattr(self, name) for name in own}
         changes: dict[str, Any] = {name: None if array is None else array[rows] for name, array in arrays.items()}
-        sha256 = hashlib.sha256(self._sha256().encode() + rows.tobytes()).hexdigest()
+        sha256 = hashlib.sha256(self.identified().sha256.encode() + rows.tobytes()).hexdigest()
         return replace(self, **changes, sha256=sha256)
 
     def split(self, part: Any = None, random_state: int = 0) -> tuple[Predictions, Predictions]:
@@ -175,10 +176,36 @@ class Predictions:
             usual = Event.infer(self.class_names, self.labels, outcome, scored)
             chosen = usual if usual.column == column else Event.chosen(self.class_names, column, outcome)
         changed = replace(self, event=chosen, weight_kind=weight_kind if self.weights is not None else None)
-        return replace(changed, sha256=fingerprint(identifying(vars(changed))))
+        return replace(changed, sha256="").identified()
 
-    def _sha256(self) -> str:
-        """The hash, computed here for data that were not loaded from a file."""
-        if self.sha256:
-            return self.sha256
-        return fingerprint(identifying(vars(self)))
+    def identified(self) -> Predictions:
+        """The same data with their hash, computed here unless they have one."""
+        return self if self.sha256 else replace(self, sha256=fingerprint(identifying(vars(self))))
+
+    def check(self) -> None:
+        """Refuse data whose parts do not belong together, as no reader makes them.
+
+        Raises
+        ------
+        InvalidUpload
+            Naming the part.
+        """
+        n, k = len(self.labels), len(self.class_names)
+        own = ("given_split", "features", *ROW_ROLES)
+        held = {
+            "outputs": self.logits.shape == (n, k) and self.logits.dtype.kind == "f" and n > 0 and k > 1,
+            "labels": _are_classes(self.labels, k),
+            "training labels": self.train_labels is None or _are_classes(self.train_labels, k),
+            "event": self.event is None or (k == 2 and self.event.column in (0, 1)),
+            "split": self.given_split is None or self.given_split.dtype.kind == "b",
+            "weights": self.weights is None or (self.weights.dtype.kind == "f" and self.weights.min() >= 0),
+            **{f"length of {name}": (array := getattr(self, name)) is None or len(array) == n for name in own},
+        }
+        for part, holds in held.items():
+            if not holds:
+                raise InvalidUpload("damaged", f"The {part} of what was read cannot be right.", "Save the file anew.")
+
+
+def _are_classes(labels: npt.NDArray[Any], n_classes: int) -> bool:
+    right = labels.ndim == 1 and labels.dtype.kind == "i"
+    return right and (not len(labels) or (labels.min() >= 0 and labels.max() < n_classes))

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from calib.data.checks.report import Finding
 from calib.data.load import load
 from calib.data.predictions import Predictions
-from calib.errors import DataError
+from calib.errors import DataError, Finding
 from calib.numerics import Floats, Ints, softmax
 
 BEND = 4.0

@@ -15,13 +15,14 @@ Scale = str | float
 PLAIN = "plain"
 """The scale of outputs that are what their kind says."""
 
-ONE: dict[str, float] = {"percent": 100.0, "per_mille": 1000.0, "tenths": 10.0, "bytes": 255.0}
+ONE: dict[str, float] = {"percent": 100.0, "per_mille": 1000.0, "per_million": 1e6, "tenths": 10.0, "bytes": 255.0}
 """What a probability of one is written as."""
 
 SCALES: dict[str, str] = {
     PLAIN: "as they are",
     "percent": "percent, 0 to 100",
     "per_mille": "per mille, 0 to 1000",
+    "per_million": "parts per million, 0 to 1,000,000",
     "tenths": "points from 0 to 10",
     "bytes": "bytes, 0 to 255",
     "int8": "signed bytes, -128 to 127",

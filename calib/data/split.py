@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.data.checks.report import Finding
-from calib.errors import DataError, missing_package
+from calib.errors import DataError, Finding, missing_package
 from calib.numerics import Ints
 
 Rows = tuple[Ints, Ints]

@@ -21,7 +21,7 @@ from calib.calibrators.imax.density import (
 from calib.calibrators.imax.placement import SCHEMES, EdgeTrace, best_traces, scheme_edges
 from calib.calibrators.imax.sums import SigmoidSums
 from calib.errors import CalibrationError
-from calib.numerics import Floats, Ints, logsumexp, one_vs_rest_log_odds
+from calib.numerics import Floats, Ints, blocks, logsumexp, one_vs_rest_log_odds
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,6 +174,23 @@ def binning_picture(
     )
 
 
+def picture_of_rows(
+    target: int | None, n_bins: int, given: Mapping[str, tuple[Floats, Floats]], *, data: Mapping[str, Any]
+) -> BinningPicture:
+    """:func:`binning_picture` of the logits and labels among a worker's arrays."""
+    return binning_picture(data["logits"], data["labels"], target, n_bins, given)
+
+
+def densities_of_rows(k: int, *, data: Mapping[str, Any]) -> tuple[LogOddsDensity, LogOddsDensity]:
+    """Densities of the log-odds of class ``k`` alone, and of all classes pooled, of a worker's arrays."""
+    log_odds, labels = one_vs_rest_log_odds(np.asarray(data["logits"])), data["labels"]
+    own = log_odds[:, k]
+    return (
+        log_odds_density(own, own[labels == k]),
+        log_odds_density(log_odds, log_odds[np.arange(len(labels)), labels]),
+    )
+
+
 def _best_of_each_kind(traces: Sequence[EdgeTrace]) -> tuple[EdgeTrace, ...]:
     """The first trace from k-means++, from equal mass and from equal width, in the order given."""
     first: dict[str, EdgeTrace] = {}
@@ -291,6 +308,23 @@ def sharing_divergence(
         shared=_mean(shared),
         n_baseline=baseline[chosen].sum(axis=1),
     )
+
+
+def sharing_of_rows(*, data: Mapping[str, Any]) -> SharingDivergence:
+    """:func:`sharing_divergence` of the logits and labels among a worker's arrays."""
+    return sharing_divergence(label_log_odds(data["logits"], data["labels"]), data["labels"])
+
+
+def label_log_odds(logits: Any, labels: Any) -> Floats:
+    """Log-odds of each row's label against the rest, (n,), of logits (n, n_classes)."""
+    log_odds = np.empty(len(labels))
+    for rows in blocks(*logits.shape):
+        part = np.array(logits[rows], dtype=float)
+        places = np.arange(len(part)), labels[rows]
+        own = part[places]
+        part[places] = -np.inf
+        log_odds[rows] = own - logsumexp(part, axis=1)
+    return log_odds
 
 
 def distance(counts: Ints, others: Ints) -> Floats:

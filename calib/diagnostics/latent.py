@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from calib.base import Calibrator, check_labels, check_logits
 from calib.calibrators.gpcalib import GPCalib
-from calib.data.samples import TrueFunction
+from calib.data.samples import TrueFunction, true_latent, true_map
 from calib.errors import CalibrationError
 from calib.numerics import Floats, softmax
+
+T = TypeVar("T")
 
 MOST_ENTRIES = 1_000_000
 """Logits a curve is computed from: with 10,000 x 1000 of them every tenth row, which moves no line visibly."""
@@ -102,6 +105,22 @@ class Truth:
             second = self.map(softmax(logits)[:, 1])
             return np.stack([1.0 - second, second], axis=1)
         return None
+
+
+def of_rows(
+    compute: Callable[..., T], gp: GPCalib, temperature: float | None, sample: str | None, *more: Any,
+    data: Mapping[str, Any],
+) -> T:  # fmt: skip
+    """A curve of a fit over the logits and labels among a worker's arrays.
+
+    Parameters
+    ----------
+    compute : :func:`latent_curve` or another that takes a fit, logits, labels, a temperature and the truth first.
+    sample : whose truth is drawn, where it has one.
+    """
+    latent, true = (None, None) if sample is None else (true_latent(sample), true_map(sample))
+    truth = Truth(latent, true) if latent or true else None
+    return compute(gp, data["logits"], data["labels"], temperature, truth, *more)
 
 
 Space = Literal["logits", "probs"]

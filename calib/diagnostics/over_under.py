@@ -271,6 +271,13 @@ def theorem_one(confidence: Floats, correct: Bools, n_bins: int = 15, binning: s
     )
 
 
+def theorem_of_all(
+    pairs: Sequence[tuple[Floats, Bools]], n_bins: int = 15, binning: str = "equal_width"
+) -> list[TheoremOne]:
+    """:func:`theorem_one` for several methods."""
+    return [theorem_one(*pair, n_bins, binning) for pair in pairs]
+
+
 def theorem_by_bins(confidence: Floats, correct: Bools, binning: str = "equal_width") -> dict[int, TheoremOne]:
     """Theorem 1 for one bin, where all its sides are equal, up to a hundred: by number of bins.
 

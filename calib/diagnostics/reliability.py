@@ -149,6 +149,20 @@ def _independent_rows(bins: Bins, correct: Bools, clusters: Any, weights: Floats
     return np.array(found)
 
 
+@dataclass(frozen=True)
+class Binned:
+    """A curve with the interval of its ECE."""
+
+    curve: ReliabilityCurve
+    interval: Interval
+
+
+def binned_curve(confidence: Floats, correct: Bools, n_bins: int, binning: str, clusters: Any = None) -> Binned:
+    """:func:`reliability_curve` with :func:`ece_interval`."""
+    curve = reliability_curve(confidence, correct, n_bins=n_bins, binning=binning, clusters=clusters)
+    return Binned(curve, ece_interval(curve, confidence, correct, clusters=clusters))
+
+
 def ece_interval(
     curve: ReliabilityCurve,
     confidence: Floats,

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import io
-import json
 import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
+import numpy.typing as npt
 
 from calib.canonical import KINDS
 from calib.data import Event, Finding, Inspection, LoadOptions, Predictions, inspect
@@ -20,13 +20,15 @@ from calib.data.formats.archives import open_zip, read_member
 from calib.data.formats.base import Allowance
 from calib.data.formats.detect import check_upload
 from calib.data.formats.numpy import NpzContents
-from calib.data.limits import MAX_CLASSES, MAX_RECORD, megabytes
+from calib.data.limits import MAX_RECORD, megabytes
+from calib.data.load import in_a_reader
 from calib.data.options import Source
 from calib.errors import CalibrationError
 from calib.evaluation.evaluation import Evaluation, row_arrays
 from calib.evaluation.view import view_of
-from calib.export.runtime import ExportedCalibrator, from_record
-from calib.metrics.confidence import ROUNDING, check_range
+from calib.export.archive import unpack
+from calib.export.runtime import ExportedCalibrator, from_fields
+from calib.metrics.confidence import check_range
 from calib.registry import METHODS, calibrator
 
 _INFERRED = ("class_order", "labels_unmatched")
@@ -180,33 +182,36 @@ def _few(names: list[str]) -> str:
     return f"{shown} and {len(names) - 3:,} more" if len(names) > 3 else shown
 
 
-_PLAIN = "biufUS"
+_PLAIN = "biufU"
 _PICKLE = b"\x80"
 _BUNDLED = ("calibrator.json", "calibrator.npz")
 
 
-def read_uploaded(files: Sequence[tuple[str, BinaryIO]]) -> ExportedCalibrator:
+def read_uploaded(files: Sequence[tuple[str, BinaryIO]], isolate: bool = False) -> ExportedCalibrator:
     """The calibrator that uploaded files hold; nothing is unpickled, and sizes are checked before they are allocated.
 
     Parameters
     ----------
     files : (name, open binary file) of the npz and the json, or of a bundle, whose pickle is left alone.
+    isolate : whether they are read in a process of its own, as by :func:`calib.data.inspect`.
 
     Raises
     ------
     CalibrationError
         In one sentence, whatever is wrong with the files.
     """
+    fields, arrays = in_a_reader(read_parts, tuple(files)) if isolate else read_parts(tuple(files))
+    with _in_one_sentence("The calibrator's record does not hold what it should"):
+        return from_fields(fields, arrays)
+
+
+def read_parts(files: tuple[tuple[str, BinaryIO], ...]) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    """The fields and the arrays of a calibrator's record, which fit its checksum; raises as :func:`read_uploaded`."""
     text, arrays = _parts(files)
     _check_arrays(arrays)
     with _in_one_sentence("The calibrator's record does not hold what it should"):
         record = text.decode("utf-8")
-        _check_class_count(record)
-        exported = from_record(record, arrays)
-        _check_record(exported)
-    with _in_one_sentence(f"The calibrator's record does not fit {METHODS[exported.method].title}"):
-        _check_behaviour(exported)
-    return exported
+        return unpack(record, arrays)
 
 
 def _parts(files: Sequence[tuple[str, BinaryIO]]) -> tuple[bytes, bytes]:
@@ -274,39 +279,6 @@ def _check_arrays(content: bytes) -> None:
                     "nothing in an upload is unpickled."
                 )
             allowance.take(dtype.itemsize * int(np.prod(array.shape, dtype=object)), f"The array {array.name[:80]!r}")
-
-
-def _check_class_count(record: str) -> None:
-    """Refuse a number of classes that nothing was fitted on, before any name is made for each."""
-    fields = json.loads(record)
-    state = fields.get("state") if isinstance(fields, dict) else None
-    n_classes = state.get("n_classes_") if isinstance(state, dict) else None
-    if type(n_classes) is not int or not 2 <= n_classes <= MAX_CLASSES:
-        raise CalibrationError(
-            f"The json is no calibrator's record: it names {n_classes!r:.40} classes, and there can be 2 to "
-            f"{MAX_CLASSES:,}."
-        )
-
-
-def _check_record(exported: ExportedCalibrator) -> None:
-    """Refuse a floor, metadata or a standardisation that nothing could have been fitted with."""
-    if exported.floor is not None and not (isinstance(exported.floor, float) and 0.0 < exported.floor < 1.0):
-        raise CalibrationError(f"The calibrator's floor is {exported.floor!r:.40}, and no probability between 0 and 1.")
-    if not isinstance(exported.metadata, dict):
-        raise CalibrationError("The calibrator's metadata are no list of names and values; export it again.")
-    for array in (exported.feature_mean, exported.feature_scale):
-        if array is not None and not (array.dtype.kind == "f" and np.isfinite(array).all()):
-            raise CalibrationError("The calibrator's standardisation of features is not made of finite numbers.")
-
-
-def _check_behaviour(exported: ExportedCalibrator) -> None:
-    """Let it predict a few rows: whatever its state says, probabilities have to come out."""
-    if exported.needs_features:
-        return  # judged on the new data themselves, which bring features
-    logits = np.random.default_rng(0).normal(scale=3.0, size=(8, exported.n_classes))
-    probs = exported.calibrator.predict_proba(logits)
-    if not (np.isfinite(probs).all() and probs.min() >= -ROUNDING and probs.max() <= 1 + ROUNDING):
-        raise CalibrationError("The calibrator's record does not make probabilities; export it again.")
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -36,12 +36,16 @@ class ResampledScores:
         come from the same resample.
     n : number of rows.
     n_clusters : number of clusters; None where rows are independent.
+    chance, chance_high : key -> what a calibrated model of the same confidences would have on average, and its 95 %
+        quantile; of calibration errors.
     """
 
     value: dict[str, float]
     draws: dict[str, Floats]
     n: int
     n_clusters: int | None = None
+    chance: dict[str, float] = field(default_factory=dict)
+    chance_high: dict[str, float] = field(default_factory=dict)
 
     @property
     def n_units(self) -> int:

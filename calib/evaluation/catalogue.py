@@ -49,6 +49,9 @@ class Score:
     meaning : one line on what it says.
     low, high : the range of possible values.
     of_rows : for a score that is a mean over rows, the (n,) values of an evaluation, None where it has none.
+    claims : whether differences of the score are claimed in verdicts, which is so where simulations show at most 5 % of
+        false claims; the others are shown with their intervals and claim nothing.
+    relevant : the smallest difference that matters, in the score's own unit; smaller ones are called ties.
     """
 
     key: str
@@ -58,6 +61,8 @@ class Score:
     low: float = 0.0
     high: float = 1.0
     of_rows: Callable[[Evaluation], Floats | Bools | None] | None = None
+    claims: bool = False
+    relevant: float = 0.001
 
     def seen(self, view: View) -> Score:
         """The score with the title and the meaning that it has in a view."""
@@ -78,14 +83,14 @@ def row_events(evaluation: Evaluation) -> Bools | None:
 
 _SCORES = (
     Score("NLL", "NLL", "lower", "Mean surprise at the true label, in nats; punishes sure mistakes hardest.",
-          high=math.inf, of_rows=attrgetter("row_nll")),
+          high=math.inf, of_rows=attrgetter("row_nll"), claims=True),
     Score("Brier", "Brier score", "lower", "Squared distance of the probabilities from the truth, summed over classes.",
-          high=2.0, of_rows=row_brier),
-    Score("accuracy", "Accuracy", "higher", "Share of right predictions."),
+          high=2.0, of_rows=row_brier, claims=True),
+    Score("accuracy", "Accuracy", "higher", "Share of right predictions.", claims=True),
     Score("top-5 accuracy", "Top-5 accuracy", "higher", "Share of labels among the five most probable classes.",
-          of_rows=attrgetter("top5")),
+          of_rows=attrgetter("top5"), claims=True),
     Score(EVENT_RATE, "Event rate", "neither", "Share of rows in which the event happened.", of_rows=row_events),
-    Score("ECE", "ECE", "lower", "Mean distance of confidence from accuracy in 15 bins of equal width."),
+    Score("ECE", "ECE", "lower", "Mean distance of confidence from accuracy in 15 bins of equal width.", claims=True),
     Score("ECE equal mass", "ECE, equal mass", "lower",
           "Mean distance of confidence from accuracy in 15 bins of equal counts."),
     Score("ECE 100", "ECE, 100 bins", "lower", "Mean distance of confidence from accuracy in 100 bins of equal width."),
@@ -98,7 +103,8 @@ _SCORES = (
           "ECE of each class's probability in 15 bins of equal width, averaged over classes."),
     Score(CLASSWISE_ABOVE, "Class-wise ECE above 1/K", "lower",
           "Class-wise ECE of the probabilities above 1/K, which the many near 0 would swamp."),
-    Score("MCE", "MCE", "lower", "Distance of confidence from accuracy in the worst of 15 bins; noisy."),
+    Score("MCE", "MCE", "lower", "Distance of confidence from accuracy in the worst of 15 bins; noisy.",
+          relevant=0.01),
     Score("gap", "Confidence gap", "lower", "Distance of mean confidence from accuracy; no ECE is below it."),
     Score("signed gap", "Confidence minus accuracy", "neither",
           "Mean confidence minus accuracy; above 0 is overconfident.", low=-1.0),

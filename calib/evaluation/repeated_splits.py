@@ -16,10 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.base import Calibrator, Callback, no_callback
-from calib.errors import CalibrationError, FitCancelled
+from calib.errors import CalibrationError, FitCancelled, reason
 from calib.evaluation import SCORES, Evaluation, scores
 from calib.evaluation.catalogue import EVENT_RATE, PROPORTIONS
-from calib.evaluation.compare import BASELINE, NOWHERE, best_method, beyond_chance, columns, not_rounding, too_few_of
+from calib.evaluation.claims import NOWHERE, best_method, not_rounding, relevant_differences, too_few_of, word_of
+from calib.evaluation.compare import BASELINE, columns
 from calib.evaluation.score_table import CONFIDENCE_ONLY
 from calib.metrics.bootstrap import Interval
 from calib.registry import calibrator, extras_for, titles_of
@@ -73,7 +74,7 @@ def attempt(
     except CalibrationError as error:
         return Attempt(None, note=str(error))
     except Exception as error:
-        return Attempt(None, note=f"{type(error).__name__}: {error}")
+        return Attempt(None, note=f"{type(error).__name__}: {reason(error)}")
 
 
 def with_baseline(calibrators: Mapping[str, Calibrator]) -> dict[str, Calibrator]:
@@ -213,22 +214,25 @@ def corrected_interval(values: npt.ArrayLike, n_calibration: int, n_test: int, l
     return Interval(mean, mean - half, mean + half)
 
 
-def summarise_splits(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
+def summarise_splits(
+    table: pd.DataFrame, level: float = 0.95, relevant: Mapping[str, float] | None = None
+) -> pd.DataFrame:
     """Mean scores over splits with intervals, and differences to the raw model and to the best, split by split.
 
     Parameters
     ----------
     table : from :func:`repeated_splits`; its first method is what differences refer to.
     level : coverage of the intervals.
+    relevant : score -> smallest difference that matters, where it is not that of ``calib.evaluation.SCORES``.
 
     Returns
     -------
     pandas.DataFrame
-        One row for each method and score, with the columns of
-        :func:`calib.evaluation.compare.compare_evaluations` except predict_seconds; ``value`` is the mean over splits,
-        and sd (over splits) and n_splits come in addition. As there, to_best and beyond_chance hold for all pairs of
-        methods together (Bonferroni). A method that failed on some splits is compared on the others, and ``note`` says
-        so.
+        One row for each method and score, with the columns of :func:`calib.evaluation.compare.table_of` except
+        predict_seconds and chance; ``value`` is the mean over splits, and sd (over splits) and n_splits come in
+        addition. Joint intervals, and the words that stand on them, hold for all pairs of methods by one score
+        (Bonferroni, on the quantiles of the t distribution). ``rows_needed`` is NaN: further splits of the same rows
+        would not decide. A method that failed on some splits is compared on the others, and ``note`` says so.
     """
     import pandas as pd
 
@@ -239,6 +243,7 @@ def summarise_splits(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     n_splits = table["split"].nunique()
     pairs = max(1, len(list(combinations(names, 2))))
     joint_level = 1.0 - (1.0 - level) / pairs
+    margins = relevant_differences(relevant)
     # Splits share their rows, so that all rows hold about as many wrong ones as there are to see.
     few = dict.fromkeys(names, "")
     for key in ("accuracy", EVENT_RATE):
@@ -265,7 +270,7 @@ def summarise_splits(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
         for name in names:
             own = interval(name, None, level)
             difference = interval(name, baseline, level)
-            to_best = joint(name, best) if best else NOWHERE
+            to_raw, to_best = joint(name, baseline), joint(name, best) if best else NOWHERE
             known = values[name].dropna()
             rows.append(
                 {
@@ -278,8 +283,14 @@ def summarise_splits(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
                     "sd": float(known.std(ddof=1)) if len(known) > 1 else float("nan"),
                     "n_splits": len(known),
                     **columns("difference", difference),
+                    "joint_low": to_raw.low,
+                    "joint_high": to_raw.high,
+                    "verdict": "" if name == baseline else word_of(key, to_raw, margins[key]),
+                    "rows_needed": math.nan,
                     **columns("to_best", to_best),
-                    "beyond_chance": beyond_chance(key, joint(name, baseline)),
+                    "to_best_verdict": "" if name == best else word_of(key, to_best, margins[key]),
+                    "relevant": margins[key],
+                    "claims": SCORES[key].claims,
                     "too_few": "" if key in PROPORTIONS else few.get(name, ""),
                     "better": SCORES[key].better,
                     "fit_seconds": float(seconds[name]),

@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from calib.evaluation.catalogue import SCORES
+from calib.evaluation.claims import NEGLIGIBLE
+from calib.evaluation.recommendation import Recommendation
 from calib.formatting import aligned, brackets, fixed, listed, number
 from calib.metrics.bootstrap import Interval
 
 if TYPE_CHECKING:
     import pandas as pd
 
-NEGLIGIBLE = 1e-9
-"""Differences below this are rounding, whatever their interval."""
-MARKS = {"best": "★", "better": "✓", "worse": "✗"}
-"""Behind a value: the best of its score, and what differs significantly from the raw model."""
+MARKS = {"best": "★", "better": "✓", "worse": "✗", "equivalent": "≈"}
+"""Behind a value: the best of its score, and what is shown of its difference from the raw model."""
+MARKS_SAID = "★ best value; against the raw model ✓ better, ✗ worse, ≈ equivalent; no mark where it is undecided"
 SHOWN = ("NLL", "Brier", "ECE", "accuracy")
 """The scores of plain-text tables."""
 CONFIDENCE_ONLY = "gives a confidence only"
@@ -33,7 +34,7 @@ class ScoreCell:
     sd : standard deviation over splits, NaN where there is one split only.
     difference, to_best : to the raw model, and to the best method of the score.
     is_best : whether it shares the best value.
-    beyond_chance : "better" or "worse" than the raw model where the difference is significant, else "".
+    verdict : "better" or "worse" than the raw model, "equivalent" to it, or "undecided"; "" where nothing is claimed.
     note : why there is no value.
     """
 
@@ -42,13 +43,13 @@ class ScoreCell:
     difference: Interval
     to_best: Interval
     is_best: bool
-    beyond_chance: str
+    verdict: str
     note: str
 
     @property
     def marks(self) -> list[str]:
         """Those keys of ``MARKS`` that hold."""
-        return [*(["best"] if self.is_best else []), *([self.beyond_chance] if self.beyond_chance else [])]
+        return [*(["best"] if self.is_best else []), *([self.verdict] if self.verdict in MARKS else [])]
 
     def text(
         self,
@@ -144,13 +145,13 @@ def _cell(record: Mapping[Any, Any], is_best: bool) -> ScoreCell:
         difference=interval("difference", "difference_low", "difference_high"),
         to_best=interval("to_best", "to_best_low", "to_best_high"),
         is_best=is_best,
-        beyond_chance=record["beyond_chance"],
+        verdict=record["verdict"],
         note=record["note"],
     )
 
 
-def summary(table: pd.DataFrame, judged: str = "on this test set") -> str:
-    """Methods by scores with intervals in plain text, ``*`` at the best of a score, and the verdict by NLL below."""
+def summary(table: pd.DataFrame, judged: str = "on this test set", recommendation: Recommendation | None = None) -> str:
+    """Methods by scores with intervals in plain text, ``*`` at the best of a score, and what to take below."""
     keys = [key for key in SHOWN if key in set(table["score"])]
     rows = score_rows(table, keys)
     lines = [["", *(SCORES[key].title for key in keys), "fit"]]
@@ -159,11 +160,21 @@ def summary(table: pd.DataFrame, judged: str = "on this test set") -> str:
         lines.append([row.title, *cells, f"{row.fit_seconds:.2f} s" if row.fit_seconds == row.fit_seconds else "-"])
     notes = [f"{row.title}: {row.failed}" for row in rows if row.failed]
     legend = "* best value; brackets hold 95 % intervals."
-    return "\n".join([*aligned(lines), "", legend, *notes, "", verdict(table, judged=judged)])
+    paragraphs = verdict_paragraphs(table, recommendation, judged)
+    return "\n".join([*aligned(lines), "", legend, *notes, "", *paragraphs])
+
+
+def verdict_paragraphs(
+    table: pd.DataFrame, recommendation: Recommendation | None = None, judged: str = "on this test set"
+) -> list[str]:
+    """What to take, or the verdict by NLL; and the verdict by ECE where not all methods have an NLL."""
+    titles = dict(zip(table["method"], table["title"], strict=True))
+    first = " ".join(recommendation.sentences(titles)) if recommendation else verdict(table, "NLL", judged)
+    return [first, *([verdict(table, "ECE", judged)] if table["confidence_only"].any() else [])]
 
 
 def verdict(table: pd.DataFrame, score: str = "NLL", judged: str = "on this test set", level: float = 0.95) -> str:
-    """Which method is best on one score, which do not differ significantly from it, and whether it beats the raw model.
+    """Which method is best on one score, how it and the others stand, and how many rows would decide what is undecided.
 
     Parameters
     ----------
@@ -202,19 +213,25 @@ def _verdict(records: list[dict[str, Any]], baseline: str, score: str, judged: s
     raw = next((row for row in records if row["method"] == baseline), None)
     if best.get("too_few"):
         return f"{_leading(best, name)}, but {best['too_few']}: these rows cannot rank methods."
-    sentences = [_leader(best, raw, name)]
+    if not SCORES[score].claims:
+        return f"{_leading(best, name)}{_chance(best)}. {name} ranks no methods: chance makes too large differences."
+    sentences = [_leader(best, raw, name, level)]
     others = [row for row in records if row is not best and row is not raw]
-    near = [row["title"] for row in others if _not_significant(row)]
-    behind = [row["title"] for row in others if not _not_significant(row)]
-    if near:
-        sentences.append(f"No significant difference from it {judged}: {listed(near)}.")
-    if behind:
-        sentences.append(f"Significantly worse (paired {100 * level:g} % interval): {listed(behind)}.")
-    if raw is not None and raw is not best and _not_significant(raw):
+    titles = {
+        word: [row["title"] for row in others if row["to_best_verdict"] == word]
+        for word in ("equivalent", "undecided", "worse")
+    }
+    if titles["equivalent"]:
+        sentences.append(f"Equivalent to it within {best['relevant']:g}: {listed(titles['equivalent'])}.")
+    if titles["undecided"]:
+        sentences.append(f"Undecided against it {judged}: {listed(titles['undecided'])}.")
+    if titles["worse"]:
+        sentences.append(f"Worse: {listed(titles['worse'])}.")
+    if raw is not None and raw is not best and raw["to_best_verdict"] == "undecided":
         # The best may owe it to a few rows that others do without.
-        shown = [row["title"] for row in others if row.get("beyond_chance") == "better"]
+        shown = [row["title"] for row in others if row["verdict"] == "better"]
         if shown:
-            sentences.append(f"Significantly better than {raw['title']}: {listed(shown)}.")
+            sentences.append(f"Better than {raw['title']}: {listed(shown)}.")
     return " ".join(sentences)
 
 
@@ -230,28 +247,38 @@ def _without(table: pd.DataFrame, score: str, name: str) -> str:
     )
 
 
-def _leader(best: dict[str, Any], raw: dict[str, Any] | None, name: str) -> str:
+def _leader(best: dict[str, Any], raw: dict[str, Any] | None, name: str, level: float) -> str:
     if raw is best:
         return f"No method improves on {_leading(best, name, ', which')}."
     start = _leading(best, name)
     if raw is None:
         return f"{start}."
     low, high = sorted(abs(raw[side]) for side in ("to_best_low", "to_best_high"))
-    if _not_significant(raw):
-        return f"{start}, but the difference from {raw['title']} ({number(raw['value'])}) is not significant."
+    word = raw["to_best_verdict"]
+    if word == "equivalent":
+        return (
+            f"{start}, equivalent to {raw['title']} ({number(raw['value'])}): they differ by "
+            f"{number(abs(raw['to_best']))}, and less than {raw['relevant']:g} does not matter."
+        )
+    if word == "undecided":
+        needed = best["rows_needed"]
+        rows = "" if needed != needed else f"; about {needed:,.0f} rows would decide"
+        return f"{start}; whether it is better than {raw['title']} ({number(raw['value'])}) is undecided{rows}."
     return (
         f"{start}, better than {raw['title']} ({number(raw['value'])}) by {number(abs(raw['to_best']))} "
-        f"(interval {number(low)} to {number(high)})."
+        f"{brackets(low, high)}, with {100 * level:g} % for all comparisons together."
     )
+
+
+def _chance(row: dict[str, Any]) -> str:
+    """What a calibrated model of the same confidences would show, after a value."""
+    chance = row.get("chance", float("nan"))
+    return "" if chance != chance else f" (a calibrated model of its confidences would have {number(chance)})"
 
 
 def _leading(best: dict[str, Any], name: str, joint: str = "") -> str:
     word = "lowest" if best["better"] == "lower" else "highest"
     return f"{best['title']}{joint} has the {word} {name}, {number(best['value'])}"
-
-
-def _not_significant(row: dict[str, Any]) -> bool:
-    return row["to_best_low"] <= 0 <= row["to_best_high"]
 
 
 def _best_value(records: list[dict[str, Any]]) -> float:

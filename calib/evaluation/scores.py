@@ -13,7 +13,7 @@ import numpy as np
 
 from calib.errors import CalibrationError
 from calib.evaluation.bootstrap import N_RESAMPLES, ResampledScores
-from calib.evaluation.catalogue import ERRORS, MEANS, NORMS, SCORES, SMOOTH, TERMS
+from calib.evaluation.catalogue import ERRORS, MEANS, NORMS, SCORES, SMOOTH, TERMS, TOP_LABEL_ERRORS
 from calib.evaluation.evaluation import Evaluation, check_same_rows, classwise_values
 from calib.metrics.binning import bin_edges
 from calib.metrics.bootstrap import Groups, Interval, Resamples, reflect
@@ -58,9 +58,11 @@ def resample_scores(evaluation: Evaluation, resamples: Resamples) -> ResampledSc
         **resampled_corp_values(evaluation, resamples),
         SMOOTH: resampled_smooth_ece(*evaluation.pair, resamples),
     }
-    return ResampledScores(
-        value, {key: _draws(key, value, again) for key in value}, len(evaluation), evaluation.n_clusters
-    )
+    draws = {key: _draws(key, value, again) for key in value}
+    calibrated = calibrated_scores(evaluation, resamples.random_state)
+    chance = {key: float(drawn.mean()) for key, drawn in calibrated.items()}
+    chance_high = {key: float(np.quantile(drawn, 0.95)) for key, drawn in calibrated.items()}
+    return ResampledScores(value, draws, len(evaluation), evaluation.n_clusters, chance, chance_high)
 
 
 def resample_sums(evaluation: Evaluation, resamples: Resamples) -> ResampledScores:
@@ -222,6 +224,32 @@ def score_values(statistics: Statistics) -> dict[str, Floats]:
         mass = bins["ECE equal mass"]
         values["debiased ECE"] = debiased_error(mass.gap, mass.accuracy, mass.count, mass.weight)
     return values
+
+
+def calibrated_scores(evaluation: Evaluation, random_state: int = 0) -> dict[str, Floats]:
+    """Calibration errors that a calibrated model of the same confidences would have, by key: 100 draws of each.
+
+    The confidences stay and outcomes are drawn at them (Bröcker and Smith 2007), for a bin at once: a binomial number
+    at its mean, since the confidences of a bin are alike.
+    """
+    generator = np.random.default_rng(random_state)
+
+    def draw(sums: Floats) -> Floats:
+        count, said, _ = sums.T
+        share = np.clip(said / np.maximum(count, 1.0), 0.0, 1.0)
+        right = generator.binomial(count.astype(np.int64), share, size=(N_CALIBRATED, len(count)))
+        return np.stack(np.broadcast_arrays(count, said, right), axis=-1).astype(float)
+
+    total = statistics_of(evaluation).total
+    binned = {which: draw(sums) for which, sums in total.binned.items()}
+    plain = {name: np.full(N_CALIBRATED, value) for name, value in total.plain.items()}
+    plain["right"] = binned[ERRORS["ECE equal mass 100"]][..., 2].sum(axis=-1)
+    values = score_values(Statistics(plain, binned))
+    cell = cell_of(evaluation.pair[0], N_CELLS)
+    cells = Groups(cell, N_CELLS)
+    sums = draw(np.stack([cells.sums(None), cells.sums(evaluation.pair[0]), np.zeros(N_CELLS)], axis=-1))
+    values[SMOOTH] = smooth_errors((sums[..., 2] - sums[..., 1]) / len(evaluation))
+    return {key: values[key] for key in (*TOP_LABEL_ERRORS, "gap")}
 
 
 class _Bins:

@@ -12,6 +12,7 @@ import json
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 
 from calib.data.formats.archives import open_member, open_zip, read_member
+from calib.data.limits import MAX_RECORD
 from calib.errors import CalibrationError
 
 FORMAT = 2
@@ -29,6 +31,15 @@ LARGEST = 2**30
 
 MAX_DIRECTORY = 2**25
 """Bytes of the directory of the arrays (32 MiB): five for each of 80,000 classes."""
+
+MAX_DEPTH = 32
+"""Lists and dictionaries of the JSON inside each other; a calibrator has five."""
+
+CHUNK = 2**20
+"""Bytes of an array that are unpacked at a time."""
+
+PLAIN = "biufUS"
+"""Kinds of arrays that are exported: numbers, booleans and text."""
 
 _BUNDLED = ("calibrator.json", "calibrator.npz")
 ARRAY = "$array"
@@ -59,14 +70,14 @@ def pack(fields: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> tuple[s
     try:
         open_zip(buffer, MAX_DIRECTORY).close()
     except ValueError:
-        raise CalibrationError(
-            f"The calibrator is made of {len(arrays):,} arrays, more than an export holds; fit it with one map that "
-            "all classes share."
-        ) from None
+        raise _too_many(arrays) from None
     npz = buffer.getvalue()
     record = {"format": FORMAT, **fields}
     record["sha256"] = digest(record, npz)
-    return json.dumps(record, indent=1, ensure_ascii=False), npz
+    text = json.dumps(record, indent=1, ensure_ascii=False)
+    if len(text.encode()) > MAX_RECORD:
+        raise _too_many(arrays)
+    return text, npz
 
 
 def unpack(text: str, npz: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -77,13 +88,8 @@ def unpack(text: str, npz: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]
     CalibrationError
         If the record was made by a newer calib, is damaged, or unpacks to more than any calibrator does.
     """
-    try:
-        record = json.loads(text)
-        newest = int(record["format"])
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-        raise CalibrationError(
-            "This is not a calibrator's record: its JSON is damaged or is of another program."
-        ) from None
+    record = _parsed(text)
+    newest = record["format"]
     if newest > FORMAT:
         raise CalibrationError(
             f"The calibrator was exported in format {newest}; this version of calib reads up to {FORMAT}. Update calib."
@@ -95,6 +101,33 @@ def unpack(text: str, npz: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]
         )
     with damage_in_words():
         return record, _read_arrays(npz)
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    """A record's fields, of which the format is known to be one."""
+    if len(text) > MAX_RECORD:
+        raise CalibrationError(f"The calibrator's JSON has {len(text) / 1e6:,.0f} MB, which no calibrator's has.")
+    try:
+        record = json.loads(text)
+        if isinstance(record, dict) and type(record.get("format")) is int and not _deeper(record, MAX_DEPTH):
+            return record
+    except (ValueError, RecursionError):
+        pass
+    raise CalibrationError("This is not a calibrator's record: its JSON is damaged or is of another program.")
+
+
+def _deeper(value: Any, than: int) -> bool:
+    """Whether lists and dicts lie further inside each other than so many."""
+    if not isinstance(value, (dict, list)):
+        return False
+    return than == 0 or any(_deeper(item, than - 1) for item in (value.values() if isinstance(value, dict) else value))
+
+
+def _too_many(arrays: Mapping[str, np.ndarray]) -> CalibrationError:
+    return CalibrationError(
+        f"The calibrator is made of {len(arrays):,} arrays, more than an export holds; fit it with one map that "
+        "all classes share."
+    )
 
 
 def digest(record: Mapping[str, Any], npz: bytes) -> str:
@@ -137,9 +170,20 @@ def _read_arrays(npz: bytes) -> dict[str, np.ndarray]:
 
 
 def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
-    # np.load would read a member that is no array whole, whatever it unpacks to.
+    # np.load would read a member that is no array whole, whatever it unpacks to, and take the memory for any shape.
     with open_member(archive, member) as stream:
-        return npy_format.read_array(stream, allow_pickle=False)
+        version = npy_format.read_magic(stream)
+        read = npy_format.read_array_header_1_0 if version == (1, 0) else npy_format.read_array_header_2_0
+        shape, fortran_order, dtype = read(stream)
+        size = member.file_size - stream.tell()
+        if dtype.kind not in PLAIN or prod(shape) * dtype.itemsize != size:
+            raise ValueError("The shape is not that of what the array holds.")
+        content = bytearray()
+        while part := stream.read(min(CHUNK, size - len(content))):
+            content += part
+    if len(content) != size:
+        raise EOFError("The array is cut off.")
+    return np.frombuffer(content, dtype).reshape(shape, order="F" if fortran_order else "C")
 
 
 def read_pair(path: Path) -> tuple[str, bytes]:
@@ -181,6 +225,10 @@ def read_bundle(path: Path) -> tuple[str, bytes]:
 def read_file(path: Path, npz: bytes | None = None) -> bytes:
     """The content of a file; where it is the record that belongs to ``npz`` and is missing, this may say why."""
     if path.is_file():
+        if path.stat().st_size > (most := LARGEST if npz is None else MAX_RECORD):
+            raise CalibrationError(
+                f"{path.name} has {path.stat().st_size / 1e6:,.0f} MB; no export has over {most / 1e6:,.0f}."
+            )
         return path.read_bytes()
     if npz is not None and not holds_arrays(npz):
         raise CalibrationError(
@@ -222,7 +270,7 @@ def flatten(value: Any, path: str = "") -> tuple[Any, dict[str, np.ndarray]]:
         For anything else: a file that needs no unpickling can only hold plain things.
     """
     if isinstance(value, np.ndarray):
-        if value.dtype.kind not in "biufUS":
+        if value.dtype.kind not in PLAIN:
             raise CalibrationError(f"{path or 'The value'} is an array of {value.dtype}, which cannot be exported.")
         return {ARRAY: path}, {path: value}
     if isinstance(value, Mapping):

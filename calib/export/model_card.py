@@ -9,26 +9,28 @@ from calib.base import ROWS_SUM_TO_ONE
 from calib.canonical import KINDS, ONE_COLUMN
 from calib.data.scales import in_words
 from calib.export.runtime import ExportedCalibrator
-from calib.formatting import fixed, with_interval
+from calib.formatting import escape_markdown, fixed, plural, with_interval
 from calib.registry import METHODS
 
 _DATA = (
     ("data_name", "name"),
     ("n_rows", "rows"),
-    ("n_calibration", "rows fitted on"),
-    ("n_test", "rows of the scores below"),
+    ("split", "split"),
     ("data_sha256", "sha256 of the content"),
 )
-_SHOWN = {"scores", "notes", "versions", "event", "event_class", "view", *(key for key, _ in _DATA)}
+_LIMITS = (("n_calibration", "rows fitted on"), ("n_test", "rows of the scores"), ("device", "fitted on the device"))
+_SHOWN = {"scores", "notes", "versions", "event", "event_class", "view", *(key for key, _ in (*_DATA, *_LIMITS))}
+WITHOUT_CALIB = "ModuleNotFoundError: No module named 'calib'"
+"""What Python says where a pickle is loaded, or ``calib`` imported, and there is none."""
 
 
 def model_card(exported: ExportedCalibrator) -> str:
     """Markdown text of the model card.
 
-    Of the metadata it reads ``data_name``, ``data_sha256``, ``n_rows``, ``n_calibration``, ``n_test``, ``event``,
-    ``event_class``, ``view``, ``notes`` (list of sentences), ``versions`` (name to version) and ``scores``: score name
-    to ``{"before": value, "after": value}``, each value a number or ``[value, low, high]`` with its 95 % interval.
-    Whatever is absent is left out; other entries are listed as they are.
+    Of the metadata it reads ``data_name``, ``data_sha256``, ``split``, ``n_rows``, ``n_calibration``, ``n_test``,
+    ``device``, ``event``, ``event_class``, ``view``, ``notes`` (list of sentences), ``versions`` (name to version) and
+    ``scores``: score name to ``{"before": value, "after": value}``, each value a number or ``[value, low, high]`` with
+    its 95 % interval. Whatever is absent is left out; other entries are listed as they are.
     """
     method = METHODS[exported.method]
     known = exported.metadata
@@ -37,15 +39,15 @@ def model_card(exported: ExportedCalibrator) -> str:
     ]
     sections.append(_use(exported))
     sections.append("## What goes in, what comes out\n\n" + _table(_contract(exported)))
-    parameters = {name: f"`{value!r}`" for name, value in exported.params.items()}
-    sections.append("## Parameters\n\n" + _table(parameters))
+    sections.append("## Parameters\n\n" + _table({name: repr(value) for name, value in exported.params.items()}))
     if data := {label: str(known[key]) for key, label in _DATA if known.get(key) is not None}:
         sections.append("## Calibration data\n\n" + _table(data))
+    sections.append("## Limits it was tested in\n\n" + _table(_limits(exported)))
     if known.get("scores"):
         of = {"event": " of the event's probability", "pairs": " of the confidence"}.get(str(known.get("view")), "")
         sections.append(f"## Scores{of} on test data\n\n" + _scores(known["scores"]))
     if notes := known.get("notes"):
-        sections.append("## Notes\n\n" + "\n".join(f"- {_cell(note)}" for note in notes))
+        sections.append("## Notes\n\n" + "\n".join(f"- {_text(note)}" for note in notes))
     if rest := {key: str(value) for key, value in known.items() if key not in _SHOWN}:
         sections.append("## Further details\n\n" + _table(rest))
     if known.get("versions"):
@@ -66,9 +68,23 @@ def _use(exported: ExportedCalibrator) -> str:
         "## Use\n\nIn this folder, with Python and NumPy alone:\n\n```python\nfrom calib import runtime\n\n"
         f'calibrator = runtime.load("calibrator.npz")\n{call}\n```\n\n'
         f"or from a shell: `python predict.py {file} --out calibrated.npz`{holds}.\n\n"
+        "Outputs that look like another kind than those it was fitted on are refused; `kind=` (`--kind`) says what "
+        "they are.\n\n"
         "`calibrator.npz` with `calibrator.json` is data and safe to load. `calibrator.pkl` is the same in one file "
-        "for `pickle.load`; as with every pickle, load it only if you trust where it came from."
+        "for `pickle.load`; as with every pickle, load it only if you trust where it came from. Taken out of this "
+        f"folder both need `calib` beside NumPy. Without it Python says `{WITHOUT_CALIB}`; then copy the folder "
+        "`calib` from here beside your code, or install calib, whose core needs NumPy alone."
     )
+
+
+def _limits(exported: ExportedCalibrator) -> dict[str, str]:
+    """What it was fitted and tested on; beyond that nothing is known of it."""
+    known, seen = exported.metadata, exported.seen
+    rows = {label: str(known[key]) for key, label in _LIMITS if known.get(key) is not None}
+    rows["classes"] = f"{exported.n_classes:,}"
+    if seen is not None:
+        rows["range of the outputs"] = f"{seen.low:.6g} to {seen.high:.6g}, in {plural(seen.rows, 'row')}"
+    return rows
 
 
 def _contract(exported: ExportedCalibrator) -> dict[str, str]:
@@ -104,7 +120,7 @@ def _shape(exported: ExportedCalibrator) -> str:
 def _scores(scores: Mapping[str, Mapping[str, Any]]) -> str:
     lines = ["| score | before | after |", "|---|---|---|"]
     lines += [
-        f"| {_cell(name)} | {_value(row.get('before'))} | {_value(row.get('after'))} |" for name, row in scores.items()
+        f"| {_text(name)} | {_value(row.get('before'))} | {_value(row.get('after'))} |" for name, row in scores.items()
     ]
     return "\n".join(lines)
 
@@ -116,9 +132,9 @@ def _value(value: Any) -> str:
 
 
 def _table(rows: Mapping[str, str]) -> str:
-    return "\n".join(["| | |", "|---|---|", *(f"| {_cell(name)} | {_cell(value)} |" for name, value in rows.items())])
+    return "\n".join(["| | |", "|---|---|", *(f"| {_text(name)} | {_text(value)} |" for name, value in rows.items())])
 
 
-def _cell(text: Any) -> str:
-    # Class names and notes are people's text: they may not end a cell, a row or start HTML.
-    return str(text).replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+def _text(value: Any) -> str:
+    """What a record says, which may have been written by anybody: text in a cell or in a line, and nothing more."""
+    return escape_markdown(str(value))

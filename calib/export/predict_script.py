@@ -6,7 +6,8 @@ Reads ``.npy``, ``.npz`` (the one array of fitting shape, or ``--key``) and ``.c
 columns of labels, predicted classes and row numbers are left out by their names). Writes ``.npz`` (probabilities,
 predicted, confidence), ``.npy`` or ``.csv``. A calibrator that predicts from the inputs of the rows too takes them
 from the array ``features`` of the ``.npz`` or from a file of their own (``--features``); one that gives a confidence
-only writes that, and the predicted class, instead of probabilities.
+only writes that, and the predicted class, instead of probabilities. Outputs that look like another kind than the
+calibrator takes are refused; ``--kind`` says what they are.
 """
 
 from __future__ import annotations
@@ -14,16 +15,17 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from calib.base import argmax_with_ties
+from calib.canonical import KINDS
 from calib.errors import CalibrationError
 from calib.export import runtime
-from calib.formatting import safe_cell
+from calib.formatting import one_line, safe_cell
 from calib.numerics import Floats
 
 FEATURES = "features"
@@ -31,7 +33,8 @@ FEATURES = "features"
 
 _INPUTS = {FEATURES, "train_features"}
 
-_NOT_OUTPUTS = {"label", "labels", "y", "y_true", "target", "ground_truth", "class", "id", "index", "y_pred", ""}
+_IDS = {"id", "index"}
+_NOT_OUTPUTS = {"label", "labels", "y", "y_true", "target", "ground_truth", "class", "y_pred", "", *_IDS}
 _NOT_CONFIDENCE = {"correct", "predicted", "actual"}
 
 
@@ -42,17 +45,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=Path("calibrated.npz"), help=".npz, .npy or .csv to write")
     parser.add_argument("--key", help="name of the array in an .npz")
     parser.add_argument("--features", type=Path, help="file of the rows' inputs, where they are not in that .npz")
+    parser.add_argument("--kind", choices=list(KINDS), help="what the outputs are, where they look like something else")
     parser.add_argument("--calibrator", type=Path, default=Path(__file__).with_name("calibrator.npz"))
     given = parser.parse_args(arguments)
     try:
         calibrator = runtime.load(given.calibrator)
-        logits = calibrator.to_logits(read_outputs(given.outputs, given.key))
+        logits = calibrator.to_logits(read_outputs(given.outputs, given.key), given.kind)
         features = features_for(calibrator, given.outputs, given.features)
-        write_predictions(given.out, calibrator, logits, features)
+        write_predictions(given.out, calibrator, logits, features, ids_in(given.outputs))
     except (CalibrationError, OSError) as error:
-        print(error, file=sys.stderr)
+        print(one_line(str(error)), file=sys.stderr)
         return 1
-    print(written(given.out, calibrator, len(logits)))
+    print(one_line(written(given.out, calibrator, len(logits))))
     return 0
 
 
@@ -97,8 +101,24 @@ def read_outputs(path: Path, key: str | None = None) -> Floats:
         raise CalibrationError(f"{path.name} could not be read: {error}") from None
 
 
+def ids_in(path: Path) -> dict[str, list[str]]:
+    """The columns of a ``.csv`` that are called an identifier, by their names; nothing for other files."""
+    if path.suffix.lower() != ".csv":
+        return {}
+    columns, rows = _table(path)
+    return {
+        name: [*map("".join, (row[i : i + 1] for row in rows))]
+        for i, name in enumerate(columns)
+        if name.strip().lower() in _IDS
+    }
+
+
 def write_predictions(
-    path: Path, calibrator: runtime.ExportedCalibrator, logits: Floats, features: Floats | None = None
+    path: Path,
+    calibrator: runtime.ExportedCalibrator,
+    logits: Floats,
+    features: Floats | None = None,
+    ids: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
     """Write what the calibrator says of some rows, in the format the suffix names.
 
@@ -106,6 +126,7 @@ def write_predictions(
     ----------
     logits : (n, n_classes) canonical logits.
     features : (n, ...) inputs as they were uploaded, for a calibrator that needs them.
+    ids : what names the rows, by the names of its columns; a ``.csv`` begins with them.
     """
     suffix = path.suffix.lower()
     arrays = predictions(calibrator, logits, features)
@@ -115,18 +136,18 @@ def write_predictions(
     elif suffix == ".npy":
         np.save(path, main)
     elif suffix == ".csv":
+        names = calibrator.class_names
+        columns: list[tuple[str, Sequence[Any]]] = list((ids or {}).items())
+        if main.ndim == 2:
+            columns += zip(names, main.T.tolist(), strict=True)
+        else:
+            if "predicted" in arrays:
+                columns.append(("predicted", [names[k] for k in arrays["predicted"].tolist()]))
+            columns.append(("confidence", main.tolist()))
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
-            if main.ndim == 2:
-                writer.writerow(map(safe_cell, calibrator.class_names))
-                np.savetxt(file, main, delimiter=",", fmt="%.17g")
-            elif "predicted" not in arrays:
-                writer.writerow(["confidence"])
-                writer.writerows([value] for value in main.tolist())
-            else:
-                writer.writerow(["predicted", "confidence"])
-                names = (safe_cell(calibrator.class_names[k]) for k in arrays["predicted"])
-                writer.writerows(zip(names, main.tolist(), strict=True))
+            writer.writerow(safe_cell(name) for name, _ in columns)
+            writer.writerows(map(safe_cell, row) for row in zip(*(column for _, column in columns), strict=True))
     else:
         raise CalibrationError(f"{path.name}: write to .npz, .npy or .csv.")
 
@@ -138,14 +159,14 @@ def predictions(
 
     Of pairs the confidence alone, that each answer is correct.
     """
+    fitted = calibrator.calibrator
+    if not fitted.gives_probabilities:
+        confidence = fitted.predict_confidence(logits, calibrator.to_features(features))
+        return {"predicted": fitted.predict(logits), "confidence": confidence}
+    probs = fitted.predict_proba(logits)
     if calibrator.kind == "pairs":
-        return {"confidence": calibrator.predict_confidence(logits)}
-    if calibrator.calibrator.gives_probabilities:
-        probs = calibrator.predict_proba(logits)
-        predicted = argmax_with_ties(probs, logits)
-        return {"probabilities": probs, "predicted": predicted, "confidence": probs.max(axis=1)}
-    confidence = calibrator.predict_confidence(logits, calibrator.to_features(features))
-    return {"predicted": calibrator.predict(logits), "confidence": confidence}
+        return {"confidence": probs[:, 1]}
+    return {"probabilities": probs, "predicted": argmax_with_ties(probs, logits), "confidence": probs.max(axis=1)}
 
 
 def _only_key(path: Path, arrays: dict[str, np.ndarray]) -> str:
@@ -155,7 +176,8 @@ def _only_key(path: Path, arrays: dict[str, np.ndarray]) -> str:
     raise CalibrationError(f"{path.name} holds {', '.join(arrays) or 'nothing'}; name the outputs with --key.")
 
 
-def _read_csv(path: Path) -> Floats:
+def _table(path: Path) -> tuple[list[str], list[list[str]]]:
+    """Names of the columns and the rows of a ``.csv``, which may have no header."""
     with path.open(newline="", encoding="utf-8-sig") as file:
         rows = [row for row in csv.reader(file) if row]
     if not rows:
@@ -165,7 +187,11 @@ def _read_csv(path: Path) -> Floats:
         header: list[str] = []
     except ValueError:
         header, rows = rows[0], rows[1:]
-    columns = header or [f"column {i}" for i in range(len(rows[0]))]
+    return header or [f"column {i}" for i in range(len(rows[0]))], rows
+
+
+def _read_csv(path: Path) -> Floats:
+    columns, rows = _table(path)
     kept = [i for i, name in enumerate(columns) if name.strip().lower() not in _NOT_OUTPUTS | _NOT_CONFIDENCE]
     try:
         return np.array([[float(row[i]) for i in kept] for row in rows]).reshape(len(rows), len(kept))

@@ -15,7 +15,16 @@ from typing import Any, cast
 import numpy as np
 
 from calib.base import Calibrator
-from calib.canonical import KINDS, ONE_COLUMN, Kind, check_against_mean, check_values, standardise, to_canonical
+from calib.canonical import (
+    KINDS,
+    ONE_COLUMN,
+    Kind,
+    check_against_mean,
+    check_standardisation,
+    check_values,
+    standardise,
+    to_canonical,
+)
 from calib.data.scales import Scale, check_rescaled, is_scale, to_plain
 from calib.errors import CalibrationError
 from calib.export.archive import (
@@ -30,7 +39,9 @@ from calib.export.archive import (
     unpack,
     without_arrays,
 )
+from calib.export.seen import Seen, check_alike
 from calib.numerics import Floats, Ints
+from calib.parameters import number_fault, shown
 from calib.registry import calibrator as make_calibrator
 from calib.registry import registry_name
 
@@ -50,6 +61,8 @@ class ExportedCalibrator:
     scale : how those are written, see :data:`calib.data.scales.SCALES`; None for the plain scale.
     feature_mean, feature_scale : what features are standardised with, in the shape of one row, where the calibration
         data had them so; None for methods without features and for features taken as they are.
+    seen : what the outputs were like that it was fitted and tested on, with which new ones are compared; None where
+        that is not known.
     metadata : what else was recorded: data hash, scores, versions, notes.
     """
 
@@ -61,15 +74,23 @@ class ExportedCalibrator:
     feature_mean: Floats | None = None
     feature_scale: Floats | None = None
     scale: Scale | None = None
+    seen: Seen | None = None
 
     def __post_init__(self) -> None:
         if not self.calibrator.fitted:
             raise CalibrationError(f"This {type(self.calibrator).__name__} is not fitted yet; fit it, then export it.")
-        if self.kind not in KINDS:
-            raise CalibrationError(f"Unknown kind of outputs {self.kind!r}; it is one of {', '.join(KINDS)}.")
+        if self.kind not in tuple(KINDS):
+            raise CalibrationError(f"Unknown kind of outputs {shown(self.kind)}; it is one of {', '.join(KINDS)}.")
+        if self.floor is not None and (number_fault(self.floor, False, 0, 1) or self.floor in (0, 1)):
+            raise CalibrationError(
+                f"The floor for zero probabilities must lie between 0 and 1; got {shown(self.floor)}."
+            )
         if self.scale is not None and not is_scale(self.scale):
             raise CalibrationError(f"Unknown scale of outputs {self.scale!r:.40}.")
+        check_standardisation(self.feature_mean, self.feature_scale)
         self.metadata = without_arrays(self.metadata)
+        if not isinstance(self.metadata, dict):
+            raise CalibrationError(f"What is recorded of a calibrator has names; got {shown(self.metadata)}.")
         self.class_names = tuple(map(str, self.class_names)) or tuple(str(k) for k in range(self.n_classes))
         if len(self.class_names) != self.n_classes:
             raise CalibrationError(f"{len(self.class_names)} class names were given for {self.n_classes} classes.")
@@ -101,18 +122,21 @@ class ExportedCalibrator:
         """Whether it predicts from the inputs of the rows, beside a model's outputs."""
         return "features" in self.calibrator.needs
 
-    def calibrate(self, outputs: Any) -> Floats:
-        """Calibrated probabilities, shape (n, n_classes), for a model's outputs as they were uploaded."""
-        self._check_gives_probabilities()
-        return self.calibrator.predict_proba(self.to_logits(outputs))
+    def calibrate(self, outputs: Any, kind: Kind | None = None) -> Floats:
+        """Calibrated probabilities, shape (n, n_classes), for a model's outputs as they were uploaded.
 
-    def confidence(self, outputs: Any, features: Any = None) -> Floats:
+        ``kind`` is that of :meth:`to_logits`.
+        """
+        self._check_gives_probabilities()
+        return self.calibrator.predict_proba(self.to_logits(outputs, kind))
+
+    def confidence(self, outputs: Any, features: Any = None, kind: Kind | None = None) -> Floats:
         """Confidence in the predicted class, shape (n,), for a model's outputs as they were uploaded.
 
         Of pairs, the confidences that answers are correct become calibrated ones. ``features`` are the (n, ...) inputs
-        as they were uploaded, for methods that need them.
+        as they were uploaded, for methods that need them; ``kind`` is that of :meth:`to_logits`.
         """
-        return self._confidence(self.to_logits(outputs), self.to_features(features))
+        return self._confidence(self.to_logits(outputs, kind), self.to_features(features))
 
     def predict_proba(self, logits: Any) -> Floats:
         """Calibrated probabilities for canonical logits, shape (n, n_classes); see :meth:`to_logits`.
@@ -152,23 +176,43 @@ class ExportedCalibrator:
         check_against_mean(features, self.feature_mean)
         return standardised
 
-    def to_logits(self, outputs: Any) -> Floats:
+    def to_logits(self, outputs: Any, kind: Kind | None = None) -> Floats:
         """Canonical logits, shape (n, n_classes), for a model's outputs of the recorded kind and scale.
+
+        Parameters
+        ----------
+        outputs : as the model writes them.
+        kind : what they are, where somebody says so: the calibrator's own kind. Without it they are compared with those
+            that it was fitted on.
 
         Raises
         ------
+        AmbiguousOutputs
+            If they look like another kind; see :func:`calib.export.seen.check_alike`.
         CalibrationError
             If the outputs cannot be of that kind: a wrong shape, NaN, or values outside its range.
         """
+        self.check_kind(kind)
         check_rescaled(outputs, self.scale)
-        outputs = to_plain(outputs, self.scale)
+        written, outputs = outputs, to_plain(outputs, self.scale)
         logits = to_canonical(outputs, self.kind, self.floor)
         if logits.shape[1] != self.n_classes:
             raise CalibrationError(
                 f"The outputs have {logits.shape[1]} columns; {self.n_classes} classes were calibrated."
             )
         check_values(outputs, self.kind)
+        if kind is None:
+            check_alike(written, outputs, self.kind, self.seen)
         return logits
+
+    def check_kind(self, kind: Kind | None) -> None:
+        """Refuse outputs that are said to be of another kind than the calibrator takes; None says nothing."""
+        if kind is not None and kind != self.kind:
+            said = KINDS.get(kind, shown(kind))
+            raise CalibrationError(
+                f"The calibrator takes {KINDS[self.kind]}, and these were said to be {said}; give the same outputs as "
+                "those it was fitted on, or fit one on these."
+            )
 
     def _check_gives_probabilities(self) -> None:
         if not self.calibrator.gives_probabilities:
@@ -190,6 +234,8 @@ class ExportedCalibrator:
                     "These values lie between 0 and 1 like probabilities, but logits are expected here; "
                     "use calibrate(outputs), or predict_proba(to_logits(outputs))."
                 )
+        if self.kind == "logits" and array.ndim == 2:
+            check_alike(array, array, self.kind, self.seen)
         return logits
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -199,6 +245,7 @@ class ExportedCalibrator:
 
 def to_record(exported: ExportedCalibrator) -> tuple[str, bytes]:
     """The JSON text and the npz bytes that together hold an exported calibrator; equal content, equal bytes."""
+    exported.calibrator.check_state()
     outline, arrays = flatten(exported.calibrator.get_state())
     if exported.feature_mean is not None and exported.feature_scale is not None:
         arrays |= {_MEAN: exported.feature_mean, _SCALE: exported.feature_scale}
@@ -209,6 +256,7 @@ def to_record(exported: ExportedCalibrator) -> tuple[str, bytes]:
         "floor": exported.floor,
         "scale": exported.scale,
         "class_names": list(exported.class_names),
+        "seen": None if exported.seen is None else exported.seen.state(),
         "state": outline,
         "metadata": exported.metadata,
     }
@@ -223,9 +271,7 @@ def from_record(text: str, arrays: bytes) -> ExportedCalibrator:
     CalibrationError
         If the record was made by a newer calib, is damaged, or does not fit this version.
     """
-    record, unpacked = unpack(text, arrays)
-    with damage_in_words():
-        return _made(record, unpacked)
+    return from_fields(*unpack(text, arrays))
 
 
 def restore(state: dict[str, Any]) -> ExportedCalibrator:
@@ -261,26 +307,29 @@ def load(path: str | Path) -> ExportedCalibrator:
     raise CalibrationError(f"{path.name} is not an exported calibrator; expected .pkl, .npz with .json, or .zip.")
 
 
+def from_fields(record: dict[str, Any], arrays: dict[str, np.ndarray]) -> ExportedCalibrator:
+    """What :func:`from_record` gives, from the fields and arrays of the record; raises as that does."""
+    with damage_in_words():
+        return _made(record, arrays)
+
+
 def _made(record: dict[str, Any], arrays: dict[str, np.ndarray]) -> ExportedCalibrator:
     fitted = make_calibrator(record["method"], **record["params"])
-    state = unflatten(record["state"], arrays)
-    for name, value in state.items():
-        if not name.endswith("_") or name.startswith("_"):
-            raise CalibrationError(f"The calibrator's record holds {name!r}, which is nothing that a method learns.")
-        setattr(fitted, name, value)
-    _check_class_count(state.get("n_classes_"), record["class_names"])
+    fitted.set_state(unflatten(record["state"], arrays))
+    _check_class_names(fitted.n_classes_, record["class_names"])
     kind, floor = cast(Kind, record["kind"]), record["floor"]
     names, scale = tuple(record["class_names"]), record.get("scale")
+    seen = Seen.from_state(record.get("seen"))
     return ExportedCalibrator(
-        fitted, kind, floor, names, record["metadata"], arrays.get(_MEAN), arrays.get(_SCALE), scale
+        fitted, kind, floor, names, record["metadata"], arrays.get(_MEAN), arrays.get(_SCALE), scale, seen
     )
 
 
-def _check_class_count(n_classes: Any, class_names: Any) -> None:
+def _check_class_names(n_classes: int, class_names: Any) -> None:
     # Names would be made up for a number without any, and anybody can write 10^12 into a json.
-    if type(n_classes) is not int or not isinstance(class_names, list) or len(class_names) != n_classes:
-        named = f"{len(class_names):,}" if isinstance(class_names, list) else "no"
+    names = class_names if isinstance(class_names, list) else []
+    if len(names) != n_classes or not all(isinstance(name, str) for name in names):
         raise CalibrationError(
-            f"The calibrator's record says {n_classes!r:.40} classes and names {named}; an export names each one, so "
-            "it was damaged or changed: export the calibrator again."
+            f"The calibrator's record says {n_classes:,} classes and names {len(names):,}; an export names each one, "
+            "so it was damaged or changed: export the calibrator again."
         )

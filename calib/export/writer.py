@@ -20,12 +20,14 @@ from calib.data.scales import PLAIN, in_words
 from calib.errors import CalibrationError
 from calib.evaluation.view import view_of
 from calib.export.runtime import ExportedCalibrator, to_record
+from calib.export.seen import Seen
+from calib.hardware import device_of
 from calib.registry import METHODS
 
 if TYPE_CHECKING:
     from calib.data.predictions import Predictions
 
-_OF_THE_EXPORT = ("kind", "floor", "scale", "class_names")
+_OF_THE_EXPORT = ("kind", "floor", "scale", "class_names", "seen")
 _OF_FEATURES = ("feature_mean", "feature_scale")
 _USED_IN_FITS = ("scipy", "sklearn", "gpflow", "tensorflow")
 _DISTRIBUTIONS = {"sklearn": "scikit-learn"}
@@ -41,8 +43,8 @@ def save(calibrator: Calibrator | ExportedCalibrator, path: str | Path, **metada
     ----------
     calibrator : fitted calibrator.
     path : where to write.
-    **metadata : ``kind``, ``floor``, ``scale``, ``class_names``, ``feature_mean`` and ``feature_scale`` as in
-        :class:`~calib.export.runtime.ExportedCalibrator` (see :func:`describe`); all else is recorded, and shown in
+    **metadata : ``kind``, ``floor``, ``scale``, ``class_names``, ``seen``, ``feature_mean`` and ``feature_scale`` as
+        in :class:`~calib.export.runtime.ExportedCalibrator` (see :func:`describe`); all else is recorded, and shown in
         the model card.
     """
     path = Path(path)
@@ -86,7 +88,7 @@ def exported(
 ) -> ExportedCalibrator:
     """The calibrator as its file will hold it; predicting with it is predicting with the file.
 
-    Notes of the fit, the versions in use and the day are recorded, unless the metadata name them.
+    Notes of the fit, the device, the versions in use and the day are recorded, unless the metadata name them.
     """
     if isinstance(calibrator, ExportedCalibrator):
         if metadata:
@@ -99,7 +101,8 @@ def exported(
     if "features" not in calibrator.needs:
         special = {key: value for key, value in special.items() if key not in _OF_FEATURES}
     today = datetime.now(UTC).date().isoformat()
-    recorded = {"notes": calibrator.notes(), "versions": versions(), "exported_on": today, **known}
+    noted = {"notes": calibrator.notes(), "device": device_of(calibrator), "versions": versions()}
+    recorded = {**noted, "exported_on": today, **known}
     return ExportedCalibrator(calibrator, metadata=recorded, **special)
 
 
@@ -128,7 +131,8 @@ def resume(earlier: ExportedCalibrator, data: Predictions, *, callback: Callback
         if key in earlier.metadata:
             known[key] = f"{earlier.metadata[key]}{joint}{known[key]}"
     floor = data.floor if earlier.floor is None else earlier.floor
-    return exported(calibrator, {**known, "floor": floor, "class_names": earlier.class_names})
+    seen = earlier.seen.joined(known["seen"]) if earlier.seen is not None else None
+    return exported(calibrator, {**known, "floor": floor, "class_names": earlier.class_names, "seen": seen})
 
 
 def _check_same_model(earlier: ExportedCalibrator, data: Predictions) -> None:
@@ -156,8 +160,8 @@ def _check_same_model(earlier: ExportedCalibrator, data: Predictions) -> None:
 def describe(data: Predictions) -> dict[str, Any]:
     """What an export should record about a data set: input kind, scale and floor, class names, name and content hash.
 
-    With two classes, also which is the event, and the view that scores are of. Where features were standardised, also
-    with what.
+    Also what the outputs look like, which new ones are compared with; with two classes which is the event, and the view
+    that scores are of; and what features were standardised with.
     """
     event = data.event
     return {
@@ -166,6 +170,7 @@ def describe(data: Predictions) -> dict[str, Any]:
         "floor": data.floor,
         "scale": data.scale,
         "class_names": data.class_names,
+        "seen": Seen.from_logits(data.logits, data.kind, data.scale),
         **({} if event is None else {"event": event.name, "event_class": data.class_names[event.column]}),
         "view": view_of(data).name,
         "data_name": data.name,

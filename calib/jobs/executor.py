@@ -15,12 +15,15 @@ from calib.jobs.local import LocalWorker, Work
 from calib.jobs.protocol import Data, Progress
 from calib.jobs.scheduling import FairQueue
 
-Lane = Literal["fast", "slow", "study"]
-"""Fast tasks never wait behind a slow one; slow tasks run one at a time, and of fits only theirs load TensorFlow.
+Lane = Literal["view", "fast", "slow", "study"]
+"""What a page waits for has a worker of its own, and never waits behind a fit. Fast tasks never wait behind a slow one.
 
-So a fit that goes to a GPU is a slow task, however fast it is there. A study is many fits, of any method, that take
-minutes: it has a worker of its own, so that no single fit waits for it.
+Slow tasks run one at a time, and of fits only theirs load TensorFlow, so that a fit that goes to a GPU is a slow task,
+however fast it is there. A study is many fits, of any method, that take minutes: it has a worker of its own, so that no
+single fit waits for it.
 """
+NICE = 10
+"""Of workers that fit, so that pages come first: what a page waits for is computed at the server's own priority."""
 NOBODY = ("",)
 """Owner of what is done for nobody in particular."""
 
@@ -84,7 +87,7 @@ class Executor(Protocol):
 
 
 class LocalExecutor:
-    """Worker processes on this machine: some for fast tasks, one for slow ones, one for studies.
+    """Worker processes on this machine: one for pages, some for fast tasks, one for slow ones, one for studies.
 
     Parameters
     ----------
@@ -107,13 +110,17 @@ class LocalExecutor:
         if n_fast is None:
             n_fast = max(1, min(3, (os.cpu_count() or 2) - 1))
         self._lanes: dict[Lane, FairQueue[Future[Any], Work]] = {
+            "view": FairQueue(),
             "fast": FairQueue(),
             "slow": FairQueue(),
             "study": FairQueue(),
         }
-        lanes: list[Lane] = ["slow", "study"]
+        lanes: list[Lane] = ["view", "slow", "study"]
         lanes.extend("fast" for _ in range(n_fast))
-        self._workers = [LocalWorker(self._lanes[lane], grace, idle_seconds, python_path) for lane in lanes]
+        self._workers = [
+            LocalWorker(self._lanes[lane], grace, idle_seconds, python_path, nice=0 if lane == "view" else NICE)
+            for lane in lanes
+        ]
         self._place = place
         self._closed = False
         self._lock = threading.Lock()

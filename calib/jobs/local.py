@@ -46,13 +46,14 @@ class WorkerProcess:
     Parameters
     ----------
     python_path : folders to import from, beside the one that holds ``calib``.
+    nice : by how much its priority is below this process's.
     """
 
-    def __init__(self, python_path: Sequence[str]):
+    def __init__(self, python_path: Sequence[str], nice: int):
         path = [str(PROJECT), *python_path, *filter(None, [os.environ.get("PYTHONPATH")])]
         self._popen = subprocess.Popen(
             # -P: modules come from the path alone, not from whatever lies in the current folder.
-            [sys.executable, "-P", "-m", "calib.jobs.worker"],
+            [sys.executable, "-P", "-m", "calib.jobs.worker", str(nice)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **TENSORFLOW, **ONE_THREAD, "PYTHONPATH": os.pathsep.join(path)},
@@ -132,12 +133,18 @@ class LocalWorker:
     """
 
     def __init__(
-        self, lane: FairQueue[Future[Any], Work], grace: float, idle_seconds: float, python_path: Sequence[str]
+        self,
+        lane: FairQueue[Future[Any], Work],
+        grace: float,
+        idle_seconds: float,
+        python_path: Sequence[str],
+        nice: int,
     ):
         self._lane = lane
         self._grace = grace
         self._idle_seconds = idle_seconds
         self._python_path = python_path
+        self._nice = nice
         self._process: WorkerProcess | None = None
         self._current: Work | None = None
         self._state_lock = threading.Lock()  # guards _current and _process
@@ -262,7 +269,7 @@ class LocalWorker:
             self._end_process()  # it died while idle
         with self._state_lock:
             if self._process is None:
-                self._process = WorkerProcess(self._python_path)
+                self._process = WorkerProcess(self._python_path, self._nice)
             return self._process
 
     def _end_process(self, patience: float = 0.0) -> int:

@@ -1,7 +1,8 @@
 """Messages between the app and a worker, and how a worker runs a task.
 
 A message is a pickle (protocol 5) followed by the arrays it holds, whose bytes go into the pipe straight from
-memory. Only the two ends of our own pipe ever read it; nothing that was uploaded is unpickled here.
+memory; those in memory that both ends map stay there. Only the two ends of our own pipe ever read it; nothing that was
+uploaded is unpickled here.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from dataclasses import dataclass
 from importlib.abc import MetaPathFinder
 from typing import Any, BinaryIO, Literal
 
-from calib.errors import CalibrationError, FitCancelled
+from calib.errors import CalibrationError, FitCancelled, reason
+from calib.jobs.shared import dumps
 from calib.logs import trace
 
 PROGRESS_INTERVAL = 0.05
@@ -82,7 +84,7 @@ class Failure:
 def send(stream: BinaryIO, message: Any) -> None:
     """Write one message and flush."""
     arrays: list[memoryview] = []
-    head = pickle.dumps(message, protocol=5, buffer_callback=lambda buffer: arrays.append(buffer.raw()))
+    head = dumps(message, lambda buffer: arrays.append(buffer.raw()))
     parts = [memoryview(head), *arrays]
     stream.write(struct.pack(f"<I{len(parts)}Q", len(parts), *(part.nbytes for part in parts)))
     for part in parts:
@@ -139,8 +141,7 @@ class Run:
         except CalibrationError as error:
             return Failure("calibration error", str(error), cpu_seconds=self._cpu_seconds())
         except BaseException as error:  # the worker must live on whatever one method does
-            first_line = (str(error).strip().splitlines() or [""])[0]
-            text = f"{type(error).__name__}: {first_line}"
+            text = f"{type(error).__name__}: {reason(error)}"
             return Failure("unexpected", text, trace(error), self._cpu_seconds())
 
     def _cpu_seconds(self) -> float:

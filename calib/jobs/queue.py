@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from calib.base import Calibrator
-from calib.errors import CalibrationError, FitCancelled
+from calib.errors import CalibrationError, FitCancelled, reason
 from calib.jobs.executor import Executor, Lane, LocalExecutor, Place
 from calib.jobs.local import UnexpectedError, WorkerDied
 from calib.jobs.protocol import Data, Progress
 from calib.jobs.scheduling import QueueLimits, queue_position
 from calib.jobs.spec import NO_DATA, FitSpec, Job, Record, TaskSpec, data_of, lane_of
-from calib.jobs.tasks import fit_calibrator, fit_small
+from calib.jobs.tasks import Fitted, fit_calibrator, fit_small, plainly
 from calib.logs import trace
 from calib.registry import METHODS
 
@@ -48,12 +48,15 @@ def ending(job: Job, future: Future[Any]) -> dict[str, Any]:
         log.error("%s was stopped: %s", _kind(job), error)
         return {"state": "failed", "message": message}
     except Exception as error:
-        text = str(error) if isinstance(error, UnexpectedError) else f"{type(error).__name__}: {error}"
+        text = str(error) if isinstance(error, UnexpectedError) else f"{type(error).__name__}: {reason(error)}"
         log.error("%s failed\n%s", _kind(job), error.trace if isinstance(error, UnexpectedError) else trace(error))
         message = f"{job.spec.title} failed unexpectedly: {text}{others}."
         return {"state": "failed", "message": message}
-    message = f"{'Fitted' if is_fit else 'Done'} in {job.seconds:.1f} s."
-    return {"state": "done", "fraction": 1.0, "message": message, "result": result}
+    own: dict[str, Any] = {}
+    if isinstance(result, Fitted) and result.seconds == result.seconds:
+        own = {"seconds": result.seconds, "cpu_seconds": result.cpu_seconds}
+    message = f"{'Fitted' if is_fit else 'Done'} in {own.get('seconds', job.seconds):.1f} s."
+    return {"state": "done", "fraction": 1.0, "message": message, "result": result, **own}
 
 
 def _kind(job: Job) -> str:
@@ -66,6 +69,7 @@ def share_arrays(result: Any, given: Mapping[str, Any]) -> None:
 
     A worker's answer is a copy of everything; without this, each fit kept would hold the training set once more.
     """
+    result = result.calibrator if isinstance(result, Fitted) else result
     large = [array for array in given.values() if isinstance(array, np.ndarray) and array.nbytes >= LARGE]
     if large and isinstance(result, Calibrator):
         for name, value in vars(result).items():
@@ -84,6 +88,9 @@ def _shared(value: Any, large: list[np.ndarray]) -> Any:
                 if np.array_equal(same, value):
                     return same
     return value
+
+
+def _ignore(progress: Progress) -> None: ...
 
 
 class Warming:
@@ -118,11 +125,9 @@ class Warming:
                 return  # shut down
 
     def _warm(self, lane: Lane) -> Future[Any]:
-        def ignore(progress: Progress) -> None: ...
-
         fast = lane == "fast"
         methods = tuple(name for name, method in METHODS.items() if not method.needs and method.fast == fast)
-        return self._executor.submit(fit_small, methods, data=Data("", {}), lane=lane, on_progress=ignore)
+        return self._executor.submit(fit_small, methods, data=Data("", {}), lane=lane, on_progress=_ignore)
 
 
 class FitQueue:
@@ -166,11 +171,13 @@ class FitQueue:
         labels: Any,
         extras: Mapping[str, Any] | None = None,
         owner: str = "",
+        address: str = "",
     ) -> str:
         """Queue a fit for an owner and return its key; one that waits, runs or is done is not queued again.
 
         A failed or cancelled fit is queued again. ``extras`` holds the arrays the method ``needs``, or what else a task
-        is given. The arrays are not copied and must not change until the fit is finished.
+        is given. The arrays are not copied and must not change until the fit is finished. What waits is counted by
+        ``address`` too, where the owner asks from.
 
         Raises
         ------
@@ -181,7 +188,7 @@ class FitQueue:
         with self._lock:
             record = self._records.get(spec.key)
             if record is None or record.job.state in ("failed", "cancelled"):
-                self._start(spec, data_of(spec, arrays), owner)
+                self._start(spec, data_of(spec, arrays), owner, address)
             else:
                 record.owners.add(owner)
                 self._executor.set_owners(record.future, record.owners)
@@ -195,6 +202,21 @@ class FitQueue:
                 for key in wanted:
                     self._records.move_to_end(key)
             return [self._now(self._records[key], owner) for key in wanted]
+
+    def compute(
+        self, function: Callable[..., Any], *arguments: Any, data: Data = NO_DATA, owner: str = ""
+    ) -> Future[Any]:
+        """Have something short computed for a page, which never waits behind a fit; the caller keeps the result.
+
+        Parameters
+        ----------
+        function : called by a worker as ``function(*arguments)``, with ``data=...`` where there are arrays; found by
+            module and name.
+        data : large arrays that many such calls share.
+        """
+        return self._executor.submit(
+            plainly, function, *arguments, data=data, lane="view", on_progress=_ignore, owners={owner}
+        )
 
     def cancel(self, key: str) -> None:
         """Ask a fit to stop, whoever wants it; within 2 s its state is ``cancelled``. Returns at once."""
@@ -219,12 +241,12 @@ class FitQueue:
             self.cancel(key)
             return False
 
-    def retry(self, key: str, owner: str = "") -> None:
+    def retry(self, key: str, owner: str = "", address: str = "") -> None:
         """Queue a failed or cancelled fit again, on the data it was given; raises as :meth:`submit` does."""
         with self._lock:
             record = self._records.get(key)
             if record is not None and record.job.state in ("failed", "cancelled"):
-                self._start(record.job.spec, record.data, owner)
+                self._start(record.job.spec, record.data, owner, address)
 
     def adopt(
         self, job: Job, logits: Any = (), labels: Any = (), extras: Mapping[str, Any] | None = None, owner: str = ""
@@ -265,8 +287,9 @@ class FitQueue:
         """End all workers; runs by itself when the interpreter exits."""
         self._executor.shutdown()
 
-    def _start(self, spec: FitSpec | TaskSpec, data: Data, owner: str) -> None:
-        self._limits.check((each.owners for each in self._records.values() if each.job.state == "queued"), owner)
+    def _start(self, spec: FitSpec | TaskSpec, data: Data, owner: str, address: str) -> None:
+        queued = [record for record in self._records.values() if record.job.state == "queued"]
+        self._limits.check([(record.owners, record.address) for record in queued], owner, address)
         before = self._records.get(spec.key)
         owners = {owner} if before is None else {owner, *before.owners}
         function, arguments = (
@@ -274,7 +297,7 @@ class FitQueue:
             if isinstance(spec, TaskSpec)
             else (self._fit, (spec.method, dict(spec.params)))
         )
-        record = Record(Job(spec.key, spec), data, lane_of(spec, data), owners)
+        record = Record(Job(spec.key, spec), data, lane_of(spec, data), owners, address=address)
         record.future = self._executor.submit(
             function,
             *arguments,

@@ -161,18 +161,26 @@ class QueueLimits:
     ----------
     per_owner : of one owner.
     in_total : of all owners.
+    per_address : of all owners at one address.
     """
 
     per_owner: int = 60
     in_total: int = 500
+    per_address: int = 250
 
     @classmethod
     def from_settings(cls) -> QueueLimits:
         """The limits of the server's settings."""
-        return cls(int(limit("CALIB_WAITING")), int(limit("CALIB_WAITING_IN_ALL")))
+        in_total = int(limit("CALIB_WAITING_IN_ALL"))
+        return cls(int(limit("CALIB_WAITING")), in_total, max(1, int(in_total * limit("CALIB_ADDRESS_SHARE"))))
 
-    def check(self, waiting: Iterable[Owners], owner: str) -> None:
-        """Check that one more task may wait for an owner, given the owners of each task that waits.
+    def check(self, waiting: Iterable[tuple[Owners, str]], owner: str, address: str = "") -> None:
+        """Check that one more task may wait for an owner.
+
+        Parameters
+        ----------
+        waiting : owners of each task that waits, and the address that it was asked for from.
+        owner, address : who asks, and from where; empty where that is not known.
 
         Raises
         ------
@@ -180,11 +188,17 @@ class QueueLimits:
             If not.
         """
         waiting = list(waiting)
-        own = sum(owner in owners for owners in waiting)
+        own = sum(owner in owners for owners, _ in waiting)
         if own >= self.per_owner:
             raise QueueFull(
                 f"{own} fits and studies of yours are waiting, and a visitor may have {self.per_owner}. "
                 "Cancel some, or start the rest when these are done."
+            )
+        near = sum(asked_from == address for _, asked_from in waiting)
+        if address and near >= self.per_address:
+            raise QueueFull(
+                f"{near} fits and studies asked for from your address are waiting, and one address may have "
+                f"{self.per_address}. Try again when some are done."
             )
         if len(waiting) >= self.in_total:
             raise QueueFull(

@@ -16,6 +16,7 @@ from calib.base import Calibrator
 from calib.hardware import worth_a_gpu
 from calib.jobs.executor import Lane
 from calib.jobs.protocol import Data
+from calib.jobs.tasks import Fitted
 from calib.registry import METHODS
 
 State = Literal["queued", "running", "done", "failed", "cancelled"]
@@ -143,7 +144,14 @@ class Job:
     @property
     def calibrator(self) -> Calibrator | None:
         """The fitted calibrator of a fit that is done, else None."""
-        return self.result if isinstance(self.spec, FitSpec) else None
+        if not isinstance(self.spec, FitSpec):
+            return None
+        return self.result.calibrator if isinstance(self.result, Fitted) else self.result
+
+    @property
+    def judgement(self) -> Any:
+        """What the task of a fit that is done computed of its calibrator, where it did."""
+        return self.result.judgement if isinstance(self.result, Fitted) else None
 
     @property
     def active(self) -> bool:
@@ -164,6 +172,7 @@ class Record:
     future : of the present attempt.
     started : when that began to run, by the monotonic clock.
     cancelling : whether it was asked to stop.
+    address : where the present attempt was asked for from.
     """
 
     job: Job
@@ -173,6 +182,7 @@ class Record:
     future: Future[Any] = field(default_factory=Future)
     started: float = 0.0
     cancelling: bool = False
+    address: str = ""
 
 
 def data_of(spec: FitSpec | TaskSpec, arrays: Mapping[str, Any]) -> Data:

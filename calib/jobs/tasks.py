@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,6 +19,23 @@ from calib.jobs.protocol import Progress
 from calib.registry import calibrator
 
 Task = TypeVar("Task", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What a fit gives whose task does more than fit.
+
+    Attributes
+    ----------
+    calibrator : the fitted one.
+    judgement : what else was computed of it; None where nothing was.
+    seconds, cpu_seconds : of the fit alone; NaN where they are not known.
+    """
+
+    calibrator: Calibrator
+    judgement: Any = None
+    seconds: float = math.nan
+    cpu_seconds: float = math.nan
 
 
 def fit_calibrator(
@@ -36,6 +54,17 @@ def fit_small(methods: tuple[str, ...], *, data: Mapping[str, Any], callback: Ca
     """Fit methods on a handful of rows, so that whatever they import is there before a person waits for it."""
     for name in methods:
         _fit_small(name)
+
+
+def plainly(function: Callable[..., Any], *arguments: Any, data: Mapping[str, Any], callback: Callback) -> Any:
+    """Call a function that reports no progress, with ``data`` where there is any."""
+    return function(*arguments, data=data) if data else function(*arguments)
+
+
+def import_modules(*names: str) -> None:
+    """Import modules, so that nobody waits for it later."""
+    for name in names:
+        import_module(name)
 
 
 @cache  # once for each process

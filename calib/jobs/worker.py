@@ -1,4 +1,4 @@
-"""The worker process: ``python -m calib.jobs.worker``, started and fed by :class:`LocalExecutor`.
+"""The worker process: ``python -m calib.jobs.worker NICE``, started and fed by :class:`LocalExecutor`.
 
 It reads messages on its standard input and answers on its standard output, one task at a time, and ends when
 its input closes, so it never outlives the app.
@@ -9,13 +9,12 @@ from __future__ import annotations
 import os
 import queue
 import signal
+import sys
 import threading
 from typing import BinaryIO
 
 from calib.jobs.protocol import Cancel, Data, Failure, Progress, Result, Run, Task, receive, send
 from calib.logs import quiet_start, without_data
-
-NICE = 10
 
 
 class Worker:
@@ -74,7 +73,7 @@ def main() -> None:
     quiet_start()
     without_data()
     if hasattr(os, "nice"):
-        os.nice(NICE)
+        os.nice(int(sys.argv[1]))
     Worker(requests, replies).serve()
 
 

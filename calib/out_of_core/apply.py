@@ -20,8 +20,11 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.lib import format as npy_format
 
+from calib.canonical import Kind
+from calib.data.scales import to_plain
 from calib.errors import CalibrationError
 from calib.export.runtime import ExportedCalibrator
+from calib.export.seen import check_alike
 from calib.numerics import Floats
 from calib.out_of_core.rows import Block, LogitRows, Progress, Rows, in_order, no_progress, on_plain_scale
 
@@ -118,6 +121,7 @@ def apply_out_of_core(
     out: Path,
     *,
     dtype: str = "float64",
+    kind: Kind | None = None,
     progress: Progress = no_progress,
 ) -> int:
     """Write the calibrated probabilities of stored outputs; returns how many rows.
@@ -131,6 +135,8 @@ def apply_out_of_core(
     outputs : as the model wrote them, from :func:`~calib.out_of_core.reading.open_rows`.
     out : .npy or .parquet; it appears when it is complete, and not at all if anything fails.
     dtype : what is written, one of :data:`~calib.out_of_core.apply.DTYPES`.
+    kind : what the outputs are, where somebody says so; without it those of the first block are compared with the
+        calibration data, see :func:`calib.export.seen.check_alike`.
 
     Raises
     ------
@@ -139,6 +145,10 @@ def apply_out_of_core(
     """
     if out.suffix.lower() not in ENDINGS:
         raise CalibrationError(f"{out.name}: block by block only {' and '.join(ENDINGS)} can be written.")
+    exported.check_kind(kind)
+    if kind is None:
+        some = next((block for _, block in outputs.blocks()), np.empty((0, 1)))
+        check_alike(some, to_plain(some, exported.scale), exported.kind, exported.seen)
     outputs = on_plain_scale(outputs, exported.scale)
     logits = LogitRows(outputs, exported.kind, exported.floor)
     if logits.shape[1] != exported.n_classes:

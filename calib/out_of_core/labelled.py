@@ -11,7 +11,7 @@ import numpy as np
 
 from calib.data.checks.agreement import check_agreement
 from calib.data.checks.outputs import check_classes, check_row_count
-from calib.data.checks.report import Finding, InvalidUpload, Report
+from calib.data.checks.report import InvalidUpload, Report
 from calib.data.interpret.families import class_names as classes_of
 from calib.data.interpret.kinds import ROUNDING, decide_kind, refuse_single_column
 from calib.data.interpret.labels import decode_labels
@@ -22,6 +22,7 @@ from calib.data.load import check_choices, findings_as_error
 from calib.data.options import Choices
 from calib.data.predictions import Predictions
 from calib.data.scales import Scale, to_plain
+from calib.errors import Finding
 from calib.numerics import Floats, Ints
 from calib.out_of_core.reading import read_labels, rows_of
 from calib.out_of_core.rows import ParquetRows, Progress, Rows, no_progress, on_plain_scale

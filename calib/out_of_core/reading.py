@@ -14,6 +14,7 @@ from calib.data.interpret.reading import check_there, infer_label, read_any
 from calib.data.interpret.tables import infer_columns
 from calib.data.load import check_choices, findings_as_error
 from calib.data.options import Choices
+from calib.errors import reason
 from calib.out_of_core.rows import NpyRows, ParquetRows, Rows
 
 STREAMED = ("npy", "parquet")
@@ -98,6 +99,4 @@ def _opened(path: Path, stack: ExitStack) -> BinaryIO:
     try:
         return stack.enter_context(path.open("rb"))
     except OSError as error:
-        raise InvalidUpload(
-            "missing", f"{path.name} cannot be opened ({error.strerror or error}).", "Check the path."
-        ) from error
+        raise InvalidUpload("missing", f"{path.name} cannot be opened ({reason(error)}).", "Check the path.") from error

@@ -275,27 +275,16 @@ class LogitRows(Rows):
 
 
 def check_block(block: Any, kind: Kind, start: int, n: int, name: str) -> None:
-    """What :func:`calib.canonical.check_values` does for all rows at once, for some of ``n``; rows are said from 1.
-
-    Whether logits look like probabilities is asked of the first rows: a few later ones may do so by chance.
-    """
-    try:
-        check_values(block, kind)
-        return
-    except CalibrationError as error:
-        refused = error
-    single: Kind = "binary_log_odds" if kind == "logits" else kind  # only the values, not what all rows look like
-    if not _refused(block, single):
-        if start == 0:
-            raise CalibrationError(f"{name}: {refused}")
+    """What :func:`calib.canonical.check_values` does for all rows at once, for some of ``n``; rows are said from 1."""
+    if not _refused(block, kind):
         return
     good, bad = 0, len(block)  # block[:good] can be used, block[:bad] cannot
     while bad - good > 1:
         middle = (good + bad) // 2
-        good, bad = (good, middle) if _refused(block[:middle], single) else (middle, bad)
+        good, bad = (good, middle) if _refused(block[:middle], kind) else (middle, bad)
     where = f"row {start + bad:,} of {n:,} in {name}"
     if np.isfinite(block[bad - 1]).all():
-        raise CalibrationError(f"The first that cannot be used is {where}: {_refused(block[bad - 1 : bad], single)}")
+        raise CalibrationError(f"The first that cannot be used is {where}: {_refused(block[bad - 1 : bad], kind)}")
     last = min(start + len(block), n)
     raise CalibrationError(
         f"NaN or infinite values stand in {where}, the first of {_n_not_finite(block, kind):,} such rows up to row "

@@ -140,7 +140,7 @@ def _rug(fig: go.Figure, arms: Sequence[ArmLine]) -> float:
     for place, arm in enumerate(arms):
         fig.add_scatter(
             x=arm.calibrated, y=np.full(len(arm.calibrated), -place), yaxis="y2", mode="markers", name=arm.title,
-            marker={"symbol": "line-ns-open", "size": 9, "line_width": 1.5, "color": fade(arm.style.color, 0.6)},
+            marker={"symbol": "line-ns-open", "size": 9, "line_width": 1.5, "color": arm.style.color},
             cliponaxis=False,
             hovertemplate=f"{plain(arm.title)}<br>a batch for calibration, then %{{x:,d}} labels<extra></extra>",
         )  # fmt: skip

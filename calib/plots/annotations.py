@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from calib.formatting import plural
+from calib.metrics.confidence import Bools
 from calib.numerics import Floats
-from calib.plots.style import DASHES, GUIDE, NEUTRAL, Style, fade, plain
+from calib.plots.style import DASHES, GUIDE, TRUTH, Style, colored, fade, plain
 
 
 def whiskers(value: Any, low: Any, high: Any, color: str, thickness: float = 2, width: float = 0) -> dict[str, Any]:
@@ -33,9 +35,23 @@ def fill_between(fig: go.Figure, x: Floats, low: Floats, high: Floats, color: st
 def write(
     fig: go.Figure, text: str, x: float, y: float, *, size: int = 12, color: str | None = None, **place: Any
 ) -> None:
-    """Text without an arrow; ``place`` are further properties of plotly's annotations."""
-    font = {"size": size} if color is None else {"size": size, "color": color}
-    fig.add_annotation(text=text, x=x, y=y, showarrow=False, font=font, **place)
+    """Text without an arrow, in the theme's ink or a colour; ``place`` are further properties of an annotation."""
+    text = text if color is None else colored(text, color)
+    fig.add_annotation(text=text, x=x, y=y, showarrow=False, font_size=size, **place)
+
+
+def explain_open(fig: go.Figure, beyond: Bools) -> None:
+    """Where values of bins lie beyond the ends of the axes, and are drawn open there, say so in the lower corner.
+
+    Parameters
+    ----------
+    beyond : (m,) of each bin.
+    """
+    if beyond.any():
+        write(
+            fig, f"open: beyond the axis ({beyond.sum()} of {plural(len(beyond), 'bin')})", 1, 0, size=11,
+            xref="x domain", xanchor="right", yref="y domain", yanchor="bottom",
+        )  # fmt: skip
 
 
 def spread(positions: Sequence[float] | Floats, gap: float, low: float, high: float) -> Floats:
@@ -85,17 +101,15 @@ def label_line_ends(
     low, high = span
     places = spread([y for _, y, _ in labels], 16 / pixels * (high - low), low, high)
     for (text, _, color), place in zip(labels, places, strict=True):
-        fig.add_annotation(
-            text=plain(text), x=1, xref="paper", xshift=6, y=place, yref=yref,
-            xanchor="left", yanchor="middle", showarrow=False, font={"color": color, "size": 12},
-        )  # fmt: skip
+        write(fig, plain(text), 1, place, color=color, xref="paper", xshift=6, yref=yref, xanchor="left",
+              yanchor="middle")  # fmt: skip
 
 
 BAND_ALPHAS = (0.14, 0.22)
 """Of the bands at 2 and at 1 standard deviations."""
 
 _LONGEST = 16
-_TOWARDS = ((0, 0.0), (0, 0.24), (255, 0.17))
+_TOWARDS = ((0, 0.0), (0, 0.22), (255, 0.17))
 """The colour itself, a darker and a lighter shade that still read on white and on near-black."""
 
 
@@ -140,7 +154,7 @@ def short_names(method: str, variants: Sequence[str]) -> list[str]:
 
 def reference_look(name: str, temperature: Style) -> tuple[str, str, float]:
     """Colour, dash and width of what fits are compared with; anything but temperature and truth is a guide."""
-    looks = {"temperature": (temperature.color, "dash", 2.0), "truth": (NEUTRAL, "solid", 1.8)}
+    looks = {"temperature": (temperature.color, "dash", 2.0), "truth": (TRUTH, "solid", 1.8)}
     return looks.get(name, (GUIDE, "dot", 1.5))
 
 

@@ -97,6 +97,12 @@ def regrid(edges: Floats, counts: Floats | Ints, grid: Floats) -> Floats:
     return (np.asarray(counts) / (high - low)) @ np.maximum(covered, 0.0)
 
 
+def histogram_median(edges: Floats, counts: Floats | Ints) -> float:
+    """Median of what is counted in bins with (m + 1,) edges, each bin's rows spread evenly; NaN of nothing."""
+    upto = np.r_[0.0, np.cumsum(counts)]
+    return float(np.interp(upto[-1] / 2, upto, edges)) if upto[-1] > 0 else float("nan")
+
+
 _STEPS = ((3.4, (1,)), (1.2, (1, 3)), (0.6, (1, 2, 3, 5)), (0.0, (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9)))
 """(least span in decades, leading digits of the ticks)"""
 _MOST = 7

@@ -11,9 +11,10 @@ import plotly.graph_objects as go
 
 from calib.calibrators.imax.bins import BinnedPairs
 from calib.calibrators.imax.density import LogOddsDensity
+from calib.formatting import percent
 from calib.numerics import Floats, Ints, sigmoid
 from calib.plots.annotations import write
-from calib.plots.axes import Scale, on_scale
+from calib.plots.axes import Scale, histogram_median, on_scale
 from calib.plots.data import carry
 from calib.plots.style import (
     COLORS,
@@ -23,7 +24,9 @@ from calib.plots.style import (
     Limits,
     Style,
     fade,
+    key_entry,
     method_style,
+    overlapping,
     plain,
     quiet,
     set_layout,
@@ -45,11 +48,15 @@ SCHEME_STYLES = {
 LABEL_COLORS = (NEUTRAL, COLORS[2])
 """Of y = 0 and of y = 1."""
 
-RAIL_PIXELS = 42
+RAIL_PIXELS = 50
 _LINE = 44
 """Letters in a line of the key in a window of 420 pixels."""
 _LINE_PIXELS = 17
-_THICK = 0.34
+_THICK = 0.42
+_SMALLEST_TEXT = 9
+"""Pixels; the share of a bin that has no room for it is left to the hover."""
+_ALPHAS = (0.06, 0.55)
+"""Of an empty bin, and of one that holds all pairs: the page's text can be read on both."""
 _DROP = 0.22
 """How far beneath the middle of its row a rail lies; its name stands above it."""
 _TAIL = 0.002
@@ -69,24 +76,23 @@ def span_of(density: LogOddsDensity, edges: Sequence[Floats] = ()) -> Limits:
 
 
 def draw_rails(fig: go.Figure, rails: Sequence[Rail], span: Limits, yaxis: str = "y2", named: bool = True) -> None:
-    """Draw one rail per scheme on an axis whose row i is at y = i; the darker a bin, the more pairs lie in it.
+    """Draw one rail per scheme on an axis whose row i is at y = i; the stronger a bin's colour, the more pairs it has.
 
     Parameters
     ----------
     span : ends of the axis of log-odds, where the outermost bins end in the picture.
     yaxis : in plotly's short form.
-    named : whether each name and its information stand above the rail.
+    named : whether each name and its information stand above the rail, and in each bin, where it has room, its share
+        of the pairs.
     """
+    set_layout(fig, uniformtext={"mode": "hide", "minsize": _SMALLEST_TEXT})
     for row, (name, bins, style) in enumerate(rails):
-        _draw_rail(fig, name, bins, style, span, row + (_DROP if named else 0), yaxis)
+        _draw_rail(fig, name, bins, style, span, row + (_DROP if named else 0), yaxis, named)
         if not named:
             continue
-        note = f"{bins.label_information:.3g} nats · fullest bin {100 * bins.mass.max():.3g} %"
-        for text, x, anchor, color in ((plain(shorten(name, 24)), 0, "left", style.color), (note, 1, "right", None)):
-            fig.add_annotation(
-                text=text, x=x, xref="paper", xanchor=anchor, y=row - 0.22, yref=yaxis, yanchor="middle",
-                showarrow=False, font={"size": 12} | ({"color": color} if color else {}),
-            )  # fmt: skip
+        note = f"keeps {bins.label_information:.3g} nats"
+        for text, x, anchor, color in ((plain(shorten(name, 28)), 0, "left", style.color), (note, 1, "right", None)):
+            write(fig, text, x, row - 0.22, color=color, xref="paper", xanchor=anchor, yref=yaxis, yanchor="middle")
 
 
 def rail_axis(n_rails: int, domain: Limits) -> dict:
@@ -94,26 +100,32 @@ def rail_axis(n_rails: int, domain: Limits) -> dict:
     return {"domain": domain, "range": [n_rails - 0.5, -0.5], "visible": False, "fixedrange": True}
 
 
-def _draw_rail(fig: go.Figure, name: str, bins: BinnedPairs, style: Style, span: Limits, y: float, yaxis: str) -> None:
+def _draw_rail(
+    fig: go.Figure, name: str, bins: BinnedPairs, style: Style, span: Limits, y: float, yaxis: str, shares: bool
+) -> None:
     low, high = np.r_[-np.inf, bins.edges], np.r_[bins.edges, np.inf]
     drawn_low, drawn_high = np.clip(low, *span), np.clip(high, *span)
+    least, most = _ALPHAS
     fig.add_bar(
         base=drawn_low, x=drawn_high - drawn_low, y=np.full(len(low), y), width=_THICK, orientation="h", yaxis=yaxis,
-        name=name, marker={"color": [fade(style.color, 0.05 + 0.9 * np.sqrt(share)) for share in bins.mass],
+        name=name, marker={"color": [fade(style.color, least + (most - least) * root) for root in np.sqrt(bins.mass)],
                            "line_width": 0},
         **carry(
             low=low, high=high, width=bins.width, pairs=bins.count, share=bins.mass, positives=bins.positives,
             representative=bins.representatives, model_says=bins.predicted,
         ),
-        text=[f"{_end(a)} to {_end(b)}" + (f" (width {b - a:.3g})" if np.isfinite(b - a) else "")
-              for a, b in zip(low, high, strict=True)],
-        textposition="none",
-        hovertemplate=f"{plain(name)}: log-odds %{{text}}<br>%{{customdata[3]:,d}} pairs (%{{customdata[4]:.3p}}), "
-        "%{customdata[5]:,d} with y = 1<br>representative %{customdata[6]:.3r}, the model says %{customdata[7]:.3r}"
+        text=[percent(share, 0 if share >= 0.0995 else 1) for share in bins.mass] if shares else None,
+        textposition="inside" if shares else "none", insidetextanchor="middle", textangle=0,
+        insidetextfont={"size": 11},
+        hovertext=[f"{_end(a)} to {_end(b)}" + (f" (width {b - a:.3g})" if np.isfinite(b - a) else "")
+                   for a, b in zip(low, high, strict=True)],
+        hovertemplate=f"{plain(name)}: log-odds %{{hovertext}}<br>%{{customdata[3]:,d}} pairs (%{{customdata[4]:.3p}}),"
+        " %{customdata[5]:,d} with y = 1<br>representative %{customdata[6]:.3r}, the model says %{customdata[7]:.3r}"
         "<extra></extra>",
     )  # fmt: skip
+    reach = 0.6 * _THICK
     fig.add_scatter(
-        x=np.repeat(bins.edges, 3), y=[y - _THICK * 0.75, y + _THICK * 0.75, None] * len(bins.edges), yaxis=yaxis,
+        x=np.repeat(bins.edges, 3), y=[y - reach, y + reach, None] * len(bins.edges), yaxis=yaxis,
         mode="lines", line={"color": style.color, "width": 1.8}, hoverinfo="skip",
     )  # fmt: skip
 
@@ -143,7 +155,7 @@ def write_key(fig: go.Figure, entries: Sequence[KeyEntry]) -> None:
         length += len(name) + 4
         if lines[-1] and length > _LINE:
             lines, length = [*lines, []], len(name) + 4
-        lines[-1].append(f'<span style="color:{color}">{mark} {plain(name)}</span>')
+        lines[-1].append(key_entry(mark, name, color))
     text = "<br>".join("   ".join(line) for line in lines)
     room = _LINE_PIXELS * (len(lines) - (0 if fig.layout.title.text else 1))
     set_layout(fig, height=fig.layout.height + room, margin_t=fig.layout.margin.t + room)
@@ -211,7 +223,11 @@ def densities(density: LogOddsDensity, span: Limits, title: str = "", height: in
     fig = go.Figure()
     top = max(_draw_densities(fig, density, "histogram", span), _draw_densities(fig, density, "kernel", span))
     positives, others = int(density.count_label.sum()), int(density.count_other.sum())
-    alt = f"Densities of one-vs-rest log-odds: {others:,} pairs with y = 0 and {positives:,} with y = 1."
+    below, above = (histogram_median(density.edges, count) for count in (density.count_other, density.count_label))
+    alt = (
+        f"Densities of one-vs-rest log-odds: {others:,} pairs with y = 0, median {three_digits(below)}, and"
+        f" {positives:,} with y = 1, median {three_digits(above)}."
+    )
     quiet(fig, height, alt=alt, title=title, left=58, right=14)
     set_x(fig, range=span, title_text=LOG_ODDS_TITLE)
     set_y(fig, range=[0, 1.05 * top], nticks=5, title_text="density")
@@ -252,7 +268,7 @@ def _draw_densities(fig: go.Figure, density: LogOddsDensity, shape: Shape, span:
             y = inside / (max(int(count.sum()), 1) * width)
             fig.add_bar(
                 x=(cells[1:] + cells[:-1]) / 2, y=y, width=width, name=name,
-                marker={"color": fade(color, 0.45), "line_width": 0},
+                marker=overlapping(color),
                 **carry(low=cells[:-1], high=cells[1:], pairs=inside, density=y),
                 hovertemplate=f"{name}: %{{customdata[2]:,.0f}} pairs<br>from %{{customdata[0]:.3r}} to"
                 " %{customdata[1]:.3r}<extra></extra>",

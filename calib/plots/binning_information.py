@@ -13,7 +13,7 @@ from calib.diagnostics.binning import RankHistogram
 from calib.diagnostics.information_plane import InformationPlane
 from calib.numerics import Floats, Ints
 from calib.plots.annotations import fill_between
-from calib.plots.axes import log10_ticks
+from calib.plots.axes import histogram_median, log10_ticks
 from calib.plots.binning import (
     LABEL_COLORS,
     LOG_ODDS_TITLE,
@@ -28,7 +28,20 @@ from calib.plots.binning import (
 )
 from calib.plots.data import carry
 from calib.plots.rows import DROP, RowLabel, frame_labelled_rows, line_through_rows
-from calib.plots.style import FRAME, GRID, GUIDE, Limits, fade, plain, quiet, set_layout, set_x, set_y, three_digits
+from calib.plots.style import (
+    FRAME,
+    GRID,
+    GUIDE,
+    Limits,
+    colored,
+    fade,
+    plain,
+    quiet,
+    set_layout,
+    set_x,
+    set_y,
+    three_digits,
+)
 
 _NAMED = (2, 4, 8, 16, 64)
 _HOVER = "%{customdata[0]:.3r} nats (%{customdata[1]:.3r} bits)"
@@ -102,8 +115,8 @@ def information_plane_chart(plane: InformationPlane, title: str = "", height: in
             x=rate, y=kept, name=name, mode="lines+markers+text",
             line={"color": style.color, "width": 1.6, "dash": style.dash if scheme != "imax" else "solid"},
             marker={"color": style.color, "symbol": style.symbol, "size": 8},
-            text=[str(m) if scheme == "imax" and m in _NAMED else "" for m in plane.n_bins],
-            textposition="bottom right", textfont={"size": 11, "color": style.color},
+            text=[colored(str(m), style.color) if scheme == "imax" and m in _NAMED else "" for m in plane.n_bins],
+            textposition="bottom right", textfont={"size": 11},
             **carry(bins=plane.n_bins, rate=rate, label_information=kept),
             hovertemplate=f"{name}, %{{customdata[0]}} bins<br>keeps %{{customdata[2]:.3r}} nats at rate"
             " %{customdata[1]:.3r}<extra></extra>",
@@ -207,7 +220,11 @@ def edge_paths(trace: EdgeTrace, step: int, span: Limits, title: str = "", heigh
         marker={"color": color, "size": 8}, **carry(step=np.full(len(edges), step), edge=edges),
         hovertemplate="edge at %{customdata[1]:.4r}<br>after step %{customdata[0]:,d}<extra></extra>",
     )  # fmt: skip
-    alt = f"Paths of {most} edges over {len(trace.edges) - 1:,} steps from {START_NAMES[trace.start]}."
+    last = trace.edges[-1]
+    reach = f"from {three_digits(last[0])} to {three_digits(last[-1])}" if len(last) else "nowhere"
+    alt = (
+        f"Paths of {most} edges from {START_NAMES[trace.start]}: after {len(trace.edges) - 1:,} steps they lie {reach}."
+    )
     quiet(fig, height, alt=alt, title=title, left=58, right=14)
     set_x(fig, range=span, title_text=LOG_ODDS_TITLE)
     ticks = log10_ticks(_STEPS, 0, len(trace.edges) - 1, offset=1)
@@ -264,9 +281,12 @@ def ranks_over_bins(ranks: RankHistogram, density: LogOddsDensity, rails: Sequen
     draw_rails(fig, rails, span, named=False)
     above, below = _ROW * n, _RAIL * len(rails)
     plot = above + _GAP + below
+    medians = "; ".join(
+        f"{name} {three_digits(histogram_median(density.edges, count))}" for name, count, _ in rows if count.sum()
+    )
     alt = (
-        f"Log-odds of the label and of classes ranked {', '.join(ranks.titles)}, over the edges of "
-        f"{', '.join(name for name, _, _ in rails)}."
+        f"Log-odds of the label and of the classes by rank, with the edges of {', '.join(name for name, _, _ in rails)}"
+        f". Medians: {medians}."
     )
     quiet(fig, FRAME + plot, alt=alt, title=title, left=88, right=14)
     set_layout(
@@ -274,12 +294,12 @@ def ranks_over_bins(ranks: RankHistogram, density: LogOddsDensity, rails: Sequen
         yaxis={
             "domain": [1 - above / plot, 1], "range": [n - 0.5, -0.5], "showgrid": False,
             "tickvals": list(range(n)),
-            "ticktext": [f'<span style="color:{color}">{plain(name)}</span>' for name, _, color in rows],
+            "ticktext": [colored(plain(name), color) for name, _, color in rows],
         },
         yaxis2={
             "domain": [0, below / plot], "range": [len(rails) - 0.5, -0.5], "showgrid": False, "fixedrange": True,
             "tickvals": list(range(len(rails))),
-            "ticktext": [f'<span style="color:{style.color}">{plain(name)}</span>' for name, _, style in rails],
+            "ticktext": [colored(plain(name), style.color) for name, _, style in rails],
         },
     )  # fmt: skip
     return fig

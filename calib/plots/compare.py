@@ -57,7 +57,7 @@ def score_dots(
     for place, row in enumerate(rows.to_dict("records")):
         style = styles.get(row["method"]) or method_style(row["method"])
         if row["method"] == table["method"].iloc[0]:
-            fig.add_vline(x=row["value"], line={"color": fade(style.color, 0.7), "width": 1, "dash": "dot"})
+            fig.add_vline(x=row["value"], line={"color": style.color, "width": 1, "dash": "dot"})
         is_best = row["method"] in best
         names.append(row["title"])
         fig.add_scatter(
@@ -76,7 +76,9 @@ def score_dots(
                 xanchor="left", xshift=8,
             )  # fmt: skip
     said = "; ".join(f"{name} {three_digits(value)}" for name, value in zip(names, values, strict=True))
-    frame_rows(fig, names, alt=f"{score} of each method: {said}.", title=title)
+    winners = ", ".join(rows["title"][rows["method"].isin(best)])
+    alt = f"{score} of each method: {said}.{f' Best: {winners}.' if winners else ''}"
+    frame_rows(fig, names, alt=alt, title=title)
     set_layout(fig, margin_r=40)
     arrow = {"lower": "← better", "higher": "better →"}.get(better, "")
     set_x(fig, title_text=f"{plain(score)}   {arrow}".strip(), nticks=5)
@@ -128,7 +130,7 @@ def entry_lines(
     )  # fmt: skip
     if len(entries) > 4:
         set_layout(fig, height=height + 40, margin_b=fig.layout.margin.b + 40)
-    set_y(fig, nticks=6)
+    set_y(fig, nticks=6, title_text=plain(score))
     return fig
 
 
@@ -183,7 +185,7 @@ def size_curves(
     # Every size is a tick: they are few, and halves of each other.
     set_x(fig, **axis | {"tickvals": sizes, "ticktext": [f"{size:,}" for size in sizes]}, tickangle=0)
     set_x(fig, title_text="calibration rows")
-    set_y(fig, range=list(span), nticks=6)
+    set_y(fig, range=list(span), nticks=6, title_text=plain(score))
     return fig
 
 

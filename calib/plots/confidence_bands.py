@@ -14,7 +14,7 @@ from calib.numerics import Ints
 from calib.plots.annotations import whiskers
 from calib.plots.data import carry
 from calib.plots.rows import RowLabel, frame_labelled_rows, frame_rows, line_through_rows, name_colors
-from calib.plots.style import GUIDE, Style, fade, plain, set_layout, set_x, three_digits
+from calib.plots.style import GUIDE, Style, overlapping, plain, set_layout, set_x, three_digits
 
 if TYPE_CHECKING:
     from calib.diagnostics.subgroups import GroupGaps
@@ -51,7 +51,7 @@ def band_chart(methods: list[tuple[str, GroupGaps, Style]], title: str = "", vie
         value = gaps.contribution[shown]
         fig.add_bar(
             x=value, y=at, orientation="h", width=0.17, name=name,
-            marker={"color": fade(style.color, 0.8), "line_width": 0},
+            marker=overlapping(style.color),
             error_x=whiskers(value, low, high, style.color, 1.5),
             **carry(
                 band=np.array([bands[k] for k in shown], dtype=object), adds=value, rows=gaps.rows[shown],
@@ -113,7 +113,7 @@ def per_class_chart(
         fig.add_scatter(
             x=gap, y=places + offset, name=name, mode="markers",
             marker={"color": style.color, "symbol": style.symbol, "size": 7 if offset < 0 else 9},
-            error_x=whiskers(gap, low, high, fade(style.color, 0.5) if offset < 0 else style.color),
+            error_x=whiskers(gap, low, high, style.color),
             **carry(
                 **{"class": np.array(names, dtype=object)}, gap=gap, gap_low=low, gap_high=high,
                 rows=gaps.rows[order], wrong=gaps.wrong[order], confidence=gaps.confidence[order],

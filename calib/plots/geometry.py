@@ -12,7 +12,7 @@ from calib.numerics import Floats, Ints
 from calib.plots.annotations import write
 from calib.plots.data import carry
 from calib.plots.geometry_success import DANGER, RIGHT
-from calib.plots.style import GUIDE, NEUTRAL, fade, plain, quiet, set_layout, set_x, set_y, shorten
+from calib.plots.style import GUIDE, NEUTRAL, fade, key_entry, plain, quiet, set_layout, set_x, set_y, shorten
 
 SAFE = "#009E73"
 INPUT = "#8C6BD8"
@@ -32,6 +32,11 @@ class Zone:
     def color(self) -> str:
         """Green where the input is safe, else vermilion."""
         return SAFE if self.fast > 0 else DANGER
+
+    @property
+    def side(self) -> str:
+        """In a word, on which side of 0 the separation lies."""
+        return "safe" if self.fast > 0 else "dangerous"
 
 
 @dataclass(frozen=True)
@@ -84,8 +89,8 @@ def deciding_picture(plane: DecidingPlane, zone: Zone, same: Neighbour, other: N
         _add_neighbour(fig, place, who, color, symbol)
         is_same = who is same
         write(
-            fig, plain(shorten(who.class_name, LONGEST)), place[0], place[1], color=color, yanchor="bottom", yshift=8,
-            xanchor="right" if is_same else "left", xshift=6 if is_same else -6,
+            fig, plain(shorten(who.class_name, LONGEST)), place[0], place[1], color=color if is_same else None,
+            yanchor="bottom", yshift=8, xanchor="right" if is_same else "left", xshift=6 if is_same else -6,
         )  # fmt: skip
     _add_input(fig, np.zeros(2))
     write(fig, "input", 0, 0, color=INPUT, yanchor="top", yshift=-9)
@@ -94,7 +99,8 @@ def deciding_picture(plane: DecidingPlane, zone: Zone, same: Neighbour, other: N
     low, high = min(-radius, 0.0), max(radius, plane.same[1])
     alt = (
         f"The input between training rows {same.row:,} ({same.class_name}, at {same.distance:.3g}) and {other.row:,} "
-        f"({other.class_name}, at {other.distance:.3g}); their half-way line is {radius:.3g} away."
+        f"({other.class_name}, at {other.distance:.3g}); their half-way line is {radius:.3g} away: the input"
+        f" is {zone.side}."
     )
     quiet(fig, HEIGHT, alt=alt, right=14)
     _equal_axes(fig, (left, right), (low, high))
@@ -118,16 +124,17 @@ def principal_picture(crowd: Crowd, place: Floats, zone: Zone, deciding: list[tu
     ):  # fmt: skip
         fig.add_scatter(
             x=crowd.places[rows, 0], y=crowd.places[rows, 1], name=name, mode="markers",
-            marker={"color": fade(color, 0.6), "symbol": symbol, "size": 5},
+            marker={"color": color, "symbol": symbol, "size": 5},
             **carry(first_component=crowd.places[rows, 0], second_component=crowd.places[rows, 1],
                     training_row=crowd.rows[rows], class_name=crowd.class_names[rows]),
-            hovertemplate="training row %{customdata[2]:,d}<br>%{customdata[3]}<extra></extra>",
+            text=[plain(name) for name in crowd.class_names[rows]],
+            hovertemplate="training row %{customdata[2]:,d}<br>%{text}<extra></extra>",
         )  # fmt: skip
     _add_zones(fig, place, zone)
     for spot, who in deciding:
         fig.add_scatter(
             x=[place[0], spot[0]], y=[place[1], spot[1]], mode="lines", hoverinfo="skip",
-            line={"color": fade(INPUT, 0.6), "width": 1},
+            line={"color": INPUT, "width": 1},
         )  # fmt: skip
         _add_neighbour(fig, spot, who, INPUT, "circle-open")
     _add_input(fig, place)
@@ -136,23 +143,24 @@ def principal_picture(crowd: Crowd, place: Floats, zone: Zone, deciding: list[tu
     everywhere = np.concatenate([crowd.places, circle, *(spot[None] for spot, _ in deciding)])
     alt = (
         f"{len(crowd.rows):,} training inputs on two principal components, {int(crowd.same.sum()):,} of them of the "
-        "predicted class, with the input and those that decide its zone."
+        f"predicted class; the zone of the input has the radius {radius:.3g} and is {zone.side}."
     )
     quiet(fig, HEIGHT, alt=alt, right=14)
     _equal_axes(
         fig, *((float(everywhere[:, axis].min()), float(everywhere[:, axis].max())) for axis in (0, 1))
     )  # fmt: skip
-    key = (
-        f'<span style="color:{RIGHT}">● predicted class</span>  <span style="color:{NEUTRAL}">■ others</span>  '
-        f'<span style="color:{INPUT}">★ input, ○ decide</span>'
-    )
+    marks = (("●", "predicted class", RIGHT), ("■", "others", NEUTRAL), ("★", "input", INPUT), ("○", "decide", INPUT))
+    key = "  ".join(key_entry(*mark) for mark in marks)
     set_x(fig, title_text=f"first component<br>{key}")
     set_y(fig, title_text="second component", title_standoff=8)
     return fig
 
 
 def _zone_key(zone: Zone) -> str:
-    return f'<span style="color:{zone.color}">zones: ── exact {abs(zone.exact):.3g}, ┄ fast {abs(zone.fast):.3g}</span>'
+    ends = (("──", "exact", zone.exact), ("┄", "fast", zone.fast))
+    return "zones: " + ", ".join(
+        key_entry(mark, f"{name} {abs(radius):.3g}", zone.color) for mark, name, radius in ends
+    )
 
 
 def _add_zones(fig: go.Figure, centre: Floats, zone: Zone) -> None:
@@ -171,7 +179,7 @@ def _add_neighbour(fig: go.Figure, place: Floats, who: Neighbour, color: str, sy
         x=[place[0]], y=[place[1]], name=f"training row {who.row}", mode="markers",
         marker={"color": color, "symbol": symbol, "size": 12, "line_width": 2 if symbol.endswith("open") else 0},
         **carry(training_row=[who.row], class_name=[who.class_name], distance=[who.distance]),
-        hovertemplate="training row %{customdata[0]:,d}<br>%{customdata[1]}<br>%{customdata[2]:.3r} away"
+        hovertemplate=f"training row %{{customdata[0]:,d}}<br>{plain(who.class_name)}<br>%{{customdata[2]:.3r}} away"
         "<extra></extra>",
     )  # fmt: skip
 

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from calib.diagnostics.separation import SeparationHistogram, SuccessRates
 from calib.numerics import Floats, Ints
 from calib.plots.annotations import label_line_ends, label_margin, whiskers, write
-from calib.plots.axes import log_axis
+from calib.plots.axes import histogram_median, log_axis
 from calib.plots.data import carry
 from calib.plots.style import (
     COLORS,
@@ -25,6 +25,8 @@ from calib.plots.style import (
     Limits,
     Style,
     fade,
+    key_entry,
+    overlapping,
     quiet,
     set_layout,
     set_x,
@@ -77,7 +79,7 @@ def success_curve(
     rate = rates.rate
     fig.add_scatter(
         x=rates.separation, y=rate, name="test rows", mode="markers", marker={"color": NEUTRAL, "size": 8},
-        error_y=whiskers(rate, rates.low, rates.high, fade(NEUTRAL, 0.75), 1.5, width=3),
+        error_y=whiskers(rate, rates.low, rates.high, NEUTRAL, 1.5, width=3),
         **carry(separation=rates.separation, least=rates.least, largest=rates.largest, right=rates.right,
                 rows=rates.rows, success_rate=rate, low=rates.low, high=rates.high),
         hovertemplate="%{customdata[3]:,d} of %{customdata[4]:,d} test rows are right: %{customdata[5]:.3r}"
@@ -99,21 +101,26 @@ def separation_densities(histogram: SeparationHistogram, kind: str, height: int 
     fig = go.Figure()
     edges = histogram.edges
     add_sides(fig, (float(edges[0]), float(edges[-1])), labels=False)
-    for name, count, sign, color, alpha in (
-        ("right", histogram.right, 1, RIGHT, 0.75), ("wrong", histogram.wrong, -1, NEUTRAL, 0.65),
+    for name, count, sign, color in (
+        ("right", histogram.right, 1, RIGHT), ("wrong", histogram.wrong, -1, NEUTRAL),
     ):  # fmt: skip
         fig.add_bar(
             x=(edges[1:] + edges[:-1]) / 2, y=sign * count / max(int(count.max(initial=0)), 1), width=np.diff(edges),
-            name=name, marker={"color": fade(color, alpha), "line_width": 0},
+            name=name, marker={"color": color, "line_width": 0},
             **carry(low=edges[:-1], high=edges[1:], rows=count),
             hovertemplate=f"%{{customdata[2]:,d}} {name}<br>separation %{{customdata[0]:.3r}} to"
             " %{customdata[1]:.3r}<extra></extra>",
         )  # fmt: skip
         write(
-            fig, f"{name} ({int(count.sum()):,})", 0.99, 1 if sign > 0 else 0, color=color, xref="paper",
-            xanchor="right", yref="paper", yanchor="top" if sign > 0 else "bottom",
+            fig, f"{name} ({int(count.sum()):,})", 0.99, 1 if sign > 0 else 0, color=color if sign > 0 else None,
+            xref="paper", xanchor="right", yref="paper", yanchor="top" if sign > 0 else "bottom",
         )  # fmt: skip
-    alt = f"Separations of {int(histogram.right.sum()):,} right and {int(histogram.wrong.sum()):,} wrong predictions."
+    said = (
+        f"{int(count.sum()):,} {name}, median {three_digits(histogram_median(edges, count))}"
+        for name, count in (("right", histogram.right), ("wrong", histogram.wrong))
+        if count.sum()
+    )
+    alt = f"Separations of predictions: {'; '.join(said)}."
     quiet(fig, height, alt=alt, left=14)
     set_y(fig, showticklabels=False, showgrid=False, range=[-1.3, 1.3], zeroline=True, zerolinecolor=GUIDE)
     set_x(fig, title_text=kind, range=[float(edges[0]), float(edges[-1])], nticks=7)
@@ -160,13 +167,18 @@ def fast_against_exact(
     for name, group, color, symbol in (("right", right, RIGHT, "circle"), ("wrong", ~right, NEUTRAL, "x")):
         fig.add_scatter(
             x=fast[group], y=exact[group], name=name, mode="markers",
-            marker={"color": fade(color, 0.45 if symbol == "circle" else 1.0), "size": 7, "symbol": symbol},
+            marker=overlapping(color) | {"size": 7, "symbol": symbol},
             **carry(test_row=rows[group], fast=fast[group], exact=exact[group]),
             hovertemplate=f"test row %{{customdata[0]:,d}}, {name}<br>fast %{{customdata[1]:.3r}}, exact"
             " %{customdata[2]:.3r}<extra></extra>",
         )  # fmt: skip
-    quiet(fig, height, alt=f"Exact over fast separation of {len(fast):,} test rows.", right=16)
-    key = f'<span style="color:{RIGHT}">● right</span>   <span style="color:{NEUTRAL}">✕ wrong</span>'
+    apart = np.abs(exact - fast)
+    median, most = three_digits(float(np.median(apart))), three_digits(float(apart.max()))
+    alt = (
+        f"Exact over fast separation of {len(fast):,} test rows: they differ by {median} in the median, {most} at most."
+    )
+    quiet(fig, height, alt=alt, right=16)
+    key = f"{key_entry('●', 'right', RIGHT)}   {key_entry('✕', 'wrong', NEUTRAL)}"
     set_layout(fig, margin_b=fig.layout.margin.b + 16, height=height + 16)
     set_x(fig, title_text=f"fast separation<br>{key}", showgrid=True, nticks=7)
     set_y(fig, title_text="exact separation", nticks=7)
@@ -207,7 +219,7 @@ def tradeoff_ece(measured: Sequence[Tradeoff], height: int = 380) -> go.Figure:
         fig.add_scatter(
             x=[one.factor + shift for one in line], y=value, name=name, mode="lines+markers",
             marker={"symbol": symbol, "size": 8}, line={"color": color, "dash": dash, "width": 1.6},
-            error_y=whiskers(value, low, high, fade(color, 0.45), 1.2, width=2),
+            error_y=whiskers(value, low, high, color, 1.2, width=2),
             **carry(t=[one.factor for one in line], ECE=value, low=low, high=high),
             hovertemplate=f"{name}, t = %{{customdata[0]}}<br>ECE %{{customdata[1]:.3r}} (95 %: %{{customdata[2]:.3r}}"
             " to %{customdata[3]:.3r})<extra></extra>",

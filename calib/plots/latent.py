@@ -15,7 +15,20 @@ from calib.numerics import Floats
 from calib.plots.annotations import draw_bands, label_line_ends, label_margin, reference_look, whiskers, write
 from calib.plots.axes import Scale, on_scale, probability_axis
 from calib.plots.data import carry
-from calib.plots.style import FRAME, NEUTRAL, Limits, Style, fade, plain, quiet, set_layout, set_x, set_y, three_digits
+from calib.plots.style import (
+    FRAME,
+    NEUTRAL,
+    Limits,
+    Style,
+    key_entry,
+    overlapping,
+    plain,
+    quiet,
+    set_layout,
+    set_x,
+    set_y,
+    three_digits,
+)
 
 _MOST_POINTS = 140
 _PAD = 0.06
@@ -199,7 +212,7 @@ def _draw_reference(fig: go.Figure, view: LatentView, name: str, temperature_sty
         **carry(input=view.x, value=values),
         hovertemplate=f"{name} %{{customdata[1]:.3r}}<br>at %{{customdata[0]:.3r}}<extra></extra>",
     )  # fmt: skip
-    return name, float(placed[view.label_at]), color if name == "temperature" else NEUTRAL
+    return name, float(placed[view.label_at]), color
 
 
 def _draw_mean(fig: go.Figure, name: str, view: LatentView, style: Style) -> tuple[str, float, str]:
@@ -237,20 +250,20 @@ def _draw_inducing_points(fig: go.Figure, name: str, view: LatentView, style: St
 
 
 def _draw_density(fig: go.Figure, view: LatentView, style: Style) -> None:
-    groups = (("other classes", view.other, NEUTRAL, 0.45), ("true class", view.label, style.color, 0.6))
+    groups = (("other classes", view.other, NEUTRAL), ("true class", view.label, style.color))
     edges = view.place(view.edges)
     of = "inputs" if view.every == 1 else f"inputs of every {view.every}th row"
-    for name, counts, color, alpha in groups:
+    for name, counts, color in groups:
         # Each group on its own height: the others outnumber the true class by K - 1 to 1.
         fig.add_bar(
             x=(edges[:-1] + edges[1:]) / 2, y=_heights(counts, view),
             width=np.diff(edges), yaxis="y2", name=name,
-            marker={"color": fade(color, alpha), "line_width": 0},
+            marker=overlapping(color),
             **carry(low=view.edges[:-1], high=view.edges[1:], count=counts.astype(float)),
             hovertemplate=f"{name}: %{{customdata[2]:,.0f}} {of}<br>from %{{customdata[0]:.3r}} to"
             " %{customdata[1]:.3r}<extra></extra>",
         )  # fmt: skip
-    key = "   ".join(f'<span style="color:{color}">■ {name}</span>' for name, _, color, _ in reversed(groups))
+    key = "   ".join(key_entry("■", name, color) for name, _, color in reversed(groups))
     write(fig, key, 0, 1.02, size=11, xref="paper", xanchor="left", yref="y2 domain", yanchor="bottom")
 
 

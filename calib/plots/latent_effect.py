@@ -12,7 +12,7 @@ from calib.numerics import Floats
 from calib.plots.annotations import draw_bands, label_line_ends, label_margin, reference_look, whiskers
 from calib.plots.axes import logit_ends, on_scale, probability_axis
 from calib.plots.data import carry
-from calib.plots.style import FRAME, GUIDE, NEUTRAL, Limits, Style, fade, plain, quiet, set_x, set_y, three_digits
+from calib.plots.style import FRAME, GUIDE, NEUTRAL, Limits, Style, plain, quiet, set_x, set_y, three_digits
 
 if TYPE_CHECKING:
     from calib.diagnostics.latent_effect import EffectCurve
@@ -123,8 +123,8 @@ def _padded(curve: EffectCurve, limits: Limits) -> dict:
 def _draw_accuracy(fig: go.Figure, curve: EffectCurve, x: Floats, up) -> None:
     y = up(curve.accuracy)
     fig.add_scatter(
-        x=x, y=y, name="right", mode="markers", marker={"color": NEUTRAL, "size": 5, "opacity": 0.8},
-        error_y=whiskers(y, up(curve.accuracy_low), up(curve.accuracy_high), fade(NEUTRAL, 0.45), 1),
+        x=x, y=y, name="right", mode="markers", marker={"color": NEUTRAL, "size": 5},
+        error_y=whiskers(y, up(curve.accuracy_low), up(curve.accuracy_high), NEUTRAL, 1),
         **carry(before=curve.before, accuracy=curve.accuracy, low=curve.accuracy_low, high=curve.accuracy_high,
                 rows=curve.count),
         hovertemplate="right %{customdata[1]:.3r} (95 %: %{customdata[2]:.3r} to %{customdata[3]:.3r})"

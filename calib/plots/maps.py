@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.numerics import Floats, sigmoid
-from calib.plots.annotations import label_line_ends, label_margin, whiskers, write
+from calib.plots.annotations import explain_open, label_line_ends, label_margin, whiskers, write
 from calib.plots.axes import PROBABILITY_ENDS, Scale, on_scale
 from calib.plots.data import carry
 from calib.plots.maps_posterior import (
@@ -26,9 +26,13 @@ from calib.plots.style import (
     FRAME,
     GUIDE,
     NEUTRAL,
+    TRUTH,
     Limits,
     Style,
+    colored,
     fade,
+    key_entry,
+    overlapping,
     plain,
     quiet,
     set_layout,
@@ -43,7 +47,10 @@ if TYPE_CHECKING:
 
 
 N_CELLS = 60
-TRUTH_COLOR = "rgba(128,132,150,.5)"
+POSITIVE = "#0072B2"
+"""Of rows whose label is the class."""
+_STEPS = 0.5
+"""A map that is level between more than this share of its points is drawn in steps."""
 _MAPS = (0.26, 1.0)
 _DENSITY = (0.0, 0.17)
 
@@ -111,9 +118,10 @@ def calibration_maps(
     x = picture.axis.place(picture.log_odds)
     if picture.truth is not None:
         ends.append(_draw_line(fig, picture, "truth", picture.truth, x, scale, limits,
-                               {"color": TRUTH_COLOR, "width": 8}, NEUTRAL))  # fmt: skip
+                               {"color": fade(TRUTH, 0.5), "width": 8}, TRUTH))  # fmt: skip
     for line in lines:
-        look = {"color": line.style.color, "dash": line.style.dash, "width": 2}
+        shape = "hvh" if np.mean(np.diff(line.probs) == 0) > _STEPS else "linear"
+        look = {"color": line.style.color, "dash": line.style.dash, "width": 2, "shape": shape}
         ends.append(_draw_line(fig, picture, line.name, line.probs, x, scale, limits, look, line.style.color))
     _draw_scores(fig, picture)
     quiet(fig, height, alt=_alt(picture, lines), title=title, right=label_margin([name for name, _, _ in ends]))
@@ -161,20 +169,21 @@ def _draw_frequencies(fig: go.Figure, picture: MapPicture, scale: Scale, limits:
     fig.add_scatter(
         x=picture.axis.place(seen.log_odds), y=y, name="frequency", mode="markers",
         marker={"color": NEUTRAL, "size": 8, "symbol": np.where(beyond, "circle-open", "circle").tolist()},
-        error_y=whiskers(y, low, high, fade(NEUTRAL, 0.75), 1.5, width=3),
+        error_y=whiskers(y, low, high, NEUTRAL, 1.5, width=3),
         **carry(log_odds=seen.log_odds, frequency=seen.frequency, low=seen.low, high=seen.high, rows=seen.count,
                 positives=seen.positives),
         hovertemplate=f"%{{customdata[5]:,d}} of %{{customdata[4]:,d}} {picture.rows} rows are {_short(picture)}"
         "<br>%{customdata[1]:.3r} (95 %: %{customdata[2]:.3r} to %{customdata[3]:.3r})<extra></extra>",
     )  # fmt: skip
+    explain_open(fig, beyond)
 
 
 def _draw_scores(fig: go.Figure, picture: MapPicture) -> None:
-    groups = (("other rows", picture.others, NEUTRAL, 0.45), ("rows of the class", picture.positives, "#0072B2", 0.6))
-    for name, counts, color, alpha in groups:
+    groups = (("other rows", picture.others, NEUTRAL), ("rows of the class", picture.positives, POSITIVE))
+    for name, counts, color in groups:
         fig.add_bar(
             x=(picture.cells[1:] + picture.cells[:-1]) / 2, y=counts / max(float(counts.max()), 1.0),
-            width=np.diff(picture.cells), yaxis="y2", name=name, marker={"color": fade(color, alpha), "line_width": 0},
+            width=np.diff(picture.cells), yaxis="y2", name=name, marker=overlapping(color),
             **carry(low=picture.cells[:-1], high=picture.cells[1:], rows=counts),
             hovertemplate=f"{name}: %{{customdata[2]:,d}}<br>from %{{customdata[0]:.3r}} to %{{customdata[1]:.3r}}"
             "<extra></extra>",
@@ -182,8 +191,7 @@ def _draw_scores(fig: go.Figure, picture: MapPicture) -> None:
     positives, others = int(picture.positives.sum()), int(picture.others.sum())
     write(
         fig,
-        f'<span style="color:#0072B2">■ {positives:,} {_short(picture)}</span>   '
-        f'<span style="color:{NEUTRAL}">■ {others:,} others</span>',
+        f"{colored('■', POSITIVE)} {positives:,} {_short(picture)}   {key_entry('■', f'{others:,} others', NEUTRAL)}",
         0, 1.02, size=11, xref="paper", xanchor="left", yref="y2 domain", yanchor="bottom",
     )  # fmt: skip
     fig.add_hline(y=0, yref="y2", line={"color": GUIDE, "width": 1})

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from calib.evaluation.view import TOP_LABEL, View
 from calib.plots.annotations import whiskers, write
-from calib.plots.axes import from_scale, log_axis, logit_ticks
+from calib.plots.axes import Scale, from_scale, histogram_median, log_axis, logit_ticks
 from calib.plots.data import carry
 from calib.plots.reliability_frame import said_axis
 from calib.plots.rows import DROP, RowLabel, frame_labelled_rows, line_through_rows
@@ -117,7 +117,7 @@ def _dot(
 def _reference_line(fig: go.Figure, rows: Sequence[Row], values: Sequence[Interval]) -> None:
     """The first method's value through all rows."""
     if rows and np.isfinite(values[0].value):
-        line_through_rows(fig, values[0].value, len(rows), fade(rows[0][2].color, 0.7))
+        line_through_rows(fig, values[0].value, len(rows), rows[0][2].color)
 
 
 def _way(fig: go.Figure, start: float, end: float, place: int, style: Style) -> None:
@@ -179,28 +179,33 @@ def confidence_densities(
     """
     edges = histogram.edges
     logit_scaled = histogram.scale == "logit"
-    confidence = from_scale(edges, "logit" if logit_scaled else "linear")
+    scale: Scale = "logit" if logit_scaled else "linear"
+    confidence = from_scale(edges, scale)
     groups = (
-        (view.right, histogram.right, histogram.density("right"), style.color, 0.75),
-        (view.wrong, histogram.wrong, -histogram.density("wrong"), NEUTRAL, 0.6),
+        (view.right, histogram.right, histogram.density("right"), style.color),
+        (view.wrong, histogram.wrong, -histogram.density("wrong"), NEUTRAL),
     )
     fig = go.Figure()
-    for name, count, density, color, alpha in groups:
+    for name, count, density, color in groups:
         fig.add_bar(
             x=(edges[:-1] + edges[1:]) / 2, y=density / (np.abs(density).max() or 1.0), width=np.diff(edges), name=name,
-            marker={"color": fade(color, alpha), "line_width": 0},
+            marker={"color": color, "line_width": 0},
             **carry(low=confidence[:-1], high=confidence[1:], count=count),
             hovertemplate=f"%{{customdata[2]:,d}} {name}<br>{view.said} %{{customdata[0]:.3r}} to"
             " %{customdata[1]:.3r}<extra></extra>",
         )  # fmt: skip
+        above = count is histogram.right
         write(
-            fig, f"{name} ({int(count.sum()):,})", 0.01, 1 if count is histogram.right else 0, color=color,
-            xref="paper", xanchor="left", yref="paper", yanchor="top" if count is histogram.right else "bottom",
+            fig, f"{name} ({int(count.sum()):,})", 0.01, int(above), color=color if above else None,
+            xref="paper", xanchor="left", yref="paper", yanchor="top" if above else "bottom",
         )  # fmt: skip
-    alt = (
-        f"{view.said.capitalize()} of {int(histogram.right.sum()):,} rows {view.right} and"
-        f" {int(histogram.wrong.sum()):,} {view.wrong}."
+    medians = from_scale(np.array([histogram_median(edges, count) for _, count, _, _ in groups]), scale)
+    said = (
+        f"{int(count.sum()):,} rows {name}, median {three_digits(median)}"
+        for (name, count, _, _), median in zip(groups, medians, strict=True)
+        if count.sum()
     )
+    alt = f"{view.said.capitalize()} of {'; '.join(said)}."
     quiet(fig, height, alt=alt, title=title, left=12)
     set_y(fig, showticklabels=False, showgrid=False, range=[-1.3, 1.3], zeroline=True, zerolinecolor=GRID)
     set_x(fig, title_text=said_axis(view), range=[edges[0], edges[-1]])

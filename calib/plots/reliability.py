@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.evaluation.view import TOP_LABEL, View
-from calib.plots.annotations import fill_between, label_line_ends, whiskers, write
+from calib.plots.annotations import explain_open, fill_between, label_line_ends, whiskers, write
 from calib.plots.axes import Scale, from_scale, logit_ticks, on_scale
 from calib.plots.data import carry
 from calib.plots.reliability_frame import (
@@ -75,10 +75,10 @@ def reliability_diagram(
 def gap_diagram(
     curves: Sequence[tuple[str, ReliabilityCurve, Style]], title: str = "", height: int = 360, view: View = TOP_LABEL
 ) -> go.Figure:
-    """Accuracy minus confidence over the ranks of the confidence, for several methods in one figure.
+    """Confidence minus accuracy over the ranks of the confidence, for several methods in one figure.
 
     Ranks (the share of rows with a lower confidence) give each row the same room, however crowded the confidences
-    are. Below zero a method is overconfident.
+    are. Above zero a method is overconfident.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def gap_diagram(
     ends, values = [], [0.02, -0.02]
     for name, curve, style in curves:
         rank = (np.cumsum(curve.count) - curve.count / 2) / curve.n
-        gap, low, high = (part - curve.confidence for part in (curve.accuracy, curve.low, curve.high))
+        gap, low, high = (curve.confidence - part for part in (curve.accuracy, curve.high, curve.low))
         fill_between(fig, rank, low, high, fade(style.color, 0.13))
         fig.add_scatter(
             x=rank, y=gap, name=name, mode="lines+markers",
@@ -104,11 +104,11 @@ def gap_diagram(
     span = min(values), max(values)
     longest = max((len(name) for name, _, _ in curves), default=0)
     summary = "; ".join(f"{name} {three_digits(curve.ece)}" for name, curve, _ in curves)
-    alt = f"{view.outcome.capitalize()} minus {view.said} over its ranks. Calibration errors: {summary}."
+    alt = f"{view.said.capitalize()} minus {view.outcome} over its ranks. Calibration errors: {summary}."
     quiet(fig, height, alt=alt, title=title, right=20 + 7 * min(longest, 24))  # fmt: skip
     label_line_ends(fig, ends, span, height - FRAME)
     set_x(fig, range=[0, 1], title_text=f"rows by rising {view.said}", tickformat=".0%")
-    set_y(fig, range=span, title_text=f"{view.outcome} − {view.said}", nticks=7)
+    set_y(fig, range=span, title_text=f"{view.said} − {view.outcome}   {view.too_high} →", nticks=7)
     return fig
 
 
@@ -143,6 +143,7 @@ def _draw_curve(
         text=["<br>drawn open: beyond the end of the axis" if out else "" for out in outside],
         **_curve_columns(curve, view), hovertemplate=_hover(view) + "<extra></extra>",
     )  # fmt: skip
+    explain_open(fig, outside)
 
 
 def smooth_diagram(
@@ -259,8 +260,8 @@ def confidence_drift(
     shares = [histogram.count / max(1, histogram.count.sum()) for histogram in (now, before)]
     tallest = max(float(share.max()) for share in shares) or 1.0
     for name, share, side, color in (
-        ("now", shares[0], 1, fade(style.color, 0.75)),
-        ("before", shares[1], -1, fade(NEUTRAL, 0.6)),
+        ("now", shares[0], 1, style.color),
+        ("before", shares[1], -1, NEUTRAL),
     ):
         fig.add_bar(
             x=(edges[:-1] + edges[1:]) / 2, y=side * share / tallest, width=np.diff(edges), name=name,
@@ -268,19 +269,19 @@ def confidence_drift(
             hovertemplate=f"{name}: %{{customdata[2]:.1%}} of rows<br>{view.said} %{{customdata[0]:.3r}} to"
             " %{customdata[1]:.3r}<extra></extra>",
         )  # fmt: skip
-    for name, histogram, y, color in (("now", now, 1, style.color), ("before", before, 0, NEUTRAL)):
+    for name, histogram, y, ink in (("now", now, 1, style.color), ("before", before, 0, None)):
         write(
-            fig, f"{name} ({int(histogram.count.sum()):,} rows)", 0.01, y, color=color, xref="paper", xanchor="left",
+            fig, f"{name} ({int(histogram.count.sum()):,} rows)", 0.01, y, color=ink, xref="paper", xanchor="left",
             yref="paper", yanchor="top" if y else "bottom",
         )  # fmt: skip
     held = np.flatnonzero(before.count + now.count)
     ends = float(edges[held[0]]), float(edges[held[-1] + 1])
     middles = [float(h.count @ ((edges[:-1] + edges[1:]) / 2)) / max(1, h.count.sum()) for h in (before, now)]
-    moved = "up" if middles[1] > middles[0] else "down"
     quiet(
         fig,
         height,
-        alt=f"{view.said.capitalize()} before and now; its mean log-odds moved {moved}.",
+        alt=f"{view.said.capitalize()}: its mean log-odds moved from {three_digits(middles[0])} before to"
+        f" {three_digits(middles[1])} now.",
         title=title,
         left=12,
     )

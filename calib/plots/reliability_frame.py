@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from calib.evaluation.view import TOP_LABEL, View
 from calib.numerics import Floats
-from calib.plots.annotations import fill_between, whiskers, write
+from calib.plots.annotations import fill_between, write
 from calib.plots.axes import (
     PROBABILITY_ENDS,
     Scale,
@@ -23,7 +23,6 @@ from calib.plots.axes import (
 )
 from calib.plots.data import carry
 from calib.plots.style import (
-    FRAME,
     GUIDE,
     NEUTRAL,
     Limits,
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
 
 
 _HISTOGRAM_CELLS = 40
+_LONGEST_NAME = 20
 _ENDS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
 """Where the linear axis of a rare event ends, if not at 1."""
 
@@ -105,18 +105,20 @@ def frame_diagram(
     alt : one sentence that says what the figure shows.
     view : whose words are used; of an event the histogram has rows with it above and those without it below.
     """
-    _draw_histogram(fig, histogram, curve, style, scale, limits, view)
-    quiet(fig, height, alt=alt, title=title, left=46)
+    counts = _draw_histogram(fig, histogram, curve, style, scale, limits, view)
+    quiet(fig, height, alt=alt, title=title, left=58)
     axis = probability_axis(scale, limits)
     across, up = (said_axis(view), view.outcome) if curve.target is None else ("probability", "frequency")
     said, outcome = view.marks if curve.target is None else (across, up)
     by_outcome = view.is_event and histogram is not None
+    stretched = ", log-odds scale" if scale == "logit" else ""
     set_layout(
-        fig, xaxis={**axis, "anchor": "y2", "title_text": across, "constrain": "domain"},
+        fig, xaxis={**axis, "anchor": "y2", "title_text": across + stretched, "constrain": "domain"},
         yaxis={**axis, "domain": [0.3, 1], "title_text": up, "scaleanchor": "x", "constrain": "domain",
                "constraintoward": "bottom"},
-        yaxis2={"domain": [0, 0.2], "anchor": "x", "range": [-1.1 if by_outcome else 0, 1.1], "visible": False,
-                "fixedrange": True},
+        yaxis2={"domain": [0, 0.2], "anchor": "x", "range": [-1.1 if by_outcome else 0, 1.1], "fixedrange": True,
+                "showgrid": False, "zeroline": False, "title": {"text": "rows", "font_size": 12, "standoff": 4},
+                "tickfont_size": 10, "tickvals": list(counts), "ticktext": [f"{count:,}" for count in counts.values()]},
     )  # fmt: skip
     write(
         fig, f"┃ {outcome} {three_digits(curve.mean_accuracy)}   ┇ {said} {three_digits(curve.mean_confidence)}", 0, 1,
@@ -165,19 +167,22 @@ def _draw_histogram(
     scale: Scale,
     limits: Limits,
     view: View,
-) -> None:
+) -> dict[float, int]:
+    """Draw the bars, each group on a height of its own; returns counts by the height at which they stand."""
     edges, counts = _nominal_bins(curve) if histogram is None else (confidence_edges(histogram), histogram.count)
     first, last = on_scale(np.array(limits), scale, limits)
     grid = np.linspace(first, last, _HISTOGRAM_CELLS + 1)
     ends = from_scale(grid, scale)
-    groups = [("confidences", "rows", counts, 1, fade(style.color, 0.75))]
+    groups = [("confidences", "rows", counts, 1, style.color)]
     if view.is_event and histogram is not None:
         groups = [
-            (view.right, f"rows {view.right}", histogram.right, 1, fade(style.color, 0.75)),
-            (view.wrong, f"rows {view.wrong}", histogram.wrong, -1, fade(NEUTRAL, 0.6)),
+            (view.right, f"rows {view.right}", histogram.right, 1, style.color),
+            (view.wrong, f"rows {view.wrong}", histogram.wrong, -1, NEUTRAL),
         ]
+    ticks = {0.0: 0}
     for name, rows, held, side, color in groups:
         cells = regrid(on_scale(edges, scale, limits), held, grid)
+        ticks[side * _round_count(cells.max()) / max(cells.max(), 1)] = _round_count(cells.max())
         fig.add_bar(
             x=(grid[:-1] + grid[1:]) / 2, y=side * cells / max(cells.max(), 1), width=np.diff(grid) * 0.94, yaxis="y2",
             name=name, marker={"color": color, "line_width": 0},
@@ -200,56 +205,10 @@ def _draw_histogram(
             x=[place, place], y=[floor, 1.1], yaxis="y2", name=name, mode="lines",
             line={"color": color, "dash": dash, "width": 2}, hovertemplate=f"{name} {value:.3g}<extra></extra>",
         )  # fmt: skip
+    return ticks
 
 
-PIXELS = 180
-_LEFT, _RIGHT = 38, 8
-_LONGEST_NAME = 20
-
-
-def small_reliability(
-    curve: ReliabilityCurve,
-    style: Style,
-    title: str,
-    scale: Scale,
-    limits: Limits,
-    ece: float,
-    view: View = TOP_LABEL,
-) -> go.Figure:
-    """Accuracy against confidence in bins with Wilson intervals; the name and the ECE stand above.
-
-    Parameters
-    ----------
-    curve : the binned confidences.
-    style, title : of the method.
-    scale, limits : of both axes, the same for all methods.
-    ece : the error to state, which need not be that of the bins shown.
-    view : whose words are used.
-    """
-    x, y, low, high = (
-        on_scale(part, scale, limits) for part in (curve.confidence, curve.accuracy, curve.low, curve.high)
-    )
-    fig = go.Figure()
-    draw_diagonal(fig, scale, limits)
-    shade_between(fig, x, x, y, fade(style.color, 0.2))
-    fig.add_scatter(
-        x=x, y=y, name=title, mode="lines+markers", cliponaxis=False,
-        line={"color": style.color, "width": 1.4}, marker={"color": style.color, "size": 5, "symbol": style.symbol},
-        error_y=whiskers(y, low, high, style.color, 1.2),
-        **carry(**dict(zip(view.columns, (curve.confidence, curve.accuracy), strict=True)), low=curve.low,
-                high=curve.high, count=curve.count),
-        hovertemplate=f"{view.says} %{{customdata[0]:.3r}}<br>{view.came_true} %{{customdata[1]:.3r}}"
-        " (%{customdata[2]:.3r} to %{customdata[3]:.3r})<br>%{customdata[4]:,d} rows<extra></extra>",
-    )  # fmt: skip
-    quiet(fig, PIXELS - _LEFT - _RIGHT + FRAME, alt=describe_curve(curve, title, view), left=_LEFT, right=_RIGHT)
-    axis = probability_axis(scale, limits)
-    if scale == "linear":
-        axis["dtick"] = limits[1] / 2
-    set_layout(fig, xaxis={**axis, "title_text": said_axis(view), "tickangle": 0, "tickfont_size": 10},
-                      yaxis={**axis, "tickfont_size": 10})  # fmt: skip
-    name = shorten(title, _LONGEST_NAME)
-    write(
-        fig, f'<b style="color:{style.color}">{plain(name)}</b><br>ECE {three_digits(ece)}', 0, 1, xref="paper",
-        xanchor="left", yref="paper", yanchor="bottom", align="left",
-    )  # fmt: skip
-    return fig
+def _round_count(most: float) -> int:
+    """The largest of 1, 2, 5, 10, 20, ... that is not above ``most``, at least 1."""
+    power = 10 ** int(np.log10(max(most, 1)))
+    return max(step * power for step in (1, 2, 5) if step * power <= max(most, 1))

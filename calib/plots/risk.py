@@ -71,14 +71,13 @@ def risk_diagram(
         top = max(top, float(curve.risk[large].max()))
     span = -0.02 * top, 1.08 * top
     names = [shorten(name, _LONGEST_NAME) for name, _, _ in curves]
-    said = "; ".join(f"{name} {three_digits(100 * curve.risk[-1])} % on all" for name, curve, _ in curves)
+    said = "; ".join(_said(name, curve, accepted) for name, curve, _ in curves)
     quiet(fig, height, alt=f"Error among the inputs answered against their share: {said}.", title=title,
           right=label_margin(names))  # fmt: skip
     ends = [(name, float(c.risk[-1]), s.color) for name, (_, c, s) in zip(names, curves, strict=True)]
     label_line_ends(fig, ends, span, height - FRAME)
     write(
-        fig, f"accepted: {100 * accepted:.3g} %", 0, accepted, color=GUIDE, xref="paper", xanchor="left",
-        yanchor="bottom",
+        fig, f"accepted: {100 * accepted:.3g} %", 0, accepted, xref="paper", xanchor="left", yanchor="bottom",
     )  # fmt: skip
     set_x(fig, range=[0, 1.005], title_text="coverage: share of inputs answered", tickformat=".0%")
     set_y(fig, range=span, title_text="risk: error rate among them", tickformat=".3~p", nticks=7)
@@ -94,7 +93,7 @@ def answerable_chart(rows: Sequence[tuple[str, Answerable, Style]], accepted: fl
     accepted : the error, for words.
     """
     fig = go.Figure()
-    fig.add_vline(x=rows[0][1].coverage.value, line={"color": fade(rows[0][2].color, 0.7), "width": 1, "dash": "dot"})
+    fig.add_vline(x=rows[0][1].coverage.value, line={"color": rows[0][2].color, "width": 1, "dash": "dot"})
     for place, (name, one, style) in enumerate(rows):
         share, low, high = one.coverage
         fig.add_scatter(
@@ -115,6 +114,13 @@ def answerable_chart(rows: Sequence[tuple[str, Answerable, Style]], accepted: fl
         title_text=f"answered at {100 * accepted:.3g} % error   better →",
     )  # fmt: skip
     return fig
+
+
+def _said(name: str, curve: RiskCoverage, accepted: float) -> str:
+    entry = curve.last_within(accepted)
+    share = 0.0 if entry is None else 100 * float(curve.coverage[entry])
+    error = f"{three_digits(100 * float(curve.risk[-1]))} % error on all"
+    return f"{name} {error}, answers {share:.1f} % at {100 * accepted:.3g} % error"
 
 
 def _thinned(curve: RiskCoverage) -> Ints:

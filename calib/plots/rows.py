@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from calib.plots.style import FRAME, GRID, Style, plain, quiet, set_layout, set_x, set_y, shorten
+from calib.plots.style import FRAME, GRID, Style, colored, key_entry, plain, quiet, set_layout, set_x, set_y, shorten
 
 ROW_PIXELS = 34
 _LONGEST_NAME = 24
@@ -75,11 +75,11 @@ def frame_labelled_rows(
     for place, label in enumerate(labels):
         name = shorten(label.name, _LONGEST_LABEL)
         for text, x, anchor, color in ((name, 0, "left", label.color), (label.note, 1, "right", None)):
-            font = {"size": 12} | ({"color": color} if color else {})
             if text:
                 texts.append(
-                    {"text": plain(text), "x": x, "xref": "paper", "xanchor": anchor, "y": place, "yshift": _LIFT,
-                     "yanchor": "middle", "showarrow": False, "font": font}
+                    {"text": colored(plain(text), color) if color else plain(text), "x": x, "xref": "paper",
+                     "xanchor": anchor, "y": place, "yshift": _LIFT, "yanchor": "middle", "showarrow": False,
+                     "font": {"size": 12}}
                 )  # fmt: skip
         lines.append(
             {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": place + drop, "y1": place + drop,
@@ -104,6 +104,6 @@ def line_through_rows(fig: go.Figure, x: float, n_rows: int, color: str, drop: f
 
 def name_colors(fig: go.Figure, methods: Sequence[tuple[str, Style]]) -> None:
     """Say beneath the axis title which colour is which method, for figures that show two in every row."""
-    names = "   ".join(f'<span style="color:{style.color}">● {plain(name)}</span>' for name, style in methods)
+    names = "   ".join(key_entry("●", name, style.color) for name, style in methods)
     set_x(fig, title_text=f"{fig.layout.xaxis.title.text}<br>{names}")
     set_layout(fig, height=fig.layout.height + _KEY_PIXELS, margin_b=fig.layout.margin.b + _KEY_PIXELS)

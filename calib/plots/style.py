@@ -1,5 +1,7 @@
 """The style of every figure: one colour, marker and dash per method, and a frame for light and dark themes.
 
+A method's marks have one colour in both themes. No colour has a contrast of 4.5 on white and on near-black, so text in
+it has a shade for each, between which the reader's browser chooses by CSS's ``light-dark()``.
 Parts of a layout are set one by one: Plotly's ``update_layout`` and ``update_xaxes`` give the same result and take ten
 times as long, half of the time of a page with eight figures.
 """
@@ -49,7 +51,7 @@ def _merged(held: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any
 
 
 # Okabe and Ito's colour-blind-safe palette after a grey for the raw model. Their orange and sky blue are darkened
-# and their yellow and black left out, so that each colour has a contrast of 3 on white and on #0e1117;
+# and their yellow and black left out, so that each colour has a contrast of 3 on the page in both themes;
 # the later ones fill the gaps between the hues, and marker and dash tell apart what the hue does not.
 COLORS = (
     "#7A8394", "#0072B2", "#009E73", "#D55E00", "#CC79A7", "#B57F00",
@@ -65,9 +67,16 @@ DASHES = ("solid", "dash", "longdash", "dashdot", "longdashdot")
 _DASH_OF_FIRST = {"gpcalib": "solid"}
 
 GRID = "rgba(128,132,150,.25)"
-GUIDE = "rgba(128,132,150,.8)"
+GUIDE = "#808496"
 """Diagonals, zero lines and other references: a grey that reads on white and on near-black."""
 NEUTRAL = "#7A8394"
+"""What is set beside a method: other classes, wrong predictions, observed frequencies."""
+TRUTH = "#E52ECF"
+"""The true probabilities of simulated data; no method has this colour."""
+PAGES = {"light": ("#ffffff", "#f4f6fa"), "dark": ("#12151c", "#1b1f2a")}
+"""Backgrounds of the app's page and of its sidebar, as in .streamlit/config.toml."""
+_TEXT_CONTRAST = 4.5
+"""Least contrast of text with its background (WCAG 2.2, 1.4.3)."""
 
 _TOP, _BOTTOM = 34, 48
 FRAME = _TOP + _BOTTOM
@@ -115,19 +124,39 @@ def color_at(place: int) -> str:
     if place < len(COLORS):
         return COLORS[place]
     free = _candidates()
-    taken = np.array([[int(color_at(p)[i : i + 2], 16) / 255 for i in (1, 3, 5)] for p in range(place)])
+    taken = np.array([_parts(TRUTH), *(_parts(color_at(before)) for before in range(place))])
     distance = np.linalg.norm(_oklab(free)[:, None] - _oklab(taken), axis=2).min(axis=1)
-    red, green, blue = np.round(255 * free[np.argmax(distance)]).astype(int)
-    return f"#{red:02X}{green:02X}{blue:02X}"
+    return _written(free[np.argmax(distance)])
 
 
 @cache
 def _candidates() -> Floats:
-    """Colours (n, 3) in sRGB with a contrast of at least 3.6 on white and on #0e1117; none has 4.5 on both."""
+    """Colours (n, 3) in sRGB with a contrast of at least 3.5 on the page in both themes; none has 4.5 on both."""
     steps = itertools.product(np.arange(48) / 48, (0.5, 0.65, 0.8), np.linspace(0.3, 1, 36))
     colors = np.array([colorsys.hsv_to_rgb(*step) for step in steps])
-    luminance = _linear(colors) @ [0.2126, 0.7152, 0.0722]
+    luminance = _luminance(colors)
     return colors[(luminance > 0.155) & (luminance < 0.235)]
+
+
+def _parts(color: str) -> Floats:
+    """Red, green and blue of ``#rrggbb``, (3,) in [0, 1]."""
+    return np.array([int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+
+
+def _written(color: Floats) -> str:
+    red, green, blue = np.round(255 * color).astype(int)
+    return f"#{red:02X}{green:02X}{blue:02X}"
+
+
+def _luminance(colors: Floats) -> Floats:
+    """Relative luminance (WCAG 2.2) of colours (..., 3)."""
+    return _linear(colors) @ np.array([0.2126, 0.7152, 0.0722])
+
+
+def contrast(first: str, second: str) -> float:
+    """Contrast of two colours ``#rrggbb`` (WCAG 2.2), from 1 to 21."""
+    low, high = sorted(float(_luminance(_parts(color))) for color in (first, second))
+    return (high + 0.05) / (low + 0.05)
 
 
 def _linear(colors: Floats) -> Floats:
@@ -154,9 +183,39 @@ def fade(color: str, alpha: float) -> str:
     return f"rgba({red},{green},{blue},{alpha:g})"
 
 
+def overlapping(color: str) -> dict[str, Any]:
+    """The marker of bars through which others show, with an outline as clear as any mark."""
+    return {"color": fade(color, 0.5), "line": {"color": color, "width": 1}}
+
+
+@cache
+def text_shades(color: str) -> dict[str, str]:
+    """The shades of a colour in which text has a contrast of 4.5 in the light and in the dark theme."""
+    shades = {}
+    for (theme, pages), end in zip(PAGES.items(), (0.0, 1.0), strict=True):
+        mixed = (_written(_parts(color) * (1 - share) + end * share) for share in np.arange(0, 1, 0.01))
+        shades[theme] = next(s for s in mixed if min(contrast(s, page) for page in pages) >= _TEXT_CONTRAST)
+    return shades
+
+
+def text_color(color: str) -> str:
+    """The shade of a colour for text, as CSS that chooses by the theme of the place it stands in."""
+    return "light-dark({light},{dark})".format(**text_shades(color))
+
+
+def colored(text: str, color: str) -> str:
+    """Text in plotly's small HTML in the shade of a colour; in that of its surroundings if a browser cannot choose."""
+    return f'<span style="color:{text_color(color)}">{text}</span>'
+
+
+def key_entry(mark: str, name: str, color: str) -> str:
+    """An entry of a key: the mark in its colour, and the name, escaped here."""
+    return f"{colored(mark, color)} {plain(name)}"
+
+
 def plain(text: str) -> str:
-    """A name from outside, safe inside plotly's small HTML."""
-    return escape(text, quote=False)
+    """A name from outside, safe inside plotly's small HTML, also where a template of its fills in values."""
+    return escape(text, quote=False).replace("%{", "%&#123;")
 
 
 def shorten(name: str, longest: int) -> str:

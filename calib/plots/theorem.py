@@ -15,7 +15,7 @@ from calib.plots.axes import log10_ticks, log_axis
 from calib.plots.data import carry
 from calib.plots.over_under import Row
 from calib.plots.rows import DROP, RowLabel, frame_labelled_rows
-from calib.plots.style import FRAME, GUIDE, NEUTRAL, Style, fade, plain, quiet, set_x, set_y, shorten, three_digits
+from calib.plots.style import FRAME, GUIDE, Style, colored, fade, plain, quiet, set_x, set_y, shorten, three_digits
 
 if TYPE_CHECKING:
     from calib.diagnostics.over_under import TheoremOne
@@ -58,8 +58,8 @@ def theorem_chain(
             hovertemplate=f"{plain(name)}<br>%{{customdata[0]}} = %{{customdata[1]:.3r}}<extra></extra>",
         )  # fmt: skip
         texts += [
-            {"text": text, "x": at, "y": place + DROP, "yshift": -13, "showarrow": False,
-             "font": {"size": 11, "color": style.color}}
+            {"text": colored(text, style.color), "x": at, "y": place + DROP, "yshift": -13, "showarrow": False,
+             "font": {"size": 11}}
             for text, at in _tick_labels(np.log10(x), _TOUCHING * (high - low))
         ]  # fmt: skip
     fig.layout.annotations = texts
@@ -108,7 +108,7 @@ def theorem_lines(chains: Mapping[int, TheoremOne], style: Style, n_bins: int, t
     )
     ticks = log10_ticks([number for number in (1, 3, 10, 30, 100) if number in chains], 1, 100)
     set_x(fig, range=[-0.05, x[-1] + 0.02], **ticks, title_text="number of bins")
-    set_y(fig, **log_axis(low, high, typed=False))
+    set_y(fig, **log_axis(low, high, typed=False), title_text="gap and errors")
     return fig
 
 
@@ -161,7 +161,7 @@ def over_under_plane(rows: Sequence[Row], title: str = "", view: View = TOP_LABE
     for text, x, y, xanchor, yanchor in (
         (view.too_high, 0.02, high, "left", "top"), (view.too_low, 0.98, low, "right", "bottom"),
     ):  # fmt: skip
-        write(fig, text, x, y, color=NEUTRAL, xref="paper", yref="paper", xanchor=xanchor, yanchor=yanchor)
+        write(fig, text, x, y, xref="paper", yref="paper", xanchor=xanchor, yanchor=yanchor)
     for i, (name, result, style) in enumerate(rows):
         x, y, gap = under[i], over[i], result.gap
         if i and np.hypot(x - under[0], y - over[0]) > 0.02 * end:

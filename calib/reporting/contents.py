@@ -12,8 +12,8 @@ from calib.base import Calibrator
 from calib.data import Choices
 from calib.data.predictions import Predictions
 from calib.data.samples import FOLDER, SAMPLES
-from calib.evaluation import Evaluation
-from calib.evaluation.score_table import verdict
+from calib.evaluation import SCORES, Evaluation
+from calib.evaluation.recommendation import Recommendation
 from calib.evaluation.view import View, view_of
 from calib.parameters import written
 from calib.plots.style import Style
@@ -81,6 +81,7 @@ class Report:
     methods : the raw model first.
     table : of :func:`calib.compare`, with these methods, and those that failed with the reason.
     source : where the data came from.
+    recommendation : what to take; None where no method has a score to decide by.
     made : when, in UTC.
     """
 
@@ -92,6 +93,7 @@ class Report:
     methods: Sequence[ReportedMethod]
     table: pd.DataFrame
     source: Source = field(default_factory=Source)
+    recommendation: Recommendation | None = None
     made: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     @property
@@ -100,10 +102,10 @@ class Report:
         return self.methods[0].evaluation.view
 
 
-def verdict_paragraphs(table: pd.DataFrame) -> list[str]:
-    """The verdict by the score that calibrators are fitted for, and by ECE where not all methods have that one."""
-    scores = ["NLL", *(["ECE"] if table["confidence_only"].any() else [])]
-    return [verdict(table, score) for score in scores]
+def recommended(report: Report) -> ReportedMethod:
+    """The recommended method; the raw model where there is no recommendation."""
+    chosen = None if report.recommendation is None else report.recommendation.method
+    return next((method for method in report.methods if method.key == chosen), report.methods[0])
 
 
 def commands(report: Report) -> list[str]:
@@ -124,6 +126,7 @@ def commands(report: Report) -> list[str]:
     options += [] if report.part is None else [f"--calibration {report.part!r}"]
     options += [] if report.view == view_of(report.data) else ["--view top-label"]
     options += [f"--seed {report.seed}"]
+    options += [f"--relevant {shlex.quote(f'{key}={value!r}')}" for key, value in _relevant(report.table).items()]
     options += [
         f"--method {shlex.quote(method_option(method.name, method.calibrator, report.seed))}"
         for method in report.methods
@@ -132,6 +135,12 @@ def commands(report: Report) -> list[str]:
     options += ["--csv comparison.csv --report report.html"]
     start = f"python -m calib compare {_path(files.get('source', report.data.name))}"
     return [*lines, " \\\n  ".join([start, *options])]
+
+
+def _relevant(table: pd.DataFrame) -> dict[str, float]:
+    """The smallest relevant differences that were changed, by score."""
+    used = table.drop_duplicates("score").set_index("score")["relevant"]
+    return {str(key): float(value) for key, value in used.items() if value != SCORES[str(key)].relevant}
 
 
 def method_option(name: str, calibrator: Calibrator, seed: int) -> str:

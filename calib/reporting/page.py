@@ -18,11 +18,11 @@ from markupsafe import Markup
 from calib import formatting
 from calib.calibrators.one_vs_rest import SHARING, BinaryCalibrator
 from calib.evaluation.bootstrap import said_of_intervals
-from calib.evaluation.score_table import MARKS
+from calib.evaluation.score_table import MARKS, MARKS_SAID, verdict_paragraphs
 from calib.formatting import safe_table
 from calib.registry import said_of_pairs
 from calib.reporting import sections
-from calib.reporting.contents import Report, commands, verdict_paragraphs
+from calib.reporting.contents import Report, commands, recommended
 from calib.reporting.svg import printable
 
 
@@ -31,9 +31,9 @@ def html(report: Report) -> str:
     style = _environment().get_template("stylesheet.css").render()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     score_titles, overview = sections.overview(report.table, report.view)
-    main, further = sections.score_sections(report)
-    scale, diagrams = sections.reliability(report.methods)
-    figures, over_under = sections.over_and_under(report.methods)
+    chosen, titles = recommended(report), {method.key: method.title for method in report.methods}
+    scale, diagrams = sections.reliability(report.methods, sections.SMALL)
+    over_under_figures, over_under = sections.over_and_under(report.methods)
     shared = report.data.n_classes > 2 and any(isinstance(m.calibrator, BinaryCalibrator) for m in report.methods)
     return (
         _environment()
@@ -46,17 +46,20 @@ def html(report: Report) -> str:
             simulated=sections.is_simulated(report),
             style=Markup(style),
             policy=f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
-            verdict=verdict_paragraphs(report.table),
+            verdict=verdict_paragraphs(report.table, report.recommendation),
+            lead="" if report.recommendation is None else report.recommendation.sentences(titles)[0],
+            chosen=chosen,
+            gains=sections.gains(report, chosen),
+            figures=sections.answer_figures(report, chosen),
             facts=sections.data_facts(report),
             score_titles=score_titles,
             overview=overview,
             csv=base64.b64encode(safe_table(report.table).to_csv(index=False).encode()).decode(),
             scale=scale,
             diagrams=diagrams,
-            main=main,
-            figures=figures,
+            scores=sections.score_sections(report),
+            over_under_figures=over_under_figures,
             over_under=over_under,
-            further=further,
             cards=[sections.method_card(method) for method in report.methods],
             sharing=SHARING if shared else "",
             clusters=said_of_intervals(report.methods[0].evaluation.n_clusters),
@@ -80,6 +83,7 @@ def _environment() -> Environment:
     )
     environment.globals |= {
         "MARKS": MARKS,
+        "MARKS_SAID": MARKS_SAID,
         "brackets": formatting.brackets,
         "number": formatting.number,
         "plural": formatting.plural,

@@ -23,6 +23,7 @@ from calib.evaluation.view import View
 from calib.export.writer import versions
 from calib.formatting import number, percent, plural
 from calib.hardware import device_of
+from calib.metrics.bootstrap import Interval
 from calib.plots.axes import Scale
 from calib.plots.compare import score_dots
 from calib.plots.over_under import Row, before_after, ratio_to_odds
@@ -40,8 +41,14 @@ MAIN = ("NLL", "Brier", "accuracy", "ECE", "ECE equal mass", CLASSWISE, "overcon
 _DISTRIBUTIONS = ("scipy", "scikit-learn", "pandas", "plotly", "gpflow", "tensorflow", "tensorflow-cpu")
 Cells = dict[str, tuple[str, str]]
 _MOST_NAMES = 100
-_SCORE_WIDTH, _DIAGRAM_SIZE, _THIRD_WIDTH = 380, (290, 405), 330
-"""Pixels of the figures."""
+DRAWN = ("Brier", "ECE", "ECE equal mass", CLASSWISE)
+"""Scores that are drawn beside their tables; the first page draws the NLL."""
+GAINED = ("NLL", "Brier", "ECE", "accuracy")
+"""Scores whose change stands on the first page."""
+SMALL, LARGE = (262, 350), (290, 405)
+"""Pixels of a reliability diagram, across and down: of many, and of two."""
+_SCORE_WIDTH, _THIRD_WIDTH = 325, 400
+"""Pixels of the other figures, across."""
 
 
 def is_simulated(report: Report) -> bool:
@@ -103,12 +110,46 @@ def _split(report: Report) -> str:
 
 @dataclass(frozen=True, eq=False)
 class ScoreSection:
-    """One score of all methods: a picture, and rows with the paired differences to the raw model and the best."""
+    """One score of all methods: rows with the paired differences to the raw model and the best; some are drawn."""
 
     key: str
     score: Score
-    figure: Markup
+    figure: Markup | None
     rows: Sequence[ScoreRow]
+
+
+@dataclass(frozen=True)
+class Gain:
+    """One score of the raw model and of a method, and the paired change."""
+
+    title: str
+    before: Interval
+    after: Interval
+    change: Interval
+
+
+def gains(report: Report, chosen: ReportedMethod) -> list[Gain]:
+    """What a method changes of the raw model's scores; nothing where it is the raw model."""
+    raw = report.methods[0]
+    if chosen is raw:
+        return []
+    keys = [key for key in GAINED if key in set(report.table["score"])]
+    rows = {row.method: row.cells for row in score_rows(report.table, keys)}
+    found = [
+        Gain(SCORES[key].seen(report.view).title, rows[raw.key][key].value, cell.value, cell.difference)
+        for key, cell in rows[chosen.key].items()
+    ]
+    return [gain for gain in found if gain.after.value == gain.after.value]
+
+
+def answer_figures(report: Report, chosen: ReportedMethod) -> list[Markup]:
+    """The raw model and the chosen method as diagrams on the same axes, and the NLL of all methods."""
+    methods = list({method.key: method for method in (report.methods[0], chosen)}.values())
+    figures = [figure for figure, _ in reliability(methods, LARGE)[1]]
+    if report.table.loc[report.table["score"] == "NLL", "value"].notna().any():
+        styles = {method.key: method.style for method in report.methods}
+        figures.append(figure_svg(score_dots(report.table, "NLL", styles, title="NLL of each method"), _THIRD_WIDTH))
+    return figures
 
 
 def overview(table: pd.DataFrame, view: View) -> tuple[list[str], list[ScoreRow]]:
@@ -117,23 +158,32 @@ def overview(table: pd.DataFrame, view: View) -> tuple[list[str], list[ScoreRow]
     return [SCORES[key].seen(view).title for key in keys], score_rows(table, keys)
 
 
-def score_sections(report: Report) -> tuple[list[ScoreSection], list[ScoreSection]]:
-    """The main scores, and the further ones."""
+def score_sections(report: Report) -> list[ScoreSection]:
+    """All scores, the main ones first."""
     table, styles = report.table, {method.key: method.style for method in report.methods}
+    there = [key for key in SCORES if key in set(table["score"])]
     sections = []
-    for key in (key for key in SCORES if key in set(table["score"])):
-        figure = figure_svg(score_dots(table, key, styles), _SCORE_WIDTH)
-        sections.append(ScoreSection(key, SCORES[key].seen(report.view), figure, score_rows(table, [key])))
-    return [one for one in sections if one.key in MAIN], [one for one in sections if one.key not in MAIN]
+    for key in sorted(there, key=lambda key: key not in MAIN):
+        score = SCORES[key].seen(report.view)
+        figure = score_dots(table, key, styles, title=score.title) if key in DRAWN else None
+        drawn = None if figure is None else figure_svg(figure, _SCORE_WIDTH)
+        sections.append(ScoreSection(key, score, drawn, score_rows(table, [key])))
+    return sections
 
 
-def reliability(methods: Sequence[ReportedMethod]) -> tuple[Scale, list[tuple[Markup, float]]]:
-    """The scale of the axes; a diagram per method, all on the same axes, in the bins of the ECE in the tables."""
+def reliability(methods: Sequence[ReportedMethod], size: tuple[int, int]) -> tuple[Scale, list[tuple[Markup, float]]]:
+    """The scale of the axes; a diagram per method, all on the same axes, in the bins of the ECE in the tables.
+
+    Parameters
+    ----------
+    methods : the raw model first.
+    size : of a diagram, pixels across and down.
+    """
     curves = [reliability_curve(*method.evaluation.pair, clusters=method.evaluation.clusters) for method in methods]
     scale: Scale = "logit" if prefers_logit_scale(curves[0]) else "linear"
     view = methods[0].evaluation.view
     limits = common_limits(curves, scale, view)
-    width, height = _DIAGRAM_SIZE
+    width, height = size
     diagrams = []
     for method, curve in zip(methods, curves, strict=True):
         histogram = confidence_histogram(*method.evaluation.pair, scale=scale, logit_limits=view.logit_limits)

@@ -18,6 +18,7 @@ from calib.plots import alt_text
 from calib.plots.style import GRID, Style, three_digits
 from calib.reporting.svg_axes import Axis, Frame, frame, numbers
 
+_COLORED = re.compile('<span style="color:([^"]*)">(.*?)</span>')
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
 """Controls and lone surrogates, which are no HTML, and marks that turn the direction of the text around them."""
 _ANCHORS = {"left": "start", "center": "middle", "right": "end"}
@@ -174,8 +175,7 @@ def _place(value: float, ref: str | None, at: Frame, across: bool) -> float:
 def _annotation(note: Any, at: Frame) -> Markup:
     x = _place(note.x, note.xref, at, True) + (note.xshift or 0)
     y = _place(note.y, note.yref, at, False) - (note.yshift or 0)
-    return _text(note.text, x, y, note.font.size or 12, note.xanchor or "center", note.yanchor or "middle",
-                 note.font.color)  # fmt: skip
+    return _text(note.text, x, y, note.font.size or 12, note.xanchor or "center", note.yanchor or "middle")
 
 
 def _title(fig: Any, at: Frame) -> Markup | None:
@@ -186,9 +186,7 @@ def _title(fig: Any, at: Frame) -> Markup | None:
                    font_weight="600", fill="currentColor")  # fmt: skip
 
 
-def _text(
-    written: str, x: float, y: float, size: float, xanchor: str, yanchor: str, color: str | None = None
-) -> Markup:
+def _text(written: str, x: float, y: float, size: float, xanchor: str, yanchor: str) -> Markup:
     down = pixels(1.3 * size)
     lines = (
         element("tspan", line, x=pixels(x), dy=down if i else None) for i, line in enumerate(_lines(written))
@@ -196,13 +194,26 @@ def _text(
     return element(
         "text", *lines,
         x=pixels(x), y=pixels(y + _DROPS[yanchor] * size), font_size=size, text_anchor=_ANCHORS[xanchor],
-        fill=color or "currentColor",
+        fill="currentColor",
     )  # fmt: skip
 
 
-def _lines(written: str) -> list[str]:
-    """Lines of a text in plotly's small HTML, whose names from outside are escaped: tags go, and names come back."""
-    return [unescape(re.sub(r"<[^>]*>", "", line)) for line in written.split("<br>")]
+def _lines(written: str) -> list[Markup]:
+    """Lines of a text in plotly's small HTML, whose names from outside are escaped: of the tags, colours stay."""
+    return [_together(*_colored(line)) for line in written.split("<br>")]
+
+
+def _colored(line: str) -> Iterator[str | Markup]:
+    """A line in parts, those with a colour of their own as elements."""
+    plain, *parts = _COLORED.split(line)
+    yield _without_tags(plain)
+    for color, text, after in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+        yield element("tspan", _without_tags(text), fill=color)
+        yield _without_tags(after)
+
+
+def _without_tags(written: str) -> str:
+    return unescape(re.sub(r"<[^>]*>", "", written))
 
 
 def _polygon(corners: int, turn: float = 0.0, inner: float = 1.0, reach: float = 1.0) -> tuple[Point, ...]:

@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, partial
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import streamlit as st
 
 from calib.base import Calibrator
+from calib.data import Predictions
+from calib.diagnostics.gap_curve import GapCurve
+from calib.diagnostics.judgement import Judgement, arrays_to_judge, fit_and_judge, judge_fitted
+from calib.diagnostics.reliability import ReliabilityCurve
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
 from calib.evaluation.bootstrap import ResampledScores
-from calib.evaluation.scores import resample_scores
 from calib.formatting import listed
 from calib.hardware import cpu_description, device_of, gpu_present
 from calib.jobs import FitQueue, FitSpec, Job, TaskSpec
 from calib.jobs.dask import executor_from_settings
+from calib.jobs.protocol import Data
 from calib.jobs.scheduling import QueueLimits
+from calib.jobs.spec import NO_DATA
 from calib.metrics.bootstrap import Interval
 from calib.plots.style import Style, method_style
 from calib.registry import METHODS, calibrator, extras_for, title_of
-from calib.ui.session import Evaluated, OpenSession, current_session, find_session, keep
+from calib.ui.ready import asked, awaited
+from calib.ui.server.shares import visitor_address
+from calib.ui.session import OpenSession, current_session, find_session, keep
 from calib.ui.text import add_notice
 from calib.workspace import keep_fit
+
+T = TypeVar("T")
 
 RAW = "raw"
 MOST_NAMED = 5
@@ -36,7 +45,13 @@ REFUSED = "fits/refused"
 
 @dataclass(frozen=True)
 class ShownFit:
-    """One method as every page shows it: the same title, colour and scores everywhere."""
+    """One method as every page shows it: the same title, colour and scores everywhere.
+
+    Attributes
+    ----------
+    evaluation : on the test rows, in the view that the visitor looks at.
+    judgement : what the worker that judged it made of these rows.
+    """
 
     key: str
     method: str
@@ -47,12 +62,32 @@ class ShownFit:
     fit_seconds: float
     predict_seconds: float
     cpu_seconds: float = 0.0
+    judgement: Judgement | None = None
+
+    @property
+    def scores(self) -> ResampledScores:
+        """Its scores on the resamples that all fits share."""
+        assert self.judgement is not None
+        return self.judgement.resampled[self.evaluation.view.name]
+
+    @property
+    def gaps(self) -> GapCurve:
+        """Its gaps in few bins, with what chance gives, for small pictures."""
+        assert self.judgement is not None
+        return self.judgement.gaps[self.evaluation.view.name]
+
+    @property
+    def curve(self) -> ReliabilityCurve:
+        """Its reliability in bins of equal mass."""
+        assert self.judgement is not None
+        return self.judgement.curves[self.evaluation.view.name]
 
 
 @st.cache_resource
 def queue() -> FitQueue:
     """The one queue of this server; all visitors share its workers and its store of finished fits."""
-    return FitQueue(executor_from_settings(), on_done=keep_fit, limits=QueueLimits.from_settings())
+    limits = QueueLimits.from_settings()
+    return FitQueue(executor_from_settings(), fit=fit_and_judge, on_done=keep_fit, limits=limits)
 
 
 def submit(method: str, params: dict[str, Any]) -> None:
@@ -64,7 +99,7 @@ def submit(method: str, params: dict[str, Any]) -> None:
     session = current_session()
     changed = {k: v for k, v in params.items() if getattr(calibrator(method), k) != v}
     unfitted = calibrator(method, **changed)
-    extras = extras_for(unfitted, session.calibration)
+    extras = extras_for(unfitted, session.calibration) | arrays_to_judge(session.test, unfitted.needs)
     label = title_of(unfitted, method, session.calibration.n_classes)
     spec = FitSpec(method, changed, data_key=session.split_key, label=label)
     for key in [key for key, other in session.specs.items() if other.title == spec.title and key != spec.key]:
@@ -76,7 +111,7 @@ def submit(method: str, params: dict[str, Any]) -> None:
 
 def ask(spec: FitSpec | TaskSpec, logits: Any, labels: Any, extras: dict[str, Any]) -> None:
     """Queue a fit or a study for this visitor; raises QueueFull where too much waits."""
-    queue().submit(spec, logits, labels, extras, owner=current_session().visitor)
+    queue().submit(spec, logits, labels, extras, owner=current_session().visitor, address=visitor_address())
 
 
 def cancel(key: str) -> None:
@@ -89,7 +124,7 @@ def cancel(key: str) -> None:
 def retry(key: str) -> None:
     """Start a failed or cancelled fit again; where too much waits the page says so."""
     with refusal_noted():
-        queue().retry(key, owner=current_session().visitor)
+        queue().retry(key, owner=current_session().visitor, address=visitor_address())
 
 
 @contextmanager
@@ -104,7 +139,8 @@ def refusal_noted() -> Iterator[None]:
 def bring_back(job: Job, spec: FitSpec, session: OpenSession) -> None:
     """Take in a fit that was asked for on the open split in an earlier visit, as it stands or stood then."""
     if job.state != "done":
-        extras = extras_for(calibrator(spec.method, **spec.params), session.calibration)
+        unfitted = calibrator(spec.method, **spec.params)
+        extras = extras_for(unfitted, session.calibration) | arrays_to_judge(session.test, unfitted.needs)
         queue().adopt(job, session.calibration.logits, session.calibration.labels, extras, owner=session.visitor)
     else:
         queue().adopt(job, owner=session.visitor)
@@ -120,7 +156,7 @@ def forget_all(session: OpenSession) -> None:
 
 
 def change_split(session: OpenSession, part: float | None, seed: int) -> None:
-    """Split anew; fits that still run on the old split are cancelled, finished ones are found again on it."""
+    """Split anew; fits that still run on the old split are cancelled, and found again on it as finished ones are."""
     if (part, seed) != (session.part, session.seed):
         stop(session, "the split was changed")
         session.split(part, seed)
@@ -135,7 +171,6 @@ def stop(session: OpenSession, because: str = "") -> None:
     running = [job for job in queue().snapshot([*session.specs, *studies], owner=session.visitor) if job.active]
     for job in running:
         cancel(job.key)
-        session.specs.pop(job.key, None)
     ended = {job.key for job in running}
     session.studies = {kind: spec for kind, spec in session.studies.items() if spec.key not in ended}
     if running and because:
@@ -165,10 +200,14 @@ def running() -> bool:
 
 def shown_fits(session: OpenSession) -> list[ShownFit]:
     """The raw model and every finished fit, in the registry's order, judged on the test set."""
-    raw = calibrator("identity").fit(session.data.logits[:2], session.data.labels[:2])
+    raw = ask_for_raw(session)
     order = list(METHODS)
     finished = [(session.specs[job.key], job, fitted) for job in jobs() if (fitted := job.calibrator) is not None]
     finished.sort(key=lambda item: order.index(item[0].method))
+    for _, job, fitted in finished:
+        if job.judgement is not None:
+            session.evaluated[job.key] = job.judgement
+        _ask(session, job.key, fitted)
     return [
         _shown(session, RAW, "identity", METHODS["identity"].title, raw),
         *(
@@ -176,6 +215,13 @@ def shown_fits(session: OpenSession) -> list[ShownFit]:
             for spec, job, fitted in finished
         ),
     ]
+
+
+def ask_for_raw(session: OpenSession) -> Calibrator:
+    """Have the raw model judged, which every page shows, before any page is opened; returns it."""
+    raw = calibrator("identity").fit(session.data.logits[:2], session.data.labels[:2])
+    _ask(session, RAW, raw)
+    return raw
 
 
 def beside_raw(fits: list[ShownFit], *chosen: ShownFit) -> list[ShownFit]:
@@ -186,10 +232,13 @@ def beside_raw(fits: list[ShownFit], *chosen: ShownFit) -> list[ShownFit]:
 def _shown(
     session: OpenSession, key: str, method: str, title: str, fitted: Calibrator, seconds: float = 0.0, cpu: float = 0.0
 ) -> ShownFit:
-    scores = _judge(session, key, fitted)
+    if key not in session.evaluated:
+        start = partial(_have_judged, session, fitted)
+        session.evaluated[key] = awaited(session, ("judged", key), f"the scores of {title}", start)
+    judged = session.evaluated[key]
     style = method_style(method, _variant(session, key, method))
-    evaluation = scores.evaluation.seen(session.view)
-    return ShownFit(key, method, title, style, fitted, evaluation, seconds, scores.predict_seconds, cpu)
+    evaluation = judged.evaluation.seen(session.view)
+    return ShownFit(key, method, title, style, fitted, evaluation, seconds, judged.predict_seconds, cpu, judged)
 
 
 def _variant(session: OpenSession, key: str, method: str) -> int:
@@ -200,27 +249,53 @@ def _variant(session: OpenSession, key: str, method: str) -> int:
     return session.variants[key]
 
 
-def _judge(session: OpenSession, key: str, fitted: Calibrator) -> Evaluated:
+def _ask(session: OpenSession, key: str, fitted: Calibrator) -> None:
+    """Have a calibrator judged that was fitted where nobody judged it, or in an earlier version of this program."""
     if key not in session.evaluated:
-        test, start = session.test, time.perf_counter()
-        evaluation = Evaluation.from_predictions(fitted, test, "top-label")
-        session.evaluated[key] = Evaluated(evaluation, time.perf_counter() - start)
-    return session.evaluated[key]
+        asked(session, ("judged", key), partial(_have_judged, session, fitted))
+
+
+def _have_judged(session: OpenSession, fitted: Calibrator) -> Future[Any]:
+    return queue().compute(judge_fitted, fitted, data=rows_to_predict(session, fitted), owner=session.visitor)
+
+
+def rows_of(part: Predictions) -> Data:
+    """Logits and labels of a part of the data, which workers keep between calls."""
+    return Data(part.sha256, {"logits": part.logits, "labels": part.labels})
+
+
+def rows_to_predict(session: OpenSession, fitted: Calibrator) -> Data:
+    """The test rows as a worker needs them to predict."""
+    arrays = arrays_to_judge(session.test, fitted.needs)
+    return Data(f"{session.split_key} {sorted(arrays)}", arrays)
+
+
+def ready(key: Hashable, what: str, function: Callable[..., T], *arguments: Any, data: Data = NO_DATA) -> T:
+    """What a worker computes over rows, once per key and view on the open split; the page waits and says for what.
+
+    Parameters
+    ----------
+    key : names the result, as in :func:`calib.ui.session.keep`.
+    what : is computed, for people: "the intervals of 13 methods".
+    function : of a module that the pages are not needed for, called as ``function(*arguments)``; with ``data=...`` too
+        where there are arrays.
+    """
+    session = find_session()
+    if session is None:  # in a thread of its own
+        return function(*arguments, data=data.arrays) if data.arrays else function(*arguments)
+    start = partial(queue().compute, function, *arguments, data=data, owner=session.visitor)
+    waiting: Callable[[], T] = partial(awaited, session, (session.view.key, key), what, start)
+    return keep(key, waiting)
 
 
 def intervals_of(fit: ShownFit) -> dict[str, Interval]:
     """Bootstrap intervals of a fit's scores, computed once."""
-    return keep(("intervals", fit.key), lambda: resampled([fit])[fit.title].intervals())
+    return keep(("intervals", fit.key), fit.scores.intervals)
 
 
 def resampled(fits: Sequence[ShownFit]) -> dict[str, ResampledScores]:
-    """Scores of fits on shared resamples of the test rows, by title; those of a fit are computed once for all pages."""
-    resamples = cache(lambda: fits[0].evaluation.resamples())
-
-    def draw(evaluation: Evaluation) -> ResampledScores:
-        return resample_scores(evaluation, resamples())
-
-    return {fit.title: keep(("resampled", fit.key), partial(draw, fit.evaluation)) for fit in fits}
+    """Scores of fits on shared resamples of the test rows, by title."""
+    return {fit.title: fit.scores for fit in fits}
 
 
 def device_description() -> str:

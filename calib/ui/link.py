@@ -1,16 +1,15 @@
-"""The visitor's link: an open session is kept under it as it changes, and restored where it is opened again.
-
-The visitor sees where the data are kept, and can keep nothing or delete everything.
-"""
+"""The visitor's link: an open session is kept under it as it changes, and restored where it is opened again."""
 
 from __future__ import annotations
 
+import hmac
 import logging
+import secrets
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
 
 import streamlit as st
 
@@ -20,9 +19,10 @@ from calib.logs import trace
 from calib.ui import fits
 from calib.ui import restore as earlier
 from calib.ui.restore import entry_of, keys_of, reopen
-from calib.ui.session import SESSION, VIEWPOINT, OpenSession, find_session
+from calib.ui.server.shares import visitor_address
+from calib.ui.session import FROM_THE_TOP, SESSION, VIEWPOINT, OpenSession, find_session
 from calib.ui.text import add_notice
-from calib.workspace import Damaged, Entry, Keeper, entry_id, keeper, new_token
+from calib.workspace import Content, Damaged, Entry, Keeper, Unreadable, content_of, entry_id, keeper, new_token
 from calib.workspace.links import token_name
 
 LINK, PRIVATE = "calib_link", "calib_private"
@@ -32,7 +32,7 @@ PARAMETER = "w"
 SETTINGS = ("fit/methods", VIEWPOINT)
 """Widgets whose choices come back too."""
 
-SWITCH = "link/private"
+_KEY = secrets.token_bytes(16)
 
 
 @dataclass(eq=False)
@@ -44,34 +44,36 @@ class Link:
     token : the secret in the address.
     name : under which the server knows it.
     session : what it brings back.
-    entry : what it leads to, as last written.
-    writing, saving : the entry and the data on their way to the disk.
+    entry : what it leads to, as last handed over to be written.
+    contents : what it leads to and should be on disk by now.
+    saving : the data on their way to the disk.
     swapped : whether the session reads its data from there by now.
-    kept : keys of the fits and studies that were handed over to be stored.
     earlier : names of the links of data that were open before.
+    undeleted : what could not be deleted and why, in one sentence; then nothing more is written.
     """
 
     token: str
     name: str
     session: OpenSession
     entry: Entry | None = None
-    writing: Future[None] | None = None
+    contents: tuple[Content, ...] = ()
     saving: Future[Predictions | None] | None = None
     swapped: bool = False
-    kept: set[str] = field(default_factory=set)
     earlier: tuple[str, ...] = ()
-
-    @property
-    def works(self) -> list[Future[Any]]:
-        """What was handed over to be written."""
-        return [work for work in (self.writing, self.saving) if work is not None]
+    undeleted: str = ""
 
 
 def arrive() -> None:
-    """On the first run of a page opened anew, bring back what the link in its address leads to."""
+    """On the first run of a page opened anew, bring back what the link in its address leads to.
+
+    Later, where the browser's Back or Forward leads to data that were open before in this tab, open them again.
+    """
     token, arrived = st.query_params.get(PARAMETER), st.session_state.get(ARRIVED, SESSION in st.session_state)
     st.session_state[ARRIVED] = True
-    if token is None or arrived:
+    if token is None:
+        return
+    if arrived:
+        _return_to(token)
         return
     leads_on = False
     try:
@@ -79,6 +81,8 @@ def arrive() -> None:
             trouble = _bring_back(token)
     except DataError as error:  # no room now; the link is as good as before
         trouble, leads_on = str(error), True
+    except Unreadable as error:
+        trouble, leads_on = f"{error} Your link is as good as before: open it again later.", True
     except (Damaged, CalibrationError) as error:
         trouble = f"{error} Upload your files again."
     except Exception as error:  # nothing that lies on the disk may keep a page from opening
@@ -92,47 +96,87 @@ def arrive() -> None:
             del st.query_params[PARAMETER]
 
 
+def _return_to(token: str) -> None:
+    """Open data that were open before; where that cannot be, what is open stays and its link returns."""
+    link, session = find_link(), find_session()
+    if link is None or session is None or token == link.token or entry_id(token) not in link.earlier:
+        return
+    fits.stop(session, "other data were opened")
+    with suppress(DataError, CalibrationError, Damaged):
+        if not _bring_back(token) and (back := find_link()) is not None:
+            others = dict.fromkeys((*back.earlier, *link.earlier, link.name))
+            back.earlier = tuple(name for name in others if name != back.name)
+            st.session_state[FROM_THE_TOP] = True
+
+
 def remember() -> None:
     """Hand over what changed since the last run to be written, and keep the link in the address; waits for nothing."""
     session, store = find_session(), keeper()
     if store is None or session is None or not session.data.sha256 or private():
         return
     link = find_link()
+    if link is not None and link.undeleted:
+        return
     if link is None or link.session is not session:
         before = () if link is None else (*link.earlier, link.name)
         token = new_token()
         link = st.session_state[LINK] = Link(token, token_name(token), session, earlier=before)
-    if st.query_params.get(PARAMETER) != link.token:  # the menu's links carry it; others lose it
+    if st.query_params.get(PARAMETER) != link.token:  # links to other pages carry it; an address typed in does not
         st.query_params[PARAMETER] = link.token
     jobs = {job.key: job for job in fits.queue().snapshot(keys_of(session))}
     settings = {key: st.session_state[key] for key in SETTINGS if key in st.session_state}
-    entry = entry_of(session, jobs, settings, link.earlier)
-    if entry != link.entry:
-        link.entry, link.writing = entry, store.keep(link.name, entry)
-    if entry.data and link.saving is None:
+    entry = entry_of(session, jobs, settings, link.earlier, _owner(link))
+    done = {content_of(job): job for job in jobs.values() if job.state == "done"}
+    data: Content = ("data", entry.data)
+    link.contents = (*([data] if entry.data else []), *done)
+    lost = store.lost(link.name, link.contents)
+    if entry != link.entry or ("links", link.name) in lost:
+        link.entry = entry
+        store.keep(link.name, entry)
+    if entry.data and (data in lost or not (link.swapped or link.saving)):
         link.saving = store.keep_data(link.name, session.data)
     _read_from_disk(session, link)
-    for key, job in jobs.items():
-        if job.state == "done" and key not in link.kept:
-            link.kept.add(key)
-            store.keep_fit_later(job)
+    for content in lost & done.keys():
+        store.keep_fit_later(done[content])
 
 
 def _read_from_disk(session: OpenSession, link: Link) -> None:
     """Once the data are on disk, read them from there."""
-    if link.swapped or link.saving is None or not link.saving.done() or link.saving.exception() is not None:
+    if link.saving is None or not link.saving.done():
         return
-    link.swapped, stored = True, link.saving.result()
+    saving, link.saving = link.saving, None
+    if saving.cancelled():
+        return
+    link.swapped, stored = True, saving.result()
     if stored is not None:
         session.data = replace(stored, name=session.data.name, findings=session.data.findings)
         if (inspection := session.reading.inspection) is not None:
             session.reading = replace(session.reading, inspection=replace(inspection, predictions=session.data))
-        link.saving = _done()  # the one that brought them holds them too
+
+
+def _owner(link: Link) -> str:
+    """To whose share of the workspace a link counts: its address's, as a hash that means nothing to another process.
+
+    Where the address is not known, to that of the page on which it was opened first.
+    """
+    if address := visitor_address():
+        return hmac.digest(_KEY, address.encode(), "sha256").hex()
+    return (*link.earlier, link.name)[0]
 
 
 def find_link() -> Link | None:
     """The link of the open data, or None."""
     return st.session_state.get(LINK)
+
+
+def page_link(path: str, label: str, icon: str | None = None, **looks: Any) -> None:
+    """A link to another page that leads to what is open, so that the browser's Back needs one press for each page."""
+    st.page_link(path, label=label, icon=icon, query_params=parameters(), **looks)
+
+
+def go_to(path: str) -> NoReturn:
+    """Leave for another page, as a click on a link to it would."""
+    st.switch_page(path, query_params=parameters())
 
 
 def parameters() -> dict[str, str]:
@@ -144,39 +188,6 @@ def parameters() -> dict[str, str]:
 def private() -> bool:
     """Whether the visitor asked that nothing be written."""
     return bool(st.session_state.get(PRIVATE))
-
-
-def be_private(wanted: bool) -> None:
-    """Write nothing from now on and remove what was written; or write again."""
-    st.session_state[PRIVATE] = wanted
-    if wanted:
-        _drop()
-
-
-def delete() -> None:
-    """Delete all that this visitor opened and fitted, on disk and in memory, unless others have the same data open."""
-    if (session := find_session()) is not None:
-        fits.forget_all(session)
-    _drop()
-    for key in list(st.session_state):
-        # Uploaders keep what they show; without their marks they would be read again at once.
-        if not str(key).startswith("upload/") and key not in (PRIVATE, ARRIVED):
-            del st.session_state[key]
-    add_notice("Your data, fits and studies were deleted.")
-
-
-def _drop() -> None:
-    store, link = keeper(), st.session_state.pop(LINK, None)
-    if store is not None and link is not None:
-        store.forget(link.name)
-    if PARAMETER in st.query_params:
-        del st.query_params[PARAMETER]
-
-
-def _done() -> Future[Predictions | None]:
-    future: Future[Predictions | None] = Future()
-    future.set_result(None)
-    return future
 
 
 def _recalled(store: Keeper, names: tuple[str, ...]) -> Iterator[Entry]:
@@ -201,66 +212,10 @@ def _bring_back(token: str) -> str | None:
     if session is None:
         return notice
     session.viewpoint = entry.settings.get(VIEWPOINT, session.viewpoint)
-    st.session_state[LINK] = Link(
-        token, name, session, entry=entry, saving=_done(), swapped=True, earlier=entry.earlier
-    )
+    st.session_state[LINK] = Link(token, name, session, entry=entry, swapped=True, earlier=entry.earlier)
     for key in SETTINGS:
         if key in entry.settings:
             st.session_state[key] = entry.settings[key]
     earlier.remember(_recalled(store, entry.earlier))
     add_notice(notice)
     return None
-
-
-def where_data_are_kept() -> None:
-    """A folded part at the foot of the Data page."""
-    store = keeper()
-    with st.expander("Where your data are kept", icon=":material/folder_managed:"):
-        if store is None:
-            st.write("In this server's memory, while this page is open. Nothing is kept on disk.")
-            return
-        st.write(
-            "On this server's disk, and deleted when unused for "
-            f"{store.configuration.max_days:g} days, or sooner when its room is needed. The address of this page is "
-            "your link to them: it brings them back after a refresh or a restart, here or in another browser. Whoever "
-            "has the link sees what you see; nobody finds it otherwise."
-        )
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.toggle(
-                "Private mode: keep nothing on disk",
-                value=private(),
-                key=SWITCH,
-                on_change=_switched,
-                help="Removes what was kept. Closing or refreshing the page then loses the data, fits and studies.",
-            )
-            if find_session() is not None:
-                with st.popover("Delete my data", icon=":material/delete:"):
-                    st.write(
-                        "The open data, their fits and studies, and what was open before in this tab. This cannot be "
-                        "undone."
-                    )
-                    st.button("Delete now", key="link/delete", type="primary", on_click=delete)
-        st.fragment(_state, run_every=1.0 if _saving() else None)()
-
-
-def _switched() -> None:
-    be_private(bool(st.session_state[SWITCH]))
-
-
-def _saving() -> bool:
-    current = find_link()
-    return current is not None and not all(work.done() for work in current.works)
-
-
-def _state() -> None:
-    current = find_link()
-    if private():
-        st.caption(":material/visibility_off: Private: nothing is kept, and the address leads to nothing.")
-    elif current is not None:
-        failed = [error for work in current.works if work.done() and (error := work.exception()) is not None]
-        if failed:
-            st.warning(f"Not kept on disk: {failed[0]}. Export what you need before you close this page.")
-        elif _saving():
-            st.caption(":material/cloud_sync: Saving…")
-        else:
-            st.caption(":material/cloud_done: Saved.")

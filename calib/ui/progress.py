@@ -8,13 +8,16 @@ from typing import Any
 import streamlit as st
 
 from calib.evaluation.studies import pool_arrays
-from calib.formatting import number, plural
+from calib.formatting import escape_markdown, number, plural
 from calib.hardware import device_of
 from calib.jobs import Job, TaskSpec
+from calib.registry import METHODS
 from calib.ui import fits
 from calib.ui.fits import ShownFit
+from calib.ui.link import page_link
 from calib.ui.server.presence import refresh_interval
 from calib.ui.session import OpenSession, current_session
+from calib.ui.text import show_notes
 
 ICONS = {
     "queued": ":material/hourglass_empty:",
@@ -40,10 +43,51 @@ def _job_list() -> None:
     jobs = fits.jobs()
     refusal()
     with st.container(border=True):
+        if any(job.calibrator for job in jobs):
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown(f":material/check_circle: **{fitted(jobs)}**", width="content")
+                page_link("pages/2_Compare.py", "**See the comparison**", ":material/leaderboard:")
         for job in jobs:
             _row(job)
-        if all(not job.active for job in jobs) and any(job.calibrator for job in jobs):
-            st.page_link("pages/2_Reliability.py", label="See what changed", icon=":material/show_chart:")
+
+
+def fitted(jobs: list[Job]) -> str:
+    """How many are done, of how many: 3 of 8 fitted."""
+    done = sum(job.calibrator is not None for job in jobs)
+    return f"{done} fitted" if done == len(jobs) else f"{done} of {len(jobs)} fitted"
+
+
+def fit_here(method: str, what: str) -> None:
+    """Say in one line which fit a page lacks, with the button that gets it and, from then on, how far it is."""
+    st.info(what)
+    asked = _asked_for(method)
+    if asked:
+        active = any(job.active for job in asked)
+        st.fragment(_asked_here, run_every=refresh_interval(0.5) if active else None)(method, active)
+    else:
+        title = METHODS[method].title
+        st.button(
+            f"Fit {title}", key=f"fit-here/{method}", type="primary", icon=":material/play_arrow:",
+            on_click=_ask_here, args=(method,),
+        )  # fmt: skip
+
+
+def _asked_for(method: str) -> list[Job]:
+    specs = current_session().specs
+    return [job for job in fits.jobs() if specs[job.key].method == method]
+
+
+def _ask_here(method: str) -> None:
+    with fits.refusal_noted():
+        fits.submit(method, {})
+
+
+def _asked_here(method: str, was_active: bool) -> None:
+    asked = _asked_for(method)
+    if was_active and not any(job.active for job in asked):
+        st.rerun()  # what was missing is the whole page's
+    for job in asked:
+        _row(job)
 
 
 def waits(job: Job) -> bool:
@@ -54,7 +98,7 @@ def waits(job: Job) -> bool:
 def refusal() -> None:
     """Say once why something that was asked for does not wait for a worker."""
     if text := st.session_state.pop(fits.REFUSED, None):
-        st.warning(text, icon=":material/hourglass_disabled:")
+        st.warning(escape_markdown(text), icon=":material/hourglass_disabled:")
 
 
 def fits_at_the_foot(session: OpenSession) -> None:
@@ -62,25 +106,37 @@ def fits_at_the_foot(session: OpenSession) -> None:
     if not session.specs:
         return
     session.seen_done = sum(job.calibrator is not None for job in fits.jobs())
-    st.fragment(_status, run_every=refresh_interval(1.0) if fits.running() else None)()
+    st.fragment(_status, run_every=refresh_interval(1.0) if fits.running() else None)("foot")
 
 
-def _status() -> None:
-    # The page itself is not rerun when a fit ends: that would race with a click on the menu, and lose it.
+def fits_under_way(session: OpenSession, follow: bool) -> None:
+    """The same at a page's top while any fit runs or waits, since on a phone the menu is folded away.
+
+    Parameters
+    ----------
+    follow : whether the page takes in each fit as it ends, or when the visitor asks for it.
+    """
+    if session.specs and fits.running():
+        st.fragment(_status, run_every=refresh_interval(1.0))("top", follow)
+
+
+def _status(place: str, follow: bool = False) -> None:
+    # Most pages are not drawn anew when a fit ends: that could race with a click on the menu, and lose it.
     current = fits.jobs()
     active = [job for job in current if job.active]
     waiting = sum(map(waits, active))
     done = sum(job.calibrator is not None for job in current)
-    if active:
-        share = sum(job.fraction for job in active) / len(active)
-        counts = {f"{len(active) - waiting} fitting": len(active) - waiting, f"{waiting} waiting": waiting}
-        st.progress(share, text=" · ".join([*(words for words, n in counts.items() if n), f"{share:.0%}"]))
-    elif done:
-        st.caption(f":material/check: {done} fitted")
-    if done > current_session().seen_done and st.button(
-        "Show new results", icon=":material/refresh:", key="fits/refresh"
-    ):
-        st.rerun()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if active:
+            share = sum(job.fraction for job in active) / len(active)
+            counts = {f"{len(active) - waiting} fitting": len(active) - waiting, f"{waiting} waiting": waiting}
+            words = [*([fitted(current)] if done else []), *(text for text, n in counts.items() if n), f"{share:.0%}"]
+            st.progress(share, text=" · ".join(words))
+        elif done:
+            st.caption(f":material/check: {fitted(current)}", width="content")
+        new = done > current_session().seen_done
+        if new and (follow or st.button("Show new results", icon=":material/refresh:", key=f"fits/refresh/{place}")):
+            st.rerun()
 
 
 def _row(job: Job) -> None:
@@ -88,16 +144,16 @@ def _row(job: Job) -> None:
     name.markdown(f"{ICONS[job.state]} **{job.spec.title}**")
     with state:
         if job.active:
-            st.progress(job.fraction, text=job.message if waits(job) else f"{job.fraction:.0%} · {job.message}")
+            text = job.message if waits(job) else f"{job.fraction:.0%} · {job.message}"
+            st.progress(job.fraction, text=escape_markdown(text))
         elif job.calibrator is not None:
             st.caption(
                 f"fitted in {number(job.seconds)} s on {device_of(job.calibrator)} · "
                 f"{number(job.cpu_seconds)} s of processor time"
             )
-            for note in job.calibrator.notes():
-                st.caption(f":material/info: {note}")
+            show_notes(job.calibrator.notes())
         else:
-            st.caption(job.message)
+            st.caption(escape_markdown(job.message))
     with action:
         if job.active:
             label, act = "Cancel", fits.cancel
@@ -126,9 +182,16 @@ def start(kind: str, function: Callable[..., Any], arguments: tuple[Any, ...], t
 
 def stop(kind: str) -> None:
     """Stop the study of this kind, unless another visitor waits for it too, and forget it."""
-    spec = current_session().studies.pop(kind, None)
-    if spec is not None:
-        fits.cancel(spec.key)
+    cancel_study(kind)
+    current_session().studies.pop(kind, None)
+
+
+def cancel_study(kind: str) -> None:
+    """Stop the study of this kind, which then says that it was cancelled; forget it where it goes on for others."""
+    session = current_session()
+    spec = session.studies.get(kind)
+    if spec is not None and fits.queue().leave(spec.key, session.visitor):
+        del session.studies[kind]
 
 
 def job_of(kind: str) -> Job | None:
@@ -143,11 +206,12 @@ def progress(kind: str, job: Job) -> None:
     if job.active:
         left, right = st.columns([6, 1.4], vertical_alignment="center")
         done = f"{job.step:,} of {plural(job.total, 'fit')}" if job.total else job.message
-        left.progress(job.fraction, text=done if waits(job) else f"{job.fraction:.0%} · {done}")
-        right.button("Cancel", key=f"study/{kind}/cancel", on_click=stop, args=(kind,))
+        text = done if waits(job) else f"{job.fraction:.0%} · {done}"
+        left.progress(job.fraction, text=escape_markdown(text))
+        right.button("Cancel", key=f"study/{kind}/cancel", on_click=cancel_study, args=(kind,))
         st.caption(job.spec.title)
     elif job.state != "done":
-        st.warning(job.message)
+        st.warning(escape_markdown(job.message))
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button(
                 "Try again", key=f"study/{kind}/retry", icon=":material/refresh:", on_click=fits.retry, args=(job.key,)

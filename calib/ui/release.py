@@ -14,6 +14,7 @@ from calib.ui.restore import keys_of
 from calib.ui.server.memory import collect, dismiss, holders
 from calib.ui.server.presence import register_visit
 from calib.ui.session import REJECTED, OpenSession, Reading, find_session
+from calib.workspace import keeper
 
 LOOK_AGAIN = 30.0
 """Seconds between two looks at the fits that still run for somebody who has left."""
@@ -22,10 +23,14 @@ LOOK_AGAIN = 30.0
 def release_later() -> None:
     """On every run, note what is to be released when the visitor has left."""
     rejected = st.session_state.get(REJECTED)
-    register_visit(partial(release_session, find_session(), rejected, fits.queue(), bool(link.parameters())))
+    current = link.find_link()
+    name = "" if current is None else current.name
+    register_visit(partial(release_session, find_session(), rejected, fits.queue(), current is not None, name))
 
 
-def release_session(session: OpenSession | None, rejected: Reading | None, queue: FitQueue, can_return: bool) -> None:
+def release_session(
+    session: OpenSession | None, rejected: Reading | None, queue: FitQueue, can_return: bool, name: str = ""
+) -> None:
     """Release all that a visitor who has left had open.
 
     Parameters
@@ -33,9 +38,12 @@ def release_session(session: OpenSession | None, rejected: Reading | None, queue
     session, rejected : what was open, and files that could not be opened.
     queue : where the visitor's fits are.
     can_return : whether a link leads back to it.
+    name : of the link, under which the workspace may still be trying to store the data.
     """
+    if name and (store := keeper()) is not None:
+        store.leave(name)
     if rejected is not None:
-        rejected.upload.close()
+        rejected.upload.files.clear()
     if session is not None:
         dismiss(session)
         kept = keys_of(session)

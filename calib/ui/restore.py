@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from calib.data import Choices, Finding, Predictions
+from calib.data.checks.report import shortened
 from calib.data.samples import load_sample
 from calib.errors import CalibrationError
 from calib.evaluation.studies import STUDIES, pool_arrays
@@ -18,9 +19,10 @@ from calib.jobs import FitSpec, Job, TaskSpec
 from calib.registry import calibrator, extras_for
 from calib.ui import fits
 from calib.ui.server.memory import admit
-from calib.ui.session import REJECTED, SESSION, OpenSession, Reading, find_session
-from calib.ui.text import add_notice, literal
-from calib.workspace import Damaged, Entry, Keeper, KeptSpec, KeptStudy, keeper
+from calib.ui.server.shares import visitor_address
+from calib.ui.session import FROM_THE_TOP, REJECTED, SESSION, OpenSession, Reading, find_session
+from calib.ui.text import add_notice
+from calib.workspace import Damaged, Entry, Keeper, KeptSpec, KeptStudy, Unreadable, keeper
 
 INTERRUPTED = "Interrupted: the app stopped before this was finished."
 GONE = "Done before, but its result was removed to make room."
@@ -29,14 +31,18 @@ EARLIER = "calib_earlier"
 
 
 def entry_of(
-    session: OpenSession, jobs: dict[str, Job], settings: dict[str, Any] | None = None, earlier: tuple[str, ...] = ()
+    session: OpenSession,
+    jobs: dict[str, Job],
+    settings: dict[str, Any] | None = None,
+    earlier: tuple[str, ...] = (),
+    owner: str = "",
 ) -> Entry:
     """The entry of a session.
 
     Parameters
     ----------
     jobs : where its fits and studies stand, by key.
-    settings, earlier : as in :class:`Entry`.
+    settings, earlier, owner : as in :class:`Entry`.
     """
     return Entry(
         visitor=session.visitor,
@@ -51,6 +57,7 @@ def entry_of(
         specs=tuple(KeptSpec.from_spec(spec, jobs.get(key)) for key, spec in specs_of(session).items()),
         settings=settings or {},
         earlier=earlier,
+        owner=owner,
         studies=tuple(
             KeptStudy.from_spec(kind, spec, jobs.get(spec.key)) for kind, spec in studies_of(session).items()
         ),
@@ -77,16 +84,16 @@ def reopen(store: Keeper, entry: Entry) -> tuple[OpenSession | None, str]:
     data = load_sample(entry.sample) if entry.sample else store.data(entry)
     if data is None:
         return None, (
-            f"The data of this link ({literal(entry.name)}) are no longer there: they were not yet saved when the app "
-            "stopped, or were removed to make room. Upload your files again."
+            f"The data of this link ({shortened(entry.name)}) are no longer there: they were not yet saved when the "
+            "app stopped, or were removed to make room. Upload your files again."
         )
     session = _session(entry, data)
-    admit(session)
+    admit(session, visitor_address())
     st.session_state[SESSION] = session
     interrupted, cut_short = bring_back_fits(store, entry, session), bring_back_studies(store, entry, session)
     fits.queue().warm_up()
     too = f" with {listed(counted(session))}" if counted(session) else ""
-    sentences = [f"Brought back from your link: {literal(entry.name)}{too}."]
+    sentences = [f"Brought back from your link: {shortened(entry.name)}{too}."]
     if interrupted:
         sentences.append(f"Not finished: {listed(interrupted)}; try again on the page Fit.")
     if cut_short:
@@ -180,6 +187,8 @@ def _as_it_stood(
         return Job(spec.key, spec, state="failed", message=kept.message), True
     try:
         job, message = _stored(store, entry, spec), GONE if kept.state == "done" else INTERRUPTED
+    except Unreadable:
+        raise
     except Damaged:
         job, message = None, DAMAGED
     return (job, True) if job is not None else (Job(spec.key, spec, state="failed", message=message), False)
@@ -197,6 +206,8 @@ def _bring_back_others(store: Keeper | None, entry: Entry, specs: dict[str, FitS
         here = fits.queue().snapshot([key])
         try:
             job = here[0] if here else _stored(store, entry, spec)
+        except Unreadable:
+            raise
         except Damaged:
             job = None
         if job is None:
@@ -219,10 +230,14 @@ def open_data(opened: OpenSession) -> None:
     """
     before = find_session()
     st.session_state.pop(REJECTED, None)
+    st.session_state[FROM_THE_TOP] = True
     if before is not None and before.data.sha256 == opened.data.sha256:
         _go_on(before, opened)
         return
     if before is not None:
+        data = opened.data
+        classes = "" if data.kind == "pairs" else f", {plural(data.n_classes, 'class', 'classes')}"
+        add_notice(f"Now open: {shortened(data.name)}, {plural(len(data), 'row')}{classes}.")
         fits.stop(before, "other data were opened")
         jobs = fits.queue().snapshot(keys_of(before), owner=before.visitor)
         remember([entry_of(before, {job.key: job for job in jobs})])

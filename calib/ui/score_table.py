@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Hashable, Sequence
+from typing import Any, Self
 
 import pandas as pd
 from pandas.io.formats.style import Styler
@@ -30,16 +30,13 @@ def styled_scores(
     """
     rows = score_rows(table, keys)
     columns = [SCORES[key].seen(view).title for key in keys]
-    values = [[cell.value.value for cell in row.cells.values()] for row in rows]
-    frame = pd.DataFrame(values, columns=columns, dtype=float)
+    values = [
+        [Shown(cell.value.value, cell.text(intervals=intervals, spread=spread)) for cell in row.cells.values()]
+        for row in rows
+    ]
+    frame = pd.DataFrame(values, columns=columns, dtype=object)
     frame.insert(0, "method", [row.title for row in rows])
-    styler = frame.style
-    for place, row in enumerate(rows):
-        for column, cell in zip(columns, row.cells.values(), strict=True):
-            text = cell.text(intervals=intervals, spread=spread)
-            # A cell at a time, since equal values may have other intervals.
-            styler.format(partial(shown_text, text), subset=pd.IndexSlice[[place], [column]], na_rep="–")
-    return styler
+    return frame.style.format(shown_text, subset=list[Hashable](columns), na_rep="–")
 
 
 def show_scores(styler: Styler) -> None:
@@ -47,6 +44,18 @@ def show_scores(styler: Styler) -> None:
     show_table(styler, "method", len(styler.columns), width="stretch", height="content", placeholder="–")
 
 
-def shown_text(text: str, value: object) -> str:
-    """What a cell shows, whatever its value."""
-    return text
+class Shown(float):
+    """A number with the text that stands for it: equal numbers may have other intervals."""
+
+    text: str
+
+    def __new__(cls, value: float, text: str) -> Self:
+        """The number."""
+        number = super().__new__(cls, value)
+        number.text = text
+        return number
+
+
+def shown_text(cell: Any) -> str:
+    """What a cell shows that holds a :class:`Shown`."""
+    return str(cell.text)

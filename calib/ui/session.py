@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import IO, Any, TypeVar
 from uuid import uuid4
-from weakref import finalize
 
 import streamlit as st
 
 from calib.data import Choices, Inspection, Predictions
+from calib.diagnostics.judgement import Judgement
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
 from calib.evaluation.view import View, Viewpoint, view_of
 from calib.jobs import FitSpec, TaskSpec
+from calib.jobs.shared import share
 from calib.registry import calibrator
 from calib.ui.server.memory import MOST_OF_ONE, nbytes
 
@@ -25,6 +27,8 @@ T = TypeVar("T")
 SESSION = "calib_session"
 REJECTED = "calib_rejected"
 """The files read last, where they could not be opened, in Streamlit's session state."""
+FROM_THE_TOP = "calib_from_the_top"
+"""Whether the next page drawn is shown from its top, wherever it was scrolled to, in Streamlit's session state."""
 VIEWPOINT = "view/point"
 """The switch between the event and the predicted class of two classes, in Streamlit's session state."""
 MOST_KEPT = 100
@@ -37,18 +41,10 @@ KEPT_SHARE = 0.1
 class Upload:
     """Spooled copies of uploaded files by role (name and file), to read them again with other choices.
 
-    They lie on disk, so that the upload itself need not stay in memory, and are gone with this object.
+    They lie on disk, and are gone when no upload holds them any more.
     """
 
     files: dict[str, tuple[str, IO[bytes]]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.close = finalize(self, _close, [file for _, file in self.files.values()])
-
-
-def _close(files: list[IO[bytes]]) -> None:
-    for file in files:
-        file.close()
 
 
 @dataclass(frozen=True)
@@ -67,14 +63,6 @@ class Reading:
     choices: Choices = field(default_factory=Choices)
 
 
-@dataclass(frozen=True)
-class Evaluated:
-    """A calibrator's scores on the test set and what they cost."""
-
-    evaluation: Evaluation
-    predict_seconds: float
-
-
 @dataclass(eq=False)
 class OpenSession:
     """Open data with their split and what was asked for on it; replaced as a whole when other data are opened.
@@ -87,9 +75,11 @@ class OpenSession:
     sample : name of the sample, where one is open.
     reading : the files that the data come from.
     visitor : tells this visitor from others who may want the same fit.
-    specs_of_splits : fits asked for on every split looked at, so that going back finds them again.
+    specs_of_splits : fits asked for on every split looked at, so that going back finds them again; the split left last
+        stands behind the others.
     studies : studies asked for on the present split, by kind.
-    evaluated : scores by fit key.
+    evaluated : judgements on the test rows by fit key.
+    waiting : what workers compute for pages at this moment; see :mod:`calib.ui.ready`.
     kept : what pages computed from the above, by key; see :func:`keep`.
     kept_bytes : memory that it takes, by key.
     built : files that are offered, each with what it was built of, by button; see :mod:`calib.ui.widgets`.
@@ -109,7 +99,8 @@ class OpenSession:
     visitor: str = field(default_factory=lambda: uuid4().hex)
     specs_of_splits: dict[str, dict[str, FitSpec]] = field(default_factory=dict)
     studies: dict[str, TaskSpec] = field(default_factory=dict)
-    evaluated: dict[str, Evaluated] = field(default_factory=dict)
+    evaluated: dict[str, Judgement] = field(default_factory=dict)
+    waiting: dict[Hashable, Future[Any]] = field(default_factory=dict)
     kept: dict[Hashable, Any] = field(default_factory=dict)
     kept_bytes: dict[Hashable, int] = field(default_factory=dict)
     built: dict[str, tuple[Any, str | bytes]] = field(default_factory=dict)
@@ -122,7 +113,7 @@ class OpenSession:
     def from_data(cls, data: Predictions, part: float | None = None, seed: int = 0, **about: Any) -> OpenSession:
         """Open data with a split; ``part`` None is the split that came with them, or half where none did."""
         part = _usual_part(data, part)
-        return cls(data, *data.split(part, random_state=seed), part, seed, **about)
+        return cls(data, *_split(data, part, seed), part, seed, **about)
 
     @property
     def split_key(self) -> str:
@@ -135,9 +126,10 @@ class OpenSession:
         return self.specs_of_splits.setdefault(self.split_key, {})
 
     @property
-    def n_fits_of_other_splits(self) -> int:
-        """Fits asked for on other splits of the open data, which are shown again once that split is chosen."""
-        return sum(len(specs) for key, specs in self.specs_of_splits.items() if key != self.split_key)
+    def specs_of_last_split(self) -> list[FitSpec]:
+        """Fits asked for on the split left last, which are shown again there; none once some are asked for here."""
+        others = [specs for key, specs in self.specs_of_splits.items() if key != self.split_key and specs]
+        return list(others[-1].values()) if others and not self.specs else []
 
     @cached_property
     def raw_on_all_rows(self) -> Evaluation:
@@ -158,14 +150,25 @@ class OpenSession:
         return things + sum(self.kept_bytes.values())
 
     def split(self, part: float | None, seed: int) -> None:
-        """Split the open data; only the fits that were asked for on this split are shown."""
+        """Split the open data; only the fits that were asked for on this split are shown. Raises DataError."""
         part = _usual_part(self.data, part)
         if (self.part, self.seed) == (part, seed):
             return
-        self.part, self.seed = part, seed
-        self.calibration, self.test = self.data.split(part, random_state=seed)
+        calibration, test = _split(self.data, part, seed)
+        self.specs_of_splits[self.split_key] = self.specs_of_splits.pop(self.split_key, {})
+        self.part, self.seed, self.calibration, self.test = part, seed, calibration, test
         self.evaluated, self.kept, self.built, self.variants, self.studies = {}, {}, {}, {}, {}
-        self.kept_bytes = {}
+        self.kept_bytes, self.waiting = {}, {}
+
+
+def _split(data: Predictions, part: float | None, seed: int) -> tuple[Predictions, Predictions]:
+    """Both parts, with their large arrays in memory that all workers map."""
+    calibration, test = data.split(part, random_state=seed)
+    return _shared(calibration), _shared(test)
+
+
+def _shared(part: Predictions) -> Predictions:
+    return replace(part, logits=share(part.logits), features=None if part.features is None else share(part.features))
 
 
 def _usual_part(data: Predictions, part: float | None) -> float | None:

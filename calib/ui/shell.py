@@ -3,72 +3,79 @@
 from __future__ import annotations
 
 import logging
+import secrets
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
 import streamlit as st
 
 from calib import settings
 from calib.data import DataError
+from calib.data.load import APART
 from calib.errors import CalibrationError
 from calib.evaluation.view import TOP_LABEL, Viewpoint
-from calib.formatting import plural
+from calib.formatting import escape_markdown, plural
 from calib.logs import trace, without_data
+from calib.plots.style import COLORS, PAGES, text_color
 from calib.ui import fits, link
-from calib.ui.progress import fits_at_the_foot, refusal
+from calib.ui.fitting import not_started, offer_to_fit_again
+from calib.ui.keeping import trouble
+from calib.ui.link import page_link
+from calib.ui.menu import draw_menu, onward
+from calib.ui.progress import fits_at_the_foot, fits_under_way, refusal
 from calib.ui.progress import stop as stop_study
 from calib.ui.release import release_later
-from calib.ui.session import VIEWPOINT, OpenSession, find_session
+from calib.ui.server.shares import visitor_address
+from calib.ui.server.uploads import forget_unshown
+from calib.ui.session import FROM_THE_TOP, VIEWPOINT, OpenSession, find_session
 from calib.ui.text import literal, show_pending_notices
 from calib.ui.widgets import segments
 
+FITS_IN_BODY, SPLIT_IN_BODY = ("Fit",), ("Data",)
+"""Pages that say further down, where one clicks, how far fits are, and that the split is another one."""
+FOLLOWS = ("Compare",)
+"""Pages that take in each fit as it ends: people wait there for the last one."""
 CAP = "server.maxUploadSize"
 """Streamlit's own limit of an upload, in MB of 2^20 bytes; its server refuses what is larger before we see it."""
 
-MENU = {
-    "Start": [
-        ("app.py", "Data", ":material/upload_file:"),
-        ("pages/1_Fit.py", "Fit", ":material/model_training:"),
-    ],
-    "Diagnose": [
-        ("pages/2_Reliability.py", "Reliability", ":material/show_chart:"),
-        ("pages/3_Over_underconfidence.py", "Over- and underconfidence", ":material/balance:"),
-        ("pages/4_Latent_GP.py", "Latent GP", ":material/airwave:"),
-        ("pages/7_Binning.py", "Binning", ":material/view_column:"),
-        ("pages/8_Calibration_maps.py", "Calibration maps", ":material/stairs:"),
-        ("pages/9_Geometry.py", "Geometry", ":material/hub:"),
-        ("pages/10_Risk_and_groups.py", "Risk and groups", ":material/groups:"),
-    ],
-    "Decide": [
-        ("pages/5_Compare.py", "Compare", ":material/leaderboard:"),
-        ("pages/6_Export.py", "Export", ":material/download:"),
-        ("pages/11_Monitoring.py", "Monitoring", ":material/update:"),
-        ("pages/12_Active_learning.py", "Active learning", ":material/school:"),
-    ],
-}
-"""The journey, in order. A new page is one line here and one file in ``pages``."""
-
-
+TO_THE_TOP = """document.querySelector('[data-testid="stMain"]').scrollTo(0, 0)"""
+"""Streamlit scrolls up when the page changes, and offers no way to do so on the same page."""
 ICON = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none" stroke="#0072B2" stroke-width="2.4">
 <circle cx="12" cy="12" r="10"/><circle cx="12" cy="12" r="5.6"/><circle cx="12" cy="12" r="1.2"/></svg>"""
 """Drawn here: Streamlit would have every visitor's browser fetch a symbol's picture from a service outside."""
+
+
+READABLE = f"""<style>
+.js-plotly-plot .main-svg text {{fill: currentColor !important}}
+button[data-testid^="stBaseButton-primary"] {{color: light-dark({PAGES["light"][0]},{PAGES["dark"][0]}) !important}}
+[data-testid="stCode"] .token {{color: inherit !important}}
+[data-testid="stCode"] .token.keyword {{color: {text_color(COLORS[1])} !important}}
+[data-testid="stCode"] .token.string {{color: {text_color(COLORS[2])} !important}}
+</style>"""
+"""Gives text a contrast of 4.5 where Streamlit's own has less than 4: in figures, in code, and in buttons when dark."""
 
 
 @contextmanager
 def page(title: str) -> Iterator[None]:
     """Draw the shell, then the page's body; anything that goes wrong in the body becomes a sentence.
 
-    Use as the only statement of a page: ``with page("Reliability"): ...``.
+    Use as the only statement of a page: ``with page("Reliability"): ...``, with its title in the menu.
     """
     without_data()
     st.set_page_config(page_title=f"{title} · calib", page_icon=ICON, layout="wide")
+    st.html(READABLE)
     _stop_unless_configured()
     link.arrive()
     link.remember()
+    _prepare_readers()
     release_later()
+    forget_unshown()
     session = find_session()
     if session is not None:
         _look_at(session, st.session_state.get(VIEWPOINT, "event"))
+        fits.ask_for_raw(session)
     _menu(session)
     if session is not None:
         about = {
@@ -79,13 +86,21 @@ def page(title: str) -> Iterator[None]:
         rows = plural(len(session.test), "test prediction")
         st.caption(f"{literal(session.data.name)} · {rows} · {about[session.view.name]}")
     st.title(_in_view(title, session))
+    _from_the_top()
     show_pending_notices()
+    trouble()
     refusal()
+    not_started()
+    if session is not None:
+        if title not in FITS_IN_BODY:
+            fits_under_way(session, follow=title in FOLLOWS)
+        if title not in SPLIT_IN_BODY:
+            offer_to_fit_again(session)
     try:
         yield
-        _onward(title)
+        onward(title, find_session())
     except (CalibrationError, DataError) as error:
-        st.error(str(error), icon=":material/error:")
+        st.error(escape_markdown(str(error)), icon=":material/error:")
     except Exception as error:
         # Streamlit's own control flow (rerun, stop) does not derive from Exception and passes through.
         logging.getLogger("calib").error("page %s failed\n%s", title, trace(error))
@@ -95,6 +110,23 @@ def page(title: str) -> Iterator[None]:
             icon=":material/error:",
         )
     link.remember()
+
+
+def _from_the_top() -> None:
+    """Scroll up once where a page became another one under the visitor: other data were opened, or files refused."""
+    if st.session_state.pop(FROM_THE_TOP, False):
+        once = f"// {secrets.token_hex(4)}"  # a browser runs the same script but once
+        st.html(f"<script>{TO_THE_TOP} {once}</script>", unsafe_allow_javascript=True)
+
+
+@cache
+def _prepare_readers() -> None:
+    """Start what reads uploads, once and in the background, so that the first upload does not wait for it."""
+    if APART:
+        from calib.isolation.client import READERS  # its modules are those of POSIX
+
+        READERS.owner = visitor_address
+        threading.Thread(target=READERS.start, name="calib-readers", daemon=True).start()
 
 
 def _in_view(title: str, session: OpenSession | None) -> str:
@@ -114,51 +146,36 @@ def _stop_unless_configured() -> None:
             )
     except ValueError as error:
         logging.getLogger("calib").error("%s", error)
-        st.error(f"This server is not configured as it should be. {error}", icon=":material/settings_alert:")
+        sentence = f"This server is not configured as it should be. {error}"
+        st.error(escape_markdown(sentence), icon=":material/settings_alert:")
         st.stop()
 
 
 def _menu(session: OpenSession | None) -> None:
     with st.sidebar:
-        for section, pages in MENU.items():
-            st.caption(section)
-            for path, label, icon in pages:
-                shown = label if session is None or label != TOP_LABEL.menu else session.view.menu
-                st.page_link(path, label=shown, icon=icon, width="stretch", query_params=link.parameters())
-        st.divider()
-        if session is not None:
-            st.caption(f":material/dataset: {literal(session.data.name)}")
-        # The line looks again by itself while a cluster is being connected to.
-        st.fragment(_where_fits_run, run_every=1.0 if fits.queue().place().connecting else None)()
-        if session is not None:
-            fits_at_the_foot(session)
+        draw_menu(session)
+        with st.container(gap="xsmall"):
+            if session is not None:
+                fits_at_the_foot(session)
+                st.caption(f":material/dataset: {literal(session.data.name)}")
+            # The line looks again by itself while a cluster is being connected to.
+            st.fragment(_where_fits_run, run_every=1.0 if fits.queue().place().connecting else None)()
 
 
 def _where_fits_run() -> None:
     place = fits.queue().place()
     if place.cluster:
-        st.caption(f":material/lan: {place.cluster[0].upper()}{place.cluster[1:]}")
+        st.caption(f":material/lan: {escape_markdown(place.cluster[0].upper() + place.cluster[1:])}")
     else:
         st.caption(f":material/memory: {fits.device_description()}")
     if place.trouble:
-        st.caption(f":material/warning: {place.trouble}")
+        st.caption(f":material/warning: {escape_markdown(place.trouble)}")
 
 
 def trouble_with_the_cluster() -> None:
     """Say on a page why fits do not run where they should; nothing where they do."""
     if trouble := fits.queue().place().trouble:
-        st.warning(trouble, icon=":material/lan:")
-
-
-def _onward(title: str) -> None:
-    """At a page's foot, the next one of the journey: on a phone the menu is folded away."""
-    pages = [entry for section in MENU.values() for entry in section]
-    place = [label for _, label, _ in pages].index(title)
-    session = find_session()
-    if session is not None and 0 < place < len(pages) - 1:
-        path, label, _ = pages[place + 1]
-        st.divider()
-        st.page_link(path, label=f"Next: {_in_view(label, session)}", icon=":material/arrow_forward:")
+        st.warning(escape_markdown(trouble), icon=":material/lan:")
 
 
 def _look_at(session: OpenSession, viewpoint: Viewpoint) -> None:
@@ -186,7 +203,7 @@ def view_switch(session: OpenSession) -> None:
 def need_data() -> None:
     """Say that no data are open, with the button that opens some."""
     st.info("No data are open yet. Upload your model's outputs, or try a sample in one click.")
-    st.page_link("app.py", label="Open data", icon=":material/upload_file:")
+    page_link("app.py", "Open data", ":material/upload_file:")
 
 
 def open_session() -> OpenSession:
@@ -201,4 +218,4 @@ def open_session() -> OpenSession:
 def need_fit(what: str) -> None:
     """Say in one line what a fit would add, with the button that gets it."""
     st.info(what)
-    st.page_link("pages/1_Fit.py", label="Fit calibrators", icon=":material/model_training:")
+    page_link("pages/1_Fit.py", "Fit calibrators", ":material/model_training:")

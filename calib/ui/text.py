@@ -1,26 +1,26 @@
-"""Sentences of several pages, names from files as plain text in Markdown, and notices for the next page drawn."""
+"""Sentences of several pages, names from files within Markdown, and notices for the next page drawn.
+
+Pages write Markdown, and nothing that came from a file may be that. Sentences made below the pages (findings, errors,
+notes, messages of fits) are plain text, and escaped as a whole where they are shown; sentences with emphasis are made
+for pages alone, and a name in one of them is a :func:`literal`.
+"""
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import streamlit as st
 
 from calib.diagnostics.subgroups import too_extreme
 from calib.evaluation import Evaluation
-from calib.evaluation.compare import FEW_ROWS
+from calib.evaluation.claims import FEW_ROWS
 from calib.evaluation.view import View
-from calib.formatting import number, percent, with_interval
+from calib.formatting import escape_markdown, number, percent, with_interval
 from calib.metrics.bootstrap import Interval
 
 _BINNING_NAMES = {"imax": "I-Max", "kmeans": "k-means"}
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()<>$#~:|!+.\-])")
-_AUTOLINK = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?<=@)", re.IGNORECASE)
-JOINER = "\u2060"
-"""Has no width; it keeps apart what Markdown would turn into a link, which no backslash prevents."""
 NOTICES = "calib_notices"
 
 
@@ -71,17 +71,21 @@ def literal(name: str, longest: int = 40) -> str:
 
     An empty or blank one is called "(empty)", so that no sentence has a hole.
     """
-    short = name if len(name) <= longest else name[: longest - 1] + "…"
-    words = " ".join(short.split())
-    return _SPECIAL.sub(r"\\\1", _AUTOLINK.sub(JOINER, words)) if words else "(empty)"
+    return escape_markdown(name if len(name) <= longest else name[: longest - 1] + "…") or "(empty)"
+
+
+def show_notes(notes: Iterable[str]) -> None:
+    """What else a person should know, such as how a fit ended: plain sentences, one a line."""
+    for note in notes:
+        st.caption(f":material/info: {escape_markdown(note)}")
 
 
 def add_notice(text: str) -> None:
-    """Add a sentence to the pending notices."""
+    """Add a plain sentence to the pending notices."""
     st.session_state.setdefault(NOTICES, []).append(text)
 
 
 def show_pending_notices() -> None:
     """Show them, once."""
     for text in st.session_state.pop(NOTICES, []):
-        st.info(text, icon=":material/history:")
+        st.info(escape_markdown(text), icon=":material/history:")

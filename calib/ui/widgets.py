@@ -15,11 +15,12 @@ from typing import Any, Literal, TypeVar
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
+from pandas.io.formats.style import Styler
 
 from calib.formatting import safe_table
 from calib.plots import alt_text, figure_data
 from calib.plots.axes import Scale
-from calib.plots.style import Style
+from calib.plots.style import Style, text_color
 from calib.ui.fits import ShownFit
 from calib.ui.session import current_session, find_session, keep
 
@@ -33,6 +34,8 @@ LARGE = 16 << 20
 """Bytes of which no more than one file is kept for a visitor."""
 HALF = 495
 """Pixels: two figures and the menu fill a window of 1500."""
+INSIDE = 480
+"""Pixels: two figures fill what a folded question has."""
 LAST_CLICKED = "figures/last-clicked"
 SAID = "The table goes on to the right: swipe or scroll it sideways."
 PHONE = 640
@@ -81,7 +84,7 @@ def several(
     new = [option for option in options if option not in wanted]
     begin = [option for option in new if option not in aside][:most]
     wanted.update({option: option in begin for option in new})
-    _show(key, [option for option in options if wanted[option]])
+    put(key, [option for option in options if wanted[option]])
 
     def remember() -> None:
         wanted.update({option: option in st.session_state[key] for option in options})
@@ -106,13 +109,20 @@ def one(
     begin: str,
     *,
     style: Literal["segments", "list"] = "segments",
+    shared: str = "",
 ) -> str:
-    """Let the visitor pick one of the options; until they do, and where what they picked is gone, it is ``begin``."""
-    picked = current_session().picked
-    _show(key, picked[key] if picked.get(key) in options else begin)
+    """Let the visitor pick one of the options; until they do, and where what they picked is gone, it is ``begin``.
+
+    Parameters
+    ----------
+    key : of the widget, unique in the app: Streamlit empties one whose key was on another page.
+    shared : name of a choice that widgets of several pages show.
+    """
+    picked, name = current_session().picked, shared or key
+    put(key, picked[name] if picked.get(name) in options else begin)
 
     def remember() -> None:
-        picked[key] = st.session_state[key]
+        picked[name] = st.session_state[key]
 
     same: dict[str, Any] = {
         "format_func": options.__getitem__,
@@ -143,6 +153,30 @@ def segments(
     return begin if chosen is None else chosen
 
 
+def folded(label: str, key: str, draw: Callable[[], object]) -> None:
+    """Offer a further question, which is computed and drawn only while it is opened.
+
+    It stays open on other pages. Choices that the page needs while it is closed belong elsewhere.
+
+    Parameters
+    ----------
+    label : the question; a number in it must not change while the visitor reads, or it closes.
+    key : unique in the app.
+    draw : draws what is inside.
+    """
+    picked = current_session().picked
+    if key not in st.session_state and key in picked:
+        st.session_state[key] = picked[key]
+
+    def remember() -> None:
+        picked[key] = st.session_state[key]
+
+    part = st.expander(label, key=key, on_change=remember)
+    if part.open:
+        with part, st.spinner("Computing…"):
+            draw()
+
+
 def whole_number(label: str, low: int, high: int, begin: int, key: str, **looks: Any) -> int:
     """Let the visitor give a number, which stays on other pages."""
     return int(st.number_input(label, low, high, begin, key=key, persist_state="session", **looks))
@@ -153,7 +187,7 @@ def scale_of_probabilities(begin: Scale, key: str) -> Scale:
     return segments("Scale of probabilities", SCALES, begin, key, str.capitalize)
 
 
-def _show(key: str, value: str | list[str]) -> None:
+def put(key: str, value: Any) -> None:
     """Put a value into a widget that is about to be drawn.
 
     Not where it is there already: what is put in overrides a click that is on its way.
@@ -289,7 +323,7 @@ def show(fig: go.Figure, key: str, how_to_read: str, *, on_select: Callable[[], 
 
 def method_title(title: str, style: Style) -> None:
     """A method's name after a dot in its colour."""
-    st.html(f'<span style="color:{style.color}">●</span> <strong>{escape(title)}</strong>')
+    st.html(f'<span style="color:{text_color(style.color)}">●</span> <strong>{escape(title)}</strong>')
 
 
 def selected_bins(event: Any) -> list[int]:
@@ -301,8 +335,14 @@ def selected_bins(event: Any) -> list[int]:
 def show_table(table: Any, pinned: str = "", n_with_intervals: int = 0, **looks: Any) -> None:
     """Draw a table, with the column of this name held at the left."""
     columns = {pinned: st.column_config.TextColumn(pinned=True)} if pinned else None
-    st.dataframe(table, hide_index=True, column_config=columns, **looks)
+    draw_table(table, column_config=columns, **looks)
     sideways(n_with_intervals)
+
+
+def draw_table(table: pd.DataFrame | Styler, **looks: Any) -> Any:
+    """Draw a table without its index; free of formulas, since Streamlit offers each as a CSV of what it shows."""
+    shown = safe_table(table) if isinstance(table, pd.DataFrame) else table
+    return st.dataframe(shown, hide_index=True, **looks)
 
 
 def sideways(n_with_intervals: int = 0) -> None:

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from typing import Literal
 
 from calib import settings
 from calib.data import Predictions
 from calib.jobs import FitSpec, Job, TaskSpec
 from calib.logs import trace
-from calib.workspace.folders import Damaged, Items
-from calib.workspace.links import Entries, Entry
+from calib.workspace import retry
+from calib.workspace.files import CONTENT, Clock, Damaged, Items, Unreadable, in_words
+from calib.workspace.links import Content, Entries, Entry, NotDeleted
+from calib.workspace.retry import RetryQueue
 from calib.workspace.store import get_data, get_fit, get_study, put_data, put_fit, put_study
+from calib.workspace.sweep import Sweep
 
 log = logging.getLogger("calib.workspace")
 
 OFF = "off"
+SWEEP = ("sweep", "")
+SWEEP_SECONDS = 3600.0
+"""Between two looks at what is to be deleted, beside the one after each data set that was stored."""
 
 _one = threading.Lock()
 
@@ -34,11 +41,13 @@ class Configuration:
     root : the folder; made on first use, readable by its owner alone.
     max_bytes : most bytes on disk; what was unused for longest goes first.
     max_days : days after the last use at which anything goes.
+    address_share : share of the bytes that one address may take where there are others; beyond it go its own.
     """
 
     root: Path
     max_bytes: int = 10 * 10**9
     max_days: float = 30.0
+    address_share: float = 0.5
 
     @classmethod
     def from_settings(cls, variables: Mapping[str, str] | None = None) -> Configuration | None:
@@ -56,79 +65,152 @@ class Configuration:
         if not folder:
             folder = str(Path(variables.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "calib")
         gigabytes = settings.number("CALIB_WORKSPACE_GB", variables)
+        share = settings.number("CALIB_ADDRESS_SHARE", variables)
         days = settings.number("CALIB_WORKSPACE_DAYS", variables)
-        return cls(Path(folder).expanduser().resolve(), int(gigabytes * 1e9), days)
+        return cls(Path(folder).expanduser().resolve(), int(gigabytes * 1e9), days, share)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What of a link is not on disk, and why not; without a reason it is on its way."""
+
+    missing: tuple[Content, ...] = ()
+    reasons: tuple[str, ...] = ()
 
 
 class Keeper:
     """The workspace as a server uses it; safe to call from many threads, beside other servers.
 
-    Small files have a thread of their own, so that none waits behind somebody's large upload.
+    What fails is done again by itself; nothing counts as kept before it is on disk. Small files have a thread of their
+    own, so that none waits behind somebody's large upload.
 
     Parameters
     ----------
     configuration : where, and how much.
+    clock : of the server.
+    pause : seconds until what failed is done again, by the number of failures.
     """
 
-    def __init__(self, configuration: Configuration):
+    def __init__(
+        self, configuration: Configuration, clock: Clock | None = None, pause: Callable[[int], float] = retry.pause
+    ):
         self.configuration = configuration
-        self._items = Items(configuration.root)
+        self._items = Items(configuration.root, clock)
         self._entries = Entries(self._items)
-        self._small = ThreadPoolExecutor(1, "calib-keep")
-        self._large = ThreadPoolExecutor(1, "calib-keep-data")
+        self._sweep = Sweep(
+            self._items,
+            self._entries,
+            configuration.max_bytes,
+            configuration.max_days,
+            configuration.address_share,
+        )
+        self._small, self._large = RetryQueue("calib-keep", pause), RetryQueue("calib-keep-data", pause)
         self._lock = threading.Lock()
-        self._wanted: dict[str, set[str]] = {}  # key of a fit or study -> links that want it kept
+        self._wanted: dict[Content, set[str]] = {}  # content -> links that want it kept
         self._forgotten: set[str] = set()
-        self._large.submit(self._sweep)
+        self._pushed_out: set[Content] = set()
+        self._timer: threading.Timer | None = None
+        self._large.put(SWEEP, self._sweep_often)
 
     # -- writing ------------------------------------------------------------------------------------------
 
     def keep(self, link: str, entry: Entry) -> Future[None]:
         """Write what a link leads to, in the background; what it says may be stored from now on."""
-        with self._lock:
-            for key in [*(spec.key for spec in entry.specs), *(study.key for study in entry.studies)]:
-                self._wanted.setdefault(key, set()).add(link)
-        return self._small.submit(self._write_entry, link, entry)
+        for content in entry.contents():
+            self._want(link, content)
+        return self._small.put(("links", link), partial(self._write_entry, link, entry))
 
     def keep_data(self, link: str, data: Predictions) -> Future[Predictions | None]:
         """Store a data set in the background; the future gives it back as it can be read from disk.
 
-        With that in its place, its large arrays leave the memory, and all who have the same data share one copy. The
-        future fails with OSError where the disk is full or the data alone exceed the cap.
+        With that in its place, its large arrays leave the memory, and all who have the same data share one copy.
         """
-        return self._large.submit(self._write_data, link, data)
+        content: Content = ("data", data.sha256)
+        self._want(link, content)
+        return self._large.join(content, partial(self._write_data, data))
 
     def keep_fit(self, job: Job) -> None:
         """Store a fit or study that is done, if a link wants it; called before anybody is told that it is done.
 
-        A disk that fails costs the copy, not the fit.
+        A disk that fails costs the copy, not the fit; it is tried again.
         """
-        if not self._wants(job.key):
+        content, write = content_of(job), partial(self._write_fit, job)
+        if not self._wants(content):
             return
-        put = put_fit if isinstance(job.spec, FitSpec) else put_study
         try:
-            put(self._items, job, wanted=lambda: self._wants(job.key))
+            write()
         except Exception as error:
-            what = f"a fit of {job.spec.method}" if isinstance(job.spec, FitSpec) else job.spec.function.__name__
-            log.error("%s could not be stored\n%s", what, trace(error))
+            self._small.failed(content, write, error)
 
     def keep_fit_later(self, job: Job) -> None:
-        """Store a fit or study that was done before a link wanted it."""
-        self._small.submit(self.keep_fit, job)
+        """Store a fit or study that was done before a link wanted it, or that is no longer there."""
+        self._small.join(content_of(job), partial(self._write_fit, job))
 
-    def forget(self, link: str) -> None:
-        """Delete a link and the content that no other link leads to; what is still being written is not kept."""
+    def forget(self, link: str, earlier: Collection[str] = ()) -> None:
+        """Delete a link and the content that no other link leads to; what is still being written is not kept.
+
+        Parameters
+        ----------
+        earlier : links of data that were open before, which are deleted too.
+
+        Raises
+        ------
+        NotDeleted
+            If anything is left; the link then leads to it as before.
+        """
+        going = {link, *earlier}
         with self._lock:
-            self._forgotten.add(link)
+            self._forgotten |= going
             for links in self._wanted.values():
-                links.discard(link)
-        self._entries.delete(link)
+                links -= going
+        for queue in (self._small, self._large):
+            queue.drop(lambda content, _: content[1] in going or self._unwanted(content))
+        try:
+            self._entries.delete(link, earlier)
+        except NotDeleted:
+            with self._lock:
+                self._forgotten -= going
+            raise
+
+    def leave(self, link: str) -> None:
+        """Nobody has a link open any more: data that could not be stored no longer stay in memory for it."""
+        self._large.drop(lambda content, work: work.error is not None and self._wanted.get(content, set()) <= {link})
+
+    # -- what is kept ---------------------------------------------------------------------------------------
+
+    def lost(self, link: str, contents: Collection[Content]) -> set[Content]:
+        """What of a link and its content is neither on disk nor on its way, and did not make room for others.
+
+        Asking counts as using the link.
+        """
+        if self._is_forgotten(link):
+            return set()
+        self._items.find("links", link)
+        return {content for content in (("links", link), *contents) if self._look(content) == ("lost", "")}
+
+    def standing(self, link: str, contents: Collection[Content]) -> Standing:
+        """What of a link and its content is not on disk, and why not."""
+        if self._is_forgotten(link):
+            return Standing((), ("it was deleted in another window",))
+        looks = {content: self._look(content) for content in (("links", link), *contents)}
+        missing = tuple(content for content, (state, _) in looks.items() if state != "kept")
+        return Standing(missing, tuple(dict.fromkeys(why for _, why in looks.values() if why)))
+
+    def try_again(self) -> None:
+        """Do at once what failed, and store again what made room for others."""
+        with self._lock:
+            self._pushed_out.clear()
+        for queue in (self._small, self._large):
+            queue.retry()
 
     # -- reading ------------------------------------------------------------------------------------------
 
     def recall(self, link: str) -> Entry | None:
         """What a link leads to, or None if nothing is kept under it; raises :class:`Damaged`."""
-        return self._entries.read(link)
+        entry = self._entries.read(link)
+        for content in () if entry is None else entry.contents():
+            self._want(link, content)
+        return entry
 
     def data(self, entry: Entry) -> Predictions | None:
         """The data of an entry, or None if they are gone; raises :class:`Damaged`."""
@@ -146,9 +228,11 @@ class Keeper:
         return None if kind is None else get_study(self._items, kind, spec)
 
     def close(self) -> None:
-        """Wait until everything is written."""
-        self._small.shutdown()
-        self._large.shutdown()
+        """Wait until everything was written, or failed to be."""
+        for queue in (self._small, self._large):
+            queue.close()
+        if self._timer is not None:
+            self._timer.cancel()
 
     # -- threads ------------------------------------------------------------------------------------------
 
@@ -157,39 +241,82 @@ class Keeper:
             if not self._is_forgotten(link):
                 self._entries.write(link, entry)
 
-    def _write_data(self, link: str, data: Predictions) -> Predictions | None:
+    def _write_data(self, data: Predictions) -> Predictions | None:
+        content: Content = ("data", data.sha256)
         size = sum(array.nbytes for array in vars(data).values() if hasattr(array, "nbytes"))
         if size > self.configuration.max_bytes:
-            raise OSError(f"the data take {size / 1e9:.1f} GB and {self.configuration.max_bytes / 1e9:.1f} GB are kept")
+            most = self.configuration.max_bytes
+            raise ValueError(f"the data take {size / 1e9:.1f} GB, and {most / 1e9:.1f} GB are kept")
         for _ in range(2):  # an earlier copy that turns out to be damaged makes way for this one
-            put_data(self._items, data, wanted=lambda: not self._is_forgotten(link))
+            put_data(self._items, data, wanted=lambda: self._wants(content))
             try:
                 stored = get_data(self._items, data.sha256)
                 break
+            except Unreadable:
+                raise
             except Damaged:
                 log.warning("stored data were damaged on disk and are written anew")
         else:
-            raise OSError("the data cannot be read back from the disk")
-        self._sweep()
+            raise Unreadable("the data cannot be read back from the disk")
+        self._pushed_out.discard(content)
+        try:
+            self._push_out()
+        except (OSError, Unreadable) as error:
+            log.error("the workspace could not be tidied\n%s", trace(error))
         return stored
 
-    def _sweep(self) -> None:
-        try:
-            self._entries.sweep(self.configuration.max_bytes, self.configuration.max_days)
-        except OSError as error:
-            log.error("the workspace could not be tidied\n%s", trace(error))
+    def _write_fit(self, job: Job) -> None:
+        content = content_of(job)
+        put = put_fit if isinstance(job.spec, FitSpec) else put_study
+        put(self._items, job, wanted=lambda: self._wants(content))
+        self._pushed_out.discard(content)
 
-    def _wants(self, key: str) -> bool:
+    def _sweep_often(self) -> None:
+        self._push_out()
+        self._timer = threading.Timer(SWEEP_SECONDS, self._large.put, (SWEEP, self._sweep_often))
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _push_out(self) -> None:
+        removed = self._sweep()
         with self._lock:
-            return bool(self._wanted.get(key))
+            self._pushed_out |= removed
+
+    def _look(self, content: Content) -> tuple[Literal["kept", "waiting", "failed", "lost"], str]:
+        """How a file stands, and why it is not kept where that is known."""
+        waiting, error = (self._large if content[0] == "data" else self._small).state(content)
+        if error is not None:
+            return "failed", in_words(error)
+        if waiting:
+            return "waiting", ""
+        if self._items.holds(*content):
+            return "kept", ""
+        return ("failed", "it made room for what was used later") if content in self._pushed_out else ("lost", "")
+
+    def _want(self, link: str, content: Content) -> None:
+        with self._lock:
+            if link not in self._forgotten:
+                self._wanted.setdefault(content, set()).add(link)
+
+    def _wants(self, content: Content) -> bool:
+        with self._lock:
+            return bool(self._wanted.get(content))
+
+    def _unwanted(self, content: Content) -> bool:
+        return content[0] in CONTENT and not self._wants(content)
 
     def _is_forgotten(self, link: str) -> bool:
         with self._lock:
             return link in self._forgotten
 
 
+def content_of(job: Job) -> Content:
+    """The stored file of a fit or study."""
+    return ("fits" if isinstance(job.spec, FitSpec) else "studies"), job.key
+
+
 def keeper() -> Keeper | None:
-    """The keeper of this process; None where the workspace is off or its folder cannot be used."""
+    """The keeper of this process; None where the workspace is off or not configured as it should be."""
     with _one:
         return _cached_keeper()
 
@@ -199,7 +326,7 @@ def _cached_keeper() -> Keeper | None:
     try:
         configuration = Configuration.from_settings()
         return None if configuration is None else Keeper(configuration)
-    except (OSError, ValueError) as error:
+    except ValueError as error:
         log.error("nothing is kept on disk: %s", error)
         return None
 

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 import re
 import secrets
-import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from calib.evaluation.studies import STUDIES
 from calib.export.archive import flatten
+from calib.formatting import listed, plural
+from calib.isolation.codec import BadMessage, from_plain
 from calib.jobs import FitSpec, Job, TaskSpec
-from calib.workspace.folders import ABANDONED, KINDS, Damaged, Item, Items, Kind, write_file
+from calib.workspace.content import MAX_RECORD, sealed, unsealed
+from calib.workspace.files import CONTENT, Damaged, Items, Kind, Unreadable, in_words
 
-FORMAT = 1
+FORMAT = 3
 
-_DAY = 86_400.0
+Content = tuple[Kind, str]
+"""What kind of file, and its name."""
+
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
@@ -97,6 +97,7 @@ class Entry:
     earlier : entries of data that were open before in the same tab; they are deleted together.
     studies : studies asked for on the split.
     former : content that it led to before, such as a study that another took the place of; deleted with it.
+    owner : to whose share of the workspace it counts; the visitor's where it is empty.
     """
 
     visitor: str
@@ -112,142 +113,147 @@ class Entry:
     settings: Mapping[str, Any] = field(default_factory=dict)
     earlier: tuple[str, ...] = ()
     studies: tuple[KeptStudy, ...] = ()
-    former: tuple[tuple[Kind, str], ...] = ()
+    former: tuple[Content, ...] = ()
+    owner: str = ""
 
-    def contents(self) -> set[tuple[Kind, str]]:
+    def contents(self) -> set[Content]:
         """The stored content that this entry may read."""
-        contents: set[tuple[Kind, str]] = {("fits", spec.key) for spec in self.specs}
+        contents: set[Content] = {("fits", spec.key) for spec in self.specs}
         contents |= {("studies", study.key) for study in self.studies}
         return contents | ({("data", self.data)} if self.data else set())
 
-    def ever(self) -> set[tuple[Kind, str]]:
+    def ever(self) -> set[Content]:
         """The stored content that this entry leads to or led to."""
         return self.contents() | set(self.former)
 
 
 def to_json(entry: Entry) -> bytes:
-    """The entry's file."""
-    return json.dumps({"format": FORMAT, **asdict(entry)}, ensure_ascii=False).encode()
+    """The entry's file, with a checksum; ValueError for one that is larger than :func:`from_json` reads."""
+    return sealed({"format": FORMAT, **asdict(entry)})
 
 
 def from_json(content: bytes) -> Entry:
     """Undo :func:`to_json`; raises :class:`Damaged`."""
     try:
-        fields = json.loads(content)
+        fields = unsealed(content)
         if fields.pop("format") != FORMAT:
             raise Damaged("What is kept under this link was written by another version of this program.")
-        fields["specs"] = tuple(KeptSpec(**spec) for spec in fields["specs"])
-        fields["findings"] = tuple(
-            (level, code, reason, action, left_out) for level, code, reason, action, left_out in fields["findings"]
-        )
-        fields["earlier"] = tuple(map(str, fields["earlier"]))
-        # Entries of before there were any have none.
-        fields["studies"] = tuple(_study(**study) for study in fields.get("studies", ()))
-        fields["former"] = tuple(_content(*content) for content in fields.get("former", ()))
-        return Entry(**fields)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        entry: Entry = from_plain(fields, Entry)
+        if any(kind not in CONTENT for kind, _ in entry.former):
+            raise ValueError("A link leads to no other link.")
+        return entry
+    except (ValueError, KeyError, BadMessage, RecursionError) as error:
         raise Damaged("What is kept under this link was damaged on disk.") from error
 
 
-def _study(arguments: list[Any], **others: str) -> KeptStudy:
-    if not all(isinstance(other, str) for other in others.values()):
-        raise TypeError("A study of a link has another type than it can have.")
-    return KeptStudy(arguments=tuple(arguments), **others)
+class NotDeleted(Exception):
+    """What was to be deleted is still on disk, wholly or in part; the text is one sentence."""
 
 
-def _content(kind: Kind, name: str) -> tuple[Kind, str]:
-    if kind not in KINDS:
-        raise ValueError(f"{kind!r} is no kind of stored content.")
-    return kind, str(name)
+def counted(contents: Collection[Content]) -> str:
+    """Content in words: the data, 2 fits and the link."""
+    numbers = {kind: sum(each == kind for each, _ in contents) for kind in ("data", "fits", "studies", "links")}
+    words = [
+        "the data" if numbers["data"] == 1 else plural(numbers["data"], "data set"),
+        plural(numbers["fits"], "fit"),
+        plural(numbers["studies"], "study", "studies"),
+        "the link" if numbers["links"] == 1 else plural(numbers["links"], "link"),
+    ]
+    return listed([each for each, number in zip(words, numbers.values(), strict=True) if number])
+
+
+def _ever(entries: Iterable[Entry]) -> set[Content]:
+    return {content for entry in entries for content in entry.ever()}
 
 
 class Entries:
-    """One file for each link, below the root of ``items``; found by the hash of its token alone."""
+    """One file for each link among ``items``, found by the hash of its token alone."""
 
     def __init__(self, items: Items):
         self._items = items
-        self._folder = items.root / "links"
-        self._folder.mkdir(mode=0o700, exist_ok=True)
 
     def write(self, name: str, entry: Entry) -> None:
-        """Write or replace an entry, which remembers what the one in its place led to, to delete that too."""
-        path, before = self._path(name), set()
-        with suppress(OSError, Damaged):
-            before = from_json(path.read_bytes()).ever()
-        write_file(path, to_json(replace(entry, former=tuple(sorted(before - entry.contents())))))
+        """Write or replace an entry, which remembers what the one in its place led to, to delete that too.
+
+        Raises
+        ------
+        OSError, Unreadable
+            If the disk is full, or cannot be read or written.
+        ValueError
+            If it is larger than any that is kept.
+        """
+        replaced = self._read_whole(name)
+        before = set() if replaced is None else replaced.ever()
+        content = to_json(replace(entry, former=tuple(sorted(before - entry.contents()))))
+        self._items.replace("links", name, content)
 
     def read(self, name: str) -> Entry | None:
         """An entry, which counts as used now, or None if there is none; raises :class:`Damaged`."""
-        path = self._path(name)
-        try:
-            content = path.read_bytes()
-            os.utime(path)
-        except OSError:
-            return None
-        return from_json(content)
+        entry = self._read(name)
+        if entry is not None:
+            self._items.find("links", name)
+        return entry
 
-    def delete(self, name: str) -> None:
-        """Delete an entry with those of before it, and the content that no other entry leads to."""
-        with self._items.locked():
-            everyone = self._all()
-            going = {name}
-            if name in everyone:
-                going |= set(everyone[name].earlier)
-            staying = [entry.ever() for other, entry in everyone.items() if other not in going]
-            for other in going:
-                self._path(other).unlink(missing_ok=True)
-            theirs = [everyone[other].ever() for other in going if other in everyone]
-            for kind, content in set().union(*theirs) - set().union(*staying):
-                self._items.remove(kind, content)
-
-    def sweep(self, max_bytes: int, max_days: float) -> None:
-        """Delete what is older than ``max_days``, then what was unused for longest until ``max_bytes`` hold the rest.
-
-        Using a link counts as using all it leads to.
-        """
-        self._items.clean()
-        with self._items.locked():
-            self._clean()
-            used: dict[tuple[str, str], float] = {}
-            links = []
-            for name, entry in self._all().items():
-                with suppress(OSError):
-                    stat = self._path(name).stat()
-                    links.append((stat.st_mtime, stat.st_size, name))
-                    for content in entry.contents():
-                        used[content] = max(used.get(content, 0.0), stat.st_mtime)
-            stored: list[tuple[float, int, Item | str]] = list(links)
-            for item in self._items.all():
-                stored.append((max(item.used, used.get((item.kind, item.name), 0.0)), item.nbytes, item))
-            too_old = time.time() - max_days * _DAY
-            total = sum(nbytes for _, nbytes, _ in stored)
-            for last_use, nbytes, what in sorted(stored, key=lambda each: each[:2]):
-                if last_use >= too_old and total <= max_bytes:
-                    break
-                total -= nbytes
-                if isinstance(what, Item):
-                    self._items.remove(what.kind, what.name)
-                else:
-                    self._path(what).unlink(missing_ok=True)
-
-    def _all(self) -> dict[str, Entry]:
+    def all(self) -> dict[str, Entry]:
+        """Every entry that leads anywhere, by name; raises :class:`Unreadable` where that cannot be known."""
         entries = {}
-        for path in self._folder.glob("*.json"):
-            # One that cannot be read leads nowhere; its age will take it.
-            with suppress(OSError, Damaged):
-                entries[path.stem] = from_json(path.read_bytes())
+        for item in self._items.all("links"):
+            if (entry := self._read_whole(item.name)) is not None:
+                entries[item.name] = entry
         return entries
 
-    def _clean(self) -> None:
-        for path in self._folder.glob("*.new"):
-            with suppress(OSError):
-                if time.time() - path.stat().st_mtime > ABANDONED:
-                    path.unlink()
+    def delete(self, name: str, earlier: Collection[str] = ()) -> None:
+        """Delete an entry with those of before it, and the content that no other entry leads to.
 
-    def _path(self, name: str) -> Path:
-        if len(name) != 64 or not name.isalnum():
-            raise ValueError(f"{name!r} is no name of a link's file.")
-        return self._folder / f"{name}.json"
+        The links go last: while any of the content is left, they lead to it, so that it can be deleted again.
+
+        Parameters
+        ----------
+        earlier : names of entries of before it, beside those that it names.
+
+        Raises
+        ------
+        NotDeleted
+            If anything is left.
+        """
+        theirs: set[Content] = set()
+        try:
+            if (entry := self._read_whole(name)) is not None:
+                theirs, earlier = entry.ever(), {*earlier, *entry.earlier}
+            with self._items.locked():
+                everyone, going = self.all(), {name, *earlier}
+                theirs = _ever(everyone[other] for other in going if other in everyone)
+                theirs -= _ever(entry for other, entry in everyone.items() if other not in going)
+                links: list[Content] = [("links", other) for other in going - {name}]
+                why: Exception | None = self._remove(theirs) or self._remove(links) or self._remove([("links", name)])
+        except (OSError, Unreadable) as error:
+            why = error
+        if why is not None:
+            left = {content for content in (*theirs, ("links", name)) if self._items.holds(*content)}
+            raise NotDeleted(f"Still on the server's disk: {counted(left or theirs)}; {in_words(why)}.")
+
+    def _remove(self, contents: Collection[Content]) -> OSError | None:
+        """Remove what can be removed; why not all of it."""
+        why = None
+        for kind, name in contents:
+            try:
+                self._items.remove(kind, name)
+            except OSError as error:
+                why = error
+        return why
+
+    def _read_whole(self, name: str) -> Entry | None:
+        """An entry; None also for one that was damaged, which leads nowhere and goes with its age."""
+        try:
+            return self._read(name)
+        except Unreadable:
+            raise
+        except Damaged:
+            return None
+
+    def _read(self, name: str) -> Entry | None:
+        content = self._items.read("links", name, MAX_RECORD + 1)
+        return None if content is None else from_json(content)
 
 
 def new_token() -> str:

@@ -1,30 +1,34 @@
-"""A data set, a finished fit and a finished study as folders, and back.
+"""A data set, a finished fit and a finished study as stored files, and back.
 
-A folder holds named arrays (npy) and a JSON record with checksums; nothing in it runs code. A table is a record of its
-columns, with their order, types and texts, and an array for each column of numbers.
+A table is a record of its columns, with their order, types and texts, and an array for each column of numbers.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calib.canonical import Kind
 from calib.data import Predictions
 from calib.data.event import Event
 from calib.data.interpret.roles import ROW_ROLES, ColumnRole
+from calib.data.options import WeightKind
+from calib.data.scales import Scale
+from calib.diagnostics.judgement import from_state, state_of
 from calib.errors import CalibrationError
 from calib.evaluation.studies import STUDIES
 from calib.export.archive import flatten, unflatten
+from calib.isolation.codec import BadMessage, from_plain
 from calib.jobs import FitSpec, Job, TaskSpec
+from calib.jobs.tasks import Fitted
 from calib.registry import calibrator
-from calib.workspace.folders import Damaged, Items, write_file
+from calib.workspace.content import read_content, write_content
+from calib.workspace.files import Damaged, Items, Unreadable
+from calib.workspace.files import Kind as Stored
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,10 +38,6 @@ NUMBERS = "biuf"
 MISSING: dict[str, object] = {"str": float("nan"), "object": None}
 """What stands for no text, by the type of the column."""
 
-FORMAT = 1
-RECORD = "record.json"
-MAPPED = 1 << 20
-"""Bytes from which an array stays on disk; a smaller one is worth more in memory than as an open file."""
 ARRAYS = (
     "logits",
     "labels",
@@ -49,9 +49,29 @@ ARRAYS = (
     "feature_mean",
     "feature_scale",
 )
-PLAIN = ("class_names", "kind", "scale", "floor", "weight_kind")
-COSTS = ("seconds", "cpu_seconds", "message")
-"""What a finished job says of itself beside its result."""
+_NOT_AS_WRITTEN = "What is stored does not hold what it should; it was damaged on disk."
+
+
+@dataclass(frozen=True)
+class DataRecord:
+    """What is stored of a data set beside its arrays."""
+
+    class_names: tuple[str, ...]
+    kind: Kind
+    scale: Scale | None
+    floor: float | None
+    weight_kind: WeightKind | None
+    event: Event | None
+    roles: tuple[ColumnRole, ...]
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What a finished job says of itself beside its result."""
+
+    seconds: float
+    cpu_seconds: float
+    message: str
 
 
 def columns_and_arrays(table: pd.DataFrame) -> tuple[list[dict[str, Any]], dict[str, np.ndarray]]:
@@ -108,78 +128,15 @@ def _texts(column: pd.Series[Any]) -> list[str | None]:
     return texts
 
 
-def write_folder(folder: Path, record: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-    """Write into an empty folder; the bytes of an array go to the file straight from memory.
-
-    Parameters
-    ----------
-    record : what JSON can hold.
-    arrays : by name; no objects among them.
-    """
-    files = {}
-    for number, (name, array) in enumerate(arrays.items()):
-        path = folder / f"{number}.npy"
-        with open(path, "xb") as file:
-            np.lib.format.write_array(file, np.asarray(array), allow_pickle=False)
-            file.flush()
-            os.fsync(file.fileno())
-        files[name] = {"file": path.name, "sha256": _digest(path)}
-    content = {"format": FORMAT, "record": dict(record), "arrays": files}
-    text = json.dumps({**content, "sha256": _digest_of(content)}, ensure_ascii=False)
-    write_file(folder / RECORD, text.encode())
-
-
-def read_folder(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Undo :func:`write_folder`. Large arrays are mapped from their files: read-only, and shared by all who open them.
-
-    Raises
-    ------
-    Damaged
-        If anything is missing or is not as it was written.
-    """
-    try:
-        content = json.loads((folder / RECORD).read_bytes())
-        expected = content.pop("sha256")
-        if content["format"] != FORMAT or expected != _digest_of(content):
-            raise Damaged(f"{folder.parent.name}/{folder.name[:12]} is of another format or was changed on disk.")
-        arrays = {}
-        for name, entry in content["arrays"].items():
-            path = folder / Path(entry["file"]).name
-            if _digest(path) != entry["sha256"]:
-                raise Damaged(f"{path.name} of {folder.parent.name}/{folder.name[:12]} was changed on disk.")
-            arrays[name] = _read(path)
-        return content["record"], arrays
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError) as error:
-        raise Damaged(
-            f"{folder.parent.name}/{folder.name[:12]} cannot be read ({type(error).__name__}); it was damaged on disk."
-        ) from error
-
-
-def _read(path: Path) -> np.ndarray:
-    mode: Literal["r"] | None = "r" if path.stat().st_size >= MAPPED else None
-    return np.asarray(np.load(path, mmap_mode=mode, allow_pickle=False))
-
-
-def _digest(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _digest_of(content: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
 def put_data(items: Items, data: Predictions, **options: Any) -> None:
     """Store a data set under its hash.
 
     Its name and findings are not part of its content: another person may have given the same bytes another name.
     """
     arrays = {name: array for name in ARRAYS if (array := getattr(data, name)) is not None}
-    plain = {name: getattr(data, name) for name in PLAIN}
-    plain["event"] = None if data.event is None else asdict(data.event)
-    plain["roles"] = [asdict(role) for role in data.roles]
-    record, _ = flatten(plain)
-    items.put("data", data.sha256, lambda folder: write_folder(folder, record, arrays), **options)
+    about = DataRecord(**{each.name: getattr(data, each.name) for each in fields(DataRecord)})
+    record, _ = flatten(asdict(about))
+    items.put("data", data.sha256, lambda file: write_content(file, record, arrays), **options)
 
 
 def get_data(items: Items, sha256: str) -> Predictions | None:
@@ -189,77 +146,105 @@ def get_data(items: Items, sha256: str) -> Predictions | None:
     ------
     Damaged
         If it is not as it was stored; it is removed, so that the next upload stores it anew.
+    Unreadable
+        If the disk does not answer; it stays.
     """
-    folder = items.find("data", sha256)
-    if folder is None:
+    path = items.find("data", sha256)
+    if path is None:
         return None
-    try:
-        record, arrays = read_folder(folder)
-        record["class_names"] = tuple(record["class_names"])
-        record["event"] = None if record["event"] is None else Event(**record["event"])
-        record["roles"] = tuple(ColumnRole(**role) for role in record["roles"])
-        fields: dict[str, Any] = {**record, **arrays}
-        return Predictions(**fields, sha256=sha256)
-    except (Damaged, TypeError, KeyError) as error:
-        items.remove("data", sha256)
-        raise Damaged(str(error)) from error
+    with _removed_if_damaged(items, "data", sha256):
+        record, arrays = read_content(path)
+        about: DataRecord = from_plain(record, DataRecord)
+        _check_arrays(about, arrays)
+        held: dict[str, Any] = {**vars(about), **arrays}
+        return Predictions(**held, sha256=sha256)
 
 
 def put_fit(items: Items, job: Job, **options: Any) -> None:
-    """Store the calibrator of a fit that is done under the fit's key."""
+    """Store the calibrator of a fit that is done, with its judgement where there is one, under the fit's key."""
     assert isinstance(job.spec, FitSpec)
     assert job.calibrator is not None
-    outline, arrays = flatten(job.calibrator.get_state())
-    params, _ = flatten(dict(job.spec.params))
-    record = {"method": job.spec.method, "params": params, "state": outline, **_costs(job)}
-    items.put("fits", job.key, lambda folder: write_folder(folder, record, arrays), **options)
+    job.calibrator.check_state()
+    judged = None if job.judgement is None else state_of(job.judgement)
+    outline, arrays = flatten({"state": job.calibrator.get_state(), "judgement": judged})
+    record = {**outline, **_costs(job)}
+    items.put("fits", job.key, lambda file: write_content(file, record, arrays), **options)
 
 
 def get_fit(items: Items, spec: FitSpec) -> Job | None:
     """The job of a stored fit, done, or None if there is none; raises as :func:`get_data` does."""
-    folder = items.find("fits", spec.key)
-    if folder is None:
+    path = items.find("fits", spec.key)
+    if path is None:
         return None
-    try:
-        record, arrays = read_folder(folder)
-        fitted = calibrator(record["method"], **record["params"])
-        for name, value in unflatten(record["state"], arrays).items():
-            if not name.endswith("_") or name.startswith("_"):
-                raise Damaged(f"The stored fit holds {name!r}, which is nothing that a method learns.")
-            setattr(fitted, name, value)
-    except (Damaged, CalibrationError, KeyError, TypeError, AttributeError) as error:
-        items.remove("fits", spec.key)
-        raise Damaged(str(error)) from error
-    return _done(spec, record, fitted)
+    with _removed_if_damaged(items, "fits", spec.key):
+        record, arrays = read_content(path)
+        fitted = calibrator(spec.method, **spec.params)
+        fitted.set_state(unflatten(record["state"], arrays))
+        judged = unflatten(record.get("judgement"), arrays)
+        return _done(spec, record, Fitted(fitted, None if judged is None else from_state(judged)))
 
 
 def put_study(items: Items, job: Job, **options: Any) -> None:
     """Store the table of a study that is done under the study's key."""
     columns, arrays = columns_and_arrays(job.result)
     record = {"columns": columns, **_costs(job)}
-    items.put("studies", job.key, lambda folder: write_folder(folder, record, arrays), **options)
+    items.put("studies", job.key, lambda file: write_content(file, record, arrays), **options)
 
 
 def get_study(items: Items, kind: str, spec: TaskSpec) -> Job | None:
     """The job of a stored study of this kind, done, or None if there is none; raises as :func:`get_data` does."""
-    folder = items.find("studies", spec.key)
-    if folder is None:
+    path = items.find("studies", spec.key)
+    if path is None:
         return None
-    try:
-        record, arrays = read_folder(folder)
-        table = table_from(record["columns"], arrays)
+    with _removed_if_damaged(items, "studies", spec.key):
+        record, arrays = read_content(path)
+        table = table_from(from_plain(record["columns"], list[Mapping[str, Any]]), arrays)
         if tuple(table.columns) != STUDIES[kind].columns:
             raise Damaged("The stored study has other columns than this version gives it.")
         return _done(spec, record, table)
-    except (Damaged, ValueError, KeyError, TypeError, AttributeError) as error:
-        items.remove("studies", spec.key)
-        raise Damaged(str(error)) from error
+
+
+@contextmanager
+def _removed_if_damaged(items: Items, kind: Stored, name: str) -> Iterator[None]:
+    try:
+        yield
+    except Unreadable:
+        raise
+    except (
+        Damaged,
+        BadMessage,
+        CalibrationError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
+        with suppress(OSError):
+            items.remove(kind, name)
+        raise Damaged(_NOT_AS_WRITTEN) from error
 
 
 def _costs(job: Job) -> dict[str, Any]:
-    return {name: getattr(job, name) for name in COSTS}
+    return {"costs": asdict(Costs(job.seconds, job.cpu_seconds, job.message))}
 
 
 def _done(spec: FitSpec | TaskSpec, record: dict[str, Any], result: Any) -> Job:
     done = Job(spec.key, spec, state="done", fraction=1.0, result=result)
-    return replace(done, **{name: record[name] for name in COSTS})
+    return replace(done, **vars(from_plain(record["costs"], Costs)))
+
+
+def _check_arrays(about: DataRecord, arrays: Mapping[str, np.ndarray]) -> None:
+    """Raise Damaged unless these are the arrays of one data set."""
+    (n, n_classes), labels = arrays["logits"].shape, arrays["labels"]
+    of_rows = [arrays[name] for name in ("labels", "given_split", "features", *ROW_ROLES) if name in arrays]
+    if not (
+        arrays.keys() <= set(ARRAYS)
+        and arrays["logits"].dtype.kind == "f"
+        and n_classes == len(about.class_names)
+        and all(array.ndim and len(array) == n for array in of_rows)
+        and labels.ndim == 1
+        and labels.dtype == np.int64
+        and (not n or (labels.min() >= 0 and labels.max() < n_classes))
+    ):
+        raise Damaged(_NOT_AS_WRITTEN)

@@ -14,6 +14,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import calib
+from calib.export import runtime
 from calib.registry import METHODS, presets
 from tests.conftest import ROOT, simulate, two_scores
 
@@ -86,15 +87,15 @@ def test_from_upload_to_exported_calibrator(visitor: Page, tmp_path: Path) -> No
     photograph(page, "data")
 
     go(page, "Fit")
-    for left_out in set(presets(calib.load(file))["From the papers"]) - {"temperature", "isotonic", "gpcalib"}:
+    for left_out in set(presets(calib.load(file))["Recommended"]) - {"temperature", "isotonic", "gpcalib"}:
         page.get_by_role("button", name=METHODS[left_out].title, exact=True).click()
         settle(page)
     photograph(page, "fit")
     page.get_by_role("button", name="Fit 3 calibrators").click()
     expect(page.get_by_role("button", name=re.compile("Cancel|Remove"))).to_have_count(3)
 
-    go(page, "Over- and underconfidence")  # while the fits run
-    for choice in ("logit", "linear"):
+    go(page, "Reliability")  # while the fits run
+    for choice in ("Gap", "Linear"):
         page.get_by_test_id("stMain").get_by_text(choice, exact=True).click()
         settle(page)
     no_trouble(page)
@@ -105,7 +106,7 @@ def test_from_upload_to_exported_calibrator(visitor: Page, tmp_path: Path) -> No
     photograph(page, "fitted")
 
     go(page, "Reliability")
-    expect(page.locator(".js-plotly-plot")).to_have_count(4)  # the raw model and the three
+    expect(page.locator(".js-plotly-plot")).to_have_count(2)  # the raw model and the lowest NLL
     for title in ("Uncalibrated", "Temperature", "Isotonic (shared map)", "GPcalib"):
         expect(page.get_by_test_id("stMain").get_by_text(title, exact=True).first).to_be_visible()
     no_trouble(page)
@@ -123,12 +124,13 @@ def test_from_upload_to_exported_calibrator(visitor: Page, tmp_path: Path) -> No
     photograph(page, "latent_gp")
 
     go(page, "Compare")
-    expect(page.get_by_test_id("stDataFrame").first).to_be_visible()
+    expect(page.locator(".js-plotly-plot")).to_have_count(3)  # the differences, and two figures of panels
     no_trouble(page)
     photograph(page, "compare")
 
     go(page, "Export")
     photograph(page, "export")
+    page.get_by_text("Other files").click()
     with page.expect_download() as pickled:
         page.get_by_role("button", name="Pickle").click()
     pickled.value.save_as(tmp_path / "calibrator.pkl")
@@ -152,6 +154,40 @@ def test_from_upload_to_exported_calibrator(visitor: Page, tmp_path: Path) -> No
     subprocess.run(command, cwd=tmp_path, check=True, env={"PYTHONPATH": str(ROOT)})
     with np.load(tmp_path / "calibrated.npz") as downloaded:
         np.testing.assert_allclose(np.load(tmp_path / "probs.npy"), downloaded["probabilities"], rtol=0, atol=1e-9)
+
+
+ANSWER = re.compile("Take|lowest NLL")
+"""What Compare's first sentence says."""
+COUNT_CLICKS = """() => {
+    window.clicks = 0;
+    addEventListener("pointerdown", event => { window.clicks += event.isTrusted }, true);
+}"""
+
+
+def test_from_an_upload_to_the_exported_best_calibrator_in_four_clicks(visitor: Page, tmp_path: Path) -> None:
+    page, file = visitor, tmp_path / "outputs.npz"
+    page.evaluate(COUNT_CLICKS)
+    outputs, labels = simulate(600)
+    np.savez(file, logits=outputs, labels=labels)
+    n = len(presets(calib.load(file))["Recommended"])
+
+    page.get_by_test_id("stFileUploaderDropzoneInput").first.set_input_files(file)  # the file dialog is one click
+    page.get_by_role("button", name=f"Fit the {n} recommended calibrators").click()
+    expect(page.get_by_role("heading", name="Compare", exact=True, level=1)).to_be_visible()
+    main, menu = page.get_by_test_id("stMain"), page.get_by_test_id("stSidebar")
+    expect(menu.get_by_text(re.compile(rf"(?<!of ){n} fitted"))).to_be_visible()  # the page follows by itself
+    expect(main.get_by_test_id("stProgress")).to_have_count(0)
+    settle(page)
+    no_trouble(page)
+    photograph(page, "answer")
+    answer = main.get_by_test_id("stMarkdownContainer").filter(has_text=ANSWER).first.inner_text()
+    menu.get_by_role("link", name="Export", exact=True).click()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Bundle").click()
+    saved.value.save_as(tmp_path / "calibrator.zip")
+    assert METHODS[runtime.load(tmp_path / "calibrator.zip").method].title in answer
+    assert 1 + page.evaluate("window.clicks") == 4
+    no_trouble(page)
 
 
 def test_an_unclear_table_to_a_reliability_curve_in_three_clicks(visitor: Page, tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def test_a_link_outlives_refreshes_and_the_server(own_server: tuple[str, Restart
 
     # One fit ends at once, the other has to start TensorFlow first and is cut short.
     go(page, "Fit")
-    for left_out in set(presets(calib.load(FILE))["From the papers"]) - set(CHOSEN):
+    for left_out in set(presets(calib.load(FILE))["Recommended"]) - set(CHOSEN):
         page.get_by_role("button", name=METHODS[left_out].title, exact=True).click()
         settle(page)
     page.get_by_role("button", name="Fit 2 calibrators").click()

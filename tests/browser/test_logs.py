@@ -49,7 +49,7 @@ def break_all(module):
 def break_method(module): module.IsotonicCalibration.fit = fit
 def break_page(module): module.accepted_error = draw
 BROKEN = {
-    "calib.calibrators.isotonic": break_method, "calib.ui.risk.view": break_page, "calib.ui.link": break_all,
+    "calib.calibrators.isotonic": break_method, "calib.ui.decide.view": break_page, "calib.ui.link": break_all,
 }
 
 class Breaking:
@@ -110,12 +110,12 @@ def test_the_log_holds_nothing_of_what_was_uploaded(breaking: Served, browser: B
     link = token(page)
 
     go(page, "Fit")
-    for left_out in set(presets()["From the papers"]) - set(CHOSEN):
+    for left_out in set(presets()["Recommended"]) - set(CHOSEN):
         page.get_by_role("button", name=METHODS[left_out].title, exact=True).click()
         settle(page)
     page.get_by_role("button", name="Fit 2 calibrators").click()
     expect(page.get_by_text(f"{VALUE}", exact=False).first).to_be_visible()  # to whom it belongs
-    go(page, "Risk and groups")
+    go(page, "Decide")
     expect(page.get_by_text("This page could not be drawn (KeyError)")).to_be_visible()
     for worker in workers_of(breaking):
         os.kill(worker, signal.SIGKILL)
@@ -127,7 +127,7 @@ def test_the_log_holds_nothing_of_what_was_uploaded(breaking: Served, browser: B
     page.context.close()
 
     log = breaking.log.read_text()
-    assert "page Risk and groups failed" in log and "UserWarning" in log  # it was written
+    assert "page Decide failed" in log and "UserWarning" in log  # it was written
     assert "isotonic failed" in log and "in fit" in log
     assert "Uncaught app execution" in log and "in fall" in log
     for secret in (CANARY, link, str(VALUE), "73.9"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -9,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from calib.reporting import html
+from calib.reporting.sections import DRAWN
 from tests.browser.conftest import new_page
 from tests.reporting.conftest import HOSTILE, make_report
 
@@ -37,11 +39,28 @@ def test_it_opens_from_disk_and_asks_nothing_of_the_network(
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert background == {"light": "rgb(255, 255, 255)", "dark": "rgb(14, 17, 23)"}[theme]
+    page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
     figures = page.locator("svg.figure")
-    assert figures.count() == len(report.methods) + report.table["score"].nunique() + 3
+    assert figures.count() == 3 + len(report.methods) + len(DRAWN) + 3
     boxes = [figure.bounding_box() for figure in figures.all()]
     assert all(box and box["width"] > 250 and box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
     page.context.close()
+
+
+def test_it_prints_its_answer_on_one_page_and_what_was_opened_after_it(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(html(make_report()), encoding="utf-8")
+    page = new_page(browser, offline=True)
+    page.goto(path.as_uri())
+    assert n_pages(page.pdf(prefer_css_page_size=True)) == 1
+    page.locator("summary").first.click()
+    assert n_pages(page.pdf(prefer_css_page_size=True)) == 2
+    page.context.close()
+
+
+def n_pages(pdf: bytes) -> int:
+    return len(re.findall(rb"/Type\s*/Page\b", pdf))
 
 
 def test_its_numbers_can_be_saved_from_disk(browser: Browser, tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_apply_needs_no_pyarrow_for_a_csv(saved, tmp_path, overconfident, monkey
     table = np.c_[np.arange(5), overconfident[0][:5], overconfident[1][:5]]
     np.savetxt(outputs, table, delimiter=",", header="id,a,b,c,d,y_pred", comments="", fmt="%.17g")
     monkeypatch.setattr("calib.cli.apply.find_spec", lambda name: None)
-    monkeypatch.setattr("calib.cli.apply.read_outputs", None)
+    monkeypatch.setattr("calib.cli.apply.read_rows", None)
     assert run("apply", saved, outputs, "--out", out) == 0
     np.testing.assert_allclose(np.load(out), runtime.load(saved).predict_proba(overconfident[0][:5]), rtol=1e-12)
 
@@ -173,7 +173,8 @@ def test_compare_has_it_where_the_data_allow(file, bare, capsys, monkeypatch):
     said = capsys.readouterr().out
     (row,) = (line for line in said.splitlines() if line.startswith("Geometric  "))
     assert row.split()[1:3] == ["-", "-"]
-    assert "Geometric gives a confidence only and so has no NLL; compare by a calibration error." in said
+    (without,) = (line for line in said.splitlines() if "confidence only" in line)
+    assert "Geometric" in without and "NLL" in without
     assert run("compare", bare, "--methods", "all") == 0
     assert "Geometric" not in capsys.readouterr().out
     assert run("compare", bare, "--methods", "geometric,temperature") == 0
@@ -237,3 +238,25 @@ def test_standardised_features_are_prepared_by_the_saved_calibrator(file, data, 
     read = calib.load(file, standardise=True)
     expected = exported.predict_confidence(read.logits, read.features)
     np.testing.assert_allclose(np.load(out), expected, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("numpy_alone", [False, True])
+def test_a_table_keeps_what_names_its_rows_and_gets_the_names_of_the_classes(
+    overconfident, tmp_path, monkeypatch, numpy_alone
+):
+    logits, labels = overconfident
+    made = calib.calibrator("temperature").fit(logits, labels)
+    calib.export.save(made, tmp_path / "c.npz", class_names=["cat", "dog", "cow", "=hen"])
+    lines = [
+        "id,p_0,p_1,p_2,p_3",
+        *(f"case {k},{','.join(map(repr, row))}" for k, row in enumerate(logits[:9].tolist())),
+    ]
+    (tmp_path / "new.csv").write_text("\n".join(lines))
+    if numpy_alone:
+        monkeypatch.setattr("calib.cli.apply.find_spec", lambda name: None)
+    assert run("apply", tmp_path / "c.npz", tmp_path / "new.csv", "--out", tmp_path / "out.csv") == 0
+    head, *rows = (tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()
+    assert head == "id,cat,dog,cow,'=hen"
+    assert [row.split(",")[0] for row in rows] == [f"case {k}" for k in range(9)]
+    written = np.array([row.split(",")[1:] for row in rows], dtype=float)
+    np.testing.assert_allclose(written, made.predict_proba(logits[:9]), rtol=1e-12)

@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,9 @@ from calib.cli import main
 from calib.cli.arguments import assignment
 from calib.export import runtime
 from tests.conftest import ROOT
+
+DRIVING = set("\x1b\x9b\x07\u202e")
+"""Characters that a terminal obeys."""
 
 
 @pytest.fixture
@@ -176,7 +180,25 @@ def test_compare_prints_a_table_and_a_verdict(file, tmp_path, capsys):
     leader = nll["value"].idxmin()
     starred = [line.split("  ")[0] for line in lines[1:4] if line.partition("]")[2].startswith(" *")]
     assert starred == [leader]
-    assert any(f"{leader} has the lowest NLL" in line for line in lines)
+    assert any(line.startswith(f"Take {leader}") for line in lines)
+
+
+@pytest.mark.parametrize(("margin", "word"), [("0.001", "undecided"), ("9", "equivalent")])
+def test_compare_takes_the_smallest_relevant_difference(file, tmp_path, margin, word):
+    import pandas as pd
+
+    csv = tmp_path / "scores.csv"
+    assert run("compare", file, "--methods", "temperature", "--csv", csv, "--relevant", f"NLL={margin}") == 0
+    table = pd.read_csv(csv).set_index(["method", "score"])
+    assert table.loc[("temperature", "NLL"), "verdict"] == word
+    assert table.loc[("temperature", "NLL"), "relevant"] == float(margin)
+
+
+@pytest.mark.parametrize("given", ["NLL", "NLL=", "NLL=-1", "nothing=0.1"])
+def test_a_difference_of_no_score_is_refused(file, given, capsys):
+    with pytest.raises(SystemExit):
+        run("compare", file, "--relevant", given)
+    assert given in capsys.readouterr().err
 
 
 def test_compare_goes_on_past_a_method_that_fails(file, capsys, monkeypatch):
@@ -241,3 +263,41 @@ def test_features_come_in_files_of_their_own(file, tmp_path, overconfident, caps
     assert run("inspect", file, *files, "--read", "standardise=True") == 0
     out = capsys.readouterr().out
     assert "not normalised" not in out and "standardise=True" in out
+
+
+@pytest.mark.parametrize("command", [["inspect"], ["compare", "--method", "temperature"], ["apply", "nothing.npy"]])
+def test_no_name_drives_the_terminal(command, tmp_path, capsys):
+    generator = np.random.default_rng(0)
+    risk = generator.beta(1, 3, 200)
+    rows = [f"{p:.4f},{int(u < p)},\x1b[1m{u < 0.5}" for p, u in zip(risk, generator.random(200), strict=True)]
+    path = tmp_path / "a\x1b[31mb.csv"
+    path.write_text("\n".join(["pd \x1b[2J,default \x9b\u202e,segment \x07", *rows]), encoding="utf-8")
+    roles = ["--read", "outcome=default \x9b\u202e", "--read", "outputs=pd \x1b[2J"]
+    name, *rest = command
+    main([name, str(path), *rest, *roles])
+    printed = "".join(capsys.readouterr())
+    assert printed
+    assert not set(printed) & DRIVING
+
+
+def test_no_class_array_or_folder_drives_the_terminal(tmp_path, capsys, overconfident):
+    folder = tmp_path / "f\x1b[5m"
+    folder.mkdir()
+    logits, labels = overconfident
+    names = np.array(["a\x1b[2J", "b\x07", "c\x9b", "d\u202e"])
+    np.savez(folder / "old.npz", logits=logits, labels=names[labels], class_names=names)
+    np.savez(folder / "new.npz", logits=logits, labels=names[::-1][labels], class_names=names[::-1])
+    assert run("fit", folder / "old.npz", "--method", "temperature", "--out", folder / "c.npz") == 0
+    assert run("check", folder / "c.npz", folder / "new.npz") == 0
+    assert run("apply", folder / "c.npz", folder / "new.npz", "--out", folder / "p.npz") == 0
+    with pytest.raises(SystemExit):
+        run("apply", folder / "c.npz", "*.npz", folder / "old.npz")
+    printed = "".join(capsys.readouterr())
+    assert all(f"{first}\ufffd" in printed for first in "abcdf")
+    assert not set(printed) & DRIVING
+
+
+def test_what_is_said_passes_the_function_that_makes_it_safe() -> None:
+    said = re.compile(r"^(?!.*\\r).*\bprint\(", re.MULTILINE)  # a line of progress drives the terminal itself
+    modules = (ROOT / "calib" / "cli").glob("*.py")
+    assert [path.name for path in modules for _ in said.findall(path.read_text(encoding="utf-8"))] == ["text.py"]

@@ -174,7 +174,7 @@ WORTH_A_LOOK = [
     ("class names of others", lambda m: m.both(class_names=NAMES[:3]), "class_names", "3 classes, but there are 4"),
     ("groups of another length", lambda m: m.both(groups=m.labels[:9]), "rows_differ_beside", "(9,) for 300 rows"),
     ("row numbers as groups", lambda m: m.both(np.tile(m.logits, (4, 1)), np.tile(m.labels, 4), groups=np.arange(1200)),
-     "too_many_groups", "1,200 different"),
+     "too_many_groups", "more than 1,000 different"),
     ("features with NaN", lambda m: m.both(features=np.full((300, 2), np.nan)), "features_not_finite", "NaN"),
     ("split of three values", lambda m: m.both(split=m.labels % 3), "split_unclear", "3 values"),
 ]  # fmt: skip

@@ -301,6 +301,16 @@ def test_every_reading_that_is_offered_can_be_read(make):
         assert len(data.labels) == reading.rows and data.labels.mean() == pytest.approx(reading.event_rate)
 
 
+def test_no_reading_without_rows_is_offered(make):
+    p, churn, half = make.probs[:, 2:].sum(axis=1), make.binary.astype(float), np.arange(len(make.binary)) < 150
+    empty = inspect(make.csv(pd.DataFrame({"churn": churn, "score_a": np.full(len(p), np.nan), "score_b": p})))
+    assert [(reading.roles["outputs"], reading.rows) for reading in empty.readings] == [("score_b", len(p))]
+    torn = pd.DataFrame({"age": np.arange(len(p)) % 60, "score_a": p**2, "score_b": p, "churned": make.binary})
+    torn["churned"] = torn["churned"].astype("Int64").where(half)
+    torn.loc[half, ["score_a", "score_b"]] = np.nan
+    check_refused(make.csv(torn), "no_rows", "both an outcome and finite outputs")
+
+
 def test_three_labels_of_one_score_are_refused_with_both_numbers(make):
     labels = NAMES[np.arange(300) % 3]
     frame = pd.DataFrame({"outcome": labels, "score": make.probs[:, 0]})

@@ -27,6 +27,7 @@ from calib.data.samples import load_sample
         (("good", "bad"), 0.5, 1),
         (("positive", "other"), 0.7, 0),
         (("ill", "not"), 0.7, 0),
+        (("tested_negative", "tested_positive"), 0.7, 1),
     ],
 )
 def test_what_the_labels_say_comes_first_and_the_rarer_class_next(classes, share, column):

@@ -17,9 +17,11 @@ import zlib
 import h5py
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from benchmarks.doors import Broken, open_one, packed, seeds, unpacked
-from benchmarks.hostile_uploads import met
+from benchmarks.doors import Broken, met, open_one, packed, seeds, unpacked, wrong_words
+from benchmarks.mutants import texts
 from benchmarks.mutations import mutant
 from benchmarks.originals import originals
 from calib.data import Choices, inspect, read_features, read_outputs
@@ -264,12 +266,51 @@ def test_originals_are_read(form):
     assert (data.train_features is not None) == holds_features
 
 
+IN_PYTHON = tuple(form for form in originals() if form not in ("hdf5", "parquet", "arrow", "arrow stream"))
+"""Formats that no library in C parses, in which a mutant would end the process of the tests."""
+
+
 @pytest.mark.parametrize("number", range(60))
 def test_a_mutant_is_read_or_refused_in_words(number):
-    made = mutant(number, seed=7)
+    made = mutant(number, seed=7, only=IN_PYTHON)
     with minute_of_cpu():
         outcome, problem = met(made)
     assert outcome in ("read", "refused") and not problem, (made.form, made.damage, problem)
+
+
+@settings(suppress_health_check=[HealthCheck.data_too_large, HealthCheck.filter_too_much, HealthCheck.too_slow])
+@pytest.mark.parametrize("grammar", [texts.csv_text, texts.json_text], ids=["csv", "json"])
+@given(random=st.randoms(use_true_random=False))
+def test_a_text_of_a_grammar_is_read_or_refused_in_words(grammar, random):
+    found = inspect(("upload", grammar(random)))
+    assert not wrong_words(found.findings)
+    check(found)
+
+
+def test_an_infinite_label_is_a_missing_one():
+    found = inspect(("a.csv", b"y,p_no\n" + b"-inf,0.5\n1,0.25\n" * 40))
+    left_out = next(finding for finding in found.findings if finding.code == "rows_left_out")
+    assert "40 rows of 80" in left_out.message
+
+
+LONG = "a" * 3000
+LONG_NAMES = {
+    "one_score": f"{LONG},prob\n" + "0,0.5\n1,0.25\n2,0.75\n" * 20,
+    "no_outputs": f"{LONG},text\n" + "0,x y\n1,y z\n" * 20,
+    "hard_predictions": f"{LONG},prediction\n" + "cat,cat\ndog,cat\ndog,dog\n" * 20,
+}
+
+
+@pytest.mark.parametrize("code", LONG_NAMES)
+def test_a_long_name_of_a_column_does_not_fill_the_page(code):
+    findings = inspect(("a.csv", LONG_NAMES[code].encode())).findings
+    assert findings[0].code == code
+    assert all(len(finding.message) < 1000 for finding in findings)
+
+
+def test_a_label_of_blanks_names_no_column():
+    rows = ",".join(f'{{"label": "{name}", "p_a": {p}, "p_b": {1 - p}}}' for name, p in ((" ", 0.5), ("a", 0.25)) * 20)
+    assert inspect(("a.json", f"[{rows}]".encode())).findings
 
 
 def test_equal_seeds_give_equal_mutants():

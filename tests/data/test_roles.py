@@ -98,6 +98,21 @@ def test_names_of_four_languages(outcome, outputs, cluster):
     assert roles(data) == {"Nr": "id", outcome: "outcome", outputs: "outputs", cluster: "cluster"}
 
 
+@pytest.mark.parametrize(
+    ("outcome", "outputs", "written"),
+    [
+        ("inadimplente", "prob_inadimplencia", ("não", "sim")),
+        ("óbito", "risco de óbito", ("Não", "Sim")),
+        ("insolvenza", "probabilità", ("no", "sì")),
+        ("Opgezegd", "Opzegkans", ("nee", "ja")),
+    ],
+)
+def test_yes_and_no_in_three_more_languages(outcome, outputs, written):
+    data = load(table(**{outcome: np.array(written)[HAPPENED], outputs: RISK}))
+    assert data.event.name == outcome
+    np.testing.assert_allclose(probability(data, data.class_names.index(written[1])), RISK, atol=1e-9)
+
+
 def test_the_confidence_in_the_predicted_class_makes_pairs():
     data = load(table(predicted=PREDICTED, confidence=CONFIDENCE, label=LABELS))
     assert data.kind == "pairs"
@@ -179,6 +194,10 @@ def test_confidence_and_correctness_make_pairs(written):
         ("exact_answer", (0, 1), "share_of_samples"),
         ("agrees_with_expert", (0, 1), "confidence"),
         ("passed_review", ("False", "True"), "confidence"),
+        *(("respuesta_bien", (0, 1), "confianza"), ("transcript_ok", (0, 1), "share_of_samples")),
+        *(("risposta_corretta", ("no", "sì"), "fiducia"), ("acertou", ("não", "sim"), "confiança")),
+        *(("antwoord_juist", ("nee", "ja"), "zekerheid"), ("matched_gt", (0, 1), "box_score")),
+        ("execution_match", ("false", "true"), "sql_confidence"),
     ],
 )
 def test_correctness_by_other_words_makes_pairs(name, written, score):
@@ -254,6 +273,136 @@ def test_counts_beside_probabilities_are_never_further_classes(chosen):
     np.testing.assert_allclose(probability(data, 3), probs[:, 3], rtol=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("labels", "names", "event_first"),
+    [
+        ((0, 1), ("p_pos", "p_neg"), True),
+        ((0, 1), ("p_neg", "p_pos"), False),
+        (("no", "yes"), ("positive_score", "negative_score"), True),
+        (("good", "bad"), ("P_TARGETbad", "P_TARGETgood"), True),
+        (("<=50K", ">50K"), ("P (pay=<=50K)", "P (pay=>50K)"), False),
+        ((0, 1), ("prob_cat", "prob_dog"), False),
+        ((False, True), ("true_prob", "false_prob"), True),
+    ],
+)
+def test_two_columns_with_other_names_than_the_labels_are_told_apart(labels, names, event_first):
+    columns = dict(zip(names, (RISK, 1 - RISK) if event_first else (1 - RISK, RISK), strict=True))
+    data = load(table(pay=np.array(labels)[HAPPENED], **columns))
+    of_event = names[0] if event_first else names[1]
+    column = [role.column for role in data.roles if role.role == "outputs"].index(of_event)
+    np.testing.assert_array_equal(data.labels == column, HAPPENED == 1)
+    np.testing.assert_allclose(probability(data, column), RISK, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"y": HAPPENED, "prob_dog": RISK, "prob_cat": 1 - RISK},
+        {"bled_1y": HAPPENED, "stroke_1y": HAPPENED[::-1], "risk": RISK},
+        {"label": HAPPENED, "score": (1 + CONFIDENCE) / 2},
+        {"loan": AMOUNT, "pfs_12m": RISK, "progressed_12m": HAPPENED},
+        {"a": AMOUNT, "b": RISK, "c": HAPPENED},
+        {"status": np.array(["paid", "default"])[HAPPENED], "score": RISK},
+        {"type": np.array(["No", "Yes"])[HAPPENED], "fitted": RISK},
+    ],
+)
+def test_what_only_a_guess_would_settle_is_asked(columns):
+    assert len(inspect(table(**columns)).readings) > 0
+
+
+@pytest.mark.parametrize(
+    ("outcome", "score", "label"),
+    [("dead_3y", "os_prob_3y", "0"), ("GB_FLAG", "PROB_BAD", "B"), ("kind", "am_pathogenicity", "pathogenic")],
+)
+def test_short_words_say_of_which_class_a_column_speaks(outcome, score, label):
+    labels = {"dead_3y": (0, 1), "GB_FLAG": ("G", "B"), "kind": ("benign", "pathogenic")}[outcome]
+    happened = 1 - HAPPENED if label == "0" else HAPPENED
+    data = load(table(variant=IDS, **{outcome: np.array(labels)[happened], score: RISK}))
+    np.testing.assert_allclose(probability(data, data.class_names.index(label)), RISK, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "names", "of_event"),
+    [
+        ("good", ("prob_bad", "prob_good"), 1),
+        ("dead", ("p_alive", "p_dead"), 1),
+        ("survived", ("p_died", "p_lived"), 1),
+    ],
+)
+def test_what_the_outcome_is_called_after_is_the_event_of_two_columns(outcome, names, of_event):
+    data = load(table(**{outcome: HAPPENED, names[1 - of_event]: 1 - RISK, names[of_event]: RISK}))
+    assert data.n_classes == 2 and [role.role for role in data.roles].count("outputs") == 2
+    np.testing.assert_array_equal(data.labels == of_event, HAPPENED == 1)
+
+
+@pytest.mark.parametrize("written", ["[{0}, {1}]", "[{0} {1}]", "DenseVector([{0},{1}])", "({0}, {1})"])
+def test_vectors_as_text_are_a_column_for_each_class(written):
+    vectors = [written.format(1 - p, p) for p in RISK]
+    data = load(table(label=HAPPENED, prediction=(RISK > 0.5).astype(int), probability=vectors, box=vectors))
+    assert {name: role for name, role in roles(data).items() if role == "outputs"} == {
+        "probability_0": "outputs",
+        "probability_1": "outputs",
+    }
+    np.testing.assert_allclose(probability(data), RISK, atol=1e-6)
+    assert "box" in roles(data)
+
+
+def test_vectors_of_several_lengths_are_text():
+    vectors = [f"[{1 - p}, {p}]" if k else "[1, 2, 3]" for k, p in enumerate(RISK)]
+    assert "probs" in roles(load(table(label=HAPPENED, probs=vectors, p=RISK)))
+
+
+def test_the_ends_of_an_interval_are_no_scores():
+    data = load(table(infected=HAPPENED, Estimate=RISK, a=np.clip(RISK - 0.1, 0, 1), b=np.clip(RISK + 0.1, 0, 1)))
+    np.testing.assert_allclose(probability(data), RISK)
+
+
+def test_fractions_called_after_another_event_are_the_risk_of_this_one():
+    assert roles(load(table(ward=ANIMALS[LABELS], died=HAPPENED, saps_mortality=RISK)))["saps_mortality"] == "outputs"
+
+
+def test_a_short_word_of_a_longer_name_does_not_say_what_is_correct():
+    assert load(table(tp_gt_1mm=HAPPENED, prob=RISK)).kind == "binary_probability"
+    assert load(table(is_tp=HAPPENED, prob=RISK)).kind == "pairs"
+
+
+# What words of a name count.
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "role"),
+    [
+        ("customer_age", AGE, "ignore"),
+        ("customer_code", AGE, "cluster"),
+        ("party", ANIMALS[AGE % 2], "ignore"),
+        ("male", AGE % 2, "group"),
+        ("llm_name", ANIMALS[LABELS], "id"),
+        ("model_name", ANIMALS[LABELS], "group"),
+        ("risk_sd", RISK[::-1], "ignore"),
+    ],
+)
+def test_words_of_a_name_that_say_nothing_of_the_column_are_not_counted(name, values, role):
+    data = load(table(**{name: values, "p_fall": RISK, "fall": HAPPENED}))
+    assert roles(data)[name] == role
+    np.testing.assert_allclose(probability(data), RISK)
+
+
+@pytest.mark.parametrize(("outcome", "predicted"), [("target_idx", "argmax_idx"), ("actual_id", "predicted_id")])
+def test_a_number_of_a_class_is_its_label_and_no_id(outcome, predicted):
+    data = load(table(**{outcome: LABELS, predicted: PREDICTED, "max_softmax": CONFIDENCE}))
+    assert data.kind == "pairs" and roles(data)[outcome] == "outcome"
+    np.testing.assert_array_equal(data.correct, PREDICTED == LABELS)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "score"),
+    [("Ausfallereignis", "Ausfallwkt."), ("TenYearCHD", "risk"), ("Schwund", "Schwundwahrscheinlichkeit")],
+)
+def test_compounds_of_two_words_and_years_in_a_name(outcome, score):
+    data = load(table(**{"line": ANIMALS[AGE % 2], outcome: HAPPENED, score: RISK}))
+    assert roles(data)[outcome] == "outcome" and roles(data)[score] == "outputs"
+
+
 # Of which class one column speaks.
 
 
@@ -277,7 +426,34 @@ def test_names_say_of_which_class_a_column_speaks(outcome, outputs, happens):
 
 
 @pytest.mark.parametrize(
-    ("labels", "outputs"), [((0, 1), "prob_good"), (("cat", "dog"), "score"), (("left", "right"), "probability")]
+    ("outcome", "labels", "outputs", "spoken"),
+    [
+        ("answer", ("correct", "wrong"), "p_wrong", "wrong"),
+        ("is_correct", ("yes", "no"), "prob_incorrect", "no"),
+        ("passed", ("yes", "no"), "fail_prob", "no"),
+        ("acertou", ("sim", "não"), "prob_erro", "não"),
+        ("final_test", ("PASS", "FAIL"), "fail_prob", "FAIL"),
+        ("grade", ("P", "F"), "p_fail", "F"),
+        ("inspection", ("OK", "NOK"), "defect_prob", "NOK"),
+        ("PassFail", ("no", "yes"), "prob_fail", "yes"),
+    ],
+)
+def test_the_probability_of_failing_is_not_that_of_passing(outcome, labels, outputs, spoken):
+    counts = {"die_x": np.arange(N) % 40, "die_y": np.arange(N) // 2 % 40}  # with 0 and 1 among them
+    data = load(table(**counts, **{outcome: np.array(labels)[HAPPENED], outputs: RISK}))
+    assert data.kind == "binary_probability" and roles(data)[outcome] == "outcome"
+    column = data.class_names.index(spoken)
+    np.testing.assert_allclose(probability(data, column), RISK, atol=1e-9)
+    np.testing.assert_array_equal(data.labels == column, labels.index(spoken) == HAPPENED)
+
+
+@pytest.mark.parametrize(
+    ("labels", "outputs"),
+    [
+        *(((0, 1), "prob_good"), (("cat", "dog"), "score"), (("left", "right"), "probability")),
+        *((("good", "bad"), "behaviour_score"), (("paid", "default"), "bureau_score")),
+        *((("PASS", "FAIL"), "confidence"), (("success", "failure"), "prob"), (("juist", "onjuist"), "onzekerheid")),
+    ],
 )
 def test_where_names_do_not_say_it_people_are_asked(labels, outputs):
     file = table(**{outputs: RISK, "label": np.array(labels)[HAPPENED]})
@@ -321,6 +497,9 @@ def test_a_text_beside_an_event_is_the_outcome_only_if_it_says_so():
         ("inspector_id", "{:d}", "cluster"),
         ("colour", "{:d}", "features"),
         ("segment", "S{:d}", "group"),
+        ("site_id", "S{:02d}", "cluster"),
+        ("unit_nr", "{:d}", "cluster"),
+        ("category_id", "{:d}", "id"),
     ],
 )
 def test_repeated_codes_without_another_role_are_clusters(name, written, role):
@@ -397,6 +576,11 @@ def test_roles_by_hand():
     np.testing.assert_array_equal(data.groups, ANIMALS[LABELS])
     assert data.features.shape == (N, 1)
     assert {role.reason for role in data.roles} == {"as chosen"}
+
+
+def test_several_columns_in_a_role_of_one_are_refused():
+    with pytest.raises(calib.CalibrationError, match=r"'outcome'.*2"):
+        load(table(a=HAPPENED, b=HAPPENED, p=RISK), roles={"outcome": ["a", "b"]})
 
 
 def test_an_unknown_role_is_refused():

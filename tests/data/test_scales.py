@@ -117,6 +117,7 @@ COLUMNS = [
     ("percent by its range", "p", lambda p: (p * 100).round(1), "percent"),
     ("whole percent", "risk", lambda p: (p * 100).round(), "percent"),
     ("percent by its name", "pd_percent", lambda p: (p * 9).round(2), "percent"),
+    ("parts per million by its name", "risk_ppm", lambda p: (p * 1e6).round(), "per_million"),
     ("a percent sign", "risk (%)", lambda p: (p * 9).round(2), "percent"),
     ("bytes", "p", lambda p: np.r_[(p * 255).round()[1:], 255], "bytes"),
     ("signed bytes", "p", lambda p: (p * 255).round() - 128, "int8"),

@@ -164,12 +164,11 @@ def test_binary_labels_of_minus_one_and_one(make):
     np.testing.assert_array_equal(data.labels, make.binary)
 
 
-def test_the_kind_can_be_chosen(make):
+def test_the_kind_can_be_chosen_but_no_click_takes_probabilities_for_logits(make):
     path = make.npz(probs=make.probs, labels=make.labels)
-    found = inspect(path)
-    fix = the(found, "kind").fix
-    assert fix == {"kind": "logits"}
-    np.testing.assert_array_equal(load(path, **fix).logits, make.probs)
+    assert not the(inspect(path), "kind").offers
+    np.testing.assert_array_equal(load(path, kind="logits").logits, make.probs)
+    assert not the(inspect(make.npz(probs=make.probs[:, 1], labels=make.binary)), "kind").offers
     assert inspect(make.both(), choices=Choices(kind="probabilities")).findings[0].code == "kind"
 
 

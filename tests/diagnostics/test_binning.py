@@ -10,8 +10,9 @@ from scipy.spatial.distance import jensenshannon
 
 import calib
 from calib import metrics
+from calib.data.samples import load_sample
 from calib.diagnostics import binning as picture_module
-from calib.diagnostics.binning import binning_picture, distance, sharing_divergence
+from calib.diagnostics.binning import binning_picture, distance, label_log_odds, sharing_divergence
 from calib.diagnostics.verifiability import error_by_bins, error_by_rows, error_by_scheme
 from calib.errors import CalibrationError
 from calib.numerics import one_vs_rest_log_odds
@@ -203,3 +204,11 @@ def test_every_scheme_is_measured(predictions):
         for i, scheme in enumerate(found.schemes):
             assert found.top_label[name][i] == metrics.ece(probs, labels, binning=scheme)
             assert found.classwise[name][i] == metrics.classwise_ece(probs, labels, binning=scheme, threshold="1/K")
+
+
+def test_label_log_odds_are_those_of_all_pairs() -> None:
+    data = load_sample("simulated-100")
+    every = one_vs_rest_log_odds(data.logits.astype(float))
+    np.testing.assert_allclose(
+        label_log_odds(data.logits, data.labels), every[np.arange(len(data)), data.labels], atol=1e-9
+    )

@@ -188,7 +188,7 @@ def test_a_state_of_the_wrong_shape() -> None:
     arrays, text = writer.to_npz_json(fitted)
     with np.load(io.BytesIO(arrays)) as file:
         wrong = packed(**{name: np.zeros(9) for name in file.files})
-    assert "does not fit Vector" in refused(files(wrong, signed(json.loads(text), wrong)))
+    assert "scale_ has the shape (9,)" in refused(files(wrong, signed(json.loads(text), wrong)))
 
 
 def test_a_state_that_makes_no_probabilities(made) -> None:

@@ -144,7 +144,7 @@ def test_the_accuracy_where_all_are_right_counts_clusters():
 def test_few_clusters_rank_nothing_however_many_rows_they_have():
     data = clustered(16, 200)
     table = calib.compare({"t": calib.calibrator("vector")}, *data.split(0.5), n_resamples=200)
-    assert set(table["beyond_chance"]) == {""}
+    assert set(table["verdict"]) == {"", "undecided"}
 
 
 def test_what_is_drawn_is_said():

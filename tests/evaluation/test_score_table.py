@@ -35,7 +35,7 @@ def table(data):
 
 def cell(**changes) -> ScoreCell:
     made = {"value": Interval(0.5, 0.4, 0.6), "sd": math.nan, "difference": NOWHERE, "to_best": NOWHERE,
-            "is_best": True, "beyond_chance": "better", "note": ""}  # fmt: skip
+            "is_best": True, "verdict": "better", "note": ""}  # fmt: skip
     return ScoreCell(**{**made, **changes})
 
 
@@ -49,7 +49,7 @@ def test_a_cell_holds_the_numbers_of_the_table(table):
         assert tuple(found.value) == (record["value"], record["low"], record["high"])
         assert found.difference.value == record["difference"]
         assert found.to_best.value == record["to_best"] or SCORES[record["score"]].better == "neither"
-        assert found.beyond_chance == record["beyond_chance"]
+        assert found.verdict == record["verdict"]
 
 
 def test_a_title_says_how_maps_are_shared(table):
@@ -60,9 +60,9 @@ def test_a_title_says_how_maps_are_shared(table):
 def test_what_a_cell_says():
     assert cell().text() == "0.500 [0.400, 0.600] ★ ✓"
     assert cell(sd=0.012).text(intervals=False, spread=True) == "0.500 ± 0.012 ★ ✓"
-    assert cell(beyond_chance="worse", is_best=False).text(intervals=False) == "0.500 ✗"
+    assert cell(verdict="worse", is_best=False).text(intervals=False) == "0.500 ✗"
     assert cell().text(fixed, {"best": "*"}) == "0.5000 [0.4000, 0.6000] *"
-    absent = cell(value=NOWHERE, is_best=False, beyond_chance="")
+    absent = cell(value=NOWHERE, is_best=False, verdict="")
     assert (absent.text(), absent.text(fixed)) == ("–", "-")
 
 

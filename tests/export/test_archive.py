@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
+import re
 import zipfile
 
 import numpy as np
@@ -127,7 +129,21 @@ def test_a_newer_format_says_so():
         unpack(json.dumps({"format": FORMAT + 1}), b"")
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"format": null}', '{"format": Infinity}', "[" * 100_000])
+DEEP = '{"format": 2, "metadata": ' + "[" * record.MAX_DEPTH + "]" * record.MAX_DEPTH + "}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "{}",
+        *(f'{{"format": {value}}}' for value in ("null", "Infinity", '"2"', "2.5", "true")),
+        "[" * 100_000,
+        DEEP,
+    ],
+)
 def test_another_json_says_so(text):
     with pytest.raises(CalibrationError, match="not a calibrator's record"):
         unpack(text, NO_ARRAYS)
@@ -159,6 +175,44 @@ def test_arrays_that_unpack_to_too_much_are_refused_before_any_is_read(monkeypat
     monkeypatch.setattr(record, "open_member", lambda *_: pytest.fail("a member was opened"))
     with pytest.raises(CalibrationError, match="more than 1 GB"):
         unpack(sealed(large), large)
+
+
+def declared(shape: str, dtype: str = "<f8") -> bytes:
+    """An npy that holds two numbers, whatever it declares."""
+    header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + bytes(16)
+
+
+@pytest.mark.parametrize(
+    "given", ["(1000000000000,)", "(2, 10000000000)", "(1,)", "(-2,)", "()", ("(9000000000,)", "<U0")]
+)
+def test_a_shape_that_is_not_that_of_the_numbers_takes_no_memory(monkeypatch, given):
+    fine, false = (archive_of({"a.npy": content}) for content in (declared("(2,)"), declared(*np.atleast_1d(given))))
+    assert unpack(sealed(fine), fine)[1]["a"].shape == (2,)
+    monkeypatch.setattr(record, "bytearray", lambda: pytest.fail("memory was taken"), raising=False)
+    with pytest.raises(CalibrationError, match="export the calibrator again"):
+        unpack(sealed(false), false)
+
+
+@pytest.mark.parametrize(("name", "npz", "most"), [("c.npz", None, LARGEST), ("c.json", NO_ARRAYS, record.MAX_RECORD)])
+def test_a_file_that_is_too_large_is_not_read(tmp_path, monkeypatch, name, npz, most):
+    monkeypatch.setattr("pathlib.Path.read_bytes", lambda path: b"{}")
+    (tmp_path / name).touch()
+    os.truncate(tmp_path / name, most)  # takes no room on the disk
+    assert record_files.read_file(tmp_path / name, npz) == b"{}"
+    os.truncate(tmp_path / name, most + 1)
+    with pytest.raises(CalibrationError, match=rf"{re.escape(name)} has [\d,]+ MB"):
+        record_files.read_file(tmp_path / name, npz)
+
+
+def test_a_json_that_is_too_large_is_neither_written_nor_parsed(monkeypatch):
+    text, npz = pack(FIELDS, ARRAYS)
+    monkeypatch.setattr(record, "MAX_RECORD", len(text.encode()))
+    assert pack(FIELDS, ARRAYS) == (text, npz)
+    with pytest.raises(CalibrationError, match="more than an export holds"):
+        pack({**FIELDS, "more": 1}, ARRAYS)
+    with pytest.raises(CalibrationError, match="MB, which no calibrator's has"):
+        unpack(f"{text}  ", npz)
 
 
 @pytest.mark.parametrize(

@@ -337,6 +337,20 @@ RECORDS = {
     "an array that is not there": {"state": {"maps_": {"$array": "nope"}}},
     "an array without a name": {"state": {"maps_": {"$array": []}}},
     "a property as state": {"state": {"fitted_": 1, "__dict__": {}}},
+    "a floor of one": {"floor": 1.0},
+    "a floor of none": {"floor": 0},
+    "a floor that is text": {"floor": "0.1"},
+    "a floor that is not a number": {"floor": float("nan")},
+    "a scale that is a list": {"scale": ["percent"]},
+    "a scale of none": {"scale": 0.0},
+    "a kind that is a list": {"kind": ["logits"]},
+    "a kind of pairs": {"kind": "pairs"},
+    "metadata that are a list": {"metadata": [1]},
+    "no metadata": {"metadata": None},
+    "names that are numbers": {"class_names": [0, 1, 2, 3]},
+    "names that are one text": {"class_names": "abcd"},
+    "options out of range": {"params": {"share_classes": 1}},
+    "options of thousands of digits": {"params": {"random_state": 10**4000}},
 }
 
 
@@ -346,6 +360,33 @@ def test_a_record_of_anything_is_refused_in_a_sentence(fitted, name):
     changes = RECORDS[name]
     with pytest.raises(CalibrationError, match=r"[a-z]{3}.*[.]$"):
         runtime.from_record(changes if isinstance(changes, str) else sealed(json.loads(text) | changes, arrays), arrays)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"feature_mean": np.array([np.nan, 0.0])},
+        {"feature_scale": np.zeros(2)},
+        {"feature_scale": np.array([1, 1])},
+        {"feature_mean": np.zeros(3)},
+        {"feature_mean": None},
+    ],
+    ids=["not finite", "no scale", "whole numbers", "another shape", "one of two"],
+)
+def test_features_cannot_be_standardised_with_anything(fitted, changes):
+    usual = {"feature_mean": np.zeros(2), "feature_scale": np.ones(2)}
+    ExportedCalibrator(fitted, **usual)
+    with pytest.raises(CalibrationError, match="above zero"):
+        ExportedCalibrator(fitted, **{**usual, **changes})
+
+
+@pytest.mark.parametrize("suffix", [".pkl", ".npz", ".zip"])
+def test_what_cannot_have_been_learned_is_not_written(overconfident, tmp_path, suffix):
+    made = calib.calibrator("vector").fit(*overconfident)
+    made.scale_[1] = np.nan
+    with pytest.raises(CalibrationError, match="scale_ must hold numbers"):
+        writer.save(made, tmp_path / f"c{suffix}")
+    assert not list(tmp_path.iterdir())
 
 
 def objects() -> bytes:

@@ -8,6 +8,7 @@ import hashlib
 import io
 import os
 import pickle
+import re
 import subprocess
 import sys
 import zipfile
@@ -16,13 +17,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from markdown_it import MarkdownIt
 
 import calib
 from calib.data import Predictions
 from calib.errors import CalibrationError
 from calib.export import writer
 from calib.export.bundle import needed_modules
-from calib.export.model_card import model_card
+from calib.export.model_card import WITHOUT_CALIB, model_card
 from calib.numerics import softmax
 from tests.conftest import ROOT, simulate
 
@@ -182,7 +184,7 @@ def test_the_card_says_all_that_is_known(everything):
         sha256,
         "400",
         "| NLL | 0.9500 [0.9000, 1.0000] | 0.9100 |",
-        "cat, dog, a\\|b, &lt;script>",
+        r"cat, dog, a\|b, \<script>",
         "0.0125",
     ):
         assert text in card
@@ -191,11 +193,37 @@ def test_the_card_says_all_that_is_known(everything):
         "vision",
         calib.__version__,
         np.__version__,
-        "`share_classes` | `True`",
+        "share_classes | True",
         "calibrate(outputs)",
     ):
-        assert text in card.replace("share_classes |", "`share_classes` |")
-    assert "<script>" not in card
+        assert text in card
+
+
+def test_the_card_says_what_python_says_without_calib_and_the_limits_of_its_tests(everything, overconfident, tmp_path):
+    writer.save(everything[0]["isotonic"], tmp_path / "c.pkl")
+    for line in ("import pickle; pickle.load(open('c.pkl', 'rb'))", "from calib import runtime"):
+        done = subprocess.run([sys.executable, "-I", "-S", "-c", line], cwd=tmp_path, capture_output=True, text=True)
+        assert done.stderr.splitlines()[-1] == WITHOUT_CALIB
+    logits, labels = overconfident
+    data = Predictions(logits, labels, ("a", "b", "c", "d"), "logits")
+    card = model_card(writer.exported(everything[0]["isotonic"], {**writer.describe(data), "n_test": 77}))
+    assert WITHOUT_CALIB in card
+    limits = card.split("## Limits")[1].split("##")[0]
+    for said in (f"{logits.min():.6g} to {logits.max():.6g}, in {len(logits)} rows", "77", "CPU", "classes | 4"):
+        assert said in limits
+
+
+def test_a_card_of_a_hostile_record_holds_text_alone(everything):
+    hostile = ("![a](//e.vil/p)", "[b](//e.vil)", "www.e.vil a@e.vil", "<img src=//e.vil>")
+    said = dict.fromkeys(("data_name", "data_sha256", "event", "event_class", "team | x", "[k](//e.vil)"), hostile[0])
+    said |= {"class_names": hostile, "notes": list(hostile), "versions": {hostile[1]: hostile[2]}}
+    said |= {"scores": {hostile[0]: {"before": 0.5, "after": None}}, "n_rows": hostile[1]}
+    card = model_card(writer.exported(everything[0]["isotonic"], said))
+    tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(card)
+    parts = [part for token in tokens for part in (token, *(token.children or ()))]
+    assert not {part.type for part in parts} & {"image", "link_open", "html_inline", "html_block"}
+    assert not [part.content for part in parts if part.type == "text" and re.search(r"www\.|a@e", part.content)]
+    assert "a@" in card
 
 
 def test_an_export_says_where_rows_need_not_sum_to_one(everything):
@@ -273,6 +301,18 @@ def test_predict_says_what_is_wrong_in_one_sentence(predict, tmp_path, capsys):
         said = capsys.readouterr().err
         assert says in said
         assert "Traceback" not in said
+
+
+def test_predict_lets_no_name_drive_the_terminal(everything, predict, tmp_path, capsys):
+    _, test = everything
+    np.savez(tmp_path / "two\x1b.npz", **{"p\x1b[2J": test, "q\x9b": test})
+    (tmp_path / "c\x07.csv").write_text("a,b\n1,\x1bx\n")
+    out = str(tmp_path / "o\u202e.npz")
+    answers = [predict("two\x1b.npz", "--out", out, *key) for key in ((), ("--key", "n"), ("--key", "p\x1b[2J"))]
+    assert [*answers, predict("c\x07.csv", "--out", out)] == [1, 1, 0, 1]
+    said = "".join(capsys.readouterr())
+    assert "p\ufffd[2J, q\ufffd" in said and "o\ufffd.npz" in said and "c\ufffd.csv" in said
+    assert not set(said) & set("\x1b\x9b\x07\u202e")
 
 
 @pytest.fixture(scope="module")

@@ -170,7 +170,10 @@ def test_progress_arrives_and_never_goes_back(submit, wait):
 def test_failures_are_sentences(submit, wait):
     assert wait(submit("refuses")).message == "Only 3 rows; use at least 10."
     message = wait(submit("breaks")).message
-    assert message == "breaks failed unexpectedly: ZeroDivisionError: first line; the other methods are not affected."
+    assert (
+        message
+        == "breaks failed unexpectedly: ZeroDivisionError: first line of a file; the other methods are not affected."
+    )
     assert "SystemExit: 3" in wait(submit("exits")).message
 
 

@@ -151,7 +151,7 @@ def test_one_failure_is_a_sentence_and_the_others_go_on(submit, wait, caplog):
     assert [job.state for job in jobs] == ["failed"] * 4 + ["done"] * 2
     assert jobs[0].message == "Only 3 rows; use at least 10."
     assert jobs[1].message == (
-        "breaks failed unexpectedly: ZeroDivisionError: first line; the other methods are not affected."
+        "breaks failed unexpectedly: ZeroDivisionError: first line of a file; the other methods are not affected."
     )
     assert "SystemExit: 3" in jobs[2].message
     assert "exit code 7" in jobs[3].message
@@ -399,3 +399,12 @@ def test_one_worker_alone_has_tensorflow_and_nobody_waits_for_its_start(real, tm
         "None",
         "[]",
     ]
+
+
+def test_what_a_page_waits_for_is_computed_while_all_other_workers_are_busy(submit, wait, queue):
+    runs, waits = submit("steps", n=10**6), submit("steps", n=10**6 + 1)
+    wait(runs, running)
+    assert queue.compute(sum, [1, 2, 3]).result(timeout=300) == 6
+    assert [job.state for job in queue.snapshot([runs, waits])] == ["running", "queued"]
+    for key in (waits, runs):
+        queue.cancel(key)

@@ -315,6 +315,28 @@ def test_no_more_may_wait_than_there_is_room_for(executor, ask, wait):
         queue.cancel(key)
 
 
+def test_one_address_may_not_have_all_that_waits(executor, ask, wait, data):
+    import slow_methods
+
+    queue = FitQueue(executor, fit=slow_methods.fit, limits=QueueLimits(per_owner=2, in_total=4, per_address=2))
+    running = ask("a", 10**6, queue)
+    wait(running, started, of=queue)
+
+    def ask_from(address, owner, n):
+        return queue.submit(FitSpec("steps", {"n": n}, "data"), *data, owner=owner, address=address)
+
+    keys = [ask_from("192.0.2.1", owner, n) for owner, n in (("a", 10_001), ("b", 10_002))]
+    with pytest.raises(QueueFull, match=r"^2 fits and studies asked for from your address .* may have 2\."):
+        ask_from("192.0.2.1", "c", 10_003)
+    queue.cancel(keys[0])
+    ask_from("192.0.2.1", "c", 10_003)
+    with pytest.raises(QueueFull):
+        queue.retry(keys[0], "a", "192.0.2.1")
+    ask_from("192.0.2.2", "d", 10_004)
+    for job in queue.snapshot():
+        queue.cancel(job.key)
+
+
 def test_a_refused_fit_leaves_nothing_behind(executor, ask, wait):
     import slow_methods
 
@@ -355,4 +377,4 @@ def test_each_owner_has_one_task_to_a_tag():
 def test_limits_of_the_queue_come_from_the_settings(monkeypatch):
     monkeypatch.setenv("CALIB_WAITING", "2")
     monkeypatch.setenv("CALIB_WAITING_IN_ALL", "7")
-    assert QueueLimits.from_settings() == QueueLimits(per_owner=2, in_total=7)
+    assert QueueLimits.from_settings() == QueueLimits(per_owner=2, in_total=7, per_address=3)

@@ -201,13 +201,12 @@ def test_a_scheduler_that_cannot_be_reached_is_a_sentence_and_fits_run_here(kind
         assert isinstance(executor, DaskExecutor)
         queue = FitQueue(executor)
         key = queue.submit(FitSpec("identity", {}, "data"), *overconfident)
-        place = queue.place()
-        # Nothing waits for the network.
-        assert place == Place(f"cluster at {address}, connecting", connecting=True)
+        connecting = Place(f"cluster at {address}, connecting", connecting=True)
+        failed = Place(trouble=f"The scheduler at {address} cannot be reached; fits run on this machine meanwhile.")
+        # Nothing waits for the network; what is no address, or is refused, may have failed by now.
+        assert queue.place() in ([connecting] if kind == "silent" else [connecting, failed])
         assert wait(key, of=queue).state == "done"
-        assert queue.place() == Place(
-            trouble=f"The scheduler at {address} cannot be reached; fits run on this machine meanwhile."
-        )
+        assert queue.place() == failed
         queue.shutdown()
 
 

@@ -127,7 +127,7 @@ def test_a_value_that_cannot_be_is_named_by_its_row(tmp_path, overconfident, few
 def test_logits_that_are_probabilities_are_refused_by_the_first_rows(tmp_path, overconfident, few_rows):
     logits, labels = overconfident
     made, out = exported("temperature", logits, labels), tmp_path / "o.npy"
-    with pytest.raises(CalibrationError, match="every row sums to one"):
+    with pytest.raises(CalibrationError, match="values sum to one"):
         apply(made, write(tmp_path / "plain.npy", softmax(logits)), out)
     chance = logits.copy()
     chance[74:111] = 0.25  # a whole block that could be probabilities, among rows that cannot

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
@@ -22,6 +24,11 @@ from calib.plots.theorem import over_under_plane, theorem_chain, theorem_lines
 from tests.plots.latent_figures import latent_figures
 
 NAMES = ("identity", "temperature", "gpcalib")
+
+
+def words(fig: go.Figure) -> list[str]:
+    """What is written in a figure, as plotly's HTML without colours."""
+    return [re.sub(r"<span[^>]*>|</span>", "", note.text) for note in fig.layout.annotations]
 
 
 def rounds_table(methods: tuple[str, ...] = NAMES) -> pd.DataFrame:

@@ -10,6 +10,7 @@ import pytest
 from calib.plots import alt_text, figure_data
 from calib.plots.active_learning import ArmLine, learning_curves
 from calib.plots.style import Style
+from tests.plots.conftest import words
 
 STYLES = {"plain": Style("#7A8394", "circle", "solid"), "active": Style("#D55E00", "triangle-up", "dash")}
 
@@ -40,7 +41,7 @@ def test_lines_dots_and_ends_are_the_curves() -> None:
         assert len(dots.x) == sum(len(labels) for labels, _ in one.shuffles)
         (end,) = traces(fig, f"{one.title}, end")
         assert (end.x[0], end.y[0], end.marker.symbol) == (one.labels[-1], one.mean[-1], one.style.symbol)
-    assert [note.text for note in fig.layout.annotations] == ["plain", "active"]
+    assert words(fig) == ["plain", "active"]
     assert "active arm from" in alt_text(fig) and "after 140" in alt_text(fig)
     bands = [trace for trace in fig.data if trace.fill == "toself"]
     np.testing.assert_allclose(bands[0].y[: len(plain.low)], plain.low)
@@ -100,7 +101,7 @@ def test_the_data_to_take_are_the_rounds_and_the_line(n_shuffles: int) -> None:
 
 def test_names_are_text_and_no_markup() -> None:
     fig = learning_curves([replace(arm(), title="<b>x", short="<i>y")], "Error")
-    assert fig.layout.annotations[0].text == "&lt;i&gt;y"
+    assert words(fig)[0] == "&lt;i&gt;y"
     assert all("<b>x" not in (trace.hovertemplate or "") for trace in fig.data)
 
 

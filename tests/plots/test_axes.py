@@ -15,8 +15,7 @@ from scipy.special import expit, logit
 from calib.diagnostics.reliability import confidence_histogram
 from calib.plots.annotations import overlay_styles, short_names, spread
 from calib.plots.axes import confidence_edges, from_scale, log_axis, logit_ends, on_scale, probability_axis, regrid
-from calib.plots.style import method_style, set_layout, set_x, set_y
-from tests.plots.test_style import contrast
+from calib.plots.style import contrast, method_style, set_layout, set_x, set_y
 
 
 def naive_regrid(edges: np.ndarray, counts: np.ndarray, grid: np.ndarray) -> np.ndarray:

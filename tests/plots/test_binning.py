@@ -1,4 +1,4 @@
-"""The figures of the Binning page against the numbers they were given."""
+"""The figures of the I-Max binning page against the numbers they were given."""
 
 from __future__ import annotations
 
@@ -133,11 +133,14 @@ def test_rails_have_their_edges_and_their_pairs(figures, rails) -> None:
         np.testing.assert_allclose(rows["representative"].astype(float), bins.representatives, rtol=1e-5)
 
 
-def test_the_fuller_a_bin_the_darker(figures, rails) -> None:
+def test_the_fuller_a_bin_the_stronger_its_colour_and_its_share_is_written_in_it(figures, rails) -> None:
     name, bins, _ = rails[0]
     bar = next(trace for trace in figures["bins"].data if trace.type == "bar" and trace.name == name)
-    alphas = [float(color.rstrip(")").split(",")[-1]) for color in bar.marker.color]
-    assert np.array_equal(np.argsort(alphas, kind="stable"), np.argsort(bins.count, kind="stable"))
+    strength = [float(color.rstrip(")").split(",")[-1]) for color in bar.marker.color]
+    assert np.array_equal(np.argsort(strength, kind="stable"), np.argsort(bins.count, kind="stable"))
+    written = [float(text.split()[0]) for text in bar.text]
+    np.testing.assert_allclose(written, 100 * bins.mass, atol=0.51)
+    assert sum(written) == pytest.approx(100, abs=5)
 
 
 def test_names_of_rails_keep_apart(figures, rails) -> None:

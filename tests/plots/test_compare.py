@@ -6,14 +6,27 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib.diagnostics.reliability import confidence_histogram, reliability_curve
+from calib.diagnostics.gap_curve import gap_curve
+from calib.diagnostics.reliability import confidence_histogram
 from calib.diagnostics.risk_coverage import answerable, risk_coverage
+from calib.metrics.bootstrap import Interval
 from calib.plots import alt_text, figure_data
 from calib.plots.compare import entry_lines, size_curves
+from calib.plots.overview import (
+    ACROSS_PANELS,
+    GLYPHS,
+    Panel,
+    StripRow,
+    Unit,
+    difference_strip,
+    gap_reach,
+    reliability_panels,
+    signed_text,
+)
 from calib.plots.reliability import confidence_drift
-from calib.plots.reliability_frame import small_reliability
 from calib.plots.risk import MAX_POINTS, answerable_chart, risk_diagram
-from calib.plots.style import method_style
+from calib.plots.style import SYMBOLS, method_style, text_color
+from calib.registry import METHODS
 
 
 def sizes_table(last: float = 0.3) -> pd.DataFrame:
@@ -30,20 +43,6 @@ def sizes_table(last: float = 0.3) -> pd.DataFrame:
                  "low": value - 0.02, "high": wide}
             )  # fmt: skip
     return pd.DataFrame(rows)
-
-
-def test_a_small_diagram_carries_its_curve(rng):
-    confidence = rng.uniform(0.5, 1.0, 300)
-    curve = reliability_curve(confidence, rng.random(300) < confidence, n_bins=6, binning="equal_mass")
-    fig = small_reliability(
-        curve, method_style("platt"), "A <b>name</b> that is far too long for it", "linear", (0, 1), 0.0123
-    )
-    table = figure_data(fig)
-    assert table["accuracy"].to_numpy() == pytest.approx(curve.accuracy, rel=1e-5)
-    assert table["count"].tolist() == curve.count.tolist()
-    assert "&lt;b&gt;" in fig.layout.annotations[0].text
-    assert "ECE 0.0123" in fig.layout.annotations[0].text
-    assert "300 rows" in alt_text(fig)
 
 
 def test_size_curves_show_what_can_be_compared_and_carry_the_rest():
@@ -178,5 +177,128 @@ def test_drift_mirrors_before_below_now() -> None:
     shares = figure_data(fig).groupby("trace")["share"].sum()
     assert shares["now"] == pytest.approx(1, abs=1e-4)
     assert shares["before"] == pytest.approx(1, abs=1e-4)
-    assert "moved up" in alt_text(fig)
+    assert "from 1.52 before to 2.69 now" in alt_text(fig)
     assert max(abs(np.array(upper.y)).max(), abs(np.array(lower.y)).max()) == pytest.approx(1)
+
+
+def strip_row(name: str, value: float, half: float = 0.004, word: str = "better") -> StripRow:
+    difference = Interval(value, value - half, value + half)
+    return StripRow(METHODS[name].title, method_style(name), 0.8 + value, difference, word)
+
+
+REFERENCE = StripRow("Uncalibrated", method_style("identity"), 0.8, Interval(0.0, 0.0, 0.0), "reference")
+NATS = Unit("nats", 1.0)
+
+
+def clicked(fig):
+    """Number carried by each invisible square, with its place."""
+    squares = fig.data[-1]
+    return [(k, x, y) for (k,), x, y in zip(squares.customdata, squares.x, squares.y, strict=True)]
+
+
+def test_a_strip_shows_difference_interval_number_and_word_of_each_row():
+    rows = [
+        strip_row("gpcalib", -0.0226),
+        strip_row("temperature", -0.0066),
+        REFERENCE,
+        strip_row("bbq", 0.02, word="worse"),
+    ]
+    fig = difference_strip(rows, "NLL", NATS, 0.001)
+    table = figure_data(fig)
+    assert table["difference"].tolist() == [-0.0226, -0.0066, 0, 0.02]
+    assert table["shows"].tolist() == ["better", "better", "reference", "worse"]
+    low, middle, high = fig.data[0].x
+    assert (low, middle, high) == pytest.approx((-0.0266, -0.0226, -0.0186))
+    names, numbers, words, _ = fig.data[-5:-1]
+    assert text_color(method_style("gpcalib").color) in names.text[0] and "GPcalib" in names.text[0]
+    assert "−0.0226" in numbers.text[0] and "better" in words.text[0]
+    assert "0.0000" in numbers.text[2] and "reference" in words.text[2]
+    shaded = fig.layout.shapes[0]
+    assert (shaded.x0, shaded.x1) == (-0.001, 0.001)
+    assert {k for k, _, y in clicked(fig) if y == 1} == {1}
+    assert "2 better, 1 reference, 1 worse" in alt_text(fig)
+    assert len(alt_text(fig)) < 400
+
+
+def test_texts_of_a_strip_lie_beside_its_plot():
+    fig = difference_strip([strip_row("structured_vector", -0.01), REFERENCE], "NLL", NATS, 0.001)
+    left, right = fig.layout.xaxis.domain
+    assert 0.25 < left < right < 0.75
+    names, numbers, words, _ = fig.data[-5:-1]
+    assert {texts.xaxis for texts in (names, numbers, words)} == {"x2"}
+    assert (set(names.x), set(names.textposition.split())) == ({0}, {"middle", "right"})
+    assert set(numbers.x) == set(words.x) and right < min(words.x) < 1
+
+
+def test_a_method_far_worse_does_not_squeeze_the_others():
+    rows = [
+        strip_row("gpcalib", -0.02),
+        strip_row("temperature", -0.01),
+        REFERENCE,
+        strip_row("bbq", 3.0, word="worse"),
+    ]
+    fig = difference_strip(rows, "NLL", NATS, 0.001)
+    low, high = fig.layout.xaxis.range
+    assert high - low < 0.3
+    bbq = fig.data[3]
+    assert bbq.marker.symbol.endswith("-open")
+    assert max(bbq.x) <= high
+    assert figure_data(fig)["difference"].max() == 3.0
+    assert "+3.0000" in fig.data[-4].text[3]
+
+
+def test_a_share_is_told_in_points_and_what_is_unknown_by_its_word():
+    unknown = Interval(float("nan"), float("nan"), float("nan"))
+    geometric = StripRow("Geometric", method_style("geometric"), float("nan"), unknown, "confidence only")
+    fig = difference_strip(
+        [strip_row("gpcalib", -0.021, 0.02), REFERENCE, geometric], "ECE", Unit("points", 100.0), 0.001
+    )
+    assert fig.data[0].x[1] == pytest.approx(-2.1)
+    assert "−2.10" in fig.data[-4].text[0]
+    assert [texts.text[2] for texts in fig.data[-4:-2]] == ["", ""]
+    assert "confidence only" in fig.data[-2].text[2] and fig.data[-2].x[2] == 1  # where no number stands before it
+    assert np.isnan(np.array(fig.data[2].x, float)).all()
+
+
+def test_intervals_without_ends_are_drawn_from_end_to_end():
+    rows = [StripRow("T", method_style("temperature"), 0.7, Interval(-0.1, -np.inf, np.inf), "undecided"), REFERENCE]
+    fig = difference_strip(rows, "NLL", NATS, 0.0)
+    low, high = fig.layout.xaxis.range
+    assert np.isfinite([low, high]).all()
+    assert low <= min(fig.data[0].x) < max(fig.data[0].x) <= high
+
+
+@pytest.mark.parametrize(("value", "text"), [(-0.00004, "0.000"), (0.0, "0.000"), (-0.5, "−0.500"), (0.25, "+0.250")])
+def test_differences_have_a_sign_unless_they_are_zero(value, text):
+    assert signed_text(value, 3) == text
+
+
+def test_every_marker_has_a_glyph():
+    assert set(GLYPHS) == set(SYMBOLS)
+    assert len(set(GLYPHS.values())) == len(SYMBOLS)
+
+
+@pytest.mark.parametrize("n", [1, 3, 8])
+def test_panels_share_one_scale_and_lie_apart(rng, n):
+    panels = []
+    for k, name in enumerate(list(METHODS)[:n]):
+        confidence = rng.uniform(0.5, 1.0, 600)
+        outcome = rng.random(600) < confidence - 0.02 * k
+        panels.append(Panel(f"<b>{name}", method_style(name), gap_curve(confidence, outcome), 0.01 * k))
+    reach = gap_reach(panels)
+    fig = reliability_panels(panels, reach, 120)
+    curves = [trace for trace in fig.data if trace.mode == "lines+markers"]
+    assert len(curves) == n
+    corners = [trace.y[0] - panel.curve.gap[0] for trace, panel in zip(curves, panels, strict=True)]
+    for k, (trace, panel, corner) in enumerate(zip(curves, panels, corners, strict=True)):
+        assert np.array(trace.y) - corner == pytest.approx(panel.curve.gap)
+        assert corner == pytest.approx(corners[k - k % ACROSS_PANELS])  # those of a row at one height
+        assert max(trace.x) - min(trace.x) < 1 and min(trace.x) > 1.1 * (k % ACROSS_PANELS)
+    assert all(below + reach < above - reach for above, below in zip(corners, corners[ACROSS_PANELS:], strict=False))
+    table = figure_data(fig)
+    assert table["gap"].to_numpy() == pytest.approx(np.concatenate([panel.curve.gap for panel in panels]), rel=1e-5)
+    assert {k for k, _, _ in clicked(fig)} == set(range(n))
+    names = fig.data[-2].text
+    assert "ECE 0.0 %" in names[0]
+    assert "&lt;b&gt;" in names[0]
+    assert 20 < len(alt_text(fig)) < 400

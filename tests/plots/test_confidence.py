@@ -15,7 +15,7 @@ from calib.plots.data import figure_data
 from calib.plots.over_under import Row, before_after, confidence_densities, ratio_to_odds
 from calib.plots.style import Style, alt_text, method_style
 from calib.plots.theorem import over_under_plane, theorem_chain, theorem_lines
-from tests.plots.conftest import rounds_table
+from tests.plots.conftest import rounds_table, words
 
 STYLE = method_style("isotonic")
 
@@ -57,7 +57,7 @@ def test_over_and_under_are_where_they_were_given_with_intervals_and_changes(met
         assert place < dot.y[0] < place + 0.5
     change = list(getattr(methods[1][1].change, quantity))
     assert table.loc["<i>", ["change", "change low", "change high"]].tolist() == pytest.approx(change, rel=1e-5)
-    texts = [annotation.text for annotation in fig.layout.annotations]
+    texts = words(fig)
     assert "&lt;i&gt;" in texts and "<i>" not in texts
 
 
@@ -88,7 +88,9 @@ def test_names_in_the_plane_keep_apart(rng) -> None:
     confidence = rng.beta(8, 2, 500)
     correct = rng.random(500) < confidence
     fig = over_under_plane(methods_of(*[(confidence**power, correct) for power in (1.0, 1.01, 1.02)]))
-    names = sorted(a.y for a in fig.layout.annotations if a.text in ("raw", "&lt;i&gt;", "third"))
+    names = sorted(
+        a.y for a, name in zip(fig.layout.annotations, words(fig), strict=True) if name in ("raw", "&lt;i&gt;", "third")
+    )
     pixels = fig.layout.height - fig.layout.margin.t - fig.layout.margin.b
     assert len(names) == 3
     assert np.diff(names).min() / fig.layout.yaxis.range[1] * pixels > 14
@@ -106,7 +108,7 @@ NO_DOUBT = (np.ones(12), np.arange(12) < 9)
 def test_what_does_not_exist_is_said_in_its_row(pair, note) -> None:
     rows = methods_of(pair)
     figures = [before_after(rows, "over"), before_after(rows, "under"), ratio_to_odds(rows), over_under_plane(rows)]
-    texts = {annotation.text for fig in figures for annotation in fig.layout.annotations}
+    texts = {text for fig in figures for text in words(fig)}
     assert note in texts
     assert not any("nan" in alt_text(fig) for fig in figures)
     for fig in figures:
@@ -161,7 +163,7 @@ def test_a_perfect_method_has_a_chain_at_the_left_end() -> None:
 
 def test_marks_that_touch_share_a_label() -> None:
     one_bin = theorem_one(np.array([0.9, 0.7, 0.8]), np.array([True, False, False]), n_bins=1)
-    texts = [annotation.text for annotation in theorem_chain([("one bin", one_bin, STYLE)]).layout.annotations]
+    texts = words(theorem_chain([("one bin", one_bin, STYLE)]))
     assert "1 2 ∞" in texts
 
 
@@ -169,7 +171,7 @@ def test_marks_that_touch_share_a_label() -> None:
 def test_the_chain_says_which_side_the_gap_leans_to(rng, power, side) -> None:
     confidence = rng.random(500)
     chain = theorem_one(confidence**power, rng.random(500) < confidence)
-    texts = [annotation.text for annotation in theorem_chain([("a", chain, STYLE)]).layout.annotations]
+    texts = words(theorem_chain([("a", chain, STYLE)]))
     assert any(text.endswith(f", {side}") for text in texts)
 
 
@@ -246,8 +248,7 @@ def test_scores_have_one_row_per_method_the_first_as_a_line_and_the_best_marked(
     ]
     (line,) = fig.layout.shapes
     assert (line.x0, line.x1) == (0.3, 0.3)
-    (best,) = fig.layout.annotations
-    assert (best.text, best.y) == ("best", 2)
+    assert (words(fig), fig.layout.annotations[0].y) == (["best"], 2)
 
 
 def test_figures_mark_the_best_that_tables_mark() -> None:

@@ -21,16 +21,13 @@ from calib.plots.geometry_success import (
     tradeoff_speed,
 )
 from calib.plots.style import alt_text, method_style, shorten
+from tests.plots.conftest import words
 
 GRID = np.linspace(-1, 2, 31)
 
 
 def traces(fig, name):
     return [trace for trace in fig.data if trace.name == name]
-
-
-def words(fig) -> list[str]:
-    return [note.text for note in fig.layout.annotations]
 
 
 @pytest.fixture

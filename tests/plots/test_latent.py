@@ -11,6 +11,7 @@ from calib.plots.data import figure_data
 from calib.plots.latent import ObjectiveTrace, latent_function, latent_view, objective_traces, probability_view
 from calib.plots.latent_effect import effect_chart
 from calib.plots.style import alt_text
+from tests.plots.conftest import words
 from tests.plots.latent_figures import STYLE, STYLES, TEMPERATURE, effect_of, latent_of, pairwise_of, without
 
 
@@ -127,7 +128,7 @@ def test_bars_that_would_hide_all_others_are_cut_and_still_say_their_count() -> 
 
 def test_a_name_from_outside_is_escaped() -> None:
     fig = latent_function([("<b>mine", latent_view(latent_of()), STYLE)], TEMPERATURE)
-    assert any(note.text == "&lt;b&gt;mine" for note in fig.layout.annotations)
+    assert "&lt;b&gt;mine" in words(fig)
     assert not any("<b>mine" in (trace.hovertemplate or "") for trace in fig.data)
 
 
@@ -152,7 +153,7 @@ def test_objective_traces_of_any_length(length: int) -> None:
         table = figure_data(fig)
         assert table["iteration"].iloc[[0, -1]].tolist() == [0, length - 1]
         assert table["objective"].iloc[-1] == pytest.approx(values[-1], rel=1e-5)
-        assert fig.layout.annotations[0].text in alt_text(fig)
+        assert words(fig)[0] in alt_text(fig)
 
 
 def test_an_objective_that_failed_is_drawn_as_far_as_it_goes() -> None:
@@ -163,7 +164,7 @@ def test_an_objective_that_failed_is_drawn_as_far_as_it_goes() -> None:
 
 def test_several_fits_are_named_and_all_in_the_picture() -> None:
     fig = objective_traces([trace_of([-300, -200.0], "one"), trace_of([-99, -90.0], "two", style=STYLES[1])])
-    assert [note.text for note in fig.layout.annotations] == ["one", "two"]
+    assert words(fig) == ["one", "two"]
     low, high = fig.layout.yaxis.range
     assert low < -200
     assert high > -90

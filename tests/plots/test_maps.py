@@ -16,6 +16,7 @@ from calib.plots.maps import EndRow, MapLine, MapPicture, calibration_maps, end_
 from calib.plots.maps_posterior import logit_limits, probability_text, probability_ticks, score_axis
 from calib.plots.style import alt_text, method_style
 from tests.conftest import simulate
+from tests.plots.conftest import words
 
 STYLE = method_style("isotonic")
 GRID = np.linspace(-4, 4, 81)
@@ -47,7 +48,7 @@ def test_maps_lie_at_the_ranks_of_their_scores(picture, binary) -> None:
     np.testing.assert_allclose(raw.x, ranks_of(GRID, log_odds), atol=1 / 300 + 1e-9)
     np.testing.assert_allclose(raw.y, expit(GRID))
     np.testing.assert_allclose(truth.y, expit(GRID / 2))
-    labels = {note.text for note in fig.layout.annotations}
+    labels = set(words(fig))
     assert {"raw", "truth"} <= labels
     assert "<b>" not in fig.layout.yaxis.title.text
 
@@ -68,6 +69,13 @@ def test_whiskers_are_the_intervals_of_the_frequencies(picture, scale) -> None:
             assert np.isfinite(end).all()
             assert (np.asarray(end) >= low).all()
             assert (np.asarray(end) <= high).all()
+
+
+def test_a_map_in_steps_rises_upright_and_a_smooth_one_does_not(picture) -> None:
+    steps = np.where(GRID < 0, 0.2, 0.7)
+    fig = calibration_maps(picture, [MapLine("steps", STYLE, steps), MapLine("smooth", STYLE, expit(GRID))])
+    shapes = [traces(fig, name)[0].line.shape for name in ("steps", "smooth")]
+    assert shapes == ["hvh", "linear"]
 
 
 def test_the_posterior_is_drawn_as_asked(picture, binary) -> None:

@@ -21,7 +21,7 @@ from calib.numerics import softmax
 from calib.plots.data import figure_data
 from calib.plots.reliability import corp_diagram, gap_diagram, reliability_diagram, smooth_diagram
 from calib.plots.reliability_frame import common_limits, prefers_logit_scale
-from calib.plots.style import alt_text, method_style
+from calib.plots.style import alt_text, colored, method_style, plain
 
 STYLE = method_style("temperature")
 
@@ -87,6 +87,7 @@ def test_accuracies_of_zero_and_one_stay_on_the_picture_and_are_marked() -> None
     assert np.all((trace.y >= low) & (trace.y <= high))
     assert [symbol.endswith("-open") for symbol in trace.marker.symbol] == [True, False, True]
     assert ["beyond" in text for text in trace.text] == [True, False, True]
+    assert "open: beyond the axis (2 of 3 bins)" in [annotation.text for annotation in fig.layout.annotations]
 
 
 @pytest.mark.parametrize("scale", ["linear", "logit"])
@@ -130,6 +131,18 @@ def test_histogram_counts_the_rows_it_was_given(curve, overconfident) -> None:
     np.testing.assert_allclose(figure_data(fig).query("trace == 'confidences'")["count"], histogram.count, atol=1e-6)
 
 
+def test_the_histogram_has_an_axis_of_counts(curve, overconfident) -> None:
+    logits, labels = overconfident
+    histogram = confidence_histogram(softmax(logits), labels, n_bins=40)
+    axis = reliability_diagram(curve, STYLE, histogram=histogram).layout.yaxis2
+    assert axis.title.text == "rows"
+    tallest = histogram.count.max()
+    (zero, shown), (_, place) = axis.ticktext, axis.tickvals
+    count = int(shown.replace(",", ""))
+    assert zero == "0" and tallest / 2.5 < count <= tallest
+    assert place == pytest.approx(count / tallest)
+
+
 def test_mean_confidence_is_dashed_and_accuracy_solid(curve) -> None:
     marks = {trace.name: trace for trace in reliability_diagram(curve, STYLE).data if trace.name}
     assert marks["mean confidence"].line.dash == "dash"
@@ -147,17 +160,16 @@ def test_the_text_says_over_or_underconfident(curve) -> None:
 def test_the_gap_lies_at_the_middle_rank_of_each_bin(curve) -> None:
     fig = gap_diagram([("raw", curve, STYLE)])
     trace = next(trace for trace in fig.data if trace.name == "raw")
-    np.testing.assert_allclose(trace.y, curve.accuracy - curve.confidence)
+    np.testing.assert_allclose(trace.y, curve.confidence - curve.accuracy)
     assert np.average(trace.x, weights=curve.count) == pytest.approx(0.5)
-    assert np.average(trace.y, weights=curve.count) == pytest.approx(curve.mean_accuracy - curve.mean_confidence)
+    assert np.average(trace.y, weights=curve.count) == pytest.approx(curve.mean_confidence - curve.mean_accuracy)
 
 
 def test_labels_of_the_gap_diagram_name_each_method_once_in_its_colour(curve) -> None:
     styles = {name: method_style(name) for name in ("identity", "isotonic", "<b>gpcalib")}
     fig = gap_diagram([(name, curve, style) for name, style in styles.items()])
-    labels = {note.text: note.font.color for note in fig.layout.annotations}
-    expected = {name.replace("<b>", "&lt;b&gt;"): style.color for name, style in styles.items()}
-    assert labels == expected
+    labels = {note.text for note in fig.layout.annotations}
+    assert labels == {colored(plain(name), style.color) for name, style in styles.items()}
     heights = [note.y for note in fig.layout.annotations]
     assert len(set(heights)) == 3
 

@@ -5,14 +5,35 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import tomllib
 
 import numpy as np
 import plotly.graph_objects as go
 import pytest
 
 from calib.plots.data import carry, figure_data
-from calib.plots.style import COLORS, DASHES, SYMBOLS, alt_text, fade, method_style, plain, three_digits
+from calib.plots.style import (
+    COLORS,
+    DASHES,
+    GUIDE,
+    NEUTRAL,
+    PAGES,
+    SYMBOLS,
+    TRUTH,
+    alt_text,
+    color_at,
+    colored,
+    contrast,
+    fade,
+    key_entry,
+    method_style,
+    plain,
+    text_color,
+    text_shades,
+    three_digits,
+)
 from calib.registry import METHODS
+from tests.conftest import ROOT
 from tests.plots.latent_figures import FIGURES as LATENT_FIGURES
 
 FIGURES = (
@@ -22,22 +43,43 @@ FIGURES = (
 )  # fmt: skip
 
 
-def luminance(color: str) -> float:
-    """Relative luminance (WCAG 2.2)."""
-    parts = np.array([int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)])
-    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
-    return float(linear @ [0.2126, 0.7152, 0.0722])
+def test_contrasts_are_those_of_the_standard() -> None:
+    assert contrast("#000000", "#FFFFFF") == contrast("#ffffff", "#000000") == 21.0
+    assert contrast("#767676", "#ffffff") == pytest.approx(4.54, abs=0.005)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.005)
 
 
-def contrast(first: str, second: str) -> float:
-    low, high = sorted((luminance(first), luminance(second)))
-    return (high + 0.05) / (low + 0.05)
+def test_backgrounds_are_those_of_the_app() -> None:
+    theme = tomllib.loads((ROOT / ".streamlit/config.toml").read_text())["theme"]
+    for name, pages in PAGES.items():
+        assert pages == (theme[name]["backgroundColor"], theme[name]["sidebar"]["backgroundColor"])
 
 
-@pytest.mark.parametrize("color", COLORS)
-@pytest.mark.parametrize("background", ["#ffffff", "#0e1117"])
-def test_colours_are_readable_on_both_backgrounds(color: str, background: str) -> None:
-    assert contrast(color, background) >= 3.0
+@pytest.mark.parametrize("theme", PAGES)
+def test_every_method_can_be_seen_and_read_in_both_themes(monkeypatch: pytest.MonkeyPatch, theme: str) -> None:
+    monkeypatch.setattr("calib.plots.style.METHODS", {f"method {i}": None for i in range(24)})
+    colors = [method_style(f"method {i}").color for i in range(24)]
+    assert len(set(colors)) == 24
+    for color in (*colors, TRUTH, NEUTRAL, GUIDE):
+        assert contrast(color, PAGES[theme][0]) >= 3.0
+        assert min(contrast(text_shades(color)[theme], page) for page in PAGES[theme]) >= 4.5
+
+
+def test_text_keeps_its_hue_and_is_no_further_from_its_colour_than_it_must() -> None:
+    assert text_shades("#0072B2")["light"] == "#0072B2"  # has 4.8 on the sidebar
+    red, green, blue = (int(text_shades("#0072B2")["dark"][i : i + 2], 16) for i in (1, 3, 5))
+    assert red < green < blue
+    assert text_color("#0072B2") == f"light-dark(#0072B2,{text_shades('#0072B2')['dark']})"
+    assert contrast(text_shades("#0072B2")["dark"], PAGES["dark"][1]) < 4.7
+
+
+def test_coloured_text_is_what_the_report_and_plotly_read() -> None:
+    assert colored("a", "#0072B2") == f'<span style="color:{text_color("#0072B2")}">a</span>'
+    assert key_entry("■", "a<b", "#0072B2") == f"{colored('■', '#0072B2')} a&lt;b"
+
+
+def test_the_truth_has_a_colour_that_no_method_has() -> None:
+    assert TRUTH not in {color_at(place) for place in range(40)}
 
 
 def test_methods_differ_in_colour() -> None:
@@ -61,7 +103,7 @@ def test_any_number_of_methods_differ_in_colour_and_neighbours_in_symbol_and_das
     assert len({style.color for style in styles}) == 60
     assert all(a.symbol != b.symbol and a.dash != b.dash for a, b in itertools.pairwise(styles))
     for style in styles[16:]:
-        assert min(contrast(style.color, background) for background in ("#ffffff", "#0e1117")) >= 3.6
+        assert min(contrast(style.color, pages[0]) for pages in PAGES.values()) >= 3.5
 
 
 @pytest.mark.parametrize("name", [*METHODS, "something new"])
@@ -113,6 +155,28 @@ class TestEveryFigure:
         alt = alt_text(figures[name])
         assert 20 < len(alt) < 400
         assert "\n" not in alt
+
+    def test_says_a_finding_with_a_number(self, figures, name) -> None:
+        assert re.search(r"\d", alt_text(figures[name]))
+
+    def test_names_its_axes(self, figures, name) -> None:
+        layout = figures[name].layout
+        for axis in (layout[key] for key in layout if re.fullmatch(r"[xy]axis\d*", key)):
+            drawn = axis.visible is not False and axis.showticklabels is not False
+            by_names = any(re.search("[a-z]", text) for text in axis.ticktext or ())
+            assert not drawn or by_names or axis.title.text, axis.plotly_name
+
+    @pytest.mark.parametrize("theme", PAGES)
+    def test_marks_can_be_seen(self, figures, name, theme) -> None:
+        for trace in figures[name].data:
+            shown = [trace.error_y.color, trace.error_x.color]
+            if trace.type == "bar":
+                shown.append(trace.marker.line.color if trace.marker.line.width else trace.marker.color)
+            elif "markers" in (trace.mode or "") and trace.marker.opacity != 0:
+                shown.append(trace.marker.color)
+            for color in shown:
+                if isinstance(color, str) and not color.endswith(",0)"):
+                    assert color.startswith("#") and contrast(color, PAGES[theme][0]) >= 3.0, trace.name
 
     def test_leaves_ink_and_paper_to_the_theme(self, figures, name) -> None:
         layout = figures[name].layout

@@ -12,7 +12,10 @@ import pytest
 
 from calib.data import Choices, Finding, Predictions
 from calib.evaluation import Evaluation
-from calib.evaluation.compare import compare_evaluations
+from calib.evaluation.claims import Claims
+from calib.evaluation.compare import table_of
+from calib.evaluation.recommendation import recommend
+from calib.evaluation.scores import resample_scores
 from calib.plots.style import method_style
 from calib.registry import calibrator, title_of
 from calib.reporting import Report, ReportedMethod, Source, html
@@ -88,9 +91,12 @@ def make_report(names=HOSTILE, n=300, **changes) -> Report:
         title = title_of(made, name, len(names))
         methods.append(ReportedMethod(title, name, title, method_style(name), made, evaluation, 0.0123, 0.00456))
     evaluations = {method.key: method.evaluation for method in methods}
-    table = compare_evaluations(evaluations, baseline=methods[0].key, notes={names[-2]: f"failed: {names[-1]}"})
+    resamples = methods[0].evaluation.resamples()
+    claims = Claims({key: resample_scores(evaluation, resamples) for key, evaluation in evaluations.items()})
+    table = table_of(claims, evaluations, notes={names[-2]: f"failed: {names[-1]}"})
     source = Source({"source": f"{names[0]}.npz"}, Choices(labels=names[1]))
-    return replace(Report(data, calibration, test, 0.4, 2, methods, table, source, made=MADE), **changes)
+    answer = recommend(claims, {method.key: method.calibrator for method in methods})
+    return replace(Report(data, calibration, test, 0.4, 2, methods, table, source, answer, MADE), **changes)
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,8 @@ import hashlib
 import io
 import re
 import shlex
-from dataclasses import fields
+from dataclasses import fields, replace
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -25,7 +26,7 @@ from calib.formatting import number, signed
 from calib.plots.style import method_style
 from calib.registry import calibrator, title_of
 from calib.reporting import Report, ReportedMethod, Source, commands, html, method_option, verdict_paragraphs
-from calib.reporting.sections import MAIN
+from calib.reporting.sections import GAINED, MAIN
 from tests.reporting.conftest import HOSTILE, Reading, make_report
 
 FETCHING = {"src", "srcset", "poster", "action", "formaction", "background", "xlink:href", "srcdoc", "style"}
@@ -61,8 +62,8 @@ def test_the_overview_has_the_main_scores_and_their_marks(report, reading):
             row = report.table[(report.table["method"] == method.key) & (report.table["score"] == key)].iloc[0]
             written = cells[method.title][SCORES[key].title]
             assert written.startswith(number(row["value"]))
-            assert ("✓" in written) == (row["beyond_chance"] == "better")
-            assert ("✗" in written) == (row["beyond_chance"] == "worse")
+            assert ("✓" in written) == (row["verdict"] == "better")
+            assert ("✗" in written) == (row["verdict"] == "worse")
     nll = report.table[(report.table["score"] == "NLL") & report.table["value"].notna()]
     starred = [title for title, row in cells.items() if "★" in row["NLL"]]
     assert starred == [nll.loc[nll["value"].idxmin(), "title"]]
@@ -88,8 +89,43 @@ def test_it_says_everything_about_the_data_and_the_fits(report, reading):
     fits = ("share_classes", "0.0123", "0.00456", "Make it again", np.__version__, "2026-03-04 at 05:06 UTC")
     for said in (*data, *fits):
         assert said in reading.text
-    for paragraph in verdict_paragraphs(report.table):
+    for paragraph in verdict_paragraphs(report.table, report.recommendation):
         assert paragraph in reading.text
+
+
+def test_the_first_page_has_the_recommendation_and_what_it_changes(report, document):
+    answer, rest = document.split("</section>", 1)
+    page = Reading(answer)
+    recommended = next(method for method in report.methods if method.key == report.recommendation.method)
+    assert recommended is not report.methods[0]
+    assert report.recommendation.sentences()[0] in page.text
+    table = report.table.set_index(["method", "score"])
+    for score in GAINED:
+        before, after = (table.loc[(method.key, score)] for method in (report.methods[0], recommended))
+        for said in (number(before["value"]), number(after["value"]), signed(after["difference"])):
+            assert said in page.text
+        assert f"[{signed(after['difference_low'])}, {signed(after['difference_high'])}]" in page.text
+    assert set(page.tables) == {"overview"}
+    assert sum(tag == "figure" for tag, _ in page.elements) == 3
+    assert "<details" not in answer and rest.count("<details") == 6 and "<details open" not in rest
+
+
+def test_a_report_without_a_recommendation_shows_the_raw_model_alone(report):
+    page = Reading(html(replace(report, recommendation=None)).split("</section>", 1)[0])
+    assert sum(tag == "figure" for tag, _ in page.elements) == 2
+    assert "paired change" not in page.text
+
+
+def test_headings_skip_no_level(reading):
+    levels = [int(tag[1]) for tag, _ in reading.elements if re.fullmatch(r"h[1-6]", tag)]
+    assert levels[0] == 1 and levels.count(1) == 1
+    assert all(below - above <= 1 for above, below in pairwise(levels))
+
+
+def test_every_figure_has_a_text_alternative(reading):
+    drawn = [attributes for tag, attributes in reading.elements if attributes.get("role") == "img"]
+    assert len(drawn) > 9
+    assert all(len(attributes["aria-label"]) > 20 for attributes in drawn)
 
 
 def test_all_numbers_in_full_travel_with_it(report, reading):
@@ -143,7 +179,7 @@ def test_simulated_data_are_called_simulated(sample, simulated):
 
 
 def test_two_methods_take_little_room(document):
-    assert len(document.encode()) < 600_000
+    assert len(document.encode()) < 400_000
 
 
 @pytest.mark.parametrize("name", calib.METHODS)
@@ -208,6 +244,15 @@ def test_the_commands_give_the_same_numbers(tmp_path, monkeypatch, overconfident
     numbers = ["value", "low", "high", "difference", "difference_low", "to_best", "to_best_high"]
     np.testing.assert_allclose(again[numbers].to_numpy(float), table[numbers].to_numpy(float), rtol=1e-9, atol=1e-12)
     assert (tmp_path / "report.html").stat().st_size > 50_000
+
+
+def test_its_command_repeats_what_was_said_to_matter():
+    report = make_report(n=100)
+    assert "--relevant" not in commands(report)[-1]
+    table = report.table
+    changed = replace(report, table=table.assign(relevant=table["relevant"].where(table["score"] != "ECE 100", 0.25)))
+    words = shlex.split(commands(changed)[-1].replace("\\\n", ""))
+    assert words[words.index("--relevant") + 1] == "ECE 100=0.25" and words.count("--relevant") == 1
 
 
 def test_a_sample_is_found_in_the_repository_or_made():

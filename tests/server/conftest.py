@@ -55,7 +55,28 @@ def start_app(port: int, log: Path, path: str = "", **environment: str) -> subpr
 
 def without_tensorflow(folder: Path) -> dict[str, str]:
     """Environment of a server whose workers cannot import TensorFlow, for tests that fit nothing with it."""
-    (folder / "sitecustomize.py").write_text("import sys\nsys.modules['tensorflow'] = None\n")
+    return _first(folder, "import sys\nsys.modules['tensorflow'] = None\n")
+
+
+def where_no_name_is_looked_up(folder: Path) -> dict[str, str]:
+    """Environment of a server whose resolver never answers, but for names of this machine."""
+    return _first(folder, SILENT_RESOLVER)
+
+
+SILENT_RESOLVER = """
+import socket, threading
+answer = socket.getaddrinfo
+def getaddrinfo(host, *args, **kwargs):
+    if host not in (None, "", "localhost", "127.0.0.1", "::1", "::", "0.0.0.0"):
+        threading.Event().wait()
+    return answer(host, *args, **kwargs)
+socket.getaddrinfo = getaddrinfo
+"""
+
+
+def _first(folder: Path, code: str) -> dict[str, str]:
+    """Environment in which Python runs this code when it starts."""
+    (folder / "sitecustomize.py").write_text(code)
     return {"PYTHONPATH": str(folder)}
 
 

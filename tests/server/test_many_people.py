@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -25,7 +25,13 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="m
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
     folder = tmp_path_factory.mktemp("server")
-    environment = {"STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL": RECONNECT_SECONDS, **without_tensorflow(folder)}
+    environment = {
+        "STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL": RECONNECT_SECONDS,
+        "STREAMLIT_SERVER_ADDRESS": "127.0.0.1",  # where a proxy on the same machine is believed
+        "CALIB_SESSION_GB": "0.08",
+        "CALIB_UPLOADS_GB": "0.2",
+        **without_tensorflow(folder),
+    }
     with server(folder, **environment) as served:
         yield served
 
@@ -71,17 +77,62 @@ def test_the_same_bytes_share_a_fit_and_nobody_sees_anything_else_of_anybody(run
     asyncio.run(three_at_once(url))
 
 
+async def upload_what_nobody_reads(url: str, pid: int) -> None:
+    one, another_tab, elsewhere = Visitor(url, "192.0.2.1"), Visitor(url, "192.0.2.1"), Visitor(url, "192.0.2.2")
+    for visitor in (one, another_tab, elsewhere):
+        await visitor.arrive()
+    before, content = high_water(pid), bytes(30_000_000)
+    kept = 0
+    # 0.08 GB of one visitor, and 0.1 GB of their address
+    for visitor, room in ((one, 2), (another_tab, 1), (elsewhere, 2)):
+        for _ in range(3):
+            assert await visitor.put(content) == 204
+        kept += room
+        assert sum(size >= len(content) for size in nameless(pid)) == kept
+    await one.upload("upload/main", "mine.npz", content)
+    assert len(one.troubles) == 1 and "80 MB" in one.troubles[0]
+    assert high_water(pid) - before < 60_000_000
+    for visitor in (one, another_tab, elsewhere):
+        await visitor.leave()
+    await asyncio.to_thread(wait_until, lambda: not sum(nameless(pid)))
+
+
+def high_water(pid: int) -> int:
+    """The most bytes of memory that a process ever had."""
+    (line,) = [line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmHWM")]
+    return int(line.split()[1]) * 1024
+
+
+def nameless(pid: int) -> list[int]:
+    """Sizes of the files that a process has open and that have no name, as uploads have none."""
+    sizes = []
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(OSError):  # closed meanwhile
+            sizes.append(link.stat().st_size if link.readlink().name.endswith(" (deleted)") else 0)
+    return sizes
+
+
+def test_uploads_take_disk_and_no_memory_and_nobody_takes_all_of_it(running: tuple[str, int]) -> None:
+    asyncio.run(upload_what_nobody_reads(*running))
+
+
 async def come_and_leave(url: str) -> None:
     async with visit(url, "short.npz", 3):
         pass
+
+
+def workers(pid: int) -> list[int]:
+    """Processes below one that fit; what reads uploads stays."""
+    commands = {each: Path(f"/proc/{each}/cmdline") for each in family(pid)}
+    return [each for each, path in commands.items() if path.exists() and b"calib.jobs.worker" in path.read_bytes()]
 
 
 @pytest.mark.long
 def test_when_all_have_left_their_workers_end(running: tuple[str, int]) -> None:
     url, pid = running
     asyncio.run(come_and_leave(url))
-    assert len(family(pid)) > 1
-    wait_until(lambda: len(family(pid)) == 1)
+    assert workers(pid)
+    wait_until(lambda: not workers(pid))
     asyncio.run(come_and_leave(url))  # and others start for the next
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import socket
 import tomllib
 from collections.abc import Iterator
@@ -11,12 +12,12 @@ from email.message import Message
 from typing import NamedTuple
 
 import pytest
-from websockets.exceptions import InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from calib.settings import SETTINGS
-from tests.conftest import ROOT
-from tests.server.conftest import Served, serve
+from tests.conftest import ROOT, wait_until
+from tests.server.conftest import Served, serve, where_no_name_is_looked_up
 
 OUTSIDE = "http://elsewhere.example"
 
@@ -29,7 +30,8 @@ class Answer(NamedTuple):
 
 @pytest.fixture(scope="module")
 def as_delivered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serve(tmp_path_factory.mktemp("server") / "log") as served:
+    folder = tmp_path_factory.mktemp("server")
+    with serve(folder / "log", **where_no_name_is_looked_up(folder)) as served:
         yield served
 
 
@@ -41,7 +43,8 @@ def for_a_team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         "STREAMLIT_SERVER_CORS_ALLOWED_ORIGINS": "https://portal.example.org https://other.example.org",
         "STREAMLIT_SERVER_BASE_URL_PATH": "calib",
     }
-    with serve(tmp_path_factory.mktemp("server") / "log", "/calib", **environment) as served:
+    folder = tmp_path_factory.mktemp("server")
+    with serve(folder / "log", "/calib", **environment, **where_no_name_is_looked_up(folder)) as served:
         yield served
 
 
@@ -51,7 +54,7 @@ def handshake(served: Served, host: str, origin: str | None, path: str = "") -> 
     try:
         with (
             socket.create_connection(("127.0.0.1", served.port)) as line,
-            connect(uri, sock=line, origin=origin, subprotocols=["streamlit"]),
+            connect(uri, sock=line, origin=origin, subprotocols=["streamlit"], open_timeout=300),
         ):
             return 101
     except InvalidStatus as refused:
@@ -78,8 +81,57 @@ def test_the_app_itself_connects(as_delivered: Served, name: str) -> None:
     assert handshake(as_delivered, name, f"http://{name}:{as_delivered.port}") == 101
 
 
-def test_a_page_of_another_site_cannot_connect(as_delivered: Served) -> None:
+def test_a_page_of_another_site_cannot_connect_and_nobody_is_asked_for_its_name(as_delivered: Served) -> None:
     assert handshake(as_delivered, "localhost", OUTSIDE) == 403
+
+
+@pytest.mark.parametrize("origin", ["http://localhost:9", "http://127.0.0.1:{port}", "http://localhost", "null"])
+def test_what_else_is_served_on_this_machine_cannot_connect(as_delivered: Served, origin: str) -> None:
+    assert handshake(as_delivered, "localhost", origin.format(port=as_delivered.port)) == 403
+
+
+def test_what_is_logged_before_the_first_page_holds_no_message(as_delivered: Served) -> None:
+    with connect(f"ws://localhost:{as_delivered.port}/_stcore/stream", open_timeout=300) as line:
+        line.send(b"\xff\xff\xff")
+        with pytest.raises(ConnectionClosed):
+            line.recv(timeout=300)
+    log = wait_until(lambda: text if "DecodeError" in (text := as_delivered.log.read_text()) else "")
+    assert "BackMsg" not in log  # which the error's message names
+
+
+NEEDLESS = (
+    "_stcore/metrics", "_stcore/agent/openapi.json", "_stcore/agent/interact", "_stcore/agent/mcp",
+    "_stcore/bidi-components/x", "component/x/y", "auth/login", "auth/logout", "oauth2callback",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("path", NEEDLESS)
+def test_what_no_page_needs_is_closed(as_delivered: Served, for_a_team: Served, path: str) -> None:
+    for method in ("GET", "POST", "OPTIONS"):
+        assert ask(as_delivered, method, f"/{path}").status == 404
+    assert ask(for_a_team, "GET", f"/calib/{path}").status == 404
+
+
+def test_what_pages_need_is_open(as_delivered: Served) -> None:
+    for path in ("", "Fit", "_stcore/health", "_stcore/host-config"):
+        assert ask(as_delivered, "GET", f"/{path}").status == 200
+
+
+def test_no_page_that_embeds_the_app_steers_it(as_delivered: Served) -> None:
+    assert json.loads(ask(as_delivered, "GET", "/_stcore/host-config").text)["allowedOrigins"] == []
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"), [({"Content-Length": str(2**30 + 2**21)}, 413), ({"Transfer-Encoding": "chunked"}, 411)]
+)
+def test_an_upload_is_refused_before_it_comes(as_delivered: Served, headers: dict[str, str], status: int) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", as_delivered.port, timeout=300)
+    with closing(connection):
+        connection.putrequest("PUT", "/_stcore/upload_file/nobody/1")
+        for name, value in headers.items():
+            connection.putheader(name, value)
+        connection.endheaders()
+        assert connection.getresponse().status == status
 
 
 def test_another_name_that_was_made_to_lead_here_is_refused(as_delivered: Served) -> None:
@@ -108,6 +160,7 @@ def test_a_team_reaches_it_under_the_name_and_path_that_were_set(for_a_team: Ser
     assert handshake(for_a_team, name, f"http://{name}:{for_a_team.port}", "/calib") == 101
     assert handshake(for_a_team, name, "https://portal.example.org", "/calib") == 101
     assert handshake(for_a_team, name, OUTSIDE, "/calib") == 403
+    assert handshake(for_a_team, name, "http://portal.example.org", "/calib") == 403
     assert handshake(for_a_team, "other.example.org", None, "/calib") == 403
     assert handshake(for_a_team, "127.0.0.1", None, "/calib") == 403  # no longer listed
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -14,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from calib.data import Predictions
 from calib.data.samples import load_sample
+from calib.diagnostics.judgement import arrays_to_judge
 from calib.jobs import FitQueue, FitSpec
 from calib.registry import calibrator, extras_for, title_of
 from calib.ui import fits
@@ -47,7 +49,8 @@ def fit(queue: FitQueue, session: OpenSession, *wanted: str | tuple[str, dict[st
         spec = FitSpec(
             method, params, data_key=session.split_key, label=title_of(unfitted, method, session.calibration.n_classes)
         )
-        queue.submit(spec, part.logits, part.labels, extras_for(unfitted, part))
+        extras = extras_for(unfitted, part) | arrays_to_judge(session.test, unfitted.needs)
+        queue.submit(spec, part.logits, part.labels, extras)
         session.specs[spec.key] = spec
     assert {job.state for job in finished(queue, session.specs)} <= {"done"}
     return session
@@ -64,7 +67,9 @@ def twice(logits: np.ndarray, labels: np.ndarray, groups: np.ndarray | None = No
     about = {
         "class_names": tuple(f"class {k}" for k in range(n_classes)),
         "groups": None if groups is None else np.r_[groups, groups],
-        "sha256": f"made for this test {n} {n_classes}",
+        "sha256": hashlib.sha256(
+            b"".join(part.tobytes() for part in (logits, labels, groups) if part is not None)
+        ).hexdigest(),
     } | about
     split = np.arange(2 * n) < n
     data = Predictions(np.r_[logits, logits], np.r_[labels, labels], given_split=split, **about)
@@ -95,6 +100,13 @@ def group(app: AppTest, key: str) -> Any:
 def click(app: AppTest, label: str) -> AppTest:
     """Click the first button with this label."""
     return next(button for button in app.button if button.label == label).click().run()
+
+
+def unfold(app: AppTest, *keys: str) -> AppTest:
+    """Open further questions by their keys; see :func:`calib.ui.widgets.folded`."""
+    for key in keys:
+        app.session_state[key] = True
+    return app.run()
 
 
 def table(app: AppTest, column: str) -> pd.DataFrame:

@@ -29,10 +29,11 @@ from calib.ui.active_learning import state as active_runs
 from calib.ui.active_learning.state import Rows, Run, Wanted, fitting_sizes, round_down, seconds_left
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import finished
-from tests.ui.conftest import charts, group, open_page
+from tests.ui.conftest import charts, group, open_page, unfold
 from tests.ui.test_latent import said
 
 PAGE = "pages/12_Active_learning.py"
+FOLDED = ("active/numbers", "active/paper")
 QUICK = {"classifier": "naive_bayes", "calibrator": "temperature", "pretraining": 10, "batch": 20, "threshold": 0.1}
 
 
@@ -114,6 +115,8 @@ def test_a_run_ends_with_what_the_library_finds(queue: FitQueue) -> None:
     app = start(quick(open_page(PAGE, OpenSession.from_data(data)), 3))
     assert not app.exception and not app.error
     finish(app)
+    assert not app.dataframe
+    unfold(app, *FOLDED)
     plan, pool, arms = Plan(**QUICK), pool_from_predictions(data), ("plain", "set_points")
     runs = {(arm, seed): simulate(plan, arm, pool, seed=seed) for arm in arms for seed in range(3)}
     summary = compare_arms(rounds_table(runs))
@@ -250,6 +253,7 @@ def test_pictures_are_chosen_and_differences_shown(queue: FitQueue) -> None:
     app = finish(start(quick(open_page(PAGE, OpenSession.from_data(features_of(name="a run"))), 3)))
     group(app, "active/measures").set_value(["error", "over", "nll"]).run()
     assert len(charts(app)) == 3
+    unfold(app, *FOLDED)
     app.toggle(key="active/differences").set_value(True).run()
     assert not app.exception and not app.error
     (table,) = [frame.value for frame in app.dataframe]
@@ -318,7 +322,7 @@ def test_features_that_were_left_out_are_not_called_missing(queue: FitQueue) -> 
 def test_the_table_to_take_counts_shuffles_as_the_page_does_and_names_the_settings(queue: FitQueue) -> None:
     app = quick(open_page(PAGE, OpenSession.from_data(features_of(name="taken"))))
     number(app, "budget").set_value(40).run()
-    finish(start(app))
+    unfold(finish(start(app)), *FOLDED)
     table = pd.read_csv(StringIO(app.session_state[SESSION].built["active/csv"][1]))
     assert set(table["shuffle"]) == {1, 2}
     assert set(table["classifier"]) == {"naive_bayes"} and set(table["budget"]) == {40}

@@ -15,7 +15,7 @@ from calib.registry import calibrator
 from calib.ui.export.view import Rows, _csv, _npz
 from calib.ui.session import OpenSession
 from tests.test_pairs import pairs
-from tests.ui.conftest import PAGES, clean, fit, one_of, open_page, said
+from tests.ui.conftest import PAGES, clean, fit, one_of, open_page, said, unfold
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def answers(queue: FitQueue) -> OpenSession:
     return fit(queue, OpenSession.from_data(data), "platt", "isotonic")
 
 
-@pytest.mark.parametrize("path", one_of(PAGES, "pages/5_Compare.py"))
+@pytest.mark.parametrize("path", one_of(PAGES, "pages/2_Compare.py"))
 def test_every_page_opens(path: str, answers: OpenSession) -> None:
     app = open_page(path, answers)
     assert clean(app), (app.exception, app.error)
@@ -42,7 +42,7 @@ def test_fit_says_what_is_left_out_and_that_weights_are_not_used(answers: OpenSe
 
 
 def test_compare_draws_clusters_and_shows_both_numbers(answers: OpenSession) -> None:
-    app = open_page("pages/5_Compare.py", answers)
+    app = unfold(open_page("pages/2_Compare.py", answers), "compare/scores", "compare/weighted")
     assert "draws whole clusters" in said(app) and "Weighted by frequency" in said(app)
     (table,) = (frame.value for frame in app.dataframe if "weighted (unweighted)" in frame.value.columns)
     assert len(table) == 3
@@ -62,5 +62,5 @@ def test_a_download_holds_one_confidence_for_each_answer() -> None:
 
 
 def test_the_line_that_uses_the_export_takes_confidences(answers: OpenSession) -> None:
-    app = open_page("pages/6_Export.py", answers)
+    app = open_page("pages/5_Export.py", answers)
     assert any("calibrator.confidence(outputs)" in code.value for code in app.code)

@@ -1,4 +1,4 @@
-"""The Binning page, with its numbers and with data that leave some of them undefined."""
+"""The I-Max binning page, with its numbers and with data that leave some of them undefined."""
 
 from __future__ import annotations
 
@@ -7,50 +7,53 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib.calibrators.imax import IMaxBinning
-from calib.data.samples import load_sample
+from calib.diagnostics import binning
 from calib.diagnostics.binning import binning_picture
 from calib.jobs import FitQueue, FitSpec
-from calib.numerics import one_vs_rest_log_odds
 from calib.plots.style import method_style
-from calib.ui.binning.details import label_log_odds
 from calib.ui.binning.view import own_bins
 from calib.ui.fits import ShownFit
 from calib.ui.session import OpenSession
 from tests.conftest import finished, simulate
-from tests.ui.conftest import charts, clean, group, open_page, said, twice
+from tests.ui.conftest import charts, clean, group, open_page, said, twice, unfold
 
-PAGE = "pages/7_Binning.py"
-FIGURES = 6
-"""Bins, representatives, information, two of the iterations, ranks."""
-SECTIONS = {"binning/plane": 1, "binning/sharing": 3, "binning/verify": 2}
+PAGE = "pages/9_IMax_binning.py"
+SECTIONS = {"meaning": 2, "numbers": 0, "iterations": 2, "plane": 1, "ranks": 1, "sharing": 3, "verify": 2}
+"""Further questions, and the figures that each has."""
 
 
 def open_sections(app: AppTest) -> AppTest:
-    for key in SECTIONS:
-        app.session_state[key] = True
-    return app.run()
+    return unfold(app, *(f"binning/{name}" for name in SECTIONS))
 
 
 def test_the_finding_has_the_numbers_and_sections_are_computed_when_opened(with_sample: OpenSession) -> None:
     app = open_page(PAGE, with_sample)
     assert clean(app)
-    assert len(charts(app)) == FIGURES
+    assert len(charts(app)) == 1
     part = with_sample.calibration
     picture = binning_picture(part.logits, part.labels)
     finding = app.markdown[0].value
-    assert f"of the {picture.information:.3g} nats" in finding
+    assert f"of {picture.information:.3g} nats" in finding
     for bins in picture.schemes.values():
         assert f"{100 * bins.label_information / picture.information:.1f} %" in finding
     assert f"{len(part) * part.n_classes:,} pairs of all {part.n_classes} classes" in said(app)
     open_sections(app)
     assert clean(app)
-    assert len(charts(app)) == FIGURES + sum(SECTIONS.values())
+    assert len(charts(app)) == 1 + sum(SECTIONS.values())
+
+
+def test_bins_are_placed_by_a_worker(with_sample: OpenSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(binning, "binning_picture", lambda *_: pytest.fail("placed in the server's process"))
+    app = open_page(PAGE, with_sample)
+    assert clean(app)
+    assert len(charts(app)) == 1
 
 
 def test_number_of_bins_start_and_step_can_be_chosen(with_sample: OpenSession) -> None:
     app = open_page(PAGE, with_sample)
     app.number_input(key="binning/bins").set_value(4).run()
     assert "in 4 bins" in app.markdown[0].value
+    unfold(app, "binning/iterations")
     group(app, "binning/start").set_value("equal_mass").run()
     (slider,) = app.select_slider
     slider.set_value(0).run()
@@ -62,7 +65,7 @@ def test_one_class_is_shown_without_ranks(with_sample: OpenSession) -> None:
     app = open_page(PAGE, with_sample)
     app.selectbox(key="binning/target/10").set_value(3).run()
     assert clean(app)
-    assert len(charts(app)) == FIGURES - 1
+    assert not any(part.label.startswith("Which ranks") for part in app.expander)
     assert f"of “{with_sample.calibration.class_names[3]}” against the rest" in said(app)
     open_sections(app)
     assert clean(app)
@@ -75,7 +78,7 @@ def test_a_fitted_binning_is_shown_with_its_own_bins(queue: FitQueue, with_sampl
         queue.submit(spec, part.logits, part.labels)
         with_sample.specs[spec.key] = spec
     assert {job.state for job in finished(queue, with_sample.specs)} == {"done"}
-    app = open_page(PAGE, with_sample)
+    app = unfold(open_page(PAGE, with_sample), "binning/numbers")
     assert clean(app)
     names = group(app, "binning/table").options
     assert len(names) == 4
@@ -102,7 +105,7 @@ def test_two_classes_have_one_map_and_their_names_are_no_markdown() -> None:
     app = open_page(PAGE, twice(*simulate(n=300, n_classes=2), class_names=("no", name)))
     assert clean(app)
     assert not app.selectbox
-    assert r"300 pairs of “\$a\_b\$ \[x\]\(y\) \*\*bold" in said(app)
+    assert r"300 pairs of “\$a_b\$ \[x\](y) \*\*bold" in said(app)
     assert 12 * "long" not in said(app)
     open_sections(app)
     assert clean(app)
@@ -116,7 +119,7 @@ def test_a_class_without_rows_leaves_the_choice() -> None:
     assert len(charts(app)) == 0
     assert "choose another class" in app.warning[0].value
     app.selectbox(key="binning/target/4").set_value(0).run()
-    assert len(charts(app)) == FIGURES - 1
+    assert len(charts(app)) == 1
 
 
 @pytest.mark.parametrize(
@@ -131,10 +134,4 @@ def test_a_class_without_rows_leaves_the_choice() -> None:
 def test_odd_data(logits: np.ndarray, labels: np.ndarray) -> None:
     app = open_sections(open_page(PAGE, twice(logits, labels)))
     assert clean(app)
-    assert len(charts(app)) >= FIGURES + 3 * bool(np.ptp(logits))
-
-
-def test_label_log_odds_are_those_of_all_pairs() -> None:
-    data = load_sample("simulated-100")
-    every = one_vs_rest_log_odds(data.logits.astype(float))
-    np.testing.assert_allclose(label_log_odds(data), every[np.arange(len(data)), data.labels], atol=1e-9)
+    assert len(charts(app)) >= 6 + 3 * bool(np.ptp(logits))

@@ -85,7 +85,9 @@ def test_a_refused_upload_leaves_open_data_and_fits_alone(with_fits: OpenSession
     assert "git-lfs" in app.error[0].value
     assert facts(app)["Rows"] == f"{SAMPLES[SAMPLE].n_rows:,}"
     assert any("stays open" in caption.value for caption in app.caption)
-    app.switch_page("pages/5_Compare.py").run()
+    folded = {uploader.key for expander in app.expander for uploader in expander.get("file_uploader")}
+    assert "upload/labels" in folded and "upload/main" not in folded
+    app.switch_page("pages/2_Compare.py").run()
     assert not app.error
     assert any("GPcalib" in markdown.value for markdown in app.markdown)
 

@@ -6,19 +6,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from calib.data.event import Event
 from calib.data.predictions import Predictions
 from calib.evaluation import SCORES, evaluate, scores
 from calib.evaluation.view import EVENT
 from calib.formatting import number, percent
-from calib.ui.compare.view import page_report
+from calib.ui.compare.answer import page_report
 from calib.ui.fits import shown_fits
 from calib.ui.session import VIEWPOINT, OpenSession
-from tests.ui.conftest import clean, group, open_page, said, table
+from tests.ui.conftest import clean, group, open_page, said, table, unfold
 
-NAME = "de_fault*"
-ESCAPED = r"de\_fault\*"
+NAME = "_default*"
+ESCAPED = r"\_default\*"
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def expected(session: OpenSession) -> tuple[float, float]:
     return float((1 / (1 + np.exp(logits[:, 0] - logits[:, 1]))).mean()), float(labels.mean())
 
 
-@pytest.mark.parametrize("path", ["app.py", "pages/2_Reliability.py", "pages/3_Over_underconfidence.py"])
+@pytest.mark.parametrize("path", ["app.py", "pages/3_Reliability.py", "pages/6_Over_underconfidence.py"])
 def test_pages_open_with_the_risk_beside_the_rate(risk, path):
     app = open_page(path, risk)
     assert clean(app)
@@ -47,7 +48,7 @@ def test_pages_open_with_the_risk_beside_the_rate(risk, path):
     if path == "app.py":
         p, rate = (float(values.mean()) for values in risk.raw_on_all_rows.seen(risk.view).pair)
         assert {metric.label: metric.value for metric in app.metric}["Observed rate"] == percent(rate)
-    if path != "pages/3_Over_underconfidence.py":
+    if path != "pages/6_Over_underconfidence.py":
         assert percent(p) in said(app)
     assert percent(rate) in said(app)
     if path != "app.py":  # which describes the samples
@@ -55,30 +56,36 @@ def test_pages_open_with_the_risk_beside_the_rate(risk, path):
 
 
 def test_over_and_underestimation_leaves_out_the_classes(risk):
-    app = open_page("pages/3_Over_underconfidence.py", risk)
+    app = open_page("pages/6_Over_underconfidence.py", risk)
     assert app.title[0].value == EVENT.over_and_under
-    assert "Class by class" not in [header.value for header in app.subheader]
+    assert "In which classes?" not in [part.label for part in app.expander]
     app.session_state[VIEWPOINT] = "top-label"
     app.run()
     assert clean(app)
     assert app.title[0].value == "Over- and underconfidence"
-    assert "Class by class" in [header.value for header in app.subheader]
+    assert "In which classes?" in [part.label for part in app.expander]
+
+
+def errors(app: AppTest) -> list[str]:
+    """The lines above the diagrams."""
+    return [text.value for text in app.markdown if "ECE **" in text.value]
 
 
 def test_the_switch_goes_to_the_predicted_class_and_back(risk):
     raw = evaluate(1 / (1 + np.exp(risk.test.logits[:, ::-1] - risk.test.logits)), risk.test.labels)
-    app = open_page("pages/2_Reliability.py", risk)
-    before = [metric.value for metric in app.metric]
+    app = open_page("pages/3_Reliability.py", risk)
+    before = errors(app)
     group(app, VIEWPOINT).set_value("top-label").run()
     assert clean(app)
     assert f"accuracy {percent(raw.correct.mean())}" in said(app)
-    assert [metric.value for metric in app.metric] != before
+    assert errors(app) != before
     group(app, VIEWPOINT).set_value("event").run()
-    assert [metric.value for metric in app.metric] == before
+    assert errors(app) == before
 
 
 def test_compare_has_the_scores_of_the_event(risk):
-    app = open_page("pages/5_Compare.py", risk)
+    app = unfold(open_page("pages/2_Compare.py", risk), "compare/scores")
+    app.multiselect(key="compare/columns").set_value(["ECE", "Brier", "overconfidence", "underconfidence"]).run()
     assert clean(app)
     logits, labels = risk.test.logits, risk.test.labels
     values = scores(evaluate(1 / (1 + np.exp(logits[:, ::-1] - logits)), labels).seen(replace(EVENT, column=1)))
@@ -88,7 +95,7 @@ def test_compare_has_the_scores_of_the_event(risk):
 
 
 def test_more_than_two_classes_have_no_switch(sample_to_read):
-    app = open_page("pages/2_Reliability.py", sample_to_read)
+    app = open_page("pages/3_Reliability.py", sample_to_read)
     assert VIEWPOINT not in [one.key for one in app.button_group]
 
 
@@ -110,7 +117,7 @@ def test_the_report_speaks_of_the_event_and_escapes_its_name(risk, monkeypatch):
     assert "Over- and underconfidence" in again
 
 
-@pytest.mark.parametrize("path", ["app.py", "pages/2_Reliability.py", "pages/3_Over_underconfidence.py"])
+@pytest.mark.parametrize("path", ["app.py", "pages/3_Reliability.py", "pages/6_Over_underconfidence.py"])
 def test_pairs_keep_the_words_of_confidence_and_have_no_switch(queue, path):
     rng = np.random.default_rng(1)
     confidence = rng.beta(6, 2, 600)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import io
+import pickle
 import re
 import shlex
 import threading
@@ -18,19 +19,23 @@ from streamlit.testing.v1 import AppTest
 
 from calib.cli import main
 from calib.evaluation import Evaluation
+from calib.evaluation.claims import Claims
+from calib.evaluation.compare import compare_evaluations
+from calib.evaluation.recommendation import recommend
+from calib.export.model_card import WITHOUT_CALIB
 from calib.formatting import number, signed
 from calib.jobs import FitQueue
+from calib.numerics import softmax
 from calib.plots.style import method_style
 from calib.registry import calibrator
 from calib.ui import widgets
-from calib.ui.compare import view as compare_view
-from calib.ui.compare.view import page_report
+from calib.ui.compare.answer import page_report
 from calib.ui.export.view import Rows, _csv, _npz
-from calib.ui.fits import ShownFit
+from calib.ui.fits import ShownFit, resampled, shown_fits
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import ROOT, simulate
 from tests.reporting.conftest import Reading
-from tests.ui.conftest import fit, open_page
+from tests.ui.conftest import fit, open_page, opened, unfold
 
 
 def fitted() -> tuple[ShownFit, np.ndarray, np.ndarray]:
@@ -47,19 +52,60 @@ def fitted() -> tuple[ShownFit, np.ndarray, np.ndarray]:
 def test_csv_holds_probabilities_and_labels() -> None:
     one, logits, labels = fitted()
     names = ("a", "b,c", "d", "e")
-    table = pd.read_csv(io.StringIO(_csv(one, Rows(logits, labels), names)))
-    assert list(table.columns) == ["p_a", "p_b,c", "p_d", "p_e", "label"]
-    np.testing.assert_allclose(table.iloc[:, :4], one.calibrator.predict_proba(logits), rtol=1e-12)
+    case = np.array([f"r{k}" for k in range(50)])
+    table = pd.read_csv(io.StringIO(_csv(one, Rows(logits, labels, ids={"case": case}), names)))
+    assert list(table.columns) == ["case", "p_a", "p_b,c", "p_d", "p_e", "predicted", "label"]
+    np.testing.assert_allclose(table.iloc[:, 1:5], one.calibrator.predict_proba(logits), rtol=1e-12)
     np.testing.assert_array_equal(table["label"], labels)
+    np.testing.assert_array_equal(table["case"], case)
+    np.testing.assert_array_equal(table["predicted"], np.array(names)[one.calibrator.predict(logits)])
 
 
 def test_npz_holds_labels_only_where_there_are_any() -> None:
     one, logits, labels = fitted()
     with np.load(io.BytesIO(_npz(one, Rows(logits)))) as arrays:
-        assert arrays.files == ["probabilities"]
+        assert arrays.files == ["probabilities", "predicted"]
         np.testing.assert_array_equal(arrays["probabilities"], one.calibrator.predict_proba(logits))
     with np.load(io.BytesIO(_npz(one, Rows(logits, labels)))) as arrays:
         np.testing.assert_array_equal(arrays["labels"], labels)
+
+
+def test_the_bundle_is_one_click_away_and_the_recommended_calibrator_chosen(with_fits: OpenSession) -> None:
+    app = open_page("pages/5_Export.py", with_fits)
+    assert next(iter(urls(app))) == "Bundle with model card"
+    first = next(each.value for each in app.markdown if "Take" in each.value or "Keep" in each.value)
+    (chosen,) = app.selectbox
+    assert chosen.value in with_fits.specs
+    assert with_fits.specs[chosen.value].title in first
+    unfold(app, "export/others", "export/record")
+    assert not app.exception
+    assert {"Pickle", "Arrays (npz)", "Record (json)"} <= set(urls(app))
+    shown = " ".join(each.value for each in app.markdown)
+    assert WITHOUT_CALIB in shown and "Limits it was tested in" in shown
+
+
+def test_probabilities_in_the_place_of_logits_are_asked_about_on_the_page(with_fits: OpenSession) -> None:
+    app = open_page("pages/5_Export.py", with_fits)
+    app.segmented_control(key="export/of").set_value("an upload").run()
+    file = io.BytesIO()
+    np.savez(file, outputs=softmax(with_fits.data.logits))
+    app = app.file_uploader(key="export/upload").upload("new.npz", file.getvalue()).run()
+    assert not app.exception
+    assert any("sum to one" in each.value for each in app.warning)
+    assert not any(each.endswith("csv") for each in urls(app))
+    app.button(key="export/sure").click().run()
+    assert not app.exception and not app.warning
+    assert any(each.endswith("csv") for each in [*urls(app), *(button.label for button in app.button)])
+
+
+def test_the_converter_of_a_pickle_is_code(with_fits: OpenSession) -> None:
+    app = open_page("pages/5_Export.py", with_fits)
+    app.segmented_control(key="export/of").set_value("an upload").run()
+    before = len(app.code)
+    app = app.file_uploader(key="export/upload").upload("new.pkl", pickle.dumps([1], protocol=4)).run()
+    assert not app.exception
+    assert len(app.code) == before + 1
+    assert "numpy.savez" in app.code[-1].value and "import" not in app.error[0].value
 
 
 def urls(app: AppTest) -> dict[str, str]:
@@ -70,9 +116,9 @@ def urls(app: AppTest) -> dict[str, str]:
 @pytest.mark.parametrize(
     "path",
     [
-        "pages/5_Compare.py",
-        pytest.param("pages/3_Over_underconfidence.py", marks=pytest.mark.long),
-        pytest.param("pages/6_Export.py", marks=pytest.mark.long),
+        "pages/2_Compare.py",
+        pytest.param("pages/6_Over_underconfidence.py", marks=pytest.mark.long),
+        pytest.param("pages/5_Export.py", marks=pytest.mark.long),
     ],
 )
 def test_a_file_that_was_offered_is_there_runs_later(with_fits: OpenSession, path: str) -> None:
@@ -94,7 +140,7 @@ def report(app: AppTest) -> list[str]:
 
 
 def test_what_takes_seconds_is_built_on_request_and_stays_until_the_fits_change(with_fits: OpenSession) -> None:
-    app = open_page("pages/5_Compare.py", with_fits)
+    app = open_page("pages/2_Compare.py", with_fits)
     assert not report(app)
     app.button(key="compare/report/build").click().run()
     assert not app.exception
@@ -140,18 +186,13 @@ def test_files_are_offered_in_one_way_only() -> None:
 
 @pytest.fixture
 def shown(queue: FitQueue, with_sample: OpenSession, monkeypatch: pytest.MonkeyPatch):
-    """The fits and the table as the Compare page has them when it has drawn itself."""
-    seen = {}
-    drawn = compare_view.score_table
-
-    def remember(table, fits):
-        seen.update(table=table, fits=fits)
-        drawn(table, fits)
-
-    monkeypatch.setattr(compare_view, "score_table", remember)
-    app = open_page("pages/5_Compare.py", fit(queue, with_sample, "temperature", "isotonic"))
+    """The table of the fits, the fits, and the Compare page that has drawn itself of them."""
+    app = open_page("pages/2_Compare.py", fit(queue, with_sample, "temperature", "isotonic"))
     assert not app.exception
-    return seen["table"], seen["fits"], app.session_state[SESSION], app
+    opened(monkeypatch, with_sample)
+    fits = shown_fits(with_sample)
+    evaluations = {one.title: one.evaluation for one in fits}
+    return compare_evaluations(evaluations, fits[0].title, resampled=resampled(fits)), fits, with_sample, app
 
 
 def reported(*arguments) -> Reading:
@@ -166,7 +207,7 @@ def reported(*arguments) -> Reading:
 @pytest.mark.long
 def test_its_numbers_are_the_pages_and_its_command_gives_them_again(shown, tmp_path, monkeypatch):
     table, fits, session, app = shown
-    reading = reported(session, fits, table)
+    reading = reported(session, fits)
     for key in table["score"].unique():
         rows = table[table["score"] == key].to_dict("records")
         cells = reading.tables[f"score-{key.replace(' ', '-')}"][1:]
@@ -176,9 +217,11 @@ def test_its_numbers_are_the_pages_and_its_command_gives_them_again(shown, tmp_p
             assert written[1].startswith(number(row["value"]))
             assert f"[{number(row['low'])}, {number(row['high'])}]" in written[1]
             assert written[2] == "reference" or written[2].startswith(signed(row["difference"]))
-    verdict = compare_view.verdict_of(table)
-    assert all(part in reading.text for part in verdict.split("\n\n"))
-    assert any(verdict in shown.value for shown in app.markdown)
+    claims = Claims(resampled(fits))
+    answer = recommend(claims, {one.title: one.calibrator for one in fits})
+    assert all(sentence in reading.text for sentence in answer.sentences())
+    assert any(answer.method in shown.value and number(answer.gain.value) in shown.value for shown in app.markdown)
+    assert re.search(r"--seed \d+", reading.text)
     words = shlex.split(reading.command())
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sample_data").symlink_to(ROOT / "sample_data")
@@ -188,14 +231,6 @@ def test_its_numbers_are_the_pages_and_its_command_gives_them_again(shown, tmp_p
 
 
 def test_the_export_page_offers_it_too(with_fits):
-    app = open_page("pages/6_Export.py", with_fits)
+    app = open_page("pages/5_Export.py", with_fits)
     assert not app.exception
     assert any("Report" in button.label for button in app.button)
-
-
-@pytest.mark.long
-def test_a_report_without_the_table_computes_the_same_one(shown):
-    table, fits, session, _ = shown
-    with_table, without = reported(session, fits, table), reported(session, fits, None)
-    assert with_table.tables["overview"] == without.tables["overview"]
-    assert re.search(r"--seed \d+", without.text)

@@ -12,12 +12,12 @@ from streamlit.testing.v1 import AppTest
 
 from calib import hardware
 from calib.jobs import FitQueue
-from calib.registry import METHODS
+from calib.registry import METHODS, presets
 from calib.ui import fits
 from calib.ui.fit import view as parameters
 from calib.ui.fits import RAW
 from calib.ui.session import OpenSession
-from tests.ui.conftest import fit, group, open_page, opened
+from tests.ui.conftest import fit, group, open_page, opened, said, unfold
 
 
 def add(session: OpenSession, queue: FitQueue, n_bins: int) -> str:
@@ -49,12 +49,12 @@ def pills(app: AppTest):
 def test_a_fit_in_the_place_of_a_removed_one_is_chosen(
     with_sample: OpenSession, queue: FitQueue, three: list[str]
 ) -> None:
-    app = open_page("pages/3_Over_underconfidence.py", with_sample)
+    app = open_page("pages/6_Over_underconfidence.py", with_sample)
     pills(app).set_value(three[:2]).run()
     app.switch_page("pages/1_Fit.py").run()
     app.button(key=f"Remove/{three[0]}").click().run()
     new = add(with_sample, queue, 40)
-    app.switch_page("pages/3_Over_underconfidence.py").run()
+    app.switch_page("pages/6_Over_underconfidence.py").run()
     assert not app.exception
     assert new in pills(app).value
 
@@ -66,12 +66,11 @@ def three(with_sample: OpenSession, queue: FitQueue) -> list[str]:
 
 
 PAGES = [
-    ("pages/2_Reliability.py", "reliability/methods"),
-    ("pages/3_Over_underconfidence.py", "confidence/methods"),
-    ("pages/8_Calibration_maps.py", "maps/methods"),
-    ("pages/10_Risk_and_groups.py", "risk/beside"),
-    ("pages/5_Compare.py", "compare/splits/methods"),
-    ("pages/5_Compare.py", "compare/sizes/methods"),
+    ("pages/6_Over_underconfidence.py", "confidence/methods"),
+    ("pages/7_Calibration_maps.py", "maps/methods"),
+    ("pages/4_Decide.py", "risk/beside"),
+    ("pages/2_Compare.py", "compare/splits/methods"),
+    ("pages/2_Compare.py", "compare/sizes/methods"),
 ]
 
 
@@ -81,29 +80,30 @@ PAGES = [
 def test_what_was_left_out_stays_out_when_a_fit_finishes(
     with_sample: OpenSession, queue: FitQueue, three: list[str], path: str, key: str
 ) -> None:
-    app = open_page(path, with_sample)
+    question = key.rpartition("/")[0]
+    app = unfold(open_page(path, with_sample), question)
     kept = [fit for fit in group(app, key).value if fit != three[1]]
     group(app, key).set_value(kept).run()
     new = add(with_sample, queue, 40)
     app.run()
     assert not app.exception
     assert set(group(app, key).value) == {*kept, new}
-    app.switch_page("pages/6_Export.py").run()
+    app.switch_page("pages/5_Export.py").run()
     app.switch_page(path).run()
-    assert set(group(app, key).value) == {*kept, new}
+    assert set(group(unfold(app, question), key).value) == {*kept, new}
 
 
 def test_a_click_on_a_page_drawn_before_the_fit_finished_counts(
     with_sample: OpenSession, queue: FitQueue, three: list[str]
 ) -> None:
-    app = open_page("pages/3_Over_underconfidence.py", with_sample)
+    app = open_page("pages/6_Over_underconfidence.py", with_sample)
     new = add(with_sample, queue, 40)
     group(app, "confidence/methods").set_value([RAW, three[0]]).run()
     assert set(group(app, "confidence/methods").value) == {RAW, three[0], new}
 
 
 def test_a_method_left_out_returns_left_out(with_sample: OpenSession, queue: FitQueue, three: list[str]) -> None:
-    app = open_page("pages/3_Over_underconfidence.py", with_sample)
+    app = open_page("pages/6_Over_underconfidence.py", with_sample)
     group(app, "confidence/methods").set_value([RAW, three[0], three[2]]).run()
     removed = with_sample.specs.pop(three[1])
     app.run()
@@ -113,7 +113,7 @@ def test_a_method_left_out_returns_left_out(with_sample: OpenSession, queue: Fit
 
 
 def test_the_method_looked_at_closely_stays(with_sample: OpenSession, queue: FitQueue, three: list[str]) -> None:
-    app = open_page("pages/3_Over_underconfidence.py", with_sample)
+    app = open_page("pages/6_Over_underconfidence.py", with_sample)
     assert group(app, "confidence/closer").value == three[0]
     group(app, "confidence/closer").set_value(three[2]).run()
     add(with_sample, queue, 40)
@@ -128,7 +128,7 @@ def test_the_method_looked_at_closely_stays(with_sample: OpenSession, queue: Fit
 def test_the_calibrator_to_export_stays_once_it_is_chosen(
     with_sample: OpenSession, queue: FitQueue, three: list[str]
 ) -> None:
-    app = open_page("pages/6_Export.py", with_sample)
+    app = open_page("pages/5_Export.py", with_sample)
     chosen = next(key for key in three if key != app.selectbox(key="export/calibrator").value)
     app.selectbox(key="export/calibrator").set_value(chosen).run()
     add(with_sample, queue, 40)
@@ -202,7 +202,7 @@ def test_methods_that_never_use_it_are_not_asked_about(gpu: None, with_sample: O
 
 def test_the_choice_outlasts_another_page(gpu: None, with_sample: OpenSession) -> None:
     app = device(open_page(FIT, with_sample)).set_value("cpu").run()
-    app.switch_page("pages/2_Reliability.py").run()
+    app.switch_page("pages/3_Reliability.py").run()
     assert device(app.switch_page(FIT).run()).value == "cpu"
 
 
@@ -213,8 +213,7 @@ def test_no_method_has_a_device_widget_of_its_own(gpu: None, with_sample: OpenSe
 
 def test_what_was_used_is_on_each_result(with_fits: OpenSession) -> None:
     assert captions(open_page(FIT, with_fits)).count(f" s on {CPU} · ") == len(with_fits.specs)
-    assert f"on {CPU}" in captions(open_page("pages/4_Latent_GP.py", with_fits))
-    app = open_page("pages/5_Compare.py", with_fits)
+    app = unfold(open_page("pages/2_Compare.py", with_fits), "compare/costs")
     (costs,) = [table.value for table in app.dataframe if "fitted on" in table.value]
     assert list(costs["fitted on"]) == ["–", *[CPU] * len(with_fits.specs)]
 
@@ -230,9 +229,28 @@ def test_the_same_fit_elsewhere_takes_the_place_of_the_first(
     assert [spec.params["device"] for spec in with_sample.specs.values()] == ["cpu", "cpu"]
 
 
-def test_another_split_says_where_the_earlier_fits_are(with_sample: OpenSession, three: list[str]) -> None:
+def test_fits_of_another_split_are_named_and_fitted_again_in_one_click(
+    queue: FitQueue, with_sample: OpenSession, three: list[str]
+) -> None:
+    before = [(spec.method, spec.params) for spec in with_sample.specs.values()]
     with_sample.split(0.3, 7)
-    said_so = [info.value for info in open_page("pages/1_Fit.py", with_sample).info]
-    assert any(f"{len(three)} fits" in text and "seed 7" in text for text in said_so)
+    app = open_page("pages/3_Reliability.py", with_sample)
+    assert "30% for calibration, seed 7" in said(app) and "3 fits of the split before" in said(app)
+    app.button(key="fit/again").click().run()
+    assert not app.exception
+    assert [(spec.method, spec.params) for spec in with_sample.specs.values()] == before
+    assert not set(with_sample.specs) & set(three)
+    assert "seed 7" not in said(app)
     with_sample.split(0.5, 0)
-    assert not open_page("pages/1_Fit.py", with_sample).info
+    assert list(with_sample.specs) == three
+    assert "seed 0" not in said(open_page("pages/3_Reliability.py", with_sample))
+
+
+def test_what_is_recommended_is_fitted_and_compared_in_one_click(
+    with_sample: OpenSession, asked: dict[str, dict[str, object]]
+) -> None:
+    app = open_page("app.py", with_sample)
+    app.button(key="data/fit").click().run()
+    assert not app.exception
+    assert [title.value for title in app.title] == ["Compare"]
+    assert asked == {name: {} for name in presets(with_sample.data)["Recommended"]}

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from calib import geometry
 from calib.data import Predictions
@@ -19,13 +20,20 @@ from calib.jobs import FitQueue
 from calib.metrics.bootstrap import Interval
 from calib.ui.geometry import state as geometry_study
 from calib.ui.geometry import text as geometry_words
-from calib.ui.geometry.view import KINDS, WAYS, axis_title, candidates, deciding_rows, tiles
+from calib.ui.geometry.one_input import WAYS, candidates, deciding_rows, tiles
+from calib.ui.geometry.view import KINDS, axis_title
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import simulate, wait_until
-from tests.ui.conftest import charts, fit, group, open_page
+from tests.ui.conftest import charts, fit, group, open_page, unfold
 from tests.ui.test_latent import alternatives, said
 
-PAGE = "pages/9_Geometry.py"
+PAGE = "pages/10_Geometry.py"
+FOLDED = ("geometry/input", "geometry/spread", "geometry/cost", "geometry/less")
+
+
+def opened(session: OpenSession) -> AppTest:
+    """The page with all its further questions opened."""
+    return unfold(open_page(PAGE, session), *FOLDED)
 
 
 def with_numbers(n: int = 200, n_classes: int = 3, d: int = 4, dtype: type = np.float32) -> Predictions:
@@ -49,11 +57,12 @@ def test_without_features_one_line_says_so_and_the_sample_is_one_click_away(queu
     app.button(key="geometry/sample").click().run()
     assert app.session_state[SESSION].sample == "digits-cnn"
     assert app.markdown[0].value.startswith("**Inputs that lie well inside their predicted class are right")
-    assert len(charts(app)) == 4
+    assert len(charts(app)) == 1
 
 
 def test_the_finding_is_what_the_library_computes(with_sample: OpenSession) -> None:
     app = open_page(PAGE, with_sample)
+    assert len(charts(app)) == 1
     test = with_sample.test
     predicted = test.logits.argmax(axis=1)
     separation = geometry.fast_separation(test.train_features, test.train_labels, test.features, predicted)
@@ -69,7 +78,7 @@ def test_the_finding_is_what_the_library_computes(with_sample: OpenSession) -> N
 
 @pytest.mark.parametrize(("kind", "way"), list(zip(KINDS, WAYS, strict=True)))
 def test_every_separation_and_every_way_to_choose(with_sample: OpenSession, kind: str, way: str) -> None:
-    app = open_page(PAGE, with_sample)
+    app = opened(with_sample)
     group(app, "geometry/kind").set_value(kind)
     group(app, "geometry/way").set_value(way).run()
     words = said(app)
@@ -80,7 +89,7 @@ def test_every_separation_and_every_way_to_choose(with_sample: OpenSession, kind
 
 
 def test_the_chosen_input_is_explained_in_two_pictures(with_sample: OpenSession) -> None:
-    app = open_page(PAGE, with_sample)
+    app = opened(with_sample)
     group(app, "geometry/way").set_value("By number").run()
     app.number_input[0].set_value(5).run()
     test = with_sample.test
@@ -95,7 +104,7 @@ def test_the_chosen_input_is_explained_in_two_pictures(with_sample: OpenSession)
 
 
 def test_a_fit_says_its_confidence_and_is_not_offered_again(queue: FitQueue, with_sample: OpenSession) -> None:
-    app = open_page(PAGE, fit(queue, with_sample, "geometric"))
+    app = opened(fit(queue, with_sample, "geometric"))
     assert "Confidence of the fitted calibrators in this prediction: Geometric" in said(app)
     assert "turns this into a calibrator" not in said(app)
 
@@ -103,16 +112,16 @@ def test_a_fit_says_its_confidence_and_is_not_offered_again(queue: FitQueue, wit
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_rows_of_numbers_are_shown_as_numbers(queue: FitQueue, dtype: type, n_classes: int) -> None:
-    app = open_page(PAGE, OpenSession.from_data(with_numbers(n_classes=n_classes, dtype=dtype)))
+    app = opened(OpenSession.from_data(with_numbers(n_classes=n_classes, dtype=dtype)))
     assert len(charts(app)) == 4
     assert not app.get("image")
-    assert any(frame.value.columns[0].startswith("number ") for frame in app.dataframe)
+    assert any(frame.value.columns[1].startswith("number ") for frame in app.dataframe)
     offered = group(app, "geometry/reductions").options
     assert "PCA" in {option.content if hasattr(option, "content") else str(option) for option in offered}
 
 
 def test_two_classes_with_images(queue: FitQueue) -> None:
-    app = open_page(PAGE, OpenSession.from_data(load_sample("odd-digits-adaboost"), sample="odd-digits-adaboost"))
+    app = opened(OpenSession.from_data(load_sample("odd-digits-adaboost"), sample="odd-digits-adaboost"))
     assert "well inside their predicted class" in said(app)
     assert len(charts(app)) == 4
 
@@ -121,17 +130,17 @@ def test_a_predicted_class_absent_from_training_has_no_finite_separation(queue: 
     data = with_numbers()
     assert data.train_labels is not None
     lacking = replace(data, train_labels=np.where(data.train_labels == 2, 1, data.train_labels), sha256="lacking")
-    app = open_page(PAGE, OpenSession.from_data(lacking))
+    app = opened(OpenSession.from_data(lacking))
     assert "no finite separation" in said(app)
     assert "No training input has this class, so its separation is −∞" in said(app)
     assert len(charts(app)) == 3
     only = replace(data, train_labels=np.zeros(60, dtype=int), sha256="one class")
-    assert "separation is −∞" in said(open_page(PAGE, OpenSession.from_data(only)))
+    assert "separation is −∞" in said(opened(OpenSession.from_data(only)))
 
 
 def test_the_tradeoff_is_measured_on_request_and_can_be_stopped(queue: FitQueue) -> None:
     session = OpenSession.from_data(with_numbers())
-    app = open_page(PAGE, session)
+    app = opened(session)
     names = group(app, "geometry/reductions")
     names.set_value(["pca", "random_set"]).run()
     app.button(key="geometry/measure").click().run()
@@ -151,7 +160,7 @@ def test_the_tradeoff_is_measured_on_request_and_can_be_stopped(queue: FitQueue)
 
 def test_what_takes_too_long_is_left_out_and_said(queue: FitQueue, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(geometry_study, "SECONDS", 0.0)
-    app = open_page(PAGE, OpenSession.from_data(with_numbers(n=400)))
+    app = opened(OpenSession.from_data(with_numbers(n=400)))
     assert "this is a random draw of 64 of 200 test rows and 64 of 200 calibration rows" in said(app)
     assert "did not reach all 200 rows" in said(app)
 
@@ -200,9 +209,9 @@ def setting(name: str, factor: int, ece: float, draw: float, per_second: float) 
 
 def test_few_rows_are_not_said_to_tell_right_from_wrong() -> None:
     few = geometry_words.finding(sides([1.0, 0.5, -0.1, -0.2], [True, True, False, False]))
-    assert "The intervals overlap" in few
+    assert "the intervals overlap" in few
     many = geometry_words.finding(sides([1.0] * 100 + [-1.0] * 100, [True] * 100 + [False] * 100))
-    assert "The intervals overlap" not in many
+    assert "the intervals overlap" not in many
     assert "100 of 200 are **dangerous**" in many
     assert "0.0 % of these are right" in many
 
@@ -242,7 +251,7 @@ def test_the_fastest_reduction_is_named_among_those_that_are_no_worse() -> None:
     assert "In 1 of 2 settings the ECE is significantly higher" in said
     assert "**PCA at t = 2**: 3 times as fast" in said
     assert "In none of 1 settings" in geometry_words.tradeoff_sentence([none, fine])
-    assert "faster by a fifth" in geometry_words.tradeoff_sentence([none, setting("pca", 2, 0.02, 0.02, 1100)])
+    assert "20 % faster" in geometry_words.tradeoff_sentence([none, setting("pca", 2, 0.02, 0.02, 1100)])
     assert "**" not in geometry_words.tradeoff_sentence([none, worse])
     assert geometry_words.tradeoff_sentence([fine]) == ""
 

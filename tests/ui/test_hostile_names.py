@@ -1,98 +1,243 @@
 """Names from an upload are text on every page: no markup, no links, no pictures from elsewhere.
 
-Names from files within Markdown.
+Names of classes, columns, groups, files, models, words, sheets, events and those that an exported calibrator records.
 """
 
 from __future__ import annotations
 
+import io
+import json
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pytest
+from openpyxl import Workbook
 from streamlit.testing.v1 import AppTest
 
+import calib
+from calib.data.event import Event
+from calib.data.interpret.roles import ColumnRole
 from calib.data.predictions import Predictions
+from calib.export import writer
 from calib.jobs import FitQueue
 from calib.ui.session import OpenSession
-from calib.ui.text import JOINER, literal
-from tests.conftest import simulate
-from tests.ui.conftest import PAGES, fit, open_page
+from calib.ui.text import literal
+from tests.conftest import ROOT, simulate
+from tests.ui.conftest import PAGES, click, fit, npz, one_of, open_page, unfold
+from tests.ui.rendered import dangers, live, live_html, live_in_figure, texts
 
-NAMES = ("<script>alert(1)</script>", "![a](//b.c/d.png)", "[a](javascript:1)", "**b** :red[c] $d$ `e`")
+NAMES = ("![a](//e.vil/p)", "<a href='//e.vil'>b [b](//e.vil)", "=cmd :red[r] $d$", "www.e.vil :material/home:")
+FILE = "![f](https:e.vil) www.e.vil"
 
-# What Streamlit reads as Markdown: these elements' texts, and the labels of widgets and of their choices.
-MARKDOWN = (
-    *("markdown", "caption", "title", "header", "subheader", "info", "warning", "error", "success", "toast", "metric"),
-    *("button", "download_button", "checkbox", "toggle", "radio", "button_group", "selectbox", "multiselect", "slider"),
-    *("number_input", "text_input", "expander", "expandable", "tab", "popover"),
-)
-LIVE = re.compile(r"(?<!\\)!\[a\]|(?<!\\)\[a\](?<!\\)\(|(?<!\\)\*\*b\*\*|(?<![\\\u2060]):red\[c\]|(?<!\\)\$d\$")
+
+def everything(n: int, n_classes: int) -> Predictions:
+    """Data with all that a page can show, every name of which is hostile."""
+    logits, labels = simulate(n, n_classes)
+    generator = np.random.default_rng(0)
+    few = NAMES[:n_classes]
+    about = {
+        "groups": np.array(NAMES)[np.arange(n) % 4],
+        "clusters": np.array([f"{NAMES[0]} {i // 3}" for i in range(n)]),
+        "weights": generator.random(n),
+        "roles": tuple(
+            ColumnRole(f"{name} {role}", role, f"because of {name}")
+            for name, role in zip(NAMES, ("outcome", "outputs", "group", "cluster"), strict=True)
+        ),
+    }
+    if n_classes == 2:
+        about["event"] = Event(1, NAMES[1], f"as {NAMES[0]} said")
+    else:
+        points = generator.normal(size=(4, 3))
+        about |= {"features": points[labels] + generator.normal(size=(n, 3)), "train_labels": np.arange(60) % 4}
+        about["train_features"] = points[about["train_labels"]] + generator.normal(size=(60, 3))
+    return Predictions(logits, labels, few, name=FILE, sha256=f"names that are scripts {n_classes}", **about)
 
 
 @pytest.fixture(scope="module")
 def hostile(queue: FitQueue) -> OpenSession:
-    logits, labels = simulate(n=400)
-    groups = np.array(NAMES)[np.arange(400) % 4]
-    data = Predictions(logits, labels, NAMES, name=NAMES[1] + NAMES[0], groups=groups, sha256="names that are scripts")
-    session = OpenSession.from_data(data)
-    return fit(queue, session, "temperature", "isotonic")
+    return fit(queue, OpenSession.from_data(everything(400, 4)), "temperature", "isotonic")
 
 
-def texts(app: AppTest) -> list[tuple[str, str]]:
-    """Kind and text of everything that is read as Markdown."""
-    found = []
-    for kind in MARKDOWN:
-        for element in app.get(kind):
-            proto = element.proto
-            if getattr(proto, "is_caption", False) or not getattr(proto, "allow_html", False):
-                found += [(kind, str(text)) for name in ("body", "label") if (text := getattr(proto, name, ""))]
-            else:
-                found.append((f"{kind} with HTML", str(proto.body)))
-            if kind in ("radio", "button_group"):
-                options = getattr(proto, "options", ())
-                found += [(kind, str(getattr(option, "content", option))) for option in options]
-    return found
+@pytest.fixture(scope="module")
+def with_event(queue: FitQueue) -> OpenSession:
+    return fit(queue, OpenSession.from_data(everything(400, 2)), "temperature", "isotonic")
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_names_are_text_on_every_page(hostile, page):
+def test_names_are_text_on_every_page(hostile: OpenSession, page: str) -> None:
     app = open_page(page, hostile)
+    assert not app.exception and not app.error
+    assert dangers(app) == []
+
+
+@pytest.mark.parametrize("page", one_of(PAGES, "app.py"))
+def test_an_event_is_text_on_every_page(with_event: OpenSession, page: str) -> None:
+    app = open_page(page, with_event)
+    assert not app.exception and not app.error
+    assert dangers(app) == []
+
+
+def csv(header: list[str], *columns: list[object]) -> bytes:
+    rows = [",".join(map(str, row)) for row in zip(*columns, strict=True)]
+    return "\n".join([",".join(header), *rows]).encode()
+
+
+def shares(n: int, seed: int) -> list[object]:
+    return np.round(np.random.default_rng(seed).beta(1, 3, n), 4).tolist()
+
+
+def unclear(n: int = 200) -> bytes:
+    """Two scores of which either may be meant."""
+    happened = [int(p < q) for p, q in zip(shares(n, 3), shares(n, 1), strict=True)]
+    header = [f"customer {NAMES[0]}", f"score_a {NAMES[0]}", f"score_b {NAMES[1]}", f"churned {NAMES[2]}"]
+    return csv(header, [f"{NAMES[3]} {i}" for i in range(n)], shares(n, 1), shares(n, 2), happened)
+
+
+def in_words() -> bytes:
+    words = [NAMES[0], NAMES[2], "likely", "unlikely"] * 20
+    return csv(["confidence", "correct"], words, [i % 2 for i in range(80)])
+
+
+def several_models(n: int = 200) -> bytes:
+    happened = [int(p < q) for p, q in zip(shares(n, 3), shares(n, 1), strict=True)]
+    return csv(["default", "pd", "model"], happened, shares(n, 1), [NAMES[i % 2] for i in range(n)])
+
+
+def sheets() -> bytes:
+    book = Workbook()
+    for place, name in enumerate(("w www.e.vil", ":red(r) $d$")):
+        sheet = book.active if place == 0 else book.create_sheet()
+        sheet.title = name.replace(":", "_")
+        sheet.append(["default", "pd"])
+        for p, happened in zip(shares(40, place), [0, 1] * 20, strict=True):
+            sheet.append([happened, p])
+    packed = io.BytesIO()
+    book.save(packed)
+    return packed.getvalue()
+
+
+def mismatched() -> bytes:
+    logits, labels = simulate(50)
+    return npz(**{NAMES[0]: logits, NAMES[1]: labels[:40], "www.e.vil $d$": logits[:7]})
+
+
+def unknown_labels() -> bytes:
+    logits, labels = simulate(80, 3)
+    return npz(logits=logits, labels=np.array(NAMES)[labels], class_names=np.array([*NAMES[:2], "c"]))
+
+
+UPLOADS: dict[str, tuple[str, Callable[[], bytes]]] = {
+    "readings to choose from": (f"{FILE}.csv", unclear),
+    "confidences in words": (f"{FILE}.csv", in_words),
+    "several models": (f"{FILE}.csv", several_models),
+    "sheets": (f"{FILE}.xlsx", sheets),
+    "arrays that do not fit": (f"{FILE}.npz", mismatched),
+    "labels without a column": (f"{FILE}.npz", unknown_labels),
+    "no file of outputs": (f"{FILE}.csv", lambda: "\n".join(NAMES).encode()),
+    "a pickle": (f"{FILE}.npy", lambda: b"\x80\x04K\x01."),
+}
+
+
+@pytest.mark.parametrize("what", UPLOADS)
+def test_an_upload_is_told_in_text(what: str) -> None:
+    name, content = UPLOADS[what]
+    app = open_page("app.py").file_uploader(key="upload/main").upload(name, content()).run()
     assert not app.exception
-    for kind, text in texts(app):
-        assert not LIVE.search(text), (kind, text)
-        assert "with HTML" not in kind or "<script" not in text
-    for element in app.get("html"):
-        assert "<script" not in element.proto.body
+    assert any("vil" in text for _, text in texts(app))  # it is spoken of
+    assert dangers(app) == []
+    if what == "several models":
+        assert dangers(click(app, "Compare the models")) == []
 
 
-def test_what_is_live_is_recognised():
-    assert all(LIVE.search(f"of {name} only") for name in NAMES[1:])
-    assert not LIVE.search(r"of \!\[a\]\(//b.c\) and \*\*b\*\* \:red\[c\] \$d\$")
+@pytest.fixture(scope="module")
+def record() -> list[tuple[str, bytes, str]]:
+    """An exported calibrator whose record was written by somebody else."""
+    logits, labels = simulate()
+    said = {"class_names": NAMES, "data_name": FILE, "exported_on": "$d$ www.e.vil", "event": NAMES[0]}
+    arrays, text = writer.to_npz_json(calib.calibrator("temperature").fit(logits, labels), said)
+    kind = "application/octet-stream"
+    return [("calibrator.npz", arrays, kind), ("calibrator.json", text.encode(), kind)]
 
 
-@pytest.mark.parametrize(
-    "name", ["*bold*", "[l](http://e.vil)", "$x^2$", "a_b_c", "1. list", "- item", ":red[x]", "![i](u)"]
-)
-def test_every_mark_is_escaped_and_nothing_else_is_lost(name):
-    made = literal(name)
-    for position, char in enumerate(made):
-        if char in "*_[]()$:!":
-            assert made[position - 1] == "\\"
-    assert made.replace("\\", "").replace(JOINER, "") == name
+def test_a_record_and_the_findings_of_new_rows_are_told_in_text(record) -> None:
+    app = open_page("pages/11_Monitoring.py").file_uploader(key="monitoring/files").set_value(record).run()
+    assert not app.exception and dangers(app) == []
+    logits, labels = simulate()
+    other = npz(logits=logits, labels=np.array([*NAMES[:3], "[z](//e.vil)"])[labels])
+    app = app.file_uploader(key="monitoring/new-data").upload(f"{FILE}.npz", other).run()
+    assert any("z" in text and "vil" in text for _, text in texts(app))
+    assert dangers(app) == []
 
 
-@pytest.mark.parametrize("name", ["http://e.vil", "HTTPS://e.vil", "www.e.vil", "a@e.vil"])
-def test_no_address_stays_whole(name):
-    """Markdown makes links of addresses, whatever is escaped in them."""
-    made = literal(name).replace("\\", "")
-    assert JOINER in made
-    assert "://" not in made and "www." not in made and "@e" not in made
+def test_kept_results_are_called_in_text(hostile: OpenSession) -> None:
+    app = click(unfold(open_page("pages/2_Compare.py", hostile), "compare/kept"), "Keep these results")
+    assert not app.exception and dangers(app) == []
+    hostile.split(0.3, 1)
+    try:
+        app = app.run()
+        app.text_input[0].set_value(FILE).run()
+        assert dangers(app) == []
+    finally:
+        hostile.split(None, 0)
+
+
+def test_what_cannot_be_calibrated_is_said_in_text(hostile: OpenSession) -> None:
+    app = open_page("pages/5_Export.py", hostile)
+    next(each for each in app.button_group if each.key == "export/of").set_value("an upload").run()
+    app = app.file_uploader(key="export/upload").upload(f"{FILE}.npz", unknown_labels()).run()
+    assert app.error and dangers(app) == []
+
+
+def noted(text: str) -> AppTest:
+    def page(text: str) -> None:
+        import streamlit as st
+
+        from calib.ui import fits, progress
+        from calib.ui.text import add_notice, show_pending_notices
+
+        add_notice(text)
+        show_pending_notices()
+        st.session_state[fits.REFUSED] = text
+        progress.refusal()
+
+    return AppTest.from_function(page, kwargs={"text": text}, default_timeout=300).run()
+
+
+def test_notices_and_refusals_are_text() -> None:
+    app = noted(" ".join(NAMES))
+    assert len(app.info) == len(app.warning) == 1
+    assert dangers(app) == []
+
+
+@pytest.mark.parametrize("name", [*NAMES, FILE, "<b>", "&lt;b&gt; a&#64;e.vil", ":smile:"])
+def test_what_is_live_is_recognised_and_a_literal_is_not(name: str) -> None:
+    assert live(f"of {name} only") or name.startswith("&lt;b&gt;")
+    assert live(f"of {literal(name)} only") is None
+
+
+def test_live_figures_and_html_are_recognised() -> None:
+    trace = {"name": NAMES[1], "customdata": [[NAMES[1]]], "hovertemplate": "%{customdata[0]}"}
+    figure = {"data": [trace], "layout": {"title": {"text": NAMES[1]}}}
+    assert len(live_in_figure(json.dumps(figure))) == 3
+    assert live_html("<p>a</p><img src=x>") == ["img"]
 
 
 @pytest.mark.parametrize("name", ["", "  ", "\n"])
-def test_a_name_without_words_is_called_empty(name):
+def test_a_name_without_words_is_called_empty(name: str) -> None:
     assert literal(name) == "(empty)"
 
 
-def test_a_long_name_is_cut():
+def test_a_long_name_is_cut() -> None:
     assert len(literal("x" * 100)) == 40
+
+
+def test_every_table_is_drawn_by_the_function_that_makes_it_safe() -> None:
+    drawn = [
+        (path.name, line.strip())
+        for path in [*(ROOT / "calib" / "ui").rglob("*.py"), *(ROOT / "pages").glob("*.py")]
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if re.search(r"\.(dataframe|table|data_editor)\(", line)
+    ]
+    # The table of arms is a Styler of our own titles.
+    assert sorted(name for name, _ in drawn) == ["view.py", "widgets.py"], drawn

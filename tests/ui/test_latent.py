@@ -16,14 +16,15 @@ from calib.data.samples import load_sample
 from calib.diagnostics.latent_effect import ConfidenceEffect, effect_curve
 from calib.formatting import listed
 from calib.jobs import FitQueue
-from calib.ui.latent.text import against_others, against_temperature, becomes, collapsed, finding, level
+from calib.ui.latent.text import against_others, against_temperature, becomes, collapsed, finding, least_sure, level
 from calib.ui.session import OpenSession
-from tests.conftest import simulate
+from tests.conftest import finished, simulate
 from tests.ui import conftest
-from tests.ui.conftest import charts, fit, open_page
+from tests.ui.conftest import charts, click, fit, open_page, unfold
 
-PAGE = "pages/4_Latent_GP.py"
+PAGE = "pages/8_Latent_GP.py"
 QUICK = {"max_iter": 15, "n_inducing": 4}
+FOLDED = ("latent/effects", "latent/progress")
 
 
 def sample(name: str) -> OpenSession:
@@ -49,12 +50,24 @@ def several(queue: FitQueue) -> OpenSession:
 def test_one_fit_says_its_finding_first_and_follows_a_confidence(fits_to_read: OpenSession) -> None:
     app = open_page(PAGE, fits_to_read)
     assert app.markdown[0].value.startswith("**GPcalib ")
-    assert "It is least sure at confidences about" in said(app)
+    assert "GPcalib is least sure at confidences about" in said(app)
+    assert "1 and 2 posterior standard deviations" in said(app)
     assert "Temperature scaling" in app.markdown[0].value
     probe = [metric for metric in app.metric if metric.label == "0.93 becomes"]
     assert len(probe) == 1
     assert "±" in probe[0].value
-    assert len(charts(app)) == 3
+    assert len(charts(app)) == 1
+    assert len(charts(unfold(app, *FOLDED))) == 3
+
+
+def test_the_fit_it_lacks_is_one_click_away(queue: FitQueue) -> None:
+    session = sample("digits-cnn")
+    app = click(open_page(PAGE, session), "Fit GPcalib")
+    assert not app.error
+    assert [spec.method for spec in session.specs.values()] == ["gpcalib"]
+    assert not any(button.label == "Fit GPcalib" for button in app.button)
+    finished(queue, session.specs)
+    assert app.run().markdown[0].value.startswith("**GPcalib ")
 
 
 def test_another_confidence_has_another_answer(fits_to_read: OpenSession) -> None:
@@ -72,7 +85,7 @@ def test_probability_space_keeps_the_page_whole(fits_to_read: OpenSession) -> No
     assert "two-class probability" in alternatives(app)
     app.segmented_control(key="latent/scale/logit").set_value("linear").run()
     assert '"0.99"' not in charts(app)[0].spec  # a tick of the logit scale
-    assert len(charts(app)) == 3
+    assert len(charts(app)) == 1
     said(app)
 
 
@@ -86,17 +99,17 @@ def test_without_temperature_nothing_is_compared_with_it(queue: FitQueue) -> Non
 @pytest.mark.long
 def test_functions_of_logits_and_of_probabilities_are_drawn_apart_or_as_maps(several: OpenSession) -> None:
     app = open_page(PAGE, several)
-    assert len(charts(app)) == 4
+    assert len(charts(app)) == 2
     assert "logit z" in charts(app)[0].spec
     assert "probability p" in charts(app)[1].spec
     assert "ln prior" in charts(app)[1].spec
     assert "*inputs=probs*" in said(app)
     app.segmented_control(key="latent/space").set_value("probability").run()
-    assert len(charts(app)) == 3
+    assert len(charts(app)) == 1
 
 
 def test_a_known_truth_is_drawn_in_every_picture_of_it(several: OpenSession) -> None:
-    app = open_page(PAGE, several)
+    app = unfold(open_page(PAGE, several), *FOLDED)
     drawn = [chart.spec.replace(" ", "") for chart in charts(app)]
     assert ['"name":"truth"' in spec for spec in drawn] == [True, False, True, False]  # logits, probs, effect, trace
     app.segmented_control(key="latent/space").set_value("probability").run()
@@ -131,7 +144,8 @@ def test_awkward_data_are_drawn(queue: FitQueue, name: str, inputs: str) -> None
     logits, labels = awkward()[name]
     names = tuple(f"c{k}" for k in range(logits.shape[1]))
     session = OpenSession.from_data(Predictions(logits, labels, names, sha256=name))
-    app = open_page(PAGE, fit(queue, session, ("temperature", {}), ("gpcalib", {**QUICK, "inputs": inputs})))
+    fitted = fit(queue, session, ("temperature", {}), ("gpcalib", {**QUICK, "inputs": inputs}))
+    app = unfold(open_page(PAGE, fitted), *FOLDED)
     said(app)
     assert len(charts(app)) == 3
     app.segmented_control(key="latent/space").set_value("probability").run()
@@ -141,7 +155,7 @@ def test_awkward_data_are_drawn(queue: FitQueue, name: str, inputs: str) -> None
 def test_a_collapsed_fit_says_so_and_gives_no_certainty(queue: FitQueue) -> None:
     app = open_page(PAGE, fit(queue, sample("odd-digits-adaboost"), ("gpcalib", {})))
     assert "its kernel variance went to 0" in app.markdown[0].value
-    assert "no certainty" in app.markdown[0].value
+    assert "uncertainty is unknown" in app.markdown[0].value
     assert all("±" not in metric.value for metric in app.metric)
 
 
@@ -159,7 +173,7 @@ def effect_of(levels: dict[float, tuple[float, float]], rows: int = 50) -> Confi
 
 def said_latent_words(levels: dict[float, tuple[float, float]]) -> str:
     effect = effect_of(levels)
-    return finding("GPcalib", effect, effect_curve(effect))
+    return f"{finding('GPcalib', effect)} {least_sure('GPcalib', effect_curve(effect))}"
 
 
 def test_changes_of_one_direction_share_their_verb() -> None:
@@ -182,19 +196,19 @@ def test_only_a_narrow_band_leaves_things_as_they_are() -> None:
 
 def test_where_it_is_least_sure() -> None:
     words = said_latent_words({0.95: (-0.03, 0.001), 0.7: (-0.03, 0.013)})
-    assert words.endswith("It is least sure at confidences about 0.700 (±1.3 points).")
+    assert words.endswith("GPcalib is least sure at confidences about 0.700 (±1.3 points).")
 
 
 def test_too_few_rows_say_so() -> None:
     effect = effect_of({0.7: (0.1, 0.01)}, rows=3)
-    assert "Too few test rows (3)" in finding("GPcalib", effect, effect_curve(effect))
+    assert "Too few test rows (3)" in finding("GPcalib", effect)
 
 
 def test_temperature_inside_and_outside_the_band() -> None:
     effect = effect_of({0.95: (-0.05, 0.01), 0.7: (-0.1, 0.01)})
     assert against_temperature(effect_curve(effect)) == ""
     inside = dataclasses.replace(effect, temperature=effect.after + 0.001)
-    assert "one number would do about the same" in against_temperature(effect_curve(inside))
+    assert "one number, the temperature" in against_temperature(effect_curve(inside))
     outside = dataclasses.replace(effect, temperature=np.where(effect.before < 0.9, effect.after - 0.2, effect.after))
     assert (
         "leaves its 95 % band for 50 % of the test rows, most at 0.700, where it gives 20.0 points less"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,13 +14,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib.data import inspect
+from calib.diagnostics.judgement import fit_and_judge
 from calib.jobs import FitQueue, FitSpec
 from calib.jobs.executor import Executor
 from calib.ui import fits, link, restore
 from calib.ui.server import memory
 from calib.ui.session import SESSION, VIEWPOINT, OpenSession, Reading
 from calib.workspace import Configuration, Keeper, entry_id
-from tests.conftest import ROOT, finished, simulate
+from tests.conftest import ROOT, finished, simulate, wait_until
 from tests.ui.conftest import SAMPLE, group, npz, open_page, said
 
 
@@ -26,25 +29,27 @@ class Server:
     """What a server process holds: its queue and its keeper; starting anew forgets both, and keeps the workers."""
 
     def __init__(self, root: Path, executor: Executor, monkeypatch: pytest.MonkeyPatch):
-        self._root, self._executor, self._monkeypatch = root, executor, monkeypatch
+        self.root, self._executor, self._monkeypatch = root, executor, monkeypatch
         monkeypatch.setattr(FitQueue, "warm_up", lambda queue: None)  # no fit here needs TensorFlow
+        monkeypatch.setattr(link, "visitor_address", str)  # AppTest has no connection
         self.started: list[tuple[FitQueue, Keeper]] = []
         self.start()
 
     def start(self) -> None:
-        keeper = Keeper(Configuration(self._root))
-        queue = FitQueue(self._executor, on_done=keeper.keep_fit)
+        keeper = Keeper(Configuration(self.root), pause=lambda failures: 0.01)
+        queue = FitQueue(self._executor, fit=fit_and_judge, on_done=keeper.keep_fit)
         self.started.append((queue, keeper))
         self._monkeypatch.setattr(fits, "queue", lambda: queue)
         self._monkeypatch.setattr(link, "keeper", lambda: keeper)
         self._monkeypatch.setattr("calib.ui.link.keeper", lambda: keeper)
         self._monkeypatch.setattr("calib.ui.restore.keeper", lambda: keeper)
+        self._monkeypatch.setattr("calib.ui.release.keeper", lambda: keeper)
 
     def written(self) -> None:
         """Wait until everything handed over is on disk."""
         keeper = self.started[-1][1]
-        for pool in (keeper._small, keeper._large):
-            pool.submit(int).result(timeout=300)
+        for queue in (keeper._small, keeper._large):
+            queue.put("the end", int).result(timeout=300)
 
 
 @pytest.fixture
@@ -129,7 +134,7 @@ def test_a_link_brings_back_data_split_fits_and_settings_after_a_restart(server:
             now.calibrator.predict_proba(back.test.logits), then.calibrator.predict_proba(session.test.logits)
         )
     assert again.query_params["w"] == token
-    for page in ("pages/1_Fit.py", "pages/5_Compare.py"):
+    for page in ("pages/1_Fit.py", "pages/2_Compare.py"):
         other = follow(token, page)
         assert not other.exception
         assert not other.error
@@ -215,7 +220,7 @@ def test_a_damaged_fit_and_one_that_was_removed_are_told_apart(server: Server, t
     finish(session)
     token = open_page("app.py", session).query_params["w"]
     server.written()
-    record = tmp_path / "workspace" / "fits" / damaged / "record.json"
+    record = tmp_path / "workspace" / "fits" / damaged
     record.write_bytes(record.read_bytes()[:-20])
     server.started[0][1]._items.remove("fits", removed)
     server.start()
@@ -229,13 +234,13 @@ def test_damaged_data_are_said_and_the_next_upload_stores_them_anew(server: Serv
     session = uploaded()
     token = open_page("app.py", session).query_params["w"]
     server.written()
-    (file,) = (tmp_path / "workspace" / "data" / session.data.sha256).glob("0.npy")
+    file = tmp_path / "workspace" / "data" / session.data.sha256
     content = bytearray(file.read_bytes())
     content[-1] ^= 1
     file.write_bytes(content)
     again = follow(token)
     assert not again.exception
-    assert "was changed on disk. Upload your files again." in said(again)
+    assert "damaged on disk" in " ".join(element.value for element in (*again.warning, *again.error, *again.info))
     assert "w" not in again.query_params
     token = open_page("app.py", uploaded()).query_params["w"]
     server.written()
@@ -296,21 +301,20 @@ def test_large_data_leave_the_memory_once_they_are_on_disk_and_are_shared(server
         assert not app.exception
     for session in sessions:
         assert session.reading.inspection.predictions is session.data
-        assert isinstance(session.data.logits.base, np.memmap)
+        assert memory.nbytes(session.data.logits) == 0
         assert not session.data.logits.flags.writeable
         np.testing.assert_array_equal(session.data.logits, before)
     assert [session.data.name for session in sessions] == ["0", "1"]
-    files = {session.data.logits.base.filename for session in sessions}
-    assert len(files) == 1
+    assert len(list((server.root / "data").iterdir())) == 1
 
 
 def test_a_link_waits_while_the_server_has_no_room(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     token = open_page("app.py", uploaded()).query_params["w"]
     server.written()
     monkeypatch.setenv("CALIB_MEMORY_GB", "0.000001")
-    memory._holders.clear()
+    memory._open.clear()
     other = uploaded("other.npz", 2)
-    memory.admit(other)
+    memory.admit(other, "another")
     app = follow(token)
     assert not app.exception
     assert "other visitors' data take" in said(app)
@@ -358,6 +362,29 @@ def test_private_mode_removes_what_was_written_and_writes_nothing(server: Server
     assert follow(app.query_params["w"]).session_state[SESSION].data.name == "other"
 
 
+def test_back_leads_to_the_data_that_were_open_before(server: Server) -> None:
+    first, second = uploaded(), uploaded("other.npz", 3)
+    key = submit(first, "temperature")
+    finish(first)
+    app = open_page("app.py", first)
+    tokens = [app.query_params["w"]]
+    app.session_state[SESSION] = second
+    app.run()
+    tokens.append(app.query_params["w"])
+    server.written()
+    for token, name, keys in ((tokens[0], "mine", [key]), (tokens[1], "other", []), (tokens[0], "mine", [key])):
+        app.query_params["w"] = token  # as the browser's Back and Forward do
+        app.run()
+        assert not app.exception
+        assert (app.session_state[SESSION].data.name, list(app.session_state[SESSION].specs)) == (name, keys)
+        assert app.query_params["w"] == token
+        server.written()
+    app.query_params["w"] = "A" * 43  # of nobody here: what is open stays
+    app.run()
+    assert app.session_state[SESSION].data.name == "mine"
+    assert app.query_params["w"] == tokens[0]
+
+
 def test_nothing_is_written_while_nothing_changes(server: Server, tmp_path: Path) -> None:
     app = open_page("pages/1_Fit.py", uploaded())
     server.written()
@@ -365,19 +392,153 @@ def test_nothing_is_written_while_nothing_changes(server: Server, tmp_path: Path
     assert file.stem == entry_id(app.query_params["w"])
     before = file.stat().st_ino
     app.run()
-    app.switch_page("pages/2_Reliability.py").run()
+    app.switch_page("pages/3_Reliability.py").run()
     server.written()
     assert file.stat().st_ino == before
 
 
-def test_a_full_disk_is_said_and_costs_nothing_else(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*args: object, **options: object) -> None:
-        raise OSError(28, "No space left on device")
+def broken(*args: object, **options: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device", "/srv/workspace/making/0")
 
-    monkeypatch.setattr(sys.modules["calib.workspace.keeper"], "put_data", full)
-    app = open_page("app.py", uploaded())
+
+KEEPER = sys.modules["calib.workspace.keeper"]
+
+
+def test_a_full_disk_is_said_without_its_place_and_saving_goes_on_by_itself(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as full:
+        full.setattr(KEEPER, "put_data", broken)
+        app = open_page("app.py", uploaded())
+        server.written()
+        app.run()
+        assert not app.exception
+        assert "Not kept on disk: the data, because the server's disk is full." in said(app)
+        assert "/srv" not in said(app)
+        assert "Saved." not in said(app)
+        app.switch_page("pages/3_Reliability.py").run()
+        assert "Not kept on disk" in said(app)  # on every page, until it is
+    session = app.session_state[SESSION]
+    wait_until(lambda: (server.root / "data" / session.data.sha256).exists())
     server.written()
+    app.switch_page("app.py").run()
+    assert "Not kept on disk" not in said(app)
+    assert "Saved." in said(app)
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before a link wanted it", "while a link wants it"])
+def test_a_fit_that_was_not_kept_is_never_called_saved(
+    server: Server, monkeypatch: pytest.MonkeyPatch, before: bool
+) -> None:
+    session = uploaded()
+    app = None if before else open_page("app.py", session)
+    with monkeypatch.context() as full:
+        full.setattr(KEEPER, "put_fit", broken)
+        key = submit(session, "temperature")
+        if app is not None:
+            app.run()  # the link leads to it before it is done
+        finish(session)
+        app = app.run() if app is not None else open_page("app.py", session)
+        server.written()
+        app.run()
+        assert "Not kept on disk: 1 fit" in said(app)
+        assert "Saved." not in said(app)
+        app.button("link/save/again").click().run()
+        server.written()
+        assert "Saved." not in said(app.run())
+    app.button("link/save/again").click().run()
+    server.written()
+    assert "Saved." in said(app.run())
+    server.start()
+    assert follow(app.query_params["w"]).session_state[SESSION].specs.keys() == {key}
+
+
+def test_deleting_on_a_disk_that_cannot_be_written_says_so_and_can_be_done_again(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_only(*args: object, **options: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", "/srv/workspace")
+
+    session = uploaded()
+    app = open_page("app.py", session)
+    submit(session, "temperature")
+    finish(session)
     app.run()
-    assert not app.exception
-    assert "Not kept on disk" in said(app)
-    assert SESSION in app.session_state
+    token = app.query_params["w"]
+    server.written()
+    with monkeypatch.context() as disk:
+        disk.setattr("calib.workspace.files.Items.remove", read_only)
+        app.button("link/delete").click().run()
+        assert not app.exception
+        assert "were deleted" not in said(app)
+        assert "Still on the server's disk: the data, 1 fit and the link; the server's folder cannot be" in said(app)
+        assert "/srv" not in said(app)
+        assert app.query_params["w"] == token
+        assert SESSION in app.session_state
+        app.toggle("link/private").set_value(True).run()
+        assert "Private: nothing is kept" not in said(app)
+        assert "Not deleted" in said(app)
+        app.toggle("link/private").set_value(False).run()
+        assert SESSION in follow(token).session_state
+    app.button("link/delete/again").click().run()
+    assert "were deleted" in said(app)
+    assert "w" not in app.query_params
+    server.written()
+    assert not files(server.root)
+    assert "Nothing is kept" in said(follow(token))
+
+
+def test_what_was_deleted_in_another_window_is_not_written_again(server: Server) -> None:
+    token = open_page("app.py", uploaded()).query_params["w"]
+    server.written()
+    mine, other = follow(token), follow(token)
+    mine.button("link/delete").click().run()
+    other.run()
+    server.written()
+    assert not files(server.root)
+    assert "deleted in another window" in said(other)
+    assert "Saved." not in said(other)
+
+
+def test_a_workspace_that_vanished_is_written_anew(server: Server) -> None:
+    session = uploaded()
+    app = open_page("app.py", session)
+    submit(session, "temperature")
+    finish(session)
+    app.run()
+    server.written()
+    before = {path.name for path in server.root.rglob("*") if path.is_file()}
+    assert len(before) == 4  # the data, the fit, the link and the lock
+    shutil.rmtree(server.root)
+    app.run()
+    server.written()
+    assert {path.name for path in server.root.rglob("*") if path.is_file()} == before
+    assert "Saved." in said(app.run())
+
+
+def test_a_link_that_cannot_be_read_now_stays_in_the_address(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    token = open_page("app.py", uploaded()).query_params["w"]
+    server.written()
+    with monkeypatch.context() as disk:
+        disk.setattr("calib.workspace.files.open", broken, raising=False)
+        app = follow(token)
+        assert not app.exception
+        assert SESSION not in app.session_state
+        assert app.query_params["w"] == token
+        assert "open it again later" in said(app)
+    assert SESSION in follow(token).session_state
+
+
+def test_a_link_counts_to_its_address_which_nobody_can_read(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    def owner(address: str, *earlier: str) -> str:
+        monkeypatch.setattr(link, "visitor_address", lambda: address)
+        return link._owner(link.Link("token", "name", uploaded(), earlier=earlier))
+
+    assert owner("203.0.113.7") == owner("203.0.113.7", "first") != owner("203.0.113.8")
+    assert set(owner("203.0.113.7")) <= set("0123456789abcdef")
+    assert (owner(""), owner("", "first", "second")) == ("name", "first")
+    monkeypatch.setattr(link, "visitor_address", lambda: "203.0.113.7")
+    token = open_page("app.py", uploaded()).query_params["w"]
+    server.written()
+    entry = server.started[-1][1].recall(entry_id(token))
+    assert entry.owner == owner("203.0.113.7")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from calib.data import Event
 from calib.data.samples import load_sample
@@ -15,13 +17,21 @@ from calib.registry import METHODS
 from calib.ui.maps.view import CORRECTABLE
 from calib.ui.session import OpenSession
 from tests.conftest import finished, simulate
-from tests.ui.conftest import charts, clean, fit, group, open_page, twice
+from tests.ui.conftest import charts, clean, fit, group, open_page, twice, unfold
 from tests.ui.test_latent import alternatives, said
 
-PAGE = "pages/8_Calibration_maps.py"
+PAGE = "pages/7_Calibration_maps.py"
 BINARY = "simulated-binary"
 BOTH: list[tuple[str, dict[str, Any]]] = [("isotonic", {}), ("isotonic", {"platt_correction": True})]
 QUICK: dict[str, Any] = {"n_maps": 500}
+
+
+def opened(session: OpenSession) -> AppTest:
+    """The page, which has one figure at first sight, with its further questions."""
+    app = open_page(PAGE, session)
+    assert clean(app)
+    assert len(charts(app)) == 1
+    return unfold(app, "maps/ends", "maps/correction")
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +43,7 @@ def binary(queue: FitQueue) -> OpenSession:
 
 
 def test_a_sample_without_fits_shows_the_raw_map_and_offers_pairs() -> None:
-    app = open_page(PAGE, OpenSession.from_data(load_sample(BINARY), sample=BINARY))
+    app = opened(OpenSession.from_data(load_sample(BINARY), sample=BINARY))
     assert app.markdown[0].value.startswith("**The raw model's probability of")
     assert len(charts(app)) == 3
     assert "truth" in alternatives(app)
@@ -42,13 +52,13 @@ def test_a_sample_without_fits_shows_the_raw_map_and_offers_pairs() -> None:
 
 
 def test_fits_are_laid_over_one_another_with_what_bayes_iso_knows(binary: OpenSession) -> None:
-    app = open_page(PAGE, binary)
+    app = opened(binary)
     words = said(app)
     assert len(charts(app)) == 4  # maps, both ends, and the one pair
     for name in ("Temperature", "Isotonic", "Bayes-Iso"):
         assert name in words
     assert "effective sample size" in words
-    assert "with the correction, from" in words
+    assert "Without the correction the map goes" in words
     plain = len(alternatives(app))
     group(app, "maps/parts").set_value(["band", "bounds", "samples"]).run()
     assert len(alternatives(app)) > plain
@@ -63,7 +73,7 @@ def test_fits_are_laid_over_one_another_with_what_bayes_iso_knows(binary: OpenSe
     ],
 )
 def test_every_view_of_both_classes(binary: OpenSession, place: str, target: int) -> None:
-    app = open_page(PAGE, binary)
+    app = opened(binary)
     app.selectbox[0].set_value(target).run()
     group(app, "maps/place").set_value(place).run()
     group(app, "maps/scale").set_value("logit").run()
@@ -73,19 +83,19 @@ def test_every_view_of_both_classes(binary: OpenSession, place: str, target: int
 
 def test_the_button_asks_for_the_missing_twins(queue: FitQueue) -> None:
     session = OpenSession.from_data(load_sample("breast-cancer-bayes"), sample="breast-cancer-bayes")
-    app = open_page(PAGE, session)
+    app = opened(session)
     app.button(key="maps/correct").click().run()
     corrected = sorted(spec.method for spec in session.specs.values() if spec.params.get("platt_correction"))
     assert corrected == sorted(name for name in CORRECTABLE if name in METHODS)
     assert len(session.specs) == 2 * len(corrected)
     finished(queue, session.specs)
-    app = open_page(PAGE, session)
+    app = opened(session)
     assert len(charts(app)) == 3 + len(corrected)
     assert "corrected" not in app.markdown[0].value  # the twins are not among the maps to begin with
 
 
 def test_a_method_without_a_map_is_named_with_the_reason(with_fits: OpenSession) -> None:
-    app = open_page(PAGE, with_fits)
+    app = opened(with_fits)
     words = said(app)
     assert "Temperature and GPcalib have no map of one class" in words
     assert "before the probabilities of a row" in words
@@ -94,7 +104,7 @@ def test_a_method_without_a_map_is_named_with_the_reason(with_fits: OpenSession)
 
 def test_a_class_that_is_absent() -> None:
     logits, labels = simulate(300, 4)
-    app = open_page(PAGE, twice(logits, np.where(labels == 2, 1, labels)))
+    app = opened(twice(logits, np.where(labels == 2, 1, labels)))
     app.selectbox[0].set_value(2).run()
     assert "0 (0.00 %) are class 2" in said(app)
     assert len(charts(app)) == 3
@@ -102,13 +112,28 @@ def test_a_class_that_is_absent() -> None:
 
 @pytest.mark.parametrize(("n", "n_classes"), [(10, 2), (2, 3), (300, 1000)])
 def test_few_rows_and_many_classes(n: int, n_classes: int) -> None:
-    app = open_page(PAGE, twice(*simulate(n, n_classes)))
+    app = opened(twice(*simulate(n, n_classes)))
     assert len(charts(app)) == 3
     assert "nan" not in said(app).lower().split()
 
 
+def test_a_class_whose_name_is_a_number_is_called_a_class() -> None:
+    app = open_page(PAGE, twice(*simulate(300, 3), class_names=("0", "1", "2")))
+    app.selectbox[0].set_value(2).run()
+    assert "probability of class 2 " in app.markdown[0].value
+    assert ") are class 2." in said(app)
+
+
+def test_correction_is_shown_on_the_chosen_scale(binary: OpenSession) -> None:
+    app = opened(binary)
+    for scale, shown in (("linear", "dtick"), ("logit", "tickvals")):
+        group(app, "maps/scale").set_value(scale).run()
+        axes = [json.loads(chart.spec)["layout"]["yaxis"] for chart in charts(app) if "correction" in chart.id]
+        assert axes and all(shown in axis for axis in axes)
+
+
 def test_equal_scores() -> None:
-    app = open_page(PAGE, twice(np.zeros((40, 2)), np.arange(40) % 2))
+    app = opened(twice(np.zeros((40, 2)), np.arange(40) % 2))
     assert "agrees with the test rows" in said(app)
     assert len(charts(app)) == 3
 
@@ -117,7 +142,7 @@ def test_the_map_is_that_of_the_event_and_called_by_its_name(binary: OpenSession
     data = replace(binary.data, event=Event(0, "refusal", "as chosen"), sha256="another event")
     session = OpenSession.from_data(data)
     session.viewpoint = "event"
-    app = open_page(PAGE, session)
+    app = opened(session)
     assert clean(app)
     assert "refusal" in said(app)
     assert "confident" not in said(app).split("In the")[-1].split(".")[0]

@@ -13,7 +13,10 @@ from calib.data import DataError, Predictions
 from calib.ui import session as ui_session
 from calib.ui.server import memory
 from calib.ui.server.memory import nbytes
+from calib.ui.server.shares import network
 from calib.ui.session import OpenSession, keep
+
+HERE, THERE = "192.0.2.1", "192.0.2.2"
 
 
 def session(tenths: int) -> OpenSession:
@@ -24,36 +27,64 @@ def session(tenths: int) -> OpenSession:
 
 @pytest.fixture(autouse=True)
 def seven_megabytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    memory._holders.clear()
+    memory._open.clear()
     monkeypatch.setenv("CALIB_MEMORY_GB", "0.007")
+    monkeypatch.setenv("CALIB_ADDRESS_SHARE", "1")
 
 
 def test_one_too_many_is_refused_with_numbers_and_fits_once_another_has_left() -> None:
     first = session(10)  # 2 x (1 + 0.5) MB, labels included
-    memory.admit(first)
+    memory.admit(first, HERE)
     with pytest.raises(DataError, match=r"need 6,000,\d+ bytes, .* take 3,000,\d+ bytes of the 7,000,000"):
-        memory.admit(session(20))
-    memory.admit(session(10))
+        memory.admit(session(20), HERE)
+    memory.admit(session(10), HERE)
     del first
     gc.collect()
-    memory.admit(session(20))
+    memory.admit(session(20), HERE)
 
 
 def test_other_data_take_the_place_of_the_visitors_own() -> None:
     first = session(10)
-    memory.admit(first)
-    memory.admit(session(20), leaving=first)
+    memory.admit(first, HERE)
+    memory.admit(session(20), HERE, leaving=first)
 
 
 def test_who_is_alone_may_take_what_one_visitor_may() -> None:
-    memory.admit(session(80))
+    memory.admit(session(80), HERE)
 
 
 def test_one_visitor_may_not_take_more_than_their_share(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "MOST_OF_ONE", 4_000_000)
-    memory.admit(session(13))
+    memory.admit(session(13), HERE)
     with pytest.raises(DataError, match=r"need 4,200,\d+ bytes of memory, .* may take 4,000,000"):
-        memory.admit(session(14))
+        memory.admit(session(14), HERE)
+
+
+def test_many_tabs_of_one_address_leave_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CALIB_ADDRESS_SHARE", "0.5")
+    first = session(10)
+    memory.admit(first, HERE)
+    with pytest.raises(DataError) as refused:
+        memory.admit(session(5), HERE)
+    assert refused.value.findings[0].code == "address_full"
+    memory.admit(session(10), THERE)
+    memory.admit(session(10), HERE, leaving=first)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("192.0.2.1", "::ffff:192.0.2.1", True),
+        ("127.0.0.1", "::1", True),
+        ("::ffff:127.0.0.1", "::1", True),
+        ("2001:db8::1", "2001:db8::ffff:1", True),
+        ("2001:db8::1", "2001:db8:0:1::1", False),
+        ("192.0.2.1", "192.0.2.2", False),
+        (None, "", True),
+    ],
+)
+def test_what_counts_as_one_address(one: str | None, other: str, same: bool) -> None:
+    assert (network(one) == network(other)) is same
 
 
 def test_figures_count_and_the_oldest_make_way(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,11 +12,22 @@ from calib.evaluation import evaluate
 from calib.numerics import softmax
 from calib.ui.session import OpenSession
 from tests.conftest import simulate
-from tests.ui.conftest import FITTED, charts, clean, open_page, said, table, twice
+from tests.ui.conftest import FITTED, charts, clean, open_page, said, table, twice, unfold
 
-PAGE = "pages/3_Over_underconfidence.py"
-FIGURES = 8
-"""With one method: u, o, ratio, chain, plane, bands, any number of bins, classes; a density for each is extra."""
+PAGE = "pages/6_Over_underconfidence.py"
+FIRST = 3
+"""Figures at first sight: the ratio, u and o."""
+FOLDED = {"numbers": 0, "bands": 1, "classes": 1, "groups": 1, "densities": 0, "theorem": 3}
+"""Figures that each further question adds with one method; a density for each is extra."""
+FIGURES = FIRST + sum(FOLDED.values())
+
+
+def opened(session: OpenSession, *parts: str) -> AppTest:
+    """The page with some further questions opened, or all."""
+    app = open_page(PAGE, session)
+    assert clean(app)
+    assert len(charts(app)) == FIRST
+    return unfold(app, *(f"confidence/{part}" for part in parts or FOLDED))
 
 
 def finding(app: AppTest) -> str:
@@ -28,7 +39,7 @@ def closer(app: AppTest):
 
 
 def test_raw_predictions_alone(sample_to_read: OpenSession) -> None:
-    app = open_page(PAGE, sample_to_read)
+    app = opened(sample_to_read)
     assert clean(app)
     assert len(charts(app)) == FIGURES + 1
     evaluation = evaluate(softmax(sample_to_read.test.logits), sample_to_read.test.labels)
@@ -39,7 +50,7 @@ def test_raw_predictions_alone(sample_to_read: OpenSession) -> None:
 
 
 def test_every_method_is_shown_before_and_after(fits_to_read: OpenSession) -> None:
-    app = open_page(PAGE, fits_to_read)
+    app = opened(fits_to_read)
     assert clean(app)
     assert len(charts(app)) == FIGURES + 1 + len(FITTED)
     assert f"of {len(FITTED)} calibrators" in finding(app) or all(
@@ -53,7 +64,7 @@ def test_every_method_is_shown_before_and_after(fits_to_read: OpenSession) -> No
 
 
 def test_the_table_of_bands_adds_up(fits_to_read: OpenSession) -> None:
-    bands = table(open_page(PAGE, fits_to_read), "0.99 to 1")
+    bands = table(opened(fits_to_read, "bands"), "0.99 to 1")
     raw = by_band(evaluate(softmax(fits_to_read.test.logits), fits_to_read.test.labels))
     first = bands.iloc[0]
     assert first["method"] == "Uncalibrated"
@@ -63,7 +74,7 @@ def test_the_table_of_bands_adds_up(fits_to_read: OpenSession) -> None:
 
 
 def test_number_and_scheme_of_bins_are_a_choice(sample_to_read: OpenSession) -> None:
-    app = open_page(PAGE, sample_to_read)
+    app = opened(sample_to_read, "theorem")
     app.number_input(key="confidence/bins").set_value(1)
     app.selectbox(key="confidence/binning").select("equal_mass").run()
     assert clean(app)
@@ -74,7 +85,7 @@ def test_number_and_scheme_of_bins_are_a_choice(sample_to_read: OpenSession) -> 
     choice.select("imax").run()
     assert clean(app)
     assert "15 I-Max bins" in said(app)
-    app = open_page("pages/2_Reliability.py", sample_to_read)
+    app = open_page("pages/3_Reliability.py", sample_to_read)
     assert app.selectbox(key="rel/binning").value == "equal_mass"
     app.selectbox(key="rel/binning").select("imax").run()
     assert not app.exception
@@ -83,7 +94,7 @@ def test_number_and_scheme_of_bins_are_a_choice(sample_to_read: OpenSession) -> 
 
 
 def test_classes_by_label_and_with_more_rows_than_any_has(fits_to_read: OpenSession) -> None:
-    app = open_page(PAGE, fits_to_read)
+    app = opened(fits_to_read, "classes")
     app.segmented_control(key="confidence/by").set_value("label").run()
     assert clean(app)
     assert "Of 10 true classes" in said(app)
@@ -96,7 +107,7 @@ def test_classes_by_label_and_with_more_rows_than_any_has(fits_to_read: OpenSess
 
 
 def test_a_closer_look_at_another_method(fits_to_read: OpenSession) -> None:
-    app = open_page(PAGE, fits_to_read)
+    app = opened(fits_to_read, "bands")
     assert "beneath it Temperature" in said(app)
     gpcalib = next(key for key, spec in fits_to_read.specs.items() if spec.method == "gpcalib")
     closer(app).set_value(gpcalib).run()
@@ -134,7 +145,7 @@ ODD = {
 @pytest.mark.parametrize("name", ODD)
 def test_odd_data(name: str) -> None:
     logits, labels, words = ODD[name]
-    app = open_page(PAGE, twice(logits, labels))
+    app = opened(twice(logits, labels))
     assert clean(app)
     assert all(part in said(app) for part in words)
     if name == "all right":
@@ -147,7 +158,7 @@ def test_odd_data(name: str) -> None:
 
 
 def test_a_thousand_classes() -> None:
-    app = open_page(PAGE, twice(*simulate(n=3000, n_classes=1000, scale=4.0)))
+    app = opened(twice(*simulate(n=3000, n_classes=1000, scale=4.0)))
     assert clean(app)
     app.number_input(key="confidence/least").set_value(2).run()
     assert clean(app)

@@ -9,11 +9,15 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib import metrics
+from calib.diagnostics.reliability import default_bins
 from calib.formatting import brief
+from calib.numerics import softmax
+from calib.registry import METHODS
+from calib.ui import fits
 from calib.ui.session import OpenSession
-from tests.ui.conftest import FITTED, charts, group, open_page
+from tests.ui.conftest import FITTED, charts, clean, group, open_page, said, unfold
 
-PAGE = "pages/2_Reliability.py"
+PAGE = "pages/3_Reliability.py"
 LINE = {"Bins": "bins", "Smooth": "smooth", "CORP": "isotonic"}
 
 
@@ -29,9 +33,27 @@ def choose(app: AppTest, shape: str, view: str | None = None) -> AppTest:
     return app.button_group(key="rel/shape").set_value(shape).run()
 
 
-def test_the_page_opens_with_bins_and_no_band(fits_to_read: OpenSession) -> None:
+def with_all(session: OpenSession) -> AppTest:
+    """The page with every method."""
+    app = open_page(PAGE, session)
+    return app.button_group(key="reliability/methods").set_value(["raw", *session.specs]).run()
+
+
+def test_the_page_opens_with_the_raw_model_beside_the_lowest_nll(fits_to_read: OpenSession) -> None:
     app = open_page(PAGE, fits_to_read)
+    fitted = [job.calibrator for job in fits.queue().snapshot(fits_to_read.specs)]
+    test = fits_to_read.test
+    nll = [metrics.nll(one.predict_proba(test.logits), test.labels) for one in fitted]
+    best = list(fits_to_read.specs)[int(np.argmin(nll))]
+    assert app.button_group(key="reliability/methods").value == ["raw", best]
+    assert len(traces(app)) == 2
+
+
+def test_it_opens_with_bins_and_no_band(fits_to_read: OpenSession) -> None:
+    app = with_all(fits_to_read)
     assert len(traces(app)) == 1 + len(FITTED)
+    headings = " ".join(element.proto.body for element in app.get("html"))
+    assert all(METHODS[method].title in headings for method in ("identity", *FITTED))
     assert all("bins" in names and "consistency band" not in names for names in traces(app))
 
 
@@ -43,8 +65,8 @@ def test_each_curve_on_each_scale_with_the_band_and_of_one_class(shape: str, fit
         assert all(LINE[shape] in each for each in names)
         return names
 
-    app = open_page(PAGE, fits_to_read)
-    for view in ("Logit-scaled", "Classic"):
+    app = with_all(fits_to_read)
+    for view in ("Logit", "Linear"):
         assert len(drawn(choose(app, shape, view))) == 1 + len(FITTED)
         ranges = {json.dumps(json.loads(chart.spec)["layout"]["xaxis"]["range"]) for chart in charts(app)}
         assert len(ranges) == 1
@@ -59,13 +81,42 @@ def test_each_curve_on_each_scale_with_the_band_and_of_one_class(shape: str, fit
 def test_the_number_over_each_picture_is_the_metric(fits_to_read: OpenSession) -> None:
     app = choose(open_page(PAGE, fits_to_read), "Smooth")
     test = fits_to_read.test
-    logits = test.logits - test.logits.max(axis=1, keepdims=True)
-    probs = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    shown = next(metric for metric in app.metric if metric.label == "Smooth ECE")
-    assert shown.value == brief(metrics.smooth_ece(probs, test.labels))
+    probs = softmax(test.logits)
+    assert f"Smooth ECE **{brief(metrics.smooth_ece(probs, test.labels))}**" in said(app)
     app = choose(app, "CORP")
-    shown = next(metric for metric in app.metric if metric.label == "Miscalibration")
-    assert shown.value == brief(metrics.corp(probs, test.labels).miscalibration)
+    assert f"Miscalibration **{brief(metrics.corp(probs, test.labels).miscalibration)}**" in said(app)
+
+
+def test_the_finding_says_what_becomes_of_the_error(fits_to_read: OpenSession, sample_to_read: OpenSession) -> None:
+    test = fits_to_read.test
+    raw = metrics.ece(softmax(test.logits), test.labels, n_bins=default_bins(len(test)), binning="equal_mass")
+    finding = with_all(fits_to_read).markdown[0].value
+    assert f"Its ECE of {brief(raw)} becomes" in finding
+    assert all(f"with {METHODS[name].title}" in finding for name in FITTED)
+    assert "Its ECE" not in open_page(PAGE, sample_to_read).markdown[0].value
+
+
+def test_a_stretched_axis_is_explained_and_a_linear_one_is_a_click_away(fits_to_read: OpenSession) -> None:
+    app = open_page(PAGE, fits_to_read)
+    crowded = (softmax(fits_to_read.test.logits).max(axis=1) > 0.9).mean()
+    begin = "Logit" if crowded > 0.5 else "Linear"
+    assert group(app, "rel/view").value == begin
+    group(app, "rel/view").set_value("Logit").run()
+    assert "Axes of log-odds" in said(app)
+    group(app, "rel/view").set_value("Linear").run()
+    assert "Axes of log-odds" not in said(app)
+
+
+def test_the_rows_of_a_bin_are_listed_when_asked_for(sample_to_read: OpenSession) -> None:
+    app = open_page(PAGE, sample_to_read)
+    assert not app.dataframe
+    unfold(app, "reliability/rows")
+    chosen = next(box for box in app.selectbox if box.label == "Bin")
+    chosen.select_index(0).run()
+    assert clean(app)
+    rows, test = app.dataframe[0].value, sample_to_read.test
+    right = test.logits.argmax(axis=1) == test.labels
+    assert rows["right"].tolist() == right[rows["test row"]].tolist()
 
 
 def test_the_gap_view_has_bins_whatever_the_curve(fits_to_read: OpenSession) -> None:

@@ -20,7 +20,7 @@ from calib.jobs import FitQueue, Job, TaskSpec
 from calib.ui import fits, restore
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import finished, simulate
-from tests.ui.conftest import SAMPLE, fit, npz, open_page, said
+from tests.ui.conftest import SAMPLE, fit, npz, open_page, said, unfold
 from tests.ui.test_fit import add
 from tests.ui.test_link import Server, files, finish, follow, server, submit, uploaded  # noqa: F401 - the fixture
 
@@ -47,7 +47,7 @@ def other_rows(scale: float = 1.0) -> bytes:
 
 
 def test_what_is_stopped_is_named(queue: FitQueue, two_fits: OpenSession) -> None:
-    app = open_page("pages/5_Compare.py", two_fits)
+    app = unfold(open_page("pages/2_Compare.py", two_fits), "compare/splits")
     app.button_group(key="compare/splits/number").set_value(50).run()
     app.button(key="study/splits/start").click().run()
     asked = "Repeat on 50 splits: " + listed([spec.title for spec in two_fits.specs.values()])
@@ -56,13 +56,15 @@ def test_what_is_stopped_is_named(queue: FitQueue, two_fits: OpenSession) -> Non
     assert not told(app)
     app.button(key="sample/simulated-binary").click().run()
     assert not app.exception
-    assert told(app) == f"Stopped, because other data were opened: {asked}."
+    assert told(app) == (
+        f"Now open: Binary scores, simulated, 4,000 rows, 2 classes. Stopped, because other data were opened: {asked}."
+    )
     app.run()
     assert not told(app)
 
 
 def test_a_split_that_is_changed_says_what_it_stops(queue: FitQueue, two_fits: OpenSession) -> None:
-    app = open_page("pages/5_Compare.py", two_fits)
+    app = unfold(open_page("pages/2_Compare.py", two_fits), "compare/sizes")
     app.button(key="study/sizes/start").click().run()
     app.switch_page("app.py").run()
     app.number_input[0].set_value(3).run()
@@ -79,13 +81,13 @@ def test_a_sample_opened_again_has_its_fits_and_its_split(queue: FitQueue, two_f
     assert not opened(app).specs
     app.button(key=f"sample/{SAMPLE}").click().run()
     assert not app.exception
-    assert told(app) == "These data were open before: 2 fits and their split are back."
+    assert told(app).endswith("These data were open before: 2 fits and their split are back.")
     assert list(opened(app).specs) == keys
     assert [job.state for job in fits.queue().snapshot(keys)] == ["done", "done"]
 
 
 def test_the_same_data_opened_once_more_go_on(queue: FitQueue, two_fits: OpenSession) -> None:
-    app = open_page("pages/5_Compare.py", two_fits)
+    app = unfold(open_page("pages/2_Compare.py", two_fits), "compare/splits")
     app.button_group(key="compare/splits/number").set_value(50).run()
     app.button(key="study/splits/start").click().run()
     app.switch_page("app.py").run()
@@ -126,7 +128,8 @@ def test_an_upload_opened_again_has_its_fits(server: Server, restarted: bool, tm
     assert "These data were open before: 2 fits and their split are back." in told(app)
 
 
-PAGE = "pages/5_Compare.py"
+PAGE = "pages/2_Compare.py"
+FOLDED = ("compare/splits", "compare/sizes")
 
 
 @pytest.fixture
@@ -143,7 +146,7 @@ def ended(key: str) -> Job:
 
 def with_studies(session: OpenSession) -> tuple[AppTest, dict[str, Job]]:
     """The page with both studies done."""
-    app = open_page(PAGE, session)
+    app = unfold(open_page(PAGE, session), *FOLDED)
     app.button_group(key="compare/splits/number").set_value(5).run()
     for kind in STUDIES:
         app.button(key=f"study/{kind}/start").click().run()
@@ -167,7 +170,7 @@ def test_finished_studies_are_back_after_a_restart_without_running_again(
     token = app.query_params["w"]
     server.written()
     server.start()
-    again = follow(token, PAGE)
+    again = unfold(follow(token, PAGE), *FOLDED)
     assert not again.exception
     assert not again.error
     back = again.session_state[SESSION]
@@ -190,7 +193,7 @@ def test_finished_studies_are_back_after_a_restart_without_running_again(
 
 @pytest.mark.long
 def test_a_study_that_ends_while_nobody_looks_is_back(server: Server, fitted: OpenSession) -> None:  # noqa: F811
-    app = open_page(PAGE, fitted)
+    app = unfold(open_page(PAGE, fitted), "compare/splits")
     app.button_group(key="compare/splits/number").set_value(5).run()
     app.button(key="study/splits/start").click().run()
     key = fitted.studies[SPLITS].key
@@ -208,7 +211,7 @@ def test_a_study_that_was_cut_short_says_so_and_can_be_run_again(server: Server,
     server.start()
     token = app.query_params["w"]
     assert "Not finished: 1 study; try again on the page Compare." in said(follow(token))
-    again = follow(token, PAGE)
+    again = unfold(follow(token, PAGE), "compare/splits")
     assert not again.exception
     assert restore.INTERRUPTED in said(again)
     assert spec.title in [caption.value for caption in again.caption]
@@ -234,11 +237,11 @@ def test_a_damaged_study_and_one_that_was_removed_are_told_apart(
     app, done = with_studies(fitted)
     app.run()
     server.written()
-    record = tmp_path / "workspace" / "studies" / done[SPLITS].key / "record.json"
+    record = tmp_path / "workspace" / "studies" / done[SPLITS].key
     record.write_bytes(record.read_bytes()[:-20])
     server.started[0][1]._items.remove("studies", done[SIZES].key)
     server.start()
-    again = follow(app.query_params["w"], PAGE)
+    again = unfold(follow(app.query_params["w"], PAGE), *FOLDED)
     assert not again.exception
     assert restore.DAMAGED in said(again)
     assert restore.GONE in said(again)

@@ -254,7 +254,7 @@ def test_outputs_of_a_wide_table_share_a_chooser_and_columns_without_one_keep_th
     app = upload_table("wide.csv", "\n".join([",".join(header), *rows]).encode())
     assert clean(app)
     assert {box.label: box.value for box in app.selectbox if str(box.key).startswith("role/")} == {
-        "p\\_0 and 19 more": "outputs", "label": "outcome", "x\\_0 and 59 more": "features",
+        "p_0 and 19 more": "outputs", "label": "outcome", "x_0 and 59 more": "features",
     }  # fmt: skip
     before = app.session_state[SESSION].data
     click(app, "Read with these roles")

@@ -72,6 +72,18 @@ def test_a_waiting_fit_says_what_comes_first_and_the_menu_counts_it(queue: FitQu
     ]
 
 
+def test_what_another_split_stops_can_be_fitted_again_on_it(queue: FitQueue, with_sample: OpenSession) -> None:
+    app = start(with_sample, "platt", "beta")
+    stopped = list(with_sample.specs)
+    app.switch_page("app.py").run()
+    app.number_input[0].set_value(7).run()
+    assert [spec.method for spec in with_sample.specs_of_last_split] == ["platt", "beta"]
+    app.button(key="fit/again").click().run()
+    assert [spec.method for spec in with_sample.specs.values()] == ["platt", "beta"]
+    assert {job.state for job in queue.snapshot(with_sample.specs)} == {"queued"}
+    assert not any(job.active for job in queue.snapshot(stopped))
+
+
 def test_what_there_is_no_room_for_is_named_in_one_sentence(queue: FitQueue, with_sample: OpenSession) -> None:
     app = start(with_sample, "platt", "beta", "isotonic", "temperature")
     assert not app.exception

@@ -14,8 +14,10 @@ import numpy as np
 from calib.data.predictions import fingerprint
 from calib.jobs import FitSpec
 from calib.workspace import Configuration, Items, Keeper
-from calib.workspace.store import read_folder
+from calib.workspace.content import read_content
+from calib.workspace.files import CONTENT
 from tests.conftest import ROOT, wait_until
+from tests.workspace.writer import temperature_of
 
 WRITER = str(Path(__file__).with_name("writer.py"))
 RUNS = 10
@@ -53,11 +55,11 @@ def check(root: Path, said: list[tuple[str, str, str]]) -> None:
         else:
             job = keeper.fit(entry, FitSpec("temperature", {}, data_key=name))
             assert job is not None
-            assert job.calibrator.temperature_ == int(name[:8], 16)
+            assert job.calibrator.temperature_ == temperature_of(name)
     keeper.close()
     items = Items(root)
-    for item in items.all():
-        record, arrays = read_folder(root / item.kind / item.name)
+    for item in items.all(*CONTENT):
+        record, arrays = read_content(root / item.kind / item.name)
         assert record
         assert all(np.isfinite(array).all() for array in arrays.values())
     items.clean(older_than=0.0)

@@ -5,8 +5,6 @@ A table comes back exactly as it was taken apart, and what could not is refused 
 
 from __future__ import annotations
 
-import hashlib
-import json
 import pickle
 from dataclasses import fields, replace
 from pathlib import Path
@@ -21,13 +19,16 @@ import calib
 from calib.base import no_callback
 from calib.data import Predictions
 from calib.data.samples import load_sample
+from calib.diagnostics.judgement import judge
 from calib.evaluation.studies import SIZES, SPLITS, STUDIES
 from calib.jobs import FitSpec, Job, TaskSpec
+from calib.jobs.tasks import Fitted
 from calib.registry import METHODS, extras_for
 from calib.workspace import Damaged, Items
+from calib.workspace.content import HEADER, MARK, read_content, sealed, unsealed, write_content
 from calib.workspace.store import (
     ARRAYS,
-    PLAIN,
+    DataRecord,
     columns_and_arrays,
     get_data,
     get_fit,
@@ -35,9 +36,7 @@ from calib.workspace.store import (
     put_data,
     put_fit,
     put_study,
-    read_folder,
     table_from,
-    write_folder,
 )
 
 WITHOUT_TENSORFLOW = [name for name, method in METHODS.items() if name not in ("identity", "gpcalib")]
@@ -72,7 +71,23 @@ def test_data_come_back_exactly_without_name_and_findings(items: Items, sample: 
 
 def test_every_field_of_a_data_set_has_its_place() -> None:
     of_the_session = {"name", "findings"}
-    assert {f.name for f in fields(Predictions)} == {*ARRAYS, *PLAIN, "event", "roles", "sha256"} | of_the_session
+    assert {f.name for f in fields(Predictions)} == {
+        *ARRAYS,
+        *(f.name for f in fields(DataRecord)),
+        "sha256",
+    } | of_the_session
+
+
+def test_a_judgement_comes_back_with_its_fit(items: Items, sample: Predictions) -> None:
+    calibration, test = sample.split(0.5)
+    job = fit("temperature", calibration)
+    put_fit(items, replace(job, result=Fitted(job.result, judge(job.result, test))))
+    back = get_fit(items, job.spec)
+    assert back is not None
+    before, after = judge(job.result, test), back.judgement
+    assert after.resampled["top-label"].intervals() == before.resampled["top-label"].intervals()
+    np.testing.assert_array_equal(after.evaluation.row_nll, before.evaluation.row_nll)
+    np.testing.assert_array_equal(after.curves["top-label"].bin_of_row, before.curves["top-label"].bin_of_row)
 
 
 @pytest.mark.parametrize("method", WITHOUT_TENSORFLOW)
@@ -89,6 +104,23 @@ def test_a_fit_comes_back_with_the_same_predictions_and_notes(items: Items, samp
     )
     assert now.notes() == then.notes()
     assert now.get_params() == then.get_params()
+
+
+@pytest.mark.parametrize("changes", [{"temperature_": -1.0}, {"more_": 1}, {"n_classes_": 1}])
+def test_a_fit_that_cannot_have_been_made_is_neither_stored_nor_given_back(
+    items: Items, sample: Predictions, changes: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = fit("temperature", sample.take(np.arange(200)))
+    vars(job.calibrator).update(changes)
+    with pytest.raises(calib.CalibrationError, match="cannot be used"):
+        put_fit(items, job)
+    assert get_fit(items, job.spec) is None
+    with monkeypatch.context() as another_writer:
+        another_writer.setattr("calib.base.Calibrator.check_state", lambda made: None)
+        put_fit(items, job)
+    with pytest.raises(Damaged, match=r"^[^\n]+\.$"):
+        get_fit(items, job.spec)
+    assert get_fit(items, job.spec) is None
 
 
 def study(kind: str, data: Predictions) -> Job:
@@ -124,69 +156,34 @@ def test_a_study_without_its_columns_is_refused_and_removed(items: Items, studie
     assert get_study(items, kind, job.spec) is None
 
 
-@pytest.mark.parametrize("file", ["record.json", "0.npy"])
-def test_a_study_that_was_changed_on_disk_is_refused_and_removed(
-    items: Items, studied: tuple[str, Job], file: str
+SPOILED = {
+    "empty": lambda content: b"",
+    "cut": lambda content: content[:-1],
+    "longer": lambda content: content + b"\0",
+    "changed at its end": lambda content: content[:-1] + bytes([content[-1] ^ 7]),
+    "changed in its record": lambda content: content[:200] + bytes([content[200] ^ 1]) + content[201:],
+    "a pickle": lambda content: pickle.dumps(print),
+    "an archive": lambda content: b"PK\x03\x04" + content,
+}
+
+
+@pytest.mark.parametrize("spoil", SPOILED.values(), ids=SPOILED)
+def test_what_was_changed_on_disk_is_refused_and_removed(
+    items: Items, spoil, sample: Predictions, studied: tuple[str, Job]
 ) -> None:
     kind, job = studied
-    put_study(items, job)
-    path = items.root / "studies" / job.key / file
-    path.write_bytes(path.read_bytes()[:-1] + b"\x07")
-    with pytest.raises(Damaged, match=r"^[^\n]+\.$"):
-        get_study(items, kind, job.spec)
-    assert get_study(items, kind, job.spec) is None
-    put_study(items, job)
-    assert get_study(items, kind, job.spec) is not None
-
-
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        lambda path: path.unlink(),
-        lambda path: path.write_bytes(b""),
-        lambda path: path.write_bytes(path.read_bytes()[:-1]),
-        lambda path: path.write_bytes(path.read_bytes()[:-1] + b"\x07"),
-        lambda path: path.write_bytes(pickle.dumps(print)),
-    ],
-    ids=["gone", "empty", "cut", "changed", "a pickle"],
-)
-@pytest.mark.parametrize("file", ["record.json", "0.npy"])
-def test_what_was_changed_on_disk_is_refused_and_removed(items: Items, spoil, file: str, sample: Predictions) -> None:
-    put_data(items, sample)
-    folder = items.root / "data" / sample.sha256
-    spoil(folder / file)
-    with pytest.raises(Damaged, match=r"^[^\n]+\.$"):
-        get_data(items, sample.sha256)
-    assert get_data(items, sample.sha256) is None
-    put_data(items, sample)
-    assert get_data(items, sample.sha256) is not None
-
-
-def test_nothing_is_unpickled_even_with_the_right_checksum(tmp_path: Path) -> None:
-    tmp_path.joinpath("fits").mkdir()
-    folder = tmp_path / "fits" / "made"
-    folder.mkdir()
-    write_folder(folder, {}, {"logits": np.zeros(3)})
-    np.save(folder / "0.npy", np.array([print], dtype=object), allow_pickle=True)
-    record = json.loads((folder / "record.json").read_text())
-    record["arrays"]["logits"]["sha256"] = hashlib.sha256((folder / "0.npy").read_bytes()).hexdigest()
-    del record["sha256"]
-    digest = hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
-    (folder / "record.json").write_text(json.dumps({**record, "sha256": digest}))
-    with pytest.raises(Damaged):
-        read_folder(folder)
-
-
-def test_a_record_cannot_point_outside_its_folder(tmp_path: Path) -> None:
-    folder = tmp_path / "made"
-    folder.mkdir()
-    np.save(tmp_path / "secret.npy", np.arange(3))
-    digest = hashlib.sha256((tmp_path / "secret.npy").read_bytes()).hexdigest()
-    content = {"format": 1, "record": {}, "arrays": {"logits": {"file": "../secret.npy", "sha256": digest}}}
-    whole = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-    (folder / "record.json").write_text(json.dumps({**content, "sha256": whole}))
-    with pytest.raises(Damaged):
-        read_folder(folder)
+    for put, get, path in (
+        (lambda: put_data(items, sample), lambda: get_data(items, sample.sha256), ("data", sample.sha256)),
+        (lambda: put_study(items, job), lambda: get_study(items, kind, job.spec), ("studies", job.key)),
+    ):
+        put()
+        file = items.root.joinpath(*path)
+        file.write_bytes(spoil(file.read_bytes()))
+        with pytest.raises(Damaged, match=r"^[^\n]+\.$"):
+            get()
+        assert get() is None
+        put()
+        assert get() is not None
 
 
 @settings(max_examples=40)
@@ -208,14 +205,18 @@ def test_a_record_cannot_point_outside_its_folder(tmp_path: Path) -> None:
     record=st.dictionaries(st.text(), st.one_of(st.floats(allow_nan=False), st.text(), st.none(), st.integers())),
 )
 def test_any_names_and_arrays_survive(tmp_path_factory: pytest.TempPathFactory, arrays, record) -> None:
-    folder = tmp_path_factory.mktemp("any")
-    write_folder(folder, record, arrays)
-    back_record, back = read_folder(folder)
+    back_record, back = written(tmp_path_factory.mktemp("any") / "file", record, arrays)
     assert back_record == record
     assert list(back) == list(arrays)
     for name, array in arrays.items():
         np.testing.assert_array_equal(back[name], array)
         assert back[name].dtype == np.asarray(array).dtype
+
+
+def written(path: Path, record: dict, arrays: dict[str, np.ndarray]) -> tuple[dict, dict[str, np.ndarray]]:
+    with open(path, "wb") as file:
+        write_content(file, record, arrays)
+    return read_content(path)
 
 
 N = 4
@@ -233,8 +234,7 @@ COLUMNS = st.one_of(
 
 def stored(table: pd.DataFrame, folder: Path) -> pd.DataFrame:
     columns, arrays = columns_and_arrays(table)
-    write_folder(folder, {"columns": columns}, arrays)
-    record, back = read_folder(folder)
+    record, back = written(folder / "file", {"columns": columns}, arrays)
     return table_from(record["columns"], back)
 
 
@@ -291,3 +291,91 @@ def test_what_would_come_back_as_something_else_is_refused(table: pd.DataFrame) 
 def test_a_record_that_says_what_was_never_written_is_refused(columns, error: type[Exception]) -> None:
     with pytest.raises(error):
         table_from(columns, {"value": np.zeros(2)})
+
+
+def forged(path: Path, change) -> None:
+    """The file with another record, sealed anew as whoever changes one would."""
+    content = path.read_bytes()
+    _, length = HEADER.unpack_from(content)
+    record = unsealed(content[HEADER.size : HEADER.size + length])
+    record.pop("sha256", None)
+    change(record)
+    text, arrays = sealed(record), content[HEADER.size + length :].lstrip(b"\0")
+    start = HEADER.size + len(text)
+    path.write_bytes(HEADER.pack(MARK, len(text)) + text + bytes(-start % 64) + arrays)
+
+
+def in_record(name: str, value: object):
+    return lambda record: record["record"].update({name: value})
+
+
+def in_layout(name: str, code: object, shape: object):
+    return lambda record: record["arrays"].update({name: [code, shape]})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        in_record("class_names", "0123456789"),
+        in_record("class_names", [1] * 10),
+        in_record("class_names", ["a"] * 9),
+        in_record("kind", "pickle"),
+        in_record("scale", []),
+        in_record("floor", "0"),
+        in_record("weight_kind", True),
+        in_record("event", {"column": "0", "name": "a", "reason": "b"}),
+        in_record("event", {"column": 0, "name": "a", "reason": "b", "more": 1}),
+        in_record("roles", [{"column": 1, "role": "outcome", "reason": "b"}]),
+        in_record("more", 1),
+        in_layout("logits", "|O", [20, 10]),
+        in_layout("logits", "<f8,<f8", [10, 10]),
+        in_layout("logits", "<M8[ns]", [20, 10]),
+        in_layout("logits", "<f8", [20, -10]),
+        in_layout("logits", "<f8", [2**62, 10]),
+        in_layout("logits", "<f8", [20.0, 10]),
+        in_layout("logits", "<f8", [10, 20]),
+        in_layout("logits", "<f4", [40, 10]),
+        in_layout("logits", "<i8", [20, 10]),
+        in_layout("logits", "<U2", [20, 10]),
+        in_layout("labels", "<i8", [20, 1]),
+        in_layout("labels", "<f8", [20]),
+        in_layout("labels", "|b1", [160]),
+        in_layout("print", "<f8", [0]),
+        in_layout("labels", "<i8", [1] * 30 + [20]),
+        lambda record: record["arrays"].pop("labels"),
+        lambda record: record.update(arrays=7),
+        lambda record: record.update(record=[]),
+        lambda record: record.update(arrays_sha256=7),
+    ],
+)
+def test_a_record_that_was_forged_is_refused_in_one_sentence(items: Items, change) -> None:
+    generator = np.random.default_rng(0)
+    names = tuple("abcdefghij")
+    data = Predictions(generator.normal(size=(20, 10)), np.arange(20) % 10, names, sha256="a" * 64)
+    put_data(items, data)
+    path = items.root / "data" / data.sha256
+    forged(path, lambda record: None)
+    assert get_data(items, data.sha256) is not None  # resealed alone, it is as good as before
+    forged(path, change)
+    with pytest.raises(Damaged, match=r"^[^\n]+\.$"):
+        get_data(items, data.sha256)
+
+
+def test_labels_of_classes_that_are_not_there_are_refused(items: Items) -> None:
+    data = Predictions(np.zeros((2, 2)), np.array([0, 2]), ("a", "b"), sha256="a" * 64)
+    put_data(items, data)
+    with pytest.raises(Damaged):
+        get_data(items, data.sha256)
+
+
+def test_reading_parses_no_header_of_an_array(items: Items, sample: Predictions, monkeypatch) -> None:
+    put_data(items, sample)
+
+    def parse(*args: object, **options: object) -> None:
+        raise AssertionError("a library parses what was stored")
+
+    for name in ("load", "fromfile"):
+        monkeypatch.setattr(np, name, parse)
+    for name in ("read_array", "read_magic", "open_memmap"):
+        monkeypatch.setattr(np.lib.format, name, parse)
+    assert get_data(items, sample.sha256) is not None

@@ -14,19 +14,24 @@ from calib.jobs import FitSpec, Job
 from calib.workspace import Configuration, Entry, Keeper, KeptSpec
 
 
-def predictions(seed: int) -> Predictions:
+def predictions(seed: int, rows: int = 20_000) -> Predictions:
     """A data set whose hash is that of its content; 1.6 MB, so that a kill often meets it half-written."""
     generator = np.random.default_rng(seed)
-    logits, labels = generator.normal(size=(20_000, 10)), generator.integers(0, 10, 20_000)
+    logits, labels = generator.normal(size=(rows, 10)), generator.integers(0, 10, rows)
     names = tuple(map(str, range(10)))
     fields = {"logits": logits, "labels": labels, "class_names": names, "kind": "logits"}
     return Predictions(logits, labels, names, sha256=fingerprint(fields))
 
 
+def temperature_of(sha256: str) -> float:
+    """A temperature that names its data, and that a fit could learn."""
+    return 1 + int(sha256[:8], 16) / 2**32
+
+
 def fitted(data: Predictions) -> Job:
     """A fit that is done, whose temperature names its data."""
     made = TemperatureScaling()
-    made.temperature_, made.n_classes_ = float(int(data.sha256[:8], 16)), 10
+    made.temperature_, made.n_classes_ = temperature_of(data.sha256), 10
     spec = FitSpec("temperature", {}, data_key=data.sha256)
     return Job(spec.key, spec, state="done", result=made)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,13 +12,16 @@ from calib.base import EQUIVARIANT, GIVES_UNCERTAINTY
 from calib.calibrators.bayes_iso.importance_sampling import BOUNDS
 from calib.calibrators.bayes_iso.schemes import SCHEMES, chosen
 from calib.calibrators.isotonic import interpolate_monotone
-from calib.calibrators.one_vs_rest import BinaryCalibrator, Map
+from calib.calibrators.one_vs_rest import BinaryCalibrator, Map, knots_and_values, maps_of
 from calib.calibrators.pooled_scores import even_cuts, group_ties, thin
 from calib.numerics import Floats
-from calib.parameters import param
+from calib.parameters import ROUNDING, Array, Count, Number, State, Text, Truth, param
 
 MOST_SHOWN = 100
 """Scores at which the posterior band, the bounds and the sampled maps are kept."""
+
+CURVE = Array("shown", low=-ROUNDING, high=1 + ROUNDING)
+"""The condition on one of them; interpolation may leave [0, 1] by its rounding."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -45,6 +49,23 @@ class BayesIso(BinaryCalibrator):
         choices=("auto", "plain", "blocks", "knots"),
         help="Sample maps over all scores as the paper does, over blocks of scores, or over pooled scores.",
     )
+
+    state: ClassVar[State] = {
+        "maps_": maps_of(
+            **knots_and_values(),
+            log_odds=Array("shown", order="rising"),
+            ranks=Array("shown", low=0, high=1, order="ascending"),
+            low=CURVE,
+            high=CURVE,
+            lower_bound=CURVE,
+            upper_bound=CURVE,
+            samples=Array("samples", "shown", low=-ROUNDING, high=1 + ROUNDING),
+            n_maps=Count(1),
+            effective_maps=Number(0),
+            dominated=Truth(),
+            scheme=Text(*SCHEMES),
+        )
+    }
 
     def promises(self, n_classes: int) -> frozenset[str]:
         # Seen from the other of two classes, other maps are sampled.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,14 +16,18 @@ from calib.calibrators.geometric.separation import exact_separation, fast_separa
 from calib.calibrators.geometric.training_set import TrainingSet
 from calib.calibrators.isotonic import interpolate_monotone
 from calib.calibrators.logistic import fit_logistic
+from calib.calibrators.one_vs_rest import knots_and_values
 from calib.canonical import Scale
 from calib.errors import CalibrationError
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, block_rows, blocks, one_vs_rest_log_odds, sigmoid
-from calib.parameters import param
+from calib.parameters import Count, Either, Entries, Items, Number, State, param
 
 __all__ = ["Geometric", "TrainingSet", "exact_separation", "fast_separation", "nearest", "reduce_training"]
 
 MAPS = ("isotonic", "sigmoid")
+
+SCALE = Entries(**{f.name: Number() for f in fields(Scale)})
+"""The condition on what is kept of a scale."""
 
 
 def fit_success_map(kind: str, signal: Floats, right: npt.NDArray[np.bool_]) -> dict[str, Any]:
@@ -112,12 +116,28 @@ class Geometric(Calibrator):
         2, low=1, high=32, help="A reduction divides the numbers of an input, or the training rows, by its square."
     )
 
+    state: ClassVar[State] = {
+        "reduced_": Reduced.LEARNED,
+        **dict.fromkeys(("given_", "carried_", "safe_", "dangerous_"), Items(Count(), 2)),
+        "scales_": Entries(training=SCALE.or_absent(), calibration=SCALE.or_absent()).or_absent({}),
+        "unbounded_": Count(),
+        "limits_": Items(Number(), 2),
+        "slopes_": Items(Number(), 2),
+        "map_": Either(Entries(slope=Number(0), intercept=Number()), Entries(**knots_and_values())),
+        "certain_": Count(),
+        "hopeless_": Count().or_absent(0),
+    }
+
     def check_params(self) -> None:
         super().check_params()
         if self.exact and self.distance != "l2":
             raise CalibrationError(
                 f"exact=True goes with distance='l2', not with {self.distance!r}: the largest zone is known in l2 only."
             )
+
+    def check_state(self) -> None:
+        super().check_state()
+        Reduced.from_state(self.reduced_).check(self.n_classes_)
 
     def promises(self, n_classes: int) -> frozenset[str]:
         return frozenset({KEEPS_ACCURACY, EQUIVARIANT})
@@ -139,7 +159,7 @@ class Geometric(Calibrator):
             "class than to all others.",
             f"It predicts from {carried}{reduced}, which every export carries along.",
         ]
-        ends = ("1", self.certain_, "wrong"), ("0", getattr(self, "hopeless_", 0), "right")
+        ends = ("1", self.certain_, "wrong"), ("0", self.hopeless_, "right")
         notes += [
             f"Its confidence is exactly {end} where none of {rows:,} calibration row{'s' * (rows != 1)} was {other}; "
             f"up to {_at_most(rows):.2g} % may be {other} there all the same (95 % confidence). The sigmoid map never "
@@ -228,7 +248,7 @@ class Geometric(Calibrator):
 
     def _scales(self) -> dict[str, Scale]:
         """Scales of the training and the calibration features; none in what was exported before they were kept."""
-        return {name: Scale(**numbers) for name, numbers in getattr(self, "scales_", {}).items()}
+        return {name: Scale(**numbers) for name, numbers in self.scales_.items()}
 
     def _check_scale(self, features: Any) -> None:
         """Refuse inputs in other units: their separations would be finite, and their confidences nonsense."""

@@ -5,14 +5,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import isqrt
-from typing import Any, Self
+from math import isqrt, prod
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from calib.calibrators.geometric.training_set import checked_labels, flattened
+from calib.calibrators.geometric.training_set import TrainingSet, checked_labels, flattened
 from calib.errors import CalibrationError
 from calib.numerics import Floats, Ints
+from calib.parameters import FLOATS, INTEGERS, Array, Condition, Count, Either, Entries, Text, unusable
 
 LUMA = (0.299, 0.587, 0.114)
 """Weights of red, green and blue in a grey value (ITU-R BT.601)."""
@@ -88,6 +89,28 @@ OF_IMAGES: dict[str, Callable[[Floats, int], Floats]] = {
 REDUCTIONS = ("none", "mean_pool", "max_pool", "pca", "bilinear", "random_pixels", "kmeans", "random_set")
 
 
+MOST_NUMBERS = 2**24
+"""Numbers in a row of features that a calibrator from a file may ask for."""
+
+
+def _learned() -> Condition:
+    """The condition on a reduced training set; two of its three kinds need arrays to reduce inputs."""
+    common: dict[str, Condition] = {
+        "factor": Count(1, 32),
+        "shape": Array("dimensions", low=1, high=MOST_NUMBERS, kinds=INTEGERS),
+        "train_features": Array("rows", "numbers", free=True, kinds=FLOATS),  # TrainingSet looks at each of them
+        "train_labels": Array("rows", low=0, kinds=INTEGERS),
+    }
+    pixels = Array("numbers", low=0, kinds=INTEGERS)
+    mean, components = Array("whole", kinds=FLOATS), Array("numbers", "whole", low=-1.001, high=1.001, kinds=FLOATS)
+    others = [name for name in REDUCTIONS if name not in ("pca", "random_pixels")]
+    return Either(
+        Entries(name=Text("pca"), learned_mean=mean, learned_components=components, **common),
+        Entries(name=Text("random_pixels"), learned_pixels=pixels, **common),
+        Entries(name=Text(*others), **common),
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Reduced:
     """A reduced training set, and the same reduction of inputs to come, which needs NumPy alone.
@@ -108,6 +131,9 @@ class Reduced:
     train_labels: Ints
     learned: Arrays = field(default_factory=dict)
 
+    LEARNED: ClassVar[Condition] = _learned()
+    """What :meth:`state` gives; :meth:`check` looks at the rest."""
+
     def transform(self, features: Any) -> Floats:
         """Features (n, ...) of new inputs as (n, d') ones to compare with ``train_features``."""
         flat = flattened(features, "features")
@@ -117,6 +143,18 @@ class Reduced:
                 f"{int(np.prod(self.shape))}. Prepare both in the same way."
             )
         return _apply(self.name, self.factor, flat.reshape(len(flat), *self.shape), self.learned)
+
+    def check(self, n_classes: int) -> None:
+        """Raise :class:`~calib.errors.CalibrationError` where no rows of ``shape`` can be compared with its own."""
+        try:
+            if prod(self.shape) > MOST_NUMBERS or self.train_labels.max() >= n_classes:
+                raise ValueError
+            row = np.zeros((1, *self.shape), self.train_features.dtype)
+            if self.name == "pca" and len(self.learned["mean"]) != _greyed(row).size:
+                raise ValueError
+            TrainingSet.from_arrays(self.train_features, self.train_labels).queries(self.transform(row), [0])
+        except (ValueError, IndexError) as error:
+            raise unusable("reduced_ does not fit its own shape or classes") from error
 
     def state(self) -> dict[str, Any]:
         """All of it as numbers, strings and arrays."""

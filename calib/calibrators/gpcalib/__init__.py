@@ -20,13 +20,13 @@ from calib.base import (
     no_callback,
 )
 from calib.calibrators.gpcalib.interpolation import Grid
-from calib.calibrators.gpcalib.posterior import LatentTable, keep_predicted, tabulate
+from calib.calibrators.gpcalib.posterior import LatentTable, check_shifts, keep_predicted, tabulate
 from calib.calibrators.gpcalib.prediction import predict
 from calib.calibrators.gpcalib.quadratic_likelihood import QuadraticLikelihood
 from calib.calibrators.gpcalib.statistics import Logits, StoredLogits, kernel_inputs, logit_scale
 from calib.errors import CalibrationError, missing_package
 from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks
-from calib.parameters import param
+from calib.parameters import LARGEST, Array, Count, Either, Entries, Number, State, Text, Truth, param, unusable
 
 FIXED = ("inputs", "covariance", "monotone")
 """Parameters that prediction must have as the fit had them."""
@@ -69,6 +69,40 @@ class GPCalib(Calibrator):
     max_iter: int = param(1000, low=1, high=100_000, help="Most iterations of L-BFGS.")
     device: str = param("auto", choices=("auto", "cpu", "gpu"), help="Where to fit; auto takes a GPU if there is one.")
 
+    state: ClassVar[State] = {
+        "scale_": Number(1e-7, 1e7),
+        "variance_": Number(0),
+        "lengthscale_": Number(1 / LARGEST),
+        "noise_variance_": Number(0),
+        "inducing_inputs_": Array("inducing"),
+        "q_mean_": Array("inducing"),
+        "q_sqrt_": Either(Array("inducing", "inducing"), Array("inducing")),
+        "quadratic_likelihood_": Entries(
+            low=Number(),
+            high=Number(),
+            constant=Number(),
+            slope=Array("points"),
+            curvature=Array("points", "points"),
+            variance_slope=Array("points"),
+        ),
+        "fitted_as_": Entries(inputs=Text(), covariance=Text(), monotone=Truth()),
+        "grid_": Array("grid", order="rising"),
+        "interpolation_order_": Count(1, 3),
+        "shift_mean_": Array("grid"),
+        "shift_variance_": Array("grid", low=0),
+        "shift_draws_": Array("draws", "grid"),
+        "objective_trace_": Array("steps", free=True),
+        "objective_": Number(free=True),
+        "n_iter_": Count(),
+        "converged_": Truth(),
+        "message_": Text(),
+        "device_": Text(),
+        "device_note_": Text(),
+        "n_rows_": Count(1),
+        "n_rows_given_": Count(1),
+        "n_parts_": Count(1),
+        "collapsed_": Truth(),
+    }
     keeps_half: ClassVar[bool] = True
 
     def promises(self, n_classes: int) -> frozenset[str]:
@@ -86,6 +120,15 @@ class GPCalib(Calibrator):
                 f"prediction={self.prediction!r} treats the latent values of a row as independent, which a fit with "
                 "covariance='full' does not; choose prediction='draws' or 'mean'."
             )
+
+    def check_state(self) -> None:
+        super().check_state()
+        check_unchanged(self)
+        if self.quadratic_likelihood_["low"] >= self.quadratic_likelihood_["high"]:
+            raise unusable("quadratic_likelihood_ has no range")
+        if len(self.grid_) < 4 or self.interpolation_order_ == 2:
+            raise unusable(f"order {self.interpolation_order_} on {len(self.grid_)} nodes is no interpolation")
+        check_shifts(np.vstack([self.shift_mean_, self.shift_draws_]), self.grid(), self.inputs, self.monotone)
 
     def notes(self) -> list[str]:
         return fit_notes(self)
@@ -277,11 +320,6 @@ def check_unchanged(fitted: GPCalib) -> None:
 
 def earlier_likelihood(fitted: GPCalib) -> QuadraticLikelihood:
     """Likelihood of the rows of all fits so far, for :meth:`GPCalib.partial_fit`."""
-    if not hasattr(fitted, "quadratic_likelihood_"):
-        raise CalibrationError(
-            "This calibrator was stored without the likelihood of its rows, so it cannot learn from more; fit it on "
-            "all rows."
-        )
     inputs = fitted.fitted_as_["inputs"]
     if fitted.inputs != inputs:
         raise CalibrationError(

@@ -9,10 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import gpflow
 import tensorflow as tf
-from gpflow.base import Parameter
-from gpflow.utilities import to_default_float
+from check_shapes import set_rewrite_docstrings
 from tensorflow_probability import bijectors
 
 from calib.calibrators.gpcalib.interpolation import SHORTEST, chebyshev_features
@@ -20,6 +18,11 @@ from calib.calibrators.gpcalib.likelihood import EarlierLikelihood, GridLikeliho
 from calib.calibrators.gpcalib.posterior import JITTER, Posterior
 from calib.calibrators.gpcalib.quadratic_likelihood import N_POINTS, QuadraticLikelihood
 from calib.numerics import Floats
+
+set_rewrite_docstrings(None)  # GPflow's docstrings, to which its import would add the shapes for most of its time
+import gpflow  # noqa: E402
+from gpflow.base import Parameter  # noqa: E402
+from gpflow.utilities import to_default_float  # noqa: E402
 
 
 class _Forgetful(bijectors.Bijector):

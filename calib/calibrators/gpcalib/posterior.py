@@ -8,6 +8,7 @@ import numpy as np
 
 from calib.calibrators.gpcalib.interpolation import Grid
 from calib.numerics import Floats
+from calib.parameters import ROUNDING, unusable
 
 JITTER = 1e-6
 """Added to the diagonal of K_uu beside the white noise, which tends to fall to nothing."""
@@ -95,11 +96,34 @@ def monotone_shifts(shifts: Floats, grid: Grid, space: str) -> Floats:
     """
     from sklearn.isotonic import IsotonicRegression
 
-    nodes = grid.nodes
-    prior_slope = np.ones(grid.size - 1) if space == "logits" else 1.0 / nodes[1:]
-    allowed = np.concatenate([[0.0], np.cumsum(np.log1p(np.diff(nodes) * (prior_slope - SMALLEST_SLOPE)))])
-    projected = [IsotonicRegression().fit_transform(nodes, shift + allowed) for shift in np.atleast_2d(shifts)]
+    allowed = np.concatenate([[0.0], np.cumsum(allowed_falls(grid, space))])
+    projected = [IsotonicRegression().fit_transform(grid.nodes, shift + allowed) for shift in np.atleast_2d(shifts)]
     return (np.array(projected) - allowed).reshape(shifts.shape)
+
+
+def allowed_falls(grid: Grid, space: str) -> Floats:
+    """By how much a shift may fall from each node to the next, shape (grid.size - 1,); see :func:`monotone_shifts`."""
+    prior_slope = np.ones(grid.size - 1) if space == "logits" else 1.0 / grid.nodes[1:]
+    return np.log1p(np.diff(grid.nodes) * (prior_slope - SMALLEST_SLOPE))
+
+
+def check_shifts(shifts: Floats, grid: Grid, space: str, monotone: bool) -> None:
+    """Refuse functions on a grid that no fit tabulates: some of their predictions would not be probabilities.
+
+    The cubic through ``exp(a)`` is positive while ``a`` changes by at most 1 between nodes, twice what a fit allows.
+
+    Raises
+    ------
+    CalibrationError
+        For (n, grid.size) shifts that are too steep, or fall with ``monotone``.
+    """
+    change = np.diff(shifts, axis=1)
+    if grid.order == 3 and (monotone or np.abs(change[1:]).max() > 2 * STEEP):
+        raise unusable("shift_draws_ is too steep for its interpolation")
+    if monotone and not (space == "logits" or grid.low == 0):
+        raise unusable("grid_ does not begin at the probability 0")
+    if monotone and (change < -allowed_falls(grid, space) - ROUNDING).any():
+        raise unusable("shift_mean_ or shift_draws_ falls though monotone=True")
 
 
 def keep_predicted(probs: Floats, logits: Floats) -> None:

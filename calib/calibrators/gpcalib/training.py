@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import tensorflow as tf
-from gpflow.optimizers import Scipy
 from scipy.optimize import OptimizeResult
 
 from calib.base import Callback
@@ -37,6 +36,8 @@ def maximise(model: LatentGP, max_iter: int, callback: Callback) -> LBFGSReport:
     of a line search that memory misleads, and the optimiser stops on a slope; it then starts afresh from there. Where
     the objective overflows the model is left at the last iteration before.
     """
+    from gpflow.optimizers import Scipy  # not before the model, which imports GPflow its own way
+
     trace = [float(model.maximum_log_likelihood_objective().numpy())]
     variables = model.trainable_variables
     bounds: list[tuple[float | None, float | None]] = []
@@ -54,9 +55,10 @@ def maximise(model: LatentGP, max_iter: int, callback: Callback) -> LBFGSReport:
             last = np.array(intermediate_result.x)
         callback(min(len(trace) - 1, max_iter), max_iter, trace[-1])
 
+    optimiser = Scipy()  # keeps the compiled objective for a fresh start
     while True:
         done, before = len(trace) - 1, trace[-1]
-        result = Scipy().minimize(
+        result = optimiser.minimize(
             model.training_loss,
             variables,
             method="L-BFGS-B",

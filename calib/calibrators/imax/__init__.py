@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +14,10 @@ from calib.calibrators.imax.bins import count_between, middle_of_bins, monotone_
 from calib.calibrators.imax.density import log_odds_density, matched_sigmoid
 from calib.calibrators.imax.placement import SCHEMES, scheme_edges
 from calib.calibrators.imax.sums import LogOddsCells, SigmoidSums
-from calib.calibrators.one_vs_rest import Map, StepMapCalibrator, one_vs_rest_pairs
+from calib.calibrators.one_vs_rest import Map, StepMapCalibrator, one_vs_rest_pairs, steps
 from calib.errors import CalibrationError
 from calib.numerics import Floats, Ints, bin_index, blocks, one_vs_rest_log_odds
-from calib.parameters import param, parameter_names
+from calib.parameters import Items, State, Text, param, parameter_names
 
 # Registry name -> home of the calibrators whose probabilities bins can take over; the registry lies above this layer.
 SOURCES = {
@@ -67,9 +67,16 @@ class IMaxBinning(StepMapCalibrator):
     max_steps: int = param(1000, low=1, high=100_000, help="Most steps from each start; it ends when bins stay.")
     normalize: bool = param(False, help="Divide each row by its sum; without it rows need not sum to one.")
 
+    state: ClassVar[State] = {"source_notes_": Items(Text())}
+
     @property
     def is_monotone(self) -> bool:
         return self.monotone
+
+    def check_state(self) -> None:
+        super().check_state()
+        if self.monotone:
+            steps("ascending").check(self.maps_, "maps_", {})
 
     def notes(self) -> list[str]:
         notes = super().notes()

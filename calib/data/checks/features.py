@@ -7,8 +7,9 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from calib.data.checks.report import Finding, Report, count, listed, rounded, verb
+from calib.data.checks.report import Report, count, listed, rounded, verb
 from calib.data.formats.base import Array
+from calib.errors import Finding
 from calib.numerics import Floats, Ints, blocks
 
 Hashes = npt.NDArray[np.uint64]

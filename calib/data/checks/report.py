@@ -2,59 +2,18 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from calib.data.options import Choices
-
-_UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-"""Unicode's categories of control and format characters, lone surrogates, and ends of lines and paragraphs."""
-
-Level = Literal["error", "warning", "info"]
+from calib.errors import Finding
+from calib.formatting import one_line
 
 _ORDER = {"error": 0, "warning": 1, "info": 2}
-
-NO_FEATURE_METHODS = "Methods that need features are left out."
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One result of a check of an upload.
-
-    Attributes
-    ----------
-    level : an error stops loading, a warning may invalidate results, an info says how the upload was read.
-    code : stable name of the check, for tests and for one-click fixes.
-    reason : what happened, with numbers, and the likely cause.
-    action : the one thing to do next; empty for most infos.
-    fix : changes to :class:`~calib.data.Choices` that resolve it, offered as one click; empty if none.
-    readings : where several ways to read the upload are plausible, what each is called and the changes that choose it.
-    left_out : the array that was given and could not be used for this reason: features, train_features or
-        train_labels; empty for every other finding.
-    """
-
-    level: Level
-    code: str
-    reason: str
-    action: str = ""
-    fix: dict[str, object] = field(default_factory=dict)
-    left_out: str = ""
-    readings: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-
-    @property
-    def offers(self) -> Mapping[str, Mapping[str, object]]:
-        """What can be done with one click, by what it is called: each reading, or the fix; empty if nothing."""
-        return self.readings or ({"Do this": self.fix} if self.fix else {})
-
-    @property
-    def message(self) -> str:
-        """What happened, and which methods are left out for it."""
-        return f"{self.reason} {NO_FEATURE_METHODS}" if self.left_out else self.reason
 
 
 class InvalidUpload(Exception):
@@ -158,17 +117,9 @@ def row_numbers(mask: npt.NDArray[np.bool_], first: int = 1, most: int = 6) -> s
 
 
 def shortened(value: Any, length: int = 40) -> str:
-    """One value of an upload, short enough for a sentence."""
-    text = str(value)
+    """One value of an upload, short enough for a sentence and on one line."""
+    text = one_line(str(value))
     return text if len(text) <= length else text[: length - 1] + "…"
-
-
-def one_line(text: str) -> str:
-    """The text, with a mark for whatever would break its line, turn its direction or drive a terminal.
-
-    Names of files and arrays stand in sentences, and so do the reasons that libraries give, with bytes of the file.
-    """
-    return "".join("\ufffd" if unicodedata.category(c) in _UNSEEN else c for c in text)
 
 
 def rounded(value: float) -> str:

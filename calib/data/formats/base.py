@@ -8,12 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
-from calib.data.checks.report import Finding, InvalidUpload
+from calib.data.checks.report import InvalidUpload
 from calib.data.limits import MAX_BYTES, megabytes
-from calib.errors import missing_package
+from calib.errors import Finding, missing_package, reason
 
 Array = npt.NDArray[Any]
 
@@ -121,10 +120,9 @@ def unreadable(what: str, error: Exception) -> InvalidUpload:
     """The error for a file that a library cannot read, with the library's reason."""
     if isinstance(error, MemoryError):
         return InvalidUpload("too_large", f"There is not enough memory to read {what}.", "Save fewer rows.")
-    reason = str(error).strip().partition("\n")[0][:160] or type(error).__name__
     return InvalidUpload(
         "damaged",
-        f"{what} cannot be read ({reason}). It is probably cut off or damaged.",
+        f"{what} cannot be read ({reason(error)[:160] or type(error).__name__}). It is probably cut off or damaged.",
         "Copy or download the file again, or save it anew.",
     )
 
@@ -136,10 +134,3 @@ def missing_packages() -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         raise InvalidUpload("missing_package", missing_package(error)) from error
-
-
-def text_array(values: list[str], what: str, allowance: Allowance) -> Array:
-    """Strings as a NumPy array, whose every item takes as much room as the longest."""
-    longest = max(map(len, values), default=0)
-    allowance.take(4 * longest * len(values), what)
-    return np.array(values, dtype=f"<U{max(longest, 1)}")

@@ -1,4 +1,4 @@
-"""Numbers as people write them: 12,5 %, 1.234,5, 1,234.5, 1 234; the whole column decides how they are read."""
+"""Numbers as people and programs write them: 12,5 %, 1.234,5, 1 234, [0.1, 0.9]; the whole column decides."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from calib.data.checks.report import Finding, listed, shortened, verb
+from calib.data.checks.report import listed, shortened, verb
+from calib.data.interpret.vocabulary import is_prediction
+from calib.data.limits import MAX_CLASSES
+from calib.errors import Finding
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,7 +27,7 @@ _END = r"(?:[eE][-+]?\d+)?\s?%?$"
 WRITTEN = rf"{_SIGNED}(?:\d{{1,3}}(?:(?:[.,]|{BLANKS})\d{{3}})+(?:[.,]\d+)?|\d+(?:[.,]\d*)?|[.,]\d+){_END}"
 """A number with separators or a percent sign; without blanks around it."""
 
-EMPTY = r"^(?i:-|–|n/?a|#n/a|nan|null|none)?$"
+EMPTY = r"^(?i:-|–|n/?a|#n/a|nan|null|none|\\N)?$"
 WHOLE = rf"{_SIGNED}(?:\d+|\d{{1,3}}(?:{BLANKS}\d{{3}})+){_END}"
 EITHER = rf"{_SIGNED}[1-9]\d{{0,2}}[.,]\d{{3}}{_END}"
 """One sign before three digits, which may be the decimals or the last three of some thousands."""
@@ -153,3 +156,42 @@ def two_readings(names: list[str], example: str, decimal: Sign, file: str) -> Fi
         f"Read it as {shortened(other)} with the decimal sign {'.' if decimal == ',' else ','} if that is meant.",
         {"decimal": "." if decimal == "," else ","},
     )
+
+
+# Vectors as text.
+
+_PART = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
+_BETWEEN = r"(?:\s*[,;]\s*|\s+)"
+VECTOR = rf"^\s*(?:DenseVector\()?\s*[\[(]\s*{_PART}(?:{_BETWEEN}{_PART})+\s*[\])]\s*\)?\s*$"
+"""``[0.1, 0.9]``, ``[0.1 0.9]``, ``(0.1, 0.9)`` or ``DenseVector([0.1, 0.9])``."""
+
+
+def without_vectors(table: pa.Table) -> pa.Table:
+    """A table whose columns of vectors that are called outputs became columns called ``name_0``, ``name_1``, ..."""
+    import pyarrow as pa
+
+    columns: dict[str, pa.ChunkedArray] = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        split = _numbers(column) if pa.types.is_string(column.type) and is_prediction(name) else None
+        if split is None or any(f"{name}_{j}" in table.column_names for j in range(len(split))):
+            columns[name] = column
+        else:
+            columns |= {f"{name}_{j}": part for j, part in enumerate(split)}
+    return table if len(columns) == table.num_columns else pa.table(columns)
+
+
+def _numbers(column: pa.ChunkedArray) -> list[pa.Array] | None:
+    """One column for each number of the vectors; None where a cell holds none, or one of another length."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    filled = pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
+    for cells in (filled.slice(0, HEAD), filled):  # Arrow's expressions take linear time whatever the cells hold
+        if not pc.all(pc.match_substring_regex(cells, VECTOR)).as_py() or cells.null_count == len(cells):
+            return None
+    plain = pc.utf8_trim(pc.replace_substring_regex(filled, r"DenseVector|[\[\]()]", ""), " ")
+    cells = pc.split_pattern_regex(plain, _BETWEEN).combine_chunks()
+    lengths = pc.unique(pc.drop_null(pc.list_value_length(cells)))
+    if len(lengths) != 1 or lengths[0].as_py() > MAX_CLASSES:
+        return None
+    return [pc.list_element(cells, j).cast(pa.float64()) for j in range(lengths[0].as_py())]

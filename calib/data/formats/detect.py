@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path, PurePath
 from typing import BinaryIO, Literal
 
-from calib.data.checks.report import InvalidUpload, Report, one_line, shortened
+from calib.data.checks.report import InvalidUpload, Report, shortened
 from calib.data.formats.archives import open_zip, unpacked
 from calib.data.formats.base import Allowance, Contents, reading
 from calib.data.formats.dialect import infer_encoding
@@ -20,6 +20,8 @@ from calib.data.formats.frames import is_frame, open_frame
 from calib.data.formats.numpy import NpyContents, NpzContents
 from calib.data.limits import MAX_UPLOAD
 from calib.data.options import Source
+from calib.errors import reason
+from calib.formatting import one_line
 
 Format = Literal["npz", "npy", "hdf5", "parquet", "arrow", "xlsx", "json", "gzipped json", "text", "gzipped text"]
 
@@ -91,7 +93,7 @@ def refuse_texts(name: str, head: bytes) -> None:
         raise InvalidUpload(
             "lfs_pointer",
             f"{name} is a git-lfs pointer of {len(head):,} bytes, not the data themselves ({size:,} bytes).",
-            "Run `git lfs pull` in the repository, then upload the file again.",
+            "Run git lfs pull in the repository, then upload the file again.",
         )
     start = head.removeprefix(codecs.BOM_UTF8).lstrip().lower()
     if start.startswith((b"<!doctype html", b"<html")):
@@ -183,7 +185,7 @@ def sniff_gzip(name: str, file: BinaryIO) -> Format:
     refuse_texts(inner, head)
     if head.startswith((b"PK", b"\x93NUMPY", b"\x89HDF", b"PAR1", b"\x1f\x8b")):
         raise InvalidUpload(
-            "zip", f"{name} is packed with gzip around a format that packs itself.", f"Run `gunzip {name}` first."
+            "zip", f"{name} is packed with gzip around a format that packs itself.", "Unpack it with gunzip first."
         )
     refuse_pickles(name, head, inner)
     refuse_others(inner, head)
@@ -258,7 +260,7 @@ def open_file(source: Source, stack: ExitStack) -> tuple[str, BinaryIO]:
     except OSError as error:
         raise InvalidUpload(
             "missing",
-            f"{shown_name(path)} cannot be opened ({error.strerror or error}).",
+            f"{shown_name(path)} cannot be opened ({reason(error)}).",
             "Check the path; to name an array inside a file, give its name as the outputs or the labels.",
         ) from error
 

@@ -11,10 +11,11 @@ import re
 from dataclasses import dataclass
 from statistics import mode
 
-from calib.data.checks.report import Finding, InvalidUpload, count, shortened
+from calib.data.checks.report import InvalidUpload, count, shortened
 from calib.data.formats.cells import EMPTY, WRITTEN, Sign, decimal_sign
 from calib.data.interpret.names import LABELS, canonical
 from calib.data.options import Choices
+from calib.errors import Finding
 
 DELIMITERS = ("\t", ";", "|", ",", " ")
 """In the order they are tried: a comma may also be a decimal comma, a blank may also stand in a name."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from calib.data.checks.report import Finding, InvalidUpload, count
+from calib.data.checks.report import InvalidUpload, count
+from calib.errors import Finding
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -112,7 +113,7 @@ def choice_names(doc: dict[str, Any]) -> list[str]:
 def right_choice(target: Any, names: list[str], n: int) -> int | None:
     """The number of the right choice, from its number, its letter or its text; None where it is none of them."""
     text = str(target).strip()
-    if text.lstrip("-").isdecimal() and len(text) < 9:
+    if text.removeprefix("-").isdecimal() and len(text) < 9:
         return int(text) if 0 <= int(text) < n else None
     stripped = [name.strip() for name in names[:n]]
     if text in stripped:

@@ -12,6 +12,7 @@ from numpy.lib import format as npy_format
 from calib.data.checks.report import InvalidUpload
 from calib.data.formats.archives import COMPRESSIONS, open_zip
 from calib.data.formats.base import Allowance, Array, ArrayInfo, Contents, reading
+from calib.data.formats.texts import book_texts, decoded, replace_no_letters
 from calib.data.limits import check_count, nbytes_of
 
 CHUNK = 2**20
@@ -75,13 +76,19 @@ def read_body(file: BinaryIO, header: Header, what: str, allowance: Allowance) -
     """The array behind a header that was just read and whose length was checked."""
     check_dtype(header.dtype, what)
     declared = nbytes_of(header.shape, header.dtype.itemsize, what)
-    allowance.take(declared, what)
+    if header.dtype.kind in "US":
+        letters = header.dtype.itemsize // (4 if header.dtype.kind == "U" else 1)
+        book_texts(prod(header.shape), letters, what, allowance)
+    else:
+        allowance.take(declared, what)
     order = "F" if header.fortran_order else "C"
     with reading(what):
         array = np.empty(header.shape, dtype=header.dtype, order=order)  # type: ignore[call-overload]
         if declared:
             fill(array.reshape(-1, order="A").view(np.uint8), file)
-    return array
+    if array.dtype.kind == "U":
+        replace_no_letters(array)
+    return decoded(array, what, allowance) if array.dtype.kind == "S" else array
 
 
 def fill(flat: Array, file: BinaryIO) -> None:

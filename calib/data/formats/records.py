@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from calib.data.checks.report import Finding, InvalidUpload, count, listed, shortened
+from calib.data.checks.report import InvalidUpload, count, listed, shortened
 from calib.data.formats.base import Allowance
 from calib.data.formats.cells import read_written
 from calib.data.formats.harness import HarnessSamples, is_harness_sample
@@ -17,6 +17,7 @@ from calib.data.formats.table import TableContents
 from calib.data.interpret.names import OUTPUTS, canonical
 from calib.data.limits import MAX_ARRAYS, MAX_TEXT, check_count, megabytes
 from calib.data.options import Choices
+from calib.errors import Finding
 
 if TYPE_CHECKING:
     import pyarrow as pa

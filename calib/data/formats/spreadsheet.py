@@ -17,7 +17,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 from xml.parsers import expat
 
-from calib.data.checks.report import Finding, InvalidUpload, Report, count, listed, shortened, verb
+from calib.data.checks.report import InvalidUpload, Report, count, listed, shortened, verb
 from calib.data.formats.archives import open_member, open_zip
 from calib.data.formats.base import Allowance, reading
 from calib.data.formats.dialect import is_number
@@ -25,6 +25,7 @@ from calib.data.formats.table import TableContents
 from calib.data.formats.text import open_text
 from calib.data.limits import MAX_DEPTH_XML, MAX_ELEMENTS, MAX_SHEET_CELLS, MAX_TEXT, megabytes
 from calib.data.options import Choices
+from calib.errors import Finding
 
 if TYPE_CHECKING:
     from openpyxl.worksheet._read_only import ReadOnlyWorksheet

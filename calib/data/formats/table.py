@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections import Counter
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 import numpy as np
@@ -12,7 +13,8 @@ import numpy.typing as npt
 
 from calib.data.checks.report import InvalidUpload, shortened
 from calib.data.formats.base import Allowance, Array, ArrayInfo, Contents, reading
-from calib.data.limits import MAX_ARRAYS, MAX_FOOTER, MAX_STRUCTURES, check_count, megabytes
+from calib.data.formats.texts import OTHERS, book_texts
+from calib.data.limits import MAX_ARRAYS, MAX_DISTINCT, MAX_FOOTER, MAX_STRUCTURES, check_count, megabytes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -139,8 +141,8 @@ class TableContents(Contents):
         dtype = common_dtype([self._types[name] for name in names])
         what = f"The {len(names):,} columns from {shortened(names[0])} of {self.name}"
         self.allowance.take(self.n_rows * len(names) * dtype.itemsize, what)
-        out = np.empty((self.n_rows, len(names)), dtype=dtype)
         with reading(what):
+            out = np.empty((self.n_rows, len(names)), dtype=dtype)
             columns = self._fetch(list(names))[::-1]
             for j, name in enumerate(names):
                 out[:, j] = numbers(columns.pop(), f"Column {shortened(name)} of {self.name}", self._drop_bad_cells)
@@ -214,7 +216,12 @@ def text_column(column: pa.ChunkedArray, what: str, allowance: Allowance) -> Arr
     import pyarrow.compute as pc
 
     column = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    allowance.take(4 * longest_text(column) * len(column), what)
+    book_texts(len(column), longest_text(column), what, allowance)
+    n_different = max((len(chunk.dictionary) for chunk in dictionaries(column)), default=0)
+    if n_different > MAX_DISTINCT:
+        raise InvalidUpload(
+            "too_large", f"{what} holds {n_different:,} different texts; at most {MAX_DISTINCT:,} are read.", OTHERS
+        )
     parts = []
     for chunk in dictionaries(column):
         values = np.array([*chunk.dictionary.to_pylist(), ""], dtype=np.str_)
@@ -299,6 +306,8 @@ def open_parquet(name: str, file: BinaryIO, allowance: Allowance, drop_bad_cells
     with reading(name):
         # A list that only says that it is long would already be given its room.
         metadata = pq.ParquetFile(file, thrift_container_size_limit=MAX_ARRAYS + 1).metadata
+        if metadata.num_rows < 0:
+            raise ValueError(f"it says that it has {metadata.num_rows:,} rows")
         schema = metadata.schema.to_arrow_schema()
         check_count(metadata.num_columns, "columns", name)
         # Strings stay dictionaries: one long string would otherwise be copied into every row.
@@ -325,7 +334,7 @@ def open_parquet(name: str, file: BinaryIO, allowance: Allowance, drop_bad_cells
             batches = parquet.iter_batches(
                 batch_size=max(1, most // len(groups)), row_groups=[group], use_threads=False
             )
-            parts += [pa.Table.from_batches([next(batches)])]
+            parts += [pa.Table.from_batches([batch]) for batch in islice(batches, 1)]  # none of an empty group
         return pa.concat_tables(parts).columns if parts else schema.empty_table().columns
 
     return TableContents(name, schema, metadata.num_rows, fetch, allowance, drop_bad_cells, sample)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from calib.data.checks.report import InvalidUpload, count, verb
 from calib.data.formats.archives import unpacked
 from calib.data.formats.base import Allowance, reading
-from calib.data.formats.cells import read_written
+from calib.data.formats.cells import read_written, without_vectors
 from calib.data.formats.dialect import Dialect, infer_dialect, infer_encoding
 from calib.data.formats.table import TableContents, check_names
 from calib.data.limits import MAX_TEXT, check_count, megabytes
@@ -43,11 +43,12 @@ def open_text(name: str, file: BinaryIO, gzipped: bool, allowance: Allowance, ch
     check_names(dialect.names, name)
     if not scan(stream(), dialect, name) and choices.encoding is None:
         encoding = "latin-1"
-        dialect = infer_dialect(sample, encoding, complete, choices, name)
+        with reading(name):
+            dialect = infer_dialect(sample, encoding, complete, choices, name)
     drop = bool(choices.drop_bad_rows)
     with reading(name):
         table, findings = read_written(parse(stream(), dialect, name, drop), dialect.decimal, dialect.certain, name)
-        table = without_empty(table)
+        table = without_vectors(without_empty(table))
     contents = TableContents.from_table(name, table, allowance, drop)
     contents.findings = [*dialect.findings(name), *findings]
     contents.format_choices = {

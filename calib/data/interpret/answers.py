@@ -12,15 +12,18 @@ from calib.canonical import IN_UNIT, Kind
 from calib.data.checks.agreement import MAX_CLASSES_FOR_ORDER, class_values, order_fix, order_in_words
 from calib.data.checks.report import InvalidUpload, Report, count, listed, row_numbers
 from calib.data.event import DID_NOT, HAPPENED
-from calib.data.formats.base import Array
+from calib.data.formats.base import Allowance, Array
+from calib.data.formats.texts import OTHERS, book_texts, distinct
 from calib.data.interpret.direction import event_value
 from calib.data.interpret.evidence import Column, mask_of, spelled
-from calib.data.interpret.labels import decode_labels
+from calib.data.interpret.labels import decode_labels, different_labels
+from calib.data.limits import MAX_DISTINCT
 from calib.numerics import Floats, Ints
 
 RIGHT = (
     *HAPPENED,
     *("correct", "right", "richtig", "korrekt", "correcte", "juste", "correcto", "correcta", "acierto", "exact", "hit"),
+    *("corretto", "corretta", "giusto", "esatto", "correto", "correta", "certo", "juist", "goed"),
     *("pass", "passed", "success", "ok", "\u2713", "\u2714", "\u2705"),
 )
 """Values that say that an answer is correct; lower case."""
@@ -28,6 +31,7 @@ RIGHT = (
 WRONG = (
     *DID_NOT,
     *("wrong", "incorrect", "falsch", "inkorrekt", "incorrecte", "incorrecto", "incorrecta", "error", "miss"),
+    *("errato", "errata", "sbagliato", "errado", "errada", "incorreto", "incorreta", "onjuist", "fout"),
     *("fail", "failed", "failure", "\u2717", "\u2718", "\u274c", "x"),
 )
 """Values that say that it is wrong."""
@@ -42,11 +46,20 @@ def correct_answers(actual: Array, predicted: Array | None, name: str, chosen: s
     predicted : (n,) predicted class of each row.
     chosen : the value that means correct, where somebody has said it.
     """
-    truth = Column(name, 0, actual.reshape(-1))
+    values, positions = different_labels(actual.reshape(-1), name)
+    truth = Column(name, 0, values)
     if predicted is not None:
-        answers = Column(name, 0, predicted.reshape(-1))
-        right = np.char.lower(as_text(truth.cells)) == np.char.lower(as_text(answers.cells))
-        return np.where(mask_of(truth) & mask_of(answers), right.astype(np.float64), np.nan)
+        others, places = different_labels(predicted.reshape(-1), name)
+        if len(places) != len(positions):
+            raise InvalidUpload(
+                "rows_differ",
+                f"There are {count(len(places), 'predicted class')} for {count(len(positions), 'row')} of {name}.",
+                "Save one of each for every row.",
+            )
+        answers = Column(name, 0, others)
+        right = np.char.lower(as_text(values))[positions] == np.char.lower(as_text(others))[places]
+        known = mask_of(truth)[positions] & mask_of(answers)[places]
+        return np.where(known, right.astype(np.float64), np.nan)
     if chosen is None and (truth.cells.dtype.kind == "b" or truth.numbers is not None):
         return actual
     correct = correct_value(truth, chosen)
@@ -60,7 +73,7 @@ def correct_answers(actual: Array, predicted: Array | None, name: str, chosen: s
             if len(truth.values) == 2
             else None,
         )
-    return np.where(mask_of(truth), (as_text(truth.cells) == correct).astype(np.float64), np.nan)
+    return np.where(mask_of(truth), (as_text(values) == correct).astype(np.float64), np.nan)[positions]
 
 
 def correct_value(truth: Column, chosen: str | None) -> str | None:
@@ -83,6 +96,8 @@ def correct_value(truth: Column, chosen: str | None) -> str | None:
 
 def crossed(columns: Sequence[npt.NDArray[np.str_]]) -> npt.NDArray[np.str_]:
     """(n,) the subgroups of several columns as one: ``sme · north``."""
+    letters = sum(column.itemsize // 4 + 3 for column in columns)
+    book_texts(len(columns[0]), letters, "The groups of several columns", Allowance())
     whole = columns[0]
     for column in columns[1:]:
         whole = np.char.add(np.char.add(whole, " · "), column)
@@ -91,8 +106,15 @@ def crossed(columns: Sequence[npt.NDArray[np.str_]]) -> npt.NDArray[np.str_]:
 
 def as_text(cells: Array) -> npt.NDArray[np.str_]:
     """(n,) values as labels are written, 2.0 as 2."""
-    values, positions = np.unique(cells, return_inverse=True)
-    return np.array([spelled(value) for value in values.tolist()], dtype=np.str_)[positions.reshape(-1)]
+    found = distinct(cells, MAX_DISTINCT)
+    if found is None:
+        raise InvalidUpload(
+            "too_large", f"A column has more than {MAX_DISTINCT:,} different values to be named.", OTHERS
+        )
+    values, positions = found
+    names = np.array([spelled(value) for value in values.tolist()], dtype=np.str_)
+    book_texts(len(positions), names.itemsize // 4, "A column as text", Allowance())
+    return names[positions]
 
 
 AGREES = 0.99

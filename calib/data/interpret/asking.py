@@ -28,7 +28,12 @@ MOST_READINGS = 5
 
 def ask(contents: Contents, columns: Mapping[str, Column], found: Sequence[Reading], report: Report) -> InvalidUpload:
     """The error for a table with several readings, or one that is not sure enough; the report keeps the readings."""
-    report.readings = tuple(table_reading(reading, columns, contents) for reading in found[:MOST_READINGS])
+    told = [(reading, table_reading(reading, columns, contents)) for reading in found[:MOST_READINGS]]
+    found = [*(reading for reading, offered in told if offered.rows), *found[MOST_READINGS:]]
+    report.readings = tuple(offered for _, offered in told if offered.rows)
+    if not report.readings:
+        reason = f"No row of {contents.name} has both an outcome and finite outputs."
+        return InvalidUpload("no_rows", reason, "Check that saving it ended, and upload it again.")
     report.models = {name: roles_of(reading, columns) for name, reading in models_of(found).items()}
     first = report.readings[0]
     if len(report.readings) == 1:
@@ -124,7 +129,7 @@ def measured(
     accuracy = accuracy_of(reading, outcome, truth, scores)
     n = scores.shape[1]
     shown = listed(reading.outputs.columns, 3)
-    sentence = f"{n:,} classes of {outcome.name}, one column each ({shown}): accuracy {accuracy:.1%}"
+    sentence = f"{n:,} classes of {shortened(outcome.name)}, one column each ({shown}): accuracy {accuracy:.1%}"
     return TableReading(roles, sentence, rows, None, accuracy)
 
 

@@ -11,7 +11,7 @@ from calib.data.interpret.evidence import MANY, Column
 from calib.data.interpret.names import FEATURES, PARTS, SPLIT, canonical, feature_column
 from calib.data.interpret.readings import Reading
 from calib.data.interpret.roles import ROW_ROLES, ColumnRole, Role
-from calib.data.interpret.vocabulary import tokens
+from calib.data.interpret.vocabulary import CERTAIN, spoken_for, tokens
 from calib.data.options import OPTION_OF_ROLE, Choices, Columns
 
 LEAST_CLUSTERS = 6
@@ -39,7 +39,7 @@ def coded_cluster(columns: Sequence[Column]) -> str | None:
     found = [
         column.name
         for column in columns
-        if set(column.said) <= {"id", "cluster"}
+        if {role for role, said in column.said.items() if said > 0} <= {"id", "cluster"}
         and LEAST_CLUSTERS <= len(column.values) <= OFTEN_REPEATED * len(column.present)
         and (is_named_id(column) if column.numbers is not None else all(map(CODE.fullmatch, column.values)))
     ]
@@ -47,9 +47,14 @@ def coded_cluster(columns: Sequence[Column]) -> str | None:
 
 
 def is_named_id(column: Column) -> bool:
-    """Whether whole numbers are the id of something that the name says: ``worker_id``, not ``id``."""
+    """Whether whole numbers are the id of something that the name says: ``worker_id``, not ``id``, and of no group.
+
+    Other words for numbers, as in ``unit_nr`` and ``page_no``, may count within something where they begin with 0 or 1.
+    """
     words = tokens(column.name)
-    return column.is_whole and not column.is_counter and len(words) > 1 and words[-1] == "id"
+    named = len(words) > 1 and spoken_for(words[-1]).get("id") == CERTAIN
+    is_code = words[-1:] == ("id",) or (column.is_whole and column.present.min() > 1)
+    return column.is_whole and not column.is_counter and named and is_code and set(column.said) <= {"id", "cluster"}
 
 
 def is_group(column: Column) -> bool:

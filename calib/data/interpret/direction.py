@@ -8,19 +8,30 @@ from calib.data.event import DID_NOT, HAPPENED
 from calib.data.interpret.evidence import Column, says_yes_or_no
 from calib.data.interpret.vocabulary import (
     ACHIEVED,
+    CERTAIN,
     CONFIDENCE,
     CORRECT,
     CORRECT_OR_NOT,
+    FAILS,
     GENERAL,
     LEAST_PART,
+    LEAST_STEM,
     LIKELY,
+    MATCHES,
     NEGATIONS,
+    PAYS,
+    POINTS,
+    RESPONSES,
     RISK,
     SAYS_NO,
+    SUCCEEDS,
+    UNSURE,
+    WELL,
     has_word,
     spoken_for,
     strengths,
     tokens,
+    topic,
 )
 
 LabelValues = tuple[str, ...] | tuple[int, ...] | None
@@ -35,24 +46,72 @@ def spoken_values(score: Column, outcome: Column, separated: str | None = None) 
     ----------
     separated : the label that was predicted wherever the score is high, where that is known.
     """
-    first, second = outcome.values
-    spoken = separated or named_value(score, outcome)
-    event = event_value(outcome)
-    if spoken is None and event is not None:
-        other = first if event == second else second
-        turned = speaks_of_no_event(score, outcome)
-        spoken = None if turned is None else other if turned else event
+    spoken = separated or spoken_label(score, outcome)
     if spoken is not None:
         return [ordered(outcome, spoken)]
-    likely = event or second
-    return [ordered(outcome, last, True) for last in (likely, first if likely == second else second)]
+    likely = event_value(outcome) or outcome.values[1]
+    other = next(value for value in outcome.values if value != likely)
+    return [ordered(outcome, last, True) for last in (likely, other)]
+
+
+def spoken_label(score: Column, outcome: Column) -> str | None:
+    """The one of two labels of which a score is the probability; None where names leave that open."""
+    spoken, event = named_value(score, outcome), event_value(outcome)
+    turned = speaks_of_no_event(score, outcome) if spoken is None and event is not None else None
+    if turned is None:
+        return spoken
+    return next(value for value in outcome.values if (value == event) is not turned)
+
+
+def spoken_pair(scores: Sequence[Column], outcome: Column) -> Sequence[LabelValues]:
+    """The labels of two columns in their order, where the names of the columns are not those of the labels.
+
+    One that says yes or no settles the other. Where neither does, numbers are taken in the order of the columns if that
+    is the order of their names too, as encoders number classes; else it is asked.
+    """
+    said = [_says(score, outcome) for score in scores]
+    if said[0] != said[1]:
+        happens = said.index(True) if True in said else 1 - said.index(False)
+        event = event_value(outcome)
+        if event is not None:
+            other = next(value for value in outcome.values if value != event)
+            return [ordered(outcome, event if happens else other, happens == 0)]
+    if outcome.numbers is not None and scores[0].name.lower() < scores[1].name.lower():
+        return [None]
+    return [ordered(outcome, last, True) for last in reversed(outcome.values)]
+
+
+def _says(score: Column, outcome: Column) -> bool | None:
+    """Whether a column is called after what happened, or after what did not; None where its name says neither."""
+    words, own = set(tokens(score.name)), set(tokens(outcome.name)) - GENERAL
+    if words & (NEGATIONS - own):
+        return False
+    if any(same_word(a, b) for a in own for b in words) or words & set(HAPPENED):
+        return True
+    is_good = bool(own & SAYS_NO)
+    if words & SAYS_NO:
+        return is_good
+    return not is_good if any(_is_event_word(word) for word in words) else None
+
+
+def _is_event_word(word: str) -> bool:
+    return spoken_for(word).get("outcome") == LIKELY
 
 
 def tells_correct(outcome: Column, score: Column) -> bool:
-    """Whether an outcome says which answers are correct: by its name, or by its two values."""
-    if len(outcome.values) > 2:
+    """Whether an outcome says which answers are correct: by its name, or by its two values.
+
+    A short word such as "tp" says so only where no other word tells what the name is about.
+    """
+    if len(outcome.values) > 2 or tokens_of(score) & (FAILS | UNSURE):
         return False
-    if has_word(outcome.name, CORRECT) or (has_word(outcome.name, ACHIEVED) and has_word(score.name, CONFIDENCE)):
+    about = {word for word in tokens(outcome.name) if word not in GENERAL}
+    matches_truth = about & MATCHES and any(strengths(word).get("outcome") == CERTAIN for word in tokens(outcome.name))
+    if matches_truth or (about & RESPONSES and about & WELL):
+        return True
+    if has_word(outcome.name, [word for word in CORRECT if len(word) > LEAST_STEM or about <= {word}]) or (
+        (about & MATCHES or has_word(outcome.name, ACHIEVED)) and has_word(score.name, CONFIDENCE)
+    ):
         return True
     values = {value.strip().lower() for value in outcome.values}
     return any({right, wrong} == values for right, wrong in CORRECT_OR_NOT)
@@ -73,18 +132,38 @@ def ordered(outcome: Column, last: str, usual_too: bool = False) -> LabelValues:
     return first, last
 
 
+def tokens_of(score: Column) -> set[str]:
+    """The words of the name of a score; a letter that says it is one, as ``p`` does, counts only where it is twice."""
+    words = tokens(score.name)
+    return {word for word in words if len(word) > 1 or "outputs" not in strengths(word) or words.count(word) > 1}
+
+
 def named_value(score: Column, outcome: Column) -> str | None:
     """The label whose words stand in the name of the score: ``p_yes``, ``prob_no_default``."""
     if outcome.numbers is not None:
         return None
-    words, own = set(tokens(score.name)), set(tokens(outcome.name))
+    words, own = tokens_of(score), set(tokens(outcome.name))
     if own <= words:  # the "no" of "no-show probability" belongs to what may happen
         words -= own
     found = [value for value in outcome.values if tokens(value) and set(tokens(value)) <= words]
     found.sort(key=lambda value: -len(tokens(value)))
+    if not found and not says_yes_or_no(outcome.values):
+        found = [value for value in outcome.values if is_short_label(value, words)]
     if not found or (len(found) == 2 and len(tokens(found[0])) == len(tokens(found[1]))):
         return None
     return found[0]
+
+
+def is_short_label(value: str, words: Iterable[str]) -> bool:
+    """Whether a label is the beginning of a word, as B and mal are of "bad" and "malignant", or the other way round.
+
+    Words for outputs do not count, and neither do labels that say yes or no by themselves.
+    """
+    label = value.strip().lower()
+    if (len(label) > 1 and label in (*HAPPENED, *DID_NOT)) or not label.isalpha():
+        return False
+    telling = [word for word in words if word not in GENERAL and "outputs" not in strengths(word)]
+    return any(word.startswith(label) or (len(word) >= LEAST_PART and label.startswith(word)) for word in telling)
 
 
 def event_value(outcome: Column) -> str | None:
@@ -109,8 +188,13 @@ def speaks_of_no_event(score: Column, outcome: Column) -> bool | None:
     if score.is_anonymous:
         return False
     of_score, of_outcome = set(tokens(score.name)), set(tokens(outcome.name))
+    if may_be_of_either(score, outcome) or of_score & UNSURE:
+        return None
     if of_score & NEGATIONS:
         return not of_outcome & NEGATIONS
+    ends = [(bool(words & FAILS), bool(words & SUCCEEDS)) for words in (of_score, of_outcome)]
+    if sorted(ends) == [(False, True), (True, False)]:
+        return True
     good_score, good_outcome = bool(of_score & SAYS_NO), bool(of_outcome & SAYS_NO)
     if good_score == good_outcome:
         may_be_good = not good_score and any(is_short_for(word, SAYS_NO) for word in of_score)
@@ -120,6 +204,20 @@ def speaks_of_no_event(score: Column, outcome: Column) -> bool | None:
     if "pd" in of_score or spoken_for(score.name).get("outcome") is not None:
         return True
     return None if of_score & RISK else False
+
+
+def may_be_of_either(score: Column, outcome: Column) -> bool:
+    """Whether the high end of a score may be good or bad: points beside people who pay or do not, or a probability
+    without a name beside what succeeds or fails.
+    """
+    words = tokens(score.name)
+    said = {word for value in outcome.values for word in tokens(value)}
+    if set(words) & RISK:
+        return False
+    if said & SUCCEEDS and said & FAILS:
+        return set(words) <= POINTS | CONFIDENCE or all("outputs" in strengths(word) for word in words)
+    tells = any(_is_event_word(word) or strengths(word).get("outputs") == CERTAIN for word in words)
+    return bool(said & PAYS and set(words) & POINTS and not tells)
 
 
 def is_short_for(word: str, words: Iterable[str]) -> bool:
@@ -132,24 +230,26 @@ def same_word(first: str, second: str) -> bool:
 
     Words that any outcome and outputs may share tell nothing, and neither do numbers.
     """
-    short, long = sorted((first, second), key=len)
+    short, long = sorted((topic(first), topic(second)), key=len)
     telling = all(word.isalpha() and word not in GENERAL and "outputs" not in strengths(word) for word in (short, long))
     return telling and (short == long or (len(short) >= LEAST_STEM and long.startswith(short)))
 
-
-LEAST_STEM = 3
-"""Letters of a word that is short for another one."""
 
 LEAST_RISKS = 10
 """Different values from which fractions may be risks."""
 
 
 def bears_the_name(score: Column, outcome: Column) -> bool:
-    """Whether fractions are called after the outcome and after nothing else, as ``prg_dead`` beside ``dead``."""
+    """Whether fractions are called after the outcome, as ``prg_dead`` beside ``dead``, after a label of it, or, beside
+    an event, after an event themselves: ``saps_mortality`` beside ``died``. Their name says nothing else.
+    """
     if score.is_anonymous or not score.in_unit or len(score.values) < LEAST_RISKS or not set(score.said) <= {"outcome"}:
         return False
     words = [word for word in tokens(score.name) if len(word) >= LEAST_STEM]
-    return any(same_word(a, b) for a in tokens(outcome.name) for b in words)
+    called = [*tokens(outcome.name), *(tokens(" ".join(outcome.values)) if len(outcome.values) == 2 else ())]
+    if any(same_word(a, b) for a in called for b in words):
+        return True
+    return is_event(outcome) and any(_is_event_word(word) for word in words)
 
 
 def is_beside_event(outcome: Column, columns: Mapping[str, Column]) -> bool:

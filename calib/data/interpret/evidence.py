@@ -23,7 +23,7 @@ from calib.numerics import Floats
 IMPOSSIBLE = -np.inf
 """Values that a role cannot have, whatever the column is called."""
 
-YES_OR_NO = 1.5
+YES_OR_NO = 2.0
 """Two values that say yes and no, as 0 and 1 do, are mostly an outcome or a flag."""
 
 TWO_VALUES = 1.0
@@ -49,7 +49,7 @@ MANY = 30
 """Values up to here are few."""
 
 DATE = re.compile(r"\d{4}-\d\d?-\d\d?([T ].*)?|\d\d?[./]\d\d?[./]\d{2,4}(\s.*)?")
-NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?(?:nan|inf|infinity)", re.IGNORECASE)
+NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?|[-+]?(?:nan|inf|infinity)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,8 @@ class Column:
     @cached_property
     def said(self) -> Mapping[Role, float]:
         """What the name says for the roles that the values allow."""
-        return weighed({role: said for role, said in strengths(self.name).items() if self.may_be(role)})
+        allowed = {role: said for role, said in strengths(self.name).items() if self.may_be(role)}
+        return weighed(allowed, 2 * len(self.values) <= len(self.present))
 
     @cached_property
     def numbers(self) -> Floats | None:
@@ -96,8 +97,9 @@ class Column:
 
     @cached_property
     def values(self) -> tuple[str, ...]:
-        """The different values as text, in their order: 2.0 is "2"."""
-        return tuple(dict.fromkeys(spelled(value) for value in np.unique(self.present).tolist()))
+        """The different values as text, in their order: 2.0 is "2"; an infinite one counts as missing."""
+        present = self.present if self.numbers is None else self.present[np.isfinite(self.present)]
+        return tuple(dict.fromkeys(spelled(value) for value in np.unique(present).tolist()))
 
     @cached_property
     def is_date(self) -> bool:
@@ -151,15 +153,19 @@ class Column:
         return -max(self.said.values(), default=0.0)
 
     def may_be(self, role: Role) -> bool:
-        """Whether the values allow a role: text is no score, fractions name nothing, and two values name no rows."""
+        """Whether the values allow a role: text is no score, fractions name nothing, a letter does not make them
+        classes, and two values name no rows and tell no dates.
+        """
         if not len(self.values):
             return True
         if role in ("outputs", "weight"):
             return self.numbers is not None and (len(self.values) > 2 or not self.is_whole)
         names = self.numbers is None or self.is_whole
-        return (
-            names if role in ("group", "split") else role not in ("cluster", "id") or (names and len(self.values) > 2)
-        )
+        if role in ("cluster", "id"):
+            return names and len(self.values) > 2
+        if role == "outcome":
+            return names or not is_anonymous(self.name)
+        return names if role in ("group", "split") else role != "ignore" or len(self.values) > 2
 
     @cached_property
     def as_outcome(self) -> float:
@@ -224,6 +230,8 @@ def is_anonymous(name: str) -> bool:
 def says_yes_or_no(values: Sequence[str]) -> bool:
     """Whether two values are a usual pair for what happened and what did not."""
     plain = [value.strip().lower() for value in values]
+    if len(plain) != 2:  # counts hold 0 and 1 too
+        return False
     if sorted(plain) in (["1", "2"], ["-1", "1"]):
         return True
     return any(value in HAPPENED for value in plain) and any(value in DID_NOT for value in plain)

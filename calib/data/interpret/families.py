@@ -1,16 +1,19 @@
-"""Columns that belong together as outputs: by the pattern of their names, by their place or by class names."""
+"""Which columns may be outputs: one, or several that belong together by their names, their place or class names."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
 
 import numpy as np
 
-from calib.data.interpret.evidence import Column, is_anonymous, row_sums
+from calib.canonical import ONE_COLUMN
+from calib.data.interpret.evidence import IMPOSSIBLE, MANY, Column, is_anonymous, rank_correlation, row_sums
 from calib.data.interpret.names import output_column
 from calib.data.interpret.vocabulary import CERTAIN, CLASS, LIKELY, spoken_for, tokens
+from calib.data.options import Choices
 
 SUM_TO_ONE = 3.0
 """Rows that sum to one are what probabilities of all classes do, and little else does."""
@@ -24,8 +27,38 @@ FLAGS = -4.0
 NOT_SUMMING = -2.0
 """Values in [0, 1] whose rows sum to anything are rarely the probabilities of classes; several models' scores are."""
 
+UNLIKE = -3.0
+"""Logits of one class do not keep to [0, 1] over many rows while those of another leave it."""
+
 COUNTED = 0.5
 """Names that count from 0 or 1 without a gap."""
+
+NAMED_AFTER = 3.0
+"""Columns of outputs are called like the classes of the outcome, or a column of risk like what may happen."""
+
+AS_MANY = 1.0
+"""There are as many columns as classes."""
+
+TOO_FEW = -2.0
+"""There are more classes than columns."""
+
+MEMBER = -3.0
+"""A column of a whole family of outputs is rarely meant alone."""
+
+BY_HAND = 2 * CERTAIN
+"""What somebody has chosen needs no further evidence."""
+
+CALLED_ALIKE = 2.0
+"""Columns that count as the labels do."""
+
+RISES_WITH, STRONGLY = 2.0, 0.8
+"""A column in [0, 1] has the ranks of a score: it may be that of another model. And the rank correlation for it."""
+
+ENOUGH_OUTPUTS, OFFERED_OUTPUTS = 2.0, 1.0
+"""Evidence of outputs from which a reading is accepted, and from which it is worth a question."""
+
+MOST_OUTPUTS = 12
+"""Candidates that are combined, the most likely first."""
 
 MOST_TOKENS = 6
 """Words of a name that are looked at for what differs."""
@@ -42,6 +75,7 @@ class Outputs:
     evidence : how much speaks for it, before any outcome is looked at.
     reason : what speaks for it, for a sentence.
     stem : what the names have in common; the name itself of a single column.
+    is_complete : whether each row sums to the same, so that none of the columns is meant alone.
     """
 
     columns: tuple[str, ...]
@@ -49,6 +83,95 @@ class Outputs:
     evidence: float
     reason: str
     stem: str = ""
+    is_complete: bool = False
+
+
+def output_candidates(columns: Mapping[str, Column], outcome: Column | None, choices: Choices) -> list[Outputs]:
+    """Columns that may be the outputs for one outcome, the most likely first."""
+    if choices.outputs:
+        names = (choices.outputs,) if isinstance(choices.outputs, str) else choices.outputs
+        chosen = [columns[name] for name in names]
+        found = single(chosen[0]) if len(chosen) == 1 else family(chosen, "")
+        return [replace(found, evidence=BY_HAND, reason="as chosen")]
+    taken = chosen_elsewhere(choices, "outputs") | ({outcome.name} if outcome is not None else set())
+    free = [column for column in columns.values() if column.name not in taken]
+    values = outcome.values if outcome is not None else ()
+    families = [*by_pattern(free), *side_by_side(free, len(values)), *by_class(free, values)]
+    families = best_of_each([found for found in families if fitting(found, values) >= OFFERED_OUTPUTS], values)
+    members = {name for found in families if found.evidence >= ENOUGH_OUTPUTS for name in found.columns}
+    whole = [found for found in families if found.evidence >= ENOUGH_OUTPUTS and found.is_complete]
+    shares = {name for found in whole for name in found.columns}
+    likely = [column for column in free if column.as_score > IMPOSSIBLE and column.name not in shares]
+    limits = limits_of(likely)
+    singles = [single(column) for column in likely if column.name not in limits]
+    singles = [replace(s, evidence=s.evidence + MEMBER) if s.columns[0] in members else s for s in singles]
+    named = [column for s in singles if (column := columns[s.columns[0]]).said.get("outputs", 0.0) > 0]
+    singles = [replace(s, evidence=s.evidence + alike(columns[s.columns[0]], named)) for s in singles]
+    if choices.kind is not None:  # it says whether there is one column or one for each class
+        families, singles = ([], singles) if choices.kind in ONE_COLUMN else (families, [])
+    return sorted((*families, *singles), key=lambda found: -found.evidence)[:MOST_OUTPUTS]
+
+
+def alike(column: Column, named: Sequence[Column]) -> float:
+    """Evidence for a column without a telling name: it rises and falls with one that is called outputs."""
+    if not column.is_silent or not column.in_unit:
+        return 0.0
+    return RISES_WITH if any(rank_correlation(column, other) > STRONGLY for other in named) else 0.0
+
+
+def limits_of(columns: Sequence[Column]) -> set[str]:
+    """The ends of intervals: columns on one side of another in every row, which a third is on its other side.
+
+    More fractions than a few are no score with its interval, and comparing all would take long.
+    """
+    numbers = {column.name: column.numbers for column in columns if column.in_unit and column.numbers is not None}
+    found: set[str] = set()
+    if not numbers or len(numbers) > MOST_OUTPUTS or len(columns[0].cells) < MANY:
+        return found
+    for name, own in numbers.items():
+        others = [other for key, other in numbers.items() if key != name]
+        below = sum(bool((other <= own).all()) for other in others)
+        above = sum(bool((other >= own).all()) for other in others)
+        if (below, above) in ((0, 2), (2, 0)):
+            found.add(name)
+    return found
+
+
+def best_of_each(families: Sequence[Outputs], values: Sequence[str]) -> list[Outputs]:
+    """Of several candidates with the same columns, the one with the most evidence, and that of the labels."""
+    best: dict[frozenset[str], Outputs] = {}
+    for found in families:
+        key = frozenset(found.columns)
+        if key not in best or fitting(found, values) > fitting(best[key], values):
+            best[key] = found
+    return list(best.values())
+
+
+def fitting(outputs: Outputs, values: Sequence[str]) -> float:
+    """The evidence for columns, with how the labels fit to them."""
+    return outputs.evidence + class_fit(outputs, values)
+
+
+def class_fit(outputs: Outputs, values: Sequence[str]) -> float:
+    """Evidence of how the labels fit to one column each: by number, and by name."""
+    if not values:
+        return 0.0
+    labels = {plain_name(value) for value in values}
+    classes = {plain_name(name) for name in outputs.classes}
+    fit = AS_MANY if len(labels) == len(classes) else TOO_FEW if len(labels) > len(classes) else 0.0
+    if not labels <= classes:
+        return fit
+    return fit + (CALLED_ALIKE if all(label.isdecimal() for label in labels) else NAMED_AFTER)
+
+
+def chosen_elsewhere(choices: Choices, role: str) -> set[str]:
+    """Columns that somebody has chosen for another role."""
+    return {
+        name
+        for option in ("outputs", "labels", "groups", "clusters", "weights", "predicted", "features", "split", "ignore")
+        if option != role and (value := getattr(choices, option))
+        for name in ([value] if isinstance(value, str) else value)
+    }
 
 
 def single(column: Column) -> Outputs:
@@ -67,7 +190,8 @@ def by_pattern(columns: Sequence[Column]) -> list[Outputs]:
     for column in columns:
         for pattern, middle in split_names(tokens(column.name)):
             # A numbered column belongs to its family whatever it holds; what is wrong with it is said later.
-            if (column.numbers is not None and not column.is_date) or all(word.isdecimal() for word in middle):
+            is_number = column.numbers is not None and not column.is_date and not column.is_counter
+            if is_number or all(word.isdecimal() for word in middle):
                 patterns.setdefault(pattern, {}).setdefault(middle, column)
     found: dict[tuple[str, ...], Outputs] = {}
     for pattern, members in patterns.items():
@@ -119,12 +243,14 @@ def family(columns: Sequence[Column], stem: str, named: float | None = None) -> 
         said += f"; each row sums to {total:g}" if total else "; the exponentials of each row sum to 1"
     elif all(column.in_unit for column in columns):
         evidence += NOT_SUMMING * (2 if len(columns) == 2 else 1)
+    elif any(column.in_unit and len(column.values) > MANY for column in columns):
+        evidence += UNLIKE
     if counts_up(classes):
         evidence += COUNTED
-    flags = [column.is_whole and len(column.values) <= 2 for column in columns]
+    flags = [column.is_whole and len(column.values) == 2 for column in columns]
     if any(flags) and not all(column.is_whole for column in columns):
         evidence += FLAGS
-    return Outputs(names, classes, evidence, said, stem)
+    return Outputs(names, classes, evidence, said, stem, total is not None)
 
 
 def stem_evidence(stem: str) -> float:
@@ -191,18 +317,24 @@ def side_by_side(columns: Sequence[Column], n_classes: int) -> Iterator[Outputs]
 
 
 def by_class(columns: Sequence[Column], values: Iterable[str]) -> Iterator[Outputs]:
-    """Columns that are called like the classes, or whose names end in one: ``p_<5`` and ``p_>=5``."""
+    """Columns that are called like the classes, or whose names hold one: ``p_<5`` and ``P (age=>=5)``."""
     values = tuple(values)
     plain = {plain_name(value) for value in values}
     found = [column for column in columns if plain_name(column.name) in plain and column.numbers is not None]
     if len(found) > 1 and len(found) == len(plain):
         yield family(found, "", CERTAIN / 2)
+    # A cell of blanks is a label without letters, which no name holds.
+    if len(values) < 2 or not all(values) or any(value.isdecimal() for value in values):
+        return
     by_name = {column.name: column for column in columns if column.numbers is not None}
-    stems = {name.removesuffix(value) for value in values[:1] for name in by_name if name.endswith(value)} - {""}
-    for stem in stems:
-        members = [by_name[stem + value] for value in values if stem + value in by_name]
-        if len(members) == len(values) > 1 and not any(value.isdecimal() for value in values):
-            yield family(sorted(members, key=lambda column: column.position), stem)
+    around = {name.rpartition(values[0])[::2] for name in by_name if values[0] in name} - {("", "")}
+    for start, end in sorted(around):
+        names = list(takewhile(by_name.__contains__, (start + value + end for value in values)))
+        if len(names) == len(values):
+            members = zip((by_name[name] for name in names), values, strict=True)
+            of_value = sorted(members, key=lambda member: member[0].position)
+            named = family([column for column, _ in of_value], f"{start} {end}")
+            yield replace(named, classes=tuple(value for _, value in of_value))
 
 
 def plain_name(name: str) -> str:

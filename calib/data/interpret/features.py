@@ -11,10 +11,11 @@ import numpy.typing as npt
 
 from calib.canonical import standardise
 from calib.data.checks.features import check_training_set
-from calib.data.checks.report import NO_FEATURE_METHODS, InvalidUpload, Report, count, listed, rounded, verb
+from calib.data.checks.report import InvalidUpload, Report, count, listed, rounded, verb
 from calib.data.formats.base import Allowance, Array
 from calib.data.interpret.labels import Decoded, as_numbers_if_possible, decode_labels, one_per_row
 from calib.data.interpret.reading import float_dtype
+from calib.errors import NO_FEATURE_METHODS
 from calib.numerics import Floats, blocks
 
 Features = npt.NDArray[Any]
@@ -364,11 +365,11 @@ def decode_training_labels(raw: Array, class_names: tuple[str, ...], report: Rep
     """
     try:
         raw = one_per_row(raw, len(class_names), "train_labels", Report(report.choices))
-        if raw.dtype.kind in "US":
+        if raw.dtype.kind == "U":
             raw = as_numbers_if_possible(raw, "train_labels", class_names)
         order = report.choices.label_values
         named = order is not None and not all(str(value).lstrip("+-").isdecimal() for value in order)
-        if raw.dtype.kind in "US":
+        if raw.dtype.kind == "U":
             order = order if named else class_names
         elif named:
             order = None  # numbers beside named labels are columns

@@ -62,9 +62,8 @@ def decide_kind(outputs: Floats, name: str, report: Report) -> Kind:
         kind, reason = "log_probabilities", "no value is positive and the exponentials of each row sum to one"
     else:
         kind, reason = "logits", f"values reach from {low:.3g} to {high:.3g} and rows do not sum to one"
-    others = {"probabilities": "logits", "binary_probability": "binary_log_odds", "binary_log_odds": None}
-    other = others.get(kind)
-    report.info("kind", f"Read as {KINDS[kind]}: {reason}.", **({"kind": other} if other else {}))
+    # One click offers no other kind: probabilities read as logits give numbers that look right.
+    report.info("kind", f"Read as {KINDS[kind]}: {reason}.")
     report.decide(kind=kind)
     return kind
 

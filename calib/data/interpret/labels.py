@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.data.checks.report import InvalidUpload, Report, count, listed, verb
-from calib.data.formats.base import Allowance, Array
-from calib.data.limits import MAX_BYTES, MAX_CLASSES
+from calib.data.formats.base import Array
+from calib.data.formats.texts import distinct
+from calib.data.limits import MAX_CLASSES
 from calib.numerics import Ints
 
 
@@ -97,7 +98,7 @@ def _plain(value: Any) -> str:
     return "".join(c for c in text.lower() if c.isalnum()) or text
 
 
-MISSING_TEXTS = ("", "nan", "none", "null", "NaN", "None", "NaT", "<NA>", "NULL")
+MISSING_TEXTS = ("", "nan", "none", "null", "NaN", "None", "NaT", "<NA>", "NULL", "\\N")
 """Texts that stand for no label, unless a column of outputs has that name."""
 
 PERHAPS_MISSING = ("NA", "N/A", "n/a", "#N/A", "?", "-", ".", "unknown", "missing", "Unknown", "Missing")
@@ -156,9 +157,10 @@ def decode_labels(
 
 def _decoded(raw: Array, n_classes: int, column_names: Sequence[str] | None, name: str, report: Report) -> Decoded:
     raw = one_per_row(raw, n_classes, name, report)
-    if raw.dtype.kind in "US":
+    if raw.dtype.kind == "U":
         raw = as_numbers_if_possible(raw, name, column_names or report.choices.label_values or ())
-    if raw.dtype.kind in "US" or report.choices.label_values is not None:
+    turned = raw.dtype.kind == "b" and matched((False, True), column_names or ()) == (True, False)
+    if turned or raw.dtype.kind == "U" or report.choices.label_values is not None:
         return by_value(raw, n_classes, column_names, name, report)
     whole, missing = as_integers(raw, name, report)
     if missing.all():
@@ -213,10 +215,7 @@ def as_numbers_if_possible(raw: Array, name: str, class_names: Sequence[Any] = (
 
     Fractions become numbers too, to be refused, and are left alone only where the classes are called so.
     """
-    Allowance(MAX_BYTES // 4).take(raw.nbytes, name)  # sorting takes as much again, and decoding four times
-    if raw.dtype.kind == "S":
-        return as_numbers_if_possible(np.char.decode(raw, "utf-8", "replace"), name, class_names)
-    values = np.unique(raw)
+    values, positions = different_labels(raw, name)
     names = {_plain(name) for name in class_names}
     present = [v for v in values.tolist() if not is_missing(v, names)]
     whole = all(WHOLE_TEXT.fullmatch(v) for v in present)
@@ -224,12 +223,31 @@ def as_numbers_if_possible(raw: Array, name: str, class_names: Sequence[Any] = (
     if not present or not all(whole or (NUMBER_TEXT.fullmatch(v) and not called) for v in present):
         return raw
     numbers = np.array([np.nan if is_missing(v, names) else float(v) for v in values.tolist()])
-    return numbers[np.searchsorted(values, raw)]
+    return numbers[positions]
+
+
+def different_labels(raw: Array, name: str) -> tuple[Array, npt.NDArray[np.intp]]:
+    """The different labels in order, and which of them each row has.
+
+    Raises
+    ------
+    InvalidUpload
+        If there are more than any model has classes.
+    """
+    found = distinct(raw, MAX_CLASSES)
+    if found is None:
+        raise InvalidUpload(
+            "label_too_large",
+            f"{name} holds more than {MAX_CLASSES:,} different labels, and no more classes are read. Names of rows, or "
+            "outputs, were probably taken for labels.",
+            "Choose another array or column.",
+        )
+    return found
 
 
 def by_value(raw: Array, n_classes: int, column_names: Sequence[str] | None, name: str, report: Report) -> Decoded:
     """Labels that are names, or numbers with an order given by hand: position in ``label_values``."""
-    values, positions = np.unique(raw, return_inverse=True)
+    values, positions = different_labels(raw, name)
     names = {_plain(name) for name in (*(column_names or ()), *(report.choices.label_values or ()))}
     missing = np.array([is_missing(value, names) for value in values.tolist()], dtype=bool)
     if report.choices.label_values is None and (~missing).sum() > n_classes:
@@ -242,7 +260,7 @@ def by_value(raw: Array, n_classes: int, column_names: Sequence[str] | None, nam
     column = {_spelled(value): j for j, value in enumerate(order)}
     codes = np.array([column.get(_spelled(value), -1) for value in values.tolist()], dtype=np.int64)
     codes[missing] = -1
-    labels = codes[positions.reshape(-1)]
+    labels = codes[positions]
     unknown = [str(v) for v, code, gone in zip(values.tolist(), codes, missing, strict=True) if code < 0 and not gone]
     if len(order) > n_classes:
         one = column_names is not None and len(column_names) == 1
@@ -254,7 +272,7 @@ def by_value(raw: Array, n_classes: int, column_names: Sequence[str] | None, nam
             "Choose the columns with one score for each class, or another column of labels.",
         )
     if unknown and not report.choices.drop_bad_rows:
-        n_unknown = int(((labels < 0) & ~missing[positions.reshape(-1)]).sum())
+        n_unknown = int(((labels < 0) & ~missing[positions]).sum())
         raise InvalidUpload(
             "labels_unmatched",
             f"{count(n_unknown, 'label')} in {name} {verb(n_unknown, 'belongs', 'belong')} to no column "
@@ -262,7 +280,7 @@ def by_value(raw: Array, n_classes: int, column_names: Sequence[str] | None, nam
             "Leave these rows out, or name the label of each column.",
             drop_bad_rows=True,
         )
-    none = missing[positions.reshape(-1)]
+    none = missing[positions]
     return Decoded(labels, none, (labels < 0) & ~none)
 
 

@@ -24,13 +24,13 @@ from calib.data.interpret.parts import calibration_rows
 from calib.data.interpret.reading import Upload, keep_rows, renormalise, shift_rows
 from calib.data.interpret.roles import ROW_ROLES
 from calib.data.interpret.scale import decide_scale
-from calib.data.predictions import Predictions, fingerprint, identifying
+from calib.data.predictions import Predictions
 from calib.data.scales import LOGS, to_plain
 from calib.numerics import Floats, Ints, blocks
 
 
 def understand(upload: Upload, name: str, report: Report) -> Predictions:
-    """Interpret the arrays of an upload.
+    """Interpret the arrays of an upload; the data set has no hash yet.
 
     Parameters
     ----------
@@ -91,9 +91,7 @@ def understand(upload: Upload, name: str, report: Report) -> Predictions:
         fields["weight_kind"] = report.choices.weight_kind
     if n_classes == 2:
         fields["event"] = decide_event(class_names, labels, upload, report)
-    return Predictions(
-        **fields, name=name, sha256=fingerprint(identifying(fields)), findings=report.findings, roles=upload.roles
-    )
+    return Predictions(**fields, name=name, findings=report.findings, roles=upload.roles)
 
 
 def decide_event(class_names: tuple[str, ...], labels: Ints, upload: Upload, report: Report) -> Event:
@@ -173,8 +171,8 @@ def rows_to_keep(dropped: dict[str, npt.NDArray[np.bool_]], report: Report) -> n
     if 2 * n_gone > len(gone) and not report.choices.drop_bad_rows:
         raise InvalidUpload(
             "mostly_missing",
-            f"{n_gone:,} of {count(len(gone), 'row')} would have to be left out: {'; '.join(reasons)}. Another column "
-            "may be meant, or a join found few partners.",
+            f"More than half of the rows would have to be left out: {'; '.join(reasons)}. Another column may be meant, "
+            "or a join found few partners.",
             "Leave these rows out all the same, or choose other columns.",
             drop_bad_rows=True,
         )

@@ -37,6 +37,7 @@ def predicted_column(
     if answers:
         return answers[0] if len(answers) == 1 and not is_more_actual(answers[0], outcome) else None
     alike = [c for c in free if has_same_labels(c, outcome) and feature_column(c.name) is None]
+    alike = [c for c in alike if not are_coordinates(c, outcome)]
     is_best_named = all(column.named("outcome") <= outcome.named("outcome") for column in free)
     return alike[0] if len(alike) == 1 and is_best_named else None
 
@@ -64,6 +65,12 @@ def has_same_labels(column: Column, outcome: Column) -> bool:
     labels, others = set(outcome.values), set(column.values)
     same = len(labels) > 2 and 2 * len(labels & others) > len(labels | others)
     return same and column.named("outcome") < outcome.named("outcome")
+
+
+def are_coordinates(first: Column, second: Column) -> bool:
+    """Whether the names differ in an x against a y alone, as ``die_x`` and ``die_y`` do."""
+    a, b = tokens(first.name), tokens(second.name)
+    return len(a) == len(b) and [{p, q} for p, q in zip(a, b, strict=True) if p != q] == [{"x", "y"}]
 
 
 EQUAL = 0.3

@@ -127,7 +127,8 @@ def read_rows(upload: Upload, contents: Contents, role: str, name: Any, report: 
     if role not in read:
         return
     array = read[role]
-    if array.ndim == 0 or len(array) != len(upload.outputs):
+    empty = role != "features" and array.size == 0
+    if array.ndim == 0 or empty or len(array) != len(upload.outputs):
         reason = f"{display_name(contents, name)} has the shape {array.shape} for {len(upload.outputs):,} rows"
         finding = ("rows_differ_beside", f"{reason}; it was left out.", "Save one entry per row.")
         if role == "features":

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from calib.canonical import ONE_COLUMN
 from calib.data.interpret.direction import (
+    LEAST_RISKS,
     bears_the_name,
     is_beside_event,
     named_value,
     same_word,
+    spoken_pair,
     spoken_values,
     tells_correct,
 )
@@ -22,14 +23,24 @@ from calib.data.interpret.evidence import (
     IMPOSSIBLE,
     Column,
     one_to_one,
-    rank_correlation,
     row_sums,
     same_order,
+    says_yes_or_no,
 )
-from calib.data.interpret.families import Outputs, by_class, by_pattern, family, plain_name, side_by_side, single
+from calib.data.interpret.families import (
+    BY_HAND,
+    ENOUGH_OUTPUTS,
+    NAMED_AFTER,
+    OFFERED_OUTPUTS,
+    Outputs,
+    chosen_elsewhere,
+    class_fit,
+    counts_up,
+    output_candidates,
+    plain_name,
+)
 from calib.data.interpret.predicted import are_answers, decides, predicted_column, separates
 from calib.data.interpret.vocabulary import (
-    CERTAIN,
     CONFIDENCE,
     has_word,
     is_prediction,
@@ -37,35 +48,20 @@ from calib.data.interpret.vocabulary import (
 )
 from calib.data.options import Choices
 
-NAMED_AFTER = 3.0
-"""Columns of outputs are called like the classes of the outcome, or a column of risk like what may happen."""
-
-AS_MANY = 1.0
-"""There are as many columns as classes."""
-
-TOO_FEW = -2.0
-"""There are more classes than columns."""
-
-MEMBER = -3.0
-"""A column of a whole family of outputs is rarely meant alone."""
-
-BY_HAND = 2 * CERTAIN
-"""What somebody has chosen needs no further evidence."""
-
 CLEARLY = 1.0
 """By how much the best reading has to beat the next: one step in the strength of a word."""
 
 OTHER_OUTPUTS = 2.5
 """By how much where the next has other outputs: several models' columns differ by such a step too."""
 
-ENOUGH_OUTPUTS, ENOUGH_OUTCOME = 2.0, 1.0
-"""Evidence from which a reading is accepted."""
+OTHER_OUTCOME = 2.5
+"""By how much where the next says yes or no too: beside one risk, stroke and bleeding differ by a likely word alone."""
 
-OFFERED_OUTPUTS, OFFERED_OUTCOME = 1.0, 0.0
-"""Evidence from which a reading is worth a question."""
+ENOUGH_OUTCOME = 1.0
+"""Evidence of a column from which a reading is accepted."""
 
-CALLED_ALIKE = 2.0
-"""Columns that count as the labels do."""
+OFFERED_OUTCOME = 0.0
+"""Evidence of a column from which a reading is worth a question."""
 
 CALLED_OTHERWISE = -2.0
 """A name for another role counts no more against an outcome whose values are the names of all classes."""
@@ -79,17 +75,14 @@ ANSWERED = 3.0
 DECIDED = -4.0
 """A column that is the class of the largest output in every row is the prediction, not the outcome."""
 
-RISES_WITH, STRONGLY = 2.0, 0.8
-"""A column in [0, 1] has the ranks of a score: it may be that of another model. And the rank correlation for it."""
-
 UNSURE = -2.0
 """Something speaks against a reading, without saying which one is right."""
 
 LEAST_OUTCOME = -3.5
 """Evidence of a column alone from which it may be an outcome after which the outputs are named."""
 
-MOST_OUTCOMES, MOST_OUTPUTS = 8, 12
-"""Candidates of each kind that are combined, the most likely first."""
+MOST_OUTCOMES = 8
+"""Candidates that are combined, the most likely first."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +122,12 @@ class Reading:
         """Whether it is worth a question."""
         return self.of_outputs >= OFFERED_OUTPUTS and (self.outcome is None or self.of_outcome >= OFFERED_OUTCOME)
 
+    @property
+    def may_be_meant(self) -> bool:
+        """Whether outputs are clear and a column says yes or no, or counts classes, though it is called otherwise."""
+        values = self.outcome.values if self.outcome is not None else ()
+        return self.of_outputs >= ENOUGH_OUTPUTS and (says_yes_or_no(values) or (bool(values) and counts_up(values)))
+
     def with_evidence(self, of_outcome: float, of_outputs: float) -> Reading:
         """The same reading with more to be said for or against it."""
         return replace(self, of_outcome=self.of_outcome + of_outcome, of_outputs=self.of_outputs + of_outputs)
@@ -166,9 +165,10 @@ def readings(columns: Mapping[str, Column], choices: Choices, separate_labels: b
         for reading in combined(outcome, outputs, columns, choices)
     ]
     found.sort(key=lambda reading: -reading.evidence)
+    worth_it = [r for r in found if r.is_offered] or [r for r in found if r.may_be_meant]
     distinct: list[Reading] = []
-    for reading in found:
-        if reading.is_offered and not any(reading.says_the_same(better, columns) for better in distinct):
+    for reading in worth_it:
+        if not any(reading.says_the_same(better, columns) for better in distinct):
             distinct.append(reading)
     return distinct
 
@@ -183,13 +183,15 @@ def accepted(found: Sequence[Reading]) -> Reading | None:
 def rivals(found: Sequence[Reading]) -> list[Reading]:
     """The best reading and those that it does not beat clearly."""
     best = found[0]
-    return [
-        reading
-        for reading in found
-        if reading is best
-        or best.evidence - reading.evidence
-        < (CLEARLY if reading.outputs.columns == best.outputs.columns else OTHER_OUTPUTS)
-    ]
+    return [r for r in found if r is best or best.evidence - r.evidence < margin(best, r)]
+
+
+def margin(best: Reading, other: Reading) -> float:
+    """By how much a reading has to beat another one."""
+    if best.outputs.columns != other.outputs.columns:
+        return OTHER_OUTPUTS
+    outcomes = {reading.outcome.name: reading.outcome.values for reading in (best, other) if reading.outcome}
+    return OTHER_OUTCOME if len(outcomes) == 2 and all(map(says_yes_or_no, outcomes.values())) else CLEARLY
 
 
 def outcome_candidates(columns: Mapping[str, Column], choices: Choices) -> list[Column]:
@@ -202,57 +204,6 @@ def outcome_candidates(columns: Mapping[str, Column], choices: Choices) -> list[
     return sorted(likely, key=lambda column: -column.as_outcome)[:MOST_OUTCOMES]
 
 
-def output_candidates(columns: Mapping[str, Column], outcome: Column | None, choices: Choices) -> list[Outputs]:
-    """Columns that may be the outputs for one outcome, the most likely first."""
-    if choices.outputs:
-        names = (choices.outputs,) if isinstance(choices.outputs, str) else choices.outputs
-        chosen = [columns[name] for name in names]
-        found = single(chosen[0]) if len(chosen) == 1 else family(chosen, "")
-        return [replace(found, evidence=BY_HAND, reason="as chosen")]
-    taken = chosen_elsewhere(choices, "outputs") | ({outcome.name} if outcome is not None else set())
-    free = [column for column in columns.values() if column.name not in taken]
-    values = outcome.values if outcome is not None else ()
-    families = [*by_pattern(free), *side_by_side(free, len(values)), *by_class(free, values)]
-    families = best_of_each(
-        [found for found in families if found.evidence + class_fit(found, values) >= OFFERED_OUTPUTS]
-    )
-    members = {name for found in families if found.evidence >= ENOUGH_OUTPUTS for name in found.columns}
-    singles = [single(column) for column in free if column.as_score > IMPOSSIBLE]
-    singles = [replace(s, evidence=s.evidence + MEMBER) if s.columns[0] in members else s for s in singles]
-    named = [column for s in singles if (column := columns[s.columns[0]]).said.get("outputs", 0.0) > 0]
-    singles = [replace(s, evidence=s.evidence + alike(columns[s.columns[0]], named)) for s in singles]
-    if choices.kind is not None:  # it says whether there is one column or one for each class
-        families, singles = ([], singles) if choices.kind in ONE_COLUMN else (families, [])
-    return sorted((*families, *singles), key=lambda found: -found.evidence)[:MOST_OUTPUTS]
-
-
-def alike(column: Column, named: Sequence[Column]) -> float:
-    """Evidence for a column without a telling name: it rises and falls with one that is called outputs."""
-    if not column.is_silent or not column.in_unit:
-        return 0.0
-    return RISES_WITH if any(rank_correlation(column, other) > STRONGLY for other in named) else 0.0
-
-
-def best_of_each(families: Sequence[Outputs]) -> list[Outputs]:
-    """Of several candidates with the same columns, the one with the most evidence."""
-    best: dict[frozenset[str], Outputs] = {}
-    for found in families:
-        key = frozenset(found.columns)
-        if key not in best or found.evidence > best[key].evidence:
-            best[key] = found
-    return list(best.values())
-
-
-def chosen_elsewhere(choices: Choices, role: str) -> set[str]:
-    """Columns that somebody has chosen for another role."""
-    return {
-        name
-        for option in ("outputs", "labels", "groups", "clusters", "weights", "predicted", "features", "split", "ignore")
-        if option != role and (value := getattr(choices, option))
-        for name in ([value] if isinstance(value, str) else value)
-    }
-
-
 def combined(
     outcome: Column | None, outputs: Outputs, columns: Mapping[str, Column], choices: Choices
 ) -> Iterator[Reading]:
@@ -263,6 +214,8 @@ def combined(
     scores = [columns[name] for name in outputs.columns]
     of_outcome = BY_HAND if choices.labels == outcome.name else outcome.as_outcome
     decided = decides(scores, outcome)
+    if decided and outcome.said.get("predicted", 0.0) > 0 and choices.labels != outcome.name:
+        return  # called the prediction, and it is the prediction
     of_outcome += DECIDED if decided else 0.0
     predicted = predicted_column(columns, outcome, outputs, choices, chosen_elsewhere(choices, "predicted"))
     if predicted is None and len(scores) == 1 and not choices.labels and is_beside_event(outcome, columns):
@@ -280,9 +233,20 @@ def combined(
         fit = class_fit(outputs, outcome.values)
         if not decided and is_list_of_labels(outcome, outputs, scores):
             reading = replace(reading, of_outcome=max(of_outcome, CALLED_OTHERWISE))
-        yield reading.with_evidence(max(fit, 0.0), fit)
+        yield from of_columns(reading.with_evidence(max(fit, 0.0), fit), outcome, scores, choices)
     else:
         yield from of_one_column(reading, outcome, scores[0], choices)
+
+
+def of_columns(reading: Reading, outcome: Column, scores: Sequence[Column], choices: Choices) -> Iterator[Reading]:
+    """One column for each class; of two whose names are no labels, in the order that names say."""
+    classes = {plain_name(name) for name in reading.outputs.classes}
+    named = {plain_name(value) for value in outcome.values} <= classes or all(name.isdecimal() for name in classes)
+    if len(scores) != 2 or len(outcome.values) != 2 or named or choices.label_values or choices.class_names:
+        yield reading
+        return
+    for values in spoken_pair(scores, outcome):
+        yield replace(reading, label_values=values)
 
 
 def is_alone(outputs: Outputs, scores: Sequence[Column]) -> bool:
@@ -299,18 +263,6 @@ def is_list_of_labels(outcome: Column, outputs: Outputs, scores: Sequence[Column
     """Whether the probabilities of all classes are called exactly like the values of a column."""
     called = {plain_name(name) for name in outputs.classes} == {plain_name(value) for value in outcome.values}
     return called and not is_prediction(outcome.name) and row_sums(scores) in (1, 100)
-
-
-def class_fit(outputs: Outputs, values: Sequence[str]) -> float:
-    """Evidence of how the labels fit to one column each: by number, and by name."""
-    if not values:
-        return 0.0
-    labels = {plain_name(value) for value in values}
-    classes = {plain_name(name) for name in outputs.classes}
-    fit = AS_MANY if len(labels) == len(classes) else TOO_FEW if len(labels) > len(classes) else 0.0
-    if not labels <= classes:
-        return fit
-    return fit + (CALLED_ALIKE if all(label.isdecimal() for label in labels) else NAMED_AFTER)
 
 
 def named_after(outcome: Column, outputs: Outputs, scores: Sequence[Column]) -> bool:
@@ -342,8 +294,11 @@ def of_one_column(reading: Reading, outcome: Column, score: Column, choices: Cho
     called_confidence = has_word(score.name, CONFIDENCE)
     above_half = score.numbers is not None and len(score.present) > 0 and float(score.present.min()) >= 0.5
     if predicted is None:
-        unsure = UNSURE if called_confidence and above_half and score.in_unit else 0.0
-        yield from of_classes(reading.with_evidence(0.0, unsure), outcome, score, choices)
+        # A column of which no value is below a half may be the confidence in what was predicted, which is not there.
+        may_be_confidence = above_half and score.in_unit and len(score.values) >= LEAST_RISKS
+        if may_be_confidence and not named_after(outcome, reading.outputs, [score]):
+            yield replace(reading, pairs=True)
+        yield from of_classes(reading, outcome, score, choices)
         return
     value = next((value for value in outcome.values if separates(score, predicted, value)), None)
     if value is not None:

@@ -13,8 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.data.checks.report import Report, count, row_numbers, verb
-from calib.data.formats.base import Array
+from calib.data.formats.base import Allowance, Array
+from calib.data.formats.texts import book_texts, distinct
 from calib.data.interpret.labels import is_missing
+from calib.data.limits import MAX_DISTINCT
 from calib.numerics import Floats
 
 Role = Literal["outcome", "outputs", "predicted", "cluster", "weight", "group", "features", "split", "id", "ignore"]
@@ -72,27 +74,18 @@ MAX_GROUPS = 1000
 """Subgroups that are told apart; a column with more is an identifier."""
 
 
-def distinct(values: Array) -> tuple[Array, npt.NDArray[np.intp]]:
-    """The different values in order, and which of them each row has; where they are few, without sorting all rows."""
-    found = np.unique(values)
-    if len(found) <= MAX_GROUPS:
-        return found, np.searchsorted(found, values)
-    found, positions = np.unique(values, return_inverse=True)
-    return found, positions.reshape(-1)
-
-
 def group_names(groups: Array, report: Report) -> npt.NDArray[np.str_] | None:
     """The subgroup of each row as text, ``missing`` where a row has none; left out where it names rows, not groups."""
-    values, positions = distinct(groups.reshape(len(groups), -1)[:, 0])
-    if len(values) > MAX_GROUPS:
+    found = distinct(groups.reshape(len(groups), -1)[:, 0], MAX_GROUPS)
+    if found is None:
         report.warn(
             "too_many_groups",
-            f"The groups have {len(values):,} different values; more than {MAX_GROUPS:,} are no groups, so they were "
-            "left out.",
+            f"The groups have more than {MAX_GROUPS:,} different values, which are no groups, so they were left out.",
             "Choose another column as groups.",
         )
         report.decide(groups="")
         return None
+    values, positions = found
     gone = np.array([is_missing(value) for value in values.tolist()], dtype=bool)
     n_gone = int(gone[positions].sum())
     if n_gone:
@@ -102,11 +95,21 @@ def group_names(groups: Array, report: Report) -> npt.NDArray[np.str_] | None:
     return np.array(names)[positions]
 
 
-def cluster_names(clusters: Array, report: Report) -> npt.NDArray[np.str_]:
-    """The cluster of each row as text; a row without one is a cluster of its own."""
-    values, positions = distinct(clusters.reshape(len(clusters), -1)[:, 0])
+def cluster_names(clusters: Array, report: Report) -> npt.NDArray[np.str_] | None:
+    """The cluster of each row as text; a row without one is a cluster of its own. Left out where they are too many."""
+    different = distinct(clusters.reshape(len(clusters), -1)[:, 0], MAX_DISTINCT)
+    if different is None:
+        report.warn(
+            "too_many_clusters",
+            f"There are more than {MAX_DISTINCT:,} clusters, which are not read, so they were left out.",
+            "Choose another column as the cluster.",
+        )
+        report.decide(clusters="")
+        return None
+    values, positions = different
     none = np.array([is_missing(value) for value in values.tolist()], dtype=bool)
     names = np.array(["" if gone else str(value) for value, gone in zip(values.tolist(), none, strict=True)])
+    book_texts(len(positions), names.itemsize // 4, "The clusters", Allowance())
     gone = np.flatnonzero(none[positions])
     if not len(gone):
         return names[positions]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from itertools import pairwise
+from string import digits
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ FEW = 5
 SAID = {
     "percent": ("percent", "percentage", "pct", "perc", "prozent", "pourcent", "pourcentage", "porcentaje"),
     "per_mille": ("permille", "promille", "pormil"),
+    "per_million": ("ppm", "permillion"),
     "odds": ("odds",),
     "log": ("logprob", "logprobs", "logproba", "logp", "lnp", "logprobability"),
     "log2": ("log2", "log2p", "log2prob"),
@@ -250,7 +251,8 @@ def _of_column(look: Look, name: str, in_unit: bool) -> Found | None:
             **{
                 f"{in_words(scale).capitalize()}: divide by {one:g}": {"scale": scale}
                 for scale, one in sorted(ONE.items(), key=lambda item: item[1])
-                if (100 if one > 100 else 1) < high <= one and (scale != "bytes" or look.step == 1)
+                if (one / 1000 if one > 1000 else 100 if one > 100 else 1) < high <= one
+                and (scale != "bytes" or look.step == 1)
             },
             **({"Odds": {"scale": "odds"}} if look.step < 1 else {}),
             **({f"Votes of {high:g}": {"scale": high}} if look.step == 1 and high not in ONE.values() else {}),
@@ -271,10 +273,10 @@ def _told(name: str) -> str | None:
         return "percent" if "%" in name else "per_mille"
     spelled = words(name)
     pairs = [*spelled, *(a + b for a, b in pairwise(spelled))]
-    pairs += [re.sub(r"\d+$", "", word) for word in spelled if not word.startswith("log")]
+    pairs += [word.rstrip(digits) for word in spelled if not word.startswith("log")]
     if any(word in LOG_ODDS for word in pairs):
         return "log_odds"
-    for scale in ("log2", "log10", "log", "odds", "percent", "per_mille"):
+    for scale in ("log2", "log10", "log", "odds", "percent", "per_mille", "per_million"):
         if any(word in SAID[scale] for word in pairs):
             return scale
     return "points" if any(word in POINTS for word in spelled) else None

@@ -14,14 +14,12 @@ from calib.data.formats.table import FIRST_ROWS
 from calib.data.interpret.asking import ask
 from calib.data.interpret.beside import column_roles, with_others
 from calib.data.interpret.evidence import Column, columns_of
-from calib.data.interpret.families import plain_name
+from calib.data.interpret.families import ENOUGH_OUTPUTS, class_names, output_candidates, plain_name
 from calib.data.interpret.readings import (
-    ENOUGH_OUTPUTS,
     OFFERED_OUTCOME,
     Reading,
     accepted,
     outcome_candidates,
-    output_candidates,
     readings,
 )
 from calib.data.interpret.roles import ColumnRole
@@ -95,6 +93,8 @@ def in_class_order(reading: Reading, choices: Choices) -> tuple[Columns, tuple[A
     if sorted(order) == sorted(own) and len(own) == len(columns):
         columns, classes = (tuple(names) for names in zip(*(own[name] for name in order), strict=True))
     values = reading.outcome.values if reading.outcome is not None else classes
+    if reading.outcome is not None and set(values) == set(classes) != set(class_names(columns)):
+        return columns, reading.label_values or tuple(classes)
     numbered = all(name.isdecimal() for name in classes) and set(values) <= set(classes)
     ordered = [int(name) for name in classes] if numbered else []
     usual = ordered in ([], list(range(len(ordered))), list(range(1, len(ordered) + 1)))
@@ -143,19 +143,20 @@ def nothing_to_read(
     if predicted and outcomes:
         return InvalidUpload(
             "hard_predictions",
-            f"{has}; {outcomes[0].name} is the outcome and {listed(predicted)} the predicted class, which carries no "
-            "confidence.",
+            f"{has}; {shortened(outcomes[0].name)} is the outcome and {listed(predicted)} the predicted class, which "
+            "carries no confidence.",
             "Save predict_proba beside predict: one column for each class, or that of the event.",
         )
     several = [column for column in outcomes if len(column.values) > 2]
     if outputs and several == outcomes and outcomes:
         return InvalidUpload(
             "one_score",
-            f"{several[0].name} of {contents.name} has {len(several[0].values):,} different values "
-            f"({listed(several[0].values)}), but {outputs[0].columns[0]} is one score, which tells only two apart.",
+            f"{shortened(several[0].name)} of {contents.name} has {len(several[0].values):,} different values "
+            f"({listed(several[0].values)}), but {shortened(outputs[0].columns[0])} is one score, which tells only two "
+            "apart.",
             "Delete rows that are no cases, such as a line of totals, or choose another column as the outcome.",
         )
-    known = f"; {outcomes[0].name} may be the outcome" if outcomes else ""
+    known = f"; {shortened(outcomes[0].name)} may be the outcome" if outcomes else ""
     return InvalidUpload(
         "no_outputs",
         f"{has}{known}; none holds the score of a class or the probability of the event.",

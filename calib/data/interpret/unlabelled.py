@@ -2,42 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from calib.data.checks.report import InvalidUpload, Report, listed
-from calib.data.formats.base import Allowance, Contents
-from calib.data.formats.detect import open_source
+from calib.data.formats.base import Allowance, Array, Contents
+from calib.data.formats.detect import open_file, open_source
+from calib.data.formats.texts import book_texts
 from calib.data.interpret.columns import infer_arrays, infer_features
+from calib.data.interpret.evidence import spelled
 from calib.data.interpret.features import Features, as_features
 from calib.data.interpret.reading import as_floats, check_there, display_name, read_any
+from calib.data.interpret.roles import ColumnRole
 from calib.data.interpret.tables import infer_columns
-from calib.data.load import check_choices, findings_as_error
+from calib.data.load import check_choices, findings_as_error, in_a_reader
 from calib.data.options import Choices, Source
 from calib.numerics import Floats
 
+LONGEST_NAME = 100
+"""Letters of what names a row."""
 
-def read_outputs(source: Source, choices: Choices | None = None) -> Floats:
-    """A model's outputs as they stand in a file; labels may be there and are left alone.
+
+@dataclass(frozen=True, eq=False)
+class UnlabelledRows:
+    """Rows to be calibrated.
+
+    Attributes
+    ----------
+    outputs : (n, k) floats as the model wrote them.
+    ids : of a table, the columns that name its rows, as (n,) text by their names; empty for files of arrays.
+    """
+
+    outputs: Floats
+    ids: Mapping[str, npt.NDArray[np.str_]]
+
+
+def read_outputs(source: Source, choices: Choices | None = None, isolate: bool = False) -> Floats:
+    """The outputs of :func:`read_rows` alone."""
+    return read_rows(source, choices, isolate).outputs
+
+
+def read_rows(source: Source, choices: Choices | None = None, isolate: bool = False) -> UnlabelledRows:
+    """A model's outputs as they stand in a file, and what names the rows; labels may be there and are left alone.
 
     Parameters
     ----------
     source : path, or (file name, bytes or binary file).
     choices : as for :func:`calib.data.inspect`; usually the outputs' name at most.
+    isolate : whether the file is read in a process of its own, as by :func:`calib.data.inspect`.
 
     Returns
     -------
-    (n, k) floats, for :meth:`calib.export.runtime.ExportedCalibrator.to_logits` to make canonical and check.
+    The rows; :meth:`calib.export.runtime.ExportedCalibrator.to_logits` makes their outputs canonical and checks them.
 
     Raises
     ------
     DataError
         If the file cannot be read or holds no outputs.
     """
+    if isolate:
+        return _rows_apart(source, choices)
     with _open_contents(source, choices) as (contents, report):
-        _infer_roles(contents, report)
+        naming = [role.column for role in _infer_roles(contents, report) if role.role == "id"]
         outputs = report.choices.outputs
         check_there(contents, outputs)
         values = read_any(contents, outputs)
@@ -45,17 +75,21 @@ def read_outputs(source: Source, choices: Choices | None = None) -> Floats:
             raise InvalidUpload(
                 "shape_0d", f"{display_name(contents, outputs)} is a single value.", "Save one row per input."
             )
-        return as_floats(
-            values.reshape(len(values), -1) if values.ndim == 1 else values, display_name(contents, outputs)
+        values = values.reshape(len(values), -1) if values.ndim == 1 else values
+        found = as_floats(values, display_name(contents, outputs))
+        return UnlabelledRows(
+            found, {name: ids for name in naming if (ids := _names_of_rows(contents, name)) is not None}
         )
 
 
-def read_features(source: Source, choices: Choices | None = None, *, beside_outputs: bool = True) -> Features:
+def read_features(
+    source: Source, choices: Choices | None = None, isolate: bool = False, beside_outputs: bool = True
+) -> Features:
     """The inputs of the rows as they stand in a file, for methods that predict from them.
 
     Parameters
     ----------
-    source, choices : as for :func:`read_outputs`.
+    source, choices, isolate : as for :func:`read_outputs`.
     beside_outputs : whether the file also holds the model's outputs; otherwise it was given for the features.
 
     Returns
@@ -67,6 +101,8 @@ def read_features(source: Source, choices: Choices | None = None, *, beside_outp
     DataError
         If the file cannot be read or holds no features.
     """
+    if isolate:
+        return _apart(read_features, source, choices, beside_outputs)
     with _open_contents(source, choices) as (contents, report):
         if beside_outputs:
             _infer_roles(contents, report)
@@ -84,6 +120,42 @@ def read_features(source: Source, choices: Choices | None = None, *, beside_outp
         return found
 
 
+def _names_of_rows(contents: Contents, name: str) -> npt.NDArray[np.str_] | None:
+    """A column as text; None where its values are too long to be names."""
+    cells = [spelled(value) for value in contents.read(name).reshape(-1).tolist()]
+    longest = max(map(len, cells), default=0)
+    if longest > LONGEST_NAME:
+        return None
+    book_texts(len(cells), longest, f"The column {name}", contents.allowance)
+    return np.array(cells, dtype=f"U{max(longest, 1)}")
+
+
+def _rows_apart(source: Source, choices: Choices | None) -> UnlabelledRows:
+    with findings_as_error(Report(choices or Choices())), ExitStack() as stack:
+        rows = in_a_reader(read_rows, open_file(source, stack), choices, False)
+        n = len(_checked(rows.outputs))
+        if any(ids.shape != (n,) or ids.dtype.kind != "U" for ids in rows.ids.values()):
+            raise _wrong()
+        return rows
+
+
+def _checked(read: Array) -> Array:
+    """What is no array of numbers was not read by us."""
+    if read.dtype.kind not in "fiu" or read.ndim < 2:
+        raise _wrong()
+    return read
+
+
+def _wrong() -> InvalidUpload:
+    return InvalidUpload("damaged", "What was read cannot be right.", "Save the file anew.")
+
+
+def _apart(task: Callable[..., Array], source: Source, choices: Choices | None, *more: bool) -> Array:
+    """Read in a process of its own."""
+    with findings_as_error(Report(choices or Choices())), ExitStack() as stack:
+        return _checked(in_a_reader(task, open_file(source, stack), choices, False, *more))
+
+
 @contextmanager
 def _open_contents(source: Source, choices: Choices | None) -> Iterator[tuple[Contents, Report]]:
     """The contents of a file; what is wrong becomes a DataError."""
@@ -95,9 +167,9 @@ def _open_contents(source: Source, choices: Choices | None) -> Iterator[tuple[Co
         yield contents, report
 
 
-def _infer_roles(contents: Contents, report: Report) -> None:
-    """Infer the role of every array; the file need not hold labels."""
+def _infer_roles(contents: Contents, report: Report) -> tuple[ColumnRole, ...]:
+    """Infer the role of every array; the file need not hold labels. Of a table, what each column is."""
     if contents.tabular:
-        infer_columns(contents, report, True)
-    else:
-        report.choices = infer_arrays(contents, report.choices, True)
+        return infer_columns(contents, report, True)
+    report.choices = infer_arrays(contents, report.choices, True)
+    return ()

@@ -55,7 +55,10 @@ def words_as_numbers(contents: Contents, outputs: Any, report: Report) -> Floats
     if name is None or not isinstance(contents, TableContents) or "string" not in contents.info(name).dtype:
         return None
     given = {} if report.choices.verbal is None else read_given(report.choices.verbal)
-    words = [_plain(str(word)) for word in contents.column(name).unique().to_pylist() if word is not None]
+    different = contents.column(name).unique()
+    if len(different) > MOST_WORDS + 1:  # one of them may be missing
+        return None
+    words = [_plain(str(word)) for word in different.to_pylist() if word is not None]
     in_words = report.choices.kind == "pairs" or given or any(word in PROPOSED for word in words)
     if not in_words or len(words) > MOST_WORDS or all(NUMBER.fullmatch(word) or is_missing(word) for word in words):
         return None

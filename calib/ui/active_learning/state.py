@@ -17,12 +17,13 @@ from calib.active_learning.verdict import pool_arrays, run_arm
 from calib.data import Predictions
 from calib.data.samples import SAMPLES
 from calib.errors import CalibrationError
-from calib.formatting import plural
+from calib.formatting import escape_markdown, plural
 from calib.jobs import Job, TaskSpec
 from calib.jobs.scheduling import QueueFull
 from calib.registry import METHODS
 from calib.ui import fits, progress
 from calib.ui.data.upload import open_sample
+from calib.ui.link import page_link
 from calib.ui.session import OpenSession, current_session
 from calib.ui.widgets import several
 
@@ -86,7 +87,7 @@ def need_features(data: Predictions) -> bool:
     if left_out is not None:
         st.warning(
             "Active learning trains a classifier while it asks for labels, and the features that came with these data "
-            f"cannot be used: {left_out.reason} {left_out.action}"
+            f"cannot be used: {escape_markdown(f'{left_out.reason} {left_out.action}')}"
         )
     else:
         st.info(
@@ -95,7 +96,7 @@ def need_features(data: Predictions) -> bool:
             "training set is the pool that labels are asked from."
         )
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.page_link("app.py", label="Open data with features", icon=":material/upload_file:")
+        page_link("app.py", "Open data with features", ":material/upload_file:")
         st.button(
             f"Open the sample {SAMPLES[SAMPLE].title}, which has them", key="active/sample", icon=":material/image:",
             on_click=open_sample, args=(SAMPLE,),

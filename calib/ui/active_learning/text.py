@@ -15,9 +15,8 @@ from calib.registry import METHODS
 from calib.ui.active_learning.state import Rows
 
 BEFORE = (
-    "**Which labels should be asked for?** A classifier asks labels only of rows it is unsure about, and what it is "
-    "unsure about depends on its calibration. Here one learns from your rows again and again, with and without "
-    "spending some of the labels on calibration."
+    "**Which labels should be asked for, and does calibration save any?** A classifier learns from your rows again and "
+    "again, asks for labels of the rows it is unsure about, and spends none or some of them on calibration."
 )
 HONEST = (
     "A simulation: all labels of the pool are known, and each is shown to the classifier only when it asks. Intervals "
@@ -28,7 +27,7 @@ HONEST = (
 def finding(summary: pd.DataFrame) -> str:
     """The verdict on each arm, as a list; what is missing where there is none yet."""
     if summary.empty:
-        return "No shuffle was done by all arms."
+        return "No shuffle has been completed by all arms."
     said = verdicts(summary)
     if not said:
         return f"Only the arm **{summary['title'].iloc[0]}** is here; choose another to compare it with."
@@ -38,7 +37,7 @@ def finding(summary: pd.DataFrame) -> str:
 def so_far(summary: pd.DataFrame, arms: Collection[str]) -> str:
     """The finding while simulations run, once two shuffles are done by all arms that were asked for."""
     if len(arms) > 1 and (set(summary["arm"]) != set(arms) or summary["n_shuffles"].iloc[0] < 2):
-        return "Arms are compared once all of them have done two shuffles."
+        return "Arms are compared once each has completed two shuffles."
     return f"So far, over {plural(int(summary['n_shuffles'].iloc[0]), 'shuffle')}:\n\n{finding(summary)}"
 
 
@@ -111,14 +110,14 @@ def notes(table: pd.DataFrame, rows: Rows, settings: dict[str, Any]) -> list[str
     silent = [arm for arm in table["arm"].unique() if (ends[arm] < first_batch).all()]
     if silent and settings["budget"] != 0:
         notes.append(
-            f"{listed([ARMS[arm].title for arm in silent])} never filled a batch: nearly every row was sure enough "
-            "from the start, rightly or not. A lower threshold asks for more."
+            f"{listed([ARMS[arm].title for arm in silent])} never asked for a full batch: from the start, nearly every "
+            "row had an uncertainty below the threshold. A lower threshold asks for more labels."
         )
     dry = [arm for arm in table["arm"].unique() if (ends[arm] == rows.n_pool).all() and not ARMS[arm].asks_any]
     if dry:
         notes.append(
-            f"{listed([ARMS[arm].title for arm in dry])} asked for every label of the pool and never became sure "
-            "enough to stop. A higher threshold or a larger pool shows more."
+            f"{listed([ARMS[arm].title for arm in dry])} asked for every label of the pool: the uncertainty of rows "
+            "stayed above the threshold. A higher threshold, or a larger pool, lets it stop."
         )
     if _did_the_same(table, "active", "set_points"):
         notes.append(

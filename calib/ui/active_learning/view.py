@@ -15,16 +15,17 @@ from pandas.io.formats.style import Styler
 
 from calib.active_learning import ARMS, MEASURES, compare_arms, learning_curve, rounds_table
 from calib.active_learning.results import AT_EQUAL, FOR_CALIBRATION, LABELS
-from calib.formatting import brackets, number, plural, signed
+from calib.formatting import brackets, escape_markdown, number, plural, signed
 from calib.plots.active_learning import ArmLine, learning_curves
 from calib.plots.style import NEUTRAL, Style
 from calib.ui import progress, widgets
 from calib.ui.active_learning import state as active_runs
 from calib.ui.active_learning import text as active_words
 from calib.ui.active_learning.state import Rows, Run, Wanted
-from calib.ui.score_table import shown_text
+from calib.ui.score_table import Shown, shown_text
 from calib.ui.session import keep
-from calib.ui.widgets import several, sideways
+from calib.ui.text import show_notes
+from calib.ui.widgets import folded, several, sideways
 
 COLUMNS = {
     LABELS: "Labels asked",
@@ -75,17 +76,19 @@ def styled_arms(summary: pd.DataFrame, differences: bool) -> ArmTable:
     """
     arms = list(summary["arm"].unique())
     cells = {(row["arm"], row["quantity"]): row for row in summary.to_dict("records")}
-    key = "difference" if differences else "value"
-    values = [[cells[arm, quantity][key] for quantity in COLUMNS] for arm in arms]
-    frame = pd.DataFrame(values, columns=list(COLUMNS.values()), dtype=float)
-    frame.insert(0, "Arm", [cells[arm, LABELS]["title"] for arm in arms])
-    styler, longest = frame.style, {"Arm": max(map(len, frame["Arm"]))}
-    for quantity, column in COLUMNS.items():
-        longest[column] = len(column)
-        for place, arm in enumerate(arms):
-            text = _difference(cells[arm, quantity], arm == arms[0]) if differences else _value(cells[arm, quantity])
-            longest[column] = max(longest[column], len(text))
-            styler.format(partial(shown_text, text), subset=pd.IndexSlice[[place], [column]], na_rep="–")
+
+    def shown(arm: str, quantity: str) -> Shown:
+        cell = cells[arm, quantity]
+        if differences:
+            return Shown(cell["difference"], _difference(cell, arm == arms[0]))
+        return Shown(cell["value"], _value(cell))
+
+    columns = {column: [shown(arm, quantity) for arm in arms] for quantity, column in COLUMNS.items()}
+    titles = [cells[arm, LABELS]["title"] for arm in arms]
+    longest = {"Arm": max(map(len, titles))}
+    longest |= {name: max(len(name), *(len(cell.text) for cell in column)) for name, column in columns.items()}
+    frame = pd.DataFrame({"Arm": titles, **columns}, dtype=object)
+    styler = frame.style.format(shown_text, subset=list(columns), na_rep="–")
     return ArmTable(styler, {column: round(MARGIN + DIGIT * n) for column, n in longest.items()})
 
 
@@ -206,11 +209,8 @@ class Results:
 def headline(rows: Rows, shown: list[Run]) -> None:
     """The finding where there is one, else what the page is about; and which rows are which."""
     results = Results.from_runs(shown)
-    if results.runs and not any(run.job.active for run in shown):
-        st.markdown(active_words.finding(results.summary))
-        st.caption(active_words.claim(results.summary, active_runs.settings_shown()))
-    else:
-        st.markdown(active_words.BEFORE)
+    ended = bool(results.runs) and not any(run.job.active for run in shown)
+    st.markdown(active_words.finding(results.summary) if ended else active_words.BEFORE)
     st.caption(rows.sentence)
 
 
@@ -241,14 +241,14 @@ def _what_it_is(wanted: Wanted, anything: bool, same: bool, known: int) -> str:
     return text + done + changed
 
 
-def follow(rows: Rows, shown: list[Run]) -> None:
+def follow(shown: list[Run]) -> None:
     """How far the simulations are and what they gave so far; while any runs, this part refreshes itself."""
     if shown:
         active = any(run.job.active for run in shown)
-        st.fragment(_follow, run_every=1.0 if active else None)(rows, active)
+        st.fragment(_follow, run_every=1.0 if active else None)(active)
 
 
-def _follow(rows: Rows, was_active: bool) -> None:
+def _follow(was_active: bool) -> None:
     shown = active_runs.runs()
     if was_active != any(run.job.active for run in shown):
         st.rerun()  # the timer, the finding and the button are the whole page's
@@ -261,7 +261,16 @@ def _follow(rows: Rows, was_active: bool) -> None:
     if was_active:
         st.markdown(active_words.so_far(results.summary, {run.arm for run in shown}))
     _pictures(results)
-    _numbers(results, rows)
+
+
+def questions(rows: Rows, shown: list[Run]) -> None:
+    """What can be asked further of simulations that have ended."""
+    results = Results.from_runs(shown)
+    if not results.runs or any(run.job.active for run in shown):
+        return
+    show_notes(active_words.notes(results.table, rows, active_runs.settings_shown()))
+    folded("Every arm in numbers", "active/numbers", partial(_numbers, results))
+    folded("What does the paper report?", "active/paper", partial(_paper, results))
 
 
 def _progress(shown: list[Run]) -> None:
@@ -290,7 +299,7 @@ def _failures(shown: list[Run]) -> None:
     reasons: dict[str, dict[str, list[int]]] = {}
     for run in failed:
         reasons.setdefault(run.job.message, {}).setdefault(run.arm, []).append(run.seed + 1)
-    st.warning("\n".join(f"- **{active_words.which(arms)}**: {why}" for why, arms in reasons.items()))
+    st.warning("\n".join(f"- **{active_words.which(arms)}**: {escape_markdown(why)}" for why, arms in reasons.items()))
     st.button("Try again", key="active/retry", icon=":material/refresh:", on_click=active_runs.retry)
 
 
@@ -304,7 +313,7 @@ def _pictures(results: Results) -> None:
                 widgets.show(results.figure(measure), f"active-{measure}", how)
 
 
-def _numbers(results: Results, rows: Rows) -> None:
+def _numbers(results: Results) -> None:
     differences = st.toggle(
         "Differences to the first arm", key="active/differences", persist_state="session",
         help="Shuffle by shuffle, so that what arms share cancels; pp are percentage points, and * is "
@@ -314,7 +323,9 @@ def _numbers(results: Results, rows: Rows) -> None:
         table = keep(("active table", differences, results.keys()), lambda: styled_arms(results.summary, differences))
         show_arms(table, f"active/table/{differences}/{len(results.runs)}")
         st.caption(active_words.made_with(active_runs.settings_shown(), results.n_compared))
-    for note in active_words.notes(results.table, rows, active_runs.settings_shown()):
-        st.caption(f":material/info: {note}")
     st.caption(active_words.HONEST)
     widgets.csv("All rounds as CSV", "active/csv", "active-learning.csv", lambda: results.export, of=(results.table,))
+
+
+def _paper(results: Results) -> None:
+    st.markdown(active_words.claim(results.summary, active_runs.settings_shown()))

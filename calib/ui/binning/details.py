@@ -1,4 +1,4 @@
-"""Parts of the Binning page that cost more or are opened seldom; most are computed when opened."""
+"""Further questions of the I-Max binning page, each of which is computed when it is opened."""
 
 from __future__ import annotations
 
@@ -7,45 +7,111 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from calib.calibrators.imax.density import LogOddsDensity, log_odds_density
 from calib.data import Predictions
-from calib.diagnostics.binning import BinningPicture, SharingDivergence, sharing_divergence
+from calib.diagnostics.binning import (
+    BinningPicture,
+    RankHistogram,
+    SharingDivergence,
+    densities_of_rows,
+    sharing_of_rows,
+)
 from calib.diagnostics.information_plane import information_plane
 from calib.diagnostics.verifiability import error_by_bins, error_by_rows
 from calib.errors import CalibrationError
-from calib.formatting import number, plural
+from calib.formatting import escape_markdown, number, plural
 from calib.metrics.binning import BINNINGS
-from calib.numerics import Floats, blocks, logsumexp, one_vs_rest_log_odds
-from calib.plots.binning import (
-    densities,
-    span_of,
-)
+from calib.plots.binning import SCHEME_NAMES, Rail, densities, representatives, span_of
 from calib.plots.binning_checks import error_by_bins_chart, error_by_rows_chart, sharing_chart
 from calib.plots.binning_information import (
     START_NAMES,
     edge_paths,
     gain,
     information_plane_chart,
+    information_rows,
+    ranks_over_bins,
     shown_steps,
 )
 from calib.plots.style import shorten
 from calib.ui import widgets
 from calib.ui.binning import text as binning_words
-from calib.ui.binning.view import BinningChoice
-from calib.ui.fits import ShownFit
-from calib.ui.session import keep
+from calib.ui.binning.view import BinningChoice, key_of
+from calib.ui.fits import ShownFit, ready, rows_of
+from calib.ui.session import OpenSession
 from calib.ui.text import binning_name
-from calib.ui.widgets import segments
+from calib.ui.widgets import draw_table, folded, scale_of_probabilities, segments
 
-INSIDE = 480
-"""Pixels: two figures fill what an expander has."""
 N_RESAMPLES, FEW_RESAMPLES = 50, 20
 """Samples of each size; fewer where every one has bins to be optimised."""
+
+HOW_TO_READ_STEPS = (
+    "The representative of each bin over the log-odds: the share of its pairs whose class is the label, or what a "
+    "fitted calibrator made of it. The dotted grey curve is the sigmoid, the probability of the model itself; the "
+    "dotted coloured one is the frequency that the densities give. Steps below the grey curve correct overconfidence."
+)
+HOW_TO_READ_INFORMATION = (
+    "Mutual information of bin and label in nats (0.693 nats are one bit), on the kernel densities. The line is what "
+    "the log-odds carry before any binning, which no bins exceed, and the label's entropy bounds that in turn. The "
+    "stroke is the lower bound that I-Max raises; it takes the model's probabilities for true, so that where the model "
+    "is overconfident it lies above the bar."
+)
+HOW_TO_READ_RANKS = (
+    "The log-odds of the class a row ranks first, second and so on, each row as tall as its highest cell, beneath "
+    "those of the label. Above zero a class is always the first of its row. Edges where ranks overlap keep them apart; "
+    "between two edges, ties are broken by the raw logits."
+)
+
+
+def questions(
+    session: OpenSession, picture: BinningPicture, rails: list[Rail], choice: BinningChoice, fits: list[ShownFit]
+) -> None:
+    """What can be asked further of these bins."""
+    data = session.calibration
+    folded("What does each bin say, and how much do the bins keep?", "binning/meaning",
+           partial(meaning, picture, rails, choice))  # fmt: skip
+    folded("Every bin in numbers", "binning/numbers", partial(in_numbers, rails))
+    folded("How does I-Max find its edges?", "binning/iterations", partial(iterations, picture, choice))
+    folded("How near does any number of bins come to the limit?", "binning/plane", partial(plane, picture, choice))
+    if picture.ranks is not None:
+        draw = partial(ranks, picture.ranks, picture, rails, choice)
+        folded("Which ranks of a row's classes do the bins separate?", "binning/ranks", draw)
+    if data.n_classes > 2:
+        folded("One class alone, or all classes pooled?", "binning/sharing",
+               partial(sharing, data, session.data, choice))  # fmt: skip
+    folded("Can the calibration error be verified?", "binning/verify", partial(verifiability, fits))
+
+
+def in_numbers(rails: list[Rail]) -> None:
+    """Every bin of one scheme in numbers."""
+    names = [name for name, _, _ in rails]
+    chosen = segments("Scheme", names, names[0], f"binning/table/{len(names)}")
+    place = names.index(chosen) if chosen in names else 0
+    draw_table(binning_words.bin_table(rails[place][1]))
+
+
+def meaning(picture: BinningPicture, rails: list[Rail], choice: BinningChoice) -> None:
+    """The representatives of the bins, and the information that they keep."""
+    scale = scale_of_probabilities("linear", "binning/scale")
+    key = key_of(choice, rails)
+    with st.container(horizontal=True, gap="medium"):
+        with st.container(width=widgets.INSIDE):
+            draw = partial(representatives, picture.density, rails, scale, title="Representatives of the bins")
+            widgets.show_kept(("steps", scale, *key), draw, "representatives", HOW_TO_READ_STEPS)
+        with st.container(width=widgets.INSIDE):
+            draw = partial(
+                information_rows, rails, picture.information, picture.label_entropy, title="What the bins keep"
+            )
+            widgets.show_kept(("information", *key), draw, "information", HOW_TO_READ_INFORMATION)
+            st.caption(binning_words.bound_note(picture))
+
+
+def ranks(by_rank: RankHistogram, picture: BinningPicture, rails: list[Rail], choice: BinningChoice) -> None:
+    """The log-odds by rank, where all classes are pooled."""
+    draw = partial(ranks_over_bins, by_rank, picture.density, rails[: len(SCHEME_NAMES)])
+    widgets.show_kept(("ranks", *key_of(choice, rails)), draw, "ranks", HOW_TO_READ_RANKS)
 
 
 def iterations(picture: BinningPicture, choice: BinningChoice) -> None:
     """How I-Max comes to its edges: a start, a step, and the information there."""
-    st.subheader("How I-Max finds its edges")
     traces = {trace.start: place for place, trace in reversed(list(enumerate(picture.traces)))}
     with st.container(horizontal=True, gap="large"):
         start = segments(
@@ -73,7 +139,7 @@ def iterations(picture: BinningPicture, choice: BinningChoice) -> None:
     key = (choice.target, choice.n_bins, start, step)
     span = span_of(picture.density, [edges for other in picture.traces for edges in (other.edges[0], other.edges[-1])])
     with st.container(horizontal=True, gap="medium"):
-        with st.container(width=widgets.HALF):
+        with st.container(width=widgets.INSIDE):
             draw = partial(
                 gain, picture.traces, picture.trace_information, picture.information, place, step,
                 title="Information after each step, by start",
@@ -86,7 +152,7 @@ def iterations(picture: BinningPicture, choice: BinningChoice) -> None:
                 "is. Dashed: the bound that every step raises, which takes the model's probabilities for true. One "
                 "colour per start; the thick one is the chosen, and the vertical line its step.",
             )
-        with st.container(width=widgets.HALF):
+        with st.container(width=widgets.INSIDE):
             widgets.show_kept(
                 ("paths", *key),
                 partial(edge_paths, trace, step, span, title="Where the edges go"),
@@ -98,55 +164,44 @@ def iterations(picture: BinningPicture, choice: BinningChoice) -> None:
 
 def plane(picture: BinningPicture, choice: BinningChoice) -> None:
     """The information plane of 2 to 64 bins."""
-    opened = st.expander("How near any number of bins comes to the limit", key="binning/plane", on_change="rerun")
-    if not opened.open:
-        return
-    with opened:
-        with st.spinner("Placing 2 to 64 bins in every way…"):
-            points = keep(("plane", choice.target), partial(information_plane, picture.density))
-        widgets.show_kept(
-            ("plane figure", choice.target),
-            partial(information_plane_chart, points),
-            "information-plane",
-            "Every dot is one number of bins, from 2 to 64; I-Max's are numbered. To the right it costs more nats to "
-            "name a bin, upwards the bins keep more information about the label. Nothing can lie in the shaded part: "
-            "the information bottleneck is the most that any compression, also a random one, can keep at that rate. "
-            "The kernel densities are taken for the truth here, and bins are placed on them.",
-        )
+    points = ready(("plane", choice.target), "2 to 64 bins placed in every way", information_plane, picture.density)
+    widgets.show_kept(
+        ("plane figure", choice.target),
+        partial(information_plane_chart, points),
+        "information-plane",
+        "Every dot is one number of bins, from 2 to 64; I-Max's are numbered. To the right it costs more nats to "
+        "name a bin, upwards the bins keep more information about the label. Nothing can lie in the shaded part: "
+        "the information bottleneck is the most that any compression, also a random one, can keep at that rate. "
+        "The kernel densities are taken for the truth here, and bins are placed on them.",
+    )
 
 
 def sharing(data: Predictions, every: Predictions, choice: BinningChoice) -> None:
     """One class on its own beside all classes pooled."""
-    if data.n_classes == 2:
+    _side_by_side(data, choice)
+    try:
+        divergence = ready(("sharing",), "calibration sets of growing size", sharing_of_rows, data=rows_of(every))
+    except CalibrationError as error:
+        st.info(escape_markdown(str(error)))
         return
-    opened = st.expander("One class alone, or all classes pooled", key="binning/sharing", on_change="rerun")
-    if not opened.open:
-        return
-    with opened:
-        _side_by_side(data, choice)
-        try:
-            divergence = keep(("sharing",), partial(_sharing, every))
-        except CalibrationError as error:
-            st.info(str(error))
-            return
-        shown = choice.target if choice.target in divergence.classes else None
-        _say_sharing(divergence)
-        widgets.show_kept(
-            ("sharing figure", shown),
-            partial(sharing_chart, divergence, every.class_names, shown),
-            "sharing",
-            "Half of all open rows give the distribution of the log-odds of a class where it is the label. Calibration "
-            "sets of growing size are drawn from the other half: lines show how far the histogram of the class's own "
-            "rows (class-wise), or of the labels of all classes (shared map), is from that; 0 is the same, 1 has no "
-            "overlap. Faint lines are single classes. A shared map is biased but has more pairs; where the dashed line "
-            "stays above the solid one, sharing pays.",
-        )
+    shown = choice.target if choice.target in divergence.classes else None
+    _say_sharing(divergence)
+    widgets.show_kept(
+        ("sharing figure", shown),
+        partial(sharing_chart, divergence, every.class_names, shown),
+        "sharing",
+        "Half of all open rows give the distribution of the log-odds of a class where it is the label. Calibration "
+        "sets of growing size are drawn from the other half: lines show how far the histogram of the class's own "
+        "rows (class-wise), or of the labels of all classes (shared map), is from that; 0 is the same, 1 has no "
+        "overlap. Faint lines are single classes. A shared map is biased but has more pairs; where the dashed line "
+        "stays above the solid one, sharing pays.",
+    )
 
 
 def _side_by_side(data: Predictions, choice: BinningChoice) -> None:
     frequency = np.bincount(data.labels, minlength=data.n_classes)
     k = int(frequency.argmax()) if choice.target is None else choice.target
-    alone, pooled = keep(("two densities", k), partial(_two_densities, data, k))
+    alone, pooled = ready(("two densities", k), "the densities of one class", densities_of_rows, k, data=rows_of(data))
     span = span_of(pooled)
     name = str(data.class_names[k])
     st.caption(
@@ -158,7 +213,7 @@ def _side_by_side(data: Predictions, choice: BinningChoice) -> None:
             ("alone", alone, f"{shorten(name, 24)} (class-wise)"),
             ("pooled", pooled, "all classes (shared map)"),
         ):
-            with st.container(width=INSIDE):
+            with st.container(width=widgets.INSIDE):
                 widgets.show_kept(
                     ("side", key, k),
                     partial(densities, density, span, title=title),
@@ -166,31 +221,6 @@ def _side_by_side(data: Predictions, choice: BinningChoice) -> None:
                     "Histograms with their kernel densities, each outcome with an area of one. Alone, a class has few "
                     "pairs with y = 1, so its histogram is rough; pooling has one for every row.",
                 )
-
-
-def _two_densities(data: Predictions, k: int) -> tuple[LogOddsDensity, LogOddsDensity]:
-    log_odds = one_vs_rest_log_odds(data.logits)
-    mine = log_odds[:, k]
-    return (
-        log_odds_density(mine, mine[data.labels == k]),
-        log_odds_density(log_odds, log_odds[np.arange(len(data)), data.labels]),
-    )
-
-
-def _sharing(data: Predictions) -> SharingDivergence:
-    return sharing_divergence(label_log_odds(data), data.labels)
-
-
-def label_log_odds(data: Predictions) -> Floats:
-    """Log-odds of each row's label against the rest, (n,)."""
-    log_odds = np.empty(len(data))
-    for rows in blocks(*data.logits.shape):
-        logits = np.array(data.logits[rows], dtype=float)
-        places = np.arange(len(logits)), data.labels[rows]
-        own = logits[places]
-        logits[places] = -np.inf
-        log_odds[rows] = own - logsumexp(logits, axis=1)
-    return log_odds
 
 
 def _say_sharing(divergence: SharingDivergence) -> None:
@@ -206,34 +236,30 @@ def _say_sharing(divergence: SharingDivergence) -> None:
 
 def verifiability(shown: list[ShownFit]) -> None:
     """ECE of each fit against the bins and the rows of its evaluation."""
-    opened = st.expander("Can the calibration error be verified?", key="binning/verify", on_change="rerun")
-    if not opened.open:
-        return
-    with opened:
-        binning = segments("Evaluation bins", list(BINNINGS), "equal_width", "binning/evaluation", binning_name)
-        pairs = {fit.title: fit.evaluation.pair for fit in shown}
-        styles = {fit.title: fit.style for fit in shown}
-        keys = (binning, *(fit.key for fit in shown))
-        resamples = FEW_RESAMPLES if binning == "imax" else N_RESAMPLES
-        with st.spinner("Measuring the error in many ways…"):
-            bins = keep(("error by bins", *keys), partial(error_by_bins, pairs, binning=binning))
-            rows = keep(("error by rows", *keys), partial(error_by_rows, pairs, binning=binning, n_resamples=resamples))
-        st.markdown(binning_words.steadiness(bins))
-        with st.container(horizontal=True, gap="medium"):
-            with st.container(width=INSIDE):
-                widgets.show_kept(
-                    ("bins figure", *keys),
-                    partial(error_by_bins_chart, bins, styles, title="ECE against evaluation bins"),
-                    "ece-by-bins",
-                    "ECE of the top label on the test rows. A method with few distinct confidences has one ECE once "
-                    "each has a bin of its own, so its line goes level; of a method with continuous confidences, ECE "
-                    "depends on how it is measured, and its true value stays unknown.",
-                )
-            with st.container(width=INSIDE):
-                widgets.show_kept(
-                    ("rows figure", *keys),
-                    partial(error_by_rows_chart, rows, styles, title="ECE against evaluation rows"),
-                    "ece-by-rows",
-                    f"Mean ECE of bootstrap samples of the test rows in {rows.n_bins} bins, with bands of "
-                    f"{100 * rows.level:.0f} %: it falls as noise averages out, and can be believed where it is level.",
-                )
+    binning = segments("Evaluation bins", list(BINNINGS), "equal_width", "binning/evaluation", binning_name)
+    pairs = {fit.title: fit.evaluation.pair for fit in shown}
+    styles = {fit.title: fit.style for fit in shown}
+    keys = (binning, *(fit.key for fit in shown))
+    resamples = FEW_RESAMPLES if binning == "imax" else N_RESAMPLES
+    measure = partial(error_by_rows, binning=binning, n_resamples=resamples)
+    bins = ready(("error by bins", *keys), "the ECE in many bins", partial(error_by_bins, binning=binning), pairs)
+    rows = ready(("error by rows", *keys), "the ECE of samples of all sizes", measure, pairs)
+    st.markdown(binning_words.steadiness(bins))
+    with st.container(horizontal=True, gap="medium"):
+        with st.container(width=widgets.INSIDE):
+            widgets.show_kept(
+                ("bins figure", *keys),
+                partial(error_by_bins_chart, bins, styles, title="ECE against evaluation bins"),
+                "ece-by-bins",
+                "ECE of the top label on the test rows. A method with few distinct confidences has one ECE once "
+                "each has a bin of its own, so its line goes level; of a method with continuous confidences, ECE "
+                "depends on how it is measured, and its true value stays unknown.",
+            )
+        with st.container(width=widgets.INSIDE):
+            widgets.show_kept(
+                ("rows figure", *keys),
+                partial(error_by_rows_chart, rows, styles, title="ECE against evaluation rows"),
+                "ece-by-rows",
+                f"Mean ECE of bootstrap samples of the test rows in {rows.n_bins} bins, with bands of "
+                f"{100 * rows.level:.0f} %: it falls as noise averages out, and can be believed where it is level.",
+            )

@@ -1,4 +1,4 @@
-"""Sentences of the Binning page, from the numbers of its picture."""
+"""Sentences of the I-Max binning page, from the numbers of its picture."""
 
 from __future__ import annotations
 
@@ -20,19 +20,14 @@ USUAL_BINS = 15
 def finding(picture: BinningPicture) -> str:
     """What each scheme keeps of what the log-odds carry, and where its edges are."""
     schemes = [picture.schemes[name] for name in SCHEME_NAMES]
-    ordered = sorted(schemes, key=lambda bins: -bins.label_information)
-    best, *others = ordered
+    best, *others = sorted(schemes, key=lambda bins: -bins.label_information)
     most = picture.information
+    rest = listed([f"{SCHEME_NAMES[bins.scheme]} {_of(bins.label_information, most)}" for bins in others])
     kept = (
-        f"**{_capital(SCHEME_NAMES[best.scheme])} keeps {number(best.label_information)} of the {number(most)} nats** "
-        f"that the log-odds carry about the label ({_of(best.label_information, most)}) in "
-        f"{plural(len(best.count), 'bin')}; "
-        + listed(
-            [f"{SCHEME_NAMES[bins.scheme]} keeps {number(bins.label_information)} "
-             f"({_of(bins.label_information, most)})" for bins in others]
-        )
-        + "."
-    )  # fmt: skip
+        f"**{_capital(SCHEME_NAMES[best.scheme])} keeps {_of(best.label_information, most)} of what the log-odds carry "
+        f"about the label** ({number(best.label_information)} of {number(most)} nats) in "
+        f"{plural(len(best.count), 'bin')}; {rest}."
+    )
     return " ".join(filter(None, [kept, _where(picture)]))
 
 
@@ -44,9 +39,9 @@ def _where(picture: BinningPicture) -> str:
     low, high = (float(end) for end in np.quantile(edges, [0.25, 0.75], method="nearest"))
     inside = {name: _between(picture.schemes[name].edges, low, high) for name in SCHEME_NAMES}
     return (
-        f"{inside['imax']} of I-Max's {len(edges)} edges lie between {_log_odds(low)} and {_log_odds(high)}, "
-        f"where the model gives {_probability(low)} to {_probability(high)}; equal mass has "
-        f"{inside['equal_mass'] or 'none'} of its edges there, equal width {inside['equal_size'] or 'none'}."
+        f"{inside['imax']} of I-Max's {len(edges)} edges lie where the model's probability is "
+        f"{_probability(low)} to {_probability(high)}; equal mass has {inside['equal_mass'] or 'none'} of its edges "
+        f"there, equal width {inside['equal_size'] or 'none'}."
     )
 
 
@@ -117,10 +112,6 @@ def _between(edges: Floats, low: float, high: float) -> int:
 
 def _of(part: float, whole: float) -> str:
     return percent(part / whole) if whole > 0 else "–"
-
-
-def _log_odds(value: float) -> str:
-    return f"{value:.2g}".replace("-", "−")
 
 
 def _probability(value: float) -> str:

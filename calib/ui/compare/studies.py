@@ -1,4 +1,4 @@
-"""Studies of the Compare page: repeated splits, learning curves, and results kept by name beside other outputs."""
+"""Studies that fit again in the background: on repeated splits, and on ever more labels."""
 
 from __future__ import annotations
 
@@ -13,16 +13,14 @@ from calib.evaluation import SCORES
 from calib.evaluation.learning_curve import SIZE_SCORES, halved_sizes, labels_needed
 from calib.evaluation.repeated_splits import summarise_splits
 from calib.evaluation.score_table import verdict
-from calib.evaluation.studies import SIZES, SPLITS, Entry, entry_of, natural_order, repeat_task, size_task, together
-from calib.formatting import listed, plural
+from calib.evaluation.studies import SIZES, SPLITS, repeat_task, size_task
+from calib.formatting import escape_markdown, listed, plural
 from calib.hardware import on_cpu
-from calib.plots.compare import entry_lines, score_dots, size_curves
-from calib.plots.style import Style, method_style
+from calib.plots.compare import score_dots, size_curves
 from calib.ui import progress, widgets
 from calib.ui.fits import ShownFit
 from calib.ui.score_table import show_scores, styled_scores
 from calib.ui.session import OpenSession, current_session, keep
-from calib.ui.text import literal
 from calib.ui.widgets import segments, several
 
 TABLE = ("NLL", "Brier", "accuracy", "ECE", "smooth ECE")
@@ -30,17 +28,10 @@ N_DRAWS = 5
 TOLERANCES = (0.002, 0.005, 0.01, 0.02, 0.05)
 
 Result = Callable[[pd.DataFrame, str, list[ShownFit]], None]
-ENTRIES = "calib_entries"
-"""Kept results by name, in Streamlit's session state: the visitor's session is replaced when other data are opened."""
-MOST_ENTRIES = 30
-DRAWN = ("NLL", "ECE", "accuracy")
-FIRST = 4
-"""So many methods are drawn to begin with, the raw model among them."""
 
 
 def repeated(session: OpenSession, fits: list[ShownFit]) -> None:
-    """The section on repeated splits."""
-    st.subheader("Repeated splits")
+    """Whether other splits would say the same."""
     st.write(
         "Fits every method again on random splits of all rows, as the papers do. The intervals allow for splits that "
         "share most of their rows (Nadeau and Bengio 2003)."
@@ -59,8 +50,7 @@ def repeated(session: OpenSession, fits: list[ShownFit]) -> None:
 
 
 def sizes(session: OpenSession, fits: list[ShownFit]) -> None:
-    """The section on the number of labels."""
-    st.subheader("Learning curves: how many labels are needed")
+    """How many labels each method needs."""
     st.write(
         "Fits every method on ever more of the calibration rows, each time on several draws of them, and scores it on "
         "the test rows."
@@ -130,7 +120,7 @@ def _repeated_result(splits: pd.DataFrame, key: str, fits: list[ShownFit]) -> No
     )
     failed = table[(table["note"] != "") & table["n_splits"].between(1, n_splits - 1)].drop_duplicates("method")
     for title, note in zip(failed["title"], failed["note"], strict=True):
-        st.caption(f"{title}: {note}")
+        st.caption(escape_markdown(f"{title}: {note}"))
     styles = {fit.title: fit.style for fit in fits}
     columns = st.columns(2, gap="large")
     for place, score in enumerate(("NLL", "ECE")):
@@ -169,7 +159,7 @@ def _sizes_result(table: pd.DataFrame, key: str, fits: list[ShownFit]) -> None:
             )
     notes = table[(table["note"] != "") & (table["score"] == "NLL")]
     for title, size, note in zip(notes["title"], notes["size"], notes["note"], strict=True):
-        st.caption(f"{title} on {size:,} rows: {note}")
+        st.caption(escape_markdown(f"{title} on {size:,} rows: {note}"))
     widgets.csv("All numbers as CSV", "study/sizes/csv", "sizes.csv", lambda: table, of=(table,))
 
 
@@ -202,94 +192,3 @@ def _start(
                 f"Takes {progress.about(seconds)} of processor time in the background, longer while others fit; you "
                 "can go on meanwhile."
             )
-
-
-def entries() -> dict[str, Entry]:
-    """The kept results by name, in the order kept."""
-    return st.session_state.setdefault(ENTRIES, {})
-
-
-def other_outputs(session: OpenSession, table: pd.DataFrame, fits: list[ShownFit]) -> None:
-    """The section: keep the present results, and see all kept ones together."""
-    st.subheader("Compare with other outputs")
-    _keep_form(session, table, fits)
-    kept = entries()
-    if len(kept) < 2:
-        st.caption(
-            "Keep these results under a name, then open the outputs of another epoch or of another model, fit and keep "
-            "them too: scores of all kept results are drawn here side by side. Only scores are kept, no outputs."
-        )
-        if kept:
-            st.page_link("app.py", label="Open other outputs", icon=":material/upload_file:")
-    if kept:
-        _view(kept)
-        _list(kept)
-
-
-def _keep_form(session: OpenSession, table: pd.DataFrame, fits: list[ShownFit]) -> None:
-    kept = entries()
-    same = next((entry.name for entry in kept.values() if entry.key == session.split_key), None)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        name = st.text_input(
-            "Name of these results", value=same or session.data.name, max_chars=40,
-            key=f"compare/entry/{session.split_key[:8]}",
-        ).strip()  # fmt: skip
-        full = len(kept) >= MOST_ENTRIES and name not in kept
-        st.button(
-            "Update" if name in kept else "Keep these results",
-            key="compare/keep", icon=":material/bookmark_add:", disabled=not name or full, on_click=_keep,
-            args=(name, table, {fit.title: fit.method for fit in fits}),
-        )  # fmt: skip
-    if full:
-        st.caption(f"{MOST_ENTRIES} results are kept, which is the most; remove one to keep these.")
-    elif name in kept and kept[name].key != session.split_key:
-        st.caption(f'"{name}" is kept already, from other rows; keeping these takes its place.')
-
-
-def _keep(name: str, table: pd.DataFrame, methods: dict[str, str]) -> None:
-    session = current_session()
-    entries()[name] = entry_of(name, session.split_key, len(session.test), table, methods)
-
-
-def _remove(name: str) -> None:
-    entries().pop(name, None)
-
-
-def _view(kept: dict[str, Entry]) -> None:
-    order = "by name"
-    if len(kept) > 1:
-        order = segments("Order", ["by name", "as kept"], "by name", "compare/entry-order")
-    names = natural_order(kept) if order == "by name" else list(kept)
-    table = together(kept.values(), names)
-    styles = _styles(table)
-    chosen = several({title: title for title in styles}, "compare/entry-methods", most=FIRST)
-    drawn = table[table["title"].isin(chosen or list(styles)[:1])]
-    columns = st.columns(len(DRAWN), gap="medium")
-    for place, score in enumerate(DRAWN):
-        with columns[place]:
-            fig = entry_lines(drawn, score, styles, title=SCORES[score].title)
-            widgets.show(
-                fig, f"entries-{score}",
-                f"{_meaning(score)} One line per method through the kept results, with 95 % bootstrap intervals "
-                "over the test rows of each. Test rows may differ from one to the next, so neighbours are not paired.",
-            )  # fmt: skip
-    widgets.csv("All kept scores as CSV", "entries/csv", "kept.csv", lambda: table, of=(table,))
-
-
-def _styles(table: pd.DataFrame) -> dict[str, Style]:
-    """A style for each title: the method's, varied where a method is there in several ways."""
-    titles = table.drop_duplicates("title")
-    variant = titles.groupby("method").cumcount()
-    return {
-        str(title): method_style(str(method), int(number))
-        for title, method, number in zip(titles["title"], titles["method"], variant, strict=True)
-    }
-
-
-def _list(kept: dict[str, Entry]) -> None:
-    with st.expander(f"{plural(len(kept), 'kept result')}"):
-        for name, entry in kept.items():
-            left, right = st.columns([6, 1.4], vertical_alignment="center")
-            n_methods = entry.scores["title"].nunique()
-            left.markdown(f"**{literal(name)}** · {plural(entry.n_rows, 'test row')} · {plural(n_methods, 'method')}")
-            right.button("Remove", key=f"compare/remove/{name}", on_click=partial(_remove, name))

@@ -18,10 +18,10 @@ from calib.data import Choices, DataError, Inspection, Predictions, load_models
 from calib.data.interpret.roles import TableReading
 from calib.data.interpret.verbal import SOURCE
 from calib.data.interpret.vocabulary import MODEL, has_word
-from calib.data.load import lines_that_read
+from calib.data.load import APART, lines_that_read
 from calib.data.options import NOTHING, OPTION_OF_ROLE
 from calib.evaluation import SCORES, Evaluation, score_intervals
-from calib.formatting import listed, number, percent, plural, with_interval
+from calib.formatting import escape_markdown, listed, number, percent, plural, with_interval
 from calib.registry import calibrator
 from calib.ui import fits
 from calib.ui.restore import open_data
@@ -35,7 +35,7 @@ ROLES = {
     "predicted": ("predicted class", "Checks the outputs; beside a confidence it tells which answers are right."),
     "cluster": ("cluster", "Rows that belong together, such as those of a patient: no split tears them apart."),
     "weight": ("weight", "Weights of rows, applied once you say what they mean."),
-    "group": ("subgroup", "Risk and groups looks at each by itself."),
+    "group": ("subgroup", "Over- and underconfidence looks at each by itself."),
     "features": ("feature", "Inputs of the model, for methods that look at them."),
     "split": ("calibration or test", "Says which rows calibrators learn from."),
     "ignore": ("ignored", "Left alone."),
@@ -313,9 +313,9 @@ def column_of_models(reading: Reading) -> str:
 def read_models(reading: Reading) -> dict[str, Predictions]:
     """The models of a table by name; none where they cannot be read one by one."""
     try:
-        return load_models(choices=reading.choices, **reading.upload.files)  # type: ignore[arg-type]
+        return load_models(choices=reading.choices, isolate=APART, **reading.upload.files)  # type: ignore[arg-type]
     except DataError as error:
-        st.error(str(error))
+        st.error(escape_markdown(str(error)))
         return {}
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
-import shutil
-import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import IO, Any
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -15,6 +12,7 @@ import streamlit as st
 from calib.canonical import KINDS
 from calib.data import Choices, DataError, Inspection, inspect, limits
 from calib.data.limits import megabytes
+from calib.data.load import APART
 from calib.data.options import COLUMNS, FEATURE_FILES, FILES, FORMATS, NOTHING, OPTIONS, SWITCH, TEXT
 from calib.data.samples import SAMPLES, Sample, load_sample
 from calib.data.scales import SCALES, in_words
@@ -25,12 +23,12 @@ from calib.ui.data import roles
 from calib.ui.link import private
 from calib.ui.restore import open_data
 from calib.ui.server.memory import MOST_OF_ONE, admit
-from calib.ui.session import REJECTED, OpenSession, Reading, Upload, find_session
+from calib.ui.server.shares import visitor_address
+from calib.ui.server.uploads import LARGEST, StoredUpload, uploader
+from calib.ui.session import FROM_THE_TOP, REJECTED, OpenSession, Reading, Upload, find_session
 from calib.ui.text import add_notice
+from calib.ui.widgets import draw_table
 from calib.workspace import keeper
-
-LARGEST = max(1, math.floor(limits.MAX_UPLOAD / 2**20))
-"""Of one file, in Streamlit's unit; an uploader that is given it says so and refuses what is larger by itself."""
 
 ROW_OF_1000 = 8 * 1000
 """Bytes of a row of 1,000 classes in float64."""
@@ -65,7 +63,8 @@ def _kept() -> str:
 
 def _limits() -> dict[str, str]:
     store = keeper()
-    memory, waiting, all_waiting = (limit(f"CALIB_{name}") for name in ("MEMORY_GB", "WAITING", "WAITING_IN_ALL"))
+    memory, uploads = limit("CALIB_MEMORY_GB"), limit("CALIB_UPLOADS_GB")
+    waiting, all_waiting = limit("CALIB_WAITING"), limit("CALIB_WAITING_IN_ALL")
     rows = limits.MAX_BYTES // ROW_OF_1000
     return {
         "A file": f"{LARGEST:,} MB",
@@ -76,6 +75,7 @@ def _limits() -> dict[str, str]:
         "Arrays or columns in a file": f"{limits.MAX_ARRAYS:,}",
         "Your data, fits and figures in memory": f"{megabytes(MOST_OF_ONE)}, and {megabytes(int(memory * 1e9))} of all "
         "visitors",
+        "Your uploaded files on disk": f"{megabytes(MOST_OF_ONE)}, and {megabytes(int(uploads * 1e9))} of all visitors",
         "Your fits that wait for a worker": f"{waiting:,.0f}, and {all_waiting:,.0f} of all visitors",
         "What is kept on disk": "nothing"
         if store is None
@@ -85,7 +85,7 @@ def _limits() -> dict[str, str]:
 
 def gallery() -> None:
     """The samples by kind, so that few are in view at once."""
-    st.subheader("Try a sample")
+    st.header("Try a sample")
     samples = list(SAMPLES.values())
     kinds = {kind: [sample for sample in samples if kind_of(sample) == kind] for kind in SAMPLE_KINDS}
     shown = {kind: found for kind, found in kinds.items() if found}
@@ -125,10 +125,10 @@ def open_sample(name: str) -> None:
 
 def uploaders() -> None:
     """The uploader, with places for labels, a test set and features in files of their own."""
-    st.subheader("Upload outputs")
-    main = st.file_uploader(f"Model outputs and labels: {FORMATS}", key="upload/main", max_upload_size=LARGEST)
+    st.header("Upload outputs")
+    main = uploader(f"Model outputs and labels: {FORMATS}", "upload/main")
     show_limits()
-    others: dict[str, Any] = {}
+    others: dict[str, StoredUpload | None] = {}
     with st.expander("Labels or a test set in separate files"):
         for role in (role for role in FILES if role not in FEATURE_FILES):
             others[role] = file_uploader(role)
@@ -145,28 +145,28 @@ def uploaders() -> None:
         "labels, from any framework: logits, probabilities or log-probabilities. Files stay on this server and nothing "
         "in them is ever executed."
     )
-    given = {"source": main, **{role: file for role, file in others.items() if file is not None}}
     if main is None:
         return
+    given = {"source": main, **{role: file for role, file in others.items() if file is not None}}
     mark = tuple((role, file.file_id) for role, file in given.items())
     if st.session_state.get("upload/read") != mark:
         st.session_state["upload/read"] = mark
         with st.spinner("Reading…"):
-            read_first(Upload({role: (file.name, _spool(file)) for role, file in given.items()}))
+            read_first(Upload({role: (file.filename, file) for role, file in given.items()}))
         st.rerun()
 
 
-def file_uploader(role: str, page: str = "upload") -> Any:
+def file_uploader(role: str, page: str = "upload") -> StoredUpload | None:
     """The place for one of the files beside the outputs."""
-    return st.file_uploader(FILES[role], key=f"{page}/{role}", max_upload_size=LARGEST)
+    return uploader(FILES[role], f"{page}/{role}")
 
 
 def read_first(upload: Upload) -> None:
     """Read files that were just uploaded; a table with the columns of an earlier one takes the roles chosen for it."""
-    reading = Reading(inspect(**upload.files), upload)  # type: ignore[arg-type]
+    reading = Reading(_inspect(upload, Choices()), upload)
     if known := roles.remembered(reading):
         choices = Choices(**known)
-        again = inspect(choices=choices, **upload.files)  # type: ignore[arg-type]
+        again = _inspect(upload, choices)
         if again.predictions is not None:
             reading = Reading(again, upload, choices)
             add_notice("This table has the columns of an earlier one and was read with the roles chosen for that.")
@@ -175,14 +175,18 @@ def read_first(upload: Upload) -> None:
 
 def read(upload: Upload, choices: Choices) -> None:
     """Read uploaded files with the given choices and open what they hold, or keep the findings that say why not."""
-    inspection = inspect(choices=choices, **upload.files)  # type: ignore[arg-type]
-    take(Reading(inspection, upload, choices))
+    take(Reading(_inspect(upload, choices), upload, choices))
+
+
+def _inspect(upload: Upload, choices: Choices) -> Inspection:
+    return inspect(choices=choices, isolate=APART, **upload.files)  # type: ignore[arg-type]
 
 
 def take(reading: Reading) -> None:
     """Open what was read, or keep the findings that say why it cannot be."""
     inspection = reading.inspection
     assert inspection is not None
+    st.session_state[FROM_THE_TOP] = True
     if inspection.predictions is None:
         # What was open before stays open with its fits; only the findings are those of the new files.
         st.session_state[REJECTED] = reading
@@ -195,7 +199,7 @@ def take(reading: Reading) -> None:
         st.session_state[REJECTED] = replace(reading, inspection=refused)
         return
     roles.remember(reading)
-    admit(opened, leaving=find_session())
+    admit(opened, visitor_address(), leaving=find_session())
     open_data(opened)
     fits.queue().warm_up()
 
@@ -213,24 +217,16 @@ def last_reading() -> Reading:
     return st.session_state.get(REJECTED) or (Reading() if session is None else session.reading)
 
 
-def _spool(file: Any) -> IO[bytes]:
-    """A copy on disk that vanishes with the session, so that the upload itself need not stay in memory."""
-    copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the session lets go of it
-    shutil.copyfileobj(file, copy, 1 << 20)
-    return copy
-
-
 def change_by_hand(reading: Reading) -> None:
     """A folded form with every inferred option filled in; applying it reads the files again."""
     inspection = reading.inspection
     if inspection is None:
         return
     with st.expander("What was inferred, to change by hand", icon=":material/tune:"):
-        st.dataframe(
+        draw_table(
             pd.DataFrame(
                 [{"name": a.name, "shape": "×".join(map(str, a.shape)), "dtype": a.dtype} for a in inspection.arrays]
             ),
-            hide_index=True,
             height=min(38 + 35 * len(inspection.arrays), 250),
         )
         with st.form("choices", border=False):

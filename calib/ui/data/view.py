@@ -10,20 +10,25 @@ import numpy as np
 import streamlit as st
 
 from calib.canonical import KINDS
-from calib.data import Finding, Predictions
+from calib.data import DataError, Finding, Predictions
 from calib.data.checks.report import rounded
 from calib.data.options import WEIGHT_KINDS
 from calib.data.samples import SAMPLES
 from calib.data.split import part_size, said_of_clusters
-from calib.formatting import percent, plural
+from calib.formatting import escape_markdown, listed, percent, plural
 from calib.plots.geometry import image_grid
+from calib.plots.style import shorten
+from calib.registry import METHODS
 from calib.ui import fits
 from calib.ui.data import roles
 from calib.ui.data.upload import read_again
+from calib.ui.fitting import offer_to_fit_again, recommended, start
+from calib.ui.link import go_to, page_link
 from calib.ui.restore import open_data
 from calib.ui.session import OpenSession, Reading, current_session, keep
 from calib.ui.shell import view_switch
-from calib.ui.text import confidence_sentence, literal, show_pending_notices
+from calib.ui.text import confidence_sentence, literal
+from calib.ui.widgets import put
 
 SHOW = {"error": st.error, "warning": st.warning, "info": st.info}
 ICON = {"error": ":material/error:", "warning": ":material/warning:", "info": ":material/info:"}
@@ -32,6 +37,7 @@ LEFT_OUT = ("rows_left_out", "unpaired_rows")
 """Findings on rows that are not read."""
 SHORT = 24
 """Characters that fit beside the other facts."""
+LONGEST_NAME = 16
 SHOWN = 24
 IN_A_ROW = 12
 WIDTH = 1000
@@ -41,6 +47,8 @@ LARGEST = 128
 UNUSED = "unused"
 """The choice that leaves weights alone."""
 WEIGHTS = "data/weights"
+SPLIT_REFUSED = "split/refused"
+"""Why the data cannot be split as asked, in Streamlit's session state until it is shown."""
 
 
 def overview(session: OpenSession) -> None:
@@ -153,7 +161,7 @@ def _with_decisions(reading: Reading, data: Predictions, decisions: dict[str, An
     return replace(reading, inspection=inspection, choices=replace(reading.choices, **decisions))
 
 
-def not_opened(reading: Reading, session: OpenSession | None) -> bool:
+def not_opened(reading: Reading) -> bool:
     """Where the files read last could not be opened: the question which reading is meant, or what is wrong.
 
     Returns
@@ -168,10 +176,13 @@ def not_opened(reading: Reading, session: OpenSession | None) -> bool:
     findings(reading)
     if changes := changes or roles.choosers(reading):
         read_again(reading, changes)
-    if session is not None:
-        st.divider()
-        st.caption(f"The new files are not open yet; {literal(session.data.name)} stays open with its fits.")
     return True
+
+
+def stays_open(session: OpenSession) -> None:
+    """Between files that could not be opened and what is open."""
+    st.divider()
+    st.caption(f"The new files are not open yet; {literal(session.data.name)} stays open with its fits.")
 
 
 def roles_by_hand(reading: Reading) -> None:
@@ -199,21 +210,28 @@ def _folded(title: str, noun: str, found: list[Finding], reading: Reading) -> No
     if found:
         with st.expander(f"{title} ({plural(len(found), noun)})"):
             for finding in found:
-                st.markdown(f"{ICON[finding.level]} {finding.message} {finding.action}")
+                st.markdown(f"{ICON[finding.level]} {escape_markdown(f'{finding.message} {finding.action}')}")
                 _fix_buttons(finding, reading)
 
 
 def show_finding(finding: Finding) -> None:
-    """A finding with what can be done about it."""
-    text = finding.message + (f" **{finding.action}**" if finding.action else "")
+    """A finding with what can be done about it; where that is a few lines of code, these can be copied."""
+    action, _, code = finding.action.partition("\n")
+    text = escape_markdown(finding.message) + (f" **{escape_markdown(action)}**" if action else "")
     SHOW[finding.level](text, icon=ICON[finding.level])
+    if code:
+        st.code(code, language="python", wrap_lines=True)
 
 
 def chosen_fix(finding: Finding, key: str) -> Mapping[str, Any]:
     """The changes whose button the visitor clicked, of those that a finding offers; empty if none."""
     clicked: Mapping[str, Any] = {}
     for title, changes in finding.offers.items():
-        if st.button(title, key=f"{key}/{finding.code}/{sorted(map(str, changes.items()))}", icon=":material/build:"):
+        if st.button(
+            escape_markdown(title),
+            key=f"{key}/{finding.code}/{sorted(map(str, changes.items()))}",
+            icon=":material/build:",
+        ):
             clicked = changes
     return clicked
 
@@ -225,26 +243,33 @@ def _fix_buttons(finding: Finding, reading: Reading) -> None:
 
 def split_controls(session: OpenSession) -> None:
     """Choose which rows calibrators learn from; the test rows judge them."""
-    data = session.data
-    given = data.given_split is not None
+    data, state = session.data, st.session_state
     mark = data.sha256[:12]  # controls of other data must not carry their values over
-    st.subheader("Calibration and test rows")
+    given, share, seed = (f"split/{what}/{mark}" for what in ("given", "share", "seed"))
+
+    def change() -> None:  # before the page is drawn, so that all of it is about the new split
+        part = None if state.get(given) else state.get(share, 50) / 100
+        try:
+            fits.change_split(session, part, int(state.get(seed, session.seed)))
+        except DataError as error:
+            state[SPLIT_REFUSED] = str(error)
+
+    st.header("Calibration and test rows")
     left, middle, right = st.columns([2, 1, 2], vertical_alignment="bottom")
-    if given:
-        use_given = left.toggle(
-            "Use the split that came with the data", value=session.part is None, key=f"split/given/{mark}"
-        )
-    if given and use_given:
-        fits.change_split(session, None, session.seed)
-    else:
-        share = left.slider(
-            "Share for calibration", 5, 95, int(100 * (session.part or 0.5)), 5, format="%d %%",
-            key=f"split/share/{mark}",
+    if data.given_split is not None:
+        put(given, session.part is None)
+        left.toggle("Use the split that came with the data", key=given, on_change=change)
+    if session.part is not None:
+        put(share, round(100 * session.part))
+        put(seed, session.seed)
+        left.slider(
+            "Share for calibration", 5, 95, step=5, format="%d %%", key=share, on_change=change,
             help="Stratified by class. More calibration rows fit better; more test rows judge more sharply.",
         )  # fmt: skip
-        seed = middle.number_input("Seed", 0, 10_000, session.seed, key=f"split/seed/{mark}")
-        fits.change_split(session, share / 100, int(seed))
-    show_pending_notices()  # what another split stops is known from here on
+        middle.number_input("Seed", 0, 10_000, key=seed, on_change=change)
+    if refused := state.pop(SPLIT_REFUSED, None):
+        st.error(escape_markdown(refused), icon=":material/error:")
+    offer_to_fit_again(session)
     n, n_test = len(session.calibration), len(session.test)
     if data.event is None:
         present = len(np.unique(session.calibration.labels))
@@ -258,10 +283,23 @@ def split_controls(session: OpenSession) -> None:
         st.caption(said)
 
 
-def next_step() -> None:
-    """The button that leads on."""
-    st.page_link("pages/1_Fit.py", label="**Fit calibrators**", icon=":material/arrow_forward:")
-    st.page_link("pages/2_Reliability.py", label="See the raw model's reliability", icon=":material/show_chart:")
+def next_step(session: OpenSession) -> None:
+    """The buttons that lead on: fit what is recommended and see it compared, in one click."""
+    names = recommended(session.data)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if session.specs:
+            page_link("pages/2_Compare.py", "**See the comparison**", ":material/leaderboard:")
+        elif not session.specs_of_last_split and st.button(
+            f"Fit the {plural(len(names), 'recommended calibrator')} and compare them",
+            key="data/fit",
+            type="primary",
+            icon=":material/play_arrow:",
+            help=f"{listed([METHODS[name].title for name in names])}.",
+        ):
+            start([(name, {}) for name in names])
+            go_to("pages/2_Compare.py")
+        page_link("pages/1_Fit.py", "Choose calibrators", ":material/model_training:")
+        page_link("pages/3_Reliability.py", "See the raw model's reliability", ":material/show_chart:")
 
 
 def features_overview(data: Predictions) -> None:
@@ -269,11 +307,13 @@ def features_overview(data: Predictions) -> None:
     features = data.features
     if features is None:
         return
-    st.subheader("Features")
+    st.header("Features")
     st.markdown(sentence(data, features))
     if features.ndim > 2:
         picture = keep(("features", data.sha256), lambda: first_images(features))
-        st.image(picture, caption=f"The first {plural(min(SHOWN, len(data)), 'row')}.")
+        names = ", ".join(shorten(str(data.class_names[label]), LONGEST_NAME) for label in data.labels[:SHOWN])
+        alt = f"Images of the first rows, row by row. Their classes: {names}."
+        st.image(picture, caption=f"The first {plural(min(SHOWN, len(data)), 'row')}.", alt=alt)
 
 
 def sentence(data: Predictions, features: np.ndarray) -> str:

@@ -1,10 +1,11 @@
-"""The parts of the Export page: the files, how to use them, and calibrated probabilities of any upload."""
+"""The parts of the Export page: the bundle, other files, what they record, and calibrated probabilities of a file."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -12,15 +13,23 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from calib.canonical import KINDS
-from calib.data import Predictions, read_features, read_outputs
+from calib.canonical import KINDS, Kind
+from calib.data import DataError, read_features, read_rows
+from calib.data.load import APART
 from calib.data.options import FORMATS
 from calib.export import writer
-from calib.formatting import plural, safe_table
+from calib.export.model_card import WITHOUT_CALIB, model_card
+from calib.export.runtime import ExportedCalibrator
+from calib.export.seen import AmbiguousOutputs
+from calib.formatting import escape_markdown, plural, safe_table
 from calib.numerics import Floats, Ints
 from calib.registry import is_pairs
+from calib.ui.compare.answer import answer_of, finding
+from calib.ui.data.view import show_finding
 from calib.ui.fits import ShownFit, intervals_of
-from calib.ui.session import OpenSession, current_session, keep
+from calib.ui.server.uploads import StoredUpload, uploader
+from calib.ui.session import OpenSession, keep
+from calib.ui.text import show_notes
 from calib.ui.widgets import at_once, on_request, size_in_words
 
 SMALL = 4 << 20
@@ -28,52 +37,147 @@ SMALL = 4 << 20
 FEW_CELLS = 50_000
 """Cells up to which calibrated probabilities are written with the page, which takes about 0.1 s, once."""
 
-USAGE = """import pickle
-with open("calibrator.pkl", "rb") as file:    # needs numpy and calib; only unpickle files you trust
-    calibrator = pickle.load(file)
-{call}"""
-USAGE_SAFE = """from calib import runtime
+FILES = """
+| file | needs | holds |
+|---|---|---|
+| bundle | NumPy | model card, script, the code it runs, and the two below |
+| npz + json | NumPy and calib | arrays and text, no code; keep the two together |
+| pickle | NumPy and calib | the same in one file; only unpickle files you trust |
+"""
+WITHOUT = f"""Where there is no calib, Python says `{WITHOUT_CALIB}`, to the import and to `pickle.load` alike.
+Then install calib (`pip install .` in its folder: its core brings NumPy alone), copy the folder `calib` out of the
+bundle beside your code, or use the bundle."""
+SHELL = """unzip calibrator.zip -d calibrator
+python calibrator/predict.py {file} --out calibrated.npz    # Python with NumPy alone"""
+PYTHON = """from calib import runtime                     # in the unzipped folder, or where calib is installed
 calibrator = runtime.load("calibrator.npz")   # calibrator.json beside it; nothing is unpickled
 {call}"""
-USAGE_BUNDLE = """unzip calibrator.zip -d calibrator
-python calibrator/predict.py {file} --out calibrated.npz    # needs numpy alone"""
+PICKLE = """import pickle
+with open("calibrator.pkl", "rb") as file:    # needs NumPy and calib; only unpickle files you trust
+    calibrator = pickle.load(file)
+{call}"""
 PROBABILITIES = "probs = calibrator.calibrate(outputs)         # outputs: what your model writes, as uploaded here"
 OF_PAIRS = "confidence = calibrator.confidence(outputs)   # outputs: the confidence in each answer, as uploaded here"
 CONFIDENCE = """confidence = calibrator.confidence(outputs, features)
 # outputs: what your model writes, features: the inputs of the same rows, both as uploaded here"""
 
+SURE = "export/sure of"
+"""The upload whose outputs somebody said are of the calibrator's kind, in Streamlit's session state."""
+_HEADING = re.compile(r"^(?=#)", re.MULTILINE)
 
-def downloads(session: OpenSession, fit: ShownFit, raw: ShownFit) -> None:
-    """The three files."""
-    metadata = metadata_of(session, fit, raw)
-    columns = st.columns(4)
-    pair = cache(lambda: writer.to_npz_json(fit.calibrator, metadata))
-    choices: list[tuple[str, str, Callable[[], str | bytes], str]] = [
-        ("Pickle", "calibrator.pkl", lambda: writer.to_pickle(fit.calibrator, metadata), ":material/deployed_code:"),
-        ("Bundle with model card", "calibrator.zip", lambda: writer.to_bundle(fit.calibrator, metadata),
-         ":material/folder_zip:"),
-        ("Arrays (npz)", "calibrator.npz", lambda: pair()[0], ":material/data_array:"),
-        ("Record (json)", "calibrator.json", lambda: pair()[1], ":material/data_object:"),
-    ]  # fmt: skip
-    size = keep(("export size", fit.key), lambda: len(writer.to_pickle(fit.calibrator, metadata)))
-    offer = at_once if size <= SMALL else on_request
-    for column, (label, name, build, icon) in zip(columns, choices, strict=True):
-        kind = "primary" if name.endswith(".pkl") else "secondary"
-        with column:
-            offer(label, f"export/{name}", name, build, of=fit.key, icon=icon, width="stretch", type=kind)
-    carried = ", training rows included" if "train_features" in fit.calibrator.needs else ""
-    st.caption(
-        f"The pickle is {size_in_words(size)}{carried}. The npz and the json belong together and hold no code at all."
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """A fit as its files will hold it.
+
+    Attributes
+    ----------
+    key : of the fit.
+    exported : what every file holds.
+    size : bytes of the pickle.
+    """
+
+    key: str
+    exported: ExportedCalibrator
+    size: int
+
+    @property
+    def call(self) -> str:
+        """The line that calibrates outputs."""
+        fitted = self.exported.calibrator
+        if self.exported.kind == "pairs":
+            return OF_PAIRS
+        return PROBABILITIES if fitted.gives_probabilities else CONFIDENCE
+
+    def offer(self, label: str, name: str, build: Callable[[], str | bytes], icon: str, **looks: Any) -> None:
+        """Offer one of its files, at once where it is small."""
+        (at_once if self.size <= SMALL else on_request)(
+            label, f"export/{name}", name, build, of=self.key, icon=f":material/{icon}:", **looks
+        )
+
+
+def recommended(fits: list[ShownFit]) -> tuple[str, ShownFit]:
+    """What to take, as Compare says it, and the fit chosen to begin with: where nothing is better, the best of them.
+
+    Parameters
+    ----------
+    fits : the raw model first.
+    """
+    found = answer_of(fits)
+    if found is None:
+        return "No method has a score to recommend one by.", fits[1]
+    by_title = {fit.title: fit for fit in fits}
+    chosen = by_title[found.method] if found.method != found.baseline else by_title[found.best]
+    return finding(found), fits[1] if chosen is fits[0] else chosen
+
+
+def packed(session: OpenSession, fit: ShownFit, raw: ShownFit) -> Packed:
+    """A fit with all that is recorded beside it; made once."""
+
+    def pack() -> Packed:
+        exported = writer.exported(fit.calibrator, metadata_of(session, fit, raw))
+        return Packed(fit.key, exported, len(writer.to_pickle(exported)))
+
+    return keep(("packed", fit.key, session.view.key), pack)
+
+
+def bundle(made: Packed) -> None:
+    """The file for production, what it needs and how it is used."""
+    exported = made.exported
+    left, right = st.columns([2, 5], gap="medium")
+    with left:
+        made.offer(
+            "Bundle with model card", "calibrator.zip", lambda: writer.to_bundle(exported), "folder_zip",
+            width="stretch", type="primary",
+        )  # fmt: skip
+        st.caption(
+            "For production: model card, script and the code it runs. It needs Python with NumPy alone, and predicts "
+            "as this app does."
+        )
+    with right:
+        shell, python = st.tabs(["Shell", "Python"])
+        file = "outputs.npz" if exported.needs_features else "outputs.npy"
+        shell.code(SHELL.format(file=file), language="bash", wrap_lines=True)
+        python.code(PYTHON.format(call=made.call), language="python", wrap_lines=True)
+    st.caption(_limits(exported))
+    show_notes(exported.calibrator.notes())
+
+
+def _limits(exported: ExportedCalibrator) -> str:
+    known, seen = exported.metadata, exported.seen
+    between = "" if seen is None else f" Its outputs ran from {seen.low:.4g} to {seen.high:.4g}."
+    return (
+        f"Fitted on {plural(known['n_calibration'], 'row')} and tested on {known['n_test']:,}, with "
+        f"{plural(exported.n_classes, 'class', 'classes')}.{between} Beyond that nothing is known of it; outputs that "
+        f"look like another kind than {KINDS[exported.kind]} are refused."
     )
-    for note in fit.calibrator.notes():
-        st.caption(f":material/info: {note}")
+
+
+def other_files(made: Packed) -> None:
+    """The npz with its json, and the pickle: what they need, and what Python says without it."""
+    exported = made.exported
+    st.markdown(FILES)
+    pair = cache(lambda: writer.to_npz_json(exported))
+    with st.container(horizontal=True):
+        made.offer("Arrays (npz)", "calibrator.npz", lambda: pair()[0], "data_array")
+        made.offer("Record (json)", "calibrator.json", lambda: pair()[1], "data_object")
+        made.offer("Pickle", "calibrator.pkl", lambda: writer.to_pickle(exported), "deployed_code")
+    carried = ", training rows included" if "train_features" in exported.calibrator.needs else ""
+    st.caption(f"The pickle is {size_in_words(made.size)}{carried}.")
+    st.markdown(WITHOUT)
+    st.code(PICKLE.format(call=made.call), language="python", wrap_lines=True)
+
+
+def record(made: Packed) -> None:
+    """The model card, as it lies in the bundle."""
+    st.markdown(_HEADING.sub("##", model_card(made.exported)))
 
 
 def metadata_of(session: OpenSession, fit: ShownFit, raw: ShownFit) -> dict[str, Any]:
     """What an export records: the data, the split, and the scores before and after with their intervals."""
     before, after = intervals_of(raw), intervals_of(fit)
     return {
-        **writer.describe(session.data),
+        **described(session),
         "n_calibration": len(session.calibration),
         "n_test": len(session.test),
         "split": {"part": session.part if session.part is not None else "as given", "random_state": session.seed},
@@ -82,29 +186,24 @@ def metadata_of(session: OpenSession, fit: ShownFit, raw: ShownFit) -> dict[str,
     }
 
 
-def usage(fit: ShownFit) -> None:
-    """The lines that use each file."""
-    asks = "features" in fit.calibrator.needs
-    pairs = is_pairs(current_session().data)
-    call = OF_PAIRS if pairs else PROBABILITIES if fit.calibrator.gives_probabilities else CONFIDENCE
-    pickle_tab, safe_tab, bundle_tab = st.tabs(["Pickle", "npz + json", "Bundle"])
-    pickle_tab.code(USAGE.format(call=call), language="python")
-    safe_tab.code(USAGE_SAFE.format(call=call), language="python")
-    bundle_tab.code(USAGE_BUNDLE.format(file="outputs.npz" if asks else "outputs.npy"), language="bash")
+def described(session: OpenSession) -> dict[str, Any]:
+    """What an export records of the open data; computed once."""
+    return keep(("described",), lambda: writer.describe(session.data))
 
 
 def calibrate_upload(session: OpenSession, fit: ShownFit) -> None:
     """What the fit says of the test rows, of all rows, or of any upload with the same classes."""
     pairs = is_pairs(session.data)
     whole = fit.calibrator.gives_probabilities and not pairs
-    st.subheader("Calibrated probabilities" if whole else "Calibrated confidence")
+    st.header("Calibrated probabilities" if whole else "Calibrated confidence")
     parts = {"test rows": session.test, "all rows": session.data}
     chosen = st.segmented_control("Of", [*parts, "an upload"], default="test rows", required=True, key="export/of")
+    of: Hashable
     if chosen in parts:
         part = parts[chosen]
-        rows, of = Rows(part.logits, part.labels, part.features, part.weights, pairs), chosen
+        rows, of = Rows(part.logits, part.labels, part.features, part.weights, pairs), (fit.key, chosen)
     else:
-        uploaded = _upload(session.data, fit)
+        uploaded = _upload(session, fit)
         if uploaded is None:
             return
         rows, of = uploaded
@@ -114,7 +213,7 @@ def calibrate_upload(session: OpenSession, fit: ShownFit) -> None:
     with st.container(horizontal=True):
         for form, build in (("npz", lambda: _npz(fit, rows)), ("csv", lambda: _csv(fit, rows, names))):
             offer(
-                f"{verb} {form}", f"export/{form}", f"calibrated.{form}", build, of=(fit.key, of),
+                f"{verb} {form}", f"export/{form}", f"calibrated.{form}", build, of=of,
                 icon=":material/download:",
             )  # fmt: skip
     st.caption(f"{plural(len(rows.logits), 'row')}, {plural(session.data.n_classes, 'class', 'classes')}.")
@@ -122,7 +221,7 @@ def calibrate_upload(session: OpenSession, fit: ShownFit) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What is calibrated: canonical logits, and labels, features and weights where they are known.
+    """What is calibrated: canonical logits, and labels, features, weights and identifiers where they are known.
 
     Of pairs, the answer is one confidence for each row.
     """
@@ -132,56 +231,74 @@ class Rows:
     features: Any = None
     weights: Floats | None = None
     pairs: bool = False
+    ids: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _upload(data: Predictions, fit: ShownFit) -> tuple[Rows, str] | None:
+def _upload(session: OpenSession, fit: ShownFit) -> tuple[Rows, Hashable] | None:
     """Canonical logits and features of an upload, made by the exported calibrator itself; and which upload."""
-    asks = "features" in fit.calibrator.needs
-    file = st.file_uploader(
+    data, asks = session.data, "features" in fit.calibrator.needs
+    file = uploader(
         f"Outputs of the same model ({KINDS[data.kind]}, {'with features, ' if asks else ''}without labels or "
         f"with): {FORMATS}",
-        key="export/upload",
+        "export/upload",
     )
     if file is None:
         return None
-    exported = writer.exported(fit.calibrator, writer.describe(data))
-    logits = exported.to_logits(read_outputs((file.name, file)))
-    if not asks:
-        return Rows(logits, pairs=is_pairs(data)), file.file_id
-    file.seek(0)
-    return Rows(logits, features=exported.to_features(read_features((file.name, file)))), file.file_id
+    exported = writer.exported(fit.calibrator, described(session))
+    sure = st.session_state.get(SURE) == file.file_id
+    of = fit.key, file.file_id, sure
+    try:
+        return keep(("upload", *of), lambda: _read(exported, file, exported.kind if sure else None)), of
+    except AmbiguousOutputs as error:
+        st.warning(escape_markdown(str(error)), icon=":material/help:")
+        if st.button(f"They are {KINDS[exported.kind]}: calibrate them", key="export/sure"):
+            st.session_state[SURE] = file.file_id
+            st.rerun()
+    except DataError as error:
+        for finding in error.findings:
+            if finding.level == "error":
+                show_finding(finding)
+    return None
+
+
+def _read(exported: ExportedCalibrator, file: StoredUpload, kind: Kind | None) -> Rows:
+    read = read_rows((file.filename, file), isolate=APART)
+    logits, pairs = exported.to_logits(read.outputs, kind), exported.kind == "pairs"
+    if not exported.needs_features:
+        return Rows(logits, ids=read.ids, pairs=pairs)
+    features = read_features((file.filename, file), isolate=APART)
+    return Rows(logits, features=exported.to_features(features), ids=read.ids)
 
 
 def _npz(fit: ShownFit, rows: Rows) -> bytes:
-    packed = io.BytesIO()
+    filled = io.BytesIO()
     arrays = {**_answer(fit, rows), "labels": rows.labels, "weights": rows.weights}
     arrays = {name: array for name, array in arrays.items() if array is not None}
-    np.savez_compressed(packed, allow_pickle=False, **arrays)
-    return packed.getvalue()
+    np.savez_compressed(filled, allow_pickle=False, **arrays)
+    return filled.getvalue()
 
 
 def _csv(fit: ShownFit, rows: Rows, names: tuple[str, ...]) -> str:
+    """A line for each row: what names it, the classes by name, and label and weight where they are known."""
     answer = _answer(fit, rows)
-    if "probabilities" in answer:
-        table = pd.DataFrame(answer["probabilities"], columns=[f"p_{name}" for name in names])
-    elif "predicted" not in answer:
-        table = pd.DataFrame(answer)
-    else:
-        table = pd.DataFrame({"predicted": np.array(names)[answer["predicted"]], "confidence": answer["confidence"]})
-    for name, column in (("label", rows.labels), ("weight", rows.weights)):
-        if column is not None:
-            table[name] = column
+    columns: dict[str, Any] = dict(rows.ids)
+    if (probs := answer.get("probabilities")) is not None:
+        columns |= {f"p_{name}": probs[:, k] for k, name in enumerate(names)}
+    if "predicted" in answer:
+        columns["predicted"] = np.array(names)[answer["predicted"]]
+    if "confidence" in answer:
+        columns["confidence"] = answer["confidence"]
+    columns |= {"label": rows.labels, "weight": rows.weights}
+    table = pd.DataFrame({name: column for name, column in columns.items() if column is not None})
     return safe_table(table).to_csv(index=False)
 
 
 def _answer(fit: ShownFit, rows: Rows) -> dict[str, Any]:
-    """Probabilities of all classes, or the predicted class and the confidence in it where there is no more."""
+    """Probabilities of all classes and the predicted class, or the confidence in it where there is no more."""
     calibrator = fit.calibrator
     if rows.pairs:
         return {"confidence": calibrator.predict_proba(rows.logits)[:, 1]}
+    predicted = calibrator.predict(rows.logits)
     if calibrator.gives_probabilities:
-        return {"probabilities": calibrator.predict_proba(rows.logits)}
-    return {
-        "predicted": calibrator.predict(rows.logits),
-        "confidence": calibrator.predict_confidence(rows.logits, rows.features),
-    }
+        return {"probabilities": calibrator.predict_proba(rows.logits), "predicted": predicted}
+    return {"predicted": predicted, "confidence": calibrator.predict_confidence(rows.logits, rows.features)}

@@ -9,19 +9,19 @@ import streamlit as st
 
 from calib.base import Calibrator
 from calib.data import Predictions
-from calib.errors import CalibrationError
 from calib.formatting import listed, plural
 from calib.hardware import DEVICES, cpu_description, gpu_present
-from calib.jobs.scheduling import QueueFull
 from calib.registry import METHODS, missing_arrays, presets, said_of_pairs
-from calib.ui import fits
+from calib.ui.fitting import start
+from calib.ui.link import page_link
+from calib.ui.menu import said_of_missing
+from calib.ui.progress import job_list
 from calib.ui.session import OpenSession
 from calib.ui.widgets import segments
 
 DEVICE_NAMES = {"auto": "Auto", "cpu": "CPU", "gpu": "GPU"}
 
 CHOSEN = "fit/methods"
-TROUBLE = "fit/trouble"
 
 
 def device_choice(methods: list[str]) -> str:
@@ -83,33 +83,16 @@ def _widget(name: str, default: Any, meta: dict[str, Any], key: str) -> Any:
     return st.text_input(label, value="" if default is None else str(default), **keep) or None
 
 
-def not_started() -> None:
-    """Say once what was not started, and why."""
-    for sentence in st.session_state.pop(TROUBLE, []):
-        st.error(sentence, icon=":material/error:")
-
-
-def fits_of_other_splits(session: OpenSession) -> None:
-    """Say where the fits are that were there before the split was changed."""
-    n = session.n_fits_of_other_splits
-    if n and not session.specs:
-        share = "the split that came with the data" if session.part is None else f"{session.part:.0%} for calibration"
-        st.info(
-            f"No fit yet on this split ({share}, seed {session.seed}). {plural(n, 'fit')} of another split of these "
-            "data will be shown again when you choose that split on the Data page.",
-            icon=":material/call_split:",
-        )
-
-
-def choose_and_start(data: Predictions) -> None:
-    """Draw the choice among the methods that the data allow."""
+def choose_and_start(session: OpenSession) -> None:
+    """Draw the choice among the methods that the data allow, the button, and beneath it how far the fits are."""
+    data = session.data
     offered = presets(data)
-    chosen = st.session_state.setdefault(CHOSEN, offered["From the papers"])
+    chosen = st.session_state.setdefault(CHOSEN, offered["Recommended"])
     if not set(chosen) <= set(offered["All"]):  # other data were open, with all that these lack
         _choose([name for name in chosen if name in offered["All"]])
     with st.container(horizontal=True):
         for preset, names in offered.items():
-            st.button(preset, key=f"fit/preset/{preset}", on_click=_choose, args=(names,))
+            st.button(f"{preset} ({len(names)})", key=f"fit/preset/{preset}", on_click=_choose, args=(names,))
     methods = st.pills(
         "Methods",
         offered["All"],
@@ -121,6 +104,9 @@ def choose_and_start(data: Predictions) -> None:
     _left_out(data)
     if data.weights is not None:
         st.caption("These rows have weights, which fits do not use.")
+    button = st.container()  # its parameters stand below the fits
+    job_list(session)
+    st.header("What they do, and their parameters")
     device = device_choice(methods)
     params = {}
     for name in methods:
@@ -130,14 +116,14 @@ def choose_and_start(data: Predictions) -> None:
             params[name] = parameter_widgets(method.cls, name)
         if method.uses_device:
             params[name]["device"] = device
-    st.button(
+    button.button(
         f"Fit {plural(len(methods), 'calibrator')}",
         key="fit/start",  # its label changes with the choice; without a key each label would be another button
         type="primary",
         icon=":material/play_arrow:",
         disabled=not methods,
-        on_click=_start,
-        args=(params,),
+        on_click=start,
+        args=(list(params.items()),),
     )
 
 
@@ -146,30 +132,16 @@ def _choose(methods: list[str]) -> None:
     st.session_state[CHOSEN] = methods
 
 
-def _start(params: dict[str, dict[str, Any]]) -> None:
-    """Ask for a fit of each chosen method; parameters that do not go together are said on the page."""
-    trouble = st.session_state[TROUBLE] = []
-    for place, (name, chosen) in enumerate(params.items()):
-        try:
-            fits.submit(name, chosen)
-        except QueueFull as error:
-            rest = [METHODS[later].title for later in list(params)[place:]]
-            trouble.append(f"{listed(rest)} {'was' if len(rest) == 1 else 'were'} not started: {error}")
-            break
-        except CalibrationError as error:
-            trouble.append(f"{METHODS[name].title} was not started: {error}")
-
-
 def _left_out(data: Predictions) -> None:
-    """Say which methods need what the open data do not hold, and where such arrays come in."""
+    """The methods that the data do not allow, in grey, with what they need; and where such arrays come in."""
     if said := said_of_pairs(data):
         st.caption(said)
-        return
     lacking = {METHODS[name].title: missing for name in METHODS if (missing := missing_arrays(name, data))}
-    if lacking:
-        arrays = sorted({array for missing in lacking.values() for array in missing})
-        st.caption(
-            f"{listed(list(lacking))} {'needs' if len(lacking) == 1 else 'need'} more than outputs and labels; these "
-            f"data hold no {listed(arrays)}."
-        )
-        st.page_link("app.py", label="Open data with them", icon=":material/upload_file:")
+    for title, missing in lacking.items():
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(
+                f":gray-badge[:material/block: {title}] :gray[needs {said_of_missing(missing)}, which these data do "
+                "not hold.]",
+                width="content",
+            )
+            page_link("app.py", "Open data with them", ":material/upload_file:")

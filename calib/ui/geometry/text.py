@@ -29,11 +29,10 @@ def finding(sides: Sides) -> str:
     verb, owner = ("is", "it") if rest.rows == 1 else ("are", "these")
     text = (
         f"{opening} {rest.rows:,} of {sides.everyone.rows:,} {verb} **dangerous**, nearer to another class, and "
-        f"{_right(rest, owner)} ({_interval(rest.rate)})."
+        f"{_right(rest, owner)} ({_interval(rest.rate)})"
     )
-    if inside.rate.low <= rest.rate.high:
-        text += " The intervals overlap, so there is no significant difference on these rows."
-    return text
+    overlap = inside.rate.low <= rest.rate.high
+    return f"{text}; the intervals overlap, so this is no significant difference." if overlap else f"{text}."
 
 
 def _right(share: RightShare, owner: str) -> str:
@@ -146,8 +145,8 @@ def zone_sentence(row: Row) -> str:
             "dashed line is half-way between the two training inputs that decide it."
         )
     return (
-        f"Every input less than {radius} away is no nearer to the predicted class than to the others: a zone of danger."
-        " The dashed line is half-way between the two training inputs that decide it."
+        f"Every input less than {radius} away is no nearer to the predicted class than to the others: the zone is "
+        "dangerous. The dashed line is half-way between the two training inputs that decide it."
     )
 
 
@@ -185,7 +184,7 @@ def tradeoff_sentence(measured: list[Tradeoff]) -> str:
     best = max(kept, key=lambda one: one.per_second)
     gain = best.per_second / whole.per_second
     if gain < 1.2:
-        return f"{start}{said} None of the others is faster by a fifth: the training set is small as it is."
+        return f"{start}{said} None of the others is at least 20 % faster, because the training set is small."
     return (
         f"{start}{said} Of the others the fastest is **{NAMES[best.reduction]} at t = {best.factor}**: {gain:.2g} times"
         f" as fast, with ECE {number(best.ece.value)} (95 %: {number(best.ece.low)} to {number(best.ece.high)})."

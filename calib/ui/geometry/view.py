@@ -1,19 +1,16 @@
-"""Parts of the Geometry page: success by separation, one input explained, and reductions of the training set."""
+"""Parts of the Geometry page: success by separation, fast against exact, and reductions of the training set."""
 
 from __future__ import annotations
 
 from functools import partial
 
 import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
 from calib.diagnostics.reduction_cost import offered_reductions
-from calib.diagnostics.separation import EXACT, DecidingPlane
-from calib.formatting import listed, plural
-from calib.numerics import Ints
-from calib.plots.geometry import GAP, Crowd, Neighbour, Zone, deciding_picture, image_grid, principal_picture
+from calib.diagnostics.separation import EXACT
+from calib.formatting import escape_markdown, listed, plural
 from calib.plots.geometry_success import (
     NAMES,
     fast_against_exact,
@@ -22,12 +19,15 @@ from calib.plots.geometry_success import (
     tradeoff_ece,
     tradeoff_speed,
 )
-from calib.registry import METHODS, missing_arrays
+from calib.registry import METHODS
 from calib.ui import widgets
 from calib.ui.data.upload import open_sample
 from calib.ui.fits import ShownFit
 from calib.ui.geometry import text as geometry_words
-from calib.ui.geometry.state import Features, Measuring, Row, Study
+from calib.ui.geometry.state import Features, Measuring, Study
+from calib.ui.link import page_link
+from calib.ui.menu import training_features
+from calib.ui.progress import fit_here
 from calib.ui.session import OpenSession, keep
 from calib.ui.widgets import segments
 
@@ -51,23 +51,6 @@ HOW_TO_READ_COST = (
     "larger in size, so no dot lies between the dotted line and the horizontal through 0."
 )
 
-WAYS = ("Lowest separation", "Wrong and most confident", "Wrong though safe", "By number")
-LISTED = 50
-PICTURES = ("True distances", "Principal components")
-SHOWN_WIDTH = 130
-LARGEST = 128
-"""Pixels of an image each way; of larger ones every second, third, ... is shown."""
-MOST_NUMBERS = 8
-HOW_TO_READ_PLANE = (
-    "The plane through the input (star) and the two training inputs that decide its exact separation. Distances among "
-    "these three are true, and so is that from the dashed line half-way between the two. The solid circle is the zone "
-    "of exact separation and touches that line; the dotted one is the zone of fast separation. Green: safe; vermilion: "
-    "dangerous. Other training inputs do not lie in this plane."
-)
-HOW_TO_READ_COMPONENTS = (
-    "All inputs projected on the two directions along which the training data spread most. Rings are the training "
-    "inputs that decide; circles have the true radius of the zones, while distances are shortened by the projection."
-)
 HOW_TO_READ_SPEED = (
     "How many predictions geometric calibration makes for each second of processor time, reducing the input included, "
     "when the training set is reduced by t. Higher is better. Timings repeat to some 20 %."
@@ -84,10 +67,9 @@ def need_features(session: OpenSession) -> Features | None:
     features = Features.from_session(session)
     if features is not None:
         return features
-    missing = missing_arrays("geometric", session.data)
-    st.info(f"Separation lies among the training data, and these data hold no {listed(missing)}.")
+    st.info(f"Separation lies among the training data, and these data hold no {listed(training_features(session))}.")
     with st.container(horizontal=True):
-        st.page_link("app.py", label="Open data with them", icon=":material/upload_file:")
+        page_link("app.py", "Open data with them", ":material/upload_file:")
         st.button(
             "Open the digits sample, which has them", key="geometry/sample", icon=":material/image:",
             on_click=open_sample, args=(SAMPLE,),
@@ -106,17 +88,23 @@ def axis_title(kind: str) -> str:
 
 
 def success(study: Study) -> None:
-    """Success rate against separation, with both maps, and how right and wrong predictions spread over it."""
+    """Success rate against separation, with both maps."""
 
     def build() -> go.Figure:
         return success_curve(study.rates, study.grid, study.maps, axis_title(study.kind))
 
     widgets.show_kept(("geometry success", study.kind), build, "success-by-separation", HOW_TO_READ_SUCCESS)
-    st.caption(geometry_words.sides_sentence(study.sides))
-    spread = keep(
-        ("geometry spread", study.kind), lambda: separation_densities(study.histogram, axis_title(study.kind))
+
+
+def spread(study: Study) -> None:
+    """How right and wrong predictions spread over separation."""
+    st.markdown(geometry_words.sides_sentence(study.sides))
+    widgets.show_kept(
+        ("geometry spread", study.kind),
+        lambda: separation_densities(study.histogram, axis_title(study.kind)),
+        "separations",
+        HOW_TO_READ_SPREAD,
     )
-    widgets.show(spread, "separations", HOW_TO_READ_SPREAD)
 
 
 def fast_and_exact(study: Study) -> None:
@@ -141,154 +129,7 @@ def offer_fit(fits: list[ShownFit]) -> None:
     """Say that separation is a calibrator too, where it is not fitted yet."""
     if all(fit.method != "geometric" for fit in fits):
         title = METHODS["geometric"].title
-        st.info(f"{title} turns this into a calibrator: fit it to see it on every page and to take it with you.")
-        st.page_link("pages/1_Fit.py", label="Fit calibrators", icon=":material/model_training:")
-
-
-def choose_row(study: Study) -> int | None:
-    """Let the visitor choose a test row: the first of an order, one from its table, or any by its number."""
-    way = segments("Choose an input", WAYS, WAYS[0], "geometry/way")
-    if way == "By number":
-        return int(
-            st.number_input(
-                "Test row", 0, len(study.test) - 1, value=0, key=f"geometry/row/{len(study.test)}", width=200
-            )
-        )
-    rows, separation = candidates(study, way)
-    if not len(rows):
-        st.caption(f"There is none: no test row looked at is {'safe and wrong' if 'safe' in way else 'wrong'}.")
-        return None
-    names = np.array(study.test.class_names)
-    table = pd.DataFrame(
-        {
-            "test row": rows,
-            "predicted": names[study.predicted[rows]],
-            "label": names[study.test.labels[rows]],
-            "confidence": study.confidence[rows],
-            "separation": separation,
-            "right": study.right[rows],
-        }
-    )
-    with st.expander(f"The first {len(rows)} of these rows: choose one"):
-        event = st.dataframe(
-            table, hide_index=True, height=260, key=f"geometry/table/{study.kind}/{way}", on_select="rerun",
-            selection_mode="single-row",
-            column_config={name: st.column_config.NumberColumn(format="%.3f") for name in ("confidence", "separation")},
-        )  # fmt: skip
-    chosen = event.selection.rows
-    return int(rows[chosen[0]] if chosen and chosen[0] < len(rows) else rows[0])
-
-
-def candidates(study: Study, way: str) -> tuple[Ints, np.ndarray]:
-    """Test rows in the order of a way to choose, with their separations, up to ``LISTED``."""
-    measured = study.measured()
-    rows, separation = measured.rows, measured.separation
-    wrong = ~study.right[rows]
-    if way == "Lowest separation":
-        keys, group = separation, np.ones(len(rows), dtype=bool)
-    elif way == "Wrong and most confident":
-        keys, group = -study.confidence[rows], wrong
-    else:
-        keys, group = -separation, wrong & (separation > 0)
-    order = np.argsort(keys[group], kind="stable")[:LISTED]
-    return rows[group][order], separation[group][order]
-
-
-def explain_row(study: Study, number: int, fits: list[ShownFit]) -> None:
-    """Say why a row has its separation, show it beside what decides it, and draw both pictures."""
-    row = study.row(number)
-    at = study.separation_of(row)
-    isotonic, logistic = (float(study.map_at(kind, at)[0]) for kind in ("isotonic", "sigmoid"))
-    st.markdown(
-        geometry_words.row_sentence(
-            row, study.test.class_names, isotonic, logistic, float(at[0]), axis_title(study.kind)
-        )
-    )
-    fitted = [(fit.title, float(fit.evaluation.confidence[number])) for fit in fits if fit.method == "geometric"]
-    if fitted:
-        st.markdown(geometry_words.fitted_sentence(fitted))
-    roles = deciding_rows(row)
-    if roles:
-        _show_features(study, row, roles)
-        _picture(study, row, roles)
-
-
-def deciding_rows(row: Row) -> dict[int, str]:
-    """Training rows that decide, with what each is; one that is nearest and decides is named once."""
-    why = row.why
-    roles: dict[int, str] = {}
-    named = (
-        (why.same_row, "nearest of the predicted class"), (why.other_row, "nearest of another class"),
-        (why.deciding_same_row, "decides, predicted class"), (why.deciding_other_row, "decides, another class"),
-    )  # fmt: skip
-    for number, role in named:
-        if number is not None:
-            roles[number] = f"{roles[number]}, decides" if number in roles else role
-    return roles
-
-
-def _show_features(study: Study, row: Row, roles: dict[int, str]) -> None:
-    features, train = study.features.test, study.features.train
-    both = np.concatenate([features[[row.number]], train[list(roles)]])
-    names = ["the input", *roles.values()]
-    if features.ndim in (3, 4) and features.shape[3:] in ((), (1,), (3,)):
-        labels = study.training_class_names(list(roles))
-        captions = ["the input", *(f"{label} · {role}" for label, role in zip(labels, roles.values(), strict=True))]
-        with st.container(horizontal=True, gap="medium"):
-            for tile, caption in zip(tiles(both), captions, strict=True):
-                st.image(tile, caption=caption, width=SHOWN_WIDTH)
-        return
-    flat = both.reshape(len(both), -1).astype(np.float64)
-    most = np.argsort(-np.ptp(flat, axis=0), kind="stable")[:MOST_NUMBERS]
-    st.dataframe(pd.DataFrame(flat[:, most], index=names, columns=[f"number {i}" for i in most]), height="content")
-    if flat.shape[1] > len(most):
-        st.caption(f"The {len(most)} of {flat.shape[1]:,} numbers in which these inputs differ most.")
-
-
-def tiles(images: np.ndarray) -> list[np.ndarray]:
-    """Images (n, H, W[, C]) one by one, on one scale of brightness, about ``SHOWN_WIDTH`` pixels wide."""
-    step = -(-max(images.shape[1:3]) // LARGEST)
-    images = images[:, ::step, ::step]
-    pixel = max(1, SHOWN_WIDTH // images.shape[2])
-    whole = image_grid(images, len(images), pixel)
-    width, stride = images.shape[2] * pixel, (images.shape[2] + GAP) * pixel
-    return [whole[:, start : start + width] for start in range(0, stride * len(images), stride)]
-
-
-def _picture(study: Study, row: Row, roles: dict[int, str]) -> None:
-    way = segments("Picture", PICTURES, PICTURES[0], "geometry/picture")
-    why = row.why
-    zone = Zone(why.fast, why.exact)
-    if way == PICTURES[1]:
-        fig, inside = keep(("geometry components", row.number), lambda: _components(study, row, zone, roles))
-        widgets.show(fig, "principal-components", HOW_TO_READ_COMPONENTS)
-        st.caption(geometry_words.components_sentence(study.components, study.n_train, inside))
-    elif why.deciding_same_row is not None and why.deciding_other_row is not None:
-        pair = why.deciding_same_row, why.deciding_other_row
-        widgets.show_kept(
-            ("geometry plane", row.number), lambda: _plane(study, row, zone, pair), "deciding-plane", HOW_TO_READ_PLANE
-        )
-        st.caption(geometry_words.zone_sentence(row))
-
-
-def _plane(study: Study, row: Row, zone: Zone, pair: tuple[int, int]) -> go.Figure:
-    feature, points = study.flat(row.number), study.training.features[list(pair)]
-    plane = DecidingPlane.through(feature, *points)
-    return deciding_picture(plane, zone, *study.neighbours(row.number, list(pair)))
-
-
-def _components(study: Study, row: Row, zone: Zone, roles: dict[int, str]) -> tuple[go.Figure, int]:
-    """The figure, and how many training inputs drawn in the zone of exact separation lie outside it in truth."""
-    plane, labels = study.components, study.features.train_labels
-    feature, numbers = study.flat(row.number), list(roles)
-    place = plane.place(feature[None])[0]
-    names = np.array(study.training_class_names(plane.rows))
-    crowd = Crowd(plane.places, plane.rows, names, labels[plane.rows] == row.predicted)
-    seen = np.linalg.norm(plane.places - place, axis=1) < abs(zone.exact)
-    true = np.linalg.norm(study.training.features[plane.rows[seen]].astype(np.float64) - feature, axis=1)
-    spots = plane.place(study.training.features[numbers])
-    deciding: list[tuple[np.ndarray, Neighbour]] = list(zip(spots, study.neighbours(row.number, numbers), strict=True))
-    return principal_picture(crowd, place, zone, deciding), int(np.count_nonzero(true >= abs(zone.exact)))
+        fit_here("geometric", f"{title} turns this into a calibrator, to be compared and exported.")
 
 
 def tradeoff(session: OpenSession, features: Features) -> None:
@@ -328,7 +169,7 @@ def _progress(measuring: Measuring, names: list[str], was_running: bool) -> None
         st.button("Stop", key="geometry/stop", icon=":material/cancel:", on_click=measuring.stop)
         return
     if measuring.trouble:
-        st.error(f"The measurement ended early: {measuring.trouble}", icon=":material/error:")
+        st.error(f"The measurement ended early: {escape_markdown(measuring.trouble)}", icon=":material/error:")
     if measuring.missing(names):
         st.button(
             "Measure speed and calibration", key="geometry/measure", icon=":material/speed:", disabled=not names,
@@ -346,5 +187,5 @@ def _figures(measuring: Measuring, names: list[str]) -> None:
         for key, draw, how in (
             ("reduction-speed", tradeoff_speed, HOW_TO_READ_SPEED), ("reduction-ece", tradeoff_ece, HOW_TO_READ_ECE),
         ):  # fmt: skip
-            with st.container(width=widgets.HALF):
+            with st.container(width=widgets.INSIDE):
                 widgets.show_kept((key, settings), partial(draw, shown), key, how)

@@ -16,15 +16,20 @@ SAME = 0.05
 """Share of rows outside a 95 % band that is expected by chance."""
 
 
-def finding(name: str, effect: ConfidenceEffect, curve: EffectCurve) -> str:
-    """What it does to high, middle and low confidences, and where it is least sure."""
+def finding(name: str, effect: ConfidenceEffect) -> str:
+    """What it does to high, middle and low confidences."""
     groups = changes(effect)
     if not groups:
         return f"Too few test rows ({len(effect.before)}) for the effect of {name} on their confidences."
-    least_sure = int(np.argmax(curve.sd))
+    return f"**{name} {_in_words(groups)}.**"
+
+
+def least_sure(name: str, curve: EffectCurve) -> str:
+    """Where the posterior is widest."""
+    widest = int(np.argmax(curve.sd))
     return (
-        f"**{name} {_in_words(groups)}.** It is least sure at confidences about "
-        f"{number(float(curve.before[least_sure]))} (±{points(float(curve.sd[least_sure]))} points)."
+        f"{name} is least sure at confidences about {number(float(curve.before[widest]))} "
+        f"(±{points(float(curve.sd[widest]))} points)."
     )
 
 
@@ -35,8 +40,8 @@ def against_temperature(curve: EffectCurve) -> str:
     deviation = departure(curve, curve.temperature)
     if deviation.share <= SAME:
         return (
-            "On the confidence of the test rows, temperature scaling stays within its 95 % band: one number would do "
-            "about the same there."
+            "On the test rows, temperature scaling stays within its 95 % band: one number, the temperature, would "
+            "do about the same."
         )
     more = "more" if deviation.difference > 0 else "less"
     return (
@@ -68,8 +73,8 @@ def collapsed(name: str, scale: float) -> str:
     """For a fit whose kernel variance went to 0."""
     did = "changes nothing" if scale == 1.0 else f"only divides the logits by {scale:g}"
     return (
-        f"**{name} {did} here**: its kernel variance went to 0. That it shows no band is no certainty, so the "
-        "numbers below come without ±."
+        f"**{name} {did} here**: its kernel variance went to 0. It then has no band; its uncertainty is unknown, not "
+        "zero, and the numbers below come without ±."
     )
 
 

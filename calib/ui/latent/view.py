@@ -13,8 +13,7 @@ import streamlit as st
 from calib.calibrators.gpcalib import GPCalib
 from calib.calibrators.temperature import TemperatureScaling
 from calib.data import Predictions
-from calib.data.samples import true_latent, true_map
-from calib.diagnostics.latent import LatentCurve, Truth, latent_curve
+from calib.diagnostics.latent import LatentCurve, latent_curve, of_rows
 from calib.diagnostics.latent_effect import (
     ConfidenceEffect,
     EffectCurve,
@@ -24,7 +23,7 @@ from calib.diagnostics.latent_effect import (
     effect_near,
 )
 from calib.diagnostics.latent_pairwise import PairwiseCurve, pairwise_curve
-from calib.formatting import number, percent, plural
+from calib.formatting import escape_markdown, number, percent, plural
 from calib.plots.annotations import overlay_styles, short_names
 from calib.plots.axes import Scale
 from calib.plots.latent import ObjectiveTrace, latent_function, latent_view, objective_traces, probability_view
@@ -32,8 +31,8 @@ from calib.plots.latent_effect import effect_chart
 from calib.plots.style import Style, method_style
 from calib.registry import METHODS, variant_of
 from calib.ui import widgets
-from calib.ui.fits import ShownFit
-from calib.ui.latent.text import against_others, against_temperature, becomes, collapsed, finding, level
+from calib.ui.fits import ShownFit, ready, rows_of
+from calib.ui.latent.text import against_others, against_temperature, becomes, collapsed, finding, least_sure, level
 from calib.ui.session import OpenSession, keep
 from calib.ui.widgets import scale_of_probabilities, segments
 
@@ -98,14 +97,9 @@ class LatentFit:
 
     def _computed(self, name: str, compute: Callable[..., T], part: Predictions, *more: Any) -> T:
         key = (name, self.fit.key, self.temperature, *more)
-        return keep(key, lambda: compute(self.gp, part.logits, part.labels, self.temperature, self._truth(), *more))
-
-    def _truth(self) -> Truth | None:
-        name = self.session.sample
-        if name is None:
-            return None
-        latent, true = true_latent(name), true_map(name)
-        return Truth(latent, true) if latent or true else None
+        what = f"the latent function of {self.name}"
+        about = (self.gp, self.temperature, self.session.sample, *more)
+        return ready(key, what, of_rows, compute, *about, data=rows_of(part))
 
 
 def latent_fits(fits: list[ShownFit]) -> list[ShownFit]:
@@ -135,34 +129,39 @@ def show_finding(fits: list[LatentFit], scale: Scale) -> None:
         st.markdown(collapsed(first.name, first.gp.scale_))
     else:
         curve = first.effect_curve(scale)
-        others = [(fit.name, fit.effect_curve(scale)) for fit in fits[1:]]
-        sentences = (
-            finding(first.name, first.effect(), curve),
-            against_temperature(curve),
-            against_others(first.name, curve, others),
-        )
-        st.markdown(" ".join(sentence for sentence in sentences if sentence))
+        st.markdown(" ".join(filter(None, [finding(first.name, first.effect()), against_temperature(curve)])))
     for fit in fits:
         for note in fit.gp.notes():
-            st.warning(f"{fit.name}: {note}" if len(fits) > 1 else note)
+            st.warning(escape_markdown(f"{fit.name}: {note}" if len(fits) > 1 else note))
 
 
-def functions(fits: list[LatentFit], scale: Scale) -> Scale:
-    """The latent functions: those of logits and those of probabilities apart, or all as maps of a probability.
+def what_is_drawn(fits: list[LatentFit], scale: Scale) -> None:
+    """What the bands are, where the first fit is least sure, and which of the others leave its band."""
+    first = fits[0]
+    if first.gp.collapsed_:
+        return
+    others = [(fit.name, fit.effect_curve(scale)) for fit in fits[1:]]
+    curve = first.effect_curve(scale)
+    said = (least_sure(first.name, curve), against_others(first.name, curve, others))
+    st.caption(" ".join(filter(None, ("Shaded: 1 and 2 posterior standard deviations (68 and 95 %).", *said))))
 
-    Returns the scale of probability axes that the visitor chose; ``scale`` is what it begins with.
-    """
+
+def choose_space(begin: Scale) -> Scale | None:
+    """Let the visitor see latents, or probabilities on the scale that is returned."""
     with st.container(horizontal=True, gap="large"):
         space = segments("Shown as", SPACES, "latent", "latent/space", str.capitalize)
-        chosen = scale_of_probabilities(scale, f"latent/scale/{scale}")
-    if space == "probability":
-        _draw_functions(fits, "probability", HOW_TO_READ_PROBABILITY, chosen, 560)
-    else:
-        spaces = list(dict.fromkeys(fit.gp.inputs for fit in fits))
-        for inputs in spaces:
-            within = [fit for fit in fits if fit.gp.inputs == inputs]
-            _draw_functions(within, f"latent-{inputs}", HOW_TO_READ, None, 560 if len(spaces) == 1 else 440)
-    return chosen
+        return scale_of_probabilities(begin, f"latent/scale/{begin}") if space == "probability" else None
+
+
+def functions(fits: list[LatentFit], scale: Scale | None) -> None:
+    """The latent functions, those of logits and those of probabilities apart; with a scale as maps of a probability."""
+    if scale is not None:
+        _draw_functions(fits, "probability", HOW_TO_READ_PROBABILITY, scale, 560)
+        return
+    spaces = list(dict.fromkeys(fit.gp.inputs for fit in fits))
+    for inputs in spaces:
+        within = [fit for fit in fits if fit.gp.inputs == inputs]
+        _draw_functions(within, f"latent-{inputs}", HOW_TO_READ, None, 560 if len(spaces) == 1 else 440)
 
 
 def _draw_functions(fits: list[LatentFit], name: str, how_to_read: str, scale: Scale | None, height: int) -> None:
@@ -174,30 +173,18 @@ def _draw_functions(fits: list[LatentFit], name: str, how_to_read: str, scale: S
     widgets.show_kept(("latent figure", name, scale, height, *_key(fits)), build, name, how_to_read)
 
 
-def effects(fits: list[LatentFit], scale: Scale) -> None:
-    """One confidence followed through the fits, and all confidences of the test rows."""
+def probe(fits: list[LatentFit]) -> float:
+    """Let the visitor follow one confidence of the raw model through the fits; returns it."""
     effect = fits[0].effect()
     lowest, highest = float(effect.before[0]), float(effect.before[-1])
     options = [step for step in LEVELS if lowest <= step <= highest] or [float(f"{highest:.3g}")]
     usual = USUAL if lowest <= USUAL <= highest else float(effect.before[len(effect.before) // 2])
-    begin = min(options, key=lambda step: abs(step - usual))
-    chosen = begin
+    chosen = begin = min(options, key=lambda step: abs(step - usual))
     if len(options) > 1:
         chosen = st.select_slider(
             "A confidence of the raw model", options, value=begin, format_func=level,
             key=f"latent/probe/{options[0]}/{options[-1]}", persist_state="session",
         )  # fmt: skip
-    _probe(fits, chosen)
-    curves = [(fit.name, fit.effect_curve(scale), fit.style) for fit in fits]
-    widgets.show_kept(
-        ("effect figure", scale, chosen, *_key(fits)),
-        partial(effect_chart, curves, method_style("temperature"), probe=chosen),
-        "effect-on-confidence",
-        HOW_TO_READ_EFFECT,
-    )
-
-
-def _probe(fits: list[LatentFit], chosen: float) -> None:
     nearest = [effect_near(fit.effect(), chosen) for fit in fits]
     with st.container(horizontal=True, gap="medium"):
         for fit, near in zip(fits, nearest, strict=True):
@@ -211,7 +198,19 @@ def _probe(fits: list[LatentFit], chosen: float) -> None:
             )
             st.metric(label, becomes(nearest[0].temperature, None), width="content")
     meaning = "" if all(fit.gp.collapsed_ for fit in fits) else "± is one posterior standard deviation. "
-    st.caption(meaning + _beneath(nearest[0], chosen, fits[0].effect().every))
+    st.caption(meaning + _beneath(nearest[0], chosen, effect.every))
+    return chosen
+
+
+def effects(fits: list[LatentFit], scale: Scale, marked: float) -> None:
+    """All confidences of the test rows, before and after."""
+    curves = [(fit.name, fit.effect_curve(scale), fit.style) for fit in fits]
+    widgets.show_kept(
+        ("effect figure", scale, marked, *_key(fits)),
+        partial(effect_chart, curves, method_style("temperature"), probe=marked),
+        "effect-on-confidence",
+        HOW_TO_READ_EFFECT,
+    )
 
 
 def _beneath(near: EffectNear | None, chosen: float, every: int) -> str:
@@ -236,14 +235,10 @@ def progress(fits: list[LatentFit]) -> None:
             f"{number(fit.gp.lengthscale_)} · {effect.changed:,} of {len(effect.before):,} predicted classes changed · "
             f"fitted in {number(fit.fit.fit_seconds)} s on {fit.gp.device_}"
         )
-    with st.expander("Objective over the iterations"):
-        traces = [ObjectiveTrace(fit.name, fit.gp.objective_trace_, fit.gp.converged_, fit.style) for fit in fits]
-        widgets.show_kept(
-            ("objective figure", *_key(fits)),
-            lambda: objective_traces(traces),
-            "latent-objective",
-            HOW_TO_READ_OBJECTIVE,
-        )
+    traces = [ObjectiveTrace(fit.name, fit.gp.objective_trace_, fit.gp.converged_, fit.style) for fit in fits]
+    widgets.show_kept(
+        ("objective figure", *_key(fits)), lambda: objective_traces(traces), "latent-objective", HOW_TO_READ_OBJECTIVE
+    )
 
 
 def readable_scale(raw: ShownFit) -> Scale:

@@ -24,6 +24,7 @@ from calib.diagnostics.calibration_maps import (
     posterior_map,
 )
 from calib.diagnostics.reliability import default_bins
+from calib.formatting import class_in_words
 from calib.metrics.bootstrap import Interval, wilson_interval
 from calib.numerics import Floats, sigmoid
 from calib.plots.annotations import short_names
@@ -60,6 +61,11 @@ class ClassMaps:
 
     session: OpenSession
     target: int
+
+    @property
+    def name(self) -> str:
+        """The class in words."""
+        return class_in_words(self.session.data.name_of(self.target))
 
     @cached_property
     def calibration(self) -> Pairs:
@@ -128,9 +134,9 @@ class ClassMaps:
             places = np.clip(axis.place(log_odds), *axis.limits)  # the outermost cells hold all beyond them
             cells = np.linspace(*axis.limits, N_CELLS + 1)
             inside, others = (np.histogram(places[rows], cells)[0] for rows in (positives, ~positives))
-            name, grid = self.session.data.name_of(self.target), self.grid()
+            grid = self.grid()
             return MapPicture(
-                name, axis, grid, self.frequencies(), "test", cells, inside, others, self._truth(grid)
+                self.name, axis, grid, self.frequencies(), "test", cells, inside, others, self._truth(grid)
             )  # fmt: skip
 
         return keep(("map picture", self.target, kind), build)

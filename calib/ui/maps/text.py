@@ -47,19 +47,19 @@ def _fitted(others: Named, seen: ClassFrequencies, allowed: int) -> str:
     agree = [name for name, off in counts if off <= allowed]
     most_off = max((off for _, off in counts if off <= allowed), default=0)
     depart = [(name, off) for name, off in counts if off > allowed]
-    sentences = []
+    clauses = []
     if agree:
         every = f"All {len(agree)} fitted maps" if len(agree) > MOST_NAMED and not depart else listed(agree)
-        sentences.append(
+        clauses.append(
             f"{every} {'agrees' if len(agree) == 1 else 'agree'} with the test rows as far as these can tell: "
             f"{'at most ' if most_off and len(agree) > 1 else ''}{_outside(most_off)}"
-            f"{', no more than expected by chance' if most_off else ''}."
+            f"{', no more than expected by chance' if most_off else ''}"
         )
     if depart:
         (first, times), *rest = depart
-        clauses = [f"{first} is off in {times}", *(f"{name} in {off}" for name, off in rest)]
-        sentences.append(f"{listed(clauses)} of {plural(len(seen.count), 'bin')}.")
-    return " ".join(sentences)
+        off_in = [f"{first} is off in {times}", *(f"{name} in {off}" for name, off in rest)]
+        clauses.append(f"{listed(off_in)} of {plural(len(seen.count), 'bin')}")
+    return f"{'; '.join(clauses)}." if clauses else ""
 
 
 def _outside(off: int) -> str:
@@ -72,7 +72,7 @@ def whose(seen: ClassFrequencies, class_name: str, n_classes: int, n_calibration
     against = "the other class" if n_classes == 2 else "the rest"
     after = "" if n_classes == 2 else " Maps are shown before the probabilities of a row are made to sum to one."
     return (
-        f"{name} against {against}: maps learned from {plural(n_calibration, 'calibration row')}, judged on"
+        f"Shown is {name} against {against}: maps learned from {plural(n_calibration, 'calibration row')}, judged on"
         f" {plural(total, 'test row')}, of which {hits:,} ({percent(hits / total, 2)}) are {name}."
         f" A map is off in a bin if its mean there lies outside the 95 % Wilson interval of the frequency.{after}"
     )
@@ -104,8 +104,8 @@ def knows(name: str, posterior: CalibrationMap) -> str:
     width = posterior.high - posterior.low
     widest = int(np.argmax(width))
     return (
-        f"**{name}** sampled {posterior.n_maps:,} maps over {over}; weighted by how likely each makes the labels, they "
-        f"are worth {plural(max(1, round(posterior.effective_maps)), 'equally weighted one')} (effective sample size). "
+        f"**{name}** sampled {posterior.n_maps:,} maps over {over} and weighted each by the likelihood of the labels: "
+        f"the effective sample size is {max(1, round(posterior.effective_maps)):,}. "
         f"Its 90 % band is {_points(float(np.median(width)))} points wide at the median score, and widest, "
         f"{_points(float(width[widest]))} points, where the raw model gives "
         f"{probability_text(float(sigmoid(posterior.log_odds[widest])))}."
@@ -165,7 +165,7 @@ def reach(without: Floats, corrected: Floats) -> str:
     """How far from 0 and 1 both maps stay on the scores shown."""
     ends = [f"from {probability_text(float(probs.min()))} to {probability_text(float(probs.max()))}"
             for probs in (without, corrected)]  # fmt: skip
-    return f"Without, it goes {ends[0]}; with the correction, {ends[1]}."
+    return f"Without the correction the map goes {ends[0]}, with it {ends[1]}."
 
 
 def _be(names: list[str]) -> str:

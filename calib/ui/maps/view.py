@@ -10,7 +10,8 @@ import streamlit as st
 
 from calib.calibrators.one_vs_rest import BinaryCalibrator
 from calib.data import Predictions
-from calib.formatting import listed, plural
+from calib.diagnostics.calibration_maps import CalibrationMap
+from calib.formatting import class_in_words, listed, plural
 from calib.plots.axes import Scale
 from calib.plots.maps import EndRow, MapLine, calibration_maps, end_rows
 from calib.plots.maps_posterior import BAND, BOUNDS, SAMPLES, Place
@@ -42,7 +43,7 @@ HOW_TO_READ_ENDS = (
 )
 HOW_TO_READ_CORRECTION = (
     "The same method, fitted to the labels 0 and 1 (dotted) and to targets softened by the counts of both classes, as "
-    "Platt proposed (solid). The difference is at the ends, so the probabilities are logit-scaled: with few rows, the "
+    "Platt proposed (solid). The difference is at the ends, where a logit scale shows it: with few rows, the "
     "correction keeps a map from claiming near-certainty."
 )
 
@@ -54,27 +55,41 @@ class MapChoice:
     target: int
     place: Place
     scale: Scale
+    parts: frozenset[str]
 
 
-def controls(calibration: Predictions) -> MapChoice:
-    """Whose map, over what, and how probabilities are scaled."""
+def whose_map(calibration: Predictions) -> int:
+    """Let the visitor pick a class, to begin with the event, or the most frequent one."""
     frequency = np.bincount(calibration.labels, minlength=calibration.n_classes)
     usual = 1 if calibration.n_classes == 2 else int(np.argmax(frequency))
     if calibration.event is not None:
         usual = calibration.event.column
-    with st.container(horizontal=True, gap="medium"):
-        target = st.selectbox(
+    return int(
+        st.selectbox(
             "Map of", range(calibration.n_classes), index=usual, key=f"maps/target/{calibration.n_classes}",
-            format_func=lambda k: f"{calibration.name_of(k)} · {plural(int(frequency[k]), 'calibration row')}",
+            format_func=lambda k: f"{class_in_words(calibration.name_of(k))} · "
+            f"{plural(int(frequency[k]), 'calibration row')}",
             persist_state="session", width=300,
-        )  # fmt: skip
-        share = frequency[target] / len(calibration)
-        balanced = RARE < share < 1 - RARE
+        )
+    )  # fmt: skip
+
+
+def controls(calibration: Predictions, target: int, posterior_of: str) -> MapChoice:
+    """Over what maps are shown, how probabilities are scaled, and what of a posterior goes with them."""
+    share = float((calibration.labels == target).mean())
+    balanced = RARE < share < 1 - RARE
+    with st.container(horizontal=True, gap="medium"):
         begin: Place = "rank" if balanced else "log_odds"
         place = segments("Scores as", PLACES, begin, f"maps/place/{begin}")
-        usual_scale: Scale = "linear" if balanced else "logit"
-        scale = scale_of_probabilities(usual_scale, f"maps/scale/{usual_scale}")
-    return MapChoice(int(target), place, scale)
+        usual: Scale = "linear" if balanced else "logit"
+        scale = scale_of_probabilities(usual, f"maps/scale/{usual}")
+        parts = [BAND]
+        if posterior_of:
+            parts = st.pills(
+                f"Of {posterior_of}", list(PARTS), selection_mode="multi", default=parts,
+                format_func=PARTS.__getitem__, key="maps/parts", persist_state="session",
+            )  # fmt: skip
+    return MapChoice(target, place, scale, frozenset(parts))
 
 
 def choose(fits: list[ShownFit]) -> list[ShownFit]:
@@ -85,26 +100,26 @@ def choose(fits: list[ShownFit]) -> list[ShownFit]:
     return widgets.choose(offered, "maps/methods", "Maps", aside=twins)
 
 
-def overlay(chosen: list[ShownFit], maps: ClassMaps, choice: MapChoice) -> None:
-    """All maps in one figure, with the posterior of the first Bayes-Iso that has one."""
+Known = tuple[ShownFit, CalibrationMap]
+"""A Bayes-Iso and what it knows about the map."""
+
+
+def first_known(chosen: list[ShownFit], maps: ClassMaps) -> Known | None:
+    """The first Bayes-Iso that has a posterior."""
+    return next(((fit, seen) for fit in chosen if (seen := maps.posterior(fit)) is not None), None)
+
+
+def overlay(chosen: list[ShownFit], maps: ClassMaps, choice: MapChoice, known: Known | None) -> None:
+    """All maps in one figure, with one posterior."""
     names = map_names(chosen)
-    known = next(((fit, seen) for fit in chosen if (seen := maps.posterior(fit)) is not None), None)
-    parts = frozenset({BAND})
-    if known is not None:
-        parts = frozenset(
-            st.pills(
-                f"Of {names[known[0].key]}", list(PARTS), selection_mode="multi", default=[BAND],
-                format_func=PARTS.__getitem__, key="maps/parts", persist_state="session",
-            )
-        )  # fmt: skip
 
     def build() -> go.Figure:
         lines = [MapLine(names[fit.key], fit.style, maps.curve(fit)) for fit in chosen]
         posterior = None if known is None else (known[1], known[0].style)
-        return calibration_maps(maps.picture(choice.place), lines, choice.scale, posterior, parts)
+        return calibration_maps(maps.picture(choice.place), lines, choice.scale, posterior, choice.parts)
 
     shown = tuple((fit.key, fit.style, names[fit.key]) for fit in chosen)
-    widgets.show_kept(("maps figure", choice, parts, shown), build, "calibration-maps", HOW_TO_READ)
+    widgets.show_kept(("maps figure", choice, shown), build, "calibration-maps", HOW_TO_READ)
     if known is not None:
         name = names[known[0].key]
         if trouble := maps_words.dominated(name, known[1]):
@@ -182,7 +197,7 @@ def _pair(without: ShownFit, corrected: ShownFit, maps: ClassMaps, choice: MapCh
             for name, fit, dash in (("without", without, "dot"), ("with", corrected, "solid"))
         ]
         picture = maps.picture(choice.place)
-        return calibration_maps(picture, lines, "logit", title=without.title, height=400)
+        return calibration_maps(picture, lines, choice.scale, title=without.title, height=400)
 
     key = ("maps correction", without.key, corrected.key, without.style, choice)
     widgets.show_kept(key, build, f"correction-{without.title}", HOW_TO_READ_CORRECTION)

@@ -9,6 +9,7 @@ import streamlit as st
 
 from calib.canonical import KINDS
 from calib.data import Choices, Finding, LoadOptions
+from calib.data.load import APART
 from calib.data.options import FORMATS
 from calib.diagnostics.shift import recorded_scores
 from calib.diagnostics.shift_data import NewRows, read_new_rows, read_uploaded
@@ -20,11 +21,14 @@ from calib.metrics.bootstrap import Interval
 from calib.plots.style import Style, method_style
 from calib.registry import METHODS
 from calib.ui import widgets
-from calib.ui.data.upload import LARGEST, file_uploader, show_limits
+from calib.ui.data.upload import file_uploader, show_limits
 from calib.ui.data.view import chosen_fix, show_finding
+from calib.ui.export.view import described
 from calib.ui.fits import shown_fits
+from calib.ui.progress import fit_here
+from calib.ui.server.uploads import StoredUpload, uploader, uploaders
 from calib.ui.session import OpenSession
-from calib.ui.text import literal
+from calib.ui.text import literal, show_notes
 
 UPLOADED = "an exported calibrator"
 FIXES = "monitoring/fixes"
@@ -63,24 +67,28 @@ def choose_calibrator(session: OpenSession | None) -> Subject | None:
         offered = {**titles, UPLOADED: UPLOADED}
         chosen = widgets.one(offered, "monitoring/calibrator", "Calibrator", begin=shown[0].key, style="list")
     if session is None or chosen == UPLOADED:
+        if session is not None and not shown:
+            fit_here("temperature", "No calibrator is fitted to the open data; one that was exported will do as well.")
         return _uploaded()
     fit = next(fit for fit in shown if fit.key == chosen)
-    exported = writer.exported(fit.calibrator, {**writer.describe(session.data), "view": session.view.name})
+    exported = writer.exported(fit.calibrator, {**described(session), "view": session.view.name})
     return Subject(fit.key, fit.title, exported, fit.style, fit.evaluation, len(fit.evaluation), session.data.sha256)
 
 
 def _uploaded() -> Subject | None:
-    files = st.file_uploader(
-        "Exported calibrator: its npz and json, or the bundle", accept_multiple_files=True, key="monitoring/files",
-        max_upload_size=LARGEST,
-        help="From the Export page. They are read as data and nothing in them is executed; pickles are not read.",
+    files = uploaders(
+        "Exported calibrator: its npz and json, or the bundle", "monitoring/files",
+        "From the Export page. They are read as data and nothing in them is executed; pickles are not read.",
     )  # fmt: skip
     if not files:
         return None
     key = " ".join(file.file_id for file in files)
     kept = st.session_state.get("monitoring/uploaded")
     if kept is None or kept[0] != key:
-        kept = st.session_state["monitoring/uploaded"] = key, read_uploaded([(file.name, file) for file in files])
+        kept = st.session_state["monitoring/uploaded"] = (
+            key,
+            read_uploaded([(file.filename, file) for file in files], isolate=APART),
+        )
     exported: ExportedCalibrator = kept[1]
     before, n_before = recorded_scores(exported.metadata)
     title, sha256 = METHODS[exported.method].title, exported.metadata.get("data_sha256")
@@ -126,13 +134,9 @@ class NewData:
 def choose_new_data(subject: Subject) -> NewData | None:
     """Let the visitor give new labelled rows; None until they are there. The rows stay in the uploads."""
     kind = KINDS[subject.exported.kind]
-    main = st.file_uploader(
-        f"New outputs of the same model ({kind}) with labels: {FORMATS}",
-        key="monitoring/new-data",
-        max_upload_size=LARGEST,
-    )
+    main = uploader(f"New outputs of the same model ({kind}) with labels: {FORMATS}", "monitoring/new-data")
     show_limits()
-    others: dict[str, Any] = {}
+    others: dict[str, StoredUpload | None] = {}
     choices = Choices()
     with st.expander("Labels or features in separate files, and how to read them"):
         others["labels"] = file_uploader("labels", "monitoring")
@@ -145,8 +149,9 @@ def choose_new_data(subject: Subject) -> NewData | None:
     files = {role: file for role, file in others.items() if file is not None}
     mark = tuple(file.file_id for file in (main, *files.values()))
     choices = replace(choices, **_fixes(mark))
-    options = LoadOptions(**{role: (file.name, file) for role, file in files.items()}, choices=choices)
-    return NewData((subject.key, mark, choices), mark, (main.name, main), options)
+    sources: dict[str, Any] = {role: (file.filename, file) for role, file in files.items()}
+    options = LoadOptions(**sources, choices=choices, isolate=APART)
+    return NewData((subject.key, mark, choices), mark, (main.filename, main), options)
 
 
 def show_noticed(noticed: list[Finding], notes: tuple[str, ...], given: NewData) -> None:
@@ -156,8 +161,7 @@ def show_noticed(noticed: list[Finding], notes: tuple[str, ...], given: NewData)
         if changes := chosen_fix(finding, "monitoring/fix"):
             st.session_state[FIXES] = given.mark, _fixes(given.mark) | dict(changes)
             st.rerun()
-    for note in notes:
-        st.caption(f":material/info: {note}")
+    show_notes(notes)
 
 
 def _fixes(mark: tuple[str, ...]) -> dict[str, Any]:

@@ -19,9 +19,11 @@ from calib.plots.reliability_frame import common_limits
 from calib.ui import widgets
 from calib.ui.monitoring.upload import NewData, Subject, show_noticed
 from calib.ui.text import interval_cell
-from calib.ui.widgets import show_table
+from calib.ui.widgets import draw_table, show_table
 
 RESULT = "monitoring/result"
+OPENING = 2
+"""Sentences: whether it is calibrated now, and what changed since it was judged."""
 DIAGRAM_PIXELS, BENEATH_PIXELS = 320, 115
 """Three figures in a row and the menu fill a window of 1500 pixels; a diagram has a histogram beneath it."""
 
@@ -61,7 +63,10 @@ def _judged(subject: Subject, new: NewRows) -> Checked | None:
 
 def words(subject: Subject, answer: Checked) -> None:
     """The verdict, and what to do about it."""
-    st.markdown(" ".join(verdict(answer.change, subject.title)))
+    said = verdict(answer.change, subject.title)
+    st.markdown(" ".join(said[:OPENING]))
+    if len(said) > OPENING:
+        st.caption(" ".join(said[OPENING:]))
     if answer.same_data:
         st.warning(SAME_DATA)
     elif off(answer.change):
@@ -89,7 +94,7 @@ def scores(subject: Subject, answer: Checked) -> None:
     if known:
         show_table(table, "score")
     else:
-        st.dataframe(table[["score", "now"]], hide_index=True)
+        draw_table(table[["score", "now"]])
     before = f" Before: {plural(change.n_before, 'test row')}." if known and change.n_before else ""
     st.caption(
         f"In brackets 95 % intervals. Now: {plural(change.n, 'new row')}.{before}"

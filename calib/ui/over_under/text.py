@@ -56,8 +56,8 @@ def few(methods: Named, view: View = TOP_LABEL) -> str | None:
     if not concerned:
         return None
     return (
-        f"Too few to resample: {', '.join(concerned)}. Intervals are cautious closed forms there, and those of changes "
-        "only rough; more test rows would narrow them."
+        f"Too few to resample: {', '.join(concerned)}. Their intervals come from closed formulas, which are rather too "
+        "wide, and intervals of changes are approximate; more test rows narrow them."
     )
 
 

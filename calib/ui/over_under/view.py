@@ -12,7 +12,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from calib.diagnostics.over_under import OverUnder, over_under_confidence, table_cells, theorem_by_bins, theorem_one
+from calib.diagnostics.over_under import OverUnder, over_under_confidence, table_cells, theorem_by_bins, theorem_of_all
 from calib.diagnostics.reliability import confidence_histogram
 from calib.diagnostics.subgroups import GroupGaps, by_band, by_class, too_extreme
 from calib.evaluation import Evaluation
@@ -24,7 +24,7 @@ from calib.plots.over_under import Row, before_after, confidence_densities, rati
 from calib.plots.style import Style
 from calib.plots.theorem import over_under_plane, theorem_chain, theorem_lines
 from calib.ui import widgets
-from calib.ui.fits import ShownFit, beside_raw
+from calib.ui.fits import ShownFit, beside_raw, ready
 from calib.ui.over_under import text as over_under_words
 from calib.ui.session import keep
 from calib.ui.text import binning_name
@@ -42,7 +42,8 @@ Named = tuple[str, GroupGaps, Style]
 def rows_of(fits: list[ShownFit], chosen: list[ShownFit]) -> list[Row]:
     """Title, result and style of the chosen methods, the raw model first; their scores are computed once."""
     keys = [fit.key for fit in fits]
-    known = keep(("over_under_confidence", *keys), lambda: over_under_confidence([fit.evaluation for fit in fits]))
+    what, evaluations = f"the intervals of {plural(len(fits), 'method')}", [fit.evaluation for fit in fits]
+    known = ready(("over_under_confidence", *keys), what, over_under_confidence, evaluations)
     shown = beside_raw(fits, *chosen)
     return [(fit.title, known[keys.index(fit.key)], fit.style) for fit in shown]
 
@@ -66,29 +67,32 @@ def change(rows: list[Row], keys: tuple[str, ...], view: View) -> None:
     )
     over, under = view.overconfidence, view.underconfidence
     pictures = (
-        ("under", partial(before_after, rows, "under", title=f"{under.capitalize()} u", view=view),
-         f"{reading}{under.capitalize()} is the {view.under_meaning}. Calibrating trades it against {over}: neither "
-         "should be zero."),
-        ("over", partial(before_after, rows, "over", title=f"{over.capitalize()} o", view=view),
-         f"{reading}{over.capitalize()} is the {view.over_meaning}."),
         ("ratio", partial(ratio_to_odds, rows, title="Ratio o / u against the odds", view=view),
          f"The {view.mean_said} of a calibrated method is the {view.outcome}, so that o · {view.p_wrong} = "
          f"u · {view.p_right}: its ratio o / u is {view.p_right} / {view.p_wrong}, the {view.odds}, drawn as a bar. "
          f"Where a dot lies to the right of its bar the method {view.is_}{view.over}, to the left it "
          f"{view.is_}{view.under}; the faint line between them is the rest to correct."),
+        ("under", partial(before_after, rows, "under", title=f"{under.capitalize()} u", view=view),
+         f"{reading}{under.capitalize()} is the {view.under_meaning}. Calibrating trades it against {over}: neither "
+         "should be zero."),
+        ("over", partial(before_after, rows, "over", title=f"{over.capitalize()} o", view=view),
+         f"{reading}{over.capitalize()} is the {view.over_meaning}."),
     )  # fmt: skip
     with st.container(horizontal=True, gap="small"):
         for name, draw, how_to_read in pictures:
             with st.container(width=THIRD):
                 widgets.show_kept(("before-after", name, *keys), draw, f"{name}-before-after", how_to_read)
-    with st.expander("The numbers, with intervals and changes"):
-        table = keep(("over-under table", *keys), lambda: _table(rows, view))
-        show_table(table, "method", len(table.columns))
-        st.caption(
-            "95 % intervals in brackets: bootstrap over test rows, Wilson's for the odds. Changes are against the raw "
-            "model on the same rows (paired): differences of o, u and the gap, factors of the ratio. The gap is "
-            f"o · {view.p_wrong} − u · {view.p_right}, in points; above zero: {view.too_high}."
-        )
+
+
+def numbers(rows: list[Row], keys: tuple[str, ...], view: View) -> None:
+    """The same in numbers, with intervals and changes."""
+    table = keep(("over-under table", *keys), lambda: _table(rows, view))
+    show_table(table, "method", len(table.columns))
+    st.caption(
+        "95 % intervals in brackets: bootstrap over test rows, Wilson's for the odds. Changes are against the raw "
+        "model on the same rows (paired): differences of o, u and the gap, factors of the ratio. The gap is "
+        f"o · {view.p_wrong} − u · {view.p_right}, in points; above zero: {view.too_high}."
+    )
 
 
 def _table(rows: list[Row], view: View) -> pd.DataFrame:
@@ -120,7 +124,8 @@ def densities(chosen: list[ShownFit]) -> None:
 
 def _densities(fit: ShownFit, scale: str) -> go.Figure:
     limits = fit.evaluation.view.logit_limits
-    histogram = confidence_histogram(*fit.evaluation.pair, scale=scale, logit_limits=limits)
+    compute = partial(confidence_histogram, scale=scale, logit_limits=limits)
+    histogram = ready(("histogram", fit.key, scale), f"the histogram of {fit.title}", compute, *fit.evaluation.pair)
     return confidence_densities(histogram, fit.style, title=fit.title, view=fit.evaluation.view)
 
 
@@ -132,8 +137,8 @@ class BinChoice:
     binning: str
 
 
-def theorem(chosen: list[ShownFit], rows: list[Row], keys: tuple[str, ...]) -> BinChoice:
-    """The chain of inequalities of every method, beside the plane that shows its left side; the bins chosen."""
+def theorem(chosen: list[ShownFit], rows: list[Row], keys: tuple[str, ...], closer: ShownFit) -> None:
+    """The chain of inequalities of every method, the plane that shows its left side, and one method in any bins."""
     # Inline, so that it wraps where the window is narrow.
     view = chosen[0].evaluation.view
     wrong, right = (rf"P(\text{{{name[2:-1]}}})" for name in (view.p_wrong, view.p_right))
@@ -172,19 +177,22 @@ def theorem(chosen: list[ShownFit], rows: list[Row], keys: tuple[str, ...]) -> B
                 f"the diagonal, nearer to the origin means that the {view.said} separates {view.right_rows} from "
                 f"{view.wrong_rows} better. Arrows start at the raw model.",
             )
-    return bins
+        with st.container(width=widgets.HALF):
+            any_bins(closer, bins)
 
 
 def _chain(chosen: list[ShownFit], bins: BinChoice) -> go.Figure:
-    chains = [(fit.title, theorem_one(*fit.evaluation.pair, bins.n_bins, bins.binning), fit.style) for fit in chosen]
+    pairs = [fit.evaluation.pair for fit in chosen]
+    key, what = ("chains", bins, *(fit.key for fit in chosen)), "the calibration errors in these bins"
+    found = ready(key, what, theorem_of_all, pairs, bins.n_bins, bins.binning)
+    chains = [(fit.title, chain, fit.style) for fit, chain in zip(chosen, found, strict=True)]
     return theorem_chain(chains, title="The chain holds in every row", view=chosen[0].evaluation.view)
 
 
 def any_bins(fit: ShownFit, bins: BinChoice) -> None:
     """The chain of one method for one to a hundred bins."""
-    chains = keep(
-        ("theorem by bins", fit.key, bins.binning), lambda: theorem_by_bins(*fit.evaluation.pair, bins.binning)
-    )
+    key, what = ("theorem by bins", fit.key, bins.binning), f"the errors of {fit.title} in 1 to 100 bins"
+    chains = ready(key, what, theorem_by_bins, *fit.evaluation.pair, bins.binning)
     widgets.show_kept(
         ("theorem lines", fit.key, bins),
         lambda: theorem_lines(chains, fit.style, bins.n_bins, title="For any number of bins"),
@@ -195,45 +203,34 @@ def any_bins(fit: ShownFit, bins: BinChoice) -> None:
     )
 
 
-def one_of(fits: list[ShownFit]) -> ShownFit:
-    """Let the visitor choose the method to look at closely: to begin with, the first calibrator."""
+def one_of(fits: list[ShownFit], page: str) -> ShownFit:
+    """Let the visitor choose the method to look at closely, on all pages: to begin with, the first calibrator."""
     if len(fits) == 1:
         return fits[0]
     titles = {fit.key: fit.title for fit in fits}
-    chosen = widgets.one(titles, "confidence/closer", "Method", begin=fits[1].key)
+    chosen = widgets.one(titles, f"{page}/closer", "Method", begin=fits[1].key, shared="closer")
     return next(fit for fit in fits if fit.key == chosen)
 
 
-def bands(fits: list[ShownFit], fit: ShownFit, bins: BinChoice) -> None:
-    """What each band of confidence adds to the gap, raw model over method, beside the chain for any bins."""
+def bands(fits: list[ShownFit], fit: ShownFit) -> None:
+    """What each band of confidence adds to the gap, raw model over method, and of all methods in a table."""
     view = fit.evaluation.view
-    with st.container(horizontal=True, gap="medium"):
-        with st.container(width=widgets.HALF):
-            methods = [_bands(one) for one in beside_raw(fits, fit)]
-            draw = partial(band_chart, methods, title=f"What each band of {view.said} adds", view=view)
-            widgets.show_kept(
-                ("bands", fit.key),
-                draw,
-                "confidence-bands",
-                f"Each band's share of the rows times its {view.mean_said} minus {view.outcome}: the bars of one "
-                "colour add up to that method's gap; whiskers are 95 % intervals. "
-                + (
-                    f"Grey is the raw model, beneath it {fit.title}, whose rows may lie in other bands. "
-                    if len(methods) > 1
-                    else ""
-                )
-                + f"Hovering gives {view.outcome}, {view.mean_said}, o and u within the band.",
-            )
-        with st.container(width=widgets.HALF):
-            any_bins(fit, bins)
-    with st.expander("Bands of every method"):
-        names = [band_name(low, high) for low, high in pairwise(view.bands)]
-        table = pd.DataFrame([_band_cells(names, *_bands(one)[:2]) for one in fits])
-        show_table(table, "method")
-        st.caption(
-            "What each band adds to the gap, in points, and in brackets its share of the rows; a line adds up to its "
-            "last column."
-        )
+    methods = [_bands(one) for one in beside_raw(fits, fit)]
+    beside = f"Grey is the raw model, beneath it {fit.title}, whose rows may lie in other bands. "
+    widgets.show_kept(
+        ("bands", fit.key),
+        partial(band_chart, methods, title=f"What each band of {view.said} adds", view=view),
+        "confidence-bands",
+        f"Each band's share of the rows times its {view.mean_said} minus {view.outcome}: the bars of one colour add "
+        f"up to that method's gap; whiskers are 95 % intervals. {beside if len(methods) > 1 else ''}Hovering gives "
+        f"{view.outcome}, {view.mean_said}, o and u within the band.",
+    )
+    names = [band_name(low, high) for low, high in pairwise(view.bands)]
+    show_table(pd.DataFrame([_band_cells(names, *_bands(one)[:2]) for one in fits]), "method")
+    st.caption(
+        "What each band adds to the gap, in points, and in brackets its share of the rows; a line adds up to its last "
+        "column."
+    )
 
 
 def classes(fits: list[ShownFit], fit: ShownFit, names: tuple[str, ...]) -> None:
@@ -242,7 +239,7 @@ def classes(fits: list[ShownFit], fit: ShownFit, names: tuple[str, ...]) -> None
         by = segments("Rows grouped by", BY, "predicted", "confidence/by")
         least = whole_number("Minimum rows of a class", 1, 10_000, LEAST_ROWS, "confidence/least", width=180)
     methods = [
-        (one.title, keep(("classes", one.key, by), partial(by_class, one.evaluation, by)), one.style)
+        (one.title, ready(("classes", one.key, by), "the gaps of all classes", by_class, one.evaluation, by), one.style)
         for one in beside_raw(fits, fit)
     ]
     gaps = methods[-1][1]
@@ -265,13 +262,11 @@ def classes(fits: list[ShownFit], fit: ShownFit, names: tuple[str, ...]) -> None
                 else ""
             ),
         )
-    with st.expander(f"All {plural(len(names), 'class', 'classes')}"):
-        table = keep(("class table", fit.key, by), partial(_class_table, names, methods))
-        show_table(table)
+    show_table(keep(("class table", fit.key, by), partial(_class_table, names, methods)))
 
 
 def _bands(fit: ShownFit) -> Named:
-    return fit.title, keep(("by band", fit.key), partial(by_band, fit.evaluation)), fit.style
+    return fit.title, ready(("by band", fit.key), f"the bands of {fit.title}", by_band, fit.evaluation), fit.style
 
 
 def _band_cells(names: list[str], method: str, gaps: GroupGaps) -> dict[str, str]:

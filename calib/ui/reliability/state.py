@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
+from calib.diagnostics.judgement import class_pair
 from calib.diagnostics.reliability import (
+    Binned,
     ConfidenceHistogram,
     CorpCurve,
     ReliabilityCurve,
+    binned_curve,
     confidence_histogram,
     corp_curve,
     default_bins,
-    ece_interval,
-    reliability_curve,
 )
 from calib.diagnostics.smooth_reliability import (
     ConsistencyBand,
@@ -26,15 +29,17 @@ from calib.diagnostics.smooth_reliability import (
 )
 from calib.formatting import listed
 from calib.metrics import BINNINGS
-from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import Bools
 from calib.numerics import Floats
 from calib.plots.axes import Scale
-from calib.ui.fits import ShownFit
-from calib.ui.session import OpenSession, current_session, keep
+from calib.ui.fits import ShownFit, ready, rows_to_predict
+from calib.ui.session import OpenSession, current_session
 from calib.ui.text import binning_name
+from calib.ui.widgets import segments
 
-VIEWS = ("Classic", "Logit-scaled", "Gap")
+VIEWS = ("Linear", "Logit", "Gap")
+CROWDED = 0.9
+"""Where more than half of what is said exceeds this, a linear axis shows nothing."""
 SHAPES = ("Bins", "Smooth", "CORP")
 
 
@@ -61,20 +66,26 @@ class Options:
     @property
     def scale(self) -> Scale:
         """Scale of the axes."""
-        return "logit" if self.view == "Logit-scaled" else "linear"
+        return "logit" if self.view == "Logit" else "linear"
 
 
-def controls(raw: ShownFit, session: OpenSession) -> Options:
-    """The controls most people leave alone; the scale begins where the raw model's confidences are readable."""
-    said, _ = raw.evaluation.pair
-    n, class_names = len(said), session.data.class_names
-    begin = "Logit-scaled" if (said > 0.9).mean() > 0.5 else "Classic"
-    with st.expander("View, bins and class"):
-        left, middle, right, last = st.columns(4)
-        view = left.segmented_control(
-            "View", VIEWS, default=begin, required=True, key=f"rel/view/{begin}", persist_state="session"
-        )
-        binning = middle.selectbox(
+def crowded(raw: ShownFit) -> float:
+    """Share of the rows in the corner next to 1."""
+    return float((raw.evaluation.pair[0] > CROWDED).mean())
+
+
+def axes(raw: ShownFit) -> str:
+    """Let the visitor pick one of ``VIEWS``; it begins where the raw model's confidences are readable."""
+    begin = "Logit" if crowded(raw) > 0.5 else "Linear"
+    return segments("Axes", VIEWS, begin, f"rel/view/{begin}")
+
+
+def controls(view: str, session: OpenSession) -> Options:
+    """The controls most people leave alone."""
+    n, class_names = len(session.test), session.data.class_names
+    with st.expander("Bins, curve and class"):
+        left, middle, right = st.columns(3)
+        binning = left.selectbox(
             "Bins",
             list(BINNINGS),
             index=list(BINNINGS).index("equal_mass"),
@@ -84,12 +95,12 @@ def controls(raw: ShownFit, session: OpenSession) -> Options:
             help="Equal mass gives every bin the same number of rows; equal width is the papers' convention.",
         )
         standard = default_bins(n) if binning == "equal_mass" else 15
-        n_bins = right.number_input(
+        n_bins = middle.number_input(
             "Number of bins", 2, 100, standard, key=f"rel/bins/{binning}", persist_state="session"
         )
         target = None
         if session.view.column is None:  # in the other views there is but one probability
-            target = last.selectbox(
+            target = right.selectbox(
                 "Reliability of",
                 [None, *range(len(class_names))],
                 format_func=lambda k: class_names[k] if k is not None else "the predicted class",
@@ -97,11 +108,11 @@ def controls(raw: ShownFit, session: OpenSession) -> Options:
                 persist_state="session",
             )
         shape, band = _curve(gap=view == "Gap")
-    return Options(view or begin, binning, int(n_bins), target, shape, band)
+    return Options(view, binning, int(n_bins), target, shape, band)
 
 
 def _curve(gap: bool) -> tuple[str, bool]:
-    """What is drawn through the rows, and whether the band of chance goes with it; the gap view has bins."""
+    """What is drawn through the rows, and whether the consistency band goes with it; the gap view has bins."""
     left, right = st.columns(2, vertical_alignment="bottom")
     shape = left.segmented_control(
         "Curve", SHAPES, default="Bins", required=True, key="rel/shape", persist_state="session", disabled=gap,
@@ -130,12 +141,13 @@ def with_class_view(chosen: list[ShownFit], options: Options) -> list[ShownFit]:
     return [fit for fit in chosen if fit.title not in left_out]
 
 
-@dataclass(frozen=True)
-class Binned:
-    """A curve with the interval of its ECE."""
+CHOSEN = "reliability/methods"
+"""Key of the choice of methods."""
 
-    curve: ReliabilityCurve
-    interval: Interval
+
+def show_only(session: OpenSession, fits: Sequence[ShownFit], key: str) -> None:
+    """Have the page open with one fit beside the raw model, which is the first."""
+    session.picked[CHOSEN] = {fit.key: fit.key in (fits[0].key, key) for fit in fits}
 
 
 def curves_of(chosen: list[ShownFit], options: Options) -> list[ReliabilityCurve]:
@@ -145,59 +157,54 @@ def curves_of(chosen: list[ShownFit], options: Options) -> list[ReliabilityCurve
 
 def binned(fit: ShownFit, options: Options) -> Binned:
     """The curve in the chosen bins; every shape has its rows and its limits from it."""
-
-    def compute() -> Binned:
-        confidence, outcome = _pair(fit, options.target)
-        clusters = fit.evaluation.clusters
-        curve = reliability_curve(
-            confidence, outcome, n_bins=options.n_bins, binning=options.binning, clusters=clusters
-        )
-        return Binned(curve, ece_interval(curve, confidence, outcome, clusters=clusters))
-
-    return keep(("curve", fit.key, options.binning, options.n_bins, options.target), compute)
+    return ready(
+        ("curve", fit.key, options.binning, options.n_bins, options.target),
+        f"the curve of {fit.title}",
+        partial(binned_curve, n_bins=options.n_bins, binning=options.binning, clusters=fit.evaluation.clusters),
+        *_pair(fit, options.target),
+    )
 
 
 def smooth(fit: ShownFit, options: Options) -> SmoothCurve:
     """The curve under a kernel."""
-    return keep(
-        ("smooth", fit.key, options.target),
-        lambda: smooth_curve(*_pair(fit, options.target), clusters=fit.evaluation.clusters),
-    )
+    compute = partial(smooth_curve, clusters=fit.evaluation.clusters)
+    key = ("smooth", fit.key, options.target)
+    return ready(key, f"the smooth curve of {fit.title}", compute, *_pair(fit, options.target))
 
 
 def corp(fit: ShownFit, options: Options) -> CorpCurve:
     """The curve of isotonic regression."""
-    return keep(("corp", fit.key, options.target), lambda: corp_curve(*_pair(fit, options.target)))
+    key = ("corp", fit.key, options.target)
+    return ready(key, f"the CORP curve of {fit.title}", corp_curve, *_pair(fit, options.target))
 
 
 def band(fit: ShownFit, options: Options) -> ConsistencyBand | None:
     """Consistency band of the chosen curve: where it lies for a calibrated model; None where it is not asked for."""
     if not options.band:
         return None
-
-    def compute() -> ConsistencyBand:
-        confidence, _ = _pair(fit, options.target)
-        if options.shape == "Smooth":
-            return smooth_consistency(smooth(fit, options), confidence)
-        if options.shape == "CORP":
-            return corp_consistency(confidence)
-        return binned_consistency(binned(fit, options).curve, confidence)
-
-    bins = (options.binning, options.n_bins) if options.shape == "Bins" else ()
-    return keep(("band", fit.key, options.shape, options.target, *bins), compute)
+    confidence, _ = _pair(fit, options.target)
+    key, what = ("band", fit.key, options.shape, options.target), f"the consistency band of {fit.title}"
+    if options.shape == "Smooth":
+        return ready(key, what, smooth_consistency, smooth(fit, options), confidence)
+    if options.shape == "CORP":
+        return ready(key, what, corp_consistency, confidence)
+    curve = binned(fit, options).curve
+    return ready((*key, options.binning, options.n_bins), what, binned_consistency, curve, confidence)
 
 
 def histogram(fit: ShownFit, options: Options) -> ConfidenceHistogram | None:
     """What is said by outcome; of one class there is no such thing, and bins' counts are drawn."""
-    limits = fit.evaluation.view.logit_limits
     if options.target is not None:
         return None
-    return confidence_histogram(*fit.evaluation.pair, scale=options.scale, logit_limits=limits)
+    compute = partial(confidence_histogram, scale=options.scale, logit_limits=fit.evaluation.view.logit_limits)
+    key = ("histogram", fit.key, options.scale)
+    return ready(key, f"the histogram of {fit.title}", compute, *fit.evaluation.pair)
 
 
 def _pair(fit: ShownFit, target: int | None) -> tuple[Floats, Bools]:
     """What is said and what it should match: the top label's, or one class's probability and occurrence."""
     if target is None:
         return fit.evaluation.pair
-    test = current_session().test
-    return fit.calibrator.predict_proba(test.logits)[:, target].copy(), test.labels == target
+    data = rows_to_predict(current_session(), fit.calibrator)
+    what = f"the probabilities of {fit.title}"
+    return ready(("class", fit.key, target), what, class_pair, fit.calibrator, target, data=data)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from calib.evaluation.score_table import NEGLIGIBLE
 from calib.evaluation.view import View
-from calib.formatting import brief
+from calib.formatting import brief, listed, percent
 from calib.ui.fits import ShownFit
 from calib.ui.reliability import state as reliability_curves
-from calib.ui.reliability.state import Options
-from calib.ui.text import binning_name
+from calib.ui.reliability.state import CROWDED, Options
+from calib.ui.text import binning_name, literal
+
+MOST_NAMED = 3
 
 _LEAN = "On the dotted diagonal {said} equals {outcome}; below it the method {is_}{over}, above it {is_}{under}."
 _BINS = (
@@ -18,11 +21,11 @@ _BINS = (
     + " Beneath: {beneath}, the {mean_said} (dashed) and the {outcome} (solid)."
 )
 _GAP = (
-    "{Outcome} minus {said} over the rank of the {said}. Below zero the method {is_}{over}; bands are "
+    "{Said} minus {outcome} over the rank of the {said}. Above zero the method {is_}{over}; bands are "
     "95 % Wilson intervals, so a band that covers zero shows no miscalibration there."
 )
 _SMOOTH = (
-    "The line is the {outcome} among predictions of about the same {said}, each counting by its distance; the "
+    "The line is the {outcome} among predictions of about the same {said}, weighted by their distance; the "
     "shaded band is its 95 % bootstrap interval. "
     + _LEAN
     + " The line stops where fewer than five predictions are near. Beneath: {beneath}."
@@ -37,9 +40,8 @@ _COARSE = (
     "where the smoothed curve would exceed 1 it is cut."
 )
 _BAND = (
-    " The grey band is the consistency band: 95 % of the curves of a calibrated model that says the same lie "
-    "in it, point by point."
-    ""
+    " The grey band is the consistency band: at each point, 95 % of the curves of a calibrated model with the same "
+    "predictions lie in it."
 )
 
 
@@ -54,9 +56,18 @@ def how_to_read(options: Options, view: View) -> str:
 
 def _in_words(text: str, view: View) -> str:
     return text.format(
-        said=view.said, outcome=view.outcome, Outcome=view.outcome.capitalize(), mean_said=view.mean_said,
+        said=view.said, outcome=view.outcome, Said=view.said.capitalize(), mean_said=view.mean_said,
         is_=view.is_, over=view.over, under=view.under, beneath=view.histogram,
     )  # fmt: skip
+
+
+def axes_note(options: Options, crowded: float, view: View) -> str:
+    """Why the axes are stretched and what lies at their ends; nothing where they are linear."""
+    if options.scale == "linear":
+        return ""
+    why = f", since {percent(crowded, 0)} of the raw model's values exceed {CROWDED:g}" if crowded > 0.5 else ""
+    open_ = " Open markers lie beyond the ends of the axes." if options.shape == "Bins" else ""
+    return f"Axes of log-odds: .9, .99 and .999 stand equally far apart{why}.{open_}"
 
 
 def note(options: Options, view: View) -> str:
@@ -69,38 +80,60 @@ def note(options: Options, view: View) -> str:
             "the best rising curve would save. Chance alone makes it more than 0."
         )
     return (
-        f"ECE here is in the {options.n_bins} {binning_name(options.binning)} bins of the pictures; Compare gives it "
-        "in the papers' 15 bins of equal width."
+        f"This ECE uses the {options.n_bins} {binning_name(options.binning)} bins of the figures; Compare uses the "
+        "papers' 15 bins of equal width."
     )
 
 
 @dataclass(frozen=True)
 class Headline:
-    """The number over a picture, its name and meaning, and the line beneath it."""
+    """The number over a picture, its name, and what goes with it."""
 
     label: str
     value: float
-    meaning: str
-    beneath: str
+    more: str
 
 
 def headline(fit: ShownFit, options: Options) -> Headline:
     """The error that belongs to the chosen picture."""
     if options.shape == "Smooth":
         value, low, high = reliability_curves.smooth(fit, options).error
-        meaning = "Mean distance of the curve from the diagonal."
-        return Headline("Smooth ECE", value, meaning, f"Smooth ECE 95 %: {brief(low)} to {brief(high)}")
+        return Headline("Smooth ECE", value, f"95 %: {brief(low)} to {brief(high)}")
     if options.shape == "CORP":
         parts = reliability_curves.corp(fit, options).parts
         return Headline(
             "Miscalibration", parts.miscalibration,
-            f"What the best rising curve would save of the Brier score of the {fit.evaluation.view.said}.",
-            f"Discrimination {brief(parts.discrimination)}, uncertainty {brief(parts.uncertainty)}",
+            f"discrimination {brief(parts.discrimination)}, uncertainty {brief(parts.uncertainty)}",
         )  # fmt: skip
-    binned, view = reliability_curves.binned(fit, options), fit.evaluation.view
-    return Headline(
-        "ECE", binned.curve.ece,
-        f"Mean gap between {view.said} and {view.outcome} over {options.n_bins} bins "
-        f"({binning_name(options.binning)}).",
-        f"ECE 95 %: {brief(binned.interval.low)} to {brief(binned.interval.high)}",
-    )  # fmt: skip
+    binned = reliability_curves.binned(fit, options)
+    return Headline("ECE", binned.curve.ece, f"95 %: {brief(binned.interval.low)} to {brief(binned.interval.high)}")
+
+
+def scores(fit: ShownFit, first: ShownFit, options: Options) -> str:
+    """Two lines above a diagram: its error with the NLL, and how much lower or higher than those of the first one."""
+    here, there = headline(fit, options), headline(first, options)
+    said = [f"{here.label} **{brief(here.value)}** ({here.more})"]
+    changes = [_change(here.label, here.value - there.value)]
+    if options.target is None and fit.evaluation.row_nll is not None and first.evaluation.row_nll is not None:
+        nll, first_nll = float(fit.evaluation.row_nll.mean()), float(first.evaluation.row_nll.mean())
+        said.append(f"NLL **{brief(nll)}**")
+        changes.append(_change("NLL", nll - first_nll))
+    beneath = "Changes are against this one." if fit.key == first.key else f"{', '.join(changes)}."
+    return f"{' · '.join(said)}  \n{beneath}"
+
+
+def _change(label: str, change: float) -> str:
+    if abs(change) < NEGLIGIBLE:
+        return f"{label} the same"
+    return f"{label} {brief(abs(change))} {'lower' if change < 0 else 'higher'}"
+
+
+def after(raw: ShownFit, chosen: list[ShownFit], options: Options) -> str:
+    """What becomes of the raw model's error with the calibrators among those chosen."""
+    others = [(headline(fit, options).value, fit.title) for fit in chosen if fit.key != raw.key]
+    if not others:
+        return ""
+    before = headline(raw, options)
+    becomes = [f"{brief(value)} with {literal(title)}" for value, title in sorted(others)]
+    rest = [f"more with {len(becomes) - MOST_NAMED} others"] if len(becomes) > MOST_NAMED else []
+    return f"Its {before.label} of {brief(before.value)} becomes {listed(becomes[:MOST_NAMED] + rest)}."

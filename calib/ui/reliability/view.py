@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -9,60 +10,62 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from calib.data import Predictions
 from calib.diagnostics.reliability import ReliabilityCurve
 from calib.evaluation.bootstrap import said_of_intervals
-from calib.evaluation.score_table import NEGLIGIBLE
 from calib.evaluation.view import TOP_LABEL
-from calib.formatting import brief, number, percent, signed
+from calib.formatting import number, percent, plural
 from calib.plots.reliability import corp_diagram, gap_diagram, reliability_diagram, smooth_diagram
 from calib.plots.reliability_frame import common_limits
 from calib.plots.style import Limits
 from calib.ui import widgets
 from calib.ui.fits import ShownFit
 from calib.ui.reliability import state as reliability_curves
-from calib.ui.reliability.state import Options
-from calib.ui.reliability.text import Headline, headline, how_to_read, note
+from calib.ui.reliability.state import Options, crowded
+from calib.ui.reliability.text import axes_note, how_to_read, note, scores
 from calib.ui.session import keep
+from calib.ui.widgets import draw_table
 
-DIAGRAM_PIXELS = 245
-"""Four diagrams and the menu fill a window of 1500 pixels; narrower windows take fewer in a row."""
-BENEATH_PIXELS = 115
-"""Height of the histogram beneath a square diagram."""
+Bin = tuple[ShownFit, ReliabilityCurve, int]
+"""A method, its curve, and the number of one of its bins."""
+
+DIAGRAM_PIXELS = 580
+"""Height of a square diagram with its histogram; two stand side by side unless the window is narrow."""
 
 
-def diagrams(
-    chosen: list[ShownFit], curves: list[ReliabilityCurve], options: Options
-) -> tuple[ShownFit, ReliabilityCurve, int] | None:
-    """Draw the diagrams, as many in a row as fit into the window; return the bin that was clicked last, if any."""
+def diagrams(chosen: list[ShownFit], curves: list[ReliabilityCurve], options: Options) -> Bin | None:
+    """Draw the diagrams, two in a row, one beside its gaps; return the bin that was clicked last, if any."""
     view = chosen[0].evaluation.view
     # Limits are those of the bins, which other curves go beyond.
     limits = common_limits(curves, options.scale, view if options.shape == "Bins" else TOP_LABEL)
     selected = None
-    st.caption(" ".join(filter(None, (note(options, view), said_of_intervals(chosen[0].evaluation.n_clusters)))))
-    width = DIAGRAM_PIXELS if len(chosen) > 1 else 2 * DIAGRAM_PIXELS
-    with st.container(horizontal=True, gap="small"):
-        for fit, curve in zip(chosen, curves, strict=True):
-            with st.container(width=width):
-                _scores(fit, chosen[0], options)
+    methods = list(zip(chosen, curves, strict=True))
+    for first in range(0, len(methods), 2):
+        places = st.columns(2, gap="medium")
+        for place, (fit, curve) in zip(places, methods[first : first + 2], strict=False):
+            with place:
+                widgets.method_title(fit.title, fit.style)
+                st.markdown(scores(fit, chosen[0], options))
                 fig = keep(
-                    ("diagram", fit.key, fit.style, options, limits, width),
-                    partial(_diagram, fit, curve, options, limits, width + BENEATH_PIXELS),
+                    ("diagram", fit.key, fit.style, options, limits), partial(_diagram, fit, curve, options, limits)
                 )
                 key = f"reliability-{fit.title}"
                 if options.shape != "Bins":
                     widgets.show(fig, f"{key}-{options.shape}", how_to_read(options, view))
                 elif bins := widgets.show_selectable(fig, key, how_to_read(options, view)):
                     selected = (fit, curve, bins[-1])
+        if len(methods) == 1:
+            with places[1]:
+                gaps(chosen, curves, replace(options, view="Gap"))
     return selected
 
 
-def _diagram(fit: ShownFit, curve: ReliabilityCurve, options: Options, limits: Limits, height: int) -> go.Figure:
+def _diagram(fit: ShownFit, curve: ReliabilityCurve, options: Options, limits: Limits) -> go.Figure:
     style, scale, view = fit.style, options.scale, fit.evaluation.view
     histogram, band = reliability_curves.histogram(fit, options), reliability_curves.band(fit, options)
-    looks: dict[str, Any] = {"limits": limits, "histogram": histogram, "height": height, "band": band, "view": view}
+    looks: dict[str, Any] = {"limits": limits, "histogram": histogram, "band": band, "view": view}
+    looks["height"] = DIAGRAM_PIXELS
     if options.shape == "Smooth":
         smooth = reliability_curves.smooth(fit, options)
         return smooth_diagram(smooth, curve, style, scale, **looks)
@@ -79,77 +82,55 @@ def gaps(chosen: list[ShownFit], curves: list[ReliabilityCurve], options: Option
     widgets.show(fig, "reliability-gap", how_to_read(options, view))
 
 
-def _scores(fit: ShownFit, raw: ShownFit, options: Options) -> None:
-    widgets.method_title(fit.title, fit.style)
-    left, right = st.columns(2)
-    is_first = fit.key == raw.key
-    here: Headline = headline(fit, options)
-    change = None if is_first else here.value - headline(raw, options).value
-    _metric(left, here.label, here.value, change, here.meaning)
-    st.caption(here.beneath)
-    if options.target is None and fit.evaluation.row_nll is not None and raw.evaluation.row_nll is not None:
-        nll, raw_nll = float(fit.evaluation.row_nll.mean()), float(raw.evaluation.row_nll.mean())
-        _metric(
-            right, "NLL", nll, None if is_first else nll - raw_nll,
-            "Mean negative log-likelihood of the true class, in nats.",
+def explain(chosen: list[ShownFit], options: Options) -> None:
+    """What the axes and the numbers over the pictures are."""
+    raw, view = chosen[0], chosen[0].evaluation.view
+    intervals = said_of_intervals(raw.evaluation.n_clusters)
+    st.caption(" ".join(filter(None, (axes_note(options, crowded(raw), view), note(options, view), intervals))))
+
+
+def bin_rows(test: Predictions, chosen: list[ShownFit], curves: list[ReliabilityCurve], selected: Bin | None) -> None:
+    """List the rows of the bin that was clicked, or of one that is chosen in a folded part."""
+    if selected is not None:
+        _list_rows(test, *selected)
+        return
+
+    def choose_one() -> None:
+        view = chosen[0].evaluation.view
+        st.caption("Click a marker in a diagram, or choose a bin here.")
+        left, right = st.columns(2)
+        titles = [fit.title for fit in chosen]
+        index = titles.index(left.selectbox("Method", titles))
+        fit, curve = chosen[index], curves[index]
+        which = right.selectbox(
+            "Bin", range(len(curve.count)), index=None, placeholder="Choose a bin",
+            format_func=lambda b: f"{view.said} about {number(float(curve.confidence[b]))}, {curve.count[b]:,} rows",
         )  # fmt: skip
+        if which is not None:
+            _list_rows(test, fit, curve, which)
+
+    widgets.folded("Which rows are in a bin?", "reliability/rows", choose_one)
 
 
-def _metric(place: DeltaGenerator, label: str, value: float, change: float | None, meaning: str) -> None:
-    """A score with its change beneath; the one that others are compared with says so, so that rows align."""
-    if change is not None and abs(change) < NEGLIGIBLE:
-        place.metric(label, brief(value), delta="no change", delta_color="off", delta_arrow="off", help=meaning)
-    elif change is None:
-        place.metric(label, brief(value), delta="reference", delta_color="off", delta_arrow="off", help=meaning)
-    else:
-        place.metric(label, brief(value), delta=signed(change), delta_color="inverse", help=meaning)
-
-
-def bin_rows(
-    test: Predictions,
-    chosen: list[ShownFit],
-    curves: list[ReliabilityCurve],
-    options: Options,
-    selected: tuple[ShownFit, ReliabilityCurve, int] | None,
-) -> None:
-    """List the rows of the bin that was clicked, or of one chosen by hand."""
-    view = chosen[0].evaluation.view
-    with st.expander("Rows of a bin", expanded=selected is not None):
-        if selected is None:
-            dots = options.shape == "Bins" and options.view != "Gap"
-            st.caption("Click a dot in a diagram, or choose a bin here." if dots else "Choose a bin.")
-            titles = [fit.title for fit in chosen]
-            left, right = st.columns(2)
-            index = titles.index(left.selectbox("Method", titles))
-            fit, curve = chosen[index], curves[index]
-            bins = list(range(len(curve.count)))
-            which = right.selectbox(
-                "Bin", bins, format_func=lambda b: f"{view.said} about {number(float(curve.confidence[b]))}, "
-                f"{curve.count[b]:,} rows", index=None, placeholder="Choose a bin",
-            )  # fmt: skip
-            if which is None:
-                return
-        else:
-            fit, curve, which = selected
-        said, outcome = fit.evaluation.pair
-        rows = np.flatnonzero(curve.bin_of_row == which)
-        names = np.array(test.class_names)
-        st.caption(
-            f"{fit.title}: {len(rows):,} rows, {view.mean_said} {percent(curve.confidence[which])}, {view.outcome} "
-            f"{percent(curve.accuracy[which])} (95 %: {percent(curve.low[which])} to {percent(curve.high[which])}). "
-            + ("The first 1,000 are shown." if len(rows) > 1000 else "")
-        )
-        rows = rows[:1000]
-        st.dataframe(
-            pd.DataFrame(
-                {
-                    "test row": rows,
-                    "label": names[test.labels[rows]],
-                    "predicted": names[fit.evaluation.predicted[rows]],
-                    view.said: said[rows],
-                    view.came_true_of_row: outcome[rows],
-                }
-            ),
-            hide_index=True,
-            height=300,
-        )
+def _list_rows(test: Predictions, fit: ShownFit, curve: ReliabilityCurve, which: int) -> None:
+    view, (said, outcome) = fit.evaluation.view, fit.evaluation.pair
+    rows = np.flatnonzero(curve.bin_of_row == which)
+    names = np.array(test.class_names)
+    st.caption(
+        f"{fit.title}: {plural(len(rows), 'row')}, {view.mean_said} {percent(curve.confidence[which])}, {view.outcome} "
+        f"{percent(curve.accuracy[which])} (95 %: {percent(curve.low[which])} to {percent(curve.high[which])}). "
+        + ("The first 1,000 are shown." if len(rows) > 1000 else "")
+    )
+    rows = rows[:1000]
+    draw_table(
+        pd.DataFrame(
+            {
+                "test row": rows,
+                "label": names[test.labels[rows]],
+                "predicted": names[fit.evaluation.predicted[rows]],
+                view.said: said[rows],
+                view.came_true_of_row: outcome[rows],
+            }
+        ),
+        height=300,
+    )

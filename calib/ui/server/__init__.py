@@ -30,8 +30,17 @@ Refreshing (:mod:`calib.ui.server.presence`)
     Parts of a page that follow a fit refresh themselves. Each refresh takes 10 ms of the one process, so that their
     interval grows with the number of visitors.
 
-Limits (:mod:`calib.ui.server.memory`)
+Limits (:mod:`calib.ui.server.memory`, :mod:`calib.ui.server.shares`)
     Streamlit limits one uploaded file, not what is made of it nor all visitors together. Data that would take more than
     ``CALIB_SESSION_GB`` for one visitor or ``CALIB_MEMORY_GB`` for all are refused with a sentence; otherwise the
-    machine would end the process, and with it everybody's work.
+    machine would end the process, and with it everybody's work. Visitors of one address may take
+    ``CALIB_ADDRESS_SHARE`` of it, so that many tabs of one person do not shut out the rest.
+
+Uploads (:mod:`calib.ui.server.uploads`)
+    Streamlit keeps uploaded bytes in memory, read or not: eight files of 200 MB took 1.9 GB, which came back 95 to
+    155 s after their page was closed. Here they go to disk as they arrive, counted by visitor, address and in all.
+
+Requests (:mod:`calib.ui.server.guard`)
+    Streamlit lets any port of this machine open a WebSocket, asks a service outside for its own address when a page of
+    another origin tries, for which everybody waits, and answers anybody who asks for its metrics.
 """

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import threading
 from contextlib import suppress
 from functools import cache
-from typing import Any, Protocol
-from weakref import WeakSet
+from typing import Any
 
 import numpy as np
 
 from calib.data import DataError, Finding
 from calib.data.limits import megabytes
 from calib.settings import limit
+from calib.ui.server.shares import Holder, Shares
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
 """As in glibc's malloc.h; other C libraries are left alone."""
@@ -28,8 +27,6 @@ MOST_OF_ONE = int(limit("CALIB_SESSION_GB") * 1e9)
 """Bytes that one visitor may hold."""
 _DEEPEST = 8
 _WITHOUT_ARRAYS = (int, float, complex, bool, type(None), type)
-
-_lock = threading.Lock()
 
 
 @cache
@@ -59,59 +56,42 @@ def collect(nobody_there: bool) -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-class Holder(Protocol):
-    """What is open for a visitor."""
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of memory that it takes."""
+_open: Shares[Holder] = Shares()
 
 
-_holders: WeakSet[Holder] = WeakSet()
-
-
-def admit(holder: Holder, leaving: Holder | None = None) -> None:
+def admit(holder: Holder, address: str, leaving: Holder | None = None) -> None:
     """Count a visitor's data among the open ones; they are forgotten by themselves when nothing refers to them.
 
     Parameters
     ----------
     holder : with its data and split.
+    address : of the visitor; see :func:`calib.ui.server.shares.visitor_address`.
     leaving : what the visitor had open so far, whose place it takes.
 
     Raises
     ------
     DataError
-        If it would take more memory than one visitor may, or all together more than the server allows.
+        If it would take more memory than one visitor may, or all together, or those at one address, more than the
+        server allows.
     """
-    most = int(limit("CALIB_MEMORY_GB") * 1e9)
     asked = holder.nbytes
     if asked > MOST_OF_ONE:
-        raise _refused(
+        raise DataError([Finding("error", "server_full", (
             f"These data with their split need {megabytes(asked)} of memory, and one visitor may take "
-            f"{megabytes(MOST_OF_ONE)} of this server's.",
-            "Upload fewer rows: 20,000 are plenty to calibrate.",
-        )
-    with _lock:
-        others = sum(other.nbytes for other in _holders if other is not leaving and other is not holder)
-        if others and others + asked > most:
-            raise _refused(
-                f"These data need {megabytes(asked)}, and other visitors' data take {megabytes(others)} of the "
-                f"{megabytes(most)} that this server sets aside.",
-                "Try again in some minutes, or with fewer rows.",
-            )
-        _holders.add(holder)
+            f"{megabytes(MOST_OF_ONE)} of this server's."
+        ), "Upload fewer rows: 20,000 are plenty to calibrate.")])  # fmt: skip
+    most = limit("CALIB_MEMORY_GB") * 1e9
+    _open.admit(holder, address, most, leaving, what="These data need", things="data")
 
 
 def dismiss(holder: Holder) -> None:
     """Count it no longer."""
-    with _lock:
-        _holders.discard(holder)
+    _open.dismiss(holder)
 
 
 def holders() -> list[Any]:
     """All that are counted now."""
-    with _lock:
-        return list(_holders)
+    return list(_open.holders())
 
 
 def nbytes(*things: Any) -> int:
@@ -146,7 +126,3 @@ def _parts(thing: Any) -> Any:
     if isinstance(thing, (list, tuple, set, frozenset)):
         return thing
     return () if callable(thing) else getattr(thing, "__dict__", {}).values()
-
-
-def _refused(message: str, action: str) -> DataError:
-    return DataError([Finding("error", "server_full", message, action)])

@@ -15,6 +15,7 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from calib.ui.server.memory import collect, holders, prepare_allocator
+from calib.ui.server.uploads import forget_ended
 
 RECONNECT = "server.disconnectedSessionTTL"
 """Seconds for which Streamlit keeps a session whose connection broke."""
@@ -89,6 +90,7 @@ def _close(visit: Visit) -> None:
 def _release(visit: Visit) -> None:
     try:
         visit.release()
+        forget_ended()
         collect(not holders())
         time.sleep(SETTLED)
         collect(not holders())

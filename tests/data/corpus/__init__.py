@@ -1,8 +1,8 @@
 """A corpus of tables with the truth beside each, for the reader of tables.
 
-Names and ways of writing come from published data sets and from the documentation of programs. The second and
-the third set have other names and other layouts than those before and are for measuring only: nobody looks at them
-while the reader is written.
+Names and ways of writing come from published data sets and from the documentation of programs. The sets after
+the first have other names than those before and are for measuring only: nobody looks at them while the reader is
+written.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Literal
 
 from tests.data.corpus.tables import CorpusTable, Recipe, build
 
-Which = Literal["first", "second", "third"]
+Which = Literal["first", "second", "third", "fourth"]
 
-SEEDS = {"first": 1, "second": 2, "third": 3}
+SEEDS = {"first": 1, "second": 2, "third": 3, "fourth": 4}
 
 
 def recipes(which: Which = "first") -> tuple[Recipe, ...]:

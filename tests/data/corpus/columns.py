@@ -69,16 +69,21 @@ ROLES = {
     "split": "split", **dict.fromkeys(("maybe_cluster", "maybe_weight"), "features"),
     **dict.fromkeys(("id", "rownum", "uuid", "date", "text", "const", "blank"), "ignore"),
     **dict.fromkeys(("age", "money", "thousands", "positive", "gauss", "unit", "int"), "features"),
-    **dict.fromkeys(("flag", "cat", "year", "near"), "features"),
+    **dict.fromkeys(("flag", "cat", "year", "near", "normal"), "features"),
 }  # fmt: skip
 """The role of each content; a second outcome has none."""
 
 Maker = Callable[["Column", int, np.ndarray, np.random.Generator], list[str]]
 
-TEXTS = (
+MAILS = (
     "please call back tomorrow", "meeting moved to 3 pm, see agenda", 'he said "fine", then left', "no remarks",
     "delivery late; box damaged", "see attached file", "free offer inside!!!", "Größe passt nicht",
 )  # fmt: skip
+QUESTIONS = (
+    "Who wrote the second symphony?", "In which year was the bridge opened?", "What is 17 * 23, minus 4?",
+    "Which river flows through the capital?", "Name the author of this poem:", 'What does "ad hoc" mean?',
+)  # fmt: skip
+TEXTS = {"mails": MAILS, "questions": QUESTIONS}
 
 
 def _drawn(column: Column, n: int, eta: np.ndarray, rng: np.random.Generator) -> list[str]:
@@ -123,7 +128,14 @@ def _int(column: Column, n: int, eta: np.ndarray, rng: np.random.Generator) -> l
 
 
 def _text(column: Column, n: int, eta: np.ndarray, rng: np.random.Generator) -> list[str]:
-    return [f"{TEXTS[k]} ({i})" for i, k in enumerate(rng.integers(len(TEXTS), size=n))]
+    texts = TEXTS[column.args[0] if column.args else "mails"]
+    return [f"{texts[k]} ({i})" for i, k in enumerate(rng.integers(len(texts), size=n))]
+
+
+def _normal(column: Column, n: int, eta: np.ndarray, rng: np.random.Generator) -> list[str]:
+    mean, deviation = (float(arg) for arg in column.args)
+    values = np.abs(rng.normal(mean, deviation, n))
+    return [f"{v:.{int(column.options.get('d', 1))}f}" for v in values]
 
 
 MAKERS: dict[str, Maker] = {
@@ -137,8 +149,8 @@ MAKERS: dict[str, Maker] = {
     "weight": _numbers(lambda n, eta, rng: rng.gamma(4.0, 0.25, n) + 0.05, 3),
     "count_weight": lambda column, n, eta, rng: [str(v) for v in rng.integers(1, 9, size=n)],
     "year": lambda column, n, eta, rng: [str(v) for v in rng.integers(2009, 2021, size=n)],
-    "int": _int, "cat": _drawn, "group": _drawn, "model": _drawn, "split": _drawn, "cluster": _clusters,
-    "maybe_cluster": _clusters, "maybe_weight": _int,
+    "int": _int, "normal": _normal, "cat": _drawn, "group": _drawn, "model": _drawn, "split": _drawn,
+    "cluster": _clusters, "maybe_cluster": _clusters, "maybe_weight": _int,
     "id": _id, "rownum": _rownum, "date": _date, "text": _text,
     "uuid": lambda column, n, eta, rng: [rng.bytes(16).hex() for _ in range(n)],
     "const": lambda column, n, eta, rng: [column.args[0]] * n,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 DECIMAL = re.compile(r"^-?[\d,]*\d\.\d+(?=\s?[%‰]?$)")
+NUMBER = re.compile(r"^-?(0|[1-9]\d*)(\.\d+)?$")
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,8 @@ LAYOUTS = {
     "knime": Layout(first="row ID"),
     "rowid": Layout("\t", first="rowid", suffix="tsv"),
     "parquet": Layout(suffix="parquet"),
+    "jsonl": Layout(suffix="jsonl"),
+    "records": Layout(suffix="json"),
 }
 
 
@@ -85,7 +89,23 @@ def write(cells: Mapping[str, Sequence[str]], layout: str, name: str) -> tuple[s
         cells = {how.first: [str(row + (how.quoting != csv.QUOTE_MINIMAL)) for row in range(n)], **cells}
     if layout == "parquet":
         return f"{name}.parquet", _parquet(_text(cells, LAYOUTS["csv"]))
+    if layout in ("jsonl", "records"):
+        return f"{name}.{how.suffix}", _objects(cells, by_line=layout == "jsonl")
     return f"{name}.{how.suffix}", _text(cells, how)
+
+
+def _objects(cells: Mapping[str, Sequence[str]], by_line: bool) -> bytes:
+    rows = [dict(zip(cells, map(_typed, row), strict=True)) for row in zip(*cells.values(), strict=True)]
+    if by_line:
+        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+    return json.dumps(rows, ensure_ascii=False).encode()
+
+
+def _typed(cell: str) -> str | float | bool | None:
+    """The cell as a program holds it: a number, a truth value, nothing, or text."""
+    if cell in ("", "True", "False"):
+        return {"": None, "True": True, "False": False}[cell]
+    return json.loads(cell) if NUMBER.match(cell) else cell
 
 
 def _text(cells: Mapping[str, Sequence[str]], how: Layout) -> bytes:

@@ -1,0 +1,1 @@
+"""Uploads that are mutated in their structure: what a parser believes because its first checks pass."""

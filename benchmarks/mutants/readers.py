@@ -1,0 +1,139 @@
+"""Mutants through :func:`calib.data.inspect` with ``isolate=True``, from one process that must live on."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from benchmarks.doors import wrong_data, wrong_words
+from benchmarks.measure import markdown
+from benchmarks.mutants.uploads import FORMS, Upload, upload
+from benchmarks.process_tree import Watch, family, resident_bytes
+from calib.data import inspect
+
+LOOK = 0.05
+"""Seconds between two looks at the memory."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How one upload was met.
+
+    Attributes
+    ----------
+    outcome : ``read``, the code of the first finding, or ``ended`` where the reader died of it.
+    problem : what should not have been; empty where all was well.
+    seconds : by the clock.
+    peak_bytes : the most that any of the processes was seen to hold meanwhile, above what it began with.
+    """
+
+    number: int
+    form: str
+    outcome: str
+    problem: str
+    seconds: float
+    peak_bytes: int
+
+
+@dataclass
+class Peaks(Watch):
+    """The most that each of the processes below one was seen to hold above what it began with.
+
+    Attributes
+    ----------
+    peak_bytes : since the last :meth:`take`.
+    """
+
+    every: float = LOOK
+    _idle: dict[int, int] = field(default_factory=dict)
+
+    def take(self) -> int:
+        """The most since the last call."""
+        peak, self.peak_bytes = self.peak_bytes, 0
+        return peak
+
+    def look(self) -> None:
+        """Take note of what each holds now."""
+        for pid in family(self.pid):
+            held = resident_bytes(pid, workers=False)
+            self.peak_bytes = max(self.peak_bytes, held - self._idle.setdefault(pid, held))
+
+
+class Tracebacks(logging.Handler):
+    """What is logged as an error."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self._seen: list[str] = []
+
+    def __enter__(self) -> Tracebacks:
+        logging.getLogger("calib").addHandler(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        logging.getLogger("calib").removeHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep the message's last lines."""
+        self._seen.append(record.getMessage().strip()[-300:])
+
+    def take(self) -> str:
+        """What came since the last call."""
+        seen, self._seen = self._seen, []
+        return "; ".join(seen)
+
+
+def open_all(numbers: Iterable[int], seed: int, minutes: float, n_threads: int) -> tuple[list[Answer], list[str]]:
+    """Open some at the same time until the time is over."""
+    until = time.monotonic() + 60 * minutes
+    inspect(("warm.csv", b"label,p_0,p_1\n0,0.5,0.5\n"), isolate=True)
+
+    def opened(number: int) -> Answer | None:
+        if number % 1000 == 0:
+            print(f"{number:,} ...", file=sys.stderr, flush=True)
+        return open_one(upload(number, seed), peaks, log) if time.monotonic() < until else None
+
+    with Peaks(os.getpid()) as peaks, Tracebacks() as log, ThreadPoolExecutor(n_threads) as threads:
+        answers = [answer for answer in threads.map(opened, numbers) if answer is not None]
+    return answers, [f"{len(answers):,} opened by one process, which lives, {n_threads} at a time."]
+
+
+def open_one(made: Upload, peaks: Peaks, log: Tracebacks) -> Answer:
+    """Open one; a traceback anywhere is a problem, and so are findings without words or data that break promises."""
+    peaks.take()
+    started = time.monotonic()
+    try:
+        found = inspect((made.name, made.content), isolate=True)
+        outcome = "read" if found.predictions is not None else found.findings[0].code
+        outcome = "ended" if any(finding.code == "reader_ended" for finding in found.findings) else outcome
+        problem = wrong_words(found.findings) or (wrong_data(found.predictions) if found.predictions else "")
+    except Exception as error:
+        outcome, problem = "raised", f"{type(error).__name__}: {str(error)[:200]}"
+    seconds = time.monotonic() - started
+    problem = " ".join((problem or log.take()).split())
+    return Answer(made.number, made.form, outcome, problem, seconds, peaks.take())
+
+
+def table(answers: list[Answer]) -> str:
+    """One line for each form: how many were read and refused, and the most that one took."""
+    rows = []
+    for form in [*dict.fromkeys(FORMS), "all"]:
+        here = [a for a in answers if form in (a.form, "all")]
+        if here:
+            wrong, read = sum(bool(a.problem) for a in here), sum(a.outcome == "read" for a in here)
+            seconds = [a.seconds for a in here]
+            times = (f"{value:.2f}" for value in (np.median(seconds), np.quantile(seconds, 0.99), max(seconds)))
+            most = max(a.peak_bytes for a in here) / 1e6
+            ended = sum(a.outcome == "ended" for a in here)
+            counts = (f"{n:,}" for n in (len(here), read, len(here) - read - wrong - ended, ended, wrong))
+            rows.append([form, *counts, *times, f"{most:,.0f}"])
+    return markdown(
+        ["", "uploads", "read", "refused", "reader died", "wrong", "median s", "99 % s", "most s", "most MB"], rows
+    )

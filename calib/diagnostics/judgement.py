@@ -1,0 +1,160 @@
+"""A fitted method judged on the test rows by the worker that fitted it: all that pages show of it first.
+
+A judgement holds vectors of length n and smaller arrays, and no probabilities of all classes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from calib.base import Calibrator, Callback
+from calib.data.event import Event
+from calib.data.predictions import Predictions
+from calib.diagnostics.gap_curve import GapCurve, gap_curve
+from calib.diagnostics.reliability import ReliabilityCurve, default_bins, reliability_curve
+from calib.evaluation import Evaluation
+from calib.evaluation.bootstrap import ResampledScores
+from calib.evaluation.scores import resample_scores
+from calib.evaluation.view import PAIRS, TOP_LABEL, VIEWPOINTS, View, view_of
+from calib.jobs.tasks import Fitted, fit_calibrator, fit_small
+from calib.metrics.confidence import Bools
+from calib.numerics import MEMORY_ENTRIES, Floats, blocks
+
+TEST = "test_"
+"""Before the names of the test rows' arrays, which travel with those that a method is fitted on."""
+ROWS = ("logits", "labels", "clusters", "weights")
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """One calibrator on one test set.
+
+    Attributes
+    ----------
+    evaluation : of the predicted class, without class-wise sums: their errors are among the scores.
+    resampled : its scores on the resamples that all methods of the test set share, by name of the view.
+    curves : reliability in bins of equal mass, by name of the view.
+    gaps : the same with what chance gives, for small pictures, by name of the view.
+    predict_seconds : wall time of predicting and scoring the test rows.
+    """
+
+    evaluation: Evaluation
+    resampled: dict[str, ResampledScores]
+    curves: dict[str, ReliabilityCurve]
+    gaps: dict[str, GapCurve]
+    predict_seconds: float
+
+
+def judge(fitted: Calibrator, test: Predictions) -> Judgement:
+    """Predict and score the test rows, in each view that they have."""
+    start = time.perf_counter()
+    evaluation = Evaluation.from_predictions(fitted, test, "top-label")
+    seconds = time.perf_counter() - start
+    resamples, views = evaluation.resamples(), views_of(test)
+    seen = {view.name: evaluation.seen(view) for view in views}
+    return Judgement(
+        replace(evaluation, classwise=None),
+        {name: resample_scores(one, resamples) for name, one in seen.items()},
+        {name: first_curve(one) for name, one in seen.items()},
+        {name: gap_curve(*one.pair, clusters=one.clusters) for name, one in seen.items()},
+        seconds,
+    )
+
+
+def views_of(data: Predictions) -> list[View]:
+    """All views that a data set has: one, or of two classes with an event also that of the event."""
+    return list({view.name: view for view in (view_of(data, point) for point in VIEWPOINTS)}.values())
+
+
+def first_curve(evaluation: Evaluation) -> ReliabilityCurve:
+    """The reliability curve that pages show before anything is chosen."""
+    said, outcome = evaluation.pair
+    return reliability_curve(
+        said, outcome, n_bins=default_bins(len(outcome)), binning="equal_mass", clusters=evaluation.clusters
+    )
+
+
+def arrays_to_judge(test: Predictions, needs: frozenset[str] | tuple[str, ...] = ()) -> dict[str, Any]:
+    """The arrays that a worker judges on, by name; :func:`rows_to_judge` puts them together again.
+
+    Parameters
+    ----------
+    needs : of the method: where it predicts from features these go too.
+    """
+    names = (*ROWS, "features") if "features" in needs else ROWS
+    arrays = {f"{TEST}{name}": array for name in names if (array := getattr(test, name)) is not None}
+    if test.event is not None:
+        arrays[f"{TEST}event"] = np.array(test.event.column)
+    return arrays | {f"{TEST}kind": np.array(test.kind), f"{TEST}weight_kind": np.array(test.weight_kind or "")}
+
+
+def rows_to_judge(data: Mapping[str, Any]) -> Predictions | None:
+    """The data set of :func:`arrays_to_judge`, in a worker; None where there is none among the arrays."""
+    given = {name.removeprefix(TEST): array for name, array in data.items() if name.startswith(TEST)}
+    if not given:
+        return None
+    column, kind, weight_kind = given.pop("event", None), str(given.pop("kind")), str(given.pop("weight_kind"))
+    names = tuple(map(str, range(given["logits"].shape[1])))
+    event = None if column is None else Event(int(column), names[int(column)], "")
+    about: dict[str, Any] = {"kind": kind, "weight_kind": weight_kind or None, "event": event}
+    return Predictions(**given, **about, class_names=names, sha256="in a worker")
+
+
+def fit_and_judge(method: str, params: Mapping[str, Any], *, data: Mapping[str, Any], callback: Callback) -> Fitted:
+    """Fit a registered method, and judge it where there are test rows among the arrays."""
+    fit_small((method,), data={}, callback=callback)
+    rows = {name: array for name, array in data.items() if not name.startswith(TEST)}
+    wall, cpu = time.perf_counter(), time.process_time()
+    fitted = fit_calibrator(method, params, data=rows, callback=callback)
+    seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
+    return Fitted(fitted, judge_fitted(fitted, data=data), seconds, cpu_seconds)
+
+
+def judge_fitted(fitted: Calibrator, *, data: Mapping[str, Any]) -> Judgement | None:
+    """:func:`judge` on the test rows among a worker's arrays; None where there are none."""
+    test = rows_to_judge(data)
+    return None if test is None else judge(fitted, test)
+
+
+def class_pair(fitted: Calibrator, target: int, *, data: Mapping[str, Any]) -> tuple[Floats, Bools]:
+    """(n,) probabilities of one class of the test rows among a worker's arrays, and whether it is their class."""
+    test = rows_to_judge(data)
+    assert test is not None
+    said = np.empty(len(test))
+    for rows in blocks(len(test), test.n_classes, MEMORY_ENTRIES):
+        features = {"features": test.features[rows]} if test.features is not None else {}
+        said[rows] = fitted.predict_proba(test.logits[rows], **features)[:, target]
+    return said, test.labels == target
+
+
+def state_of(judgement: Judgement) -> dict[str, Any]:
+    """A judgement as nested dicts of arrays, numbers and texts; undone by :func:`from_state`."""
+    return {
+        "evaluation": _fields(judgement.evaluation) | {"view": judgement.evaluation.view.name},
+        "resampled": {view: _fields(one) for view, one in judgement.resampled.items()},
+        "curves": {view: _fields(one) for view, one in judgement.curves.items()},
+        "gaps": {view: _fields(one) for view, one in judgement.gaps.items()},
+        "predict_seconds": judgement.predict_seconds,
+    }
+
+
+def from_state(state: Mapping[str, Any]) -> Judgement:
+    """The judgement of a state; KeyError or TypeError for what is none."""
+    view = {view.name: view for view in (TOP_LABEL, PAIRS)}[state["evaluation"]["view"]]
+    return Judgement(
+        Evaluation(**{**state["evaluation"], "view": view}),
+        {view: ResampledScores(**one) for view, one in state["resampled"].items()},
+        {view: ReliabilityCurve(**one) for view, one in state["curves"].items()},
+        {view: GapCurve(**one) for view, one in state["gaps"].items()},
+        state["predict_seconds"],
+    )
+
+
+def _fields(record: Any) -> dict[str, Any]:
+    """The fields of a dataclass, without what it has computed of them since."""
+    return {field.name: getattr(record, field.name) for field in fields(record)}

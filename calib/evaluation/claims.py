@@ -1,0 +1,347 @@
+"""What the differences between methods allow to be claimed: joint intervals, and four words for them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import NormalDist
+from typing import Literal
+
+import numpy as np
+
+from calib.errors import CalibrationError
+from calib.evaluation.bootstrap import FEW, ResampledScores
+from calib.evaluation.catalogue import EVENT_RATE, SCORES
+from calib.formatting import listed, plural
+from calib.metrics.bootstrap import Interval, wilson_interval
+from calib.numerics import Floats
+
+Word = Literal["better", "worse", "equivalent", "undecided", ""]
+
+NEGLIGIBLE = 1e-9
+"""Differences below this are rounding, whatever their interval."""
+FEW_ROWS = 10
+"""Below this many test rows, or clusters, the bootstrap knows too little to claim any difference."""
+FLOOR = 0.1
+"""Smallest standard error of a difference, in smallest relevant differences.
+
+Pairs that are closer are equivalent in any case, and a pair that differs in a row or two has a distribution with tails
+that would widen the intervals of all others.
+"""
+POWER = 0.8
+"""Probability with which the rows said to be needed would decide."""
+CLAIMING = tuple(key for key, score in SCORES.items() if score.claims)
+"""The scores that claim."""
+PRIMARY = "NLL"
+"""The score that calibrators are fitted for, and that is compared with the raw model first."""
+NOWHERE = Interval(math.nan, math.nan, math.nan)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One method against another by one score.
+
+    Attributes
+    ----------
+    value : its score minus the other's.
+    low, high : interval that holds for all pairs and all scores that claim, together.
+    word : what the interval says of the first; "" where the score claims nothing.
+    rows_needed : where the word is "undecided", about how many test rows would decide; NaN elsewhere.
+    """
+
+    value: float
+    low: float
+    high: float
+    word: Word
+    rows_needed: float = math.nan
+
+    @property
+    def interval(self) -> Interval:
+        """Value and joint interval."""
+        return Interval(self.value, self.low, self.high)
+
+
+def word_of(key: str, difference: Interval, relevant: float) -> Word:
+    """What the interval of a difference says of the method whose score comes first.
+
+    "equivalent" where the whole interval lies within the smallest relevant difference (the confidence interval form of
+    two one-sided tests, Schuirmann 1987), also where it excludes 0: so small a difference is a tie. Elsewhere "better"
+    or "worse" where it excludes 0, whether or not it reaches below the relevant difference, since the word claims a
+    direction and the interval says by how much; "undecided" where it holds 0.
+    """
+    score = SCORES[key]
+    if not score.claims or math.isnan(difference.value):
+        return ""
+    if -relevant <= difference.low and difference.high <= relevant:
+        return "equivalent"
+    if difference.low <= 0 <= difference.high:
+        return "undecided"
+    return "better" if (difference.high < 0) == (score.better == "lower") else "worse"
+
+
+def not_rounding(difference: Interval) -> Interval:
+    """The difference with an interval that holds 0 where all of it is rounding."""
+    if abs(difference.value) < NEGLIGIBLE:
+        return difference._replace(low=min(difference.low, 0.0), high=max(difference.high, 0.0))
+    return difference
+
+
+def rows_to_decide(n: int, value: float, error: float, quantile: float, relevant: float) -> float:
+    """About how many rows would decide an undecided difference, rounded up to two digits.
+
+    Standard errors shrink as 1 / sqrt(n). A difference as large as the one seen is shown, or one as small is shown to
+    be equivalent, with probability 0.8 where the distance of the value from 0, or from the smallest relevant
+    difference, is ``quantile + z_0.8`` standard errors (Julious 2004, equations 5 and 19); the easier of both counts.
+
+    Parameters
+    ----------
+    n : rows there are.
+    value, error : the difference and its standard error on these.
+    quantile : half the interval's width in standard errors.
+    relevant : smallest relevant difference.
+    """
+    distance = max(abs(value), relevant - abs(value))
+    if not distance:
+        return math.nan
+    needed = n * ((quantile + NormalDist().inv_cdf(POWER)) * error / distance) ** 2
+    step = 10.0 ** (math.floor(math.log10(max(needed, 10.0))) - 1)
+    return step * math.ceil(needed / step)
+
+
+def relevant_differences(changed: Mapping[str, float] | None = None) -> dict[str, float]:
+    """The smallest relevant difference of every score, with some changed.
+
+    Raises
+    ------
+    CalibrationError
+        For a score that does not exist, or a difference that is negative or infinite.
+    """
+    for key, value in (changed or {}).items():
+        if key not in SCORES:
+            raise CalibrationError(f"There is no score {key!r}; choose from {listed(list(SCORES))}.")
+        if not 0 <= value < math.inf:
+            raise CalibrationError(f"The smallest relevant difference of {key} is {value}; give 0 or more.")
+    return {key: score.relevant for key, score in SCORES.items()} | dict(changed or {})
+
+
+class Claims:
+    """Differences of methods on the same test rows, with intervals that hold for all of them together.
+
+    Differences are studentised by their bootstrap standard deviation, and half an interval's width is a quantile of the
+    largest of them, over all pairs of a family, in shared resamples: the single-step max-t method (Romano and Wolf
+    2005, section 4; Hothorn, Bretz and Westfall 2008). What is asked first, which methods have a lower NLL than the raw
+    model, is a family of its own, and all other pairs and scores are another; each has half of the 5 % (Bonferroni).
+    Close pairs, and scores whose resamples have long tails, then do not widen the answer. Of the quantile, which so
+    many resamples leave uncertain, the upper 95 % limit is taken. It keeps its tail probability as one of the t
+    distribution with one degree of freedom fewer than rows, or clusters, which matters where these are few (Cameron
+    and Miller 2015, section VI).
+
+    Parameters
+    ----------
+    scored : name -> scores on the same resamples; the first method is what others are compared with.
+    level : probability with which all intervals hold.
+    relevant : key -> smallest relevant difference, where it is not that of the catalogue.
+    scores : over which intervals hold together; by default those that claim.
+
+    Attributes
+    ----------
+    names : of the methods.
+    baseline : the first of them.
+    relevant : key -> smallest relevant difference, of all scores.
+    too_few : score -> method -> why the rows cannot rank it, see :func:`too_few_of_all`; "" for other scores.
+    """
+
+    def __init__(
+        self,
+        scored: Mapping[str, ResampledScores],
+        *,
+        level: float = 0.95,
+        relevant: Mapping[str, float] | None = None,
+        scores: Iterable[str] = CLAIMING,
+    ):
+        self.scored, self.level, self.scores = dict(scored), level, tuple(scores)
+        self.names = tuple(scored)
+        self.baseline = self.names[0]
+        self.relevant = relevant_differences(relevant)
+        self.too_few = too_few_of_all(scored, level)
+        self._spreads: dict[str, _Spread] = {}
+        self._quantiles: dict[bool, float] = {}
+
+    def between(self, name: str, other: str, key: str) -> Claim:
+        """One method against another by one score; NaN where one of them does not have it."""
+        ours, theirs = self.scored[name], self.scored[other]
+        if not self.has(name, key) or not self.has(other, key):
+            return Claim(*NOWHERE, "")
+        value = ours.value[key] - theirs.value[key]
+        if not self.ranks(name, key) or not self.ranks(other, key):
+            unknown = Interval(value, -math.inf, math.inf)
+            return Claim(*unknown, word_of(key, unknown, self.relevant[key]))
+        error = 0.0 if name == other else self._spread(key).error(name, other)
+        quantile = self.quantile(key == PRIMARY and self.baseline in (name, other))
+        half = quantile * error
+        interval = Interval(value, value - half, value + half)
+        word = word_of(key, interval, self.relevant[key])
+        if word != "undecided":
+            return Claim(*interval, word)
+        return Claim(*interval, word, rows_to_decide(ours.n, value, error, quantile, self.relevant[key]))
+
+    def best(self, key: str, among: Iterable[str] | None = None) -> str | None:
+        """The method with the best value, the first among equals; None where less is not better, or nobody has it."""
+        having = {
+            name: self.scored[name].value[key]
+            for name in (self.names if among is None else among)
+            if self.has(name, key)
+        }
+        return best_method(having, key)
+
+    def optimism(self, key: str, among: Iterable[str]) -> float:
+        """By how much the gain over the baseline of the best of several methods is overstated on average.
+
+        In each resample the best is chosen anew: its gain there, minus its gain on all rows, averaged over resamples
+        (the bootstrap's estimate of bias, applied to the choice as in Efron and Tibshirani 1993, section 10.3). Of
+        methods that are all alike it is about 0.7 of what choosing adds, since these differ once more in a resample.
+        """
+        names = [name for name in among if name != self.baseline and self.ranks(name, key)]
+        if len(names) < 2 or not self.ranks(self.baseline, key):
+            return 0.0
+        sign = -1.0 if SCORES[key].better == "lower" else 1.0
+        base = self.scored[self.baseline]
+        gain = sign * np.array([self.scored[name].value[key] - base.value[key] for name in names])
+        # Draws are reflected at the score: what resampling did is their distance from their mean, the other way round.
+        spread = self._spread(key)
+        change = sign * (spread.of(self.baseline) - np.stack([spread.of(name) for name in names]))
+        chosen = np.argmax(gain[:, None] + change, axis=0)
+        return float(np.take_along_axis(change, chosen[None], axis=0).mean())
+
+    def has(self, name: str, key: str) -> bool:
+        """Whether a method has a value of a score."""
+        value = self.scored[name].value.get(key, math.nan)
+        return not math.isnan(value)
+
+    def ranks(self, name: str, key: str) -> bool:
+        """Whether a method has a score, and the rows are enough to rank it."""
+        return self.has(name, key) and not self.why_not(name, key)
+
+    def why_not(self, name: str, key: str) -> str:
+        """Why the rows cannot rank a method by a score, as the beginning of a sentence; "" where they can."""
+        one = self.scored[self.baseline]
+        if one.n_units < FEW_ROWS:
+            return f"there are only {plural(one.n_units, 'test row' if one.n_clusters is None else 'cluster')}"
+        return self.too_few.get(key, self.too_few[""])[name]
+
+    def quantile(self, first: bool) -> float:
+        """Half the width of a family's intervals in standard errors: of NLL against the raw model, or of all others."""
+        from scipy.stats import norm, t
+
+        if not self._quantiles:
+            largest = {True: self._largest((PRIMARY,), True), False: self._largest(self.scores, False)}
+            drawn = {family: np.max(each, axis=0) for family, each in largest.items() if each}
+            level = self.level if len(drawn) < 2 else (1.0 + self.level) / 2
+            uncertain = NormalDist().inv_cdf(0.95) * math.sqrt(level * (1.0 - level))
+            units = self.scored[self.baseline].n_units
+            for family in largest:
+                quantile = NormalDist().inv_cdf(0.5 + level / 2)
+                if family in drawn:
+                    tail = min(level + uncertain / math.sqrt(len(drawn[family])), 1.0)
+                    quantile = max(quantile, float(np.quantile(drawn[family], tail)))
+                self._quantiles[family] = float(t.isf(norm.sf(quantile), max(1, units - 1)))
+        return self._quantiles[first]
+
+    def _largest(self, keys: Iterable[str], first: bool) -> list[Floats]:
+        """Of each score (n_resamples,) largest studentised differences over the pairs of a family that it has."""
+        found = []
+        for key in keys:
+            names = [name for name in self.names if self.ranks(name, key)]
+            pairs = [pair for pair in combinations(names, 2) if (key == PRIMARY and self.baseline in pair) == first]
+            if pairs and key in self.scores:
+                spread = self._spread(key)
+                one, other = np.array([[spread.place[name] for name in pair] for pair in pairs]).T
+                size = np.abs(spread.draws[one] - spread.draws[other]) / spread.errors[one, other, None]
+                found.append(np.max(size, axis=0))
+        return found
+
+    def _spread(self, key: str) -> _Spread:
+        """Draws of a score of all methods that have it, made when first asked for."""
+        if key not in self._spreads:
+            names = [name for name in self.names if self.has(name, key)]
+            draws = np.stack([self.scored[name].draws[key] for name in names])
+            draws = np.nan_to_num(draws - np.nanmean(draws, axis=1, keepdims=True))
+            variance = draws @ draws.T / draws.shape[1]
+            own = np.diag(variance)
+            errors = np.sqrt(np.maximum(own[:, None] + own - 2.0 * variance, 0.0))
+            floor = max(FLOOR * self.relevant[key], NEGLIGIBLE)
+            place = {name: number for number, name in enumerate(names)}
+            self._spreads[key] = _Spread(place, draws, np.maximum(errors, floor))
+        return self._spreads[key]
+
+
+@dataclass(frozen=True, eq=False)
+class _Spread:
+    """Draws of one score: place of each method, (m, n_resamples) distances from their means, (m, m) standard errors."""
+
+    place: dict[str, int]
+    draws: Floats
+    errors: Floats
+
+    def of(self, name: str) -> Floats:
+        """Draws of one method."""
+        return self.draws[self.place[name]]
+
+    def error(self, name: str, other: str) -> float:
+        """Standard error of the difference of two methods."""
+        return float(self.errors[self.place[name], self.place[other]])
+
+
+def best_method(values: Mapping[str, float], key: str) -> str | None:
+    """Name of the best value of one score; the first among equals, None where nothing is best."""
+    known = {name: value for name, value in values.items() if value == value}
+    if not known or SCORES[key].better == "neither":
+        return None
+    return (min if SCORES[key].better == "lower" else max)(known, key=known.__getitem__)
+
+
+_SAID = {
+    "accuracy": (("is wrong", "are wrong"), ("is right", "are right")),
+    "top-5 accuracy": (
+        ("has its label outside the top five", "have their labels outside the top five"),
+        ("has its label in the top five", "have their labels in the top five"),
+    ),
+    EVENT_RATE: (("is without the event", "are without the event"), ("has the event", "have the event")),
+}
+
+
+def too_few_of(n_right: int, n: int, level: float = 0.95, score: str = "accuracy") -> str:
+    """Why the rows say too little of one method, as the beginning of a sentence; "" where they say enough.
+
+    Parameters
+    ----------
+    n_right, n : rows that are right (in the top five, with the event), and all.
+    level : of the bound on the share of what was not seen (Wilson's).
+    score : "accuracy" or "top-5 accuracy", by which rows are right or wrong, or "event rate".
+    """
+    for count, (one, several) in zip((n - n_right, n_right), _SAID[score], strict=True):
+        if count == 0:
+            most = 100 * float(wilson_interval(0, n, level)[1])
+            return f"no test row {one} (at most {most:.2g} % {several.split()[0]}, {100 * level:g} %)"
+        if count < FEW:
+            return f"only one test row {one}" if count == 1 else f"only {count} test rows {several}"
+    return ""
+
+
+def too_few_of_all(scored: Mapping[str, ResampledScores], level: float = 0.95) -> dict[str, dict[str, str]]:
+    """Score -> method -> :func:`too_few_of`; the scores are the shares of rows, and "" for all others.
+
+    Shares are compared by the rows where methods differ: they are too few only where they are for every method. In the
+    event view there may be too few events although enough rows are right and wrong.
+    """
+
+    def said(one: ResampledScores, key: str) -> str:
+        share = one.value.get(key)
+        return "" if share is None else too_few_of(round(share * one.n), one.n, level, key)
+
+    by_score = {key: {name: said(one, key) for name, one in scored.items()} for key in _SAID}
+    shares = {key: found if all(found.values()) else dict.fromkeys(found, "") for key, found in by_score.items()}
+    others = {name: found or by_score[EVENT_RATE][name] for name, found in by_score["accuracy"].items()}
+    return shares | {"": others}

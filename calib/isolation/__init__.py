@@ -1,0 +1,1 @@
+"""Files of strangers are read by processes that are thrown away."""

@@ -1,0 +1,364 @@
+"""Have a file read by a process that is thrown away afterwards, and take back what it found.
+
+Nothing that came from outside is parsed in this process: the reader hands back numbers as raw bytes and the rest as
+bounded JSON, which are checked against the type that the task promises.
+"""
+
+from __future__ import annotations
+
+import atexit
+import fcntl
+import json
+import logging
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar, get_type_hints
+
+from calib.errors import CalibrationError, DataError, Finding
+from calib.isolation.codec import BadMessage, read_message, write_message
+from calib.isolation.sandbox import Limits
+from calib.isolation.server import FAULT, STARTED, STATUS, outcome_type
+from calib.settings import limit
+
+log = logging.getLogger("calib.isolation")
+
+T = TypeVar("T")
+
+PROJECT = Path(__file__).resolve().parents[2]
+ENVIRONMENT = {
+    **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+    **{"ARROW_DEFAULT_MEMORY_POOL": "system", "JE_ARROW_MALLOC_CONF": "background_thread:false"},
+    **{"MALLOC_ARENA_MAX": "2", "HDF5_USE_FILE_LOCKING": "FALSE"},
+}
+"""No threads but those that a reader starts, and allocators that reserve no address space that they do not use."""
+
+OURS = (
+    *("calib.data.load", "calib.data.interpret.unlabelled", "calib.diagnostics.shift_data"),
+    *(f"calib.data.formats.{name}" for name in ("arrow", "hdf5", "json", "spreadsheet", "table", "text")),
+)
+"""Modules whose functions readers call, and the formats; imported by name, for they stand above this one."""
+LIBRARIES = (
+    *("h5py", "openpyxl", "pandas", "pyarrow.csv", "pyarrow.parquet", "pyarrow.ipc", "pyarrow.compute", "pyarrow.json"),
+    *("pyarrow.pandas_compat", "scipy.optimize", "scipy.sparse", "scipy.special", "scipy.stats", "xml.parsers.expat"),
+    *("encodings.utf_16", "encodings.utf_32", "encodings.latin_1", "encodings.cp1252", "encodings.cp437"),
+    *("encodings.utf_8_sig", "bz2", "lzma", "decimal", "fractions", "zoneinfo"),
+)
+"""What these load only when a file asks for it; in each reader it would take longer than reading."""
+
+START_SECONDS = 120.0
+"""Until a reader has started; the first one waits for the libraries to be loaded."""
+SAVE_ANEW = "Save it anew, as npz or csv, and give that."
+MOST_WAITING = 50
+"""Files that may wait for a reader."""
+CPU_SECONDS, CPU_SECONDS_PER_MB, MOST_CPU_SECONDS = 8, 2, 120
+"""Of a reader: for any file, for each MB more, and at most. A spreadsheet of 20 MB takes some 15 s."""
+TEXT_COPIES = 6
+"""Memory that reading a text table takes, in multiples of its size."""
+SEALS = 0x0002 | 0x0004 | 0x0008
+"""F_SEAL_SHRINK, F_SEAL_GROW and F_SEAL_WRITE of fcntl(2)."""
+F_ADD_SEALS = 1033
+
+
+def isolated(task: Callable[..., T], *arguments: Any) -> T:
+    """Call a function of this package in a process of its own.
+
+    Parameters
+    ----------
+    task : a function of a module, best one of :data:`OURS`, with annotations. A file is an
+        argument, or a field of one, as a pair of its name and an open binary file.
+    *arguments : its arguments in order; whatever :func:`calib.isolation.codec.write_message` takes.
+
+    Returns
+    -------
+    What it returns, checked against its annotation. Arrays are read-only.
+
+    Raises
+    ------
+    DataError
+        As the function raises it; also where reading was ended by a limit or a crash, with one finding that says so.
+    CalibrationError
+        As the function raises it.
+    """
+    with ExitStack() as stack:
+        given = Files(stack)
+        request = _anonymous(stack, "request")
+        write_message(request.fileno(), arguments, given.number)
+        answer = _anonymous(stack, "answer")
+        limits = limits_for(given.size)
+        named = " and ".join(dict.fromkeys(given.names)) or "The file"
+        with READERS.turn(READERS.owner()):
+            status = READERS.read(task, limits, [request.fileno(), answer.fileno(), *given.descriptors])
+        if status != 0:
+            raise _ended(status, named, limits)
+        try:
+            expected = outcome_type(get_type_hints(task)["return"])
+            value, raised, fault = read_message(_sealed(answer), expected)
+        except (BadMessage, OSError, ValueError) as error:
+            log.warning("a reader's answer was refused (%s)", type(error).__name__)
+            raise _error(
+                "damaged", f"{named} could not be read: the process that read it gave an invalid answer.", SAVE_ANEW
+            ) from None
+    if fault is not None:
+        log.error("a reader failed\n%s", fault.trace)
+        raise _error("reader_failed", f"{named} could not be read, by a fault of this program.", SAVE_ANEW)
+    if raised is not None:
+        raise DataError(raised.findings) if raised.findings else CalibrationError(raised.sentence)
+    return value
+
+
+def limits_for(size: int) -> Limits:
+    """What the reader of so many bytes may take, from what the settings allow an upload.
+
+    Reading needs up to one copy of the arrays more, and a text table several of its text.
+    """
+    data, text = int(limit("CALIB_DATA_MB") * 1e6), int(limit("CALIB_TEXT_MB") * 1e6)
+    return Limits(
+        memory=2 * data + TEXT_COPIES * min(size, text),
+        cpu_seconds=int(min(CPU_SECONDS + CPU_SECONDS_PER_MB * size / 1e6, MOST_CPU_SECONDS)),
+        output=2 * data + (1 << 26),
+    )
+
+
+class Files:
+    """The open files of a request, each handed over as a descriptor that can only be read.
+
+    Parameters
+    ----------
+    stack : closes the descriptors.
+    """
+
+    def __init__(self, stack: ExitStack):
+        self._stack = stack
+        self.names: list[str] = []
+        self.descriptors: list[int] = []
+        self.size = 0
+
+    def number(self, value: Any) -> int | None:
+        """The number of a file by which the reader finds it; None for what is no file."""
+        if not (isinstance(value, tuple) and len(value) == 2 and hasattr(value[1], "read")):
+            return None
+        name, file = value
+        descriptor = self._read_only(file)
+        self._stack.callback(os.close, descriptor)
+        self.size += os.fstat(descriptor).st_size
+        self.names.append(name)
+        self.descriptors.append(descriptor)
+        return len(self.descriptors) - 1
+
+    def _read_only(self, file: BinaryIO) -> int:
+        try:
+            number = file.fileno()
+        except (AttributeError, OSError):  # it lies in memory
+            copy = _anonymous(self._stack, "upload")
+            file.seek(0)
+            shutil.copyfileobj(file, copy, 1 << 20)
+            copy.flush()
+            number = copy.fileno()
+        else:
+            if file.writable():
+                file.flush()
+        # Opened anew it has a position of its own, too; elsewhere than on Linux the reader starts from the beginning.
+        return os.open(f"/proc/self/fd/{number}", os.O_RDONLY) if sys.platform == "linux" else os.dup(number)
+
+
+class Readers:
+    """The fork server with the readers that it makes; safe to use from many threads.
+
+    Parameters
+    ----------
+    most : how many may read at once.
+    modules : what the fork server loads; in a reader it would take longer than reading.
+
+    Attributes
+    ----------
+    owner : says on whose behalf a file is read, so that nobody takes all readers; empty for nobody in particular.
+    """
+
+    def __init__(self, most: int, modules: tuple[str, ...] = (*OURS, *LIBRARIES)):
+        self._most = most
+        self._modules = modules
+        self.owner: Callable[[], str] = str
+        self._changed = threading.Condition()
+        self._waiting: list[_Turn] = []
+        self._reading: list[_Turn] = []
+        self._starting = threading.Lock()
+        self._control: socket.socket | None = None
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @contextmanager
+    def turn(self, owner: str) -> Iterator[None]:
+        """Wait until this owner may have a file read: whoever has fewest read now is first, then who came first.
+
+        Of several readers one is always left to others.
+
+        Raises
+        ------
+        DataError
+            If too many wait.
+        """
+        mine = _Turn(owner)
+        with self._changed:
+            if len(self._waiting) >= MOST_WAITING:
+                raise _error(
+                    "server_full", f"{MOST_WAITING} files wait to be read on this server.", "Try again in a minute."
+                )
+            self._waiting.append(mine)
+            try:
+                self._changed.wait_for(lambda: self._next() is mine)
+                self._reading.append(mine)
+            finally:
+                self._waiting.remove(mine)
+                self._changed.notify_all()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._reading.remove(mine)
+                self._changed.notify_all()
+
+    def _next(self) -> _Turn | None:
+        if len(self._reading) >= self._most:
+            return None
+        taken = [turn.owner for turn in self._reading]
+        allowed = max(1, self._most - 1)
+        free = [turn for turn in self._waiting if not turn.owner or taken.count(turn.owner) < allowed]
+        return min(free, key=lambda turn: taken.count(turn.owner), default=None)
+
+    def read(self, task: Callable[..., Any], limits: Limits, descriptors: list[int]) -> int | None:
+        """Let a reader do a task.
+
+        Returns
+        -------
+        Its exit status, negative for a signal; None if it was still at it when its time was over.
+        """
+        ours, theirs = socket.socketpair()
+        request = {"module": task.__module__, "function": task.__qualname__, "limits": asdict(limits)}
+        with ours:
+            with theirs:
+                server = self._send(json.dumps(request).encode(), [theirs.fileno(), *descriptors])
+            try:
+                ours.settimeout(START_SECONDS)
+                if ours.recv(1) != STARTED:
+                    return FAULT
+            except OSError:  # the fork server does not answer: the next file gets another one
+                with self._starting:
+                    if self.process is server:
+                        self.close()
+                return FAULT
+            try:
+                ours.settimeout(wall_seconds(limits))
+                status = ours.recv(STATUS.size)
+            except TimeoutError:
+                return None  # closing the connection ends the reader
+            except OSError:
+                return FAULT
+        return int(STATUS.unpack(status)[0]) if len(status) == STATUS.size else FAULT
+
+    def start(self) -> None:
+        """Start the fork server, so that nobody has to wait for it."""
+        with self._starting:
+            self._connected()
+
+    def _send(self, request: bytes, descriptors: list[int]) -> subprocess.Popen[bytes] | None:
+        """Hand a request to the fork server, and say to which."""
+        with self._starting:
+            try:
+                socket.send_fds(self._connected(), [request], descriptors)
+            except OSError:  # it is gone
+                self.close()
+                socket.send_fds(self._connected(), [request], descriptors)
+            return self.process
+
+    def _connected(self) -> socket.socket:
+        if self._control is None or self.process is None or self.process.poll() is not None:
+            self.close()
+            self._control, theirs = socket.socketpair()
+            path = os.pathsep.join(filter(None, [str(PROJECT), os.environ.get("PYTHONPATH")]))
+            with theirs:
+                self.process = subprocess.Popen(
+                    # -P: modules come from the path alone, not from whatever lies in the current folder.
+                    [sys.executable, "-P", "-m", "calib.isolation.server", str(theirs.fileno()), *self._modules],
+                    stdin=subprocess.DEVNULL,
+                    pass_fds=[theirs.fileno()],
+                    env={**os.environ, **ENVIRONMENT, "PYTHONPATH": path},
+                )
+        return self._control
+
+    def close(self) -> None:
+        """End the fork server and what it made."""
+        if self._control is not None:
+            self._control.close()
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+        self._control = self.process = None
+
+
+def wall_seconds(limits: Limits) -> float:
+    """Until a reader is ended, whatever it does: a sleeper uses no processor, and a busy machine gives little of it."""
+    return 10.0 + 3.0 * limits.cpu_seconds
+
+
+@dataclass(eq=False)
+class _Turn:
+    """One owner's place among those who wait or read."""
+
+    owner: str
+
+
+READERS = Readers(int(limit("CALIB_READERS")))
+"""Those of this process; the fork server starts with the first file, or when it is asked to."""
+atexit.register(READERS.close)
+
+
+def _anonymous(stack: ExitStack, name: str) -> BinaryIO:
+    """An empty file in memory, or on disk where the system has no such thing, that is gone when it is closed."""
+    if sys.platform == "linux":
+        return stack.enter_context(os.fdopen(os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), "w+b"))
+    return stack.enter_context(tempfile.TemporaryFile())
+
+
+def _sealed(answer: BinaryIO) -> memoryview:
+    """The bytes of an answer that nobody can change, or shorten, any more: a file that shrinks under a map ends us."""
+    if sys.platform == "linux":
+        fcntl.fcntl(answer.fileno(), F_ADD_SEALS, SEALS)
+        return memoryview(mmap(answer.fileno(), 0, access=ACCESS_READ))
+    answer.seek(0)
+    return memoryview(answer.read())
+
+
+def _ended(status: int | None, named: str, limits: Limits) -> DataError:
+    """The error for a reader that did not come to its end."""
+    if status in (None, -signal.SIGXCPU):
+        return _error(
+            "too_slow",
+            f"{named} was still being read after {limits.cpu_seconds} s of processor time, which no intact file of its "
+            "size needs; it is probably damaged.",
+            SAVE_ANEW,
+        )
+    if status == -signal.SIGXFSZ:
+        reason = f"{named} holds more than the {limits.output / 1e6:,.0f} MB that are read."
+        return _error("too_large", reason, SAVE_ANEW)
+    if status < 0:
+        return _error(
+            "reader_ended",
+            f"{named} ended the process that read it ({signal.Signals(-status).name}); it is probably damaged. Nothing "
+            "else is affected.",
+            SAVE_ANEW,
+        )
+    return _error("reader_failed", f"{named} could not be read: the process that should read it ended.", "Try again.")
+
+
+def _error(code: str, reason: str, action: str) -> DataError:
+    return DataError([Finding("error", code, reason, action)])

@@ -1,0 +1,353 @@
+"""All methods in one screen: a strip of differences from the raw model, and their reliability as small multiples.
+
+Every row and every panel is covered by invisible squares, so that a click anywhere on it chooses the method: plotly
+reports clicks on points alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from calib.evaluation.view import TOP_LABEL, View
+from calib.metrics.bootstrap import Interval
+from calib.plots.data import carry
+from calib.plots.style import GUIDE, NEUTRAL, Style, fade, key_entry, plain, quiet, set_layout, shorten
+
+if TYPE_CHECKING:
+    from calib.diagnostics.gap_curve import GapCurve
+
+GLYPHS = {
+    "circle": "●", "square": "■", "diamond": "◆", "triangle-up": "▲", "cross": "✚", "x": "✖", "triangle-down": "▼",
+    "star": "★", "pentagon": "⬟", "hexagon": "⬢", "triangle-left": "◀", "triangle-right": "▶", "hourglass": "⋈",
+}  # fmt: skip
+"""Plotly's markers as letters, before a method's name: the name itself is in the ink of the text."""
+LONGEST_NAME = 22
+
+ROW_PIXELS = 27
+_STRIP_TOP, _STRIP_BOTTOM = 8, 52
+_TARGET = 60
+"""Pixels of an invisible square; where they overlap the nearest middle counts."""
+_ACROSS = 10
+"""Squares beside each other in a row of the strip."""
+_NUMBERS = 0.83
+"""Where numbers end and words begin, as a share of the width."""
+_FAR = 4.0
+"""Intervals further from 0 than so many times the usual one are cut at the end of the axis."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """In what a score's differences are told: ``scale`` times their value, and its name."""
+
+    name: str
+    scale: float
+
+
+@dataclass(frozen=True)
+class StripRow:
+    """One method in the strip.
+
+    Attributes
+    ----------
+    title, style : of the method.
+    value : its score.
+    difference : from the raw model, with its joint interval; NaN where there is none.
+    word : what the interval shows, or why there is nothing to show.
+    """
+
+    title: str
+    style: Style
+    value: float
+    difference: Interval
+    word: str
+
+
+def name_with_glyph(title: str, style: Style) -> str:
+    """A method's name in the ink of the text, behind its marker in its colour."""
+    return key_entry(GLYPHS[style.symbol], shorten(title, LONGEST_NAME), style.color)
+
+
+def signed_text(value: float, decimals: int) -> str:
+    """A difference with its sign, a true minus and so many decimals; 0 without a sign."""
+    text = f"{value:+.{decimals}f}".replace("-", "−")
+    return text[1:] if float(f"{value:.{decimals}f}") == 0 else text
+
+
+def decimals_of(relevant: float) -> int:
+    """Decimals of differences: one more than the smallest relevant one has; four where any is relevant."""
+    return max(1, 1 - math.floor(math.log10(relevant) + 1e-9)) if relevant > 0 else 4
+
+
+def difference_strip(
+    rows: Sequence[StripRow], score: str, unit: Unit, relevant: float, better: str = "lower"
+) -> go.Figure:
+    """One row per method: its score minus the raw model's, with the joint interval, the number and what it shows.
+
+    What is clicked carries the row's number in ``customdata[0]``.
+
+    Parameters
+    ----------
+    rows : in the order to draw; of the raw model the difference is 0.
+    score : its title.
+    unit : of the differences.
+    relevant : smallest relevant difference, in the score's own unit; the region below it is shaded.
+    better : "lower", "higher" or "neither".
+    """
+    decimals = decimals_of(relevant * unit.scale)
+    ends = _strip_range([row.difference for row in rows], relevant)
+    places = list(range(len(rows)))
+    told = [f"<b>{plain(row.title)}</b><br>{_told(row, unit, decimals)}<br>click to diagnose" for row in rows]
+    traces = [
+        *(_strip_row(row, place, unit, ends) for row, place in zip(rows, places, strict=True)),
+        _texts([name_with_glyph(row.title, row.style) for row in rows], [0.0] * len(rows), places, "middle right"),
+        _texts([_number(row, unit, decimals) for row in rows], [_NUMBERS] * len(rows), places, "middle left"),
+        _texts([_word(row) if _known(row) else "" for row in rows], [_NUMBERS] * len(rows), places, "middle right"),
+        _texts(["" if _known(row) else _word(row) for row in rows], [1.0] * len(rows), places, "middle left"),
+        _targets(told, [[((i + 0.5) / _ACROSS, place) for i in range(_ACROSS)] for place in places]),
+    ]
+    for trace in traces[-5:]:
+        trace["xaxis"] = "x2"
+    edge = relevant * unit.scale
+    whole = {"y0": 0, "y1": 1, "yref": "paper", "layer": "below"}
+    shapes = [
+        {"type": "rect", "x0": -edge, "x1": edge, "fillcolor": fade(NEUTRAL, 0.18), "line_width": 0, **whole},
+        {"type": "line", "x0": 0, "x1": 0, "line": {"color": GUIDE, "width": 1.2}, **whole},
+    ]
+    fig = go.Figure({"data": traces, "layout": {"shapes": shapes}})
+    summary = _summary(rows, unit, decimals)
+    alt = f"{score} of {len(rows)} methods, in their order, minus that of the raw model: {summary}."
+    quiet(fig, _STRIP_TOP + _STRIP_BOTTOM + ROW_PIXELS * len(rows), alt=alt)
+    arrow = {"lower": "← better", "higher": "better →"}.get(better, "")
+    name = " ".join(filter(None, ["difference", f"in {unit.name}" if unit.name else "", "  ", arrow]))
+    left, right = _columns(rows)
+    hidden = {"visible": False, "fixedrange": True}
+    set_layout(
+        fig, dragmode=False, margin={"l": 0, "r": 0, "t": _STRIP_TOP, "b": _STRIP_BOTTOM},
+        xaxis={"domain": [left, right], "range": [end * unit.scale for end in ends], "nticks": 4, "tickangle": 0,
+               "fixedrange": True, "title_text": name, "showgrid": True},
+        xaxis2={"domain": [0, 1], "range": [0, 1], "anchor": "y", **hidden},
+        yaxis={"range": [len(rows) - 0.5, -0.5], **hidden},
+    )  # fmt: skip
+    return fig
+
+
+def _summary(rows: Sequence[StripRow], unit: Unit, decimals: int) -> str:
+    """How many rows show what, and the first of them."""
+    words = [row.word for row in rows if math.isfinite(row.difference.value)]
+    counts = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
+    return f"{counts}; first {rows[0].title} {_told(rows[0], unit, decimals)}"
+
+
+def _columns(rows: Sequence[StripRow]) -> tuple[float, float]:
+    """Ends of the plot between the names and the words, as shares of the width, which is 350 pixels and more."""
+    longest = min(max(len(row.title) for row in rows), LONGEST_NAME)
+    return min(0.06 + 0.0155 * longest, 0.38), _NUMBERS - 0.14
+
+
+def _strip_range(differences: Iterable[Interval], relevant: float) -> tuple[float, float]:
+    """Ends of the axis: of all intervals, but for those that are much further from 0 than most."""
+    ends = np.array([(each.low, each.high) for each in differences if math.isfinite(each.low + each.high)])
+    reach = np.abs(ends).max(axis=1, initial=0.0)
+    most = max(_FAR * float(np.median(reach[reach > 0])) if (reach > 0).any() else 0.0, 3 * relevant)
+    inside = np.clip(np.r_[ends.ravel(), -1.5 * relevant, 1.5 * relevant], -most, most)
+    low, high = float(inside.min()), float(inside.max())
+    pad = 0.06 * (high - low) or 1.0
+    return low - pad, high + pad
+
+
+def _strip_row(row: StripRow, place: int, unit: Unit, ends: tuple[float, float]) -> dict[str, Any]:
+    """The marker on its interval; beyond an end of the axis it is drawn open, at the end."""
+    inside = np.clip([row.difference.low, row.difference.value, row.difference.high], *ends) * unit.scale
+    symbol = row.style.symbol + ("" if ends[0] <= row.difference.value <= ends[1] else "-open")
+    value, low, high = ([part] for part in row.difference)
+    return {
+        "type": "scatter", "x": inside.tolist(), "y": [place] * 3, "name": row.title, "mode": "lines+markers",
+        "line": {"color": row.style.color, "width": 2.5}, "hoverinfo": "skip", "cliponaxis": False,
+        "marker": {"color": row.style.color, "symbol": symbol, "size": [0, 10, 0], "line": {"width": 0}},
+        **carry(value=[row.value], difference=value, low=low, high=high, shows=np.array([row.word], dtype=object)),
+    }  # fmt: skip
+
+
+def _known(row: StripRow) -> bool:
+    return not math.isnan(row.difference.value)
+
+
+def _number(row: StripRow, unit: Unit, decimals: int) -> str:
+    return signed_text(row.difference.value * unit.scale, decimals) if _known(row) else ""
+
+
+def _word(row: StripRow) -> str:
+    strong = {"better": "<b>better</b>", "worse": "<b>worse</b>", "undecided": "<i>undecided</i>"}
+    return f" {strong.get(row.word, row.word)}"
+
+
+def _told(row: StripRow, unit: Unit, decimals: int) -> str:
+    """Difference, interval and word in one line."""
+    value, low, high = (part * unit.scale for part in row.difference)
+    if math.isnan(value):
+        return row.word
+    numbers = signed_text(value, decimals)
+    if math.isfinite(low + high) and low < high:
+        numbers += f" ({signed_text(low, decimals)} to {signed_text(high, decimals)})"
+    return f"{numbers} {unit.name}".strip() + (f", {row.word}" if row.word else "")
+
+
+def _texts(texts: list[str], x: Sequence[float], y: Sequence[float], position: str) -> dict[str, Any]:
+    """Texts in the ink of the theme, as one trace: plotly takes far longer over as many annotations."""
+    return {
+        "type": "scatter", "mode": "text", "text": texts, "x": list(x), "y": list(y), "textposition": position,
+        "textfont": {"size": 12}, "hoverinfo": "skip", "cliponaxis": False,
+    }  # fmt: skip
+
+
+def _targets(told: Sequence[str], places: Sequence[Sequence[tuple[float, float]]]) -> dict[str, Any]:
+    """Invisible squares at the places of each method, which carry its number, and what a pointer is told there."""
+    x, y = zip(*(place for of_one in places for place in of_one), strict=True)
+    number = [k for k, of_one in enumerate(places) for _ in of_one]
+    return {
+        "type": "scatter", "mode": "markers", "x": x, "y": y, "customdata": [[k] for k in number],
+        "marker": {"size": _TARGET, "symbol": "square", "opacity": 0}, "text": [told[k] for k in number],
+        "hovertemplate": "%{text}<extra></extra>", "cliponaxis": False,
+    }  # fmt: skip
+
+
+ACROSS_PANELS = 2
+"""Panels beside each other in one figure: two such figures stand side by side where there is room."""
+_LEFT, _BOTTOM = 30, 26
+_STRIDE = 1.1
+"""From one panel to the next, in widths of a panel."""
+_LEAST_PIXELS, _MOST_PIXELS = 112, 200
+_NAME_PIXELS, _GAP_PIXELS = 34, 12
+_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One method's reliability.
+
+    Attributes
+    ----------
+    title, style : of the method.
+    curve : in bins, with the band of a calibrated model.
+    ece : the error to state, which need not be that of the bins shown; NaN where there is none.
+    """
+
+    title: str
+    style: Style
+    curve: GapCurve
+    ece: float
+
+
+def panel_height(n: int) -> int:
+    """Pixels of a panel where n are shown, so that few fill what many would take."""
+    rows = math.ceil(n / (2 * ACROSS_PANELS))
+    return int(np.clip(440 // rows, _LEAST_PIXELS, _MOST_PIXELS))
+
+
+def gap_reach(panels: Sequence[Panel]) -> float:
+    """How far the common axis reaches to both sides of 0."""
+    return max(1.08 * float(np.abs(np.concatenate([panel.curve.gap for panel in panels])).max()), _STEPS[0])
+
+
+def reliability_panels(panels: Sequence[Panel], reach: float, pixels: int, view: View = TOP_LABEL) -> go.Figure:
+    """Confidence minus accuracy over the ranks of the confidence, a panel for each method, all on one scale.
+
+    The panels are parts of one plane, whose ticks are repeated: plotly takes 3 ms over each pair of axes. What is
+    clicked carries the panel's number in ``customdata[0]``.
+
+    Parameters
+    ----------
+    panels : in the order to draw, row by row, two in each.
+    reach : from :func:`gap_reach` of all panels of the page.
+    pixels : height of a panel.
+    view : whose words are used.
+    """
+    n_rows = math.ceil(len(panels) / ACROSS_PANELS)
+    plot = pixels - _NAME_PIXELS - _GAP_PIXELS
+    per_pixel = 2 * reach / plot
+    corners = [(_STRIDE * (k % ACROSS_PANELS), -pixels * per_pixel * (k // ACROSS_PANELS)) for k in range(len(panels))]
+    names = [f"{name_with_glyph(panel.title, panel.style)}<br>{_ece(panel)}" for panel in panels]
+    told = [f"<b>{plain(panel.title)}</b><br>{_lean(panel, view)}<br>click to diagnose" for panel in panels]
+    heads = [y + reach + _NAME_PIXELS * per_pixel for _, y in corners]
+    spots = [
+        [(x + across, y + up * reach) for across in (0.15, 0.5, 0.85) for up in (-0.6, 0.4, 1.4)] for x, y in corners
+    ]
+    traces = [
+        _bands(panels, corners, reach),
+        _zeros(corners),
+        *(_curve(k, panel, *corner, view) for k, (panel, corner) in enumerate(zip(panels, corners, strict=True))),
+        _texts(names, [x for x, _ in corners], heads, "bottom right"),
+        _targets(told, spots),
+    ]
+    fig = go.Figure({"data": traces})
+    least, most = (pick(panels, key=lambda panel: abs(panel.curve.mean_gap)) for pick in (min, max))
+    alt = (
+        f"{view.said.capitalize()} minus {view.outcome} over the ranks of the {view.said}, {len(panels)} methods: "
+        f"{least.title} {_lean(least, view)}, {most.title} {_lean(most, view)}."
+    )
+    quiet(fig, pixels * n_rows + _BOTTOM, alt=alt)
+    step = max((step for step in _STEPS if step <= reach), default=_STEPS[0])
+    ticks = [
+        (y + value, signed_text(100 * value, 0)) for _, y in corners[::ACROSS_PANELS] for value in (-step, 0, step)
+    ]
+    low = corners[-1][1] - reach - _GAP_PIXELS * per_pixel
+    set_layout(
+        fig, dragmode=False, margin={"l": _LEFT, "r": 2, "t": 0, "b": _BOTTOM},
+        xaxis={"range": [0, max(x for x, _ in corners) + 1], "showticklabels": False, "fixedrange": True,
+               "title_text": f"rows by rising {view.said} →", "title_standoff": 2},
+        yaxis={"range": [low, heads[0]], "tickvals": [place for place, _ in ticks],
+               "ticktext": [text for _, text in ticks], "fixedrange": True, "tickfont_size": 11},
+    )  # fmt: skip
+    return fig
+
+
+def _ece(panel: Panel) -> str:
+    return f"ECE {100 * panel.ece:.1f} %" if math.isfinite(panel.ece) else "no ECE"
+
+
+def _lean(panel: Panel, view: View) -> str:
+    gap = panel.curve.mean_gap
+    return f"{view.over if gap > 0 else view.under} by {100 * abs(gap):.1f} points"
+
+
+def _bands(panels: Sequence[Panel], corners: Sequence[tuple[float, float]], reach: float) -> dict[str, Any]:
+    """Consistency bands of all panels: polygons apart from each other in one trace."""
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for panel, (right, up) in zip(panels, corners, strict=True):
+        rank, low, high = panel.curve.rank, panel.curve.chance_low, panel.curve.chance_high
+        x += [*(np.r_[rank, rank[::-1]] + right).tolist(), None]
+        y += [*(np.clip(np.r_[low, high[::-1]], -reach, reach) + up).tolist(), None]
+    return {
+        "type": "scatter", "x": x, "y": y, "fill": "toself", "mode": "lines", "line": {"width": 0},
+        "fillcolor": fade(NEUTRAL, 0.28), "hoverinfo": "skip",
+    }  # fmt: skip
+
+
+def _zeros(corners: Sequence[tuple[float, float]]) -> dict[str, Any]:
+    """Where confidence equals accuracy, in each panel."""
+    return {
+        "type": "scatter", "x": [place for x, _ in corners for place in (x, x + 1, None)],
+        "y": [place for _, y in corners for place in (y, y, None)], "mode": "lines",
+        "line": {"color": GUIDE, "width": 1}, "hoverinfo": "skip",
+    }  # fmt: skip
+
+
+def _curve(number: int, panel: Panel, right: float, up: float, view: View) -> dict[str, Any]:
+    curve, (said, outcome) = panel.curve, view.columns
+    return {
+        "type": "scatter", "x": (curve.rank + right).tolist(), "y": (curve.gap + up).tolist(), "name": panel.title,
+        "mode": "lines+markers", "line": {"color": panel.style.color, "width": 1.6},
+        "marker": {"color": panel.style.color, "symbol": panel.style.symbol, "size": 5},
+        "hovertemplate": f"%{{customdata[1]:,d}} rows<br>{view.says} %{{customdata[2]:.3r}}<br>{view.came_true}"
+        f" %{{customdata[3]:.3r}}<extra>{plain(panel.title)}</extra>",
+        **carry(panel=np.full(len(curve.count), number), rows=curve.count,
+                **{said: curve.confidence, outcome: curve.accuracy}, gap=curve.gap, chance_low=curve.chance_low,
+                chance_high=curve.chance_high),
+    }  # fmt: skip

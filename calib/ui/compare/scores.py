@@ -1,0 +1,87 @@
+"""Tables of the Compare page: all scores with intervals, weighted scores, and what each method costs."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from calib.evaluation import SCORES
+from calib.evaluation.bootstrap import said_of_intervals
+from calib.evaluation.catalogue import EVENT_RATE
+from calib.evaluation.score_table import MARKS_SAID
+from calib.evaluation.weighted import said_of_weights, weighted_rows
+from calib.formatting import number, plural
+from calib.hardware import device_of
+from calib.ui import widgets
+from calib.ui.compare.answer import comparison_table
+from calib.ui.fits import ShownFit
+from calib.ui.score_table import show_scores, styled_scores
+from calib.ui.session import OpenSession, keep
+from calib.ui.widgets import show_table
+
+BEGIN = ("NLL", "Brier", "accuracy", "ECE", "class-wise ECE")
+# Over- and underconfidence give the sign of the gap, and the event rate is the same for all methods.
+SHOWN = tuple(key for key in SCORES if key not in ("signed gap", EVENT_RATE))
+_COLUMNS = {True: 5, False: 8}
+"""So many scores fit beside each other in a window of 1500 pixels, with their intervals and without; more go below."""
+
+
+def all_scores(fits: list[ShownFit]) -> None:
+    """Methods by scores: value, interval, and whether it differs from the raw model; the best is marked."""
+    table, view = comparison_table(fits), fits[0].evaluation.view
+    there = [key for key in SHOWN if key in set(table["score"])]
+    left, right = st.columns([5, 1], vertical_alignment="bottom")
+    keys = left.multiselect(
+        "Scores", there, [key for key in BEGIN if key in there], key="compare/columns", persist_state="session",
+        format_func=lambda key: SCORES[key].seen(view).title,
+    )  # fmt: skip
+    intervals = right.toggle("Intervals", value=True, key="compare/intervals", persist_state="session")
+    chosen, most = [key for key in there if key in keys], _COLUMNS[intervals]
+    for first in range(0, len(chosen), most):
+        part = chosen[first : first + most]
+        name = ("table", intervals, *part, *table[["method", "verdict"]].itertuples(index=False, name=None))
+        show_scores(keep(name, partial(styled_scores, table, part, intervals, view=view)))
+    st.caption(
+        f"A click on a score sorts by it. {MARKS_SAID}. 95 % bootstrap intervals over test rows in brackets; a "
+        "calibration error is biased upwards by noise, so its interval reaches further down than up. The marks stand "
+        "on paired differences, with intervals that hold for all comparisons together. "
+        f"{view.overconfidence.capitalize()} and {view.underconfidence} are not good or bad in themselves."
+    )
+    if said := said_of_intervals(fits[0].evaluation.n_clusters):
+        st.caption(said)
+    clipped = [f"{plural(fit.evaluation.n_clipped, 'row')} of {fit.title}" for fit in fits if fit.evaluation.n_clipped]
+    if clipped:
+        st.caption(f"The NLL counts probabilities below 1e-15 as 1e-15, as the papers do: {', '.join(clipped)}.")
+    widgets.csv("All scores as CSV", "compare/csv", "comparison.csv", lambda: table, of=(table,))
+
+
+def weighted_scores(session: OpenSession, fits: list[ShownFit]) -> None:
+    """Weighted beside unweighted scores, where the meaning of the test rows' weights was said."""
+    if rows := weighted_rows(comparison_table(fits), fits[0].evaluation.view):
+        heading, *cells = rows
+        show_table(pd.DataFrame(cells, columns=heading), heading[0])
+    st.caption(said_of_weights(session.test))
+
+
+def costs(fits: list[ShownFit]) -> None:
+    """What each method took to fit and to predict the test set."""
+    table = pd.DataFrame(
+        [
+            {
+                "method": fit.title,
+                "fit, seconds": fit.fit_seconds or None,
+                "fitted on": device_of(fit.calibrator) if fit.fit_seconds else "–",
+                "predict the test rows, seconds": fit.predict_seconds,
+            }
+            for fit in fits
+        ]
+    )
+    numbers = table.style.format(_seconds, subset=["fit, seconds", "predict the test rows, seconds"])
+    show_table(numbers, height="content", placeholder="–")
+
+
+def _seconds(value: Any) -> str:
+    return number(value)

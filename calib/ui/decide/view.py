@@ -1,0 +1,132 @@
+"""Parts of the Decide page: selective prediction at an accepted error."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pandas as pd
+import streamlit as st
+
+from calib.diagnostics.risk_coverage import (
+    Answerable,
+    OrderQuality,
+    RiskCoverage,
+    answerable,
+    order_qualities,
+    risk_coverage,
+)
+from calib.formatting import plural
+from calib.plots.risk import answerable_chart, risk_diagram
+from calib.ui import widgets
+from calib.ui.decide.text import finding, how_orders_differ
+from calib.ui.fits import ShownFit, ready
+from calib.ui.widgets import several, show_table
+
+ACCEPTED = 2.0
+"""Percent of error to begin with."""
+MOST_DRAWN = 5
+CURVES_PIXELS, ANSWERS_PIXELS = 590, 410
+"""Both and the menu fill a window of 1500 pixels; in narrower ones they stand one above the other."""
+
+
+def curve_of(fit: ShownFit) -> RiskCoverage:
+    """Risk against coverage of one method on the test rows."""
+    rows = fit.evaluation.confidence, fit.evaluation.correct
+    return ready(("risk", fit.key), f"the risk-coverage curve of {fit.title}", risk_coverage, *rows)
+
+
+def accepted_error() -> float:
+    """Let the visitor say which share of wrong answers is acceptable."""
+    percent = st.number_input(
+        "Error you accept among the inputs answered, in %", 0.0, 100.0, ACCEPTED, 0.5, key="risk/accepted",
+        persist_state="session", width=330, format="%g",
+        help="Inputs whose confidence is too low are not answered: they go to a person, or to a better model.",
+    )  # fmt: skip
+    return percent / 100
+
+
+def answers(fits: list[ShownFit], closer: ShownFit, accepted: float) -> None:
+    """The curves, and what each method can answer."""
+    drawn = _drawn(fits, closer)
+    key = (*(fit.key for fit in drawn), accepted)
+    with st.container(horizontal=True, gap="medium"):
+        with st.container(width=CURVES_PIXELS if len(fits) > 1 else "stretch"):
+            curves = [(fit.title, curve_of(fit), fit.style) for fit in drawn]
+            widgets.show_kept(
+                ("risk figure", *key),
+                partial(risk_diagram, curves, accepted, title="Error among the answered"),
+                "risk-coverage",
+                "Risk-coverage curve: inputs are answered in the order of their confidence, which is the probability "
+                "of the predicted class, and the line is the error among those answered so far, at the right end that "
+                "of all. A lower line puts wrong predictions further back. The band is the 95 % interval of "
+                f"{drawn[-1].title}; dots are the best possible order of its predictions. A symbol marks the last "
+                "place within the error you accept. Maps that keep the order of the confidences cannot change the "
+                "line.",
+            )
+        if len(fits) > 1:
+            with st.container(width=ANSWERS_PIXELS):
+                rows = [(fit.title, answerable(curve_of(fit), accepted), fit.style) for fit in fits]
+                draw = partial(answerable_chart, rows, accepted, title="What each method can answer")
+                widgets.show_kept(
+                    ("answerable", *(fit.key for fit in fits), accepted),
+                    draw,
+                    "answerable",
+                    "The largest share of inputs with no more than the accepted error among them, with its 95 % "
+                    "interval; the dotted line is the raw model.",
+                )
+
+
+def words(closer: ShownFit, accepted: float) -> None:
+    """What can be answered at the accepted error."""
+    st.markdown(finding(closer.title, curve_of(closer), answerable(curve_of(closer), accepted), accepted))
+
+
+def numbers(fits: list[ShownFit], accepted: float) -> None:
+    """Whether any method orders the inputs better than the raw model, and every method in numbers."""
+    if len(fits) > 1:
+        titles = [fit.title for fit in fits]
+        st.markdown(how_orders_differ(list(zip(titles, orders(fits), strict=True))))
+    show_table(_table(fits, {fit.key: answerable(curve_of(fit), accepted) for fit in fits}))
+    st.caption(
+        "AURC is the area under the risk-coverage curve: the mean error over all shares answered. E-AURC is AURC "
+        "minus that of a perfect order of the same predictions; lower is better. A threshold is a confidence of "
+        "the method itself, so each has its own."
+    )
+
+
+def orders(fits: list[ShownFit]) -> list[OrderQuality]:
+    """Areas under the curves of all methods, the first of which is the raw model."""
+    key, what = ("orders", *(fit.key for fit in fits)), f"the areas under {plural(len(fits), 'curve')}"
+    return ready(key, what, order_qualities, [fit.evaluation for fit in fits])
+
+
+def _drawn(fits: list[ShownFit], closer: ShownFit) -> list[ShownFit]:
+    """The raw model, a few others of the visitor's choice, and last the method looked at closely."""
+    rest = [fit for fit in fits[1:] if fit.key != closer.key]
+    if rest:
+        titles = {fit.key: fit.title for fit in rest}
+        chosen = several(titles, "risk/beside", "Beside it", most=MOST_DRAWN - 2)
+        rest = [fit for fit in rest if fit.key in chosen]
+    return [*([fits[0]] if closer.key != fits[0].key else []), *rest, closer]
+
+
+def _table(fits: list[ShownFit], answers_of: dict[str, Answerable]) -> pd.DataFrame:
+    rows = []
+    for fit, order in zip(fits, orders(fits), strict=True):
+        share, low, high = answers_of[fit.key].coverage
+        rows.append(
+            {
+                "method": fit.title,
+                "answered": f"{100 * share:.1f} %",
+                "95 % interval": f"{100 * low:.1f} to {100 * high:.1f} %",
+                "threshold": answers_of[fit.key].threshold,
+                "AURC": order.aurc.value,
+                "AURC, low": order.aurc.low,
+                "AURC, high": order.aurc.high,
+                "E-AURC": order.excess_aurc,
+                "change of AURC": order.change.value if order.change else float("nan"),
+                "change, low": order.change.low if order.change else float("nan"),
+                "change, high": order.change.high if order.change else float("nan"),
+            }
+        )
+    return pd.DataFrame(rows).round(6)

@@ -1,0 +1,113 @@
+"""The menu: which pages there are, in which order, and what each needs of the open data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import streamlit as st
+
+from calib.evaluation.view import TOP_LABEL
+from calib.formatting import listed
+from calib.registry import missing_arrays
+from calib.ui.link import page_link
+from calib.ui.session import OpenSession
+
+SAID_OF = {"features": "features", "train_features": "the training set", "train_labels": "the training set"}
+"""What an array that is missing is called."""
+
+
+def said_of_missing(arrays: list[str]) -> str:
+    """Arrays that are missing, in words."""
+    return listed(list(dict.fromkeys(SAID_OF[name] for name in arrays)))
+
+
+def training_features(session: OpenSession) -> list[str]:
+    """What is missing of the features and the training set that distances are measured in."""
+    return missing_arrays("geometric", session.data)
+
+
+def features(session: OpenSession) -> list[str]:
+    """The features, where the data hold none."""
+    return [] if session.data.features is not None else ["features"]
+
+
+def nothing_more(session: OpenSession) -> list[str]:
+    """Outputs and labels are enough."""
+    return []
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One page in the menu.
+
+    Attributes
+    ----------
+    path : of its file, from the folder of ``app.py``.
+    title : in the menu and above the page.
+    icon : before the title in the menu.
+    missing : the arrays that the page needs and the open data do not hold; the menu lists such a page in grey.
+    """
+
+    path: str
+    title: str
+    icon: str
+    missing: Callable[[OpenSession], list[str]] = nothing_more
+
+    def title_for(self, session: OpenSession | None) -> str:
+        """The title in the words of the view."""
+        return session.view.menu if session is not None and self.title == TOP_LABEL.menu else self.title
+
+
+MENU = {
+    "Start": [
+        Entry("app.py", "Data", ":material/upload_file:"),
+        Entry("pages/1_Fit.py", "Fit", ":material/model_training:"),
+    ],
+    "Results": [
+        Entry("pages/2_Compare.py", "Compare", ":material/leaderboard:"),
+        Entry("pages/3_Reliability.py", "Reliability", ":material/show_chart:"),
+        Entry("pages/4_Decide.py", "Decide", ":material/rule:"),
+        Entry("pages/5_Export.py", "Export", ":material/download:"),
+    ],
+    "Diagnose": [
+        Entry("pages/6_Over_underconfidence.py", "Over- and underconfidence", ":material/balance:"),
+        Entry("pages/7_Calibration_maps.py", "Calibration maps", ":material/stairs:"),
+    ],
+    "Inside a method": [
+        Entry("pages/8_Latent_GP.py", "Latent GP", ":material/airwave:"),
+        Entry("pages/9_IMax_binning.py", "I-Max binning", ":material/view_column:"),
+        Entry("pages/10_Geometry.py", "Geometry", ":material/hub:", training_features),
+    ],
+    "Later": [
+        Entry("pages/11_Monitoring.py", "Monitoring", ":material/update:"),
+    ],
+    "Research": [
+        Entry("pages/12_Active_learning.py", "Active learning", ":material/school:", features),
+    ],
+}
+"""The journey, in order. A new page is one line here and one file in ``pages``."""
+
+
+def draw_menu(session: OpenSession | None) -> None:
+    """Every page by section; one that the open data do not allow is grey, with what is missing beneath."""
+    for section, entries in MENU.items():
+        with st.container(gap="xsmall"):
+            st.caption(section)
+            for entry in entries:
+                missing = [] if session is None else entry.missing(session)
+                page_link(entry.path, entry.title_for(session), entry.icon, width="stretch", disabled=bool(missing))
+                if missing:
+                    st.caption(f"needs {said_of_missing(missing)}")
+
+
+def onward(title: str, session: OpenSession | None) -> None:
+    """At a page's foot, the next one of the journey that the data allow: on a phone the menu is folded away."""
+    entries = [entry for section in MENU.values() for entry in section]
+    place = [entry.title for entry in entries].index(title)
+    if session is None or place == 0:
+        return
+    following = next((entry for entry in entries[place + 1 :] if not entry.missing(session)), None)
+    if following is not None:
+        st.divider()
+        page_link(following.path, f"Next: {following.title_for(session)}", ":material/arrow_forward:")

@@ -1,0 +1,164 @@
+"""Groups on the Over- and underconfidence page: which subgroups are off, and which stand out from the rest."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import streamlit as st
+
+from calib.data import Predictions
+from calib.diagnostics.subgroups import LEAST_ROWS, Subgroups, folded, subgroups
+from calib.evaluation.view import TOP_LABEL, View
+from calib.formatting import class_in_words, listed, plural
+from calib.numerics import Ints
+from calib.plots.confidence_bands import per_class_chart
+from calib.ui import widgets
+from calib.ui.fits import ShownFit, beside_raw, ready
+from calib.ui.text import literal
+from calib.ui.widgets import segments, show_table, whole_number
+
+MOST_GROUPS = 20
+MOST_NAMED = 3
+BY = {"groups": "group of the data", "predicted": "raw model's predicted class"}
+
+
+def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit) -> None:
+    """The gap of each group, the worst first, from the raw model to the method."""
+    if test.groups is None:
+        st.caption(
+            "These data have no subgroups: a column such as group, site or cohort would be read as one (on the Data "
+            "page any column can be chosen). Until then, rows are grouped by the class that the raw model predicts."
+        )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        by = "predicted"
+        if test.groups is not None:
+            by = segments("Rows grouped by", BY, "groups", "groups/by")
+        least = whole_number("Minimum rows of a group", 2, 10_000, LEAST_ROWS, "groups/least", width=180)
+    own = test.groups if by == "groups" else None
+    of_row = np.array([*map(class_in_words, test.class_names)])[fits[0].evaluation.predicted] if own is None else own
+    methods = beside_raw(fits, closer)
+    results = [
+        ready(("subgroups", fit.key, by, least), f"the groups of {fit.title}", subgroups, fit.evaluation, of_row, least)
+        for fit in methods
+    ]
+    last, view = results[-1], closer.evaluation.view
+    st.markdown(groups_sentence(last, closer.title, least, view))
+    if last.enough.any():
+        draw = partial(_chart, methods, last, of_row, least)
+        widgets.show_kept(
+            ("subgroup chart", closer.key, by, least),
+            draw,
+            "subgroups",
+            f"{view.mean_said.capitalize()} minus {view.outcome} in each group; right of zero: {view.too_high}. The "
+            "intervals hold for all groups together, so that on a calibrated model no group at all leaves zero in "
+            "95 % of cases. First comes the group whose interval is farthest from zero."
+            + (" The dot above is the raw model." if len(methods) > 1 else "")
+            + (
+                f" All others, and those with fewer than {least} rows, are pooled in the last row."
+                if _pooled(last) >= least
+                else ""
+            ),
+        )
+    show_table(_subgroup_table(last, results[0] if len(results) > 1 else None, view))
+    st.caption(
+        "Beside the rest: the gap less that of all other rows. ECE in 15 bins of equal width, of few rows always too "
+        "large; debiased, in bins of equal counts less what noise alone would give."
+    )
+
+
+def _pooled(result: Subgroups) -> int:
+    """Rows of the groups that the figure does not name."""
+    return int(result.gaps.rows.sum() - result.gaps.rows[result.worst_first[:MOST_GROUPS]].sum())
+
+
+def _chart(methods: list[ShownFit], result: Subgroups, of_row: npt.NDArray[Any], least: int) -> Any:
+    """The worst groups and, pooled, the others, as the classes are."""
+    order = result.worst_first[:MOST_GROUPS]
+    names = [result.names[k] for k in order]
+    others = len(result.names) - len(order)
+    joint = 1.0 - (1.0 - result.level) / max(1, int(result.enough.sum()))
+    gaps = [(fit.title, folded(fit.evaluation, of_row, order, result.names, joint), fit.style) for fit in methods]
+    # A handful of pooled rows would stretch the axis.
+    shown = np.arange(len(order) + (_pooled(result) >= least))
+    return per_class_chart(
+        [*names, f"{plural(others, 'other')}, pooled"], shown, gaps, view=methods[-1].evaluation.view
+    )
+
+
+def _subgroup_table(result: Subgroups, raw: Subgroups | None, view: View) -> pd.DataFrame:
+    gaps = result.gaps
+    known = result.enough
+    table = pd.DataFrame(
+        {
+            "group": result.names,
+            "rows": gaps.rows,
+            "verdict": _verdicts(result, view),
+            view.outcome: gaps.accuracy,
+            view.mean_said: gaps.confidence,
+            "gap": gaps.gap,
+            "gap, low": np.where(known, gaps.gap_low, np.nan),
+            "gap, high": np.where(known, gaps.gap_high, np.nan),
+            "beside the rest": np.where(known, result.excess, np.nan),
+            "rest, low": np.where(known, result.excess_low, np.nan),
+            "rest, high": np.where(known, result.excess_high, np.nan),
+            "ECE": result.ece,
+            "ECE, debiased": result.ece_debiased,
+        }
+    )
+    if raw is not None:
+        table["gap of the raw model"] = raw.gaps.gap
+    first = result.worst_first
+    rest = np.setdiff1d(np.arange(len(result.names)), first)
+    return table.take(np.concatenate([first, rest])).round(4)
+
+
+def _verdicts(result: Subgroups, view: View) -> list[str]:
+    said = np.where(result.enough, "no sign", "too few rows").astype(object)
+    said[result.overconfident], said[result.underconfident] = view.too_high, view.too_low
+    return list(said)
+
+
+def groups_sentence(subgroups: Subgroups, title: str, least_rows: int, view: View = TOP_LABEL) -> str:
+    """In how many groups the method is significantly off, which stand out, and how many are too small."""
+    judged, few = int(subgroups.enough.sum()), int((~subgroups.enough).sum())
+    small = f" {plural(few, 'group')} with fewer than {plural(least_rows, 'row')}: too few to judge." if few else ""
+    if not judged:
+        return f"No group has {plural(least_rows, 'row')}; the largest has {int(subgroups.gaps.rows.max()):,}."
+    over, under = subgroups.overconfident, subgroups.underconfident
+    if not len(over) and not len(under):
+        lead = (
+            f"With {title}, **{view.mean_said} does not differ significantly from {view.outcome} in any of "
+            f"{plural(judged, 'group')}**."
+        )
+        return lead + _apart(subgroups) + small
+    parts = [
+        f"**{word} in {plural(len(off), 'group')}** ({_named(subgroups, off)})"
+        for off, word in ((over, view.too_high), (under, view.too_low))
+        if len(off)
+    ]
+    return (
+        f"With {title}, of {plural(judged, 'group')}: {listed(parts)}, significantly in all groups together."
+        f"{_apart(subgroups)}{small}"
+    )
+
+
+def _apart(subgroups: Subgroups) -> str:
+    if int(subgroups.enough.sum()) < 2:
+        return ""
+    if not len(subgroups.apart):
+        return " None stands out from the rest."
+    return (
+        f" Beside the rest, {_named(subgroups, subgroups.apart, excess=True)} "
+        f"{'stands' if len(subgroups.apart) == 1 else 'stand'} out."
+    )
+
+
+def _named(subgroups: Subgroups, numbers: Ints, excess: bool = False) -> str:
+    values = subgroups.excess if excess else subgroups.gaps.gap
+    named = [f"{literal(subgroups.names[k])} {100 * values[k]:+.1f} points" for k in numbers[:MOST_NAMED]]
+    more = len(numbers) - len(named)
+    return listed([*named, *([f"{more:,} more"] if more else [])])

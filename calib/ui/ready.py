@@ -1,0 +1,58 @@
+"""Waiting for what a worker computes for a page: the page says what for, and whatever the visitor does ends it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Hashable
+from concurrent.futures import CancelledError, Future, wait
+from typing import Any
+
+import streamlit as st
+
+from calib.errors import CalibrationError
+from calib.formatting import escape_markdown
+from calib.jobs.local import UnexpectedError, WorkerDied
+from calib.ui.session import OpenSession
+
+SAY_AFTER = 0.3
+"""Seconds of waiting after which a page says what for."""
+LOOK_SECONDS = 0.1
+"""Between two looks whether the visitor wants something else meanwhile."""
+
+
+def awaited(session: OpenSession, key: Hashable, what: str, start: Callable[[], Future[Any]]) -> Any:
+    """The result of what ``start`` has a worker compute; asked for once, however often the page is drawn meanwhile.
+
+    Parameters
+    ----------
+    key : names the result on the open split; the caller keeps it.
+    what : is computed, for people: "the scores of the raw model".
+
+    Raises
+    ------
+    CalibrationError
+        As the computation raises it, or if its worker ended.
+    """
+    future = asked(session, key, start)
+    if not wait([future], SAY_AFTER).done:
+        place = st.empty()
+        while not wait([future], LOOK_SECONDS).done:
+            # Streamlit ends a script that nobody waits for any more where it draws.
+            place.caption(f":material/progress_activity: Computing {escape_markdown(what)}…")
+        place.empty()
+    session.waiting.pop(key, None)
+    try:
+        return future.result()
+    except (CancelledError, WorkerDied) as error:
+        why = f": {error}" if str(error) else ""
+        raise CalibrationError(f"Computing {what} was stopped{why}. Open the page again to try once more.") from error
+    except UnexpectedError as error:
+        logging.getLogger("calib").error("a worker could not compute what a page needs\n%s", error.trace)
+        raise
+
+
+def asked(session: OpenSession, key: Hashable, start: Callable[[], Future[Any]]) -> Future[Any]:
+    """Ask for it before it is needed."""
+    if key not in session.waiting:
+        session.waiting[key] = start()
+    return session.waiting[key]

@@ -1,0 +1,92 @@
+"""What a request must pass before Streamlit sees it: where it comes from, what it asks for, how much it brings."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import webbrowser
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+import streamlit as st
+from starlette.middleware import Middleware
+from starlette.responses import PlainTextResponse
+from streamlit.web.server.server_util import get_url
+
+from calib.ui.server.uploads import Asgi, Receive, Scope, Send, take_in
+
+OPEN = {"health", "host-config", "stream", "upload_file"}
+"""Of Streamlit's own addresses, those that its pages ask for. The others tell of all visitors (metrics), run the app
+for programs (agent) or serve what no page here has."""
+CLOSED = {"auth", "oauth2callback", "component"}
+"""Addresses of logins and of components, of which there are none."""
+
+
+def middleware() -> list[Middleware]:
+    """For ``st.App``, which calls it before its own."""
+    return [Middleware(Guard)]
+
+
+@asynccontextmanager
+async def open_browser(app: Any) -> AsyncIterator[None]:
+    """Once the app is served, show it to whoever started it, as Streamlit does with a script that has no ``st.App``."""
+    if not st.get_option("server.headless"):
+        address = get_url(st.get_option("browser.serverAddress"))
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+    yield
+
+
+class Guard:
+    """Refuses pages of other origins, closes what no page needs, and takes uploads to disk.
+
+    Streamlit compares an origin that it does not know with the machine's external address, and asks a service outside
+    for it, on the thread that serves everybody: where names are not looked up, that takes 20 s. It lets in every port
+    of this machine too. Here a WebSocket is opened for the origin that the app itself has in the browser, and for those
+    of ``server.corsAllowedOrigins``; Streamlit is handed none that it would look up.
+    """
+
+    def __init__(self, app: Asgi):
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or hand on to Streamlit."""
+        if scope["type"] == "websocket":
+            origin = _header(scope, b"origin")
+            if origin is None or urlsplit(origin).netloc == _header(scope, b"host"):
+                return await self._app(scope, receive, send)
+            if not _allowed(origin):
+                logging.getLogger("calib").warning("a page with a disallowed Origin asked to connect and was refused")
+                return await send({"type": "websocket.close", "code": 1008})
+            headers = [(name, value) for name, value in scope["headers"] if name != b"origin"]
+            return await self._app({**scope, "headers": headers}, receive, send)
+        if scope["type"] == "http":
+            match _below_the_base(scope["path"]):
+                case ["_stcore", "upload_file", session, file_id] if scope["method"] == "PUT":
+                    return await take_in(self._app, scope, receive, send, session, file_id)
+                case ["_stcore", name, *_] if name not in OPEN:
+                    return await PlainTextResponse("Not found", 404)(scope, receive, send)
+                case [name, *_] if name in CLOSED:
+                    return await PlainTextResponse("Not found", 404)(scope, receive, send)
+        await self._app(scope, receive, send)
+
+
+def _allowed(origin: str) -> bool:
+    """Whether another origin was configured, or any may connect."""
+    return origin in st.get_option("server.corsAllowedOrigins") or not st.get_option("server.enableCORS")
+
+
+def _header(scope: Scope, wanted: bytes) -> str | None:
+    return next((value.decode("latin-1") for name, value in scope["headers"] if name == wanted), None)
+
+
+def _base() -> str:
+    return str(st.get_option("server.baseUrlPath")).strip("/")
+
+
+def _below_the_base(path: str) -> list[str]:
+    """The parts of an address, without those of the path that the app is served under."""
+    base, parts = _base(), [part for part in path.split("/") if part]
+    above = base.split("/") if base else []
+    return parts[len(above) :] if parts[: len(above)] == above else parts

@@ -1,0 +1,49 @@
+"""Reliability: accuracy against confidence for each method, side by side."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calib.ui.fits import shown_fits
+from calib.ui.reliability.state import CHOSEN, axes, controls, curves_of, with_class_view
+from calib.ui.reliability.text import after
+from calib.ui.reliability.view import bin_rows, diagrams, explain, gaps
+from calib.ui.shell import need_fit, open_session, page, view_switch
+from calib.ui.text import confidence_sentence, mean_nll
+from calib.ui.widgets import choose
+
+
+def body() -> None:
+    """Draw the page."""
+    session = open_session()
+    fits = shown_fits(session)
+    finding = st.container()
+    view_switch(session)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        best = min(fits[1:], key=lambda fit: mean_nll(fit.evaluation), default=fits[0])
+        aside = [fit.key for fit in fits[1:] if fit.key != best.key]
+        chosen = choose(fits, CHOSEN, aside=aside)
+        view = axes(fits[0])
+    picture = st.container()
+    options = controls(view, session)
+    chosen = with_class_view(chosen, options)
+    curves = curves_of(chosen, options)
+    with finding:
+        calibrated = after(fits[0], chosen, options)
+        st.markdown(f"{confidence_sentence(fits[0].evaluation, 'The raw model')} {calibrated}")
+    if not chosen:
+        return
+    with picture:
+        if options.view == "Gap":
+            gaps(chosen, curves, options)
+            selected = None
+        else:
+            selected = diagrams(chosen, curves, options)
+        explain(chosen, options)
+    bin_rows(session.test, chosen, curves, selected)
+    if len(fits) == 1:
+        need_fit(what="Only the raw model is here. Fit calibrators to see them beside it.")
+
+
+with page("Reliability"):
+    body()

@@ -1,0 +1,37 @@
+"""Export: take a fitted calibrator away, and the calibrated probabilities of any upload."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from calib.ui.compare.answer import report_button
+from calib.ui.export.view import bundle, calibrate_upload, other_files, packed, recommended, record
+from calib.ui.fits import shown_fits
+from calib.ui.shell import need_fit, open_session, page
+from calib.ui.widgets import folded, one
+
+
+def body() -> None:
+    """Draw the page."""
+    session = open_session()
+    fits = shown_fits(session)
+    if len(fits) == 1:
+        need_fit(what="There is nothing to export yet: no calibrator is fitted.")
+        return
+    sentence, begin = recommended(fits)
+    st.markdown(sentence)
+    titles = {fit.key: fit.title for fit in fits[1:]}
+    key = one(titles, "export/calibrator", "Calibrator", begin=begin.key, style="list")
+    fit = next(fit for fit in fits if fit.key == key)
+    made = packed(session, fit, fits[0])
+    bundle(made)
+    folded("Other files: npz + json, and a pickle", "export/others", partial(other_files, made))
+    folded("What each file records: data, limits, scores, versions", "export/record", partial(record, made))
+    report_button(session, fits, "export/report")
+    calibrate_upload(session, fit)
+
+
+with page("Export"):
+    body()

@@ -1,0 +1,46 @@
+"""Over- and underconfidence: the confidence of wrong predictions, the doubt of correct ones, and their balance."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from calib.ui.fits import shown_fits
+from calib.ui.over_under.groups import groups
+from calib.ui.over_under.view import bands, change, classes, densities, finding, numbers, one_of, rows_of, theorem
+from calib.ui.shell import need_fit, open_session, page
+from calib.ui.widgets import choose, folded
+
+
+def body() -> None:
+    """Draw the page."""
+    session = open_session()
+    fits, view = shown_fits(session), session.view
+    finding(rows_of(fits, fits), fits[0].evaluation)
+    chosen = choose(fits, "confidence/methods")
+    rows, keys = rows_of(fits, chosen), tuple(fit.key for fit in chosen)
+    change(rows, keys, view)
+    folded("Every method in numbers", "confidence/numbers", partial(numbers, rows, keys, view))
+    st.header("Where the gap comes from")
+    closer = one_of(fits, "confidence")
+    folded(f"At which {view.said}?", "confidence/bands", partial(bands, fits, closer))
+    if view.column is None:  # in the other views the two classes are the outcomes
+        folded("In which classes?", "confidence/classes", partial(classes, fits, closer, session.data.class_names))
+    folded("In which groups?", "confidence/groups", partial(groups, session.test, fits, closer))
+    folded(
+        f"How does the {view.said} of {view.right_rows} and of {view.wrong_rows} spread?",
+        "confidence/densities",
+        partial(densities, chosen),
+    )
+    folded(
+        "How small can a calibration error be?",
+        "confidence/theorem",
+        partial(theorem, chosen, rows, keys, closer),
+    )
+    if len(fits) == 1:
+        need_fit(what="Only the raw model is here. Fit calibrators to see what they change.")
+
+
+with page("Over- and underconfidence"):
+    body()

@@ -1,0 +1,43 @@
+"""Calibration maps: the map of one class by each method, against the frequencies of the test rows."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from calib.ui.fits import RAW, shown_fits
+from calib.ui.maps import text as maps_words
+from calib.ui.maps.state import ClassMaps, has_map, map_names
+from calib.ui.maps.view import choose, controls, correction, ends, first_known, overlay, whose_map
+from calib.ui.shell import need_fit, open_session, page
+from calib.ui.widgets import folded
+
+
+def body() -> None:
+    """Draw the page."""
+    session = open_session()
+    calibration = session.calibration
+    words = st.container()
+    fits = shown_fits(session)
+    with st.container(horizontal=True, gap="medium"):
+        maps = ClassMaps(session, whose_map(calibration))
+        chosen = choose(fits)
+    names, seen, known = map_names(chosen), maps.frequencies(), first_known(chosen, maps)
+    fitted = [(names[fit.key], maps.judged(fit)) for fit in chosen if fit.key != RAW]
+    words.markdown(maps_words.finding(maps.judged(fits[0]), fitted, seen, maps.name))
+    picture = st.container()
+    choice = controls(calibration, maps.target, names[known[0].key] if known is not None else "")
+    with picture:
+        overlay(chosen, maps, choice, known)
+    whose = maps_words.whose(seen, maps.name, calibration.n_classes, len(calibration))
+    mapless = maps_words.mapless([fit for fit in fits if not has_map(fit)])
+    st.caption(f"{whose} {mapless}")
+    if len(fits) == 1:
+        need_fit(what="Only the raw model's map is here. Fit calibrators to see theirs over it.")
+    folded("Are the maps right at both ends?", "maps/ends", partial(ends, chosen, maps))
+    folded("What does Platt's correction change?", "maps/correction", partial(correction, fits, maps, choice))
+
+
+with page("Calibration maps"):
+    body()

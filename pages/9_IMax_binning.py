@@ -1,0 +1,35 @@
+"""I-Max binning: bins of log-odds, their representatives, and the information that they keep about the label."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calib.errors import CalibrationError
+from calib.ui.binning import text as binning_words
+from calib.ui.binning.details import questions
+from calib.ui.binning.view import bins, controls, picture_of, rails_of
+from calib.ui.fits import shown_fits
+from calib.ui.shell import open_session, page
+
+
+def body() -> None:
+    """Draw the page."""
+    session = open_session()
+    opening = st.container()
+    fits = shown_fits(session)
+    data, choice = session.calibration, controls(session.calibration)
+    with opening:
+        try:
+            picture = picture_of(data, choice, fits)
+        except CalibrationError as error:
+            st.warning(str(error))
+            return
+        rails = rails_of(picture, fits)
+        st.markdown(binning_words.finding(picture))
+        bins(picture, rails, choice)
+        st.caption(binning_words.whose(picture, choice.class_name(data)))
+    questions(session, picture, rails, choice, fits)
+
+
+with page("I-Max binning"):
+    body()

@@ -1,0 +1,181 @@
+"""Names from files that are pictures and links load and link nothing: every page, the report and the model card."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlparse
+
+import numpy as np
+import pytest
+from markdown_it import MarkdownIt
+from playwright.sync_api import Browser, Page, Request, expect
+
+import calib
+from calib.export import writer
+from calib.registry import METHODS, presets
+from calib.ui.menu import MENU
+from tests.browser.conftest import new_page
+from tests.browser.test_journey import go, photograph, settle
+from tests.conftest import simulate
+from tests.ui.conftest import npz
+from tests.ui.test_hostile_names import FILE, NAMES, everything, in_words, mismatched, several_models, unclear
+
+pytestmark = [pytest.mark.browser, pytest.mark.long]
+
+FITTED = ("temperature", "isotonic")
+PAGES = [entry.title for entries in MENU.values() for entry in entries]
+
+UPLOADS = {
+    "words.csv": (in_words, "text=What number does each mean"),
+    "models.csv": (several_models, "text=Compare the models"),
+    "readings.csv": (unclear, "text=Open this way"),
+    "broken.npz": (mismatched, "[data-testid=stAlertContentError]"),
+}
+"""Name of an upload that is not opened at once -> its content, and what is shown once it was read."""
+
+# All that leads to another host, or to a program as mailto: does, of HTML and of SVG with its own attribute.
+OUTWARD = """() => [...document.querySelectorAll("*")].flatMap(element =>
+  ["href", "xlink:href", "src", "action", "data", "poster"].map(name => element.getAttribute(name)).filter(Boolean)
+  .filter(value => {
+    const url = new URL(value, document.baseURI)
+    const own = url.protocol === location.protocol && url.host === location.host
+    return !own && !["data:", "blob:"].includes(url.protocol)
+  }).map(value => `${element.tagName} ${value}`))"""
+
+
+class Watch:
+    """A page of which every request to another host is noted and answered by nobody."""
+
+    def __init__(self, page: Page, own: str):
+        self.page, self.host, self.asked = page, urlparse(own).netloc, list[str]()
+        page.on("request", self._note)
+        page.route(self._elsewhere, lambda route: route.abort())
+
+    def _elsewhere(self, url: str) -> bool:
+        parts = urlparse(url)
+        return parts.scheme not in ("data", "blob", "about") and parts.netloc != self.host
+
+    def _note(self, request: Request) -> None:
+        if self._elsewhere(request.url):
+            self.asked.append(request.url)
+
+    def see_all(self, what: str) -> None:
+        """Unfold and hover what there is, and look for anything that leads elsewhere."""
+        settle(self.page)
+        folded = self.page.get_by_test_id("stMain").locator("details:not([open]) > summary:visible")
+        while folded.count():
+            folded.first.click()
+            settle(self.page)
+        for plot in self.page.locator(".js-plotly-plot .nsewdrag").all():
+            plot.scroll_into_view_if_needed()
+            if box := plot.bounding_box():
+                self.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+                self.nothing_outside(what)
+        self.nothing_outside(what)
+        photograph(self.page, f"hostile {what}")
+
+    def nothing_outside(self, what: str) -> None:
+        assert self.asked == [], what
+        assert self.page.evaluate(OUTWARD) == [], what
+
+
+@pytest.fixture
+def watch(server: str, browser: Browser) -> Iterator[Watch]:
+    page = new_page(browser)
+    yield Watch(page, server)
+    page.context.close()
+
+
+def give(page: Page, name: str, content: bytes, place: int = 0) -> None:
+    kind = "application/octet-stream"
+    page.locator("input[type=file]").nth(place).set_input_files({"name": name, "mimeType": kind, "buffer": content})
+
+
+def upload(page: Page, server: str, name: str, content: bytes) -> None:
+    """Give a file as a fresh visitor."""
+    page.goto(server)
+    page.get_by_role("heading", name="Data", exact=True).wait_for()
+    give(page, name, content)
+
+
+def fitted_classes(page: Page, server: str) -> None:
+    """Open all that a page can show of four classes, with two fits."""
+    data = everything(400, 4)
+    given = {"labels": np.array(NAMES)[data.labels], "class_names": np.array(NAMES), "groups": data.groups}
+    parts = ("features", "train_features", "train_labels")
+    file = npz(logits=data.logits, **given, **{name: getattr(data, name) for name in parts})
+    upload(page, server, f"{FILE}.npz", file)
+    expect(page.get_by_test_id("stMetric").filter(has_text="Classes")).to_contain_text("4")
+    go(page, "Fit")
+    for left_out in set(presets(data)["Recommended"]) - set(FITTED):
+        page.get_by_role("button", name=METHODS[left_out].title, exact=True).click()
+        settle(page)
+    page.get_by_role("button", name="Fit 2 calibrators").click()
+    expect(page.get_by_role("button", name="Remove")).to_have_count(2)
+
+
+@pytest.mark.parametrize("what", UPLOADS)
+def test_what_is_asked_about_an_upload_leads_nowhere(watch: Watch, server: str, what: str) -> None:
+    content, shown = UPLOADS[what]
+    upload(watch.page, server, f"{FILE} {what}", content())
+    expect(watch.page.get_by_test_id("stMain").locator(shown).first).to_be_visible()
+    watch.see_all(what)
+
+
+def test_an_event_leads_nowhere(watch: Watch, server: str) -> None:
+    upload(watch.page, server, f"{FILE}.csv", unclear())
+    watch.page.get_by_role("button", name="Open this way").first.click()
+    expect(watch.page.get_by_text("Observed rate", exact=True)).to_be_visible()
+    watch.see_all("event Data")
+    for title in ("Reliability", "Decide", "Compare"):
+        go(watch.page, title)
+        watch.see_all(f"event {title}")
+
+
+def test_no_page_of_fitted_classes_leads_elsewhere(watch: Watch, server: str) -> None:
+    fitted_classes(watch.page, server)
+    for title in PAGES:
+        go(watch.page, title)
+        watch.see_all(title)
+
+
+def test_neither_report_nor_model_card_leads_elsewhere(watch: Watch, server: str, tmp_path: Path) -> None:
+    page = watch.page
+    fitted_classes(page, server)
+    go(page, "Export")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Bundle with model card").click()
+    saved.value.save_as(tmp_path / "calibrator.zip")
+    page.get_by_role("button", name="Report (HTML)").click()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save report.html").click()
+    saved.value.save_as(tmp_path / "report.html")
+    with zipfile.ZipFile(tmp_path / "calibrator.zip") as bundle:
+        card = bundle.read("MODEL_CARD.md").decode()
+    render = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render
+    (tmp_path / "card.html").write_text(f'<meta charset="utf-8">{render(card)}', encoding="utf-8")
+    from_disk = Watch(page.context.new_page(), "")
+    for name in ("card.html", "report.html"):
+        from_disk.page.goto((tmp_path / name).as_uri())
+        expect(from_disk.page.locator("body")).to_contain_text("e.vil")
+        from_disk.nothing_outside(name)
+
+
+def test_a_record_and_new_rows_lead_nowhere(watch: Watch, server: str, tmp_path: Path) -> None:
+    logits, labels = simulate(400)
+    said = {"class_names": NAMES, "data_name": FILE, "exported_on": "www.e.vil", "event": NAMES[0]}
+    arrays, text = writer.to_npz_json(calib.calibrator("temperature").fit(logits, labels), said)
+    (tmp_path / "calibrator.npz").write_bytes(arrays)
+    (tmp_path / "calibrator.json").write_text(text, encoding="utf-8")
+    page = watch.page
+    page.goto(f"{server}/Monitoring")
+    page.get_by_role("heading", name="Monitoring", exact=True).wait_for()
+    page.locator("input[type=file]").first.set_input_files([tmp_path / "calibrator.npz", tmp_path / "calibrator.json"])
+    expect(page.get_by_text("The file holds")).to_be_visible()
+    watch.see_all("record")
+    rows = npz(logits=logits, labels=np.array(NAMES)[labels])
+    give(page, f"{FILE}.npz", rows, place=1)
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    watch.see_all("new rows")

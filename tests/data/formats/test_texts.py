@@ -1,0 +1,102 @@
+"""Texts as arrays: their bytes, their letters and how many differ are counted before they are taken."""
+
+from __future__ import annotations
+
+import io
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from calib.data import inspect
+from calib.data.checks.report import InvalidUpload
+from calib.data.formats.base import Allowance
+from calib.data.formats.texts import decoded, distinct, text_array
+from calib.data.limits import MAX_CLASSES, MAX_LETTERS
+
+
+def packed(n=None, **arrays):
+    """A packed npz of two classes, with further arrays."""
+    buffer = io.BytesIO()
+    n = n or len(next(iter(arrays.values())))
+    np.savez_compressed(buffer, **{"probs": np.full((n, 2), 0.5), "labels": np.arange(n) % 2, **arrays})
+    return "a.npz", buffer.getvalue()
+
+
+LONG = {
+    "labels in bytes": ("labels", np.zeros(5, "S4900000"), "4,900,000 letters"),
+    "groups of a million letters": ("groups", np.zeros(10, "U1000000"), "1,000,000 letters"),
+    "many texts": ("labels", np.zeros(200_000, "U200"), "would take 160 MB of memory; at most 125 MB"),
+    "many bytes": ("clusters", np.zeros(200_000, "S200"), "would take 160 MB of memory; at most 125 MB"),
+}
+
+
+@pytest.mark.parametrize("case", LONG)
+def test_texts_are_refused_by_their_bytes_in_memory(case):
+    name, texts, said = LONG[case]
+    upload = packed(**{name: texts})
+    texts = None
+    tracemalloc.start()
+    error = inspect(upload).findings[0]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (error.level, error.code) == ("error", "too_large") and said in error.message
+    assert peak < 20_000_000
+
+
+@pytest.mark.parametrize("form", ["npz", "csv", "json"])
+def test_more_labels_than_classes_are_refused_before_they_are_sorted(form):
+    n = MAX_CLASSES + 1
+    names = np.char.add("k", np.arange(n).astype(str))
+    lines = {"csv": ("{},.5,.5\n", "label,p_0,p_1\n"), "json": ('{{"label": "{}", "p_0": 0.5, "p_1": 0.5}}\n', "")}
+    if form == "npz":
+        upload = packed(labels=names)
+    else:
+        line, head = lines[form]
+        upload = f"a.{form}", (head + "".join(map(line.format, names.tolist()))).encode()
+    choices = {"roles": {"outcome": "label", "outputs": ["p_0", "p_1"]}} if form != "npz" else {}
+    error = inspect(upload, **choices).findings[0]
+    assert error.code == "label_too_large" and "more than 100,000 different labels" in error.message
+
+
+def test_counting_stops_at_the_limit():
+    texts = np.arange(1_000_000).astype("U7")
+    tracemalloc.start()
+    assert distinct(texts, 1000) is None
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < texts.nbytes
+
+
+@pytest.mark.parametrize("kind", ["U3", ">U3", "f8", "i8", "b", "nan"])
+def test_different_values_are_those_of_numpy(kind):
+    numbers = np.random.default_rng(0).integers(0, 300, 200_000)
+    values = np.where(numbers < 9, np.nan, numbers / 8) if kind == "nan" else (numbers % 100).astype("U3").astype(kind)
+    found, positions = distinct(values, 300)
+    expected, places = np.unique(values, return_inverse=True)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(found[positions], values)
+    np.testing.assert_array_equal(positions, places.reshape(-1))
+
+
+def test_bytes_are_read_as_utf8():
+    texts = np.array([[b"cat", "né".encode()], [b"\xff", b""]], dtype="S90")
+    read = decoded(texts, "labels", Allowance())
+    assert read.tolist() == [["cat", "né"], ["\ufffd", ""]] and read.dtype == "<U3"
+    data = inspect(packed(labels=np.array(["é".encode(), b"b"] * 30), class_names=np.array(["é".encode(), b"b"])))
+    assert data.predictions.class_names == ("é", "b")
+
+
+def test_a_text_of_too_many_letters_is_refused():
+    assert text_array(["a" * MAX_LETTERS], "labels", Allowance()).shape == (1,)
+    with pytest.raises(InvalidUpload, match="10,001 letters"):
+        text_array(["a" * (MAX_LETTERS + 1)], "labels", Allowance())
+
+
+@pytest.mark.parametrize("code", [0x110000, 0x7FFFFFFF, 0xD800])
+@pytest.mark.parametrize("role", ["labels", "groups", "class_names", "clusters"])
+def test_numbers_that_are_no_letters_are_replaced(code, role):
+    texts = np.array([code, ord("b")] * 30, dtype="<u4").view("<U1")
+    found = inspect(packed(60, **{role: texts[:2] if role == "class_names" else texts}))
+    assert found.findings
+    assert role != "class_names" or found.predictions.class_names == ("\ufffd", "b")

@@ -1,0 +1,122 @@
+"""A worker's judgement of a fit is what the library computes here, to the bit, also after it was stored."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from calib.data.event import Event
+from calib.data.predictions import Predictions
+from calib.diagnostics.gap_curve import gap_curve
+from calib.diagnostics.judgement import (
+    arrays_to_judge,
+    class_pair,
+    first_curve,
+    fit_and_judge,
+    from_state,
+    judge_fitted,
+    state_of,
+    views_of,
+)
+from calib.evaluation import Evaluation
+from calib.evaluation.scores import resample_scores
+from calib.export.archive import flatten, unflatten
+from calib.jobs.tasks import Fitted
+from calib.metrics.bootstrap import Resamples
+from calib.registry import METHODS
+from tests.conftest import simulate
+from tests.test_contract import fitted, inputs
+
+
+@pytest.fixture(autouse=True)
+def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Evaluation, "resamples", lambda self: Resamples(len(self), 20, 0, self.clusters))
+
+
+def rows(n_classes: int, **about: Any) -> Predictions:
+    logits, labels = simulate(120, n_classes)
+    names = tuple(f"class {k}" for k in range(n_classes))
+    return Predictions(logits, labels, names, sha256="test", features=inputs(logits), **about)
+
+
+def assert_same(one: Any, other: Any) -> None:
+    """Equal to the bit, whatever they consist of."""
+    assert type(one) is type(other)
+    if isinstance(one, np.ndarray):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+    elif isinstance(one, dict):
+        assert one.keys() == other.keys()
+        for key in one:
+            assert_same(one[key], other[key])
+    elif hasattr(one, "__dict__"):
+        assert_same(vars(one), vars(other))
+    else:
+        assert one == other or (one != one and other != other)
+
+
+def stored(judgement: Any) -> Any:
+    """As it is read from a file into which it was written."""
+    outline, arrays = flatten(state_of(judgement))
+    return from_state(unflatten(json.loads(json.dumps(outline)), arrays))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_worker_judges_every_method_as_the_library_does(name):
+    made, test = fitted(name, {}), rows(4)
+    call = pickle.dumps((judge_fitted, made, arrays_to_judge(test, made.needs)))
+    function, sent, data = pickle.loads(call)
+    judged = pickle.loads(pickle.dumps(function(sent, data=data)))
+    here = Evaluation.from_predictions(made, test, "top-label")
+    for back in (judged, stored(judged)):
+        assert_same(back.evaluation, replace(here, classwise=None))
+        assert_same(back.resampled, {"top-label": resample_scores(here, here.resamples())})
+        assert_same(back.curves, {"top-label": first_curve(here)})
+        assert_same(back.gaps, {"top-label": gap_curve(*here.pair)})
+
+
+@pytest.mark.parametrize(
+    ("about", "names"),
+    [
+        ({"event": Event(0, "class 0", "")}, ["event", "top-label"]),
+        ({"clusters": np.repeat(np.arange(30), 4).astype(str)}, ["top-label"]),
+        ({"weights": np.linspace(0.5, 2.0, 120), "weight_kind": "sampling"}, ["top-label"]),
+        ({"weights": np.linspace(0.5, 2.0, 120)}, ["top-label"]),
+        ({"kind": "pairs"}, ["pairs"]),
+    ],
+)
+def test_what_is_known_of_the_rows_goes_with_them(about, names):
+    made, test = fitted("temperature", {}, 2), rows(2, **about)
+    judged = judge_fitted(made, data=arrays_to_judge(test))
+    here = Evaluation.from_predictions(made, test, "top-label")
+    assert list(judged.resampled) == list(judged.curves) == names
+    for view in views_of(test):
+        assert_same(judged.resampled[view.name], resample_scores(here.seen(view), here.resamples()))
+    assert_same(judged.evaluation, replace(here, classwise=None))
+    assert_same(stored(judged), judged)
+
+
+def test_a_fit_without_test_rows_is_not_judged_and_its_time_is_that_of_the_fit_alone(monkeypatch):
+    logits, labels = simulate(120, 4)
+    given = {"logits": logits, "labels": labels}
+    bare = fit_and_judge("temperature", {}, data=given, callback=lambda *_: None)
+    assert isinstance(bare, Fitted)
+    assert bare.judgement is None
+
+    clock = iter([10.0, 12.0, 100.0, 170.0])
+    monkeypatch.setattr("calib.diagnostics.judgement.time.perf_counter", lambda: next(clock))
+    judged = fit_and_judge("temperature", {}, data=given | arrays_to_judge(rows(4)), callback=lambda *_: None)
+    assert (judged.seconds, judged.judgement.predict_seconds) == (2.0, 70.0)
+
+
+def test_the_probabilities_of_a_class_are_those_of_the_library(monkeypatch):
+    made, test = fitted("vector", {}), rows(4)
+    monkeypatch.setattr("calib.diagnostics.judgement.MEMORY_ENTRIES", 4 * 50)  # in three blocks
+    said, happened = class_pair(made, 2, data=arrays_to_judge(test))
+    np.testing.assert_array_equal(said, made.predict_proba(test.logits)[:, 2])
+    np.testing.assert_array_equal(happened, test.labels == 2)

@@ -1,0 +1,187 @@
+"""Joint intervals, the four words, and the rows that would decide."""
+
+import math
+from dataclasses import replace
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+from scipy.stats import t
+
+from calib.errors import CalibrationError
+from calib.evaluation import SCORES, evaluate, scores
+from calib.evaluation.bootstrap import ResampledScores
+from calib.evaluation.catalogue import Score
+from calib.evaluation.claims import Claims, relevant_differences, rows_to_decide, word_of
+from calib.evaluation.scores import calibrated_scores, resample_scores
+from calib.metrics.bootstrap import Interval
+from calib.numerics import softmax
+from tests.conftest import simulate
+
+LESS = next(key for key, score in SCORES.items() if score.claims and score.better == "lower")
+MORE = next(key for key, score in SCORES.items() if score.claims and score.better == "higher")
+SILENT = next(key for key, score in SCORES.items() if not score.claims and score.better == "lower")
+
+
+def scored(values, errors, n=1000, n_draws=4000, seed=0, key="NLL", n_clusters=None, rho=0.0):
+    """Methods whose draws of one score are normal around its values, by name."""
+    generator = np.random.default_rng(seed)
+    common = generator.normal(size=n_draws)
+    return {
+        name: ResampledScores(
+            {key: value, "accuracy": 0.8},
+            {
+                key: value + error * (math.sqrt(rho) * common + math.sqrt(1 - rho) * generator.normal(size=n_draws)),
+                "accuracy": np.full(n_draws, 0.8),
+            },
+            n,
+            n_clusters,
+        )
+        for name, value, error in zip("rabcdefghijklm", values, errors, strict=False)
+    }
+
+
+def independent(m):
+    """Draws of m independent normal values, by simulation."""
+    return np.random.default_rng(9).normal(size=(200_000, m))
+
+
+@pytest.mark.parametrize("m", [2, 4, 14])
+def test_half_the_width_is_that_of_dunnett_against_the_raw_model_and_of_tukey_among_the_others(m):
+    # In units of the standard error of one difference, here with accuracies that do not differ. Each family of
+    # differences has half of the 5 %; of two methods there is but one family.
+    claims = Claims(scored([0.5] * m, [0.01] * m, n=10**6, n_draws=20_000), scores=("NLL",))
+    draws = independent(m)
+    level = 0.95 if m == 2 else 0.975
+    dunnett = np.quantile(np.abs(draws[:, 1:] - draws[:, :1]).max(axis=1) / math.sqrt(2), level)
+    assert claims.quantile(True) == pytest.approx(dunnett, rel=0.03)
+    between = claims.between("a", "r", "NLL")
+    assert between.high - between.value == pytest.approx(claims.quantile(True) * 0.01 * math.sqrt(2), rel=0.05)
+    if m > 2:
+        tukey = np.quantile((draws[:, 1:].max(axis=1) - draws[:, 1:].min(axis=1)) / math.sqrt(2), level)
+        assert claims.quantile(False) == pytest.approx(tukey, rel=0.03)
+        between = claims.between("a", "b", "NLL")
+        assert between.high - between.value == pytest.approx(claims.quantile(False) * 0.01 * math.sqrt(2), rel=0.05)
+
+
+def test_methods_whose_resamples_agree_cost_less_width():
+    apart = Claims(scored([0.5] * 8, [0.01] * 8))
+    alike = scored([0.5] * 8, [0.01] * 8)
+    for name in "bcdefg":  # all the same method but for its name
+        alike[name] = alike["a"]
+    assert Claims(alike).quantile(True) < apart.quantile(True) - 0.4
+
+
+def test_few_clusters_widen_by_the_t_distribution():
+    many, few = (Claims(scored([0.5] * 3, [0.01] * 3, n_clusters=count)).quantile(True) for count in (None, 12))
+    assert few == pytest.approx(t.isf(NormalDist().cdf(-t_to_normal(many, 999)), 11), rel=1e-6)
+    assert few > 1.1 * many
+
+
+def t_to_normal(value, freedom):
+    return -NormalDist().inv_cdf(float(t.sf(value, freedom)))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "word"),
+    [
+        (-0.0009, 0.0009, "equivalent"),
+        (0.0001, 0.0009, "equivalent"),  # a difference, but none that matters
+        (-0.0030, -0.0005, "better"),  # excludes 0: the direction is shown, the size is not
+        (0.0020, 0.0030, "worse"),
+        (-0.0020, 0.0001, "undecided"),
+        (-math.inf, math.inf, "undecided"),
+    ],
+)
+def test_each_interval_has_one_word(low, high, word):
+    assert word_of(LESS, Interval((low + high) / 2 if low > -1 else 0.0, low, high), 0.001) == word
+    turned = {"better": "worse", "worse": "better"}.get(word, word)
+    assert word_of(MORE, Interval((low + high) / 2 if low > -1 else 0.0, low, high), 0.001) == turned
+    assert word_of(SILENT, Interval(0.0, low, high), 0.001) == ""
+    assert word_of("sharpness", Interval(0.0, low, high), 0.001) == ""
+
+
+def test_a_few_millionths_of_a_nat_are_a_tie():
+    logits, labels = simulate(n=2000, n_classes=5)
+    made = {"r": 1.5 * logits, "a": logits, "b": logits * (1 + 3e-6)}
+    evaluations = {name: evaluate(softmax(each), labels) for name, each in made.items()}
+    resamples = evaluations["r"].resamples()
+    claims = Claims({name: resample_scores(each, resamples) for name, each in evaluations.items()})
+    tie = claims.between("b", "a", "NLL")
+    assert 0 < abs(tie.value) < 4e-6 and tie.word == "equivalent"
+    assert claims.between("a", "r", "NLL").word == "better"
+    assert math.isnan(tie.rows_needed)
+
+
+def test_close_pairs_do_not_widen_the_intervals_of_others():
+    usual = scored([0.5] * 3, [0.01] * 3)
+    close = dict(usual)
+    for name in "xyz":  # each differs from the raw model in a row of its own, which a resample holds 0, 1, 2, ... times
+        times = np.random.default_rng(ord(name)).poisson(1.0, size=4000) - 1.0
+        draws = {**usual["r"].draws, "NLL": usual["r"].draws["NLL"] + 1e-6 * times}
+        close[name] = ResampledScores(usual["r"].value, draws, 1000)
+    assert Claims(close).quantile(True) == pytest.approx(Claims(usual).quantile(True), rel=0.02)
+    assert Claims(close).between("x", "r", "NLL").word == "equivalent"
+
+
+def test_the_rows_that_would_decide_decide():
+    value, error, q = 0.002, 0.004, 3.0
+    needed = rows_to_decide(1000, value, error, q, 0.001)
+    exact = 1000 * ((q + NormalDist().inv_cdf(0.8)) * error / value) ** 2
+    assert exact <= needed <= 1.1 * exact and needed == float(f"{needed:.1e}")
+    # With so many rows, four of five test sets show a difference of this size.
+    smaller = error * math.sqrt(1000 / exact)
+    assert NormalDist(value, smaller).cdf(q * smaller) == pytest.approx(0.2)
+    # A difference of 0 is shown to be equivalent by as many as reach the relevant one.
+    assert rows_to_decide(1000, 0.0, error, q, 0.001) == pytest.approx(4 * exact, rel=0.1)
+    assert math.isnan(rows_to_decide(1000, 0.0, error, q, 0.0))
+
+
+def test_the_relevant_difference_can_be_changed():
+    made = scored([0.5, 0.5], [0.001] * 2)
+    assert Claims(made).between("a", "r", "NLL").word == "undecided"
+    assert Claims(made, relevant={"NLL": 0.02}).between("a", "r", "NLL").word == "equivalent"
+    assert Claims(made, relevant={"Brier": 0.02}).between("a", "r", "NLL").word == "undecided"
+    for wrong in ({"nonsense": 0.1}, {"NLL": -0.1}, {"NLL": math.nan}):
+        with pytest.raises(CalibrationError, match=next(iter(wrong))):
+            relevant_differences(wrong)
+
+
+def test_a_score_is_silent_unless_it_says_that_it_claims():
+    assert not Score("new", "New", "lower", "").claims
+    assert not SCORES["MCE"].claims and SCORES["NLL"].claims
+    assert all(score.relevant > 0 for score in SCORES.values())
+
+
+def test_the_winner_of_many_alike_is_overstated_and_one_is_not():
+    # Of k methods that are alike, the best is expected_maximum(k) standard errors too good.
+    names = "abcdefgh"
+    bias, corrected = [], []
+    for seed in range(200):
+        noise = np.random.default_rng(seed).normal(size=9)
+        made = scored(0.5 + 0.01 * noise, [0.01] * 9, n_draws=300, seed=seed)
+        claims = Claims(made)
+        best = claims.best("NLL", names)
+        gain = made["r"].value["NLL"] - made[best].value["NLL"]
+        bias.append(gain)
+        corrected.append(gain - claims.optimism("NLL", names))
+        assert claims.optimism("NLL", "a") == 0.0
+    assert np.mean(bias) == pytest.approx(0.01 * 1.42, rel=0.1)  # of 8 normal values (Harter 1961)
+    assert abs(np.mean(corrected)) < 0.4 * np.mean(bias)
+
+
+def test_a_calibrated_model_of_the_same_confidences_by_drawing_each_row():
+    logits, _ = simulate(n=1500, n_classes=3)
+    probs = softmax(3 * logits)
+    generator = np.random.default_rng(0)
+    labels = np.argmax(np.log(probs) + generator.gumbel(size=probs.shape), axis=1)
+    evaluation = evaluate(probs, labels)
+    found = calibrated_scores(evaluation)
+    naive = [scores(replace(evaluation, correct=generator.random(1500) < evaluation.confidence)) for _ in range(100)]
+    for key in ("ECE", "ECE equal mass 100", "MCE", "smooth ECE", "gap"):
+        drawn = np.array([one[key] for one in naive])
+        error = math.hypot(drawn.std(), found[key].std()) / 10
+        assert abs(found[key].mean() - drawn.mean()) < 4 * error, key
+        assert 0.6 < found[key].std() / drawn.std() < 1.6, key
+    kept = resample_scores(evaluation, evaluation.resamples(20))
+    assert kept.chance["MCE"] == found["MCE"].mean() and kept.chance_high["ECE"] == np.quantile(found["ECE"], 0.95)

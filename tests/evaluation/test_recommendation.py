@@ -1,0 +1,179 @@
+"""What is recommended: the simplest of those that tie, the raw model only where it is one of them."""
+
+import math
+
+import numpy as np
+import pytest
+
+import calib
+from calib.base import Calibrator
+from calib.data.predictions import Predictions
+from calib.errors import CalibrationError
+from calib.evaluation.bootstrap import ResampledScores
+from calib.evaluation.claims import Claims
+from calib.evaluation.compare import compare_methods
+from calib.evaluation.recommendation import recommend
+from calib.registry import METHODS, simplicity
+from tests.conftest import simulate
+
+ERROR = 0.002
+
+
+def fitted(name, **params):
+    logits, labels = simulate(n=60, n_classes=3)
+    return calib.calibrator(name, **params).fit(logits, labels)
+
+
+@pytest.fixture(scope="module")
+def calibrators():
+    names = ("identity", "temperature", "platt", "isotonic", "vector", "histogram")
+    return {name: fitted(name) for name in names} | {"apart": fitted("isotonic", share_classes=False)}
+
+
+def chosen(calibrators, values, close=(), n_right=800, **options):
+    """The recommendation by NLLs, with standard errors of 0.002, but for methods ``close`` to all others."""
+    generator = np.random.default_rng(0)
+    shared = ERROR * generator.normal(size=1000)
+    made = {}
+    for name, value in {"identity": 0.5, **values}.items():
+        own = shared if name in close else ERROR * generator.normal(size=1000)
+        known = {} if value is None else {"NLL": value}
+        draws = {"accuracy": np.full(1000, n_right / 1000)} | ({} if value is None else {"NLL": value + own})
+        made[name] = ResampledScores({"accuracy": n_right / 1000, **known}, draws, 1000)
+    return recommend(Claims(made, **options), calibrators)
+
+
+def test_among_ties_the_simplest_is_taken(calibrators):
+    values = {"isotonic": 0.4, "apart": 0.4003, "platt": 0.4004, "temperature": 0.45}
+    answer = chosen(calibrators, values, close=tuple(values))
+    assert (answer.best, answer.method, answer.word) == ("isotonic", "platt", "better")
+    assert set(answer.ties) == {"isotonic", "apart"} and answer.worse == ("identity", "temperature")
+    assert answer.undecided == ()
+    assert answer.keeper is None and answer.keeps_accuracy
+
+
+def test_the_gain_has_the_interval_of_the_difference_and_is_corrected(calibrators):
+    one = chosen(calibrators, {"temperature": 0.4})
+    assert one.optimism == 0.0 and one.gain.value == pytest.approx(0.1)
+    assert one.gain.low < 0.1 < one.gain.high
+    assert "choosing" not in one.sentences()[0]
+    many = chosen(calibrators, {"temperature": 0.4, "platt": 0.401, "vector": 0.402, "histogram": 0.4})
+    assert many.n_candidates == 4 and many.optimism > 0.1 * ERROR
+    assert many.gain.value == pytest.approx(0.1 - many.optimism)
+    assert many.gain.low < many.gain.value < many.gain.high
+    assert "choosing among 4 methods" in many.sentences()[0]
+
+
+def test_the_raw_model_is_kept_where_it_is_equivalent(calibrators):
+    answer = chosen(calibrators, {"temperature": 0.4997, "vector": 0.4995}, close=("identity", "temperature", "vector"))
+    assert (answer.best, answer.method, answer.word) == ("vector", "identity", "")
+    assert "temperature" in answer.ties and "Keep identity" in answer.sentences()[0]
+    assert answer.gain.value == 0 and answer.keeps_accuracy
+
+
+def test_the_raw_model_is_kept_where_it_is_best_and_not_where_it_is_undecided(calibrators):
+    assert chosen(calibrators, {"temperature": 0.6}).method == "identity"
+    open_ = chosen(calibrators, {"temperature": 0.498})
+    assert (open_.method, open_.word, open_.undecided) == ("temperature", "undecided", ("identity",))
+    assert open_.rows_needed > 1000
+    assert f"{open_.rows_needed:,.0f} test rows" in open_.sentences()[0]
+
+
+def test_what_is_taken_is_better_than_the_raw_model_where_the_best_is(calibrators):
+    # The simplest tie alone varies much against the raw model; the best does not.
+    generator = np.random.default_rng(1)
+    shared, extra = generator.normal(size=(2, 1000))
+    draws = {
+        "identity": 0.5 + 0.01 * shared,
+        "isotonic": 0.4971 + 0.01 * shared + 0.0007 * extra,
+        "temperature": 0.4974 + 0.01 * shared + 0.0013 * extra,
+    }
+    values = {"identity": 0.5, "isotonic": 0.4971, "temperature": 0.4974}
+    made = {
+        name: ResampledScores(
+            {"NLL": value, "accuracy": 0.8}, {"NLL": draws[name], "accuracy": np.full(1000, 0.8)}, 9999
+        )
+        for name, value in values.items()
+    }
+    claims = Claims(made, relevant={"NLL": 0.002})
+    words = [claims.between(*pair, "NLL").word for pair in (("isotonic", "identity"), ("temperature", "identity"))]
+    assert words == ["better", "undecided"]
+    assert claims.between("temperature", "isotonic", "NLL").word == "equivalent"
+    assert recommend(claims, calibrators).method == "isotonic"
+
+
+def test_a_method_that_is_better_goes_before_one_that_may_be(calibrators):
+    # The lowest NLL varies so much that it is undecided against the raw model; a higher one is not.
+    generator = np.random.default_rng(2)
+    draws = generator.normal(size=(2, 1000))
+    made = {
+        name: ResampledScores({"NLL": 0.5 - gain, "accuracy": 0.8}, {"NLL": change, "accuracy": np.zeros(1000)}, 9999)
+        for name, gain, change in (
+            ("identity", 0.0, np.zeros(1000)),
+            ("vector", 0.10, 0.10 * draws[0]),
+            ("temperature", 0.08, 0.01 * draws[1]),
+        )
+    }
+    answer = recommend(Claims(made), calibrators)
+    assert (answer.method, answer.best, answer.word) == ("temperature", "temperature", "better")
+    assert answer.undecided == ("vector",)
+
+
+def test_where_no_class_may_change_another_may_be_taken(calibrators):
+    answer = chosen(calibrators, {"vector": 0.4, "temperature": 0.45, "platt": 0.46})
+    assert answer.method == "vector" and not answer.keeps_accuracy
+    assert answer.keeper.method == "temperature" and answer.keeper.word == "better"
+    assert answer.keeper.n_candidates == 2 and answer.keeper.keeper is None
+    assert "temperature" in answer.sentences()[-1]
+    assert chosen(calibrators, {"vector": 0.4}).keeper is None  # only the raw model keeps them
+
+
+def test_rows_that_rank_nothing_recommend_nothing_firmly(calibrators):
+    answer = chosen(calibrators, {"temperature": 0.4}, n_right=1000)
+    assert answer.too_few and answer.too_few in answer.sentences()[0]
+    assert answer.word == "undecided" and math.isnan(answer.rows_needed)
+
+
+def test_methods_without_the_score_are_named_and_a_silent_score_is_refused(calibrators):
+    answer = chosen(calibrators, {"temperature": 0.4, "histogram": None})
+    assert answer.without == ("histogram",) and "histogram" in answer.sentences()[-1]
+    made = ResampledScores({"MCE": 0.1, "accuracy": 0.8}, {"MCE": np.zeros(9), "accuracy": np.zeros(9)}, 100)
+    assert recommend(Claims({"identity": made}), calibrators) is None
+    with pytest.raises(CalibrationError, match="MCE ranks no methods"):
+        recommend(Claims({"identity": made}), calibrators, "MCE")
+
+
+def test_where_only_confidences_are_compared_their_error_decides(calibrators):
+    generator = np.random.default_rng(0)
+
+    def scored(ece, **nll):
+        draws = {key: value + 0.001 * generator.normal(size=500) for key, value in {"ECE": ece, **nll}.items()}
+        return ResampledScores({"ECE": ece, "accuracy": 0.8, **nll}, draws | {"accuracy": np.full(500, 0.8)}, 1000)
+
+    made = {"identity": scored(0.2, NLL=0.5), "histogram": scored(0.1)}
+    answer = recommend(Claims(made), calibrators)
+    assert (answer.score, answer.method, answer.word) == ("ECE", "histogram", "better")
+    assert recommend(Claims(made | {"platt": scored(0.2, NLL=0.4)}), calibrators).score == "NLL"
+
+
+def test_the_order_of_simplicity_is_that_of_the_registry(calibrators):
+    class Mine(Calibrator):
+        """Not registered."""
+
+    by_rank = sorted(METHODS.values(), key=lambda method: method.complexity)
+    assert [method.name for method in by_rank[:2]] == ["identity", "temperature"]
+    order = ["identity", "temperature", "platt", "vector", "isotonic", "apart"]
+    assert sorted(order, key=lambda name: simplicity(calibrators[name])) == order
+    assert simplicity(Mine()) > max(simplicity(one) for one in calibrators.values())
+
+
+def test_a_comparison_comes_with_its_recommendation():
+    logits, labels = simulate(n=3000, n_classes=3)
+    data = Predictions(3 * logits, labels, tuple("abc"))
+    methods = {name: calib.calibrator(name) for name in ("temperature", "vector")}
+    found = compare_methods(methods, *data.split(0.5), n_resamples=300)
+    answer = found.recommendation
+    row = found.table[(found.table["method"] == answer.method) & (found.table["score"] == "NLL")].iloc[0]
+    assert answer.word == row["verdict"] == "better"
+    assert (-answer.gain.high, -answer.gain.low) == pytest.approx((row["joint_low"], row["joint_high"]))
+    assert answer.gain.value + answer.optimism == pytest.approx(-row["difference"])

@@ -1,0 +1,84 @@
+"""The Decide page: what can be answered, with every shape of data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from calib.diagnostics.risk_coverage import answerable, risk_coverage
+from calib.evaluation import evaluate
+from calib.numerics import softmax
+from calib.ui.session import OpenSession
+from tests.ui.conftest import FITTED, charts, clean, group, open_page, said, table, twice, unfold
+
+PAGE = "pages/4_Decide.py"
+
+
+def test_it_opens_with_what_can_be_answered(sample_to_read: OpenSession) -> None:
+    app = open_page(PAGE, sample_to_read)
+    assert clean(app)
+    test = sample_to_read.test
+    found = answerable(risk_coverage(*evaluate(softmax(test.logits), test.labels).pair), 0.02)
+    share, low, high = (f"{100 * part:.1f} %" for part in found.coverage)
+    assert f"If you accept **2 % error**, you can answer **{share} of inputs**" in app.markdown[0].value
+    assert f"from {low} to {high}" in app.markdown[0].value
+    assert len(charts(app)) == 1
+
+
+def test_another_error_is_another_answer(sample_to_read: OpenSession) -> None:
+    app = open_page(PAGE, sample_to_read)
+    app.number_input(key="risk/accepted").set_value(90.0).run()
+    assert clean(app)
+    assert "can answer **all inputs**" in app.markdown[0].value
+    app.number_input(key="risk/accepted").set_value(0.0).run()
+    assert clean(app)
+    assert "0 % error" in app.markdown[0].value
+
+
+def test_every_method_has_its_share_and_its_order(fits_to_read: OpenSession) -> None:
+    app = open_page(PAGE, fits_to_read)
+    assert clean(app)
+    assert len(charts(app)) == 2
+    unfold(app, "decide/numbers")
+    assert clean(app)
+    numbers = table(app, "AURC")
+    assert len(numbers) == 1 + len(FITTED)
+    assert np.isnan(numbers["change of AURC"].iloc[0])
+    assert "order" in said(app)
+
+
+def test_a_closer_look_at_another_method(fits_to_read: OpenSession) -> None:
+    app = open_page(PAGE, fits_to_read)
+    assert "with Temperature" in app.markdown[0].value
+    closer = next(control for control in app.segmented_control if control.label == "Method")
+    closer.set_value("raw").run()
+    assert clean(app)
+    assert "with Uncalibrated" in app.markdown[0].value
+
+
+def test_the_method_looked_at_is_that_of_other_pages(fits_to_read: OpenSession) -> None:
+    app = open_page(PAGE, fits_to_read)
+    gpcalib = next(key for key, spec in fits_to_read.specs.items() if spec.method == "gpcalib")
+    group(app, "decide/closer").set_value(gpcalib).run()
+    app.switch_page("pages/6_Over_underconfidence.py").run()
+    assert clean(app)
+    assert group(app, "confidence/closer").value == gpcalib
+    group(app, "confidence/closer").set_value("raw").run()
+    app.switch_page(PAGE).run()
+    assert clean(app)
+    assert "with Uncalibrated" in app.markdown[0].value
+
+
+@pytest.mark.parametrize(
+    ("logits", "labels"),
+    [
+        (np.tile([4.0, 0.0, 0.0], (40, 1)), np.zeros(40, int)),
+        (np.tile([4.0, 0.0, 0.0], (40, 1)), np.ones(40, int)),
+        (np.array([[1.0, 0.0], [0.5, 0.0]]), np.array([0, 1])),
+        (np.array([[1.0, 0.0], [0.5, 0.0]]), np.array([1, 1])),
+        (np.array([[900.0, 0.0]] * 30), (np.arange(30) < 4).astype(int)),
+    ],
+    ids=["all right", "all wrong", "two rows", "two wrong rows", "never in doubt"],
+)
+def test_odd_data(logits: np.ndarray, labels: np.ndarray) -> None:
+    assert clean(unfold(open_page(PAGE, twice(logits, labels)), "decide/numbers"))

@@ -1,0 +1,141 @@
+"""Nothing that came from outside is parsed in the process that serves pages, whichever way it comes in."""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+from collections.abc import Iterator
+
+import h5py
+import numpy as np
+import openpyxl
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.ipc
+import pyarrow.parquet
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import calib
+from calib.export import writer
+from calib.ui.session import SESSION, OpenSession
+from tests.conftest import simulate
+from tests.ui.conftest import npz, open_page
+
+PARSERS = [
+    *((pyarrow.csv, name) for name in ("open_csv", "read_csv", "CSVStreamingReader")),
+    *((pyarrow.ipc, name) for name in ("open_file", "open_stream", "RecordBatchFileReader")),
+    *((pyarrow.parquet, name) for name in ("ParquetFile", "read_table", "read_metadata")),
+    *((pd, name) for name in ("read_csv", "read_excel", "read_parquet", "read_json")),
+    *((np, name) for name in ("load", "loadtxt", "genfromtxt")),
+    *((np.lib.format, name) for name in ("read_array", "read_magic", "read_array_header_1_0", "read_array_header_2_0")),
+    *((csv, name) for name in ("reader", "DictReader", "Sniffer")),
+    (h5py, "File"),
+    (openpyxl, "load_workbook"),
+]
+
+
+class Parsed(BaseException):
+    """A file was parsed here; no page takes this for an error of its own."""
+
+
+@pytest.fixture
+def no_parser(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every parser of this process fails the test."""
+
+    def parse(*arguments, **options):
+        raise Parsed
+
+    for module, name in PARSERS:
+        monkeypatch.setattr(module, name, parse)
+    opened = zipfile.ZipFile.__init__
+
+    def open_zip(self, file, mode="r", *arguments, **options):
+        if mode == "r" and not isinstance(file, str):  # Python looks for packages in zip files
+            raise Parsed
+        opened(self, file, mode, *arguments, **options)
+
+    monkeypatch.setattr(zipfile.ZipFile, "__init__", open_zip)
+    monkeypatch.setattr(zipfile, "is_zipfile", parse)
+    yield
+
+
+def arrays() -> tuple[np.ndarray, np.ndarray]:
+    logits, labels = simulate(60, 3, seed=0)
+    return logits, labels
+
+
+def table() -> pd.DataFrame:
+    logits, labels = arrays()
+    return pd.DataFrame(logits, columns=["logit_0", "logit_1", "logit_2"]).assign(label=labels)
+
+
+def hdf5() -> bytes:
+    buffer = io.BytesIO()
+    with h5py.File(buffer, "w") as file:
+        file["logits"], file["labels"] = arrays()
+    return buffer.getvalue()
+
+
+def written(write) -> bytes:
+    buffer = io.BytesIO()
+    write(buffer)
+    return buffer.getvalue()
+
+
+UPLOADS = {
+    "mine.npz": lambda: npz(logits=arrays()[0], labels=arrays()[1]),
+    "mine.h5": hdf5,
+    "mine.csv": lambda: table().to_csv(index=False).encode(),
+    "mine.json": lambda: table().to_json(orient="records").encode(),
+    "mine.parquet": lambda: written(lambda file: table().to_parquet(file)),
+    "mine.feather": lambda: written(
+        lambda file: pa.feather.write_feather(pa.Table.from_pandas(table()), file, compression="uncompressed")
+    ),
+    "mine.xlsx": lambda: written(lambda file: table().to_excel(file, index=False)),
+}
+
+
+OFTEN = ("mine.h5", "mine.csv", "mine.npz")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in OFTEN else pytest.mark.long) for name in UPLOADS]
+)
+def test_the_data_page(name, request):
+    content = UPLOADS[name]()
+    request.getfixturevalue("no_parser")
+    app = open_page("app.py").file_uploader[0].upload(name, content).run()
+    assert not app.exception
+    opened = app.session_state[SESSION]
+    assert len(opened.data) == 60
+    np.testing.assert_allclose(opened.data.logits, arrays()[0])
+
+
+def test_outputs_to_which_a_calibrator_is_applied(with_fits: OpenSession, request):
+    app = open_page("pages/5_Export.py", with_fits)
+    content = npz(logits=np.zeros((7, with_fits.data.n_classes)))
+    request.getfixturevalue("no_parser")
+    app.segmented_control(key="export/of").set_value("an upload").run()
+    app = app.file_uploader(key="export/upload").upload("new.npz", content).run()
+    assert not app.exception
+    assert any("7 rows" in caption.value for caption in app.caption)
+
+
+def test_a_calibrator_and_new_rows(request):
+    logits, labels = arrays()
+    fitted = calib.calibrator("temperature").fit(logits, labels)
+    bundle, rows = writer.to_bundle(fitted, {}), npz(logits=logits, labels=labels)
+    request.getfixturevalue("no_parser")
+    app = upload_to_monitoring(open_page("pages/11_Monitoring.py"), bundle, rows)
+    assert not app.exception
+    assert not app.error
+    assert any("60" in element.value for element in (*app.markdown, *app.caption))
+
+
+def upload_to_monitoring(app: AppTest, bundle: bytes, rows: bytes) -> AppTest:
+    app = app.file_uploader(key="monitoring/files").upload("calibrator.zip", bundle).run()
+    return app.file_uploader(key="monitoring/new-data").upload("new.npz", rows).run()

@@ -1,0 +1,83 @@
+"""Groups on the Over- and underconfidence page: which are off, with every shape of data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from streamlit.testing.v1 import AppTest
+
+from calib.ui.session import OpenSession
+from tests.conftest import simulate
+from tests.ui.conftest import charts, clean, open_page, said, table, twice, unfold
+
+PAGE = "pages/6_Over_underconfidence.py"
+
+
+def groups_of(session: OpenSession) -> AppTest:
+    """The page with its groups opened."""
+    return unfold(open_page(PAGE, session), "confidence/groups")
+
+
+def test_without_groups_it_says_so_and_takes_the_predicted_classes(sample_to_read: OpenSession) -> None:
+    app = groups_of(sample_to_read)
+    assert "These data have no subgroups" in said(app)
+    assert len(table(app, "verdict")) == 10
+
+
+def test_a_group_that_is_off_is_named_and_small_ones_are_not_judged() -> None:
+    logits, labels = simulate(n=3000, scale=1.0)
+    groups = np.array([f"site {k % 6}" for k in range(3000)])
+    groups[:4] = "tiny"
+    wrong = (groups == "site 2") & (np.random.default_rng(0).random(3000) < 0.5)
+    labels = np.where(wrong, (labels + 1) % 4, labels)
+    app = groups_of(twice(logits, labels, groups))
+    assert clean(app)
+    assert "site 2 +" in said(app)
+    assert "of 6 groups: **overconfident in 1 group**" in said(app)
+    assert "1 group with fewer than 10 rows: too few to judge" in said(app)
+    numbers = table(app, "verdict").set_index("group")
+    assert numbers.index[0] == "site 2"
+    assert numbers.loc["site 2", "verdict"] == "overconfident"
+    assert numbers.loc["tiny", "verdict"] == "too few rows"
+
+
+def test_of_hundreds_of_groups_the_worst_are_drawn() -> None:
+    logits, labels = simulate(n=6000, scale=1.0)
+    groups = np.array([f"customer {k % 300}" for k in range(6000)])
+    app = groups_of(twice(logits, labels, groups))
+    assert clean(app)
+    assert "pooled in the last row" in said(app)
+    assert len(table(app, "verdict")) == 300
+
+
+def test_a_class_whose_name_is_a_number_is_called_a_class() -> None:
+    logits, labels = simulate(n=3000, n_classes=3, scale=1.0)
+    labels = np.where(logits.argmax(axis=1) == 2, (labels + 1) % 3, labels)
+    app = groups_of(twice(logits, labels, class_names=("0", "1", "2")))
+    assert clean(app)
+    assert "(class 2 +" in said(app)
+
+
+def test_more_rows_than_any_group_has() -> None:
+    logits, labels = simulate(n=300)
+    app = groups_of(twice(logits, labels, np.where(np.arange(300) < 100, "a", "b")))
+    before = len(charts(app))
+    app.number_input(key="groups/least").set_value(10_000).run()
+    assert clean(app)
+    assert "No group has 10,000 rows; the largest has 200." in said(app)
+    assert len(charts(app)) == before - 1
+
+
+def test_names_of_groups_are_text_and_nothing_else() -> None:
+    logits, labels = simulate(n=600, scale=4.0)
+    app = groups_of(twice(logits, labels, np.where(np.arange(600) < 300, "**bold** :red[x]", "<b>$y$</b>")))
+    assert clean(app)
+    assert "\\*\\*bold\\*\\*" in said(app)
+
+
+def test_one_group_alone(sample_to_read: OpenSession) -> None:
+    data = replace(sample_to_read.data, groups=np.full(len(sample_to_read.data), "all"), sha256="one group")
+    app = groups_of(OpenSession.from_data(data))
+    assert clean(app)
+    assert "stands out" not in said(app)
