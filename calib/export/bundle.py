@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import io
+import re
 import zipfile
 from pathlib import Path
 
@@ -21,6 +21,10 @@ from calib.export import runtime
 
 __version__ = "{version}"
 '''
+
+# Read with patterns: ``ast`` fails now and then where several threads use it (cpython issue 106905), as visitors do.
+_IMPORT = re.compile(r"^from (calib[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
+_NAME = re.compile(r"\w+")
 
 _OLDEST = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that equal content gives equal bytes
 
@@ -70,14 +74,11 @@ def needed_modules(method: str) -> list[str]:
 
 
 def _imports(module: str) -> list[str]:
-    tree = ast.parse(_source(module).read_text(encoding="utf-8"))
+    """Modules of calib that one imports when it is loaded, in the order of its lines."""
     names: list[str] = []
-    for node in tree.body:
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    return [name for name in names if name.split(".")[0] == "calib" and _source(name).is_file()]
+    for start, listed in _IMPORT.findall(_source(module).read_text(encoding="utf-8")):
+        names += [start, *(f"{start}.{name}" for name in _NAME.findall(listed))]
+    return [name for name in names if _source(name).is_file()]
 
 
 def _source(module: str) -> Path:

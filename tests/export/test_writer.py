@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import csv
 import hashlib
@@ -23,7 +24,7 @@ import calib
 from calib.data import Predictions
 from calib.errors import CalibrationError
 from calib.export import writer
-from calib.export.bundle import needed_modules
+from calib.export.bundle import PACKAGE, _imports, _source, needed_modules
 from calib.export.model_card import WITHOUT_CALIB, model_card
 from calib.numerics import softmax
 from tests.conftest import ROOT, simulate
@@ -134,6 +135,26 @@ def test_the_bundle_holds_what_its_card_promises(everything):
         "calib.calibrators.isotonic",
         "calib.calibrators.one_vs_rest",
     }
+
+
+def imported(module: str) -> set[str]:
+    """Modules of calib that one imports at its top, by Python's own parser."""
+    tree = ast.parse(_source(module).read_text(encoding="utf-8"))
+    names = set()
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return {name for name in names if name.split(".")[0] == "calib" and _source(name).is_file()}
+
+
+def test_imports_are_those_that_pythons_parser_finds():
+    modules = [".".join(path.with_suffix("").relative_to(PACKAGE.parent).parts) for path in PACKAGE.rglob("*.py")]
+    assert len(modules) > 200
+    modules.remove("calib.export.bundle")  # holds an import in a text
+    for module in (each.removesuffix(".__init__") for each in modules):
+        assert set(_imports(module)) - {"calib"} == imported(module) - {"calib"}, module
 
 
 def test_equal_content_gives_equal_bytes(everything, overconfident):
