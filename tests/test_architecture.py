@@ -26,6 +26,7 @@ LAYERS = (
     ("canonical",),
     ("calibrators", "data"),
     ("registry", "metrics"),
+    ("decisions",),
     ("jobs",),
     ("evaluation",),
     ("export",),
