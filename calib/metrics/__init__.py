@@ -2,7 +2,7 @@
 
 All take ``(probs, labels)`` with probs of shape (n, n_classes). Those that look at the predicted class alone
 (accuracy, ECE and its kin, over- and underconfidence, the gap, sharpness) also take the pair
-``(confidence, correct)``, both of shape (n,).
+``(confidence, correct)``, both of shape (n,). Net benefit takes the probability of an event and whether it happened.
 """
 
 from calib.metrics.binning import BINNINGS
@@ -18,6 +18,7 @@ from calib.metrics.confidence import (
     underconfidence,
 )
 from calib.metrics.corp import Decomposition, corp
+from calib.metrics.net_benefit import NetBenefit, NetBenefitDifference, net_benefit, net_benefit_difference
 from calib.metrics.scoring_rules import accuracy, brier, count_clipped, nll, top_k_accuracy
 from calib.metrics.smooth import smooth_ece
 
@@ -25,6 +26,8 @@ __all__ = [
     "BINNINGS",
     "Decomposition",
     "Interval",
+    "NetBenefit",
+    "NetBenefitDifference",
     "Resamples",
     "accuracy",
     "brier",
@@ -37,6 +40,8 @@ __all__ = [
     "effective_sample_size",
     "interval_of_draws",
     "mce",
+    "net_benefit",
+    "net_benefit_difference",
     "nll",
     "over_under_ratio",
     "overconfidence",

@@ -1,0 +1,225 @@
+"""What an action on each row leads to and costs, and what changes where one rule replaces another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calib.errors import CalibrationError
+from calib.metrics.bootstrap import Interval
+from calib.metrics.confidence import Bools
+from calib.metrics.proportions import Shares, check_event, shares_of_rows
+from calib.numerics import Floats
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What each outcome costs, in any unit; the least of a row's possible costs need not be 0.
+
+    Attributes
+    ----------
+    false_alarm, miss : acting without an event, and not acting on one.
+    true_negative, true_positive : not acting without an event, and acting on one.
+
+    Raises
+    ------
+    CalibrationError
+        Unless an error costs more than the right action for the same row, both ways.
+
+    Examples
+    --------
+    >>> Costs(false_alarm=1, miss=9).cut
+    0.1
+    """
+
+    false_alarm: float
+    miss: float
+    true_negative: float = 0.0
+    true_positive: float = 0.0
+
+    def __post_init__(self) -> None:
+        costs = (self.false_alarm, self.miss, self.true_negative, self.true_positive)
+        if (
+            not np.isfinite(costs).all()
+            or min(self.false_alarm - self.true_negative, self.miss - self.true_positive) <= 0
+        ):
+            raise CalibrationError(
+                f"A false alarm must cost more than a true negative (here {self.false_alarm:g} and "
+                f"{self.true_negative:g}) and a miss more than a true positive ({self.miss:g} and "
+                f"{self.true_positive:g}); otherwise one action is always best and there is no cut."
+            )
+
+    @classmethod
+    def from_threshold(cls, threshold: float) -> Costs:
+        """Costs ``t`` of a false alarm and ``1 - t`` of a miss, whose cut is the threshold t."""
+        cut = check_threshold(threshold)
+        return cls(cut, 1.0 - cut)
+
+    @property
+    def cut(self) -> float:
+        """``(c_FP - c_TN) / (c_FP - c_TN + c_FN - c_TP)`` (Elkan 2001, equation 2); for calibrated probabilities."""
+        alarm, miss = self.false_alarm - self.true_negative, self.miss - self.true_positive
+        return alarm / (alarm + miss)
+
+    @property
+    def of_kinds(self) -> Floats:
+        """Costs of true negatives, misses, false alarms and true positives, (4,)."""
+        return np.array([self.true_negative, self.miss, self.false_alarm, self.true_positive])
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What acting on some of the rows leads to, with intervals.
+
+    Attributes
+    ----------
+    true_positives, false_positives, misses, true_negatives : of 1,000 rows.
+    acted : of 1,000 rows, those acted on.
+    recall : share of the events that are acted on.
+    precision : share of the rows acted on that have the event.
+    cost : mean cost of a row; None where no costs were given.
+    """
+
+    true_positives: Interval
+    false_positives: Interval
+    misses: Interval
+    true_negatives: Interval
+    acted: Interval
+    recall: Interval
+    precision: Interval
+    cost: Interval | None = None
+
+
+@dataclass(frozen=True)
+class Change:
+    """What changes where one rule replaces another on the same rows, with paired intervals.
+
+    Attributes
+    ----------
+    changed : share of rows whose action changes.
+    newly_acted, no_longer_acted : its two parts.
+    cost : mean cost of a row by the new rule minus that by the old one; below 0 the new rule is cheaper.
+    """
+
+    changed: Interval
+    newly_acted: Interval
+    no_longer_acted: Interval
+    cost: Interval
+
+    @property
+    def settled(self) -> bool:
+        """Whether the interval of the difference in cost leaves out 0."""
+        return not self.cost.low <= 0.0 <= self.cost.high
+
+
+def outcome_of(
+    acts: Any, labels: Any, costs: Costs | None = None, weights: Any = None, clusters: Any = None, level: float = 0.95
+) -> Outcome:
+    """What acting on these rows leads to, in counts of 1,000, shares and cost.
+
+    Intervals are those of :class:`calib.metrics.proportions.Shares`; recall and precision have Wilson's among the
+    events and among the rows acted on.
+
+    Parameters
+    ----------
+    acts : (n,) whether each row is acted on.
+    labels : (n,) 1 where the event happened, 0 elsewhere.
+    costs : of each outcome; without them there is no cost.
+    weights, clusters, level : as in :func:`calib.decisions.cuts.decide`.
+    """
+    acted, came = _check_acts(acts, labels)
+    table = np.column_stack([np.eye(4), [0, 0, 1, 1]])
+    shares = shares_of_rows(2 * acted + came, table, weights, clusters)
+    negatives, misses, alarms, positives, acting = (_of_thousand(shares.of_share(k, level)) for k in range(5))
+    return Outcome(
+        positives, alarms, misses, negatives, acting,
+        recall=_share_among(came, acted, weights, clusters, level),
+        precision=_share_among(acted, came, weights, clusters, level),
+        cost=None if costs is None else _cost(shares, costs, level),
+    )  # fmt: skip
+
+
+def change(
+    acts: Any,
+    before: Any,
+    labels: Any,
+    costs: Costs,
+    weights: Any = None,
+    clusters: Any = None,
+    level: float = 0.95,
+) -> Change:
+    """What changes where a new rule replaces an old one: today's cut, or the raw probability at the same cut.
+
+    Only rows whose action changes cost differently, so that the interval comes from these, paired. Where none of n rows
+    changes the interval still reaches as far as about 4 changed rows of n would: others may.
+
+    Parameters
+    ----------
+    acts, before : (n,) whether each row is acted on by the new and by the old rule.
+    labels, costs, weights, clusters, level : as in :func:`calib.decisions.cuts.decide`.
+
+    Examples
+    --------
+    >>> raw, calibrated = np.array([0.3, 0.6, 0.9]), np.array([0.2, 0.4, 0.8])
+    >>> found = change(calibrated >= 0.5, raw >= 0.5, [0, 0, 1], Costs(false_alarm=1, miss=1))
+    >>> found.changed.value, found.cost.value  # one false alarm of three rows less
+    (0.3333333333333333, -0.3333333333333333)
+    """
+    acted, came = _check_acts(acts, labels)
+    old, _ = _check_acts(before, labels)
+    new, gone = acted & ~old, old & ~acted
+    cell = np.where(new, 1 + came, np.where(gone, 3 + came, 0))
+    table = np.column_stack([np.eye(5)[:, 1:], [0, 1, 1, 1, 1], [0, 1, 1, 0, 0], [0, 0, 0, 1, 1]])
+    shares = shares_of_rows(cell, table, weights, clusters)
+    negative, miss, alarm, positive = costs.of_kinds
+    factors = [alarm - negative, positive - miss, negative - alarm, miss - positive, 0, 0, 0]
+    cost = Interval(*map(float, shares.combine(factors, shares.critical(level))))
+    changed, newly, no_longer = (shares.of_share(k, level) for k in (4, 5, 6))
+    return Change(changed, newly, no_longer, cost)
+
+
+def check_threshold(threshold: Any) -> float:
+    """A threshold between 0 and 1, both excluded.
+
+    Raises
+    ------
+    CalibrationError
+        If it is not.
+    """
+    value = float(threshold)
+    if not 0.0 < value < 1.0:
+        raise CalibrationError(f"A threshold of a probability lies between 0 and 1, ends excluded; got {value:g}.")
+    return value
+
+
+def _check_acts(acts: Any, labels: Any) -> tuple[Bools, Bools]:
+    acted = np.asarray(acts)
+    if acted.dtype.kind != "b":
+        raise CalibrationError("Say for each row whether it is acted on, True or False: (probs >= cut).")
+    _, came = check_event(acted, labels)
+    return acted, came
+
+
+def _of_thousand(share: Interval) -> Interval:
+    return Interval(*(1000.0 * part for part in share))
+
+
+def _share_among(rows: Bools, right: Bools, weights: Any, clusters: Any, level: float) -> Interval:
+    """Share of some rows that have a property, with its interval; NaN among no rows."""
+    weight, cluster = (None if of is None else np.asarray(of)[rows] for of in (weights, clusters))
+    if not rows.any() or (weight is not None and not weight.any()):
+        return Interval(*[float("nan")] * 3)
+    shares = shares_of_rows(right[rows].astype(int), np.array([[0], [1]]), weight, cluster)
+    return shares.of_share(0, level)
+
+
+def _cost(shares: Shares, costs: Costs, level: float) -> Interval:
+    """Mean cost of a row, from the shares of true negatives, misses, false alarms and true positives.
+
+    What every row costs at least is added after the interval is taken: it is certain.
+    """
+    least = costs.of_kinds.min()
+    factors = np.append(costs.of_kinds - least, np.zeros(len(shares.value) - 4))
+    return Interval(*(float(part + least) for part in shares.combine(factors, shares.critical(level))))

@@ -1,0 +1,184 @@
+"""Shares of rows and their linear combinations, such as net benefit and cost, with intervals for clusters and weights.
+
+A combination of shares, ``sum_k c_k s_k``, has the interval of Zou, Taleban and Donner (2009): each share's own
+Wilson interval, put together by the shares' correlations. It holds with few events, where an estimate plus or minus
+two standard errors is too short, and where a share is 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.errors import CalibrationError
+from calib.metrics.bootstrap import Interval, drawn_units
+from calib.metrics.confidence import Bools, check_range, check_weights
+from calib.numerics import Floats, Ints
+
+JOINT_DRAWS = 10_000
+"""Normal draws from which the quantile of the largest of several deviations is taken."""
+
+
+def check_event(probs: Any, labels: Any) -> tuple[Floats, Bools]:
+    """Probabilities of an event as float64, and whether it happened as booleans, both of shape (n,).
+
+    Raises
+    ------
+    CalibrationError
+        If the arrays do not fit together, there are no rows, or values are no probabilities or not 0 and 1.
+    """
+    said, came = np.asarray(probs), np.asarray(labels)
+    if said.ndim != 1 or came.shape != said.shape:
+        raise CalibrationError(
+            f"Give one probability of the event and one label for each row, two (n,) arrays; got shapes {said.shape} "
+            f"and {came.shape}. Of two columns take the event's: probs[:, 1]."
+        )
+    if not len(said):
+        raise CalibrationError("There are no rows to score.")
+    if said.dtype.kind not in "fiub" or not np.isfinite(said).all():
+        raise CalibrationError("Some probabilities of the event are no finite numbers; leave out these rows.")
+    check_range(said)
+    if came.dtype.kind != "b" and not np.isin(came, (0, 1)).all():
+        raise CalibrationError("Labels must be 1 where the event happened and 0 elsewhere; give (labels == event).")
+    return said.astype(np.float64, copy=False), came.astype(bool, copy=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """Shares of rows and how they vary together.
+
+    Attributes
+    ----------
+    value : (k,) shares.
+    covariance : (k, k) of their estimates.
+    n_effective : independent rows of equal weight that would tell as much of a share that is 0 or 1.
+    most : of any other share: rows that tell as much are never more than these.
+    degrees : number of clusters less one; infinite where rows are independent.
+    """
+
+    value: Floats
+    covariance: Floats
+    n_effective: float
+    most: float
+    degrees: float
+
+    def critical(self, level: float = 0.95) -> float:
+        """Quantile of the standardised deviation: the normal one, with clusters Student's t."""
+        from scipy.special import ndtri, stdtrit
+
+        upper = 0.5 + level / 2.0
+        return float(ndtri(upper) if np.isinf(self.degrees) else stdtrit(self.degrees, upper))
+
+    def of_share(self, k: int, level: float = 0.95) -> Interval:
+        """One share with its Wilson interval."""
+        value, low, high = self.combine(np.eye(len(self.value))[k], self.critical(level))
+        return Interval(float(value), float(low), float(high))
+
+    def combine(self, coefficients: npt.ArrayLike, critical: float | Floats) -> tuple[Floats, Floats, Floats]:
+        """Combinations of the shares with their intervals (Zou, Taleban and Donner 2009, equation 6).
+
+        Parameters
+        ----------
+        coefficients : (..., k) factors of the shares.
+        critical : quantile of the standardised deviation, as :meth:`critical` gives.
+
+        Returns
+        -------
+        (value, low, high) : arrays of shape (...)
+        """
+        factors = np.asarray(coefficients, dtype=float)
+        below, above = self._reach(float(critical))
+        value = factors @ self.value
+        down = np.where(factors > 0, below, above) * factors
+        up = np.where(factors > 0, above, below) * factors
+        joint = self._correlation()
+        low, high = (np.sqrt(np.maximum(np.einsum("...k,kl,...l->...", d, joint, d), 0.0)) for d in (down, up))
+        return value, value - low, value + high
+
+    def joint_critical(self, coefficients: Floats, level: float = 0.95, random_state: int = 0) -> float:
+        """Quantile of the largest standardised deviation of several combinations, for a band that holds all of them.
+
+        It is that of normal draws with the combinations' correlation, with clusters divided by a chi draw for Student's
+        t. Combinations that do not vary are left out.
+        """
+        covariance = coefficients @ self.covariance @ coefficients.T
+        spread = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
+        varies = spread > 1e-12 * max(float(spread.max(initial=0.0)), 1e-300)
+        if not varies.any():
+            return self.critical(level)
+        correlation = covariance[np.ix_(varies, varies)] / np.outer(spread[varies], spread[varies])
+        values, vectors = np.linalg.eigh(correlation)
+        kept = values > 1e-10 * values[-1]
+        root = vectors[:, kept] * np.sqrt(values[kept])
+        generator = np.random.default_rng(random_state)
+        largest = np.abs(generator.normal(size=(JOINT_DRAWS, root.shape[1])) @ root.T).max(axis=1)
+        if np.isfinite(self.degrees):
+            largest /= np.sqrt(generator.chisquare(self.degrees, JOINT_DRAWS) / self.degrees)
+        return max(float(np.quantile(largest, level)), self.critical(level))
+
+    def _reach(self, critical: float) -> tuple[Floats, Floats]:
+        """How far each share's Wilson interval reaches below and above it, with its own effective number of rows."""
+        share, variance = self.value, np.diagonal(self.covariance)
+        coin = share * (1.0 - share)
+        known = (variance > 0) & (coin > 1e-12)
+        rows = np.where(known, np.clip(coin / np.where(known, variance, 1.0), 1.0, self.most), self.n_effective)
+        square = critical**2
+        centre = (share + square / (2.0 * rows)) / (1.0 + square / rows)
+        half = critical * np.sqrt(np.maximum(coin, 0.0) / rows + square / (4.0 * rows**2)) / (1.0 + square / rows)
+        return np.clip(share - (centre - half), 0.0, share), np.clip(centre + half - share, 0.0, 1.0 - share)
+
+    def _correlation(self) -> Floats:
+        spread = np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0))
+        product = np.outer(spread, spread)
+        joint = np.where(product > 0, self.covariance / np.where(product > 0, product, 1.0), 0.0)
+        np.fill_diagonal(joint, 1.0)
+        return joint
+
+
+def shares_of_rows(cell: Ints, patterns: npt.NDArray[Any], weights: Any = None, clusters: Any = None) -> Shares:
+    """Weighted shares of rows with each of k properties.
+
+    Weights are sampling or exposure weights: the share is a ratio of two sums, and its variance the linearised one,
+    ``sum_i w_i^2 (x_i - s)^2 / (sum_i w_i)^2``; with G clusters the sums run over clusters and have the factor
+    ``G / (G - 1)`` (Cochran 1977, sections 6.3 and 9A). Rows with a frequency weight must be repeated instead.
+
+    Parameters
+    ----------
+    cell : (n,) each row's kind, in [0, m).
+    patterns : (m, k) whether rows of each kind have each property.
+    weights : (n,) numbers from 0 upwards; None counts all alike.
+    clusters : (n,) what rows that belong together share, or None; a single cluster counts as none.
+    """
+    n, table = len(cell), patterns.astype(float)
+    weight = check_weights(weights, n)
+    unit, n_units, clustered = drawn_units(n, None if clusters is None else check_clusters(clusters, n))
+    m = len(table)
+    sums = np.bincount(cell, weights=weight, minlength=m)
+    total = float(sums.sum())
+    value = sums @ table / total
+    deviations = table - value
+    if clustered:
+        by_cluster = np.bincount(unit * m + cell, weights=weight, minlength=n_units * m).reshape(n_units, m)
+        moved = by_cluster @ deviations
+        covariance = n_units / (n_units - 1) * (moved.T @ moved) / total**2
+        return Shares(value, covariance, float(n_units), float(n), n_units - 1.0)
+    squares = sums if weight is None else np.bincount(cell, weights=weight**2, minlength=m)
+    covariance = (deviations * squares[:, None]).T @ deviations / total**2
+    return Shares(value, covariance, total**2 / float(squares.sum()), float(n), float("inf"))
+
+
+def check_clusters(clusters: Any, n: int) -> npt.NDArray[Any]:
+    """Clusters as an (n,) array.
+
+    Raises
+    ------
+    CalibrationError
+        If there is not one for each row.
+    """
+    array = np.asarray(clusters)
+    if array.shape != (n,):
+        raise CalibrationError(f"Clusters must have shape ({n},), one for each row; got {array.shape}.")
+    return array

@@ -1,0 +1,250 @@
+"""Cuts and what they cost: closed forms, searches over every row, and numbers computed elsewhere."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from calib.decisions import Costs, change, decide, outcome_of, recalibrated_cut
+from calib.decisions.recalibration import log_odds, recalibrate
+from calib.errors import CalibrationError
+from calib.metrics import wilson_interval
+from calib.numerics import sigmoid
+
+COSTS = Costs(false_alarm=1.0, miss=10.0)
+
+
+@pytest.fixture
+def rows(rng):
+    score = rng.normal(-1.5, 1.3, 600)
+    return np.round(sigmoid(score), 3), rng.random(600) < sigmoid(-0.4 + 0.7 * score)
+
+
+def cost_of(acts, labels, costs):
+    """Mean cost row by row."""
+    cells = {
+        (True, True): costs.true_positive,
+        (True, False): costs.false_alarm,
+        (False, True): costs.miss,
+        (False, False): costs.true_negative,
+    }
+    return np.mean([cells[bool(act), bool(came)] for act, came in zip(acts, labels, strict=True)])
+
+
+def test_the_cut_is_where_both_actions_cost_the_same():
+    costs = Costs(false_alarm=3.0, miss=7.0, true_negative=-1.0, true_positive=2.0)
+    p = costs.cut
+    acting = p * costs.true_positive + (1 - p) * costs.false_alarm
+    waiting = p * costs.miss + (1 - p) * costs.true_negative
+    assert acting == pytest.approx(waiting, abs=1e-12)
+    assert Costs.from_threshold(0.2).cut == pytest.approx(0.2)
+    with pytest.raises(CalibrationError, match="one action is always best"):
+        Costs(false_alarm=1.0, miss=1.0, true_positive=2.0)
+
+
+def test_outcomes_are_counts_with_wilsons_intervals(rows):
+    probs, labels = rows
+    acts = probs >= 0.2
+    found = outcome_of(acts, labels, Costs(1.0, 4.0, 0.5, -2.0))
+    n, hits = len(labels), int((acts & labels).sum())
+    low, high = wilson_interval(hits, n)
+    assert found.true_positives == pytest.approx((1000 * hits / n, 1000 * float(low), 1000 * float(high)))
+    low, high = wilson_interval(hits, labels.sum())
+    assert found.recall == pytest.approx((hits / labels.sum(), float(low), float(high)))
+    assert found.precision.value == pytest.approx(hits / acts.sum())
+    counts = (found.true_positives, found.false_positives, found.misses, found.true_negatives)
+    assert sum(count.value for count in counts) == pytest.approx(1000)
+    assert found.cost.value == pytest.approx(cost_of(acts, labels, Costs(1.0, 4.0, 0.5, -2.0)))
+
+
+def test_what_every_row_costs_moves_the_interval_and_does_not_widen_it(rows):
+    probs, labels = rows
+    plain = outcome_of(probs >= 0.2, labels, Costs(1.0, 4.0)).cost
+    more = outcome_of(probs >= 0.2, labels, Costs(6.0, 9.0, 5.0, 5.0)).cost
+    np.testing.assert_allclose(np.subtract(more, plain), 5.0)
+
+
+def test_cost_and_net_benefit_are_one_number(rows):
+    from calib.metrics import net_benefit
+
+    probs, labels = rows
+    costs = Costs.from_threshold(0.15)
+    benefit = net_benefit(probs, labels, 0.15).model.at(0)
+    assert decide(probs, labels, costs=costs).outcome.cost.value == pytest.approx(
+        0.85 * (labels.mean() - benefit.value), abs=1e-12
+    )
+
+
+def test_an_outcome_without_events_or_actions_has_no_recall_or_precision():
+    found = outcome_of(np.zeros(4, bool), np.zeros(4, bool), COSTS)
+    assert np.isnan(found.recall).all() and np.isnan(found.precision).all()
+    assert found.cost.value == 0.0 and found.cost.high > 0.0
+
+
+def test_the_least_cost_and_its_optimism_are_found_among_all_cuts(rows):
+    probs, labels = rows
+    costs = {cut: cost_of(probs >= cut, labels, COSTS) for cut in np.unique(probs)}
+    found = decide(probs, labels, costs=COSTS, search=True)
+    assert found.searched and found.outcome.cost.value == pytest.approx(min(costs.values()))
+    assert costs[found.cut.value] == min(costs.values())
+    assert found.cut.low < found.cut.value < found.cut.high and found.optimism > 0
+    given = decide(probs, labels, costs=COSTS)
+    assert not given.searched and given.optimism is None and given.cut == (COSTS.cut,) * 3
+
+
+def test_targets_are_met_by_the_first_and_the_last_cut(rows):
+    probs, labels = rows
+    cuts = np.unique(probs)
+    recalls = np.array([labels[probs >= cut].sum() / labels.sum() for cut in cuts])
+    precisions = np.array([labels[probs >= cut].mean() for cut in cuts])
+    assert decide(probs, labels, recall=0.8).cut.value == cuts[recalls >= 0.8].max()
+    assert decide(probs, labels, precision=0.4).cut.value == cuts[precisions >= 0.4].min()
+    with pytest.raises(CalibrationError, match=r"highest is 0\.5"):
+        decide([0.9, 0.5, 0.1], [0, 1, 0], precision=0.6)
+
+
+def test_a_capacity_takes_the_highest_and_ties_in_order():
+    probs, labels = np.array([0.5, 0.9, 0.5, 0.5, 0.1, 0.2]), np.array([0, 1, 1, 0, 0, 0])
+    found = decide(probs, labels, capacity=(50, 100))
+    assert found.acts.tolist() == [True, True, True, False, False, False]
+    assert found.cut.value == 0.5 and found.tied == 3 and found.optimism is None
+    assert decide(probs, labels, capacity=(1, 1)).acts.all()
+    weighted = decide(probs, labels, capacity=(1, 2), weights=[1, 3, 1, 1, 1, 1])
+    assert weighted.acts.tolist() == [True, True, False, False, False, False]
+
+
+def test_a_capacity_s_cut_is_a_quantile_with_the_quantile_s_interval():
+    rng = np.random.default_rng(3)
+    held = 0
+    for seed in range(100):
+        probs = rng.random(300)
+        cut = decide(probs, probs > 0.5, capacity=(1, 10), n_resamples=300, random_state=seed).cut
+        held += cut.low <= 0.9 <= cut.high
+    assert 88 <= held <= 99
+
+
+def test_many_different_probabilities_are_searched_among_their_quantiles(monkeypatch, rows):
+    probs, labels = rows
+    exact = decide(probs, labels, recall=0.8)
+    monkeypatch.setattr("calib.decisions.cuts.MAX_CUTS", 100)
+    thinned = decide(probs, labels, recall=0.8)
+    assert thinned.cut.value == exact.cut.value
+    np.testing.assert_allclose(thinned.cut[1:], exact.cut[1:], atol=0.02)
+
+
+@pytest.mark.parametrize(
+    "way", [{}, {"search": True}, {"threshold": 0.2, "recall": 0.5}, {"threshold": 0.2, "search": True}]
+)
+def test_one_way_to_a_cut_must_be_given(rows, way):
+    with pytest.raises(CalibrationError, match="Give one way"):
+        decide(*rows, **way)
+
+
+@pytest.mark.parametrize("way", [{"recall": 1.5}, {"precision": 0.0}, {"capacity": (5, 0)}, {"capacity": (5, 3)}])
+def test_targets_out_of_reach_are_refused(rows, way):
+    with pytest.raises(CalibrationError, match=f"The {next(iter(way))} given"):
+        decide(*rows, **way)
+
+
+def test_a_change_is_the_difference_of_two_costs(rows, rng):
+    probs, labels = rows
+    weights, clusters = rng.uniform(0.5, 2.0, 600), np.arange(600) % 30
+    costs = Costs(2.0, 7.0, 0.5, 1.0)
+    for options in ({}, {"weights": weights}, {"weights": weights, "clusters": clusters}):
+        new, old = (outcome_of(probs >= cut, labels, costs, **options).cost for cut in (0.1, 0.3))
+        found = change(probs >= 0.1, probs >= 0.3, labels, costs, **options)
+        assert found.cost.value == pytest.approx(new.value - old.value)
+        assert found.cost.low < found.cost.value < found.cost.high
+        assert found.changed.value == pytest.approx(found.newly_acted.value) and found.no_longer_acted.value == 0
+    there, back = change(probs >= 0.1, probs >= 0.3, labels, costs), change(probs >= 0.3, probs >= 0.1, labels, costs)
+    np.testing.assert_allclose(back.cost, [-there.cost.value, -there.cost.high, -there.cost.low])
+
+
+def test_no_change_reaches_as_far_as_a_few_rows_would(rows):
+    probs, labels = rows
+    found = change(probs >= 0.2, probs >= 0.2, labels, Costs(1.0, 1.0))
+    assert found.changed.value == 0.0 and not found.settled
+    assert found.cost.high == pytest.approx(-found.cost.low) and 0 < found.cost.high < 8 / 600
+
+
+def test_a_recalibration_finds_the_raw_cut_of_a_known_map():
+    rng = np.random.default_rng(5)
+    score = rng.normal(-1, 1.5, 200_000)
+    labels = rng.random(len(score)) < sigmoid(0.3 + 0.6 * score)
+    found = recalibrated_cut(sigmoid(score), labels, 0.2)
+    truth = float(sigmoid(np.array((np.log(0.25) - 0.3) / 0.6)))
+    assert found.cut.low <= truth <= found.cut.high and found.cut.high - found.cut.low < 0.01
+    assert found.slope.value == pytest.approx(0.6, abs=0.02) and found.n_clipped == 0
+
+
+def test_the_delta_interval_holds_the_true_cut(rng):
+    held = {"rows": 0, "clusters": 0}
+    truth = float(sigmoid(np.array((np.log(0.1 / 0.9) + 0.5) / 0.7)))
+    for _ in range(300):
+        score = rng.normal(-1, 1.3, 500)
+        labels = rng.random(500) < sigmoid(-0.5 + 0.7 * score)
+        for kind, clusters in (("rows", None), ("clusters", np.arange(500) % 50)):
+            cut = recalibrated_cut(sigmoid(score), labels, 0.1, clusters=clusters).cut
+            held[kind] += cut.low <= truth <= cut.high
+    assert all(0.92 * 300 <= count <= 0.985 * 300 for count in held.values()), held
+
+
+def test_weights_are_repeated_rows_in_the_recalibration(rows, rng):
+    probs, labels = rows
+    times = rng.integers(1, 4, len(probs))
+    score, _, _ = log_odds(probs)
+    weighted = recalibrate(score, labels, times[None].astype(float))
+    repeated = recalibrate(np.repeat(score, times), np.repeat(labels, times), np.ones((1, times.sum())))
+    np.testing.assert_allclose(weighted, repeated, atol=1e-8)
+
+
+def test_many_recalibrations_at_once_solve_the_score_equations(rows, rng):
+    probs, labels = rows
+    score, _, _ = log_odds(probs)
+    counts = rng.multinomial(len(score), np.full(len(score), 1 / len(score)), size=20).astype(float)
+    intercepts, slopes = recalibrate(score, labels, counts)
+    residual = counts * (labels - sigmoid(intercepts[:, None] + slopes[:, None] * score))
+    np.testing.assert_allclose(residual.sum(axis=1), 0, atol=1e-6)
+    np.testing.assert_allclose(residual @ score, 0, atol=1e-5)
+
+
+def test_probabilities_of_0_and_1_are_moved_and_counted():
+    score, moved, to = log_odds(np.array([0.0, 0.02, 0.5, 1.0]))
+    assert moved == 2 and to == pytest.approx(0.01)
+    np.testing.assert_allclose(sigmoid(score), [0.01, 0.02, 0.5, 0.99])
+
+
+@pytest.mark.parametrize(
+    ("labels", "word"), [([1, 1, 0, 0], "slope"), ([0, 0, 0, 0], "one kind"), ([0, 0, 1, 1], "slope")]
+)
+def test_recalibrations_without_a_cut_are_refused(labels, word):
+    with pytest.raises(CalibrationError, match=word):
+        recalibrated_cut(np.array([0.1, 0.3, 0.6, 0.8]), np.array(labels), 0.2)
+
+
+@pytest.fixture
+def credit(shared_data):
+    with open(shared_data / "credit.csv", encoding="utf-8") as file:
+        table = list(csv.DictReader(file))
+    known = json.loads((shared_data.parent / "reference" / "decisions.json").read_text())["decisions"]
+    return *(np.array([float(row[column]) for row in table]) for column in ("pd", "default")), known
+
+
+@pytest.mark.reference("data/credit.csv", "reference/decisions.json")
+def test_cuts_of_the_credit_data_are_those_computed_elsewhere(credit):
+    probs, labels, known = credit
+    plain, best = decide(probs, labels, costs=COSTS), decide(probs, labels, costs=COSTS, search=True, n_resamples=2000)
+    assert plain.outcome.cost.value == pytest.approx(known["cost_at_t_star_raw"], abs=1e-9)
+    assert best.cut.value == known["empirical_best_cut"]
+    assert best.outcome.cost.value == pytest.approx(known["cost_at_empirical_best"], abs=1e-9)
+    np.testing.assert_allclose(best.cut[1:], known["bootstrap_2000_percentile"], atol=0.004)  # two seeds
+    assert best.optimism == pytest.approx(known["bootstrap_optimism_mean"], abs=0.002)
+    raw = recalibrated_cut(probs, labels, COSTS.cut)
+    assert raw.cut.value == pytest.approx(known["platt_equivalent_raw_cut"], abs=1e-9)
+    np.testing.assert_allclose(raw.cut[1:], known["platt_cut_95"], atol=1e-6)  # theirs has z = 1.96
+    cost = outcome_of(probs >= raw.cut.value, labels, COSTS).cost.value
+    assert cost == pytest.approx(known["cost_at_platt_cut"], abs=1e-9)
+    room = decide(probs, labels, capacity=(known["capacity"]["k"], len(probs)))
+    assert room.cut.value == known["capacity"]["cut"] and room.tied == known["capacity"]["rows_at_the_cut"]
+    assert labels[room.acts].sum() == known["capacity"]["events_caught"]

@@ -1,0 +1,197 @@
+"""Net benefit against row-by-row counts and other packages' numbers, and the coverage of its intervals."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from calib.errors import CalibrationError
+from calib.metrics import net_benefit, net_benefit_difference, wilson_interval
+from calib.metrics.proportions import check_event, shares_of_rows
+from calib.numerics import sigmoid
+
+THRESHOLDS = np.array([0.05, 0.1, 0.2, 0.3, 0.5])
+
+
+@pytest.fixture
+def rows(rng):
+    score = rng.normal(-1.0, 1.5, 400)
+    return np.round(sigmoid(score), 2), rng.random(400) < sigmoid(0.2 + 0.7 * score)
+
+
+def counted(probs, labels, threshold, weights=None):
+    """Net benefit row by row, as Vickers and Elkin (2006) define it."""
+    weights = np.ones(len(probs)) if weights is None else weights
+    total = 0.0
+    for p, y, w in zip(probs, labels, weights, strict=True):
+        if p >= threshold:
+            total += w * (1.0 if y else -threshold / (1.0 - threshold))
+    return total / weights.sum()
+
+
+def test_it_is_what_rows_count(rows, rng):
+    probs, labels = rows
+    weights = rng.uniform(0.2, 3.0, len(probs))
+    for weighted in (None, weights):
+        found = net_benefit(probs, labels, THRESHOLDS, weighted)
+        wanted = [counted(probs, labels, t, weighted) for t in THRESHOLDS]
+        everyone = np.array([counted(np.ones(len(probs)), labels, t, weighted) for t in THRESHOLDS])
+        np.testing.assert_allclose(found.model.value, wanted, atol=1e-12)
+        np.testing.assert_allclose(found.treat_all.value, everyone, atol=1e-12)
+        odds = THRESHOLDS / (1.0 - THRESHOLDS)
+        np.testing.assert_allclose(found.avoided.value, (wanted - everyone) / odds, atol=1e-12)
+
+
+def test_a_row_at_the_threshold_is_acted_on():
+    found = net_benefit([0.5, 0.5, 0.2], [1, 0, 0], [0.5])
+    assert found.model.value[0] == 0.0
+    assert net_benefit([0.5, 0.5, 0.2], [1, 1, 0], [0.5]).model.value[0] == pytest.approx(2 / 3)
+    assert net_benefit([0.5, 0.5, 0.2], [1, 1, 0], [0.5 + 1e-12]).model.value[0] == 0.0
+
+
+def test_the_interval_is_that_of_zou_huang_and_zhang(rows):
+    probs, labels = rows
+    n, t = len(probs), 0.2
+    acts = probs >= t
+    hits, alarms = (acts & labels).mean(), (acts & ~labels).mean()
+    (hit_low, alarm_low), (hit_high, alarm_high) = wilson_interval([n * hits, n * alarms], [n, n])
+    correlation = -np.sqrt(hits * alarms / ((1 - hits) * (1 - alarms)))
+    odds = t / (1 - t)
+
+    def reach(up, down):
+        return np.sqrt(up**2 - 2 * correlation * up * down + down**2)
+
+    band = net_benefit(probs, labels, t).model
+    value = hits - odds * alarms
+    assert band.low[0] == pytest.approx(value - reach(hits - hit_low, odds * (alarm_high - alarms)), abs=1e-12)
+    assert band.high[0] == pytest.approx(value + reach(hit_high - hits, odds * (alarms - alarm_low)), abs=1e-12)
+
+
+def test_clusters_of_one_row_and_of_equal_rows(rows):
+    probs, labels = rows
+    each = net_benefit(probs, labels, THRESHOLDS).model
+    alone = net_benefit(probs, labels, THRESHOLDS, clusters=np.arange(len(probs))).model
+    np.testing.assert_allclose(alone.high - alone.low, each.high - each.low, rtol=0.01)  # t and G / (G - 1)
+    # Nine copies of each row in one cluster tell no more than the row.
+    many = net_benefit(*(np.repeat(of, 9) for of in rows), THRESHOLDS, clusters=np.repeat(np.arange(400), 9)).model
+    np.testing.assert_allclose(many.low, alone.low, atol=1e-12)
+    once = net_benefit(probs, labels, THRESHOLDS, clusters=np.zeros(len(probs))).model
+    np.testing.assert_array_equal(once.low, each.low)
+
+
+def test_equal_weights_are_none_and_unequal_ones_widen(rows, rng):
+    probs, labels = rows
+    each = net_benefit(probs, labels, THRESHOLDS).model
+    equal = net_benefit(probs, labels, THRESHOLDS, weights=np.full(len(probs), 3.0)).model
+    np.testing.assert_allclose(equal.low, each.low, atol=1e-12)
+    uneven = net_benefit(probs, labels, THRESHOLDS, weights=rng.choice([0.1, 3.0], len(probs))).model
+    assert np.all(uneven.high - uneven.low > 1.2 * (each.high - each.low))
+
+
+def test_shares_of_nothing_have_wilsons_upper_end():
+    shares = shares_of_rows(np.zeros(50, dtype=int), np.eye(2))
+    assert shares.of_share(1) == pytest.approx((0.0, 0.0, float(wilson_interval(0, 50)[1])))
+
+
+def test_a_difference_is_paired_and_its_band_holds_all_thresholds(rows):
+    probs, labels = rows
+    thresholds = np.linspace(0.05, 0.5, 10)
+    other = np.clip(probs**1.3, 0, 1)
+    found = net_benefit_difference(probs, other, labels, thresholds)
+    first, second = net_benefit(probs, labels, thresholds).model, net_benefit(other, labels, thresholds).model
+    np.testing.assert_allclose(found.difference.value, first.value - second.value, atol=1e-12)
+    changed = [np.mean((probs >= t) != (other >= t)) for t in thresholds]
+    np.testing.assert_allclose(found.changed.value, changed, atol=1e-12)
+    assert np.all(found.joint.low < found.difference.low) and np.all(found.joint.high > found.difference.high)
+    apart = (first.high - first.low) + (second.high - second.low)
+    assert np.all(found.difference.high - found.difference.low < 0.5 * apart)
+
+
+def test_the_quantile_of_the_largest_deviation_is_that_of_independent_ones():
+    # 20 shares of different rows: 1 - 0.05 = Phi(c)^20 on both sides gives c = 3.02 (Sidak); correlation is -1/20.
+    shares = shares_of_rows(np.arange(2000) % 20, np.eye(20))
+    assert shares.joint_critical(np.eye(20)) == pytest.approx(3.02, abs=0.05)
+    assert shares.joint_critical(np.eye(20)[:1]) == pytest.approx(1.96, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("probs", "labels", "thresholds", "word"),
+    [
+        ([0.2, 0.3], [0, 1], [0.0], "between 0 and 1"),
+        ([0.2, 0.3], [0, 1], [], "between 0 and 1"),
+        ([0.2, 3.0], [0, 1], [0.5], "probabilities"),
+        ([0.2, np.nan], [0, 1], [0.5], "finite"),
+        ([[0.2, 0.8]], [1], [0.5], "probs[:, 1]"),
+        ([0.2, 0.3], [1, 2], [0.5], "labels == event"),
+        ([], [], [0.5], "no rows"),
+    ],
+)
+def test_what_cannot_be_used_is_said(probs, labels, thresholds, word):
+    with pytest.raises(CalibrationError) as refused:
+        net_benefit(probs, labels, thresholds)
+    assert word in str(refused.value)
+
+
+def test_booleans_are_labels_too():
+    np.testing.assert_array_equal(check_event([0.2, 0.7], [False, True])[1], check_event([0.2, 0.7], [0, 1])[1])
+
+
+DRAWS = 2000
+SETTINGS = [
+    (n, rate, n_clusters)
+    for n_clusters in (0, 40)
+    for n in (200, 1000, 5000)
+    for rate in (0.02, 0.1, 0.5)
+    if n * rate >= 20
+]
+
+
+def of_rate(rate, spread, generator):
+    """Intercept of logits with this event rate, the slope 0.7 and cluster effects; scores, effects of many rows."""
+    score, effect = generator.normal(0, 1.3, 400_000), generator.normal(0, 1, 400_000) * spread
+    low, high = -12.0, 12.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (low, middle) if sigmoid(middle + 0.7 * score + effect).mean() > rate else (middle, high)
+    return middle, score, sigmoid(middle + 0.7 * score + effect)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("n", "rate", "n_clusters"), SETTINGS)
+def test_the_interval_holds_the_truth_in_95_of_100_draws(n, rate, n_clusters):
+    # On the scale of the logit an intraclass correlation of 0.05 is a variance of 0.05 / 0.95 pi^2 / 3.
+    spread = np.sqrt(0.05 / 0.95 * np.pi**2 / 3) if n_clusters else 0.0
+    generator = np.random.default_rng(round(1000 * rate) + n + n_clusters)
+    intercept, score, chance = of_rate(rate, spread, generator)
+    shift = np.log(rate / (1 - rate))
+    thresholds = np.array([rate / 2, rate, min(0.9, 1.6 * rate)])
+    acts = sigmoid(score + shift)[:, None] >= thresholds
+    truth = (acts * (chance[:, None] - (1 - chance)[:, None] * thresholds / (1 - thresholds))).mean(axis=0)
+    clusters = np.arange(n) % n_clusters if n_clusters else None
+    held = np.zeros(3)
+    for _ in range(DRAWS):
+        x = generator.normal(0, 1.3, n)
+        effect = generator.normal(0, spread, n_clusters)[clusters] if n_clusters else 0.0
+        came = generator.random(n) < sigmoid(intercept + 0.7 * x + effect)
+        band = net_benefit(sigmoid(x + shift), came, thresholds, clusters=clusters).model
+        held += (band.low <= truth) & (truth <= band.high)
+    assert np.all((held / DRAWS >= 0.92) & (held / DRAWS <= 0.98)), held / DRAWS
+
+
+@pytest.mark.reference("data", "reference")
+@pytest.mark.parametrize(("name", "prob", "event"), [("breast", "risk", "malignant"), ("credit", "pd", "default")])
+def test_decision_curves_are_those_of_dcurves(shared_data, name, prob, event):
+    with open(shared_data / f"{name}.csv", encoding="utf-8") as file:
+        table = list(csv.DictReader(file))
+    probs, labels = (np.array([float(row[column]) for row in table]) for column in (prob, event))
+    known = json.loads((shared_data.parent / "reference" / "risk_model.json").read_text())[name]
+    printed = known["net_benefit"]["thresholds"]
+    found = net_benefit(probs, labels, [float(t) for t in printed])
+    for place, (threshold, row) in enumerate(printed.items()):
+        t = float(threshold)
+        assert found.model.value[place] == pytest.approx(row["model"], abs=1e-11)  # printed with 12 digits
+        assert found.treat_all.value[place] == pytest.approx(row["treat_all"], abs=1e-11)
+        assert found.avoided.value[place] == pytest.approx(row["net_interventions_avoided_per_row"], abs=1e-11)
+        cost = known["expected_cost"]["thresholds"][threshold]["normalised_cost_at_theoretical"]
+        assert (1 - t) * (labels.mean() - found.model.value[place]) == pytest.approx(cost, abs=1e-11)
