@@ -1,4 +1,4 @@
-"""Scores of probabilities against labels, binning, and bootstrap and Wilson intervals.
+"""Scores of probabilities against labels, binning, the panel of a risk model, and bootstrap and Wilson intervals.
 
 All take ``(probs, labels)`` with probs of shape (n, n_classes). Those that look at the predicted class alone
 (accuracy, ECE and its kin, over- and underconfidence, the gap, sharpness) also take the pair
@@ -19,6 +19,7 @@ from calib.metrics.confidence import (
 )
 from calib.metrics.corp import Decomposition, corp
 from calib.metrics.net_benefit import NetBenefit, NetBenefitDifference, net_benefit, net_benefit_difference
+from calib.metrics.risk_model import RiskMeasure, RiskModelPanel, risk_model
 from calib.metrics.scoring_rules import accuracy, brier, count_clipped, nll, top_k_accuracy
 from calib.metrics.smooth import smooth_ece
 
@@ -29,6 +30,8 @@ __all__ = [
     "NetBenefit",
     "NetBenefitDifference",
     "Resamples",
+    "RiskMeasure",
+    "RiskModelPanel",
     "accuracy",
     "brier",
     "classwise_ece",
@@ -46,6 +49,7 @@ __all__ = [
     "over_under_ratio",
     "overconfidence",
     "reflect",
+    "risk_model",
     "sharpness",
     "signed_confidence_gap",
     "smooth_ece",

@@ -1,0 +1,259 @@
+"""Standard errors of statistics of weighted and clustered rows by linearisation; AUROC, O:E and Spiegelhalter's z.
+
+A statistic's influence is what one row adds to it, to first order. Sums of influences over independent units, rows or
+clusters, give the variance of any smooth statistic: the sandwich estimator of a regression, DeLong's variance of the
+AUROC and the variance of a ratio are the same sum (Binder 1983; Shao and Tu 1995, chapter 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.errors import CalibrationError
+from calib.metrics.bootstrap import Interval, drawn_units, effective_count
+from calib.metrics.confidence import Bools, check_weights, effective_sample_size
+from calib.numerics import Floats, Ints
+
+if TYPE_CHECKING:
+    from calib.data.options import WeightKind
+
+NORMAL_FROM = 40
+"""So many independent units or more are judged by the normal distribution, fewer by Student's t."""
+UNKNOWN = Interval(float("nan"), float("nan"), float("nan"))
+"""Of what does not exist."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Which rows count how much, and which of them belong together.
+
+    Attributes
+    ----------
+    weights : (n,) positive; frequencies as they are, other weights with a mean of 1, ones without weights.
+    kind : what the weights mean, or None without weights.
+    unit : (n,) number of each row's independent unit.
+    n_units : how many there are.
+    clustered : whether units are clusters.
+    """
+
+    weights: Floats
+    kind: WeightKind | None
+    unit: Ints
+    n_units: int
+    clustered: bool
+
+    @classmethod
+    def from_rows(cls, n: int, weights: Any, kind: WeightKind | None, clusters: npt.NDArray[Any] | None) -> Sample:
+        """The sample of n rows whose weights, if any, are above 0."""
+        weights = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
+        if kind is not None and kind != "frequency":
+            weights = weights / weights.mean()
+        unit, n_units, clustered = drawn_units(n, clusters)
+        if kind == "frequency" and not clustered:
+            n_units = round(weights.sum())
+        return cls(weights, kind, unit, n_units, clustered)
+
+    @property
+    def total(self) -> float:
+        """Sum of the weights: the number of rows, of frequencies that of the rows they stand for."""
+        return float(self.weights.sum())
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether the sample is that many independent rows of equal weight, written once or by frequency."""
+        return not self.clustered and self.kind in (None, "frequency")
+
+    def mean(self, values: npt.NDArray[Any]) -> float:
+        """Weighted mean of (n,) values."""
+        return float(self.weights @ values) / self.total
+
+    def effective_rows(self, outcome: Bools) -> float:
+        """Independent rows of equal weight that would tell as much of the event rate (Kish 1965, 8.2 and 11.7)."""
+        if self.is_simple:
+            return self.total
+        kish = self.total if self.kind in (None, "frequency") else effective_sample_size(self.weights)
+        if not self.clustered:
+            return kish
+        weights = self.weights * (kish / self.total)
+        rows = np.bincount(self.unit, weights=weights, minlength=self.n_units)
+        return effective_count(np.bincount(self.unit, weights=weights * outcome, minlength=self.n_units), rows)
+
+    def covariance(self, influence: Floats) -> Floats:
+        """Covariance (k, k) of k statistics from what each row adds to them per unit of weight, (n, k).
+
+        ``G / (G - 1) sum_g u_g u_g'`` over G units, with ``u_g = sum_{i in g} w_i u_i``; a row that stands for several
+        is as many units. Influences have a weighted mean of 0.
+        """
+        if self.n_units < 2:
+            return np.full((influence.shape[1],) * 2, np.nan)
+        if self.clustered:
+            weighted = self.weights[:, None] * influence
+            of_unit: npt.NDArray[Any] = np.stack(
+                [np.bincount(self.unit, column, self.n_units) for column in weighted.T], axis=1
+            )
+        else:
+            weights = np.sqrt(self.weights) if self.kind == "frequency" else self.weights
+            of_unit = weights[:, None] * influence
+        return self.n_units / (self.n_units - 1) * (of_unit.T @ of_unit)
+
+    def error(self, influence: Floats) -> float:
+        """Standard error of one statistic from its influences (n,); see :meth:`covariance`."""
+        return float(np.sqrt(self.covariance(influence[:, None])[0, 0]))
+
+    def quantile(self, level: float = 0.95) -> float:
+        """Half the width of a central interval in standard errors: of Student's t with G - 1 df below 40 units."""
+        if self.n_units >= NORMAL_FROM:
+            return NormalDist().inv_cdf(0.5 + level / 2.0)
+        from scipy.special import stdtrit
+
+        return float(stdtrit(max(self.n_units - 1, 1), 0.5 + level / 2.0))
+
+    def interval(
+        self,
+        value: float,
+        error: float,
+        level: float = 0.95,
+        scale: tuple[Callable[[float], float], Callable[[float], float], float] | None = None,
+    ) -> Interval:
+        """Interval of a value with its standard error, symmetric on a scale.
+
+        Parameters
+        ----------
+        scale : (to it, from it, its slope at the value), or None for the value's own.
+        """
+        if not (np.isfinite(value) and np.isfinite(error)):
+            return UNKNOWN
+        half = self.quantile(level) * error
+        if scale is None:
+            return Interval(value, value - half, value + half)
+        to, back, slope = scale
+        return Interval(value, back(to(value) - half * slope), back(to(value) + half * slope))
+
+
+def check_sample(
+    n: int, weights: Any, kind: WeightKind | None, clusters: Any
+) -> tuple[Floats | None, npt.NDArray[Any] | None]:
+    """Weights and clusters as (n,) arrays, or None each.
+
+    Raises
+    ------
+    CalibrationError
+        Unless weights come with what they mean, and clusters are n.
+    """
+    from calib.data.options import WEIGHT_KINDS
+
+    checked = check_weights(weights, n)
+    if checked is not None and kind not in WEIGHT_KINDS:
+        raise CalibrationError(
+            f"Weights need weight_kind, one of {', '.join(WEIGHT_KINDS)}; got {kind!r}. What they mean decides how "
+            "they enter an interval."
+        )
+    if clusters is None:
+        return checked, None
+    members = np.asarray(clusters)
+    if members.shape != (n,):
+        raise CalibrationError(f"Clusters must be ({n},) values, one for each row; got shape {members.shape}.")
+    return checked, members
+
+
+def auroc(risk: Floats, event: Bools, sample: Sample, level: float = 0.95) -> Interval:
+    """Area under the ROC curve, P(risk of an event > risk of a non-event) + P(equal) / 2, with its interval.
+
+    Of independent rows of equal weight the standard error is DeLong's (DeLong, DeLong and Clarke-Pearson 1988). With
+    clusters or weights the placement values are summed over each unit (Obuchowski 1997, Biometrics 53). The interval
+    is symmetric on the logit scale (Pepe 2003, section 5.2.3). Where all pairs are ranked right the variance is 0: the
+    lower end is then that of m independent pairs, ``(tail)^(1 / m)``, m the smaller number of units with and without
+    the event.
+
+    Parameters
+    ----------
+    risk, event : (n,) risks and outcomes.
+    sample : of these rows.
+
+    Returns
+    -------
+    Interval
+        NaN without events, or without non-events.
+    """
+    w = sample.weights
+    events, others = float(w @ event), float(w @ ~event)
+    if not event.any() or event.all():
+        return UNKNOWN
+    cell = np.unique(risk, return_inverse=True)[1]
+    with_event, without = (np.bincount(cell, weights=w * part) for part in (event, ~event))
+    below = np.cumsum(without) - without / 2.0
+    above = events - np.cumsum(with_event) + with_event / 2.0
+    placement = np.where(event, below[cell] / others, above[cell] / events)
+    area = float((w * event) @ placement) / events
+    least = min(np.unique(sample.unit[part]).size for part in (event, ~event))
+    if area in (0.0, 1.0):
+        tail = ((1.0 - level) / 2.0) ** (1.0 / least)
+        return Interval(area, tail, 1.0) if area else Interval(area, 0.0, 1.0 - tail)
+    apart = placement - area
+    if sample.is_simple:
+        squares = [
+            float(w @ (apart**2 * part)) / (m * max(m - 1, 1)) for part, m in ((event, events), (~event, others))
+        ]
+        error = float(np.sqrt(sum(squares)))
+    else:
+        error = sample.error(apart / np.where(event, events, others))
+    slope = 1.0 / (area * (1.0 - area))
+    return sample.interval(area, error, level, (_logit, _expit, slope))
+
+
+def observed_to_expected(risk: Floats, event: Bools, sample: Sample, level: float = 0.95) -> Interval:
+    """Events over expected events; the interval is that of a ratio of means on the log scale (survey's ``svyratio``).
+
+    Without any event the upper end is that of a Poisson count, ``-log(tail) / expected`` (Garwood 1936).
+    """
+    expected, rate = sample.mean(risk), sample.mean(event)
+    if expected == 0.0:
+        return UNKNOWN
+    ratio = rate / expected
+    if ratio == 0.0:
+        rows = sample.effective_rows(event)
+        return Interval(0.0, 0.0, float(-np.log((1.0 - level) / 2.0) / (expected * rows)))
+    error = sample.error((event - ratio * risk) / (expected * sample.total))
+    return sample.interval(ratio, error, level, (_log, _exp, 1.0 / ratio))
+
+
+def spiegelhalter(risk: Floats, event: Bools, sample: Sample) -> tuple[float, float]:
+    """Spiegelhalter's z of a calibrated model's Brier score and its two-sided p (Spiegelhalter 1986, Stat. in Med. 5).
+
+    ``sum (y - p)(1 - 2p) / sqrt(sum (1 - 2p)^2 p (1 - p))``. With clusters, whose rows are not independent, the
+    denominator is the root of the sum of squares over clusters; weights that are no frequencies are squared in it.
+    NaN where every risk is 0, 0.5 or 1.
+    """
+    from scipy.special import ndtr, stdtr
+
+    w, lean = sample.weights, 1.0 - 2.0 * risk
+    variance = risk * (1.0 - risk) * lean**2
+    squared = w if sample.kind == "frequency" else w**2
+    error = sample.error((event - risk) * lean) if sample.clustered else float(np.sqrt(squared @ variance))
+    if not error > 0:
+        return float("nan"), float("nan")
+    z = float(w @ ((event - risk) * lean)) / error
+    few = sample.clustered and sample.n_units < NORMAL_FROM
+    return z, 2.0 * float(stdtr(sample.n_units - 1, -abs(z)) if few else ndtr(-abs(z)))
+
+
+def _logit(share: float) -> float:
+    return float(np.log(share) - np.log1p(-share))
+
+
+def _expit(value: float) -> float:
+    return float(1.0 / (1.0 + np.exp(-value)))
+
+
+def _log(value: float) -> float:
+    return float(np.log(value))
+
+
+def _exp(value: float) -> float:
+    return float(np.exp(value))

@@ -1,0 +1,212 @@
+"""Local quadratic regression (loess) of outcomes on risks, and the distances of its curve from the risks.
+
+The curve is that of R's ``loess(y ~ p)`` with its defaults: span 0.75, degree 2, fitted at the corners of a k-d tree
+and interpolated between them (Cleveland and Grosse 1991). Risks are taken as they are, not as log-odds. The distances
+are the integrated calibration index and its kin (Austin and Steyerberg 2019).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from calib.metrics.bootstrap import Resamples
+from calib.metrics.confidence import Bools
+from calib.metrics.linearised import Sample
+from calib.metrics.recalibration import weighted_quantile
+from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
+
+SPAN = 0.75
+CELL = 0.2
+"""A cell of the tree that holds more than this share of the span is cut."""
+MARGIN = 0.005
+"""By how much of their width the tree's cells reach beyond the data, on both sides."""
+NEAR, FAR = 0.001, 0.999
+"""Of the bandwidth: up to the first the weight is 1, from the second on it is 0."""
+RANK = 1e-12
+"""Eigenvalues below this share of the largest are taken as 0, where a neighbourhood holds fewer than three risks."""
+SIMULATIONS = 500
+"""Sets of outcomes drawn from the risks, for what a calibrated model would have."""
+GRID = 500
+"""Cells into which risks are put for resampling: of equal width, and of equal numbers of rows besides."""
+
+
+class Distances(NamedTuple):
+    """Distances |p - c(p)| of risks from a calibration curve, over the rows."""
+
+    ici: float
+    e50: float
+    e90: float
+    emax: float
+
+
+@dataclass(frozen=True, eq=False)
+class Loess:
+    """A local regression on given risks, linear in the outcomes.
+
+    Attributes
+    ----------
+    x : (k,) different risks, increasing.
+    weights : (k,) rows at each.
+    vertices : (v,) corners of the tree, where the local fits are.
+    operator : (2 v, k) from mean outcomes at x to values at the vertices and then slopes there.
+    """
+
+    x: Floats
+    weights: Floats
+    vertices: Floats
+    operator: Floats
+
+    @classmethod
+    def from_risks(cls, x: Floats, weights: Floats | Ints) -> Loess:
+        """The regression on (k,) increasing risks that as many rows have as the weights say."""
+        rows: Floats = np.asarray(weights, dtype=float)
+        if len(x) == 1:  # nothing to smooth
+            return cls(x, rows, x + np.array([-0.5, 0.5]), np.array([[1.0], [1.0], [0.0], [0.0]]))
+        vertices = _vertices(x, rows)
+        parts = [_local_fits(x, rows, vertices[b]) for b in blocks(len(vertices), 12 * len(x), MEMORY_ENTRIES)]
+        return cls(x, rows, vertices, np.concatenate([np.concatenate(part) for part in zip(*parts, strict=True)]))
+
+    def at(self, points: Floats, outcome: Floats) -> Floats:
+        """The curve of mean outcomes (..., k) at (m,) points within the vertices, shape (..., m)."""
+        return outcome @ self.operator.T @ self._hermite(points).T
+
+    def _hermite(self, points: Floats) -> Floats:
+        """Cubic Hermite interpolation, (m, 2 v)."""
+        v = self.vertices
+        cell = np.clip(np.searchsorted(v, points, side="right") - 1, 0, len(v) - 2)
+        width = v[cell + 1] - v[cell]
+        t = (points - v[cell]) / width
+        rows = np.arange(len(points))
+        found = np.zeros((len(points), 2 * len(v)))
+        found[rows, cell] = (1 + 2 * t) * (1 - t) ** 2
+        found[rows, cell + 1] = t**2 * (3 - 2 * t)
+        found[rows, len(v) + cell] = width * t * (1 - t) ** 2
+        found[rows, len(v) + cell + 1] = -width * t**2 * (1 - t)
+        return found
+
+    def distances(self, outcome: Floats) -> Distances:
+        """Mean, median, 0.9 quantile and maximum of |p - c(p)| over the rows, for (k,) mean outcomes."""
+        return distances(self.x, self.at(self.x, outcome), self.weights)
+
+
+def distances(x: Floats, curve: Floats, weights: Floats) -> Distances:
+    """Distances of (k,) risks from a curve at them, over as many rows as the weights say."""
+    gap = np.abs(x - curve)
+    order = np.argsort(gap)
+    e50, e90 = weighted_quantile(gap[order], weights[order], np.array([0.5, 0.9]))
+    return Distances(float(weights @ gap / weights.sum()), float(e50), float(e90), float(gap[order[-1]]))
+
+
+def _vertices(x: Floats, weights: Floats) -> Floats:
+    """Corners of the tree's cells: each is cut at its median risk while it holds more rows than ``CELL`` allows.
+
+    Where rows tie at the median, the nearest rank at which risks differ is taken, the higher one first.
+    """
+    upto = np.cumsum(weights)
+    most = np.floor(upto[-1] * SPAN * CELL)
+    margin = MARGIN * (x[-1] - x[0])
+    found = [x[0] - margin, x[-1] + margin]
+    cells = [(0.0, float(upto[-1]))]
+    while cells:
+        start, end = cells.pop()
+        if end - start <= most:
+            continue
+        middle = np.floor((start + 1.0 + end) / 2.0)
+        place = int(np.searchsorted(upto, middle))
+        higher, lower = upto[place], upto[place - 1] if place else 0.0
+        up, down = higher - middle, middle - lower
+        if up <= down and higher < end:
+            cut, place = float(higher), place
+        elif start < lower and (down < up) and down < end - middle:
+            cut, place = float(lower), place - 1
+        else:
+            continue
+        found.append(x[place])
+        cells += [(start, cut), (cut, end)]
+    return np.unique(found)
+
+
+def _local_fits(x: Floats, weights: Floats, vertices: Floats) -> tuple[Floats, Floats]:
+    """Values and slopes at the vertices of weighted quadratic fits, as weights of the outcomes, (v, k) each."""
+    total = float(weights.sum())
+    wanted = np.floor(SPAN * total + 1e-5) - 1e-9 * total
+    apart = x - vertices[:, None]
+    distance = np.abs(apart)
+    order = np.argsort(distance, axis=1)
+    upto = np.cumsum(weights[order], axis=1)
+    place = np.argmax(upto >= wanted, axis=1)
+    rows = np.arange(len(vertices))
+    width = distance[rows, order[rows, place]]
+    wider = np.where(distance > 0, distance, np.inf).min(axis=1)
+    width = np.where(width > 0, width, 1.01 * wider)[:, None]
+    scaled = distance / width
+    kernel = np.where(scaled <= NEAR, 1.0, np.where(scaled < FAR, (1.0 - scaled**3) ** 3, 0.0)) * weights
+    t = apart / width
+    basis = np.stack([np.ones_like(t), t, t * t])
+    weighted = basis * kernel
+    gram = np.einsum("avk,bvk->vab", weighted, basis)
+    size = np.sqrt(np.einsum("vaa->va", gram))
+    size = np.where(size > 0, size, 1.0)
+    values, vectors = np.linalg.eigh(gram / (size[:, :, None] * size[:, None, :]))
+    kept = values > RANK * values[:, -1:]
+    inverse = np.einsum("vai,vi,vbi->vab", vectors, np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0), vectors)
+    inverse /= size[:, :, None] * size[:, None, :]
+    operator = np.einsum("vab,bvk->avk", inverse[:, :2], weighted)
+    return operator[0], operator[1] / width
+
+
+def narrow_cells(risk: Floats) -> Ints:
+    """Numbers of narrow cells of (n,) risks, rising with the risk; a cell of its own for each of few different risks.
+
+    Cells are neither wider than 1/500 of the range nor hold more than 1/500 of the rows, ties aside.
+    """
+    distinct, index = np.unique(risk, return_inverse=True)
+    if len(distinct) <= 2 * GRID:
+        return index
+    edges = np.unique(
+        np.r_[np.linspace(distinct[0], distinct[-1], GRID + 1), np.quantile(risk, np.arange(GRID) / GRID)]
+    )
+    return np.unique(np.searchsorted(edges[1:-1], risk, side="right"), return_inverse=True)[1]
+
+
+def calibrated_distances(risk: Floats, sample: Sample, cell: Ints, loess: Loess, random_state: int) -> Floats:
+    """Distances (m, 4) where outcomes are drawn from the risks, row by row and independently."""
+    generator = np.random.default_rng(random_state)
+    w = sample.weights
+    counts = np.maximum(np.rint(w), 1).astype(np.int64) if sample.kind == "frequency" else None
+    found = np.empty((SIMULATIONS, 4))
+    for draw in found:
+        if counts is None:
+            drawn = w * (generator.random(len(risk)) < risk)
+        else:
+            drawn = w * generator.binomial(counts, risk) / counts
+        draw[:] = loess.distances(np.bincount(cell, weights=drawn) / loess.weights)
+    return found
+
+
+def resampled_distances(
+    event: Bools, sample: Sample, cell: Ints, x: Floats, n_resamples: int, random_state: int
+) -> Floats:
+    """Distances (n_resamples, 4) in resamples of rows or of whole clusters, with the curve fitted anew."""
+    w, n_cells = sample.weights, len(x)
+    if not n_resamples:
+        return np.empty((0, 4))
+
+    def distances(sums: Floats) -> Floats:
+        found = np.empty((len(sums), 4))
+        for draw, (rows, events) in zip(found, sums, strict=True):
+            held = rows > 0
+            draw[:] = Loess.from_risks(x[held], rows[held]).distances(events[held] / rows[held])
+        return found
+
+    if sample.is_simple:  # cells and outcomes are all that is left of rows of equal weight
+        counts = np.bincount(cell + n_cells * event, weights=w, minlength=2 * n_cells)
+        drawn = np.random.default_rng(random_state).multinomial(round(w.sum()), counts / counts.sum(), n_resamples)
+        without, with_event = drawn[:, :n_cells].astype(float), drawn[:, n_cells:].astype(float)
+        return distances(np.stack([without + with_event, with_event], axis=1))
+    resamples = Resamples(len(event), n_resamples, random_state, sample.unit if sample.clustered else None)
+    sums = [resamples.groups.sums_by(cell, n_cells, part) for part in (w, w * event)]
+    return resamples.each(distances, np.stack(sums, axis=1))

@@ -1,0 +1,219 @@
+"""Logistic recalibration of risks: calibration in the large, intercept and slope, and a restricted cubic spline.
+
+All are logistic regressions of the outcome on functions of the log-odds of the risk (Cox 1958; Miller et al. 1993;
+Harrell 2015, section 2.4.5), fitted to convergence by Newton's method.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from calib.metrics.confidence import Bools
+from calib.metrics.linearised import Sample
+from calib.numerics import Floats, sigmoid, softplus
+
+MAX_STEPS = 100
+LARGE = 30.0
+"""A coefficient of standardised columns beyond which outcomes are taken to be separated."""
+KNOTS = {5: (0.05, 0.275, 0.5, 0.725, 0.95), 3: (0.1, 0.5, 0.9)}
+"""Quantiles of the log-odds at which knots lie (Harrell 2015, table 2.3)."""
+EVENTS_OF_5 = 100
+"""Fewer events, or fewer non-events, get three knots."""
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticFit:
+    """A weighted logistic regression.
+
+    Attributes
+    ----------
+    coef : (k,) maximum-likelihood coefficients; NaN where they do not exist, because outcomes are separated.
+    model_cov : (k, k) inverse Fisher information.
+    cov : (k, k) of the coefficients by linearisation, the sandwich with ``G / (G - 1)``.
+    log_likelihood : at the maximum, weighted.
+    """
+
+    coef: Floats
+    model_cov: Floats
+    cov: Floats
+    log_likelihood: float
+
+
+def fit_logistic(design: Floats, event: Bools, sample: Sample, offset: Floats | None = None) -> LogisticFit:
+    """Maximum likelihood of ``logit P(event) = offset + design @ coef`` by Newton's method with step halving.
+
+    Parameters
+    ----------
+    design : (n, k) columns, of full rank.
+    event : (n,) outcomes.
+    sample : of these rows.
+    offset : (n,) part with a coefficient of 1, or None.
+    """
+    n, k = design.shape
+    w = sample.weights
+    offset = np.zeros(n) if offset is None else offset
+    # Columns of size 1 keep the information matrix well-conditioned.
+    size = np.sqrt(np.maximum((w @ design**2) / w.sum(), 1e-300))
+    x = design / size
+    coef, best = np.zeros(k), _log_likelihood(offset, event, w)
+    nothing = np.full((k, k), np.nan)
+    for _ in range(MAX_STEPS):
+        risk = sigmoid(offset + x @ coef)
+        information = (x * (w * risk * (1.0 - risk))[:, None]).T @ x
+        try:
+            step = np.linalg.solve(information, x.T @ (w * (event - risk)))
+        except np.linalg.LinAlgError:
+            break
+        for _ in range(30):
+            found = _log_likelihood(offset + x @ (coef + step), event, w)
+            if found >= best - 1e-12 * abs(best):
+                break
+            step = step / 2.0
+        coef, best = coef + step, found
+        if np.abs(coef).max() > LARGE * (1.0 + np.abs(offset).max()):
+            break
+        if np.abs(step).max() <= 1e-11 * (1.0 + np.abs(coef).max()):
+            risk = sigmoid(offset + x @ coef)
+            information = (x * (w * risk * (1.0 - risk))[:, None]).T @ x
+            model = np.linalg.inv(information)
+            cov = sample.covariance((x * (event - risk)[:, None]) @ model)
+            return LogisticFit(coef / size, model / np.outer(size, size), cov / np.outer(size, size), best)
+    return LogisticFit(np.full(k, np.nan), nothing, nothing, float("nan"))
+
+
+def _log_likelihood(log_odds: Floats, event: Bools, weights: Floats) -> float:
+    return float(weights @ (event * log_odds - softplus(log_odds)))
+
+
+@dataclass(frozen=True, eq=False)
+class Recalibration:
+    """What straightens the log-odds of a risk.
+
+    Attributes
+    ----------
+    in_the_large : fit of ``logit P = a + log-odds``, the slope fixed at 1; its coefficient is called calibration in the
+        large, and "intercept" by the packages CalibrationCurves and probcal.
+    joint : fit of ``logit P = a + b log-odds``; (a, b) are "Intercept" and "Slope" of rms.
+    tests : likelihood-ratio tests (chi-square, degrees of freedom, p): of ``(a, b) = (0, 1)``, of ``a = 0`` with b = 1,
+        and of ``b = 1`` with a free (Miller et al. 1993). They take rows as independent and weights as frequencies.
+    """
+
+    in_the_large: LogisticFit
+    joint: LogisticFit
+    tests: tuple[tuple[float, int, float], ...]
+
+
+def recalibrate_logistic(log_odds: Floats, event: Bools, sample: Sample) -> Recalibration:
+    """Calibration in the large, and intercept and slope.
+
+    Parameters
+    ----------
+    log_odds : (n,) finite log-odds of the risks.
+    event : (n,) outcomes.
+    sample : of these rows.
+    """
+    from scipy.special import chdtrc
+
+    ones = np.ones((len(event), 1))
+    large = fit_logistic(ones, event, sample, log_odds)
+    flat = np.ptp(log_odds) == 0.0
+    joint = fit_logistic(np.column_stack([ones, log_odds]), event, sample) if not flat else _unknown(2)
+    as_given = _log_likelihood(log_odds, event, sample.weights)
+    levels = ((joint, as_given, 2), (large, as_given, 1), (joint, large.log_likelihood, 1))
+    tests = []
+    for fit, below, df in levels:
+        gain = max(2.0 * (fit.log_likelihood - below), 0.0) if np.isfinite(fit.log_likelihood) else float("nan")
+        tests.append((gain, df, float(chdtrc(df, gain))))
+    return Recalibration(large, joint, tuple(tests))
+
+
+def _unknown(k: int) -> LogisticFit:
+    return LogisticFit(np.full(k, np.nan), np.full((k, k), np.nan), np.full((k, k), np.nan), float("nan"))
+
+
+@dataclass(frozen=True, eq=False)
+class Spline:
+    """Logistic regression on a restricted cubic spline of the log-odds: linear beyond the outer knots.
+
+    Attributes
+    ----------
+    knots : (k,) in log-odds; none where the curve is a straight line in log-odds, for want of different risks.
+    fit : coefficients of 1, the log-odds and k - 2 spline terms.
+    cov : (k, k) that the band is of: the inverse information of independent rows, the sandwich otherwise.
+    quantile : half the band's width in standard errors.
+    """
+
+    knots: Floats
+    fit: LogisticFit
+    cov: Floats
+    quantile: float
+
+    def at(self, log_odds: Floats) -> tuple[Floats, Floats, Floats]:
+        """Recalibrated risk and the ends of its 95 % interval at (m,) log-odds."""
+        basis = spline_basis(log_odds, self.knots)
+        eta = basis @ self.fit.coef
+        half = self.quantile * np.sqrt(np.maximum(np.einsum("mi,ij,mj->m", basis, self.cov, basis), 0.0))
+        return sigmoid(eta), sigmoid(eta - half), sigmoid(eta + half)
+
+
+def spline_basis(log_odds: Floats, knots: Floats) -> Floats:
+    """Columns 1, the log-odds and the spline's terms, divided by the squared distance of the outer knots.
+
+    Harrell (2015), equation 2.25; the same columns as Hmisc's ``rcspline.eval``.
+    """
+    columns = [np.ones_like(log_odds), log_odds]
+    if len(knots) > 2:
+        *inner, before, last = knots
+        cubes = {knot: np.maximum(log_odds - knot, 0.0) ** 3 for knot in knots}
+        for knot in inner:
+            from_before = cubes[before] * (last - knot) / (last - before)
+            from_last = cubes[last] * (before - knot) / (last - before)
+            columns.append((cubes[knot] - from_before + from_last) / (last - knots[0]) ** 2)
+    return np.column_stack(columns)
+
+
+def fit_spline(log_odds: Floats, event: Bools, sample: Sample, n_knots: int | None = None) -> Spline:
+    """Restricted cubic spline with 5 knots, or 3 where there are fewer than 100 events or non-events.
+
+    Where quantiles repeat, because few risks differ, three knots are tried and then none.
+
+    Parameters
+    ----------
+    log_odds, event : (n,) finite log-odds of the risks and outcomes.
+    sample : of these rows.
+    n_knots : 5 or 3, or None to choose.
+    """
+    few = min(np.count_nonzero(event), np.count_nonzero(~event)) < EVENTS_OF_5
+    tried = {5, 3} if n_knots is None and not few else {n_knots or 3}
+    order = np.argsort(log_odds, kind="stable")
+    for count in sorted(tried, reverse=True):
+        knots = weighted_quantile(log_odds[order], sample.weights[order], np.array(KNOTS[count]))
+        if (np.diff(knots) > 0).all():
+            break
+    else:
+        knots = np.empty(0)
+    flat = np.ptp(log_odds) == 0.0
+    fit = _unknown(2) if flat else fit_logistic(spline_basis(log_odds, knots), event, sample)
+    return Spline(knots, fit, fit.model_cov if sample.is_simple else fit.cov, sample.quantile())
+
+
+def weighted_quantile(values: Floats, weights: Floats, shares: Floats) -> Floats:
+    """Quantiles of sorted values, each repeated as often as its weight says; type 7 of Hyndman and Fan (1996).
+
+    Parameters
+    ----------
+    values, weights : (n,) sorted values and their positive weights; of weights that are no whole numbers the parts
+        beyond a whole number belong to the next value.
+    shares : (m,) in [0, 1].
+    """
+    upto = np.cumsum(weights)
+    place = shares * (upto[-1] - 1.0) if upto[-1] > 1 else np.zeros_like(shares)
+    first = np.floor(place + 1e-9)
+    last = len(values) - 1
+    low, high = (
+        values[np.minimum(np.searchsorted(upto, at * (1 + 1e-12), side="right"), last)]
+        for at in (first, np.minimum(first + 1.0, upto[-1] - 1.0))
+    )
+    return low + np.clip(place - first, 0.0, 1.0) * (high - low)

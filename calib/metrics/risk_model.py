@@ -1,0 +1,498 @@
+"""The panel of a risk model: discrimination, overall error and calibration of an event's probabilities, with intervals.
+
+The measures are those that reports of prediction models are asked for (Steyerberg et al. 2010; Van Calster et al. 2019,
+2025). Where packages give one name to different numbers, docs/risk_models.md says which is taken and why.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calib.base import check_labels
+from calib.errors import CalibrationError
+from calib.formatting import brackets, listed, number, percent, plural
+from calib.metrics.bootstrap import Interval
+from calib.metrics.confidence import Bools, check_pair, check_probs
+from calib.metrics.linearised import UNKNOWN, Sample, auroc, check_sample, observed_to_expected, spiegelhalter
+from calib.metrics.loess import Distances, Loess, calibrated_distances, narrow_cells, resampled_distances
+from calib.metrics.recalibration import Recalibration, Spline, fit_spline, recalibrate_logistic
+from calib.numerics import Floats, Ints, sigmoid
+
+if TYPE_CHECKING:
+    from calib.data.options import WeightKind
+
+LEAST_EVENTS = 20
+"""With fewer expected events, or non-events, the panel says that there are too few."""
+LEAST_FLOOR = 1e-6
+"""The floor of risks that are written with more than five decimals."""
+OTHER_FLOORS = (1e-12, 1e-6, 0.001, 0.01)
+"""Floors whose effect is told beside the one taken."""
+
+
+@dataclass(frozen=True)
+class RiskMeasure:
+    """One number of the panel.
+
+    Attributes
+    ----------
+    key : its name in code: auroc, brier, scaled_brier, log_loss, oe, citl, slope, ici, e50, e90, emax.
+    title : its name on a page.
+    value, low, high : the estimate and its 95 % interval; NaN where it does not exist.
+    sentence : what it says of these data, with its numbers.
+    convention : which of the definitions that share the name it is, and how the interval is made.
+    calibrated : median and 95 % point of what a calibrated model of these risks would have, for measures that cannot be
+        0; None for all others.
+    """
+
+    key: str
+    title: str
+    value: float
+    low: float
+    high: float
+    sentence: str
+    convention: str
+    calibrated: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class CalibrationTest:
+    """Spiegelhalter's test that outcomes come from the risks.
+
+    Attributes
+    ----------
+    z : 0 on average for a calibrated model.
+    p : two-sided.
+    sentence : what it says of these data.
+    """
+
+    z: float
+    p: float
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Clipping:
+    """What became of risks without log-odds; only measures that need log-odds or a logarithm are touched.
+
+    Attributes
+    ----------
+    floor : risks count as at least this and at most one minus this.
+    zeros, ones : rows whose risk is exactly 0, and exactly 1.
+    others : further rows that the floor moves.
+    elsewhere : (floor, log loss, calibration slope) with other floors; empty where no row is moved.
+    sentence : all of this in words.
+    """
+
+    floor: float
+    zeros: int
+    ones: int
+    others: int
+    elsewhere: tuple[tuple[float, float, float], ...]
+    sentence: str
+
+
+@dataclass(frozen=True, eq=False)
+class RiskCurve:
+    """Calibration curves over the range of the risks, and how risks are distributed.
+
+    Attributes
+    ----------
+    risk : (m,) grid, increasing.
+    spline, low, high : (m,) restricted cubic spline on the log-odds, and its pointwise 95 % band.
+    loess : (m,) local quadratic regression on the risk, which ICI and its kin are of; it may leave [0, 1].
+    n_knots : of the spline; 0 for a straight line in log-odds.
+    edges : (k + 1,) edges of the histogram, from 0 to 1.
+    with_event, without : (k,) rows with and without the event in its bins, sums of weights where there are any.
+    """
+
+    risk: Floats
+    spline: Floats
+    low: Floats
+    high: Floats
+    loess: Floats
+    n_knots: int
+    edges: Floats
+    with_event: Floats | Ints
+    without: Floats | Ints
+
+
+@dataclass(frozen=True, eq=False)
+class RiskModelPanel:
+    """How good a risk model is, from its risks and what happened.
+
+    Attributes
+    ----------
+    n : rows.
+    n_effective : independent rows of equal weight that would tell as much of the event rate.
+    n_clusters : clusters that count as units, or None where rows do.
+    weight_kind : what the weights mean, None without weights.
+    event_rate, mean_risk : weighted.
+    events, expected : event rate and mean risk times the effective rows; without weights and clusters, their sums.
+    measures : in the order in which they are shown; ``panel["oe"]`` is one of them.
+    spiegelhalter : test of calibration.
+    recalibration : fits behind calibration in the large and slope, with likelihood-ratio tests.
+    curve : calibration curves and histogram.
+    clipping : what became of risks of 0 and 1.
+    cell_error : by how much ICI, E50, E90 and Emax in the cells that are resampled differ from those shown, at most; 0
+        where nothing was put into cells.
+    notes : what restricts these numbers, such as too few events; may be empty.
+    """
+
+    n: int
+    n_effective: float
+    n_clusters: int | None
+    weight_kind: WeightKind | None
+    event_rate: float
+    mean_risk: float
+    events: float
+    expected: float
+    measures: tuple[RiskMeasure, ...]
+    spiegelhalter: CalibrationTest
+    recalibration: Recalibration
+    curve: RiskCurve
+    clipping: Clipping
+    cell_error: float
+    notes: tuple[str, ...]
+
+    def __getitem__(self, key: str) -> RiskMeasure:
+        return next(measure for measure in self.measures if measure.key == key)
+
+    @property
+    def too_few_events(self) -> bool:
+        """Whether fewer events, or non-events, are expected than such measures need."""
+        return min(self.expected, self.n_effective - self.expected) < LEAST_EVENTS
+
+
+def risk_model(
+    probs: Any,
+    labels: Any,
+    weights: Any = None,
+    weight_kind: WeightKind | None = None,
+    clusters: Any = None,
+    *,
+    floor: float | None = None,
+    n_resamples: int = 1000,
+    random_state: int = 0,
+) -> RiskModelPanel:
+    """The panel of a risk model, every number with its 95 % interval.
+
+    Parameters
+    ----------
+    probs : (n,) probabilities of the event, or (n, 2) with the event in the second column.
+    labels : (n,) 1 or True where the event happened, 0 or False elsewhere.
+    weights : (n,) weights from 0 upwards, or None; rows of weight 0 are left out.
+    weight_kind : what they mean: "frequency" (equal rows that this one stands for), "sampling" or "exposure". The first
+        gives what the rows written out would give; of the others intervals are those of a weighted sample.
+    clusters : (n,) what rows that belong together share, such as a patient, or None.
+    floor : risks below count as this, and above one minus this as that, where log-odds or logarithms are needed. None
+        takes half the step in which risks are written (0.005 where they have two decimals), because a risk of 0 then
+        means "below half a step", and 1e-6 where they have more than five decimals.
+    n_resamples : of the bootstrap of ICI, E50, E90 and Emax; 0 leaves out their intervals.
+    random_state : seed of resamples and simulations.
+
+    Raises
+    ------
+    CalibrationError
+        If arrays do not fit together, weights come without their kind, or the floor is not in (0, 0.5).
+
+    Notes
+    -----
+    Intervals are linearised (delta method), on a scale where that is symmetric; with clusters or with weights that are
+    no frequencies they are sandwich intervals with ``G / (G - 1)``, and of Student's t below 40 units. ICI and its kin
+    have percentile intervals of a bootstrap of rows, or of whole clusters, that refits the curve.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calib.metrics import risk_model
+    >>> rng = np.random.default_rng(0)
+    >>> risk = rng.beta(1, 4, size=2000)
+    >>> panel = risk_model(risk, rng.random(2000) < risk, n_resamples=0)
+    >>> panel["oe"].low < 1 < panel["oe"].high
+    True
+    """
+    risk, event = _risk_and_event(probs, labels)
+    checked, members = check_sample(len(risk), weights, weight_kind, clusters)
+    if checked is not None and not checked.all():
+        kept = checked > 0
+        risk, event, checked = risk[kept], event[kept], checked[kept]
+        members = None if members is None else members[kept]
+    if floor is not None and not 0.0 < floor < 0.5:
+        raise CalibrationError(f"floor={floor!r} must lie between 0 and 0.5; 1e-6 for example.")
+    kind = None if checked is None else weight_kind
+    sample = Sample.from_rows(len(risk), checked, kind, members)
+    floor = default_floor(risk) if floor is None else float(floor)
+    log_odds = _log_odds(risk, floor)
+    again = recalibrate_logistic(log_odds, event, sample)
+    rate, mean_risk = sample.mean(event), sample.mean(risk)
+    distinct, index = np.unique(risk, return_inverse=True)
+    rows = np.bincount(index, weights=sample.weights)
+    loess = Loess.from_risks(distinct, rows)
+    outcome = np.bincount(index, weights=sample.weights * event) / rows
+    family, cell_error = _distance_measures(risk, event, sample, loess.distances(outcome), n_resamples, random_state)
+    measures = (
+        *_overall(risk, event, sample, floor),
+        *_calibration(risk, event, sample, again),
+        *family,
+    )
+    effective = sample.effective_rows(event)
+    return RiskModelPanel(
+        n=len(risk),
+        n_effective=effective,
+        n_clusters=sample.n_units if sample.clustered else None,
+        weight_kind=kind,
+        event_rate=rate,
+        mean_risk=mean_risk,
+        events=rate * effective,
+        expected=mean_risk * effective,
+        measures=measures,
+        spiegelhalter=_test(*spiegelhalter(risk, event, sample)),
+        recalibration=again,
+        curve=_curve(risk, event, sample, fit_spline(log_odds, event, sample), loess, outcome, floor),
+        clipping=_clipping(risk, event, sample, floor),
+        cell_error=cell_error,
+        notes=_notes(len(risk), rate, mean_risk, sample, effective, clusters is not None),
+    )
+
+
+def _risk_and_event(probs: Any, labels: Any) -> tuple[Floats, Bools]:
+    array = np.asarray(probs)
+    if array.ndim == 1:
+        risk, event = check_pair(array, labels)
+    else:
+        array = check_probs(array)
+        if array.shape[1] != 2:
+            raise CalibrationError(f"A risk model has two outcomes; got {array.shape[1]} columns. Choose the event's.")
+        risk, event = check_pair(array[:, 1], check_labels(labels, array.shape) == 1)
+    if not np.isfinite(risk).all():
+        raise CalibrationError(f"{plural(int((~np.isfinite(risk)).sum()), 'risk')} of {len(risk):,} are not numbers.")
+    return np.clip(risk.astype(np.float64), 0.0, 1.0), event
+
+
+def default_floor(risk: Floats) -> float:
+    """Half the step in which (n,) risks are written, from 0.05 for one decimal to 5e-6 for five; else 1e-6."""
+    for decimals in range(1, 6):
+        steps = risk * 10.0**decimals
+        if np.abs(steps - np.round(steps)).max() <= 1e-7 * 10.0**decimals:
+            return 0.5 * 10.0**-decimals
+    return LEAST_FLOOR
+
+
+def _log_odds(risk: Floats, floor: float) -> Floats:
+    clipped = np.clip(risk, floor, 1.0 - floor)
+    return np.log(clipped) - np.log1p(-clipped)
+
+
+def _row_log_loss(risk: Floats, event: Bools, floor: float) -> Floats:
+    clipped = np.clip(risk, floor, 1.0 - floor)
+    return -np.where(event, np.log(clipped), np.log1p(-clipped))
+
+
+def _constant_loss(rate: float) -> float:
+    return -sum(share * float(np.log(share)) for share in (rate, 1.0 - rate) if share > 0)
+
+
+def _overall(risk: Floats, event: Bools, sample: Sample, floor: float) -> list[RiskMeasure]:
+    """AUROC, Brier score, scaled Brier score and log loss."""
+    rate, total = sample.mean(event), sample.total
+    area = auroc(risk, event, sample)
+    squares = (risk - event) ** 2
+    brier = sample.mean(squares)
+    apart = (squares - brier) / total
+    of_brier = sample.interval(brier, sample.error(apart))
+    null = rate * (1.0 - rate)
+    if null > 0:
+        by_rate = (1.0 - 2.0 * rate) * (event - rate) / total  # what a row adds to the null score
+        error = sample.error(-apart / null + brier / null**2 * by_rate)
+        scaled = sample.interval(1.0 - brier / null, error)
+    else:
+        scaled = UNKNOWN
+    losses = _row_log_loss(risk, event, floor)
+    of_loss = sample.interval(sample.mean(losses), sample.error((losses - sample.mean(losses)) / total))
+    how = "DeLong" if sample.is_simple else "placement values summed over units (Obuchowski 1997)"
+    return [
+        _measure(
+            "auroc", "AUROC", area, f"of two rows, one with the event, it has the higher risk {percent(area.value)} of "
+            "the time" if area.value == area.value else "", f"Ties count half. Interval: {how}, on the logit scale.",
+        ),
+        _measure(
+            "brier", "Brier score", _cut(of_brier, 0.0, 1.0),
+            f"a constant risk of {number(rate)}, the event rate, would have {number(null)}",
+            "Mean of (p - y)²; half the sum over both classes.",
+        ),
+        _measure(
+            "scaled_brier", "Scaled Brier score", scaled,
+            "1 is perfect, 0 as good as the event rate for every row" + (", below 0 worse" if scaled.value < 0 else ""),
+            "1 - Brier / (rate (1 - rate)), with the event rate of the same rows; also called IPA or Brier skill.",
+        ),
+        _measure(
+            "log_loss", "Log loss", of_loss, f"always saying the event rate would have {number(_constant_loss(rate))}",
+            f"Mean negative log-likelihood in nats, with risks kept within [{floor:g}, {1.0 - floor:g}].",
+        ),
+    ]  # fmt: skip
+
+
+def _calibration(risk: Floats, event: Bools, sample: Sample, again: Recalibration) -> list[RiskMeasure]:
+    """O:E, calibration in the large and slope."""
+    large, joint = again.in_the_large, again.joint
+    variance = joint.model_cov if sample.is_simple else joint.cov
+    ratio = observed_to_expected(risk, event, sample)
+    citl = sample.interval(float(large.coef[0]), float(np.sqrt(large.cov[0, 0])))
+    slope = sample.interval(float(joint.coef[1]), float(np.sqrt(variance[1, 1])))
+    many = "more" if ratio.value > 1 else "fewer"
+    return [
+        _measure(
+            "oe", "O:E", ratio,
+            _judged(ratio, 1.0, f"{many} events than the risks add up to: risks are too "
+                    + ("low" if ratio.value > 1 else "high")),
+            "Events over the sum of the risks. Interval: linearised on the log scale, so that the sum of the risks "
+            "varies with the rows.",
+        ),
+        _measure(
+            "citl", "Calibration in the large", citl,
+            _judged(citl, 0.0, "risks are too " + ("low" if citl.value > 0 else "high") + " on the whole"),
+            "Intercept of the recalibrated log-odds with the slope fixed at 1 (not that of the joint fit). "
+            "Sandwich interval.",
+        ),
+        _measure(
+            "slope", "Calibration slope", slope,
+            _judged(slope, 1.0, "risks are too " + ("extreme" if slope.value < 1 else "close to each other")),
+            "Slope of the recalibrated log-odds, fitted with its intercept. "
+            + ("Wald interval." if sample.is_simple else "Sandwich interval."),
+        ),
+    ]  # fmt: skip
+
+
+def _test(z: float, p: float) -> CalibrationTest:
+    if z != z:
+        return CalibrationTest(z, p, "Spiegelhalter's z does not exist: every risk is 0, ½ or 1.")
+    said = "outcomes do not fit the risks" if p < 0.05 else "no contradiction between outcomes and risks"
+    of_p = "below 0.001" if p < 0.001 else number(p, 2)
+    return CalibrationTest(z, p, f"Spiegelhalter's z is {number(z)}, p {of_p}: {said}.")
+
+
+_FAMILY = (
+    ("ici", "ICI", "distance of the risk from the observed rate on average"),
+    ("e50", "E50", "half of the rows are closer than that to the observed rate"),
+    ("e90", "E90", "nine of ten rows are closer than that to the observed rate"),
+    ("emax", "Emax", "largest distance of a row's risk from the observed rate"),
+)
+_OF_CURVE = "|risk - curve| over the rows; the curve is loess (degree 2, span 0.75, as R's default) of y on p."
+
+
+def _distance_measures(
+    risk: Floats, event: Bools, sample: Sample, exact: Distances, n_resamples: int, random_state: int
+) -> tuple[list[RiskMeasure], float]:
+    """ICI, E50, E90 and Emax, with what a calibrated model would have, and the error of the cells for them."""
+    cell = narrow_cells(risk)
+    w = sample.weights
+    rows = np.bincount(cell, weights=w)
+    x = np.bincount(cell, weights=w * risk) / rows
+    loess = Loess.from_risks(x, rows)
+    in_cells = loess.distances(np.bincount(cell, weights=w * event) / rows)
+    error = float(np.max(np.abs(np.subtract(in_cells, exact)))) if len(x) < len(np.unique(risk)) else 0.0
+    chance = np.quantile(calibrated_distances(risk, sample, cell, loess, random_state), [0.5, 0.95], axis=0)
+    draws = resampled_distances(event, sample, cell, x, n_resamples, random_state)
+    found = []
+    for place, (key, title, meaning) in enumerate(_FAMILY):
+        low, high = np.quantile(draws[:, place], [0.025, 0.975]) if n_resamples else (float("nan"), float("nan"))
+        value, (median, most) = exact[place], chance[:, place]
+        said = (
+            f"{meaning}; a calibrated model of these risks would have {number(median)}, and in 95 % of samples at most "
+        )
+        found.append(
+            RiskMeasure(
+                key, title, value, float(low), float(high),
+                f"{title} is {_with_interval(Interval(value, low, high))}: {said}{number(most)}.",
+                f"{_OF_CURVE} Interval: percentiles of a bootstrap of {'clusters' if sample.clustered else 'rows'}; it "
+                "cannot reach 0 and sits high, so compare with what a calibrated model would have.",
+                (float(median), float(most)),
+            )
+        )  # fmt: skip
+    return found, error
+
+
+def _curve(
+    risk: Floats, event: Bools, sample: Sample, spline: Spline, loess: Loess, outcome: Floats, floor: float
+) -> RiskCurve:
+    low, high = float(risk.min()), float(risk.max())
+    first, last = _log_odds(np.array([low, high]), floor).tolist()
+    even = np.r_[np.linspace(low, high, 101), sigmoid(np.linspace(first, last, 101))]
+    grid = np.unique(np.clip(even, low, high))
+    fitted = spline.at(_log_odds(grid, floor))
+    edges = np.unique(np.r_[np.linspace(0.0, 1.0, 101), sigmoid(np.linspace(-14.0, 14.0, 113))])
+    place = np.clip(np.searchsorted(edges, risk, side="right") - 1, 0, len(edges) - 2)
+    with_event, without = (np.bincount(place, sample.weights * part, len(edges) - 1) for part in (event, ~event))
+    return RiskCurve(grid, *fitted, loess.at(grid, outcome), len(spline.knots), edges, with_event, without)
+
+
+def _clipping(risk: Floats, event: Bools, sample: Sample, floor: float) -> Clipping:
+    zeros, ones = int((risk == 0.0).sum()), int((risk == 1.0).sum())
+    moved = int(((risk < floor) | (risk > 1.0 - floor)).sum())
+    if not moved:
+        return Clipping(floor, zeros, ones, 0, (), "")
+    elsewhere = []
+    for other in OTHER_FLOORS:
+        if not np.isclose(other, floor):
+            slope = recalibrate_logistic(_log_odds(risk, other), event, sample).joint.coef[1]
+            elsewhere.append((other, sample.mean(_row_log_loss(risk, event, other)), float(slope)))
+    further = moved - zeros - ones
+    kinds = ((zeros, "exactly 0"), (ones, "exactly 1"), (further, f"nearer to them than {floor:g}"))
+    counted = listed([f"{count:,} {name}" for count, name in kinds if count])
+    others = "; ".join(f"{number(loss)} and {number(slope)} at {at:g}" for at, loss, slope in elsewhere)
+    return Clipping(
+        floor, zeros, ones, further, tuple(elsewhere),
+        f"Of these risks {counted}: in log-odds and logarithms they count as {floor:g} and {1.0 - floor:g}. With other "
+        f"floors log loss and calibration slope would be {others}.",
+    )  # fmt: skip
+
+
+def _notes(n: int, rate: float, mean_risk: float, sample: Sample, effective: float, asked: bool) -> tuple[str, ...]:
+    notes = []
+    for noun, share in (("events", mean_risk), ("non-events", 1.0 - mean_risk)):
+        if share * effective < LEAST_EVENTS:
+            notes.append(
+                f"Too few {noun}: {number(share * effective)} are expected, and these measures need at least "
+                f"{LEAST_EVENTS}; a calibration curve needs 100 or more."
+            )
+    if rate in (0.0, 1.0):
+        notes.append(f"There is no {'non-event' if rate else 'event'}, so several measures do not exist.")
+    if sample.kind is not None or sample.clustered:
+        by = " and ".join(
+            filter(None, [f"{sample.kind} weights" if sample.kind else "", "clusters" if sample.clustered else ""])
+        )
+        notes.append(f"By {by} these {n:,} rows tell as much of the event rate as {effective:,.0f} equal ones.")
+    if sample.clustered and sample.n_units < 40:
+        notes.append(f"{sample.n_units} clusters are few: intervals are of Student's t and rough.")
+    if asked and not sample.clustered:
+        notes.append(
+            "All rows are of one cluster, which shows nothing of how clusters differ: rows count as independent."
+        )
+    return tuple(notes)
+
+
+def _measure(key: str, title: str, interval: Interval, meaning: str, convention: str) -> RiskMeasure:
+    value, low, high = interval
+    if value != value:
+        sentence = f"{title} does not exist for these rows."
+    else:
+        sentence = f"{title} is {_with_interval(interval)}: {meaning}."
+    return RiskMeasure(key, title, value, low, high, sentence, convention)
+
+
+def _with_interval(interval: Interval) -> str:
+    value, low, high = interval
+    return f"{number(value)} {brackets(low, high)}" if low == low else number(value)
+
+
+def _judged(interval: Interval, ideal: float, otherwise: str) -> str:
+    if interval.low <= ideal <= interval.high:
+        return f"the interval holds {ideal:g}, so no miscalibration is shown"
+    return otherwise
+
+
+def _cut(interval: Interval, low: float, high: float) -> Interval:
+    return Interval(interval.value, max(interval.low, low), min(interval.high, high))
