@@ -17,7 +17,7 @@ from calib.data.interpret.names import outcome_name
 from calib.data.interpret.roles import ROW_ROLES, ColumnRole
 from calib.data.options import WeightKind
 from calib.data.scales import Scale
-from calib.data.split import split_rows
+from calib.data.split import split_rows, three_parts
 from calib.errors import Finding
 from calib.numerics import Floats, Ints
 
@@ -160,6 +160,28 @@ class Predictions:
         """
         calibration, test = split_rows(self.labels, part, self.given_split, random_state, self.clusters)
         return self.take(calibration), self.take(test)
+
+    def three_parts(
+        self, part: Any = None, random_state: int = 0, decision: float | int = 0.5
+    ) -> tuple[Predictions, Predictions, Predictions]:
+        """Calibration part, decision part and judgement part, so that no row is used twice.
+
+        The first fits the calibrator, the second chooses what is decided with it (a threshold, the quantile of
+        prediction sets), and the third shows what both are worth.
+
+        Parameters
+        ----------
+        part, random_state : as in :meth:`split`, whose calibration part this is too.
+        decision : the part of the test rows that decisions are chosen on, as a fraction of them or a count.
+
+        Raises
+        ------
+        DataError
+            As :meth:`split`, for either split.
+        """
+        parts = three_parts(self.labels, part, self.given_split, random_state, self.clusters, decision)
+        first, second, third = map(self.take, parts)
+        return first, second, third
 
     def decided(self, event: str | None = None, weight_kind: WeightKind | None = None) -> Predictions:
         """The same rows with a decision about them, as if they had been loaded with it.

@@ -60,6 +60,30 @@ def split_rows(
     return stratified_rows(labels, size, random_state)
 
 
+def three_parts(
+    labels: Ints,
+    part: Any,
+    given: npt.NDArray[np.bool_] | None,
+    random_state: int,
+    clusters: npt.NDArray[Any] | None = None,
+    decision: float | int = 0.5,
+) -> tuple[Ints, Ints, Ints]:
+    """Row numbers of the calibration part, and of two parts of the test rows: for decisions, and for their judgement.
+
+    The calibration part is that of :func:`split_rows`, whose parameters these are. ``decision`` is the first part of
+    the test rows, as a fraction of them or a count; it is drawn stratified too, and of whole clusters.
+
+    Raises
+    ------
+    DataError
+        As :func:`split_rows`, for either split.
+    """
+    calibration, test = split_rows(labels, part, given, random_state, clusters)
+    own = None if clusters is None else clusters[test]
+    chosen, judged = split_rows(labels[test], decision, None, random_state, own)
+    return calibration, test[chosen], test[judged]
+
+
 def part_size(part: Any, n: int) -> int:
     """Rows of the calibration part; a fraction leaves at least one row on either side."""
     if isinstance(part, (float, np.floating)) and 0 < part < 1 and n >= 2:

@@ -23,8 +23,8 @@ from calib.data.formats.archives import open_member, open_zip, read_member
 from calib.data.limits import MAX_RECORD
 from calib.errors import CalibrationError
 
-FORMAT = 2
-"""Version of the record; raised when an older calib could not read a newer file."""
+FORMAT = 3
+"""Version of the record; raised when an older calib could not use all of a newer file, as decisions and sets (3)."""
 
 LARGEST = 2**30
 """Bytes of unpacked arrays (1 GiB); a fitted calibrator has megabytes, with a training set a hundred."""

@@ -40,6 +40,8 @@ def model_card(exported: ExportedCalibrator) -> str:
     sections.append(_use(exported))
     sections.append("## What goes in, what comes out\n\n" + _table(_contract(exported)))
     sections.append("## Parameters\n\n" + _table({name: repr(value) for name, value in exported.params.items()}))
+    if decided := _decisions(exported):
+        sections.append(decided)
     if data := {label: str(known[key]) for key, label in _DATA if known.get(key) is not None}:
         sections.append("## Calibration data\n\n" + _table(data))
     sections.append("## Limits it was tested in\n\n" + _table(_limits(exported)))
@@ -77,6 +79,31 @@ def _use(exported: ExportedCalibrator) -> str:
     )
 
 
+def _decisions(exported: ExportedCalibrator) -> str:
+    """The rule and the sets that the file carries, and how to call them; "" where it has neither."""
+    lines, rows = [], {}
+    if exported.decision is not None:
+        features = ", features" if exported.needs_features else ""
+        lines.append(f"actions = calibrator.decide(outputs{features})  # (n,) numbers, -1: hand over")
+        names = exported.decision.names(exported.class_names)[:100]
+        rows["decision"] = exported.decision.said(exported.class_names)
+        rows |= {"chosen by": exported.decision.chosen} if exported.decision.chosen else {}
+        rows["actions"] = ", ".join(f"{number}: {name}" for number, name in enumerate(names))
+    if exported.sets is not None:
+        lines.append(
+            f"sets = calibrator.prediction_sets(outputs)  # (n, {exported.n_classes}) booleans; a set may be empty"
+        )
+        rows["prediction sets"] = exported.sets.said()
+        rows["coverage"] = (
+            "of rows that are exchangeable with those of the quantiles, on average over rows and draws; not of each row"
+            + ("" if exported.sets.per_class else " or class")
+        )
+    if not lines:
+        return ""
+    code = "\n".join(lines)
+    return f"## Decisions\n\n```python\n{code}\n```\n\n{_table(rows)}"
+
+
 def _limits(exported: ExportedCalibrator) -> dict[str, str]:
     """What it was fitted and tested on; beyond that nothing is known of it."""
     known, seen = exported.metadata, exported.seen
@@ -107,6 +134,9 @@ def _contract(exported: ExportedCalibrator) -> dict[str, str]:
         rows["zero probabilities"] = f"become {exported.floor:.4g} before the logarithm, as in the calibration data"
     if event := exported.metadata.get("event"):
         rows["event"] = f"{event} (class {exported.metadata.get('event_class')})"
+    if exported.base_rate is not None and exported.n_classes == 2:
+        rates = zip(exported.class_names, exported.base_rate.tolist(), strict=True)
+        rows["frequencies of the classes"] = ", ".join(f"{name} {rate:.4g}" for name, rate in rates)
     shown = exported.class_names[:100]
     more = exported.n_classes - len(shown)
     rows["classes"] = ", ".join(shown) + (f" and {more} more (all in calibrator.json)" if more else "")

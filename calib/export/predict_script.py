@@ -8,6 +8,10 @@ predicted, confidence), ``.npy`` or ``.csv``. A calibrator that predicts from th
 from the array ``features`` of the ``.npz`` or from a file of their own (``--features``); one that gives a confidence
 only writes that, and the predicted class, instead of probabilities. Outputs that look like another kind than the
 calibrator takes are refused; ``--kind`` says what they are.
+
+``--decide`` adds the action of each row by the calibrator's own rule (``actions``: numbers, -1 for handing over; in a
+``.csv`` their names), and ``--sets`` its prediction set (``sets``: booleans, one column per class; in a ``.csv`` the
+names of the classes). A ``.npy`` holds one array: what was asked for.
 """
 
 from __future__ import annotations
@@ -23,8 +27,10 @@ import numpy as np
 
 from calib.base import argmax_with_ties
 from calib.canonical import KINDS
+from calib.decisions.rules import HAND_OVER, HANDED_OVER
 from calib.errors import CalibrationError
 from calib.export import runtime
+from calib.export.decisions import DECISION, SETS
 from calib.formatting import one_line, safe_cell
 from calib.numerics import Floats
 
@@ -46,13 +52,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--key", help="name of the array in an .npz")
     parser.add_argument("--features", type=Path, help="file of the rows' inputs, where they are not in that .npz")
     parser.add_argument("--kind", choices=list(KINDS), help="what the outputs are, where they look like something else")
+    parser.add_argument("--decide", action="store_true", help="the action of each row, by the calibrator's own rule")
+    parser.add_argument("--sets", action="store_true", help="the prediction set of each row")
     parser.add_argument("--calibrator", type=Path, default=Path(__file__).with_name("calibrator.npz"))
     given = parser.parse_args(arguments)
     try:
         calibrator = runtime.load(given.calibrator)
         logits = calibrator.to_logits(read_outputs(given.outputs, given.key), given.kind)
         features = features_for(calibrator, given.outputs, given.features)
-        write_predictions(given.out, calibrator, logits, features, ids_in(given.outputs))
+        more = [name for name in (DECISION, SETS) if getattr(given, "decide" if name == DECISION else name)]
+        write_predictions(given.out, calibrator, logits, features, ids_in(given.outputs), more)
     except (CalibrationError, OSError) as error:
         print(one_line(str(error)), file=sys.stderr)
         return 1
@@ -119,6 +128,7 @@ def write_predictions(
     logits: Floats,
     features: Floats | None = None,
     ids: Mapping[str, Sequence[str]] | None = None,
+    more: Sequence[str] = (),
 ) -> None:
     """Write what the calibrator says of some rows, in the format the suffix names.
 
@@ -127,14 +137,18 @@ def write_predictions(
     logits : (n, n_classes) canonical logits.
     features : (n, ...) inputs as they were uploaded, for a calibrator that needs them.
     ids : what names the rows, by the names of its columns; a ``.csv`` begins with them.
+    more : "decision" and "sets", where their actions and sets are wanted too.
     """
     suffix = path.suffix.lower()
     arrays = predictions(calibrator, logits, features)
     main = arrays.get("probabilities", arrays["confidence"])
+    decided = decisions(calibrator, logits, features, more)
     if suffix == ".npz":
-        np.savez(path, **arrays)
+        np.savez(path, **arrays, **decided)
     elif suffix == ".npy":
-        np.save(path, main)
+        if len(decided) > 1:
+            raise CalibrationError(f"{path.name} holds one array; write actions and sets to an .npz or a .csv.")
+        np.save(path, next(iter(decided.values()), main))
     elif suffix == ".csv":
         names = calibrator.class_names
         columns: list[tuple[str, Sequence[Any]]] = list((ids or {}).items())
@@ -144,6 +158,7 @@ def write_predictions(
             if "predicted" in arrays:
                 columns.append(("predicted", [names[k] for k in arrays["predicted"].tolist()]))
             columns.append(("confidence", main.tolist()))
+        columns += _named(calibrator, decided)
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(safe_cell(name) for name, _ in columns)
@@ -167,6 +182,30 @@ def predictions(
     if calibrator.kind == "pairs":
         return {"confidence": probs[:, 1]}
     return {"probabilities": probs, "predicted": argmax_with_ties(probs, logits), "confidence": probs.max(axis=1)}
+
+
+def decisions(
+    calibrator: runtime.ExportedCalibrator, logits: Floats, features: Floats | None, more: Sequence[str]
+) -> dict[str, Any]:
+    """``actions`` (n,) where "decision" is wanted, and ``sets`` (n, n_classes) where "sets" are."""
+    decided: dict[str, Any] = {}
+    if DECISION in more:
+        decided["actions"] = calibrator.decide_logits(logits, calibrator.to_features(features))
+    if SETS in more:
+        decided["sets"] = calibrator.sets_of_logits(logits)
+    return decided
+
+
+def _named(calibrator: runtime.ExportedCalibrator, decided: Mapping[str, Any]) -> list[tuple[str, Sequence[Any]]]:
+    """Actions and sets as columns of a table: the names of actions, and those of the classes of each set."""
+    columns: list[tuple[str, Sequence[Any]]] = []
+    if calibrator.decision is not None and "actions" in decided:
+        names = {**dict(enumerate(calibrator.decision.names(calibrator.class_names))), HAND_OVER: HANDED_OVER}
+        columns.append(("action", [names[action] for action in decided["actions"].tolist()]))
+    if "sets" in decided:
+        inside = [np.flatnonzero(row).tolist() for row in decided["sets"]]
+        columns.append(("set", ["; ".join(calibrator.class_names[k] for k in row) for row in inside]))
+    return columns
 
 
 def _only_key(path: Path, arrays: dict[str, np.ndarray]) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from calib.base import Calibrator
 from calib.canonical import (
@@ -26,7 +27,10 @@ from calib.canonical import (
     to_canonical,
 )
 from calib.data.scales import Scale, check_rescaled, is_scale, to_plain
+from calib.decisions.conformal import PredictionSets
+from calib.decisions.rules import AnswerAbove, AnyRule
 from calib.errors import CalibrationError
+from calib.export import decisions
 from calib.export.archive import (
     FORMAT,
     damage_in_words,
@@ -39,6 +43,7 @@ from calib.export.archive import (
     unpack,
     without_arrays,
 )
+from calib.export.decisions import DECISION, SETS, check_decisions, held
 from calib.export.seen import Seen, check_alike
 from calib.numerics import Floats, Ints
 from calib.parameters import number_fault, shown
@@ -63,6 +68,9 @@ class ExportedCalibrator:
         data had them so; None for methods without features and for features taken as they are.
     seen : what the outputs were like that it was fitted and tested on, with which new ones are compared; None where
         that is not known.
+    base_rate : (n_classes,) frequencies of the classes in the data that it was fitted and tested on, or None.
+    decision : the rule that :meth:`decide` follows, or None. It holds for this calibrator's probabilities alone.
+    sets : the quantiles that :meth:`prediction_sets` uses, or None; they hold for this calibrator alone too.
     metadata : what else was recorded: data hash, scores, versions, notes.
     """
 
@@ -75,6 +83,9 @@ class ExportedCalibrator:
     feature_scale: Floats | None = None
     scale: Scale | None = None
     seen: Seen | None = None
+    base_rate: Floats | None = None
+    decision: AnyRule | None = None
+    sets: PredictionSets | None = None
 
     def __post_init__(self) -> None:
         if not self.calibrator.fitted:
@@ -98,6 +109,8 @@ class ExportedCalibrator:
             raise CalibrationError(
                 f"Outputs of kind {self.kind!r} have 2 classes; the calibrator has {self.n_classes}."
             )
+        probabilities = self.calibrator.gives_probabilities
+        check_decisions(self.base_rate, self.decision, self.sets, self.n_classes, self.kind, probabilities)
 
     @property
     def method(self) -> str:
@@ -137,6 +150,48 @@ class ExportedCalibrator:
         as they were uploaded, for methods that need them; ``kind`` is that of :meth:`to_logits`.
         """
         return self._confidence(self.to_logits(outputs, kind), self.to_features(features))
+
+    def decide(self, outputs: Any, features: Any = None, kind: Kind | None = None) -> Ints:
+        """Action of each row, shape (n,), for a model's outputs as they were uploaded, by the file's own rule.
+
+        With a cut 1 where the event's probability reaches it and 0 elsewhere; with costs the number of the action that
+        costs least; with a threshold of the confidence the predicted class (of pairs 1: the answer is given). A row
+        that is handed over has the action -1. ``features`` and ``kind`` are those of :meth:`confidence`.
+
+        Raises
+        ------
+        CalibrationError
+            If the file holds no decision.
+        """
+        held(self.decision, DECISION)
+        return self.decide_logits(self.to_logits(outputs, kind), self.to_features(features))
+
+    def decide_logits(self, logits: Floats, features: Any = None) -> Ints:
+        """:meth:`decide` for canonical logits and features of :meth:`to_features`."""
+        rule: AnyRule = held(self.decision, DECISION)
+        if isinstance(rule, AnswerAbove):
+            pairs = self.kind == "pairs"  # the answer is what was predicted, so that its class is "correct"
+            predicted = np.ones(len(logits), dtype=np.int64) if pairs else self.calibrator.predict(logits)
+            return rule.decide(self._confidence(logits, features), predicted)
+        return rule.decide(self.calibrator.predict_proba(logits))
+
+    def prediction_sets(self, outputs: Any, kind: Kind | None = None) -> npt.NDArray[np.bool_]:
+        """Which classes are in the set of each row, shape (n, n_classes), for a model's outputs as they were uploaded.
+
+        Sets may be empty. They hold the label with the probability that :attr:`sets` says, where rows are exchangeable
+        with those that they were fitted on. ``kind`` is that of :meth:`to_logits`.
+
+        Raises
+        ------
+        CalibrationError
+            If the file holds no prediction sets.
+        """
+        held(self.sets, SETS)
+        return self.sets_of_logits(self.to_logits(outputs, kind))
+
+    def sets_of_logits(self, logits: Floats) -> npt.NDArray[np.bool_]:
+        """:meth:`prediction_sets` for canonical logits; see :meth:`to_logits`."""
+        return held(self.sets, SETS).predict(self.calibrator.predict_proba(logits), logits)
 
     def predict_proba(self, logits: Any) -> Floats:
         """Calibrated probabilities for canonical logits, shape (n, n_classes); see :meth:`to_logits`.
@@ -249,6 +304,8 @@ def to_record(exported: ExportedCalibrator) -> tuple[str, bytes]:
     outline, arrays = flatten(exported.calibrator.get_state())
     if exported.feature_mean is not None and exported.feature_scale is not None:
         arrays |= {_MEAN: exported.feature_mean, _SCALE: exported.feature_scale}
+    decided, own = decisions.to_fields(exported.base_rate, exported.decision, exported.sets)
+    arrays |= own
     fields = {
         "method": exported.method,
         "params": flatten(exported.params)[0],
@@ -258,6 +315,7 @@ def to_record(exported: ExportedCalibrator) -> tuple[str, bytes]:
         "class_names": list(exported.class_names),
         "seen": None if exported.seen is None else exported.seen.state(),
         "state": outline,
+        **decided,
         "metadata": exported.metadata,
     }
     return pack(fields, arrays)
@@ -319,9 +377,10 @@ def _made(record: dict[str, Any], arrays: dict[str, np.ndarray]) -> ExportedCali
     _check_class_names(fitted.n_classes_, record["class_names"])
     kind, floor = cast(Kind, record["kind"]), record["floor"]
     names, scale = tuple(record["class_names"]), record.get("scale")
-    seen = Seen.from_state(record.get("seen"))
     return ExportedCalibrator(
-        fitted, kind, floor, names, record["metadata"], arrays.get(_MEAN), arrays.get(_SCALE), scale, seen
+        *(fitted, kind, floor, names, record["metadata"], arrays.get(_MEAN), arrays.get(_SCALE), scale),
+        seen=Seen.from_state(record.get("seen")),
+        **decisions.from_fields(record, arrays),
     )
 
 

@@ -27,7 +27,7 @@ from calib.registry import METHODS
 if TYPE_CHECKING:
     from calib.data.predictions import Predictions
 
-_OF_THE_EXPORT = ("kind", "floor", "scale", "class_names", "seen")
+_OF_THE_EXPORT = ("kind", "floor", "scale", "class_names", "seen", "base_rate", "decision", "sets")
 _OF_FEATURES = ("feature_mean", "feature_scale")
 _USED_IN_FITS = ("scipy", "sklearn", "gpflow", "tensorflow")
 _DISTRIBUTIONS = {"sklearn": "scikit-learn"}
@@ -43,9 +43,9 @@ def save(calibrator: Calibrator | ExportedCalibrator, path: str | Path, **metada
     ----------
     calibrator : fitted calibrator.
     path : where to write.
-    **metadata : ``kind``, ``floor``, ``scale``, ``class_names``, ``seen``, ``feature_mean`` and ``feature_scale`` as
-        in :class:`~calib.export.runtime.ExportedCalibrator` (see :func:`describe`); all else is recorded, and shown in
-        the model card.
+    **metadata : ``kind``, ``floor``, ``scale``, ``class_names``, ``seen``, ``base_rate``, ``feature_mean`` and
+        ``feature_scale`` as in :class:`~calib.export.runtime.ExportedCalibrator` (see :func:`describe`), ``decision``
+        and ``sets`` that were fitted with this calibrator; all else is recorded, and shown in the model card.
     """
     path = Path(path)
     suffix = path.suffix.lower()
@@ -109,6 +109,8 @@ def exported(
 def resume(earlier: ExportedCalibrator, data: Predictions, *, callback: Callback | None = None) -> ExportedCalibrator:
     """An exported calibrator after learning from more calibration data; the earlier rows are not needed.
 
+    A decision and prediction sets are left out: they were fitted with the earlier probabilities, so fit them anew.
+
     Parameters
     ----------
     earlier : from :func:`calib.export.runtime.load`; it stays as it was.
@@ -171,6 +173,7 @@ def describe(data: Predictions) -> dict[str, Any]:
         "scale": data.scale,
         "class_names": data.class_names,
         "seen": Seen.from_logits(data.logits, data.kind, data.scale),
+        **({"base_rate": np.bincount(data.labels, minlength=data.n_classes) / len(data)} if len(data) else {}),
         **({} if event is None else {"event": event.name, "event_class": data.class_names[event.column]}),
         "view": view_of(data).name,
         "data_name": data.name,

@@ -112,7 +112,7 @@ def test_numpy_alone_reads_the_arrays():
 
 def test_the_checksum_is_that_of_the_sorted_json_and_the_arrays():
     text, npz = pack({"b": 1, "a": "ü"}, ARRAYS)
-    expected = hashlib.sha256(rb'{"a":"\u00fc","b":1,"format":2}' + b"\0" + npz).hexdigest()
+    expected = hashlib.sha256(rb'{"a":"\u00fc","b":1,"format":3}' + b"\0" + npz).hexdigest()
     assert json.loads(text)["sha256"] == expected
 
 

@@ -1,0 +1,217 @@
+"""Decisions fitted on some test rows and judged on the others, so that no row is used twice.
+
+A calibrator, the numbers of a decision (a quantile, a threshold, a cut), and the judgement of both have rows of their
+own: :meth:`calib.data.Predictions.three_parts`, or the two parts into which :func:`fit_and_judge` splits a test set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+
+from calib.decisions.rules import AnswerAbove
+from calib.decisions.selective import Guarantee, certify, exact_interval
+from calib.evaluation.evaluation import Evaluation
+from calib.metrics.bootstrap import (
+    Interval,
+    Resamples,
+    drawn_units,
+    interval_of_draws,
+)
+from calib.metrics.confidence import Bools
+from calib.metrics.proportions import shares_of_rows
+
+if TYPE_CHECKING:
+    from calib.data.predictions import Predictions
+
+Made = TypeVar("Made")
+Found = TypeVar("Found")
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class Judged(Generic[Made, Found]):
+    """A decision and what it does on rows that it was not fitted on.
+
+    Attributes
+    ----------
+    made : the decision.
+    found : its judgement.
+    n_decision, n_judgement : rows of both.
+    clustered : whether the parts are of whole clusters.
+    """
+
+    made: Made
+    found: Found
+    n_decision: int
+    n_judgement: int
+    clustered: bool
+
+    def said(self) -> str:
+        """Which rows were used for what, in a sentence."""
+        whole = ", in whole clusters" if self.clustered else ""
+        return f"Chosen on {self.n_decision:,} test rows, judged on the {self.n_judgement:,} others{whole}."
+
+
+def fit_and_judge(
+    test: Predictions,
+    fit: Callable[[Predictions], Made],
+    judge: Callable[[Made, Predictions], Found],
+    part: float | int = 0.5,
+    random_state: int = 0,
+) -> Judged[Made, Found]:
+    """Fit a decision on one part of the test rows, and judge it on the other.
+
+    Parameters
+    ----------
+    test : rows that the calibrator has not seen.
+    fit, judge : given the rows of their part.
+    part : fraction or count of the rows to fit on; drawn seeded and stratified by label, and of whole clusters.
+    random_state : seed of the draw.
+
+    Raises
+    ------
+    DataError
+        If a part would be empty, or there are fewer than four clusters.
+    """
+    decision, judgement = test.split(part, random_state)
+    made = fit(decision)
+    clustered = drawn_units(len(test), test.clusters)[2]
+    return Judged(made, judge(made, judgement), len(decision), len(judgement), clustered)
+
+
+def independent_rows(data: Predictions, random_state: int = 0) -> Predictions:
+    """One random row of each cluster; all rows where there are no clusters.
+
+    Guarantees are of exchangeable rows, and rows of one cluster are not (Dunn, Wasserman and Ramdas 2023, section 3).
+    What is promised then holds for a random row of a new cluster.
+    """
+    unit, n_units, clustered = drawn_units(len(data), data.clusters)
+    if not clustered:
+        return data
+    order = np.random.default_rng(random_state).permutation(len(data))
+    first = np.full(n_units, -1)
+    first[unit[order[::-1]]] = order[::-1]  # the last that is written is the first of the order
+    return data.take(np.sort(first))
+
+
+# -- answers -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerScores:
+    """What a threshold of the confidence does on labelled rows.
+
+    Attributes
+    ----------
+    n, n_answered, n_wrong : rows, those that are answered, and the wrong among these.
+    coverage : share of rows answered.
+    error : error rate among the answers; exact interval (Clopper and Pearson) of independent rows, Wilson's of as many
+        as the clusters are worth; NaN without answers.
+    cost, cost_answering, saved : mean cost of a row with the threshold, without it, and their difference, where costs
+        were given: positive where handing over saves.
+    """
+
+    n: int
+    n_answered: int
+    n_wrong: int
+    coverage: Interval
+    error: Interval
+    cost: Interval | None = None
+    cost_answering: Interval | None = None
+    saved: Interval | None = None
+
+
+def certify_answers(
+    calibrator: Any,
+    decision: Predictions,
+    calibration: Predictions,
+    risk: float = 0.05,
+    delta: float = 0.05,
+    random_state: int = 0,
+) -> Guarantee:
+    """:func:`calib.decisions.selective.certify` for a calibrator; one row of each cluster where there are clusters.
+
+    Parameters
+    ----------
+    calibrator : fitted.
+    decision : labelled rows that it has not seen.
+    calibration : other rows, such as its own, whose confidences give the thresholds; their labels are not used.
+    risk, delta : error among answers at most ``risk``, with confidence 1 - ``delta``.
+    random_state : seed of the rows of clusters.
+    """
+    tested = Evaluation.from_predictions(calibrator, independent_rows(decision, random_state))
+    others = Evaluation.from_predictions(calibrator, calibration).confidence
+    return certify(tested.confidence, tested.correct, others, risk, delta)
+
+
+def judge_answers(
+    calibrator: Any,
+    rule: AnswerAbove,
+    data: Predictions,
+    costs: tuple[float, float] | None = None,
+    level: float = LEVEL,
+) -> AnswerScores:
+    """Coverage, error and cost of a threshold on rows that neither it nor the calibrator was fitted on.
+
+    Parameters
+    ----------
+    costs : of an error and of handing a row over.
+    """
+    evaluation = Evaluation.from_predictions(calibrator, data)
+    answered, wrong = evaluation.confidence >= rule.threshold, ~evaluation.correct
+    unit = drawn_units(len(data), data.clusters)
+    n_answered, n_wrong = int(answered.sum()), int((answered & wrong).sum())
+    error = exact_interval(n_wrong, n_answered, level)
+    if unit[2] and n_answered:
+        error = share_of(wrong[answered], unit[0][answered], level)
+    found = AnswerScores(len(data), n_answered, n_wrong, share_of(answered, data.clusters, level), error)
+    if costs is None:
+        return found
+    answering = wrong * costs[0]
+    each = np.where(answered, answering, costs[1])
+    means = (mean_of(values, data.clusters, level) for values in (each, answering, answering - each))
+    return AnswerScores(found.n, n_answered, n_wrong, found.coverage, error, *means)
+
+
+def judged_answers(
+    calibrator: Any,
+    test: Predictions,
+    calibration: Predictions,
+    risk: float = 0.05,
+    delta: float = 0.05,
+    *,
+    part: float | int = 0.5,
+    random_state: int = 0,
+) -> Judged[Guarantee, AnswerScores | None]:
+    """A certified threshold from one part of the test rows, judged on the other; None where nothing is certified."""
+
+    def judge(made: Guarantee, rows: Predictions) -> AnswerScores | None:
+        return None if made.rule is None else judge_answers(calibrator, made.rule, rows)
+
+    return fit_and_judge(
+        test,
+        lambda rows: certify_answers(calibrator, rows, calibration, risk, delta, random_state),
+        judge,
+        part,
+        random_state,
+    )
+
+
+# -- intervals -----------------------------------------------------------------------------------------
+
+
+def share_of(hit: Bools, clusters: Any, level: float = LEVEL) -> Interval:
+    """A share with its Wilson interval, of as many independent rows as the clusters are worth."""
+    return shares_of_rows(hit.astype(np.int64), np.array([[0], [1]]), None, clusters).of_share(0, level)
+
+
+def mean_of(values: Any, clusters: Any, level: float = LEVEL) -> Interval:
+    """A mean over rows with its bootstrap interval, of whole clusters where there are any."""
+    values = np.asarray(values, dtype=np.float64)
+    resamples = Resamples(len(values), clusters=clusters)
+    draws = resamples.each(lambda total, count: total / count, *map(resamples.groups.sums, (values, None)))
+    return interval_of_draws(float(values.mean()), draws, level)

@@ -1,0 +1,276 @@
+"""Rules from a calibrated probability to an action, as an exported calibrator carries them; NumPy alone.
+
+A rule is a few numbers that were chosen with a calibrator and hold for its probabilities alone: a cut on the
+probability of an event, the costs of actions, or the confidence from which on answers are given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import numpy as np
+
+from calib.errors import CalibrationError
+from calib.numerics import Floats, Ints
+from calib.parameters import LARGEST, Array, Condition, Count, Items, Number, State, Text, check_state, shown
+
+HAND_OVER = -1
+"""The action of a row that is left to somebody else: a person, a second model."""
+HANDED_OVER = "hand over"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Rule:
+    """Base of every rule: its fields are what a file holds, each with a condition.
+
+    Attributes
+    ----------
+    chosen : how its numbers were chosen, in a sentence; for the model card.
+    """
+
+    chosen: str = ""
+
+    name: ClassVar[str]
+    state: ClassVar[State]
+
+    def __post_init__(self) -> None:
+        check_state(self.as_state(), {"chosen": Text(), **self.state}, {})
+
+    def as_state(self) -> dict[str, Any]:
+        """Its fields by name, without those that are None."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def check_fits(self, n_classes: int, kind: str, gives_probabilities: bool) -> None:
+        """Refuse a calibrator that it cannot be applied to."""
+
+    def said(self, class_names: tuple[str, ...]) -> str:
+        """What it does, in a sentence."""
+        raise NotImplementedError
+
+    def names(self, class_names: tuple[str, ...]) -> tuple[str, ...]:
+        """What each action is called, by its number; -1 is :data:`HANDED_OVER`."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EventCut(Rule):
+    """Act where the probability of an event reaches a cut.
+
+    Attributes
+    ----------
+    cut : probability from 0 to 1.
+    column : class that is the event, 0 or 1.
+    actions : names of the actions 0, below the cut, and 1.
+
+    Examples
+    --------
+    >>> EventCut(cut=0.2).decide(np.array([[0.9, 0.1], [0.8, 0.2]]))
+    array([0, 1])
+    """
+
+    cut: float
+    column: int = 1
+    actions: tuple[str, str] = ("do not act", "act")
+
+    name: ClassVar[str] = "cut"
+    state: ClassVar[State] = {"cut": Number(0, 1), "column": Count(0, 1), "actions": Items(Text(), 2)}
+
+    def decide(self, probs: Floats) -> Ints:
+        """Actions, shape (n,), for probabilities of shape (n, 2): 1 where that of the event is at least the cut."""
+        return (probs[:, self.column] >= self.cut).astype(np.int64)
+
+    def check_fits(self, n_classes: int, kind: str, gives_probabilities: bool) -> None:
+        """Refuse a calibrator without the probability of an event."""
+        if n_classes != 2 or kind == "pairs" or not gives_probabilities:
+            raise CalibrationError(
+                f"A cut needs the probability of one of two classes; this calibrator has {n_classes:,} classes"
+                f"{_without(kind, gives_probabilities)}. Take costs, or a threshold of the confidence."
+            )
+
+    def said(self, class_names: tuple[str, ...]) -> str:
+        """What it does, in a sentence."""
+        act = f"{self.actions[1]} where the probability of {class_names[self.column]} is at least {self.cut:.6g}"
+        return f"{act}, {self.actions[0]} elsewhere."
+
+    def names(self, class_names: tuple[str, ...]) -> tuple[str, ...]:
+        """What each action is called."""
+        return tuple(self.actions)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CostMatrix(Rule):
+    """Take the action of the least expected cost, the Bayes action (Elkan 2001; Chow 1970 for handing over).
+
+    The expected cost of action a is ``sum_k p_k costs[k, a]``; of equal ones the first is taken.
+
+    Attributes
+    ----------
+    costs : (n_classes, n_actions) cost of each action where the class is k.
+    actions : one name per action; empty names them after the classes where there are as many.
+    hand_over : cost of handing a row over; None never does.
+
+    Examples
+    --------
+    >>> errors = CostMatrix(costs=np.array([[0.0, 1.0], [10.0, 0.0]]), hand_over=0.5)
+    >>> errors.decide(np.array([[0.99, 0.01], [0.92, 0.08], [0.2, 0.8]]))
+    array([ 0, -1,  1])
+    """
+
+    costs: Floats
+    actions: tuple[str, ...] = ()
+    hand_over: float | None = None
+
+    name: ClassVar[str] = "costs"
+    state: ClassVar[State] = {
+        "costs": Array("n_classes", "n_actions"),
+        "actions": Items(Text()),
+        "hand_over": Number(-LARGEST, LARGEST).or_absent(),
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self.actions) not in (0, self.costs.shape[1]):
+            raise CalibrationError(f"{len(self.actions)} names were given for {self.costs.shape[1]} actions.")
+
+    def expected(self, probs: Floats) -> Floats:
+        """Expected cost of each action, shape (n, n_actions), for probabilities of shape (n, n_classes)."""
+        return probs @ self.costs
+
+    def decide(self, probs: Floats) -> Ints:
+        """Actions, shape (n,), for probabilities of shape (n, n_classes); -1 where handing over costs less."""
+        expected = self.expected(probs)
+        action = np.argmin(expected, axis=1)
+        if self.hand_over is not None:
+            action[expected[np.arange(len(action)), action] > self.hand_over] = HAND_OVER
+        return action
+
+    def check_fits(self, n_classes: int, kind: str, gives_probabilities: bool) -> None:
+        """Refuse a calibrator of other classes."""
+        if len(self.costs) != n_classes or kind == "pairs" or not gives_probabilities:
+            raise CalibrationError(
+                f"The costs are of {len(self.costs):,} classes, and need the probability of each; this calibrator has "
+                f"{n_classes:,} classes{_without(kind, gives_probabilities)}. Give one row of costs for each class."
+            )
+
+    def said(self, class_names: tuple[str, ...]) -> str:
+        """What it does, in a sentence."""
+        rows, actions = self.costs.shape
+        over = "" if self.hand_over is None else f", and hand over where it is above {self.hand_over:.6g}"
+        return f"Take the action of the least expected cost, of {rows:,} classes and {actions:,} actions{over}."
+
+    def names(self, class_names: tuple[str, ...]) -> tuple[str, ...]:
+        """What each action is called."""
+        n_actions = self.costs.shape[1]
+        usual = class_names if len(class_names) == n_actions else tuple(f"action {a}" for a in range(n_actions))
+        return tuple(self.actions) or usual
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AnswerAbove(Rule):
+    """Answer where the confidence reaches a threshold, and hand over elsewhere (selective prediction).
+
+    Attributes
+    ----------
+    threshold : confidence from 0 to 1.
+    risk, delta : where a guarantee chose it, "error among answers at most ``risk`` with confidence 1 - ``delta``".
+    n_rows : rows that it was chosen on, where any were.
+
+    Examples
+    --------
+    >>> AnswerAbove(threshold=0.9).decide(np.array([0.95, 0.5]), np.array([2, 0]))
+    array([ 2, -1])
+    """
+
+    threshold: float
+    risk: float | None = None
+    delta: float | None = None
+    n_rows: int | None = None
+
+    name: ClassVar[str] = "answer"
+    state: ClassVar[State] = {
+        "threshold": Number(0, 1),
+        "risk": Number(0, 1).or_absent(),
+        "delta": Number(0, 1).or_absent(),
+        "n_rows": Count(1).or_absent(),
+    }
+
+    @classmethod
+    def from_costs(cls, error: float, hand_over: float) -> AnswerAbove:
+        """The threshold of the least expected cost for calibrated confidences (Chow 1970): 1 - hand_over / error.
+
+        An answer of confidence p costs ``(1 - p) error`` on average, and handing over costs ``hand_over``.
+
+        Raises
+        ------
+        CalibrationError
+            If a cost is not positive and finite. Where handing over costs more than an error, all is answered.
+
+        Examples
+        --------
+        >>> AnswerAbove.from_costs(error=20.0, hand_over=1.0).threshold
+        0.95
+        """
+        if not (0 < error < np.inf and 0 < hand_over < np.inf):
+            raise CalibrationError(
+                f"CostMatrix of an error and of handing over must be positive; got {error:g} and {hand_over:g}."
+            )
+        chosen = f"an error costs {error:g} and handing over {hand_over:g}."
+        return cls(threshold=max(0.0, 1.0 - hand_over / error), chosen=chosen)
+
+    def decide(self, confidence: Floats, predicted: Ints) -> Ints:
+        """Actions, shape (n,): the predicted class where a row is answered, -1 where it is handed over."""
+        return np.where(confidence >= self.threshold, predicted, HAND_OVER)
+
+    def said(self, class_names: tuple[str, ...]) -> str:
+        """What it does, in a sentence."""
+        what = f"Answer where the confidence is at least {self.threshold:.6g}, hand over elsewhere"
+        if self.risk is None or self.delta is None:
+            return f"{what}."
+        rows = "" if self.n_rows is None else f" (chosen on {self.n_rows:,} rows)"
+        return f"{what}: error among answers at most {self.risk:.3g} with confidence {1 - self.delta:.3g}{rows}."
+
+    def names(self, class_names: tuple[str, ...]) -> tuple[str, ...]:
+        """What each action is called: the class that is answered."""
+        return class_names
+
+
+AnyRule = EventCut | CostMatrix | AnswerAbove
+RULES: dict[str, type[EventCut] | type[CostMatrix] | type[AnswerAbove]] = {
+    "cut": EventCut,
+    "costs": CostMatrix,
+    "answer": AnswerAbove,
+}
+
+
+def rule_from_state(state: Any) -> AnyRule | None:
+    """The rule that a file holds: its name and its fields; None is None.
+
+    Raises
+    ------
+    CalibrationError
+        For anything that no rule can have written.
+    """
+    if state is None:
+        return None
+    rule = RULES.get(str(state.get("rule"))) if isinstance(state, Mapping) else None
+    if rule is None:
+        raise CalibrationError(f"A decision is one of {', '.join(RULES)}; got {shown(state)}.")
+    values = {name: value for name, value in state.items() if name != "rule"}
+    conditions: dict[str, Condition] = {"chosen": Text(), **rule.state}
+    check_state(values, conditions, {})
+    given: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    return rule(**given)
+
+
+def rule_state(rule: AnyRule | None) -> dict[str, Any] | None:
+    """Undo :func:`rule_from_state`."""
+    return None if rule is None else {"rule": rule.name, **rule.as_state()}
+
+
+def _without(kind: str, gives_probabilities: bool) -> str:
+    if kind == "pairs":
+        return " and is of answers with one confidence each"
+    return "" if gives_probabilities else " and gives a confidence only"

@@ -1,0 +1,187 @@
+"""Prediction sets of a calibrator: fitted on some rows, judged on others, and compared before and after calibration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calib.decisions.conformal import PredictionSets, Score, conformal_sets, quantile_rank
+from calib.decisions.judgement import LEVEL, Judged, fit_and_judge, independent_rows, mean_of, share_of
+from calib.errors import CalibrationError
+from calib.evaluation.evaluation import gives_probabilities
+from calib.metrics.bootstrap import Interval, drawn_units, wilson_interval
+from calib.metrics.confidence import Bools
+from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
+from calib.registry import is_pairs
+
+if TYPE_CHECKING:
+    from calib.data.predictions import Predictions
+
+
+@dataclass(frozen=True, eq=False)
+class SetScores:
+    """What prediction sets do on labelled rows.
+
+    Attributes
+    ----------
+    covered : (n,) whether the set holds the label.
+    size : (n,) classes in the set.
+    coverage, empty, single : share of rows whose set holds the label, is empty, holds one class.
+    mean_size : classes in a set on average.
+    expected : within which the coverage on so many rows lies in 95 % of cases where rows are exchangeable: the central
+        range of a beta-binomial distribution. None per class and where rows come in clusters.
+    class_rows, class_covered : (n_classes,) rows of each class, and how many of their sets hold it.
+    class_low, class_high : (n_classes,) Wilson interval of each class's coverage.
+    sizes : (n_classes + 1,) rows by the size of their set.
+    clusters : (n,) of the rows, or None.
+    """
+
+    covered: Bools
+    size: Ints
+    coverage: Interval
+    mean_size: Interval
+    empty: Interval
+    single: Interval
+    expected: tuple[float, float] | None
+    class_rows: Ints
+    class_covered: Ints
+    class_low: Floats
+    class_high: Floats
+    sizes: Ints
+    clusters: Any = None
+
+    @property
+    def class_coverage(self) -> Floats:
+        """(n_classes,) coverage of each class; NaN for classes without rows."""
+        rows = self.class_rows
+        return np.where(rows > 0, self.class_covered / np.maximum(rows, 1), np.nan)
+
+
+def fit_sets(
+    calibrator: Any,
+    data: Predictions,
+    alpha: float = 0.1,
+    *,
+    score: Score = "lac",
+    per_class: bool = False,
+    random_state: int = 0,
+) -> PredictionSets:
+    """Prediction sets of a calibrator from rows that it has not seen; one row of each cluster where there are clusters.
+
+    Raises
+    ------
+    CalibrationError
+        If the calibrator gives no probabilities of all classes, or alpha is not between 0 and 1.
+    """
+    _check_has_sets(calibrator, data)
+    rows = independent_rows(data, random_state)
+    probs = calibrator.predict_proba(rows.logits)
+    options: dict[str, Any] = {"score": score, "per_class": per_class, "random_state": random_state}
+    return conformal_sets(probs, rows.labels, alpha, logits=rows.logits, **options)
+
+
+def judge_sets(calibrator: Any, sets: PredictionSets, data: Predictions, level: float = LEVEL) -> SetScores:
+    """Coverage and size of sets on rows that neither they nor the calibrator were fitted on, with intervals.
+
+    Shares have Wilson intervals, of as many independent rows as the clusters are worth; the mean size has a bootstrap
+    interval, of whole clusters.
+    """
+    _check_has_sets(calibrator, data)
+    n, n_classes = len(data), data.n_classes
+    covered, size = np.empty(n, dtype=bool), np.empty(n, dtype=np.int64)
+    for rows in blocks(n, n_classes, MEMORY_ENTRIES):
+        logits = data.logits[rows]
+        inside = sets.predict(calibrator.predict_proba(logits), logits)
+        covered[rows] = inside[np.arange(len(inside)), data.labels[rows]]
+        size[rows] = inside.sum(axis=1)
+    class_rows = np.bincount(data.labels, minlength=n_classes)
+    class_covered = np.bincount(data.labels[covered], minlength=n_classes)
+    clustered = drawn_units(n, data.clusters)[2]
+    return SetScores(
+        covered,
+        size,
+        share_of(covered, data.clusters, level),
+        mean_of(size, data.clusters, level),
+        share_of(size == 0, data.clusters, level),
+        share_of(size == 1, data.clusters, level),
+        None if sets.per_class or clustered else coverage_range(sets.n_rows, n, sets.alpha, level),
+        class_rows,
+        class_covered,
+        *wilson_interval(class_covered, class_rows, level),
+        np.bincount(size, minlength=n_classes + 1),
+        data.clusters,
+    )
+
+
+def judged_sets(
+    calibrator: Any,
+    test: Predictions,
+    alpha: float = 0.1,
+    *,
+    score: Score = "lac",
+    per_class: bool = False,
+    part: float | int = 0.5,
+    random_state: int = 0,
+) -> Judged[PredictionSets, SetScores]:
+    """Prediction sets from one part of the test rows, judged on the other.
+
+    Two calibrators with the same ``part`` and ``random_state`` are judged on the same rows: :func:`sets_change`.
+    """
+    return fit_and_judge(
+        test,
+        lambda rows: fit_sets(calibrator, rows, alpha, score=score, per_class=per_class, random_state=random_state),
+        lambda sets, rows: judge_sets(calibrator, sets, rows),
+        part,
+        random_state,
+    )
+
+
+def sets_change(before: SetScores, after: SetScores, level: float = LEVEL) -> dict[str, Interval]:
+    """What calibration does to sets: "mean size" and "coverage" after less before, paired by row, bootstrapped.
+
+    Raises
+    ------
+    CalibrationError
+        If they are not of the same number of rows.
+    """
+    if len(before.size) != len(after.size):
+        raise CalibrationError(
+            f"The sets are of {len(before.size):,} and of {len(after.size):,} rows, not of the same."
+        )
+    size, covered = after.size - before.size, after.covered.astype(int) - before.covered
+    return {"mean size": mean_of(size, after.clusters, level), "coverage": mean_of(covered, after.clusters, level)}
+
+
+def coverage_range(n: int, m: int, alpha: float, level: float = LEVEL) -> tuple[float, float]:
+    """Central range of the coverage among m rows of sets that were fitted on n, all exchangeable.
+
+    The number of covered rows is BetaBinomial(m, k, n + 1 - k), with the rank k of the quantile (Vovk 2012;
+    Angelopoulos and Bates 2023, section 3.2). Without ties among scores; with ties coverage is higher.
+
+    Examples
+    --------
+    >>> [round(end, 3) for end in coverage_range(1000, 9000, 0.1)]
+    [0.88, 0.919]
+    """
+    from scipy.stats import betabinom
+
+    rank = quantile_rank(n, alpha)
+    if rank > n:
+        return 1.0, 1.0
+    low, high = betabinom.ppf([(1.0 - level) / 2.0, (1.0 + level) / 2.0], m, rank, n + 1 - rank) / m
+    return float(low), float(high)
+
+
+def _check_has_sets(calibrator: Any, data: Predictions) -> None:
+    if is_pairs(data):
+        raise CalibrationError(
+            "Prediction sets are sets of classes, and these data hold one confidence for each answer; choose a "
+            "threshold of the confidence instead."
+        )
+    if not gives_probabilities(calibrator):
+        raise CalibrationError(
+            f"Prediction sets need probabilities of all classes, and {type(calibrator).__name__} gives a confidence "
+            "only; choose another method, or a threshold of the confidence."
+        )
