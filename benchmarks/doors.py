@@ -21,7 +21,9 @@ import numpy as np
 import calib
 from benchmarks.mutations import NAMES, Mutant
 from benchmarks.originals import ENDINGS, originals
+from calib.canonical import KINDS
 from calib.data import Choices, DataError, Predictions, inspect, load, read_features, read_outputs
+from calib.data.options import WEIGHT_KINDS
 from calib.diagnostics.shift_data import read_uploaded
 from calib.errors import CalibrationError
 from calib.export import runtime
@@ -43,11 +45,18 @@ CHOSEN: dict[str, tuple[Any, ...]] = {
     "test_outputs": ("logits", ""),
     "test_labels": ("labels", ""),
     "split": ("labels", "label", "feature_0", ""),
-    "groups": ("labels", "label", "logits", ""),
+    "groups": ("labels", "label", "logits", ("label", "split"), ""),
+    "clusters": ("label", "labels", "logits", ""),
+    "weights": ("feature_0", "label", "logits", ""),
+    "predicted": ("label", "labels", ""),
+    "ignore": (("label",), ("labels", "nope"), ()),
     "features": ("features", "logits", "class_names", ("feature_0", "feature_1"), ""),
     "train_features": ("train_features", "logits", "class_names", ""),
     "train_labels": ("train_labels", "labels", "logits", ""),
-    "kind": ("logits", "probabilities", "log_probabilities", "binary_log_odds", "binary_probability"),
+    "kind": tuple(KINDS),
+    "weight_kind": tuple(WEIGHT_KINDS),
+    "event": ("1", "p_a", "b", ""),
+    "verbal": (("a=0.9", "b=.1"), ("a=2",), ("=",), ()),
     "class_names": (("a",), tuple("abcd"), tuple("aaaa"), ("=1+1", "<b>", "\x1b[2J", "x" * 10_000)),
     "label_values": ((0, 1, 2, 3), tuple("abcd"), (5,), (), (10**30, -1, 0, 1)),
     "transposed": (True, False),
@@ -55,7 +64,7 @@ CHOSEN: dict[str, tuple[Any, ...]] = {
     "label_shift": (0, 1, -1, 10**20),
     "row_shift": (1, -3, 500, -(10**20)),
     "drop_bad_rows": (True, False),
-    "percent": (True, False),
+    "scale": ("percent", "counts", "odds", "log2", "int8", "plain", "nope", 500, 1e-300, -1.0, float("inf")),
     "renormalise": (True, False),
     "standardise": (True, False),
     "floor": (0.1, 1e-300, -1.0, float("nan")),

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.errors import DataError, Finding, missing_package
+from calib.formatting import plural
 from calib.numerics import Ints
 
 Rows = tuple[Ints, Ints]
@@ -90,7 +91,9 @@ def part_size(part: Any, n: int) -> int:
         return int(min(max(round(part * n), 1), n - 1))
     if isinstance(part, (int, np.integer)) and not isinstance(part, bool) and 0 < part < n:
         return int(part)
-    raise _refused(f"A calibration part of {part!r} cannot be taken from {n:,} rows; both parts need at least one row.")
+    raise _refused(
+        f"A calibration part of {part!r} cannot be taken from {plural(n, 'row')}; both parts need at least one row."
+    )
 
 
 def chosen_rows(part: npt.NDArray[Any], n: int) -> Rows:

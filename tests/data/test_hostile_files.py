@@ -20,12 +20,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.doors import Broken, met, open_one, packed, seeds, unpacked, wrong_words
+from benchmarks.doors import CHOSEN, PICKS, Broken, met, open_one, packed, seeds, unpacked, wrong_words
 from benchmarks.mutants import texts
 from benchmarks.mutations import mutant
 from benchmarks.originals import originals
 from calib.data import Choices, inspect, read_features, read_outputs
 from calib.data.interpret.names import Column, canonical, feature_column, output_column
+from calib.data.options import OPTIONS
 from tests.conftest import minute_of_cpu
 
 POOL = {
@@ -158,6 +159,13 @@ def test_an_input_says_door_name_and_choices():
     door, name, content, choices = unpacked(packed(b"abc", "labels", "upload.csv", (1,)))
     assert (door, name, content) == ("labels", "upload.csv", b"abc")
     assert choices.given() == {"outputs": "logits"}
+
+
+def test_every_option_can_be_picked():
+    assert CHOSEN.keys() == OPTIONS.keys()
+    assert len(PICKS) <= 256  # a byte says which
+    for name, value in filter(None, PICKS):
+        assert name in Choices(**{name: value}).given()
 
 
 def test_rules_can_be_broken(monkeypatch):

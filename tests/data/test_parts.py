@@ -161,6 +161,7 @@ def test_every_guess_can_be_overruled(make):
         ({"transposed": True}, "rows_differ"),
         ({"row_shift": 300}, "row_shift"),
         ({"outputs": ("a", "b")}, "no_such_array"),
+        ({"predicted": "nowhere"}, "no_such_array"),
         ({"kind": "binary_log_odds"}, "kind"),
         ({"renormalise": True, "kind": "probabilities"}, "sums"),
     ],

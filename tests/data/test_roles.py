@@ -12,7 +12,7 @@ import pytest
 
 import calib
 from calib.cli import main
-from calib.data import AmbiguousTable, Choices, DataError, inspect, load
+from calib.data import AmbiguousTable, Choices, DataError, inspect, load, read_features, read_outputs
 from calib.data.load import lines_that_read
 from tests.conftest import SHARED
 from tests.data.conftest import the
@@ -675,3 +675,31 @@ def test_a_no_in_the_name_of_the_outcome_is_not_the_label_no(score):
     np.testing.assert_array_equal(data.labels, missed == "Yes")
     np.testing.assert_allclose(np.exp(data.logits[:, 1]), risk)
     assert data.class_names[data.event.column] == "Yes"
+
+
+@pytest.mark.parametrize("chosen", [{"outputs": "nope"}, {"outputs": ("pd", "nope")}, {"predicted": "nope"}])
+@pytest.mark.parametrize("read", [load, read_outputs, read_features])
+def test_a_column_that_is_not_there_is_named(read, chosen):
+    if "predicted" in chosen and read is not load:
+        return  # without labels there is nothing to check by
+    with pytest.raises(DataError, match="no array or column 'nope'; it holds pd, default"):
+        read(table(pd=RISK, default=HAPPENED), choices=Choices(**chosen))
+
+
+def test_labels_in_several_columns_are_refused():
+    found = inspect(table(pd=RISK, default=HAPPENED), choices=Choices(labels=("pd", "default"), kind="logits"))
+    assert found.predictions is None and found.findings[0].action
+
+
+@pytest.mark.parametrize(
+    ("value", "share"), [(0, "0.0%"), ("no", "0.0%"), (False, "0.0%"), (1, "100.0%"), ("yes", "100.0%")]
+)
+def test_of_one_label_it_is_said_how_often_the_event_happened(value, share):
+    (reading,) = inspect(table(pd=RISK, default=[value] * N)).readings
+    assert reading.sentence == f"P(default) in pd: mean {RISK.mean():.1%}, happened {share}"
+
+
+def test_constant_outputs_are_not_said_to_be_shuffled():
+    found = inspect(table(pd=[0.2] * N, default=HAPPENED))
+    assert [finding.code for finding in found.findings if finding.level == "warning"] == ["constant"]
+    np.testing.assert_allclose(probability(found.predictions), 0.2)

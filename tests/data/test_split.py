@@ -117,7 +117,7 @@ def test_parts_that_cannot_be_are_refused(part):
 
 
 def test_one_row_cannot_be_split():
-    with pytest.raises(DataError, match="1 rows"):
+    with pytest.raises(DataError, match="1 row;"):
         dataset([0]).split()
 
 

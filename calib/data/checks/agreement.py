@@ -207,11 +207,14 @@ def say_no_better_than_chance(
         return
     named, true = (np.bincount(values, minlength=n_classes) / len(labels) for values in (predicted, labels))
     if n_classes == 2 and ranks is not None:
-        measured = f"The AUROC is {ranks.auroc(labels):.3f}, no better than chance (one-sided test at {CHANCE:g})"
+        measured = (
+            f"The AUROC is {ranks.auroc(labels):.3f}, not significantly better than chance (one-sided test at "
+            f"{CHANCE:g})"
+        )
     else:
         measured = (
-            f"The accuracy is {accuracy:.2%}, no better than chance ({float(named @ true):.2%}; one-sided test at "
-            f"{CHANCE:g}); always naming the largest class gives {true.max():.2%}"
+            f"The accuracy is {accuracy:.2%}, not significantly better than chance ({float(named @ true):.2%}; "
+            f"one-sided test at {CHANCE:g}); always naming the largest class gives {true.max():.2%}"
         )
     report.warn(
         "labels_shuffled",

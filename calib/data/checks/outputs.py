@@ -15,13 +15,14 @@ def check_outputs(
 ) -> float:
     """Check clean outputs against their labels; returns the accuracy."""
     predicted = predicted_classes(outputs, kind)
-    if kind == "pairs":
+    if check_constant(outputs, name, report):  # agree with the labels by chance alone, and no other order helps
+        accuracy = float((labels if kind == "pairs" else predicted == labels).mean())
+    elif kind == "pairs":
         accuracy = check_confidence(outputs, labels, report)
     else:
         accuracy = check_agreement(predicted, labels, len(class_names), report, Ranks(outputs, kind))
     check_row_count(len(labels), report)
     check_classes(labels, class_names, report)
-    check_constant(outputs, name, report)
     if kind not in ("logits", "binary_log_odds"):
         check_saturation(outputs, kind, predicted, labels, name, report)
     return accuracy
@@ -87,14 +88,16 @@ def check_classes(labels: Ints, class_names: tuple[str, ...], report: Report) ->
         )
 
 
-def check_constant(outputs: Floats, name: str, report: Report) -> None:
-    """Warn of outputs that do not depend on the row."""
-    if len(outputs) > 1 and all((outputs[rows] == outputs[0]).all() for rows in blocks(*outputs.shape)):
+def check_constant(outputs: Floats, name: str, report: Report) -> bool:
+    """Warn of outputs that do not depend on the row; whether that is so."""
+    constant = len(outputs) > 1 and all((outputs[rows] == outputs[0]).all() for rows in blocks(*outputs.shape))
+    if constant:
         report.warn(
             "constant",
             f"All {count(len(outputs), 'row')} of {name} are the same: the outputs do not depend on the input.",
             "Check that the model was loaded with its weights, and that the right array was saved.",
         )
+    return constant
 
 
 def check_saturation(outputs: Floats, kind: Kind, predicted: Ints, labels: Ints, name: str, report: Report) -> None:

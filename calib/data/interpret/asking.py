@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.data.checks.report import InvalidUpload, Report, listed, shortened
-from calib.data.event import Event
+from calib.data.event import DID_NOT, Event
 from calib.data.formats.base import Contents
 from calib.data.interpret.answers import correct_value
 from calib.data.interpret.beside import BY_ROW, with_others
@@ -117,9 +117,12 @@ def measured(
         event = (
             spelled(reading.label_values[-1]) if reading.label_values else event_value(outcome) or outcome.values[-1]
         )
+        never = len(outcome.values) == 1 and outcome.values[0].strip().lower() in DID_NOT
         happened = truth == (event.lower() if outcome.cells.dtype.kind == "b" else event)
+        happened &= not never
         rate = float(happened.mean())
-        what = f"P({event_name(event, outcome)}) in {shortened(reading.outputs.stem)}"
+        named = shortened(outcome.name) if never else event_name(event, outcome)
+        what = f"P({named}) in {shortened(reading.outputs.stem)}"
         sentence = (
             f"{what}: mean {scores.mean():.1%}, happened {rate:.1%}"
             if in_unit(scores)

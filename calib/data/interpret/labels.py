@@ -46,8 +46,8 @@ def match_values(
     if len(values) < n_classes:
         raise InvalidUpload(
             "labels_unmatched",
-            f"{name} holds {len(values)} different labels ({listed(values)}) for {n_classes} columns of outputs, "
-            "and the columns are not named after them.",
+            f"{name} holds {count(len(values), 'different label')} ({listed(values)}) for outputs of {n_classes} "
+            "classes, whose columns are not named after them.",
             "Name the label of each column, or save labels as column numbers.",
         )
     if len(values) == n_classes:

@@ -176,6 +176,7 @@ def infer_label(labels: Contents) -> str:
 
 def check_names(contents: Contents, choices: Choices, labels: Contents | None) -> None:
     """Refuse arrays and columns that were chosen but are not there, or chosen twice."""
+    check_there(contents, choices.predicted)
     chosen: list[str] = []
     for role in ("outputs", "labels", "split", *ROW_ROLES, "features", "train_features", "train_labels"):
         if role == "labels" and labels is not None:

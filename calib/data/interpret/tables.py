@@ -107,8 +107,8 @@ def clearly_named(columns: Mapping[str, Column], report: Report, separate_labels
     choices = report.choices
     outcome = None
     if not separate_labels:
-        if choices.labels:
-            outcome = columns[str(choices.labels)]
+        if isinstance(choices.labels, str) and choices.labels:
+            outcome = columns[choices.labels]
         else:
             named = [column for column in columns.values() if is_called_outcome(column)]
             outcome = max(named, key=lambda column: column.said["outcome"], default=None)

@@ -170,6 +170,7 @@ def _open_contents(source: Source, choices: Choices | None) -> Iterator[tuple[Co
 def _infer_roles(contents: Contents, report: Report) -> tuple[ColumnRole, ...]:
     """Infer the role of every array; the file need not hold labels. Of a table, what each column is."""
     if contents.tabular:
+        check_there(contents, report.choices.outputs)
         return infer_columns(contents, report, True)
     report.choices = infer_arrays(contents, report.choices, True)
     return ()
