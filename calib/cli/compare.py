@@ -42,7 +42,7 @@ from calib.evaluation.weighted import said_of_weights, weighted_summary
 from calib.formatting import aligned, fixed, safe_table
 from calib.plots.style import method_style
 from calib.registry import calibrator, presets, registry_name, said_of_pairs, title_of
-from calib.reporting import Report, ReportedMethod, Source, html
+from calib.reporting import DataSummary, Report, ReportedMethod, Source, html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -161,7 +161,7 @@ def write_report(
         name = registry_name(methods[key]) or key
         style = method_style(name, sum(other.name == name for other in reported))
         reported.append(
-            ReportedMethod(key, name, titles[key], style, methods[key], evaluation, *found.seconds[key])
+            ReportedMethod.from_fitted(key, name, titles[key], style, methods[key], evaluation, *found.seconds[key])
         )  # fmt: skip
     options = options_from(given)
     source = Source(
@@ -169,7 +169,15 @@ def write_report(
         options.choices,
         given.file.stem if _is_sample(given.file) else None,
     )
-    report = Report(data, *parts, given.calibration, given.seed, reported, found.table, source, found.recommendation)
+    report = Report(
+        DataSummary.from_parts(data, *parts),
+        given.calibration,
+        given.seed,
+        reported,
+        found.table,
+        source,
+        found.recommendation,
+    )
     given.report.write_text(html(report), encoding="utf-8")
     text.say(f"The report is in {given.report}.")
 

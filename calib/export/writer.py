@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -81,6 +81,17 @@ def to_bundle(calibrator: Calibrator | ExportedCalibrator, metadata: Mapping[str
 
     packed = exported(calibrator, metadata)
     return bundle_bytes(packed, to_pickle(packed))
+
+
+def written(
+    ending: Literal["zip", "npz", "json", "pkl"], *, data: Mapping[str, Any], callback: Any = None
+) -> bytes | str:
+    """One of the files above by its ending, as a worker writes it; ``data`` holds the ``exported`` calibrator."""
+    given: ExportedCalibrator = data["exported"]
+    if ending in ("zip", "pkl"):
+        return to_bundle(given) if ending == "zip" else to_pickle(given)
+    arrays, text = to_npz_json(given)
+    return arrays if ending == "npz" else text
 
 
 def exported(

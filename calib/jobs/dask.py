@@ -20,7 +20,7 @@ from calib.jobs.scheduling import FairQueueTags
 from calib.jobs.tasks import JointProgress, Parts, divided
 from calib.settings import text
 
-PRIORITY: dict[Lane, int] = {"view": 2 * 10**9, "fast": 10**9, "slow": 0, "study": -(10**9)}
+PRIORITY: dict[Lane, int] = {"view": 2 * 10**9, "file": 2 * 10**9, "fast": 10**9, "slow": 0, "study": -(10**9)}
 """The workers of a cluster are all alike: a fast task has no lane of its own, but it is the next to start.
 
 The tag of a task is subtracted from it, and never comes near the distance of two lanes.
@@ -196,7 +196,7 @@ class DaskExecutor:
                 work.future.set_exception(error)
 
     def _run(self, work: ClusterWork) -> Any:
-        if work.lane == "view":  # the workers of a cluster may all be at fits
+        if work.lane in ("view", "file"):  # the workers of a cluster may all be at fits, and have no plotly
             return self._run_locally(work)
         parts = divided(work.function, work.args, work.data.arrays)
         if parts is not None and self._connection.cluster() is not None:

@@ -15,12 +15,12 @@ from calib.jobs.local import LocalWorker, Work
 from calib.jobs.protocol import Data, Progress
 from calib.jobs.scheduling import FairQueue
 
-Lane = Literal["view", "fast", "slow", "study"]
+Lane = Literal["view", "fast", "slow", "study", "file"]
 """What a page waits for has a worker of its own, and never waits behind a fit. Fast tasks never wait behind a slow one.
 
 Slow tasks run one at a time, and of fits only theirs load TensorFlow, so that a fit that goes to a GPU is a slow task,
 however fast it is there. A study is many fits, of any method, that take minutes: it has a worker of its own, so that no
-single fit waits for it.
+single fit waits for it. So has a file to save, which takes seconds.
 """
 NICE = 10
 """Of workers that fit, so that pages come first: what a page waits for is computed at the server's own priority."""
@@ -87,7 +87,7 @@ class Executor(Protocol):
 
 
 class LocalExecutor:
-    """Worker processes on this machine: one for pages, some for fast tasks, one for slow ones, one for studies.
+    """Worker processes on this machine: one for pages, some for fast tasks, one each for slow ones, studies and files.
 
     Parameters
     ----------
@@ -114,8 +114,9 @@ class LocalExecutor:
             "fast": FairQueue(),
             "slow": FairQueue(),
             "study": FairQueue(),
+            "file": FairQueue(),
         }
-        lanes: list[Lane] = ["view", "slow", "study"]
+        lanes: list[Lane] = ["view", "slow", "study", "file"]
         lanes.extend("fast" for _ in range(n_fast))
         self._workers = [
             LocalWorker(self._lanes[lane], grace, idle_seconds, python_path, nice=0 if lane == "view" else NICE)

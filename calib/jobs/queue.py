@@ -29,8 +29,8 @@ log = logging.getLogger("calib.jobs")
 
 LARGE = 1 << 20
 """Bytes from which an array is worth the comparison."""
-NAMES: dict[bool, tuple[str, str]] = {True: ("fit", "fits"), False: ("study", "studies")}
-"""What waits in one lane, one and many, by whether it is a fit."""
+NAMES: dict[Lane, tuple[str, str]] = {"study": ("study", "studies"), "file": ("file", "files")}
+"""What waits in a lane, one and many; in all others fits do."""
 
 
 def ending(job: Job, future: Future[Any]) -> dict[str, Any]:
@@ -185,10 +185,14 @@ class FitQueue:
             If too many tasks wait already.
         """
         arrays = {"logits": logits, "labels": labels, **(extras or {})}
+        return self.submit_data(spec, data_of(spec, arrays), owner, address)
+
+    def submit_data(self, spec: FitSpec | TaskSpec, data: Data, owner: str = "", address: str = "") -> str:
+        """:meth:`submit` with all that a task is given under one key: arrays, and whatever else can be pickled."""
         with self._lock:
             record = self._records.get(spec.key)
             if record is None or record.job.state in ("failed", "cancelled"):
-                self._start(spec, data_of(spec, arrays), owner, address)
+                self._start(spec, data, owner, address)
             else:
                 record.owners.add(owner)
                 self._executor.set_owners(record.future, record.owners)
@@ -366,4 +370,4 @@ class FitQueue:
     def _position(self, record: Record, owner: str) -> str:
         first = set(self._executor.before(record.future))
         owners = [each.owners for each in self._records.values() if each.future in first]
-        return queue_position(owners, owner, NAMES[isinstance(record.job.spec, FitSpec)])
+        return queue_position(owners, owner, NAMES.get(record.lane, ("fit", "fits")))

@@ -88,12 +88,14 @@ class TaskSpec:
     arguments : plain values: numbers, strings, and lists, tuples or dicts of them.
     data_key : what identifies the data, as in :class:`FitSpec`.
     title : for people. Not part of the key.
+    lane : where it waits and runs.
     """
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...] = field(hash=False)
     data_key: str = ""
     title: str = field(default="Task", compare=False)
+    lane: Lane = field(default="study", compare=False)
 
     @cached_property
     def key(self) -> str:
@@ -193,5 +195,5 @@ def data_of(spec: FitSpec | TaskSpec, arrays: Mapping[str, Any]) -> Data:
 def lane_of(spec: FitSpec | TaskSpec, data: Data) -> Lane:
     """Where a task has to wait."""
     if isinstance(spec, TaskSpec):
-        return "study"
+        return spec.lane
     return "fast" if spec.fast(data.arrays["logits"].size) else "slow"

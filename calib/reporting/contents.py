@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from calib.base import Calibrator
-from calib.data import Choices
+from calib.canonical import Kind
+from calib.data import Choices, Finding
+from calib.data.event import Event
 from calib.data.predictions import Predictions
 from calib.data.samples import FOLDER, SAMPLES
+from calib.data.scales import Scale
 from calib.evaluation import SCORES, Evaluation
 from calib.evaluation.recommendation import Recommendation
 from calib.evaluation.view import View, view_of
+from calib.hardware import device_of
 from calib.parameters import written
 from calib.plots.style import Style
 
@@ -47,16 +54,68 @@ class Source:
 
 
 @dataclass(frozen=True, eq=False)
+class DataSummary:
+    """What a report says of the data and their split, without any rows.
+
+    Attributes
+    ----------
+    name, kind, sha256, class_names, findings, scale, event, floor : as of :class:`calib.data.Predictions`.
+    n, n_calibration, n_test : numbers of rows.
+    accuracy : of the outputs, over all rows.
+    event_rate : share of all rows where the event happened; NaN where there is none.
+    groups : each group with its number of rows, the largest first; None where the data have none.
+    came_split : whether the data came with a split.
+    view : what is evaluated unless something else is asked for.
+    """
+
+    name: str
+    kind: Kind
+    sha256: str
+    class_names: tuple[str, ...]
+    findings: Sequence[Finding]
+    scale: Scale | None
+    event: Event | None
+    floor: float | None
+    n: int
+    n_calibration: int
+    n_test: int
+    accuracy: float
+    event_rate: float
+    groups: Sequence[tuple[str, int]] | None
+    came_split: bool
+    view: View
+
+    @classmethod
+    def from_parts(cls, data: Predictions, calibration: Predictions, test: Predictions) -> DataSummary:
+        """Sum up a data set and the two parts of its split."""
+        right = data.logits.argmax(axis=1) == data.labels if data.correct is None else data.correct
+        return cls(
+            data.name, data.kind, data.sha256, data.class_names, data.findings, data.scale, data.event, data.floor,
+            n=len(data), n_calibration=len(calibration), n_test=len(test), accuracy=float(np.mean(right)),
+            event_rate=float("nan") if data.event is None else float(np.mean(data.labels == data.event.column)),
+            groups=None if data.groups is None else Counter(data.groups.tolist()).most_common(),
+            came_split=data.given_split is not None, view=view_of(data),
+        )  # fmt: skip
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.class_names)
+
+
+@dataclass(frozen=True, eq=False)
 class ReportedMethod:
-    """One fitted method.
+    """One fitted method, without what it learned, which may be a whole training set.
 
     Attributes
     ----------
     key : what the table calls it in its column ``method``.
     name : registry name.
     title, style : how it is called and drawn.
-    calibrator : fitted.
+    calibrator : with its parameters alone.
     evaluation : on the test rows.
+    notes : sentences on its fit.
+    device : where it was fitted, in words.
     fit_seconds, predict_seconds : NaN where nothing was measured.
     """
 
@@ -66,8 +125,27 @@ class ReportedMethod:
     style: Style
     calibrator: Calibrator
     evaluation: Evaluation
-    fit_seconds: float = float("nan")
-    predict_seconds: float = float("nan")
+    notes: Sequence[str]
+    device: str
+    fit_seconds: float
+    predict_seconds: float
+
+    @classmethod
+    def from_fitted(
+        cls,
+        key: str,
+        name: str,
+        title: str,
+        style: Style,
+        fitted: Calibrator,
+        evaluation: Evaluation,
+        fit_seconds: float = float("nan"),
+        predict_seconds: float = float("nan"),
+    ) -> ReportedMethod:
+        """Take from a fitted calibrator what a report says of it."""
+        unfitted = type(fitted)(**fitted.get_params())
+        notes, device = fitted.notes(), device_of(fitted)
+        return cls(key, name, title, style, unfitted, evaluation, notes, device, fit_seconds, predict_seconds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +154,7 @@ class Report:
 
     Attributes
     ----------
-    data, calibration, test : all rows and the two parts.
+    data : summed up.
     part, seed : the split that was asked for; ``part`` None means that of the data, or half where they have none.
     methods : the raw model first.
     table : of :func:`calib.compare`, with these methods, and those that failed with the reason.
@@ -85,9 +163,7 @@ class Report:
     made : when, in UTC.
     """
 
-    data: Predictions
-    calibration: Predictions
-    test: Predictions
+    data: DataSummary
     part: float | int | None
     seed: int
     methods: Sequence[ReportedMethod]
@@ -124,7 +200,7 @@ def commands(report: Report) -> list[str]:
     choices = report.source.choices.given()
     options += [written({name: choices[name]}) for name in choices]
     options += [] if report.part is None else [f"--calibration {report.part!r}"]
-    options += [] if report.view == view_of(report.data) else ["--view top-label"]
+    options += [] if report.view == report.data.view else ["--view top-label"]
     options += [f"--seed {report.seed}"]
     options += [f"--relevant {shlex.quote(f'{key}={value!r}')}" for key, value in _relevant(report.table).items()]
     options += [

@@ -9,15 +9,22 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import math
+from collections.abc import Mapping
 from functools import cache
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from calib import formatting
+from calib.base import Callback
 from calib.calibrators.one_vs_rest import SHARING, BinaryCalibrator
 from calib.evaluation.bootstrap import said_of_intervals
+from calib.evaluation.claims import Claims
+from calib.evaluation.compare import table_of
 from calib.evaluation.score_table import MARKS, MARKS_SAID, verdict_paragraphs
 from calib.formatting import safe_table
 from calib.registry import said_of_pairs
@@ -26,14 +33,25 @@ from calib.reporting.contents import Report, commands, recommended
 from calib.reporting.svg import printable
 
 
-def html(report: Report) -> str:
-    """The report as one HTML document."""
+def html(report: Report, callback: Callback | None = None) -> str:
+    """The report as one HTML document; ``callback`` is told of each diagram and each of the other parts."""
+    steps, total = count(1), len(report.methods) + 4
+
+    def done() -> None:
+        if callback is not None:
+            callback(next(steps), total, math.nan)
+
     style = _environment().get_template("stylesheet.css").render()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     score_titles, overview = sections.overview(report.table, report.view)
     chosen, titles = recommended(report), {method.key: method.title for method in report.methods}
-    scale, diagrams = sections.reliability(report.methods, sections.SMALL)
+    answer = sections.answer_figures(report, chosen)
+    done()
+    scale, diagrams = sections.reliability(report.methods, sections.SMALL, done)
     over_under_figures, over_under = sections.over_and_under(report.methods)
+    done()
+    scores = sections.score_sections(report)
+    done()
     shared = report.data.n_classes > 2 and any(isinstance(m.calibrator, BinaryCalibrator) for m in report.methods)
     return (
         _environment()
@@ -50,14 +68,14 @@ def html(report: Report) -> str:
             lead="" if report.recommendation is None else report.recommendation.sentences(titles)[0],
             chosen=chosen,
             gains=sections.gains(report, chosen),
-            figures=sections.answer_figures(report, chosen),
+            figures=answer,
             facts=sections.data_facts(report),
             score_titles=score_titles,
             overview=overview,
             csv=base64.b64encode(safe_table(report.table).to_csv(index=False).encode()).decode(),
             scale=scale,
             diagrams=diagrams,
-            scores=sections.score_sections(report),
+            scores=scores,
             over_under_figures=over_under_figures,
             over_under=over_under,
             cards=[sections.method_card(method) for method in report.methods],
@@ -68,6 +86,21 @@ def html(report: Report) -> str:
             versions=sections.version_facts(),
         )
     )
+
+
+def html_of_fits(about: Mapping[str, Any], *, data: Mapping[str, Any], callback: Callback) -> str:
+    """The report of methods that were judged before, as a worker makes it.
+
+    Parameters
+    ----------
+    about : ``part`` and ``seed`` of the split, and ``relevant``, the smallest relevant differences that were changed.
+    data : ``summary``, ``methods``, ``source`` and ``recommendation`` of a :class:`Report`, and ``resampled``, the
+        scores of the methods on shared resamples, by key.
+    """
+    evaluations = {method.key: method.evaluation for method in data["methods"]}
+    table = table_of(Claims(data["resampled"], relevant=about["relevant"]), evaluations)
+    parts = data["methods"], table, data["source"], data["recommendation"]
+    return html(Report(data["summary"], about["part"], about["seed"], *parts), callback)
 
 
 @cache

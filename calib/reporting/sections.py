@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,6 @@ from calib.evaluation.score_table import ScoreRow, score_rows
 from calib.evaluation.view import View
 from calib.export.writer import versions
 from calib.formatting import number, percent, plural
-from calib.hardware import device_of
 from calib.metrics.bootstrap import Interval
 from calib.plots.axes import Scale
 from calib.plots.compare import score_dots
@@ -73,21 +71,19 @@ class Names:
 def data_facts(report: Report) -> dict[str, str | Markup | Names]:
     """What the data are, how they were split, and what was decided about them."""
     data = report.data
-    right = data.logits.argmax(axis=1) == data.labels if data.correct is None else data.correct
     facts: dict[str, str | Markup | Names] = {
         "name": data.name,
-        "content": f"{plural(len(data), 'row')}, {plural(data.n_classes, 'class', 'classes')}, {KINDS[data.kind]}",
-        "accuracy": f"{percent(float(right.mean()))} over all rows",
-        "calibration rows": f"{len(report.calibration):,}",
-        "test rows": f"{len(report.test):,}, on which every number here was measured",
+        "content": f"{plural(data.n, 'row')}, {plural(data.n_classes, 'class', 'classes')}, {KINDS[data.kind]}",
+        "accuracy": f"{percent(data.accuracy)} over all rows",
+        "calibration rows": f"{data.n_calibration:,}",
+        "test rows": f"{data.n_test:,}, on which every number here was measured",
         "split": _split(report),
         "sha256 of the content": Markup("<code>{}</code>").format(data.sha256 or "unknown"),
     }
     if data.scale is not None:
         facts["scale of the outputs"] = in_words(data.scale)
     if report.view.is_event and data.event is not None:
-        happened = percent(float((data.labels == data.event.column).mean()))
-        facts["event"] = f"{data.event.name}, in {happened} of all rows ({data.event.reason})"
+        facts["event"] = f"{data.event.name}, in {percent(data.event_rate)} of all rows ({data.event.reason})"
     if data.floor is not None:
         facts["zero probabilities"] = f"became {data.floor:.4g} before the logarithm"
     if report.source.files and report.source.sample is None:
@@ -95,13 +91,12 @@ def data_facts(report: Report) -> dict[str, str | Markup | Names]:
     facts |= {f"decided by hand: {name}": str(value) for name, value in report.source.choices.given().items()}
     facts["classes"] = Names.from_all(data.class_names)
     if data.groups is not None:
-        counted = Counter(data.groups.tolist()).most_common()
-        facts["groups"] = Names.from_all([f"{name} ({count:,})" for name, count in counted])
+        facts["groups"] = Names.from_all([f"{name} ({count:,})" for name, count in data.groups])
     return facts
 
 
 def _split(report: Report) -> str:
-    if report.part is None and report.data.given_split is not None:
+    if report.part is None and report.data.came_split:
         return "as it came with the data"
     part = 0.5 if report.part is None else report.part
     share = f"{percent(part, 0)} of the rows" if isinstance(part, float) else plural(part, "row")
@@ -171,13 +166,16 @@ def score_sections(report: Report) -> list[ScoreSection]:
     return sections
 
 
-def reliability(methods: Sequence[ReportedMethod], size: tuple[int, int]) -> tuple[Scale, list[tuple[Markup, float]]]:
+def reliability(
+    methods: Sequence[ReportedMethod], size: tuple[int, int], drawn: Callable[[], None] = lambda: None
+) -> tuple[Scale, list[tuple[Markup, float]]]:
     """The scale of the axes; a diagram per method, all on the same axes, in the bins of the ECE in the tables.
 
     Parameters
     ----------
     methods : the raw model first.
     size : of a diagram, pixels across and down.
+    drawn : called after each diagram.
     """
     curves = [reliability_curve(*method.evaluation.pair, clusters=method.evaluation.clusters) for method in methods]
     scale: Scale = "logit" if prefers_logit_scale(curves[0]) else "linear"
@@ -189,6 +187,7 @@ def reliability(methods: Sequence[ReportedMethod], size: tuple[int, int]) -> tup
         histogram = confidence_histogram(*method.evaluation.pair, scale=scale, logit_limits=view.logit_limits)
         fig = reliability_diagram(curve, method.style, scale, method.title, limits, histogram, height, view=view)
         diagrams.append((figure_svg(fig, width), curve.ece))
+        drawn()
     return scale, diagrams
 
 
@@ -239,10 +238,10 @@ def method_card(method: ReportedMethod) -> MethodCard:
         swatch=swatch(method.style),
         about=METHODS[method.name],
         fit_seconds=number(method.fit_seconds) if measured else "–",
-        device=device_of(calibrator) if measured else "–",
+        device=method.device if measured else "–",
         predict_seconds=number(method.predict_seconds),
         parameters=[(name, value, value != usual[name]) for name, value in calibrator.get_params().items()],
-        notes=calibrator.notes(),
+        notes=method.notes,
     )
 
 

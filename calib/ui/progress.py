@@ -201,11 +201,16 @@ def job_of(kind: str) -> Job | None:
     return next(iter(fits.queue().snapshot([spec.key], owner=session.visitor)), None) if spec is not None else None
 
 
-def progress(kind: str, job: Job) -> None:
-    """How far a study is, with the button that stops it; or why it has no result, with the one that tries again."""
+def progress(kind: str, job: Job, unit: str = "fit") -> None:
+    """How far a study is, with the button that stops it; or why it has no result, with the one that tries again.
+
+    Parameters
+    ----------
+    unit : of its steps, one of them.
+    """
     if job.active:
         left, right = st.columns([6, 1.4], vertical_alignment="center")
-        done = f"{job.step:,} of {plural(job.total, 'fit')}" if job.total else job.message
+        done = f"{job.step:,} of {plural(job.total, unit)}" if job.total else job.message
         text = done if waits(job) else f"{job.fraction:.0%} · {done}"
         left.progress(job.fraction, text=escape_markdown(text))
         right.button("Cancel", key=f"study/{kind}/cancel", on_click=cancel_study, args=(kind,))

@@ -2,7 +2,8 @@
 
 A choice stays while fits come and go. Streamlit can build a file when its button is clicked, but forgets it two runs
 of any visitor later, also while the browser still fetches it: so a small file is built with the page, and a large one
-when it is asked for. Every figure has a text alternative, a line on how to read it, its picture and its data.
+by a worker (:mod:`calib.ui.building`). Every figure has a text alternative, a line on how to read it, its picture and
+its data.
 """
 
 from __future__ import annotations
@@ -228,22 +229,17 @@ def at_once(label: str, key: str, file_name: str, build: Build, of: Hashable, **
     _offer(label, kept[1], file_name, key, **looks)
 
 
-def on_request(label: str, key: str, file_name: str, build: Build, of: Hashable, **looks: Any) -> None:
-    """Offer to build a file that is large or takes seconds, then the file itself in the place of that button.
+def keep_built(key: str, of: Hashable, content: str | bytes) -> None:
+    """Keep a file that was built elsewhere under its button's key; of large ones, the last alone."""
+    built = _built()
+    for other in [other for other, (_, kept) in built.items() if len(kept) > LARGE]:
+        del built[other]
+    built[key] = of, content
 
-    Parameters are those of :func:`at_once`.
-    """
-    place = st.empty()
-    kept = _built().get(key)
-    if kept is None or kept[0] != of:
-        if not place.button(label, key=f"{key}/build", **looks):
-            return
-        with place, st.spinner(f"Building {file_name}…"):
-            kept = of, build()
-        _keep_one_large(key, kept)
-    label = f"Save {file_name}, {size_in_words(len(kept[1]))}"
-    with place:
-        _offer(label, kept[1], file_name, key, **looks | {"type": "primary"})
+
+def offer_built(content: str | bytes, key: str, file_name: str, **looks: Any) -> None:
+    """Offer a file that was built on request."""
+    _offer(f"Save {file_name}, {size_in_words(len(content))}", content, file_name, key, **looks | {"type": "primary"})
 
 
 def size_in_words(nbytes: int) -> str:
@@ -254,13 +250,6 @@ def size_in_words(nbytes: int) -> str:
 def _built() -> dict[str, tuple[Any, str | bytes]]:
     session = find_session()
     return st.session_state.setdefault(BUILT, {}) if session is None else session.built
-
-
-def _keep_one_large(key: str, kept: tuple[Hashable, str | bytes]) -> None:
-    built = _built()
-    for other in [other for other, (_, content) in built.items() if len(content) > LARGE]:
-        del built[other]
-    built[key] = kept
 
 
 def _offer(label: str, content: str | bytes, file_name: str, key: str, **looks: Any) -> None:

@@ -18,7 +18,7 @@ from calib.evaluation.recommendation import recommend
 from calib.evaluation.scores import resample_scores
 from calib.plots.style import method_style
 from calib.registry import calibrator, title_of
-from calib.reporting import Report, ReportedMethod, Source, html
+from calib.reporting import DataSummary, Report, ReportedMethod, Source, html
 from tests.conftest import simulate
 
 HOSTILE = (
@@ -84,19 +84,28 @@ def make_report(names=HOSTILE, n=300, **changes) -> Report:
         logits, labels, tuple(names), sha256="ab" * 32, name=names[0], groups=groups, findings=(finding,)
     )
     calibration, test = data.split(0.4, random_state=2)
-    methods, configurations = [], [("identity", {}), ("temperature", {}), ("isotonic", {"share_classes": False})]
+    methods, fitted, configurations = (
+        [],
+        {},
+        [("identity", {}), ("temperature", {}), ("isotonic", {"share_classes": False})],
+    )
     for name, params in configurations:
         made = calibrator(name, **params).fit(calibration.logits, calibration.labels)
         evaluation = Evaluation.from_calibrator(made, test.logits, test.labels)
         title = title_of(made, name, len(names))
-        methods.append(ReportedMethod(title, name, title, method_style(name), made, evaluation, 0.0123, 0.00456))
+        fitted[title] = made
+        methods.append(
+            ReportedMethod.from_fitted(title, name, title, method_style(name), made, evaluation, 0.0123, 0.00456)
+        )
     evaluations = {method.key: method.evaluation for method in methods}
     resamples = methods[0].evaluation.resamples()
     claims = Claims({key: resample_scores(evaluation, resamples) for key, evaluation in evaluations.items()})
     table = table_of(claims, evaluations, notes={names[-2]: f"failed: {names[-1]}"})
     source = Source({"source": f"{names[0]}.npz"}, Choices(labels=names[1]))
-    answer = recommend(claims, {method.key: method.calibrator for method in methods})
-    return replace(Report(data, calibration, test, 0.4, 2, methods, table, source, answer, MADE), **changes)
+    answer = recommend(claims, fitted)
+    return replace(
+        Report(DataSummary.from_parts(data, calibration, test), 0.4, 2, methods, table, source, answer, MADE), **changes
+    )
 
 
 @pytest.fixture(scope="session")

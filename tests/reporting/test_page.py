@@ -25,7 +25,16 @@ from calib.evaluation.compare import compare_evaluations
 from calib.formatting import number, signed
 from calib.plots.style import method_style
 from calib.registry import calibrator, title_of
-from calib.reporting import Report, ReportedMethod, Source, commands, html, method_option, verdict_paragraphs
+from calib.reporting import (
+    DataSummary,
+    Report,
+    ReportedMethod,
+    Source,
+    commands,
+    html,
+    method_option,
+    verdict_paragraphs,
+)
 from calib.reporting.sections import GAINED, MAIN
 from tests.reporting.conftest import HOSTILE, Reading, make_report
 
@@ -231,10 +240,10 @@ def test_the_commands_give_the_same_numbers(tmp_path, monkeypatch, overconfident
         made = calibrator(name, **params).fit(calibration.logits, calibration.labels)
         evaluation = Evaluation.from_calibrator(made, test.logits, test.labels)
         title = title_of(made, name, data.n_classes)
-        methods.append(ReportedMethod(title, name, title, method_style(name), made, evaluation))
+        methods.append(ReportedMethod.from_fitted(title, name, title, method_style(name), made, evaluation))
     table = compare_evaluations({m.key: m.evaluation for m in methods}, baseline=methods[0].key)
     source = Source({"source": "my outputs.npz", "labels": "my labels.npy"}, choices)
-    report = Report(data, calibration, test, 0.35, 7, methods, table, source)
+    report = Report(DataSummary.from_parts(data, calibration, test), 0.35, 7, methods, table, source)
     (line,) = commands(report)
     words = shlex.split(line.replace("\\\n", ""))
     assert words[:3] == ["python", "-m", "calib"]

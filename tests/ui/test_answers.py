@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import io
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from calib.export.calibrated import Rows, to_csv, to_npz
 from calib.jobs import FitQueue
 from calib.registry import calibrator
-from calib.ui.export.view import Rows, _csv, _npz
 from calib.ui.session import OpenSession
 from tests.test_pairs import pairs
 from tests.ui.conftest import PAGES, clean, fit, one_of, open_page, said, unfold
@@ -52,11 +51,11 @@ def test_a_download_holds_one_confidence_for_each_answer() -> None:
     data = pairs(20)
     fitted = calibrator("platt").fit(data.logits, data.labels)
     rows = Rows(data.logits, data.labels, weights=np.arange(20.0), pairs=True)
-    shown = SimpleNamespace(calibrator=fitted)
-    table = pd.read_csv(io.StringIO(_csv(shown, rows, data.class_names)))
+    given = {"calibrator": fitted, "rows": rows, "names": data.class_names}
+    table = pd.read_csv(io.StringIO(to_csv(data=given)))
     assert list(table) == ["confidence", "label", "weight"]
     np.testing.assert_allclose(table["confidence"], fitted.predict_proba(data.logits)[:, 1])
-    with np.load(io.BytesIO(_npz(shown, rows))) as arrays:
+    with np.load(io.BytesIO(to_npz(data=given))) as arrays:
         assert set(arrays.files) == {"confidence", "labels", "weights"}
         np.testing.assert_array_equal(arrays["weights"], rows.weights)
 

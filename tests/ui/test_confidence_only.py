@@ -14,10 +14,10 @@ from calib.data.checks.features import check_leak, row_hashes
 from calib.data.checks.report import Report
 from calib.data.samples import load_sample
 from calib.evaluation import Evaluation
+from calib.export.calibrated import Rows, to_csv, to_npz
 from calib.jobs import FitQueue
 from calib.plots.style import method_style
 from calib.registry import calibrator, extras_for, presets
-from calib.ui.export.view import Rows, _csv, _npz
 from calib.ui.fits import ShownFit
 from calib.ui.session import SESSION, OpenSession
 from tests.ui.conftest import PAGES, SAMPLE, clean, fit, npz, one_of, open_page, said, unfold
@@ -155,9 +155,11 @@ def test_downloads_hold_the_predicted_class_and_its_confidence(with_sample: Open
     evaluation = Evaluation.from_calibrator(made, test.logits, test.labels, test.features)
     it = ShownFit("k", "geometric", "Geometric", method_style("geometric"), made, evaluation, 0, 0)
     rows = Rows(test.logits, test.labels, test.features)
-    with np.load(io.BytesIO(_npz(it, rows))) as arrays:
+    with np.load(io.BytesIO(to_npz(data={"calibrator": it.calibrator, "rows": rows}))) as arrays:
         assert set(arrays.files) == {"predicted", "confidence", "labels"}
         np.testing.assert_array_equal(arrays["confidence"], evaluation.confidence)
-    table = pd.read_csv(io.StringIO(_csv(it, rows, test.class_names)))
+    table = pd.read_csv(
+        io.StringIO(to_csv(data={"calibrator": it.calibrator, "rows": rows, "names": test.class_names}))
+    )
     assert list(table) == ["predicted", "confidence", "label"]
     assert table["predicted"][0] == test.class_names[test.logits[0].argmax()]

@@ -13,10 +13,9 @@ from calib.data.predictions import Predictions
 from calib.evaluation import SCORES, evaluate, scores
 from calib.evaluation.view import EVENT
 from calib.formatting import number, percent
-from calib.ui.compare.answer import page_report
 from calib.ui.fits import shown_fits
 from calib.ui.session import VIEWPOINT, OpenSession
-from tests.ui.conftest import clean, group, open_page, said, table, unfold
+from tests.ui.conftest import clean, group, open_page, report_of, said, table, unfold
 
 NAME = "_default*"
 ESCAPED = r"\_default\*"
@@ -104,7 +103,7 @@ def test_the_report_speaks_of_the_event_and_escapes_its_name(risk, monkeypatch):
     risk.data = replace(risk.data, event=replace(risk.data.event, name=hostile))
     monkeypatch.setattr("calib.ui.session.find_session", lambda: risk)
     monkeypatch.setattr("calib.ui.fits.find_session", lambda: risk)
-    written = page_report(risk, shown_fits(risk))
+    written = report_of(risk, shown_fits(risk))
     assert hostile not in written
     assert "P(<bdi>&lt;b&gt;x&lt;/b&gt;</bdi>)" in written
     assert EVENT.over_and_under in written
@@ -112,7 +111,7 @@ def test_the_report_speaks_of_the_event_and_escapes_its_name(risk, monkeypatch):
     _, rate = expected(risk)
     assert number(rate) in written
     risk.viewpoint = "top-label"
-    again = page_report(risk, shown_fits(risk))
+    again = report_of(risk, shown_fits(risk))
     assert "--view top-label" in again
     assert "Over- and underconfidence" in again
 

@@ -10,7 +10,6 @@ import io
 import pickle
 import re
 import shlex
-import threading
 
 import numpy as np
 import pandas as pd
@@ -22,6 +21,7 @@ from calib.evaluation import Evaluation
 from calib.evaluation.claims import Claims
 from calib.evaluation.compare import compare_evaluations
 from calib.evaluation.recommendation import recommend
+from calib.export.calibrated import Rows, to_csv, to_npz
 from calib.export.model_card import WITHOUT_CALIB
 from calib.formatting import number, signed
 from calib.jobs import FitQueue
@@ -29,13 +29,11 @@ from calib.numerics import softmax
 from calib.plots.style import method_style
 from calib.registry import calibrator
 from calib.ui import widgets
-from calib.ui.compare.answer import page_report
-from calib.ui.export.view import Rows, _csv, _npz
 from calib.ui.fits import ShownFit, resampled, shown_fits
-from calib.ui.session import SESSION, OpenSession
-from tests.conftest import ROOT, simulate
+from calib.ui.session import OpenSession
+from tests.conftest import ROOT, simulate, wait_until
 from tests.reporting.conftest import Reading
-from tests.ui.conftest import fit, open_page, opened, unfold
+from tests.ui.conftest import built, clean, fit, open_page, opened, report_of, unfold
 
 
 def fitted() -> tuple[ShownFit, np.ndarray, np.ndarray]:
@@ -53,7 +51,8 @@ def test_csv_holds_probabilities_and_labels() -> None:
     one, logits, labels = fitted()
     names = ("a", "b,c", "d", "e")
     case = np.array([f"r{k}" for k in range(50)])
-    table = pd.read_csv(io.StringIO(_csv(one, Rows(logits, labels, ids={"case": case}), names)))
+    given = {"calibrator": one.calibrator, "rows": Rows(logits, labels, ids={"case": case}), "names": names}
+    table = pd.read_csv(io.StringIO(to_csv(data=given)))
     assert list(table.columns) == ["case", "p_a", "p_b,c", "p_d", "p_e", "predicted", "label"]
     np.testing.assert_allclose(table.iloc[:, 1:5], one.calibrator.predict_proba(logits), rtol=1e-12)
     np.testing.assert_array_equal(table["label"], labels)
@@ -63,10 +62,10 @@ def test_csv_holds_probabilities_and_labels() -> None:
 
 def test_npz_holds_labels_only_where_there_are_any() -> None:
     one, logits, labels = fitted()
-    with np.load(io.BytesIO(_npz(one, Rows(logits)))) as arrays:
+    with np.load(io.BytesIO(to_npz(data={"calibrator": one.calibrator, "rows": Rows(logits)}))) as arrays:
         assert arrays.files == ["probabilities", "predicted"]
         np.testing.assert_array_equal(arrays["probabilities"], one.calibrator.predict_proba(logits))
-    with np.load(io.BytesIO(_npz(one, Rows(logits, labels)))) as arrays:
+    with np.load(io.BytesIO(to_npz(data={"calibrator": one.calibrator, "rows": Rows(logits, labels)}))) as arrays:
         np.testing.assert_array_equal(arrays["labels"], labels)
 
 
@@ -139,10 +138,11 @@ def report(app: AppTest) -> list[str]:
     return [label for label in urls(app) if "report.html" in label]
 
 
+@pytest.mark.long
 def test_what_takes_seconds_is_built_on_request_and_stays_until_the_fits_change(with_fits: OpenSession) -> None:
     app = open_page("pages/2_Compare.py", with_fits)
     assert not report(app)
-    app.button(key="compare/report/build").click().run()
+    built(app, "compare/report")
     assert not app.exception
     (label,) = report(app)
     url = urls(app)[label]
@@ -157,24 +157,38 @@ def test_what_takes_seconds_is_built_on_request_and_stays_until_the_fits_change(
     assert app.button(key="compare/report/build").label == "Report (HTML)"
 
 
+@pytest.mark.long
+def test_a_file_is_built_while_one_looks_elsewhere(queue: FitQueue, with_fits: OpenSession) -> None:
+    app = open_page("pages/2_Compare.py", with_fits)
+    app.button(key="compare/report/build").click().run()
+    (spec,) = with_fits.studies.values()
+    assert clean(open_page("pages/1_Fit.py", with_fits))
+    wait_until(lambda: queue.snapshot([spec.key])[0].state == "done")
+    assert report(app.run())
+    assert not with_fits.studies
+    assert not queue.snapshot([spec.key]), "the visitor holds the file, and the queue no longer"
+
+
+@pytest.mark.long
+def test_building_a_file_can_be_stopped_and_tried_again(queue: FitQueue, with_fits: OpenSession) -> None:
+    app = open_page("pages/2_Compare.py", with_fits)
+    app.button(key="compare/report/build").click().run()
+    (spec,) = with_fits.studies.values()
+    app.button(key="study/file/compare/report/cancel").click().run()
+    wait_until(lambda: queue.snapshot([spec.key])[0].state == "cancelled")
+    app.run()
+    assert not report(app)
+    app.button(key="study/file/compare/report/retry").click().run()
+    assert wait_until(lambda: report(app.run()))
+
+
 def test_only_one_large_file_is_kept(with_sample: OpenSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(widgets, "LARGE", 1000)
-
-    def body() -> None:
-        from calib.ui import widgets
-
-        for name in "ab":
-            widgets.on_request(name, name, f"{name}.bin", lambda: b"x" * 2000, of=0)
-
-    app = AppTest.from_function(body, default_timeout=300)
-    app.session_state[SESSION] = with_sample
-    app.run()
-    app.button(key="a/build").click().run()
-    assert list(urls(app)) == ["Save a.bin, 2.0 kB"]
-    app.button(key="b/build").click().run()
-    assert list(with_sample.built) == ["b"]
-    app.run()
-    assert list(urls(app)) == ["Save b.bin, 2.0 kB"]
+    monkeypatch.setattr(widgets, "find_session", lambda: with_sample)
+    widgets.keep_built("small", 0, b"x" * 20)
+    widgets.keep_built("a", 0, b"x" * 2000)
+    widgets.keep_built("b", 0, b"x" * 2000)
+    assert list(with_sample.built) == ["small", "b"]
 
 
 def test_files_are_offered_in_one_way_only() -> None:
@@ -195,19 +209,10 @@ def shown(queue: FitQueue, with_sample: OpenSession, monkeypatch: pytest.MonkeyP
     return compare_evaluations(evaluations, fits[0].title, resampled=resampled(fits)), fits, with_sample, app
 
 
-def reported(*arguments) -> Reading:
-    """What a click downloads: it is built in a thread without a session."""
-    made = []
-    thread = threading.Thread(target=lambda: made.append(page_report(*arguments)))
-    thread.start()
-    thread.join()
-    return Reading(made[0])
-
-
 @pytest.mark.long
 def test_its_numbers_are_the_pages_and_its_command_gives_them_again(shown, tmp_path, monkeypatch):
     table, fits, session, app = shown
-    reading = reported(session, fits)
+    reading = Reading(report_of(session, fits))
     for key in table["score"].unique():
         rows = table[table["score"] == key].to_dict("records")
         cells = reading.tables[f"score-{key.replace(' ', '-')}"][1:]

@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from functools import partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from calib.evaluation import SCORES
 from calib.evaluation.claims import Claims
-from calib.evaluation.compare import compare_evaluations, table_of
+from calib.evaluation.compare import compare_evaluations
 from calib.evaluation.recommendation import Recommendation, recommend
 from calib.formatting import escape_markdown, listed, number, plural
 from calib.plots.overview import Unit
-from calib.reporting import Report, ReportedMethod, Source, html
-from calib.ui import widgets
+from calib.reporting import DataSummary, ReportedMethod, Source, html_of_fits
+from calib.ui.building import FileTask, on_request
 from calib.ui.fits import ShownFit, jobs, ready, resampled
 from calib.ui.session import OpenSession, current_session, keep
 from calib.ui.text import literal
@@ -168,27 +169,30 @@ def report_button(session: OpenSession, fits: list[ShownFit], key: str) -> None:
     fits : the raw model first.
     key : of the button, unique in the app.
     """
-    relevant = dict(relevant_differences(session))
-    widgets.on_request(
-        "Report (HTML)", key, "report.html", partial(page_report, session, fits, relevant),
+    about = {"part": session.part, "seed": session.seed, "relevant": dict(relevant_differences(session))}
+    task = FileTask(html_of_fits, partial(reported, session, fits), arguments=(about,))
+    on_request(
+        "Report (HTML)", key, "report.html", task,
         of=(session.view.key, *_named(fits)), icon=":material/summarize:",
         help="One file to hand over: the verdict, all tables and figures, the data's hash, every setting, and how to "
         "make it again from a shell. It opens without a network.",
     )  # fmt: skip
 
 
-def page_report(session: OpenSession, fits: list[ShownFit], relevant: dict[str, float] | None = None) -> str:
-    """The report of these fits on the open split."""
-    methods = [
-        ReportedMethod(
-            fit.title, fit.method, fit.title, fit.style, fit.calibrator, fit.evaluation, fit.fit_seconds,
-            fit.predict_seconds,
-        )
-        for fit in fits
-    ]  # fmt: skip
-    claims = Claims(resampled(fits), relevant=relevant)
-    table = table_of(claims, {fit.title: fit.evaluation for fit in fits})
+def reported(session: OpenSession, fits: list[ShownFit]) -> dict[str, Any]:
+    """What the report of these fits is made of; see :func:`calib.reporting.html_of_fits`."""
+    claims = Claims(resampled(fits), relevant=relevant_differences(session))
     files = {role: name for role, (name, _) in session.reading.upload.files.items()}
-    source = Source(files, session.reading.choices, session.sample)
-    parts = session.data, session.calibration, session.test, session.part, session.seed
-    return html(Report(*parts, methods, table, source, recommendation_of(claims, fits)))
+    return {
+        "summary": DataSummary.from_parts(session.data, session.calibration, session.test),
+        "methods": [
+            ReportedMethod.from_fitted(
+                fit.title, fit.method, fit.title, fit.style, fit.calibrator, fit.evaluation, fit.fit_seconds,
+                fit.predict_seconds,
+            )
+            for fit in fits
+        ],
+        "resampled": resampled(fits),
+        "source": Source(files, session.reading.choices, session.sample),
+        "recommendation": recommendation_of(claims, fits),
+    }  # fmt: skip

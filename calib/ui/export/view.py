@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import re
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
-from functools import cache
-from typing import Any
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
 
-import numpy as np
-import pandas as pd
 import streamlit as st
 
 from calib.canonical import KINDS, Kind
@@ -18,19 +15,20 @@ from calib.data import DataError, read_features, read_rows
 from calib.data.load import APART
 from calib.data.options import FORMATS
 from calib.export import writer
+from calib.export.calibrated import Rows, to_csv, to_npz
 from calib.export.model_card import WITHOUT_CALIB, model_card
 from calib.export.runtime import ExportedCalibrator
 from calib.export.seen import AmbiguousOutputs
-from calib.formatting import escape_markdown, plural, safe_table
-from calib.numerics import Floats, Ints
+from calib.formatting import escape_markdown, plural
 from calib.registry import is_pairs
+from calib.ui.building import FileTask, on_request
 from calib.ui.compare.answer import answer_of, finding
 from calib.ui.data.view import show_finding
 from calib.ui.fits import ShownFit, intervals_of
 from calib.ui.server.uploads import StoredUpload, uploader
 from calib.ui.session import OpenSession, keep
 from calib.ui.text import show_notes
-from calib.ui.widgets import at_once, on_request, size_in_words
+from calib.ui.widgets import at_once, size_in_words
 
 SMALL = 4 << 20
 """Bytes up to which a calibrator is packed with the page; the 1.2 MB of a GPcalib take about 0.3 s, once."""
@@ -89,11 +87,15 @@ class Packed:
             return OF_PAIRS
         return PROBABILITIES if fitted.gives_probabilities else CONFIDENCE
 
-    def offer(self, label: str, name: str, build: Callable[[], str | bytes], icon: str, **looks: Any) -> None:
+    def offer(self, label: str, ending: Literal["zip", "npz", "json", "pkl"], icon: str, **looks: Any) -> None:
         """Offer one of its files, at once where it is small."""
-        (at_once if self.size <= SMALL else on_request)(
-            label, f"export/{name}", name, build, of=self.key, icon=f":material/{icon}:", **looks
-        )
+        name, given = f"calibrator.{ending}", {"exported": self.exported}
+        key, looks = f"export/{name}", looks | {"icon": f":material/{icon}:"}
+        if self.size <= SMALL:
+            at_once(label, key, name, partial(writer.written, ending, data=given), of=self.key, **looks)
+        else:
+            task = FileTask(writer.written, lambda: given, arguments=(ending,))
+            on_request(label, key, name, task, of=self.key, **looks)
 
 
 def recommended(fits: list[ShownFit]) -> tuple[str, ShownFit]:
@@ -126,10 +128,7 @@ def bundle(made: Packed) -> None:
     exported = made.exported
     left, right = st.columns([2, 5], gap="medium")
     with left:
-        made.offer(
-            "Bundle with model card", "calibrator.zip", lambda: writer.to_bundle(exported), "folder_zip",
-            width="stretch", type="primary",
-        )  # fmt: skip
+        made.offer("Bundle with model card", "zip", "folder_zip", width="stretch", type="primary")
         st.caption(
             "For production: model card, script and the code it runs. It needs Python with NumPy alone, and predicts "
             "as this app does."
@@ -157,11 +156,10 @@ def other_files(made: Packed) -> None:
     """The npz with its json, and the pickle: what they need, and what Python says without it."""
     exported = made.exported
     st.markdown(FILES)
-    pair = cache(lambda: writer.to_npz_json(exported))
     with st.container(horizontal=True):
-        made.offer("Arrays (npz)", "calibrator.npz", lambda: pair()[0], "data_array")
-        made.offer("Record (json)", "calibrator.json", lambda: pair()[1], "data_object")
-        made.offer("Pickle", "calibrator.pkl", lambda: writer.to_pickle(exported), "deployed_code")
+        made.offer("Arrays (npz)", "npz", "data_array")
+        made.offer("Record (json)", "json", "data_object")
+        made.offer("Pickle", "pkl", "deployed_code")
     carried = ", training rows included" if "train_features" in exported.calibrator.needs else ""
     st.caption(f"The pickle is {size_in_words(made.size)}{carried}.")
     st.markdown(WITHOUT)
@@ -208,30 +206,16 @@ def calibrate_upload(session: OpenSession, fit: ShownFit) -> None:
             return
         rows, of = uploaded
     names = session.data.class_names
-    few = rows.logits.size <= FEW_CELLS
-    offer, verb = (at_once, "Download") if few else (on_request, "Build")
-    with st.container(horizontal=True):
-        for form, build in (("npz", lambda: _npz(fit, rows)), ("csv", lambda: _csv(fit, rows, names))):
-            offer(
-                f"{verb} {form}", f"export/{form}", f"calibrated.{form}", build, of=of,
-                icon=":material/download:",
-            )  # fmt: skip
+    given = {"calibrator": fit.calibrator, "rows": rows, "names": names}
+    few, icon = rows.logits.size <= FEW_CELLS, ":material/download:"
+    with st.container(horizontal=few):
+        for form, build in (("npz", to_npz), ("csv", to_csv)):
+            key, name = f"export/{form}", f"calibrated.{form}"
+            if few:
+                at_once(f"Download {form}", key, name, partial(build, data=given), of=of, icon=icon)
+            else:
+                on_request(f"Build {form}", key, name, FileTask(build, lambda: given, "row"), of, icon=icon)
     st.caption(f"{plural(len(rows.logits), 'row')}, {plural(session.data.n_classes, 'class', 'classes')}.")
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """What is calibrated: canonical logits, and labels, features, weights and identifiers where they are known.
-
-    Of pairs, the answer is one confidence for each row.
-    """
-
-    logits: Floats
-    labels: Ints | None = None
-    features: Any = None
-    weights: Floats | None = None
-    pairs: bool = False
-    ids: Mapping[str, Any] = field(default_factory=dict)
 
 
 def _upload(session: OpenSession, fit: ShownFit) -> tuple[Rows, Hashable] | None:
@@ -268,37 +252,3 @@ def _read(exported: ExportedCalibrator, file: StoredUpload, kind: Kind | None) -
         return Rows(logits, ids=read.ids, pairs=pairs)
     features = read_features((file.filename, file), isolate=APART)
     return Rows(logits, features=exported.to_features(features), ids=read.ids)
-
-
-def _npz(fit: ShownFit, rows: Rows) -> bytes:
-    filled = io.BytesIO()
-    arrays = {**_answer(fit, rows), "labels": rows.labels, "weights": rows.weights}
-    arrays = {name: array for name, array in arrays.items() if array is not None}
-    np.savez_compressed(filled, allow_pickle=False, **arrays)
-    return filled.getvalue()
-
-
-def _csv(fit: ShownFit, rows: Rows, names: tuple[str, ...]) -> str:
-    """A line for each row: what names it, the classes by name, and label and weight where they are known."""
-    answer = _answer(fit, rows)
-    columns: dict[str, Any] = dict(rows.ids)
-    if (probs := answer.get("probabilities")) is not None:
-        columns |= {f"p_{name}": probs[:, k] for k, name in enumerate(names)}
-    if "predicted" in answer:
-        columns["predicted"] = np.array(names)[answer["predicted"]]
-    if "confidence" in answer:
-        columns["confidence"] = answer["confidence"]
-    columns |= {"label": rows.labels, "weight": rows.weights}
-    table = pd.DataFrame({name: column for name, column in columns.items() if column is not None})
-    return safe_table(table).to_csv(index=False)
-
-
-def _answer(fit: ShownFit, rows: Rows) -> dict[str, Any]:
-    """Probabilities of all classes and the predicted class, or the confidence in it where there is no more."""
-    calibrator = fit.calibrator
-    if rows.pairs:
-        return {"confidence": calibrator.predict_proba(rows.logits)[:, 1]}
-    predicted = calibrator.predict(rows.logits)
-    if calibrator.gives_probabilities:
-        return {"probabilities": calibrator.predict_proba(rows.logits), "predicted": predicted}
-    return {"predicted": predicted, "confidence": calibrator.predict_confidence(rows.logits, rows.features)}

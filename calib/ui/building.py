@@ -1,0 +1,87 @@
+"""Files that take seconds to build: a worker builds them, and pages follow it, stop it and offer what it built.
+
+It goes on while the visitor looks at other pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import streamlit as st
+
+from calib.jobs import TaskSpec
+from calib.jobs.protocol import Data
+from calib.ui import fits, widgets
+from calib.ui.progress import job_of, progress, stop
+from calib.ui.server.presence import refresh_interval
+from calib.ui.server.shares import visitor_address
+from calib.ui.session import OpenSession, current_session
+
+
+@dataclass(frozen=True)
+class FileTask:
+    """How a worker builds a file.
+
+    Attributes
+    ----------
+    function : called as ``function(*arguments, data=..., callback=...)``; gives the file's content.
+    given : makes what ``data`` holds, when the file is asked for.
+    unit : of what the function reports, one of them: "row".
+    arguments : plain values.
+    """
+
+    function: Callable[..., str | bytes]
+    given: Callable[[], Mapping[str, Any]]
+    unit: str = "part"
+    arguments: tuple[Any, ...] = field(default=())
+
+
+def on_request(label: str, key: str, file_name: str, task: FileTask, of: Hashable, **looks: Any) -> None:
+    """Offer to build a file, then how far it is with a button that stops it, and then the file itself.
+
+    Parameters
+    ----------
+    key : of the button, unique in the app.
+    of : names what it is built of on the open split; while it is equal the file is not built again.
+    **looks : ``icon``, ``type``, ``width`` and ``help`` of the button.
+    """
+    session, kind = current_session(), f"file/{key}"
+    # Of this visitor alone: what a file says of its sources is not for others with the same rows.
+    data_key = f"{session.visitor} {session.split_key} {of!r}"
+    spec = TaskSpec(task.function, task.arguments, data_key, file_name, "file")
+    if kind in session.studies and session.studies[kind].key != spec.key:
+        stop(kind)
+    _take(session, kind, key, of)
+    kept = session.built.get(key)
+    if kept is not None and kept[0] == of:
+        widgets.offer_built(kept[1], key, file_name, **looks)
+    elif (job := job_of(kind)) is None:
+        st.button(label, key=f"{key}/build", on_click=_begin, args=(kind, spec, task), **looks)
+    else:
+        st.fragment(_follow, run_every=refresh_interval(0.5) if job.active else None)(kind, task.unit, job.active)
+
+
+def _begin(kind: str, spec: TaskSpec, task: FileTask) -> None:
+    session = current_session()
+    with fits.refusal_noted():
+        data = Data(f"{spec.key} of {spec.title}", task.given())
+        fits.queue().submit_data(spec, data, session.visitor, visitor_address())
+        session.studies[kind] = spec
+
+
+def _take(session: OpenSession, kind: str, key: str, of: Hashable) -> None:
+    """Keep a file that is done with what the visitor holds, and not in the queue."""
+    job = job_of(kind)
+    if job is not None and job.state == "done":
+        widgets.keep_built(key, of, job.result)
+        fits.queue().forget(job.key, session.visitor)
+        del session.studies[kind]
+
+
+def _follow(kind: str, unit: str, was_active: bool) -> None:
+    job = job_of(kind)
+    if job is None or (was_active and not job.active):
+        st.rerun()  # the file takes the place of this
+    progress(kind, job, unit)
