@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Scale = Literal["linear", "logit"]
 
 PROBABILITY_ENDS: Limits = (0.0, 1.0)
-LOGIT_TICKS = (0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
+LOGIT_TICKS = (0.0001, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
 _LOGIT_LOWS = (0.4, 0.2, 0.08, 0.03, 0.008, 0.0008)
 _LOGIT_HIGH = 0.9995
 

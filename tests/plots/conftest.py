@@ -14,11 +14,13 @@ from calib.diagnostics.reliability import confidence_histogram, corp_curve, reli
 from calib.diagnostics.smooth_reliability import smooth_curve
 from calib.diagnostics.subgroups import by_band, by_class
 from calib.evaluation import evaluate
+from calib.metrics import risk_model
 from calib.numerics import softmax
 from calib.plots.compare import score_dots
 from calib.plots.confidence_bands import band_chart, per_class_chart
 from calib.plots.over_under import before_after, confidence_densities, ratio_to_odds
 from calib.plots.reliability import corp_diagram, gap_diagram, reliability_diagram, smooth_diagram
+from calib.plots.risk_model import risk_model_diagram
 from calib.plots.style import method_style
 from calib.plots.theorem import over_under_plane, theorem_chain, theorem_lines
 from tests.plots.latent_figures import latent_figures
@@ -69,6 +71,7 @@ def every_figure(overconfident: tuple[np.ndarray, np.ndarray], title: str = "") 
         "theorem by bins": theorem_lines(theorem_by_bins(*evaluation.pair), style, 15, title=title),
         "bands": band_chart([("raw", by_band(evaluation), style)], title=title),
         "classes": per_class_chart(classes, np.arange(4), [("raw", by_class(evaluation), style)], title=title),
+        "risk model": risk_model_diagram(risk_model(*evaluation.pair, n_resamples=0).curve, style, title=title),
         **latent_figures(title),
         "scores": score_dots(rounds_table(), "NLL", title=title),
     }

@@ -1,0 +1,143 @@
+"""Calibration curve of a risk model: spline with its band, loess, and the risks of rows with and without the event."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+
+from calib.evaluation.view import EVENT, View
+from calib.metrics.risk_model import RiskCurve
+from calib.plots.annotations import write
+from calib.plots.axes import Scale, from_scale, on_scale, probability_axis, regrid
+from calib.plots.data import carry
+from calib.plots.reliability_frame import draw_diagonal, said_axis, shade_between
+from calib.plots.style import (
+    NEUTRAL,
+    Limits,
+    Style,
+    fade,
+    key_entry,
+    quiet,
+    set_layout,
+    three_digits,
+)
+
+CELLS = 40
+"""Bars of the histogram."""
+RARE = 0.1
+"""An event, or its absence, that is rarer gets axes of log-odds."""
+_LINEAR_ENDS = (0.1, 0.2, 0.3, 0.5, 1.0)
+_LOGIT_LOWS = (0.4, 0.2, 0.1, 0.05, 0.02, 0.01, 0.004, 0.001, 0.0004, 0.0001)
+
+
+def prefers_logit(curve: RiskCurve) -> bool:
+    """Whether the event, or its absence, is so rare that equal steps of risk would crowd the rows in a corner."""
+    events, others = float(curve.with_event.sum()), float(curve.without.sum())
+    return min(events, others) < RARE * (events + others)
+
+
+def risk_limits(curve: RiskCurve, scale: Scale) -> Limits:
+    """Ends of both axes, as probabilities: round numbers around all risks, on log-odds down to 0.0001."""
+    low, high = float(curve.risk[0]), float(curve.risk[-1])
+    if scale == "linear":
+        return 0.0, next(end for end in _LINEAR_ENDS if high <= end)
+    last = _LOGIT_LOWS[-1]
+    first = next((end for end in _LOGIT_LOWS if end <= low), last)
+    return first, 1.0 - next((end for end in _LOGIT_LOWS if end <= 1.0 - high), last)
+
+
+def risk_model_diagram(
+    curve: RiskCurve,
+    style: Style,
+    scale: Scale | None = None,
+    title: str = "",
+    height: int = 440,
+    view: View = EVENT,
+) -> go.Figure:
+    """Observed rate against predicted risk: spline with its 95 % band, and loess, over a histogram by outcome.
+
+    Parameters
+    ----------
+    curve : of :func:`calib.metrics.risk_model`.
+    style : of the model.
+    scale : "linear" or "logit"; None takes log-odds where the event, or its absence, is rare.
+    title : heading, or empty.
+    height : pixels.
+    view : whose words are used.
+    """
+    if scale is None:
+        scale = "logit" if prefers_logit(curve) else "linear"
+    limits = risk_limits(curve, scale)
+    inside = (curve.risk >= limits[0]) & (curve.risk <= limits[1])
+    risk, spline, low, high, loess = (
+        part[inside] for part in (curve.risk, curve.spline, curve.low, curve.high, curve.loess)
+    )
+    fig = go.Figure()
+    x = on_scale(risk, scale, limits)
+    shade_between(fig, x, on_scale(low, scale, limits), on_scale(high, scale, limits), fade(style.color, 0.18))
+    draw_diagonal(fig, scale, limits)
+    fig.add_scatter(
+        x=x, y=on_scale(loess, scale, limits), name="loess", mode="lines",
+        line={"color": NEUTRAL, "dash": "dash", "width": 1.6}, **carry(**{view.said: risk, view.outcome: loess}),
+        hovertemplate=f"loess<br>{view.said} %{{customdata[0]:.3r}}<br>{view.outcome} %{{customdata[1]:.3r}}"
+        "<extra></extra>",
+    )  # fmt: skip
+    fig.add_scatter(
+        x=x, y=on_scale(spline, scale, limits), name="spline", mode="lines",
+        line={"color": style.color, "dash": "solid", "width": 2.2},
+        **carry(**{view.said: risk, view.outcome: spline}, low=low, high=high),
+        hovertemplate=f"spline<br>{view.said} %{{customdata[0]:.3r}}<br>{view.outcome} %{{customdata[1]:.3r}}"
+        " (%{customdata[2]:.3r} to %{customdata[3]:.3r})<extra></extra>",
+    )  # fmt: skip
+    _draw_histogram(fig, curve, style, scale, limits, view)
+    _frame(fig, curve, scale, limits, title, height, view)
+    knots = f"spline, {curve.n_knots} knots" if curve.n_knots else "logistic curve"
+    key = f"{key_entry('━', f'{knots}, 95 % band', style.color)}<br>{key_entry('╍', 'loess', NEUTRAL)}"
+    write(fig, key, 0.02, 0.98, size=11, xref="x domain", yref="y domain", xanchor="left", yanchor="top",
+          align="left")  # fmt: skip
+    return fig
+
+
+def _draw_histogram(fig: go.Figure, curve: RiskCurve, style: Style, scale: Scale, limits: Limits, view: View) -> None:
+    """Rows with the event above and those without below, each group on a height of its own."""
+    first, last = on_scale(np.array(limits), scale, limits)
+    grid = np.linspace(first, last, CELLS + 1)
+    ends, edges = from_scale(grid, scale), on_scale(curve.edges, scale, limits)
+    groups = (
+        (view.right, curve.with_event, 1, style.color),
+        (view.wrong, curve.without, -1, NEUTRAL),
+    )
+    for name, counts, side, color in groups:
+        cells = regrid(edges, counts, grid)
+        fig.add_bar(
+            x=(grid[:-1] + grid[1:]) / 2, y=side * cells / max(cells.max(), 1), width=np.diff(grid) * 0.94, yaxis="y2",
+            name=name, marker={"color": color, "line_width": 0}, **carry(low=ends[:-1], high=ends[1:], count=cells),
+            hovertemplate=f"about %{{customdata[2]:,.0f}} rows {name}<br>{view.said} %{{customdata[0]:.3r}} to"
+            " %{customdata[1]:.3r}<extra></extra>",
+        )  # fmt: skip
+        to_right = cells[: CELLS // 2].sum() > cells[CELLS // 2 :].sum()  # in the half that holds fewer of these rows
+        write(fig, f"{counts.sum():,.0f} {name}", int(to_right), max(side, 0), size=11,
+              xref="x domain", yref="y2 domain", xanchor="right" if to_right else "left",
+              yanchor="top" if side > 0 else "bottom")  # fmt: skip
+
+
+def _frame(fig: go.Figure, curve: RiskCurve, scale: Scale, limits: Limits, title: str, height: int, view: View) -> None:
+    events, others = float(curve.with_event.sum()), float(curve.without.sum())
+    gap = curve.spline - curve.risk
+    widest = int(np.nanargmax(np.abs(gap))) if np.isfinite(gap).any() else 0
+    quiet(
+        fig, height, title=title, left=58,
+        alt=f"Calibration curve{' of ' + title if title else ''}: {events + others:,.0f} rows, {events:,.0f}"
+        f" {view.right}; {view.said} from {three_digits(curve.risk[0])} to {three_digits(curve.risk[-1])}. At"
+        f" {three_digits(curve.risk[widest])} the spline is farthest from it, at {three_digits(curve.spline[widest])}"
+        f" ({three_digits(curve.low[widest])} to {three_digits(curve.high[widest])}).",
+    )  # fmt: skip
+    axis = probability_axis(scale, limits)
+    stretched = ", log-odds scale" if scale == "logit" else ""
+    set_layout(
+        fig, xaxis={**axis, "anchor": "y2", "title_text": said_axis(view) + stretched, "constrain": "domain"},
+        yaxis={**axis, "domain": [0.3, 1], "title_text": view.outcome, "scaleanchor": "x", "constrain": "domain",
+               "constraintoward": "bottom"},
+        yaxis2={"domain": [0, 0.22], "anchor": "x", "range": [-1.35, 1.35], "fixedrange": True, "showgrid": False,
+                "zeroline": False, "showticklabels": False, "title": {"text": "rows", "font_size": 12, "standoff": 4}},
+    )  # fmt: skip
