@@ -1,0 +1,380 @@
+"""Tests of calibration that may be looked at after every batch of new rows: e-processes for O:E and for the slope.
+
+An e-process is nonnegative and has a mean of at most 1 at every time while its null hypothesis holds, so that it ever
+reaches ``1 / alpha`` with probability at most ``alpha`` (Ville 1939; Ramdas et al. 2023, arXiv:2210.01948). A test
+repeated every week at 5 % raises a false alarm in 38 of 100 calibrated models within two years; these do not.
+
+Each is a mixture of likelihood ratios over sizes of a change, and over the batch in which it begins, so that a change
+after a quiet year is found. Rows are taken as independent given their probabilities, and nothing about the batches may
+depend on the outcomes: rows enter in the order of their dates, late labels when they become known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calib.calibrators.logistic import fit_logistic
+from calib.errors import CalibrationError
+from calib.metrics.bootstrap import Interval
+from calib.metrics.confidence import check_pair
+from calib.numerics import Floats, Ints, blocks, logsumexp, sigmoid
+
+MAX_BATCHES = 2000
+"""Batches that are told apart."""
+BLOCK = 100
+"""Rows of a batch whose outcomes are looked at given their sum: one part in so many of the information is lost."""
+CLIP = 1e-6
+"""Probabilities are kept so far from 0 and 1 where their log-odds are taken."""
+FROM_THE_START = 0.5
+"""Weight of a change that begins in the first batch; later ones share the rest, half of it within ``LATER`` batches."""
+LATER = 25
+_NEWTON_STEPS = 4
+
+
+def _effects() -> tuple[Floats, Floats]:
+    """Sizes of a change on the log scale, (J,), and their weights: most on 20 to 45 %, some on every other size."""
+    size = np.geomspace(0.005, 1.4, 20)
+    near = np.exp(-0.5 * (np.log(size / 0.3) / 0.4) ** 2)
+    weights = 0.9 * near / near.sum() + 0.1 / len(size)
+    return np.concatenate([-size[::-1], size]), np.concatenate([weights[::-1], weights]) / 2.0
+
+
+EFFECTS, WEIGHTS = _effects()
+
+
+@dataclass(frozen=True, eq=False)
+class SequentialTests:
+    """What both tests say after each of T batches.
+
+    Attributes
+    ----------
+    batches : T names.
+    rows, observed, expected : (T,) rows, outcomes and sums of probabilities of each batch alone.
+    o_e, low, high : (T,) observed over expected of all rows so far, and the ends of a confidence sequence: it holds the
+        true ratio at all times together with probability ``1 - alpha``, also of rates that change.
+    log_e_o_e, log_e_slope : (T,) natural logarithms of the e-processes.
+    slope : calibration slope over all rows with its interval, which holds for one look; NaN where there is none.
+    alpha : each test raises a false alarm with at most this probability, however often one looks.
+    """
+
+    batches: tuple[str, ...]
+    rows: Ints
+    observed: Floats
+    expected: Floats
+    o_e: Floats
+    low: Floats
+    high: Floats
+    log_e_o_e: Floats
+    log_e_slope: Floats
+    slope: Interval
+    alpha: float = 0.05
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+    @property
+    def alarms(self) -> dict[str, int | None]:
+        """The first batch at which each test reached ``1 / alpha``, by "O:E" and "slope"; None where it did not."""
+        found: dict[str, int | None] = {}
+        for name, log_e in (("O:E", self.log_e_o_e), ("slope", self.log_e_slope)):
+            over = np.flatnonzero(log_e >= -np.log(self.alpha))
+            found[name] = int(over[0]) if len(over) else None
+        return found
+
+
+def sequential_tests(
+    probs: Any, outcomes: Any, batch: Ints, names: Sequence[str], alpha: float = 0.05
+) -> SequentialTests:
+    """Test O:E and the calibration slope after every batch.
+
+    Parameters
+    ----------
+    probs : (n,) probabilities of the event, or confidences.
+    outcomes : (n,) whether the event happened, or the prediction was right.
+    batch : (n,) number of each row's batch, in the order of time, from :func:`batches_of`.
+    names : of the batches.
+    alpha : probability of a false alarm, for each of the two tests.
+
+    Raises
+    ------
+    CalibrationError
+        If the arrays do not fit together or are no probabilities and outcomes.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.beta(1, 9, 4000)
+    >>> y = rng.random(4000) < 1.5 * p
+    >>> found = sequential_tests(p, y, np.arange(4000) // 100, [str(k) for k in range(1, 41)])
+    >>> found.alarms["O:E"] is not None, found.alarms["slope"]
+    (True, None)
+    """
+    said, came = check_pair(probs, outcomes)
+    n_batches = len(names)
+    rows = np.bincount(batch, minlength=n_batches)
+    observed = np.bincount(batch, weights=came, minlength=n_batches).astype(np.float64)
+    expected = np.bincount(batch, weights=said, minlength=n_batches).astype(np.float64)
+    n, happened, wanted = np.cumsum(rows), np.cumsum(observed), np.cumsum(expected)
+    low, high = confidence_sequence(n, happened, wanted, alpha)
+    return SequentialTests(
+        batches=tuple(names),
+        rows=rows,
+        observed=observed,
+        expected=expected,
+        o_e=happened / np.maximum(wanted, 1e-300),
+        low=low,
+        high=high,
+        log_e_o_e=log_mixture(o_e_ratios(said, came, batch, n_batches)),
+        log_e_slope=log_mixture(slope_ratios(said, came, batch, n_batches)),
+        slope=slope_of(said, came),
+        alpha=alpha,
+    )
+
+
+def log_mixture(log_ratios: Floats, weights: Floats = WEIGHTS, starts: Floats | None = None) -> Floats:
+    """Logarithm of an e-process that mixes likelihood ratios over sizes and starting batches of a change.
+
+    Parameters
+    ----------
+    log_ratios : (..., T, J) of each batch alone, for J sizes.
+    weights : (J,) of the sizes, with sum 1.
+    starts : (T,) weight of a change that begins with each batch, with sum at most 1: what is not given yet stays
+        aside. By default those of :func:`start_weights`; 1 and zeros test from the first batch alone.
+
+    Returns
+    -------
+    (..., T)
+    """
+    n_batches = log_ratios.shape[-2]
+    starts = start_weights(n_batches) if starts is None else starts
+    with np.errstate(divide="ignore"):
+        log_starts, aside = np.log(starts), np.log(np.maximum(1.0 - np.cumsum(starts), 0.0))
+        log_weights = np.log(weights)
+    begun = np.full(log_ratios.shape[:-2] + log_ratios.shape[-1:], -np.inf)
+    log_e = np.empty(log_ratios.shape[:-1])
+    for t in range(n_batches):
+        begun = np.logaddexp(begun, log_starts[t]) + log_ratios[..., t, :]
+        log_e[..., t] = np.logaddexp(logsumexp(begun + log_weights), aside[t])
+    return log_e
+
+
+def start_weights(n_batches: int) -> Floats:
+    """Weights of the batch in which a change begins, (T,): half on the first, the rest on all that may ever follow."""
+    later = np.arange(max(n_batches - 1, 0))
+    return np.r_[FROM_THE_START, (1.0 - FROM_THE_START) * LATER / ((later + LATER) * (later + LATER + 1.0))][:n_batches]
+
+
+def o_e_ratios(probs: Floats, outcomes: Any, batch: Ints, n_batches: int, effects: Floats = EFFECTS) -> Floats:
+    """Logarithms of likelihood ratios against "probabilities are true", for a shift of all log-odds by ``effects``.
+
+    ``a O - sum_i ln(1 + p_i (e^a - 1))``: outcomes with log-odds of ``logit p_i + a`` against those with ``logit p_i``.
+
+    Returns
+    -------
+    (T, J) for each batch.
+    """
+    observed = np.bincount(batch, weights=outcomes, minlength=n_batches)
+    found = np.multiply.outer(observed, effects)
+    for j, tilt in enumerate(np.expm1(effects)):
+        found[:, j] -= np.bincount(batch, weights=np.log1p(probs * tilt), minlength=n_batches)
+    return found
+
+
+def slope_ratios(probs: Floats, outcomes: Any, batch: Ints, n_batches: int, effects: Floats = EFFECTS) -> Floats:
+    """Logarithms of conditional likelihood ratios against "the slope is 1", for slopes ``e^effects`` and any intercept.
+
+    With the log-odds ``a + b logit p`` the probability of a batch's outcomes given their sum does not depend on a (Cox
+    and Snell 1989, section 2.1.5), so that its ratio at b and at 1 has the mean 1 whatever the intercept is, in each
+    batch anew. It finds a slope of 0.7 a quarter sooner than universal inference, which divides by the supremum over
+    the intercept, and knows a rise of the event rate from a wrong slope.
+
+    Batches of more than 100 rows are cut at random. (T, J) are returned.
+    """
+    logits = log_odds(probs)
+    came = np.asarray(outcomes, dtype=bool)
+    found = np.zeros((n_batches, len(effects)))
+    order = np.random.default_rng(0).permutation(len(logits))  # a file may be sorted by the outcome within a batch
+    order = order[np.argsort(batch[order], kind="stable")]
+    size = np.bincount(batch, minlength=n_batches)
+    parts = np.maximum(-(-size // BLOCK), 1)
+    first = np.cumsum(size) - size
+    place = np.arange(len(order)) - first[batch[order]]
+    number = (np.cumsum(parts) - parts)[batch[order]] + place * parts[batch[order]] // size[batch[order]]
+    within = np.arange(len(order)) - np.searchsorted(number, number)
+    shape = int(parts.sum()), int(within.max(initial=0)) + 1
+    padded, happened, there = np.zeros(shape), np.zeros(shape, bool), np.zeros(shape, bool)
+    padded[number, within], happened[number, within], there[number, within] = logits[order], came[order], True
+    of = np.repeat(np.arange(n_batches), parts)
+    for some in blocks(shape[0], shape[1] * len(effects)):
+        np.add.at(found, of[some], conditional_ratios(padded[some], happened[some], there[some], effects))
+    return found
+
+
+def conditional_ratios(logits: Floats, came: Any, there: Any, effects: Floats = EFFECTS) -> Floats:
+    """Logarithms of ``P(outcomes | their sum)`` at slopes ``e^effects`` over that at slope 1, (B, J).
+
+    Parameters
+    ----------
+    logits, came, there : (B, m) log-odds and outcomes of B sets of rows, and which of the m places hold a row.
+    """
+    # Of rows that mostly happened, the others are counted: the sum of two sets decides how long the recursion is.
+    flip = came.sum(axis=1) * 2 > there.sum(axis=1)
+    logits = np.where(there, np.where(flip[:, None], -logits, logits), 0.0)
+    came = there & (came != flip[:, None])
+    count = came.sum(axis=1)
+    found = np.zeros((len(logits), len(effects)))
+    mixed = np.flatnonzero(count > 0)  # where all outcomes are equal their order says nothing
+    if not len(mixed):
+        return found
+    logits, came, there, count = logits[mixed], came[mixed], there[mixed], count[mixed]
+    slopes = np.r_[1.0, np.exp(effects)]
+    score = slopes[:, None] * logits[:, None, :]
+    shift = np.zeros((len(mixed), len(slopes), 1))
+    for _ in range(_NEWTON_STEPS):  # any intercept gives the same ratio; one whose mean is near the sum, exactly
+        chance = sigmoid(score + shift) * there[:, None, :]
+        rise = (chance * (1.0 - chance)).sum(axis=2, keepdims=True)
+        shift += np.clip((count[:, None, None] - chance.sum(axis=2, keepdims=True)) / np.maximum(rise, 1e-12), -3, 3)
+    score += shift
+    chance = sigmoid(score) * there[:, None, :]
+    joint = np.where(came[:, None, :], score, 0.0).sum(axis=2)
+    joint -= np.where(there[:, None, :], np.logaddexp(0.0, score), 0.0).sum(axis=2)
+    log_likelihood = joint - np.log(_chance_of_sum(chance, count))
+    found[mixed] = log_likelihood[:, 1:] - log_likelihood[:, :1]
+    return found
+
+
+def _chance_of_sum(chance: Floats, count: Ints) -> Floats:
+    """Probability (B, J) that ``count`` (B,) of independent events with probabilities (B, J, m) happen."""
+    most = int(count.max())
+    of_sum = np.zeros((most + 1, *chance.shape[:2]))
+    of_sum[0] = 1.0
+    for i, one in enumerate(np.ascontiguousarray(np.moveaxis(chance, 2, 0))):
+        top = min(i + 1, most)  # the largest sum of the rows so far that counts
+        gained = of_sum[:top] * one
+        of_sum[: top + 1] *= 1.0 - one
+        of_sum[1 : top + 1] += gained
+    return np.maximum(of_sum[count, np.arange(len(count))], 1e-300)
+
+
+def confidence_sequence(rows: Ints, observed: Floats, expected: Floats, alpha: float = 0.05) -> tuple[Floats, Floats]:
+    """Ends (T,) of intervals for O:E that hold at all times together with probability ``1 - alpha``.
+
+    ``exp(a O - n ln(1 + m (e^a - 1)))``, with m the mean of the n true probabilities so far, is at most the same with
+    each row's own, which is a martingale: the logarithm is concave (Jensen). The interval holds all m at which the
+    mixture over a stays below ``1 / alpha``, also where the true rates change from row to row.
+
+    Parameters
+    ----------
+    rows, observed, expected : (T,) sums so far.
+    """
+    n, happened = rows[:, None], observed[:, None]
+    tilt, log_weights = np.expm1(EFFECTS), np.log(WEIGHTS)
+
+    def kept(mean: Floats) -> Any:
+        values = logsumexp(log_weights + EFFECTS * happened - n * np.log1p(mean[:, None] * tilt))
+        return values < -np.log(alpha)
+
+    middle = observed / np.maximum(rows, 1)
+    ends = []
+    for outer in (np.zeros(len(middle)), np.ones(len(middle))):
+        inside, outside = middle.copy(), outer
+        for _ in range(50):
+            between = (inside + outside) / 2.0
+            good = kept(between)
+            inside, outside = np.where(good, between, inside), np.where(good, outside, between)
+        ends.append(inside * rows / np.maximum(expected, 1e-300))
+    return ends[0], ends[1]
+
+
+def slope_of(probs: Floats, outcomes: Any, level_z: float = 1.959964) -> Interval:
+    """Calibration slope b of ``logit P(y = 1) = a + b logit p`` (Cox 1958) with its Wald interval of 95 %."""
+    score, came = log_odds(probs), np.asarray(outcomes, dtype=float)
+    if not 0.0 < came.mean() < 1.0 or np.ptp(score) < 1e-9:
+        return Interval(float("nan"), float("nan"), float("nan"))
+    (slope,), intercept, _ = fit_logistic(score[None], came)
+    chance = sigmoid(intercept + slope * score)
+    weight = chance * (1.0 - chance)
+    centred = score - np.average(score, weights=weight)
+    half = level_z / float(np.sqrt(np.sum(weight * centred**2)))
+    return Interval(float(slope), float(slope) - half, float(slope) + half)
+
+
+def log_odds(probs: Floats) -> Floats:
+    """Log-odds of (n,) probabilities, which are kept 1e-6 away from 0 and 1."""
+    kept = np.clip(probs, CLIP, 1.0 - CLIP)
+    return np.log(kept) - np.log1p(-kept)
+
+
+def batches_of(n: int, times: Any = None, size: int | None = None) -> tuple[Ints, tuple[str, ...]]:
+    """The batch of each of n rows, and the batches' names.
+
+    Parameters
+    ----------
+    times : (n,) text from :attr:`calib.data.Predictions.times`: dates, of which each week is a batch (each day where
+        they span less than eight weeks), or numbers, of which each is one. None takes the rows in their order.
+    size : rows of a batch where there are no times; by default about fifty batches.
+
+    Raises
+    ------
+    CalibrationError
+        If there are more than 2,000 batches.
+    """
+    if times is None:
+        size = size or default_size(n)
+        batch: Ints = np.arange(n) // size
+        names = tuple(f"{k * size + 1:,} to {min((k + 1) * size, n):,}" for k in range(-(-n // size)))
+    else:
+        batch, names = _batches_in_time(np.asarray(times))
+    if len(names) > MAX_BATCHES:
+        raise CalibrationError(
+            f"There are {len(names):,} batches, more than the {MAX_BATCHES:,} that are followed; give a column of "
+            "dates or of week numbers, or larger batches."
+        )
+    return batch, names
+
+
+def default_size(n: int) -> int:
+    """Rows of a batch in file order: about fifty batches, of 20 rows at least, in round numbers."""
+    wanted = max(20.0, n / 50)
+    unit = 10.0 ** np.floor(np.log10(wanted))
+    return int(next(step * unit for step in (1, 2, 5, 10) if step * unit >= wanted))
+
+
+def _batches_in_time(times: Any) -> tuple[Ints, tuple[str, ...]]:
+    known, place = np.unique(times, return_inverse=True)
+    try:
+        numbers = known.astype(np.float64)
+    except ValueError:
+        days = known.astype("datetime64[D]").astype(np.int64)
+        step = 7 if np.ptp(days) >= 56 else 1
+        begin = days - (days + 3) % step  # 1 January 1970 was a Thursday: weeks begin on Mondays
+        periods, of_known = np.unique(begin, return_inverse=True)
+        return of_known[place], tuple(str(day) for day in periods.astype("datetime64[D]"))
+    order = np.argsort(numbers)
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return rank[place], tuple(str(known[k]) for k in order)
+
+
+def weekly_lines(found: SequentialTests) -> Iterator[str]:
+    """One line for each test: what it measured, its e-value and the batch of its alarm, for people."""
+    limit = 1.0 / found.alpha
+    o_e = f"O:E {found.o_e[-1]:.2f} ({found.low[-1]:.2f} to {found.high[-1]:.2f}, valid at every look)"
+    slope = f"slope {found.slope.value:.2f} ({found.slope.low:.2f} to {found.slope.high:.2f}, one look)"
+    for name, measured, log_e in (("O:E", o_e, found.log_e_o_e), ("slope", slope, found.log_e_slope)):
+        alarm = found.alarms[name]
+        said = (
+            f"**alarm in batch {found.batches[alarm]}**, the {alarm + 1:,}. of {len(found):,}"
+            if alarm is not None
+            else f"no alarm in {len(found):,} batches"
+        )
+        yield f"{measured}: {said}; e-value {in_words(float(log_e[-1]))} at the end (alarm from {limit:g})."
+
+
+def in_words(log_e: float) -> str:
+    """An e-value from its natural logarithm: 0.31, 24 or 10^12."""
+    return f"{np.exp(log_e):.2g}" if log_e < np.log(1e4) else f"10^{log_e / np.log(10):.0f}"
