@@ -1,0 +1,258 @@
+"""What can be said of new rows without labels: the performance to be expected, and the shift of the scores.
+
+From calibrated confidence the expected confusion matrix follows, and so accuracy and AUROC (CBPE, as NannyML calls it).
+This holds while the confidence is calibrated on the new rows: the mix of inputs may change within what was seen. Where
+the outcomes of the same inputs change, the estimate does not, and is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from calib.calibrators.logistic import fit_logistic
+from calib.diagnostics.sequential_tests import log_odds
+from calib.evaluation import Evaluation
+from calib.evaluation.view import TOP_LABEL, View
+from calib.metrics.bootstrap import Interval, drawn_units
+from calib.numerics import Floats, sigmoid
+
+BINS = 10
+"""Bins of equal mass of the earlier scores, for the PSI."""
+FEW_JUDGED = 30
+"""Labelled rows, or rows of the rarer outcome times three, below which no recalibration is fitted to them."""
+_STEP = 1e-4
+
+
+@dataclass(frozen=True)
+class ScoreShift:
+    """Whether the distribution of the scores is that of before.
+
+    Attributes
+    ----------
+    psi : population stability index, ``sum (q - p) ln(q / p)`` over bins with the shares p before and q now.
+    limit : what it exceeds with probability 5 % where nothing has changed.
+    n_bins : of equal mass before; fewer than 10 where scores are tied.
+    """
+
+    psi: float
+    limit: float
+    n_bins: int
+
+    @property
+    def significant(self) -> bool:
+        """Whether it is larger than chance makes it in 1 of 20 samples."""
+        return self.psi > self.limit
+
+
+@dataclass(frozen=True)
+class WithoutLabels:
+    """What is to be expected of rows without labels.
+
+    Attributes
+    ----------
+    n : rows.
+    n_judged : labelled rows to which intercept and slope of the confidence were fitted, whose uncertainty is in the
+        intervals; 0 where there are none: the intervals then cover chance in the outcomes of these rows alone.
+    accuracy : expected share of right predictions.
+    auroc : of two classes, else None.
+    rate : expected share of the event; None in the top-label view.
+    shift : of the scores against those of the labelled rows; None where they are not known.
+    view : what a probability is about.
+    """
+
+    n: int
+    n_judged: int
+    accuracy: Interval
+    auroc: Interval | None = None
+    rate: Interval | None = None
+    shift: ScoreShift | None = None
+    view: View = TOP_LABEL
+
+
+def without_labels(now: Evaluation, before: Evaluation | None = None, level: float = 0.95) -> WithoutLabels:
+    """The performance to be expected on new rows from their calibrated confidence.
+
+    Where labelled rows are known, intercept and slope of the calibrated log-odds are fitted to them first (Cox 1958),
+    and their covariance (by clusters where there are any) enters the intervals by the delta method, beside the variance
+    of the outcomes of the new rows. Intervals are taken on the log-odds scale.
+
+    Parameters
+    ----------
+    now : the calibrator on the new rows; its labels are not looked at.
+    before : the same calibrator on labelled rows that it was not fitted on.
+    level : of the intervals.
+    """
+    said = _said(now)
+    fitted = None if before is None else _recalibration(_said(before), _came(before), before.clusters)
+    estimates: dict[str, Callable[[Floats], tuple[float, Floats]]] = {}
+    if now.n_classes == 2 and now.view.name != "pairs":
+        predicted = said >= 0.5
+        sign = np.where(predicted, 1.0, -1.0)
+        estimates["accuracy"] = lambda c: mean_and_gradient(np.where(predicted, c, 1.0 - c), sign)
+    else:
+        estimates["accuracy"] = lambda c: mean_and_gradient(c, 1.0)
+    if now.n_classes == 2:
+        estimates["auroc"] = lambda c: expected_auroc(said, c)
+    if now.view.is_event:
+        estimates["rate"] = lambda c: mean_and_gradient(c, 1.0)
+    found = {key: _interval(of, said, fitted, level) for key, of in estimates.items()}
+    shift = None if before is None else score_shift(before.pair[0], now.pair[0])
+    n_judged = len(before) if before is not None and fitted is not None else 0
+    return WithoutLabels(len(now), n_judged, **found, shift=shift, view=now.view)
+
+
+def _said(evaluation: Evaluation) -> Floats:
+    """(n,) what outcomes are drawn with: of two classes the probability of the event, else the confidence."""
+    if evaluation.n_classes != 2 or evaluation.rest is None:
+        return evaluation.confidence
+    return np.where(evaluation.predicted == _column(evaluation), evaluation.confidence, evaluation.rest)
+
+
+def _came(evaluation: Evaluation) -> Floats:
+    of_two = evaluation.n_classes == 2 and evaluation.rest is not None
+    return (evaluation.labels == _column(evaluation) if of_two else evaluation.correct).astype(float)
+
+
+def _column(evaluation: Evaluation) -> int:
+    return 1 if evaluation.view.column is None else evaluation.view.column
+
+
+def mean_and_gradient(values: Floats, change: Any) -> tuple[float, Floats]:
+    """A mean over rows, and its derivative by each row's outcome, (n,)."""
+    return float(values.mean()), np.broadcast_to(np.asarray(change, dtype=float) / len(values), values.shape)
+
+
+def expected_auroc(scores: Floats, chances: Floats) -> tuple[float, Floats]:
+    """AUROC to be expected where each row is an event with its own probability.
+
+    The share of ordered pairs, each pair of rows i and j counting with ``c_i (1 - c_j)``, ties half.
+
+    Parameters
+    ----------
+    scores : (n,) by which rows are ranked.
+    chances : (n,) probabilities c of the event.
+
+    Returns
+    -------
+    value : NaN where no pair counts.
+    gradient : (n,) derivative by each row's outcome at its probability.
+    """
+    _, place = np.unique(scores, return_inverse=True)
+    events, others = np.bincount(place, chances), np.bincount(place, 1.0 - chances)
+    lower = (np.cumsum(others) - 0.5 * others)[place] - 0.5 * (1.0 - chances)
+    higher = (events.sum() - np.cumsum(events) + 0.5 * events)[place] - 0.5 * chances
+    n_events, n_others, own = chances.sum(), (1.0 - chances).sum(), float(chances @ (1.0 - chances))
+    pairs = n_events * n_others - own
+    if pairs <= 0:
+        return float("nan"), np.zeros(len(scores))
+    value = float(chances @ lower) / pairs
+    more_pairs = (n_others - (1.0 - chances)) - (n_events - chances)
+    return value, (lower - higher - value * more_pairs) / pairs
+
+
+def _recalibration(said: Floats, came: Floats, clusters: Any) -> tuple[Floats, Floats] | None:
+    """Intercept and slope (2,) of the log-odds, and their covariance; None where too few rows tell them."""
+    score = log_odds(said)
+    if 3 * min(came.sum(), len(came) - came.sum()) < FEW_JUDGED or np.ptp(score) < 1e-9:
+        return None
+    slopes, intercept, _ = fit_logistic(score[None], came)
+    chance = sigmoid(intercept + slopes[0] * score)
+    design = np.column_stack([np.ones(len(score)), score])
+    inverse = np.linalg.inv((design * (chance * (1.0 - chance))[:, None]).T @ design)
+    unit, n_units, clustered = drawn_units(len(score), clusters)
+    if clustered:
+        residual = came - chance
+        moved = np.column_stack([np.bincount(unit, design[:, k] * residual, n_units) for k in (0, 1)])
+        inverse = n_units / (n_units - 1) * inverse @ (moved.T @ moved) @ inverse
+    return np.array([intercept, slopes[0]]), inverse
+
+
+def _interval(
+    of: Callable[[Floats], tuple[float, Floats]], said: Floats, fitted: tuple[Floats, Floats] | None, level: float
+) -> Interval:
+    chances = said
+    added = 0.0
+    if fitted is not None:
+        at, covariance = fitted
+        score = log_odds(said)
+        chances = sigmoid(at[0] + at[1] * score)
+        slopes = np.array([
+            (of(sigmoid(up[0] + up[1] * score))[0] - of(sigmoid(down[0] + down[1] * score))[0]) / (2.0 * _STEP)
+            for up, down in ((at + _STEP * unit, at - _STEP * unit) for unit in np.eye(2))
+        ])  # fmt: skip
+        added = float(slopes @ covariance @ slopes)
+    value, gradient = of(chances)
+    half = NormalDist().inv_cdf(0.5 + level / 2.0) * np.sqrt(added + float((chances * (1.0 - chances)) @ gradient**2))
+    if not 0.0 < value < 1.0:
+        return Interval(value, value, value)
+    centre, reach = np.log(value / (1.0 - value)), half / (value * (1.0 - value))
+    low, high = sigmoid(np.array([centre - reach, centre + reach]))
+    return Interval(value, float(low), float(high))
+
+
+def score_shift(before: Floats, now: Floats, n_bins: int = BINS, level: float = 0.95) -> ScoreShift:
+    """PSI of (m,) new scores against (n,) earlier ones, beside what chance gives.
+
+    Without a change it is about ``(1 / n + 1 / m)`` times a chi-squared variable with one degree fewer than bins. A
+    fixed limit of 0.1 is exceeded by chance in 40 % of samples of 100 rows, and by no usual shift of 10,000 rows. Bins
+    count half a row more than they hold, so that an empty one gives no infinite value.
+    """
+    from scipy.stats import chi2
+
+    edges = np.unique(np.quantile(before, np.linspace(0.0, 1.0, n_bins + 1)[1:-1]))
+    counts = [np.bincount(np.searchsorted(edges, of, side="right"), minlength=len(edges) + 1) for of in (before, now)]
+    filled = counts[0] + counts[1] > 0
+    shares = [(count[filled] + 0.5) / (count.sum() + 0.5 * filled.sum()) for count in counts]
+    used = int(filled.sum())
+    psi = float(np.sum((shares[1] - shares[0]) * np.log(shares[1] / shares[0])))
+    limit = float(chi2.ppf(level, max(used - 1, 1))) * (1.0 / len(before) + 1.0 / len(now))
+    return ScoreShift(psi, limit, used)
+
+
+ASSUMES = (
+    "This assumes that the {said} is calibrated on these rows: the mix of inputs may have changed, but not how often "
+    "rows with the same inputs have the same outcome. Such a change shows only in labels."
+)
+
+
+def sentences(found: WithoutLabels, title: str, before: Interval | None = None) -> list[str]:
+    """What is expected, what changed, what it assumes and what the intervals cover, a sentence or two each.
+
+    Parameters
+    ----------
+    title : of the calibrator.
+    before : accuracy on the labelled rows, where it is known.
+    """
+    view = found.view
+    parts = [f"an accuracy of **{_percent(found.accuracy)}**"]
+    if found.rate is not None:
+        parts.insert(0, f"an {view.outcome} of **{_percent(found.rate)}**")
+    if found.auroc is not None:
+        value, low, high = found.auroc
+        parts.append(f"an AUROC of **{value:.3f}** ({low:.3f} to {high:.3f})")
+    earlier = "" if before is None else f"; the accuracy on the labelled rows was {_percent(before)}"
+    listed = f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else parts[0]
+    said = [f"These {found.n:,} rows have no labels. If {title} is still calibrated, expect {listed}{earlier}."]
+    if found.shift is not None:
+        limit = f"5 % of samples of this size exceed {found.shift.limit:.2g} by chance"
+        verdict = "has **shifted**" if found.shift.significant else "has not shifted significantly"
+        said.append(f"The distribution of its {view.said} {verdict}: PSI {found.shift.psi:.2g}; {limit}.")
+    said.append(ASSUMES.format(said=view.said))
+    said.append(
+        "The intervals (95 %) cover chance in the outcomes of these rows and what is not known of the calibration, "
+        f"whose intercept and slope were fitted to {found.n_judged:,} labelled rows."
+        if found.n_judged
+        else "The intervals (95 %) cover chance in the outcomes of these rows, not the uncertainty of the calibrator: "
+        "there are too few labelled rows, or none, on which it was judged."
+    )
+    return said
+
+
+def _percent(interval: Interval) -> str:
+    value, low, high = (100 * part for part in interval)
+    return f"{value:.1f} % ({low:.1f} to {high:.1f})"

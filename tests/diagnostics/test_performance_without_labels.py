@@ -1,0 +1,141 @@
+"""Rows without labels: naive references, coverage of the intervals, and a limit of the PSI that chance keeps."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+
+from calib.data.interpret.asking import auroc
+from calib.diagnostics.performance_without_labels import (
+    expected_auroc,
+    score_shift,
+    sentences,
+    without_labels,
+)
+from calib.evaluation import Evaluation
+from calib.evaluation.evaluation import evaluate
+from calib.evaluation.view import EVENT
+from calib.metrics.bootstrap import Interval
+from calib.numerics import sigmoid
+
+
+def events(scores: np.ndarray, came: np.ndarray) -> Evaluation:
+    probs = sigmoid(scores)
+    return evaluate(np.column_stack([1 - probs, probs]), came.astype(int)).seen(EVENT)
+
+
+def test_the_expected_auroc_is_the_weighted_share_of_pairs(rng) -> None:
+    scores, chances = rng.random(40).round(1), rng.random(40)
+    pairs = [(i, j) for i in range(40) for j in range(40) if i != j]
+    order = {(i, j): float(scores[i] > scores[j]) + 0.5 * float(scores[i] == scores[j]) for i, j in pairs}
+    weight = {(i, j): chances[i] * (1 - chances[j]) for i, j in pairs}
+    naive = sum(weight[pair] * order[pair] for pair in pairs) / sum(weight.values())
+    value, gradient = expected_auroc(scores, chances)
+    assert value == pytest.approx(naive)
+    for i in range(3):
+        moved = chances.copy()
+        moved[i] += 1e-6
+        assert (expected_auroc(scores, moved)[0] - value) / 1e-6 == pytest.approx(gradient[i], abs=1e-5)
+
+
+def test_with_certain_outcomes_it_is_the_auroc(rng) -> None:
+    scores, came = rng.random(200).round(2), rng.random(200) < 0.3
+    assert expected_auroc(scores, came.astype(float))[0] == pytest.approx(auroc(scores, came))
+
+
+def test_without_labelled_rows_means_of_the_confidence_are_expected(rng) -> None:
+    probs = rng.dirichlet(np.ones(4), 300)
+    found = without_labels(evaluate(probs, np.zeros(300, int)))
+    assert found.accuracy.value == pytest.approx(probs.max(axis=1).mean())
+    assert (found.auroc, found.rate, found.shift, found.n_judged) == (None, None, None, 0)
+    scores = rng.normal(-1, 1, 300)
+    found = without_labels(events(scores, np.zeros(300)))
+    probs = sigmoid(scores)
+    assert found.rate.value == pytest.approx(probs.mean())
+    assert found.accuracy.value == pytest.approx(np.maximum(probs, 1 - probs).mean())
+    assert found.auroc.value == pytest.approx(expected_auroc(scores, probs)[0])
+    assert "not the uncertainty of the calibrator" in sentences(found, "Platt")[-1]
+
+
+@pytest.mark.parametrize("n_judged", [300, pytest.param(2000, marks=pytest.mark.long)])
+def test_the_intervals_hold_what_comes(n_judged: int) -> None:
+    """A calibrator that is off by an intercept and a slope, as one fitted to few rows, on another mix of inputs."""
+    inside = {"accuracy": 0, "auroc": 0, "rate": 0}
+    runs = 150
+    for seed in range(runs):
+        generator = np.random.default_rng(seed)
+        a, b = 0.3 * generator.normal(), 1 + 0.2 * generator.normal()
+
+        def draw(n: int, centre: float, a=a, b=b, generator=generator) -> Evaluation:
+            scores = generator.normal(centre, 1.2, n)
+            return events(scores, generator.random(n) < sigmoid(a + b * scores))
+
+        before, now = draw(n_judged, -1.0), draw(800, -0.5)
+        found = without_labels(now, before)
+        assert found.n_judged == n_judged
+        came = now.labels == 1
+        real = {
+            "accuracy": now.correct.mean(),
+            "rate": came.mean(),
+            "auroc": expected_auroc(now.pair[0], came.astype(float))[0],
+        }
+        for key, value in real.items():
+            interval = getattr(found, key)
+            inside[key] += interval.low <= value <= interval.high
+    for covered in inside.values():
+        assert 0.90 <= covered / runs <= 0.99
+
+
+def test_few_labelled_rows_are_not_fitted_to(rng) -> None:
+    scores = rng.normal(0, 1, 20)
+    found = without_labels(events(scores, np.zeros(20)), events(scores, np.arange(20) < 4))
+    assert found.n_judged == 0
+
+
+def test_the_limit_of_the_psi_is_exceeded_by_one_sample_in_twenty() -> None:
+    generator = np.random.default_rng(1)
+    reference = generator.normal(size=1000)
+    exceeded = 0
+    for _ in range(1000):
+        found = score_shift(generator.normal(size=1000), generator.normal(size=100))
+        exceeded += found.significant
+    assert 0.03 < exceeded / 1000 < 0.075
+    assert score_shift(reference, generator.normal(0.5, 1.0, 200)).significant
+    tied = score_shift(np.r_[np.zeros(80), np.ones(20)], np.ones(50))
+    assert tied.n_bins == 2
+    assert tied.significant
+    same = score_shift(np.ones(30), np.ones(9))
+    assert (same.psi, same.significant) == (0.0, False)
+
+
+def test_sentences_carry_the_numbers(rng) -> None:
+    scores = rng.normal(-1, 1, 3000)
+    before = events(scores, rng.random(3000) < sigmoid(scores))
+    found = without_labels(events(scores[:500] + 2, np.zeros(500)), before)
+    said = sentences(found, "Platt", Interval(0.8, 0.78, 0.82))
+    assert f"{100 * found.accuracy.value:.1f} %" in said[0]
+    assert "80.0 % (78.0 to 82.0)" in said[0]
+    assert "**shifted**" in said[1]
+    assert f"{found.shift.psi:.2g}" in said[1]
+    assert "assumes" in said[2]
+    assert "3,000 labelled rows" in said[3]
+
+
+@pytest.mark.reference("data")
+def test_expected_numbers_on_real_rows(shared_data) -> None:
+    """Measured independently: credit.csv as it stands, and CIFAR-10 after temperature scaling by 1.8405524."""
+    with (shared_data / "credit.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    probs = np.array([float(row["pd"]) for row in rows])
+    found = without_labels(events(np.log(probs / (1 - probs)), np.zeros(len(probs))))
+    assert found.auroc.value == pytest.approx(0.8151201642685233, abs=1e-12)
+    assert len(probs) * found.rate.value == pytest.approx(248.385553)
+    with np.load(shared_data / "wideresnet-16-4-cifar-10.npz") as file:
+        predictions, labels = file["predictions"].astype(float), file["ground_truth"].ravel()
+    test = np.random.RandomState(0).permutation(10_000)[1000:]
+    scaled = predictions[test] ** (1 / 1.8405524263577075)
+    scaled /= scaled.sum(axis=1, keepdims=True)
+    found = without_labels(evaluate(scaled, labels[test]))
+    assert found.accuracy.value == pytest.approx(0.9256538997024769, abs=1e-6)
