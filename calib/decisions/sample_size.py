@@ -1,0 +1,191 @@
+"""How many rows a validation needs, so that the interval of O:E, slope, AUROC or net benefit is as narrow as wanted.
+
+Riley, Debray, Collins et al., Minimum sample size for external validation of a clinical prediction model with a binary
+outcome, Statistics in Medicine 2021 (doi 10.1002/sim.9025). Rows are independent of each other; of clusters more are
+needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import asinh, ceil, sqrt
+from typing import Any
+
+import numpy as np
+
+from calib.data.interpret.asking import auroc
+from calib.errors import CalibrationError
+from calib.metrics.bootstrap import drawn_units
+from calib.numerics import Floats
+
+Z = 1.96
+"""Of an interval of 95 %, as the paper rounds it."""
+WIDTHS = {"O:E": 0.2, "slope": 0.2, "AUROC": 0.1, "net benefit": 0.2}
+"""Widths of intervals that the paper's examples ask for: upper minus lower end; of the standardised net benefit."""
+
+
+@dataclass(frozen=True)
+class Needed:
+    """Rows that one target needs, and how many events are to be expected among them."""
+
+    target: str
+    width: float
+    rows: int
+    events: int
+
+
+def rows_for_o_e(rate: float, width: float) -> int:
+    """Rows for an interval of observed over expected events around 1 with this width.
+
+    ``SE(ln O:E)^2 = (1 - rate) / (n rate)`` and ``2 sinh(z SE) = width``.
+
+    Examples
+    --------
+    >>> rows_for_o_e(0.079, 0.2)
+    4494
+    """
+    _check(rate, width)
+    error = asinh(width / 2.0) / Z
+    return _up((1.0 - rate) / (rate * error**2))
+
+
+def rows_for_slope(probs: Any, width: float, intercept: float = 0.0, slope: float = 1.0) -> int:
+    """Rows for an interval of the calibration slope with this width.
+
+    From the Fisher information of the logistic recalibration, averaged over the distribution of the log-odds.
+
+    Parameters
+    ----------
+    probs : (m,) probabilities of the model on rows like those to be collected, strictly between 0 and 1.
+    width : of the interval.
+    intercept, slope : that are expected; 0 and 1 for a calibrated model.
+
+    Raises
+    ------
+    CalibrationError
+        If all probabilities are equal, or one is not strictly between 0 and 1.
+    """
+    chances = np.asarray(probs, dtype=np.float64)
+    if not ((chances > 0.0) & (chances < 1.0)).all() or np.ptp(chances) == 0.0:
+        raise CalibrationError(
+            "The slope needs probabilities strictly between 0 and 1 that differ; leave out rows at exactly 0 or 1."
+        )
+    score = np.log(chances) - np.log1p(-chances)
+    one = 1.0 / (1.0 + np.exp(-(intercept + slope * score)))
+    weight = one * (1.0 - one)
+    i_a, i_ab, i_b = (float(np.mean(weight * score**power)) for power in range(3))
+    error = width / (2.0 * Z)
+    return _up(i_a / (error**2 * (i_a * i_b - i_ab**2)))
+
+
+def rows_for_auroc(rate: float, concordance: float, width: float) -> int:
+    """Rows for an interval of the AUROC with this width; the variance is that of Newcombe (2006), method 4.
+
+    Examples
+    --------
+    >>> rows_for_auroc(0.079, 0.7344718522794431, 0.1)
+    1306
+    """
+    _check(rate, width)
+    if not 0.0 < concordance < 1.0:
+        raise CalibrationError(f"An AUROC of {concordance:g} has no such interval; give one strictly between 0 and 1.")
+    spread = (1.0 - concordance) / (2.0 - concordance) + concordance / (1.0 + concordance)
+    product = concordance * (1.0 - concordance)
+    # SE^2 rate (1 - rate) n^2 - product (spread / 2) n - product (1 - spread) = 0
+    a, b, c = (width / (2.0 * Z)) ** 2 * rate * (1.0 - rate), product * spread / 2.0, product * (1.0 - spread)
+    return _up((b + sqrt(b**2 + 4.0 * a * c)) / (2.0 * a))
+
+
+def rows_for_net_benefit(rate: float, sensitivity: float, specificity: float, threshold: float, width: float) -> int:
+    """Rows for an interval of the standardised net benefit, net benefit over event rate, with this width.
+
+    Examples
+    --------
+    >>> rows_for_net_benefit(0.079, 0.41139240506329117, 0.8460912052117264, 0.1, 0.2)
+    1479
+    """
+    _check(rate, width)
+    if not 0.0 < threshold < 1.0:
+        raise CalibrationError(f"A threshold of {threshold:g} is no probability strictly between 0 and 1.")
+    odds = (1.0 - rate) / rate * threshold / (1.0 - threshold)
+    variance = sensitivity * (1.0 - sensitivity) / rate
+    variance += odds**2 * specificity * (1.0 - specificity) / (1.0 - rate)
+    variance += odds**2 * (1.0 - specificity) ** 2 / (rate * (1.0 - rate))
+    return _up(variance / (width / (2.0 * Z)) ** 2)
+
+
+def rows_needed(
+    probs: Any,
+    outcomes: Any,
+    threshold: float | None = None,
+    widths: dict[str, float] | None = None,
+    clusters: Any = None,
+) -> list[Needed]:
+    """Rows and events that each target needs, for data like those at hand.
+
+    Event rate, distribution of the log-odds, AUROC, sensitivity and specificity are taken from these rows. The slope is
+    taken as 1, which needs the most rows where the model is overconfident.
+
+    Parameters
+    ----------
+    probs : (m,) probabilities of the event.
+    outcomes : (m,) whether it happened.
+    threshold : from which on is acted; None leaves the net benefit out.
+    widths : of the intervals, by "O:E", "slope", "AUROC" and "net benefit"; those of ``WIDTHS`` unless given.
+    clusters : (m,) what rows that belong together share. The rows of O:E are then multiplied by its design effect.
+
+    Returns
+    -------
+    list of Needed, without targets that these rows do not determine.
+
+    Raises
+    ------
+    CalibrationError
+        If all outcomes are equal.
+    """
+    said, came = np.asarray(probs, dtype=np.float64), np.asarray(outcomes, dtype=bool)
+    if not 0 < came.sum() < len(came):
+        raise CalibrationError("All outcomes are equal, so that no number of rows follows; give rows of both kinds.")
+    wanted = {**WIDTHS, **(widths or {})}
+    rate = float(came.mean())
+    inner = said[(said > 0.0) & (said < 1.0)]
+    concordance = auroc(said, came)
+    targets: dict[str, Callable[[float], int]] = {
+        "O:E": lambda width: _up(rows_for_o_e(rate, width) * design_effect(said, came, clusters))
+    }
+    if len(inner) and np.ptp(inner) > 0:
+        targets["slope"] = lambda width: rows_for_slope(inner, width)
+    if concordance is not None and 0.0 < concordance < 1.0:
+        targets["AUROC"] = lambda width: rows_for_auroc(rate, concordance, width)
+    if threshold is not None:
+        acted = said >= threshold
+        sensitivity, specificity = float(acted[came].mean()), float((~acted[~came]).mean())
+        targets["net benefit"] = lambda width: rows_for_net_benefit(rate, sensitivity, specificity, threshold, width)
+    found = {target: of(wanted[target]) for target, of in targets.items()}
+    return [Needed(target, wanted[target], rows, ceil(rows * rate)) for target, rows in found.items() if rows > 0]
+
+
+def design_effect(probs: Floats, outcomes: Any, clusters: Any) -> float:
+    """How many times more rows O:E needs because rows of a cluster resemble each other (Kish 1965); 1 without clusters.
+
+    The variance of ``sum(y - p)`` between clusters over that between rows; at least 1.
+    """
+    unit, n_units, clustered = drawn_units(len(probs), clusters)
+    if not clustered:
+        return 1.0
+    residual = outcomes - probs * (outcomes.sum() / probs.sum())
+    between = n_units / (n_units - 1) * float(np.sum(np.bincount(unit, residual, n_units) ** 2))
+    return max(1.0, between / float(np.sum(residual**2)))
+
+
+def _check(rate: float, width: float) -> None:
+    if not 0.0 < rate < 1.0:
+        raise CalibrationError(f"An event rate of {rate:g} is not strictly between 0 and 1.")
+    if not width > 0.0:
+        raise CalibrationError(f"An interval of width {width:g} cannot be reached; give one above 0.")
+
+
+def _up(rows: float) -> int:
+    """Whole rows, upwards; a whole number stays what it is in spite of rounding."""
+    return ceil(rows - 1e-9)
