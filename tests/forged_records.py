@@ -41,8 +41,8 @@ KEYS = ("more_", "n_classes_", "__class__", "_private_", "", "values", "$array",
 TYPES = ("f4", "f2", ">f8", "i8", "i1", "u8", "?", "c16", "U9", "S9")
 
 
-def forged(exported: ExportedCalibrator, rng: np.random.Generator) -> tuple[str, bytes]:
-    """The record's text and npz after one to three random changes, sealed anew."""
+def forged(exported: ExportedCalibrator, rng: np.random.Generator, of: str = "state") -> tuple[str, bytes]:
+    """The record's text and npz after one to three random changes, most of them in one part, sealed anew."""
     text, npz = to_record(exported)
     record = json.loads(text)
     del record["sha256"]
@@ -53,7 +53,7 @@ def forged(exported: ExportedCalibrator, rng: np.random.Generator) -> tuple[str,
         if arrays and part < 0.5:
             _change_array(arrays, rng)
         elif part < 0.8:
-            _change_node(_nodes(record.get("state")), rng)
+            _change_node(_nodes(record.get(of)), rng)
         elif part < 0.9:
             _change_parameter(record, rng)
         else:

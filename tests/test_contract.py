@@ -17,9 +17,10 @@ import sklearn.base
 
 import calib
 from calib.base import EQUIVARIANT, KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_ONE, Calibrator
+from calib.decisions import HAND_OVER, AnswerAbove, CostMatrix, EventCut, PredictionSets, conformal_sets
 from calib.errors import CalibrationError, FitCancelled
 from calib.export.archive import flatten, unflatten
-from calib.export.runtime import ExportedCalibrator, from_record
+from calib.export.runtime import ExportedCalibrator, from_record, to_record
 from calib.parameters import declared_state
 from calib.registry import registry_name
 from tests.forged_records import forged
@@ -388,6 +389,37 @@ def test_confidence_is_that_of_the_prediction(name, params):
         np.testing.assert_array_equal(predicted, np.argmax(logits, axis=1))
         with pytest.raises(CalibrationError, match="a confidence in the predicted class only"):
             calibrator.predict_proba(logits)
+
+
+@pytest.mark.parametrize("name", calib.METHODS)
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_decisions_are_the_same_from_a_file(name, n_classes):
+    calibrator, logits = fitted(name, VARIANTS[name][0], n_classes), hard_rows(n_classes)
+    features = inputs(logits) if calibrator.needs else None
+    rules = [AnswerAbove(threshold=0.6)]
+    sets = None
+    if calibrator.gives_probabilities:
+        rules += [CostMatrix(costs=1.0 - np.eye(n_classes), hand_over=0.3)]
+        rules += [EventCut(cut=0.2)] if n_classes == 2 else []
+        probs = calibrator.predict_proba(logits)
+        sets = conformal_sets(probs, probs.argmax(axis=1), 0.2, score="aps", logits=logits)
+    for rule in rules:
+        again = from_record(*to_record(ExportedCalibrator(calibrator, decision=rule, sets=sets)))
+        if isinstance(rule, AnswerAbove):
+            confidence = calibrator.predict_confidence(logits, features)
+            expected = np.where(confidence >= 0.6, calibrator.predict(logits), HAND_OVER)
+        else:
+            expected = rule.decide(probs)
+        np.testing.assert_array_equal(again.decide(logits, features, kind="logits"), expected)
+        if sets is not None:
+            np.testing.assert_array_equal(again.prediction_sets(logits, kind="logits"), sets.predict(probs, logits))
+    if not calibrator.gives_probabilities:
+        for more in (
+            {"decision": CostMatrix(costs=np.eye(n_classes))},
+            {"sets": PredictionSets(alpha=0.1, quantiles=np.ones(n_classes))},
+        ):
+            with pytest.raises(CalibrationError, match="gives a confidence only"):
+                ExportedCalibrator(calibrator, **more)
 
 
 @every_variant

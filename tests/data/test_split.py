@@ -199,3 +199,30 @@ def test_real_outputs(shared_data, name, n_classes, accuracy):
     with np.load(shared_data / f"{name}.npz") as raw:
         np.testing.assert_allclose(data.logits, np.log(raw["predictions"].astype(float)), rtol=1e-6, atol=1e-7)
     assert any(f"accuracy {accuracy:.2%}" in finding.message for finding in data.findings)
+
+
+@settings(deadline=None, max_examples=40)
+@given(CLASSES.filter(lambda labels: len(labels) > 3), st.integers(0, 3))
+def test_of_three_parts_the_first_is_that_of_a_split_and_no_row_is_in_two(labels, seed):
+    data = dataset(labels)
+    parts = data.three_parts(0.4, seed, decision=0.5)
+    np.testing.assert_array_equal(row_numbers(parts[0]), row_numbers(data.split(0.4, seed)[0]))
+    together = np.concatenate([row_numbers(part) for part in parts])
+    np.testing.assert_array_equal(np.sort(together), np.arange(len(labels)))
+    assert all(len(part) for part in parts) and abs(len(parts[1]) - len(parts[2])) <= 1
+
+
+def test_three_parts_are_of_whole_clusters_and_keep_a_split_that_came_with_the_data():
+    labels = np.tile([0, 1, 2], 200)
+    clusters = np.repeat(np.arange(60), 10)
+    parts = dataset(labels, clusters=clusters).three_parts(0.5, 1)
+    groups = [set(part.clusters.tolist()) for part in parts]
+    assert sum(map(len, groups)) == len(set.union(*groups)) == 60
+    given = np.arange(600) < 250
+    calibration, decision, judgement = dataset(labels, given_split=given).three_parts()
+    np.testing.assert_array_equal(row_numbers(calibration), np.arange(250))
+    assert len(decision) == len(judgement) == 175
+    with pytest.raises(DataError, match="2 clusters"):
+        dataset(labels, clusters=np.repeat(np.arange(4), 150)).three_parts()
+    with pytest.raises(DataError, match="cannot be taken"):
+        dataset([0, 1]).three_parts(1)

@@ -22,6 +22,7 @@ from markdown_it import MarkdownIt
 
 import calib
 from calib.data import Predictions
+from calib.decisions import CostMatrix, conformal_sets
 from calib.errors import CalibrationError
 from calib.export import writer
 from calib.export.bundle import PACKAGE, _imports, _source, needed_modules
@@ -63,9 +64,13 @@ def run_python(code: str, cwd: Path, path: str, *arguments: str) -> str:
 @pytest.mark.parametrize("suffix", [".pkl", ".npz", pytest.param(".zip", marks=pytest.mark.long)])
 def test_every_method_predicts_the_same_with_numpy_alone(everything, tmp_path, suffix):
     fitted, test = everything
+    rule = CostMatrix(costs=np.array([[0.0, 1, 1, 5], [1, 0, 1, 5], [1, 1, 0, 5], [2, 2, 2, 0]]), hand_over=0.7)
     for name, calibrator in fitted.items():
-        writer.save(calibrator, tmp_path / f"{name}{suffix}")
-        np.save(tmp_path / f"{name}.npy", calibrator.predict_proba(test))
+        probs = calibrator.predict_proba(test)
+        sets = conformal_sets(probs, probs.argmax(axis=1), 0.3, score="raps", logits=test)
+        writer.save(calibrator, tmp_path / f"{name}{suffix}", decision=rule, sets=sets)
+        decided = {"actions": rule.decide(probs), "sets": sets.predict(probs, test)}
+        np.savez(tmp_path / f"{name}.expected.npz", probs=probs, **decided)
     np.save(tmp_path / "test.npy", test)
     code = (
         BLOCKER
@@ -79,8 +84,11 @@ for name in sys.argv[2:]:
     path = Path(name + sys.argv[1])
     made = pickle.loads(path.read_bytes()) if path.suffix == ".pkl" else runtime.load(path)
     assert type(made) is runtime.ExportedCalibrator and made.method == name
-    difference = np.abs(made.predict_proba(test) - np.load(name + ".npy")).max()
+    expected = np.load(name + ".expected.npz")
+    difference = np.abs(made.predict_proba(test) - expected["probs"]).max()
     assert difference <= 1e-9, (name, difference)
+    assert np.array_equal(made.decide(test, kind="logits"), expected["actions"]), name
+    assert np.array_equal(made.prediction_sets(test, kind="logits"), expected["sets"]), name
 print("reproduced", len(sys.argv[2:]))
 """
     )

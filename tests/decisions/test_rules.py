@@ -1,0 +1,113 @@
+"""Rules: the least expected cost against brute force and measured costs, thresholds from costs, what files may say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calib.decisions.rules import (
+    HAND_OVER,
+    AnswerAbove,
+    CostMatrix,
+    EventCut,
+    rule_from_state,
+    rule_state,
+)
+from calib.errors import CalibrationError
+
+
+@given(st.integers(0, 10_000), st.integers(2, 5), st.integers(1, 4), st.one_of(st.none(), st.floats(-1, 3)))
+def test_the_action_has_the_least_expected_cost(seed, n_classes, n_actions, hand_over):
+    generator = np.random.default_rng(seed)
+    probs, costs = generator.dirichlet(np.ones(n_classes), 20), generator.normal(size=(n_classes, n_actions))
+    actions = CostMatrix(costs=costs, hand_over=hand_over).decide(probs)
+    for p, action in zip(probs, actions, strict=True):
+        expected = [sum(p[k] * costs[k, a] for k in range(n_classes)) for a in range(n_actions)]
+        least = min(expected)
+        if hand_over is not None and least > hand_over:
+            assert action == HAND_OVER
+        else:
+            assert expected[action] == pytest.approx(least, abs=1e-12)
+
+
+@given(st.floats(0.01, 0.99), st.floats(0.1, 10), st.floats(0.1, 10))
+def test_a_cut_and_a_threshold_are_the_bayes_action_of_their_costs(p, alarm, miss):
+    probs = np.array([[1 - p, p]])
+    costs = CostMatrix(costs=np.array([[0.0, alarm], [miss, 0.0]]))
+    cut = alarm / (alarm + miss)
+    if abs(p - cut) > 1e-9:
+        assert EventCut(cut=cut).decide(probs) == costs.decide(probs)
+    # Answering costs (1 - p) * miss on average, handing over costs `alarm`.
+    rule = AnswerAbove.from_costs(error=miss, hand_over=alarm)
+    if abs((1 - p) * miss - alarm) > 1e-9:
+        assert (rule.decide(np.array([p]), np.array([1]))[0] == 1) == ((1 - p) * miss <= alarm)
+
+
+def test_of_an_event_that_is_the_first_class_the_first_column_is_taken():
+    probs = np.array([[0.3, 0.7], [0.6, 0.4]])
+    np.testing.assert_array_equal(EventCut(cut=0.5, column=0).decide(probs), [0, 1])
+    np.testing.assert_array_equal(EventCut(cut=0.7).decide(probs), [1, 0])  # at the cut itself one acts
+    assert "bad" in EventCut(cut=0.5, column=0).said(("bad", "good"))
+
+
+RULES = [
+    EventCut(cut=0.25, actions=("keep", "call"), chosen="costs 3 to 1."),
+    CostMatrix(costs=np.array([[0.0, 1.0, 0.2], [5.0, 0.0, 0.2]]), actions=("a", "b", "c")),
+    CostMatrix(costs=np.eye(2), hand_over=0.4),
+    AnswerAbove(threshold=0.9, risk=0.05, delta=0.1, n_rows=300),
+    AnswerAbove(threshold=0.5),
+]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_comes_back_from_its_state(rule):
+    again = rule_from_state(rule_state(rule))
+    assert type(again) is type(rule)
+    assert rule_state(again).keys() == rule_state(rule).keys()
+    for name, value in rule_state(rule).items():
+        np.testing.assert_array_equal(rule_state(again)[name], value)
+    names = again.names(("x", "y"))
+    assert all(isinstance(name, str) for name in names) and again.said(("x", "y")).endswith(".")
+    assert rule_from_state(None) is None and rule_state(None) is None
+
+
+@pytest.mark.parametrize(
+    ("made", "says"),
+    [
+        (lambda: EventCut(cut=1.5), "between 0 and 1"),
+        (lambda: EventCut(cut=float("nan")), "number between"),
+        (lambda: EventCut(cut=0.5, column=2), "between 0 and 1"),
+        (lambda: CostMatrix(costs=np.eye(2), actions=("one",)), "1 names were given for 2 actions"),
+        (lambda: CostMatrix(costs=np.array([[np.inf, 0.0]])), "between"),
+        (lambda: AnswerAbove(threshold=-0.1), "between 0 and 1"),
+        (lambda: AnswerAbove.from_costs(0.0, 1.0), "must be positive"),
+        (lambda: rule_from_state({"rule": "guess"}), "one of cut, costs, answer"),
+        (lambda: rule_from_state([1]), "one of cut, costs, answer"),
+        (lambda: rule_from_state({"rule": "cut", "cut": 0.5}), "is missing"),
+    ],
+)
+def test_what_is_no_rule_is_refused(made, says):
+    with pytest.raises(CalibrationError, match=says):
+        made()
+
+
+@pytest.mark.reference("data/wideresnet-16-4-cifar-10.npz")
+def test_costs_of_real_outputs_are_those_that_were_measured(shared_data):
+    # reference/decisions.json, k_class_cost: 5 for cat as dog and dog as cat, 1 for any other error; 9000 test rows.
+    with np.load(shared_data / "wideresnet-16-4-cifar-10.npz") as file:
+        probs, labels = file["predictions"].astype(float), file["ground_truth"].astype(int)
+    test = np.random.RandomState(0).permutation(len(labels))[1000:]
+    probs, labels = probs[test], labels[test]
+    costs = 1.0 - np.eye(10)
+    costs[3, 5] = costs[5, 3] = 5.0
+    rule = CostMatrix(costs=costs)
+    actions = rule.decide(probs)
+    assert costs[labels, actions].mean() == pytest.approx(0.14955555555555555, abs=1e-12)
+    assert rule.expected(probs).min(axis=1).mean() == pytest.approx(0.04791317251350664, abs=1e-9)
+    assert (actions != probs.argmax(axis=1)).sum() == 108
+    handing = CostMatrix(costs=costs, hand_over=0.15).decide(probs)
+    assert (handing == HAND_OVER).mean() == pytest.approx(0.09566666666666666, abs=1e-12)
+    paid = np.where(handing == HAND_OVER, 0.15, costs[labels, np.maximum(handing, 0)]).mean()
+    assert paid == pytest.approx(0.08512777777777779, abs=1e-9)

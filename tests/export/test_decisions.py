@@ -1,0 +1,232 @@
+"""Decisions and prediction sets in exported files: the same from every file, refused where they do not fit."""
+
+from __future__ import annotations
+
+import csv
+import json
+import pickle
+import re
+
+import numpy as np
+import pytest
+
+import calib
+from calib.data.samples import load_sample
+from calib.decisions import HAND_OVER, AnswerAbove, CostMatrix, EventCut, PredictionSets, conformal_sets
+from calib.errors import CalibrationError
+from calib.export import predict_script, runtime, writer
+from calib.export.archive import digest
+from calib.export.model_card import model_card
+from calib.export.runtime import ExportedCalibrator, from_record, to_record
+from calib.numerics import softmax
+from tests.forged_records import forged
+
+COSTS = CostMatrix(costs=np.array([[0.0, 1, 1, 9], [1, 0, 1, 9], [1, 1, 0, 9], [2, 2, 2, 0]]), hand_over=0.6)
+NAMES = ("cat", "dog", "=cow", "emu")
+
+
+@pytest.fixture(scope="module")
+def fitted(overconfident):
+    return calib.calibrator("temperature").fit(*overconfident)
+
+
+@pytest.fixture(scope="module")
+def sets(fitted, overconfident):
+    logits, labels = overconfident
+    probs = fitted.predict_proba(logits[200:])
+    return conformal_sets(probs, labels[200:], 0.2, score="raps", logits=logits[200:], random_state=5)
+
+
+@pytest.fixture(scope="module")
+def binary(overconfident):
+    logits, labels = overconfident
+    return calib.calibrator("platt").fit(logits[:, :2], labels % 2)
+
+
+def test_each_rule_is_followed_for_outputs_as_they_were_uploaded(fitted, binary, sets, overconfident):
+    logits, _ = overconfident
+    probs = fitted.predict_proba(logits)
+    of_costs = ExportedCalibrator(fitted, decision=COSTS, sets=sets)
+    np.testing.assert_array_equal(of_costs.decide(logits), COSTS.decide(probs))
+    assert set(of_costs.decide(logits)) == {HAND_OVER, 0, 1, 2, 3}
+    np.testing.assert_array_equal(of_costs.prediction_sets(logits), sets.predict(probs, logits))
+    answers = ExportedCalibrator(fitted, kind="probabilities", decision=AnswerAbove(threshold=0.6))
+    outputs = softmax(logits)
+    confidence, predicted = answers.confidence(outputs), answers.predict(np.log(outputs))
+    np.testing.assert_array_equal(answers.decide(outputs), np.where(confidence >= 0.6, predicted, HAND_OVER))
+    cut = ExportedCalibrator(binary, kind="binary_probability", decision=EventCut(cut=0.3))
+    event = softmax(logits[:, :2])[:, 1]
+    np.testing.assert_array_equal(cut.decide(event), cut.calibrate(event)[:, 1] >= 0.3)
+
+
+def test_pairs_are_answered_or_handed_over():
+    data = load_sample("simulated-answers")
+    platt = calib.calibrator("platt").fit(data.logits, data.labels)
+    exported = writer.exported(platt, {**writer.describe(data), "decision": AnswerAbove(threshold=0.6)})
+    outputs = np.exp(data.logits[:, 1])
+    actions = exported.decide(outputs)
+    np.testing.assert_array_equal(actions, np.where(exported.confidence(outputs) >= 0.6, 1, HAND_OVER))
+    assert set(actions) == {1, HAND_OVER}
+    np.testing.assert_allclose(exported.base_rate, np.bincount(data.labels) / len(data))
+
+
+def test_a_row_has_the_same_action_and_set_in_any_company(fitted, sets, overconfident, rng):
+    logits, _ = overconfident
+    exported = ExportedCalibrator(fitted, decision=COSTS, sets=sets)
+    order = rng.permutation(len(logits))
+    np.testing.assert_array_equal(exported.decide(logits[order]), exported.decide(logits)[order])
+    np.testing.assert_array_equal(exported.prediction_sets(logits[order]), exported.prediction_sets(logits)[order])
+    np.testing.assert_array_equal(exported.prediction_sets(logits[7:8]), exported.prediction_sets(logits)[7:8])
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".pkl", ".zip"])
+def test_files_keep_them_exactly(fitted, sets, overconfident, tmp_path, suffix):
+    logits, labels = overconfident
+    rate = np.bincount(labels) / len(labels)
+    writer.save(fitted, tmp_path / f"c{suffix}", decision=COSTS, sets=sets, base_rate=rate)
+    again = runtime.load(tmp_path / f"c{suffix}")
+    np.testing.assert_array_equal(again.base_rate, rate)
+    np.testing.assert_array_equal(again.sets.quantiles, sets.quantiles)
+    assert again.sets.as_state().keys() == sets.as_state().keys() and again.sets.seed == 5
+    np.testing.assert_array_equal(again.decide(logits), COSTS.decide(fitted.predict_proba(logits)))
+    np.testing.assert_array_equal(again.prediction_sets(logits), sets.predict(fitted.predict_proba(logits), logits))
+    assert pickle.dumps(again) == pickle.dumps(pickle.loads(pickle.dumps(again)))
+
+
+def test_infinite_quantiles_are_kept(fitted, overconfident):
+    logits, labels = overconfident
+    few = conformal_sets(fitted.predict_proba(logits[:5]), labels[:5], 0.1)
+    again = from_record(*to_record(ExportedCalibrator(fitted, sets=few)))
+    assert np.isinf(again.sets.quantiles).all() and again.prediction_sets(logits).all()
+
+
+def test_a_file_without_them_says_what_to_do(fitted, overconfident):
+    exported = ExportedCalibrator(fitted)
+    assert exported.base_rate is None and exported.decision is None and exported.sets is None
+    with pytest.raises(CalibrationError, match=r"holds no decision\. Export it with one"):
+        exported.decide(overconfident[0])
+    with pytest.raises(CalibrationError, match=r"holds no prediction sets\. Fit them"):
+        exported.prediction_sets(overconfident[0])
+
+
+def test_what_does_not_fit_the_calibrator_is_refused(fitted, binary, sets):
+    platt = calib.calibrator("platt").fit(np.log([[0.5, 0.5], [0.2, 0.8], [0.7, 0.3]]), [0, 1, 0])
+    for given, says in (
+        ({"decision": EventCut(cut=0.5)}, "has 4 classes"),
+        ({"decision": CostMatrix(costs=np.eye(3))}, "of 3 classes"),
+        ({"sets": PredictionSets(alpha=0.1, quantiles=np.ones(3))}, "of 3 classes and the calibrator of 4"),
+        ({"base_rate": np.array([0.5, 0.5])}, "base_rate has the shape"),
+        ({"base_rate": np.array([0.5, 0.5, 0.5, 0.5])}, "sum 1"),
+    ):
+        with pytest.raises(CalibrationError, match=says):
+            ExportedCalibrator(fitted, **given)
+    for given in ({"decision": EventCut(cut=0.5)}, {"decision": CostMatrix(costs=np.eye(2))}):
+        with pytest.raises(CalibrationError, match="one confidence each"):
+            ExportedCalibrator(platt, kind="pairs", **given)
+    with pytest.raises(CalibrationError, match="one confidence each"):
+        ExportedCalibrator(platt, kind="pairs", sets=PredictionSets(alpha=0.1, quantiles=np.ones(2)))
+
+
+def test_a_fit_that_goes_on_leaves_them_out(fitted, sets):
+    # They were fitted with the earlier probabilities; `resume` exports anew, from what `describe` says of the new rows.
+    assert not {"decision", "sets"} & set(writer.describe(load_sample("digits-cnn")))
+
+
+def test_forged_rules_and_sets_are_refused_or_work(fitted, binary, sets, overconfident, rng):
+    logits, _ = overconfident
+    refused = 0
+    exports = [
+        ExportedCalibrator(fitted, decision=COSTS, sets=sets, base_rate=np.full(4, 0.25)),
+        ExportedCalibrator(fitted, decision=AnswerAbove(threshold=0.8, risk=0.1, delta=0.05, n_rows=9)),
+        ExportedCalibrator(binary, decision=EventCut(cut=0.3), base_rate=np.array([0.5, 0.5])),
+    ]
+    for i in range(240):
+        part = ("decision", "sets")[i % 2]
+        text, npz = forged(exports[i % 3], rng, part)
+        try:
+            made = from_record(text, npz)
+        except CalibrationError as error:
+            refused += 1
+            assert re.fullmatch(r"[^\n]{20,500}\.", str(error)), error
+            continue
+        here = logits[:, : made.n_classes]
+        if made.decision is not None:
+            actions = made.decide_logits(here)
+            assert actions.shape == (400,) and actions.min() >= HAND_OVER
+            assert actions.max() < max(2, len(made.decision.names(made.class_names)))
+            assert made.decision.said(made.class_names)
+        if made.sets is not None:
+            assert made.sets_of_logits(here).shape == here.shape
+        assert model_card(made)
+    assert 60 < refused < 240
+
+
+def test_a_record_without_decisions_is_read_whatever_its_format(fitted):
+    text, npz = to_record(ExportedCalibrator(fitted))
+    record = json.loads(text)
+    for name in ("sha256", "base_rate", "decision", "sets"):
+        del record[name]
+    record["format"] = 2
+    earlier = from_record(json.dumps({**record, "sha256": digest(record, npz)}), npz)
+    assert earlier.decision is None and earlier.sets is None and earlier.base_rate is None
+
+
+# -- the card and the script ---------------------------------------------------------------------------
+
+
+def test_the_card_says_what_is_decided(fitted, binary, sets):
+    card = model_card(ExportedCalibrator(fitted, class_names=NAMES, decision=COSTS, sets=sets))
+    for text in ("calibrator.decide(outputs)", "calibrator.prediction_sets(outputs)", "RAPS", "above 0.6", "0.8"):
+        assert text in card
+    rate = np.array([0.93, 0.07])
+    rule = EventCut(cut=0.125, actions=("grant", "refuse"), chosen="costs 7 to 1.")
+    card = model_card(ExportedCalibrator(binary, decision=rule, base_rate=rate, class_names=("repaid", "default")))
+    for text in ("refuse where the probability of default is at least 0.125", "costs 7 to 1.", "default 0.07"):
+        assert text in card
+    assert "## Decisions" not in model_card(ExportedCalibrator(fitted))
+
+
+@pytest.fixture
+def predict(fitted, sets, overconfident, tmp_path):
+    writer.save(fitted, tmp_path / "c.npz", class_names=NAMES, decision=COSTS, sets=sets)
+    writer.save(fitted, tmp_path / "plain.npz", class_names=NAMES)
+    np.save(tmp_path / "o.npy", overconfident[0])
+
+    def run(out, *more, calibrator="c.npz"):
+        given = ["--out", str(tmp_path / out), "--calibrator", str(tmp_path / calibrator)]
+        return predict_script.main([str(tmp_path / "o.npy"), *given, *more])
+
+    return run
+
+
+def test_the_script_writes_actions_and_sets(fitted, sets, overconfident, predict, tmp_path):
+    logits, _ = overconfident
+    probs = fitted.predict_proba(logits)
+    actions, inside = COSTS.decide(probs), sets.predict(probs, logits)
+    assert predict("p.npz", "--decide", "--sets") == 0
+    with np.load(tmp_path / "p.npz") as out:
+        np.testing.assert_array_equal(out["actions"], actions)
+        np.testing.assert_array_equal(out["sets"], inside)
+        np.testing.assert_array_equal(out["probabilities"], probs)
+    assert predict("a.npy", "--decide") == 0 and predict("s.npy", "--sets") == 0
+    np.testing.assert_array_equal(np.load(tmp_path / "a.npy"), actions)
+    np.testing.assert_array_equal(np.load(tmp_path / "s.npy"), inside)
+    assert predict("p.csv", "--decide", "--sets") == 0
+    with (tmp_path / "p.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    named = ["hand over" if action < 0 else NAMES[action] for action in actions]
+    assert [row["action"].lstrip("'") for row in rows] == named
+    assert [row["set"].lstrip("'") for row in rows] == ["; ".join(np.array(NAMES)[row]) for row in inside]
+    assert not any(row["action"].startswith("=") or row["set"].startswith("=") for row in rows)
+
+
+def test_the_script_says_in_a_sentence_what_it_cannot_do(predict, capsys):
+    for out, more, says in (
+        ("p.npy", ("--decide", "--sets"), "holds one array"),
+        ("p.npz", ("--decide",), "holds no decision"),
+        ("p.csv", ("--sets",), "holds no prediction sets"),
+    ):
+        plain = "c.npz" if says == "holds one array" else "plain.npz"
+        assert predict(out, *more, calibrator=plain) == 1
+        said = capsys.readouterr().err
+        assert says in said and said.count("\n") == 1
