@@ -49,7 +49,7 @@ def break_all(module):
 def break_method(module): module.IsotonicCalibration.fit = fit
 def break_page(module): module.accepted_error = draw
 BROKEN = {
-    "calib.calibrators.isotonic": break_method, "calib.ui.decide.view": break_page, "calib.ui.link": break_all,
+    "calib.calibrators.isotonic": break_method, "calib.ui.decide.selective": break_page, "calib.ui.link": break_all,
 }
 
 class Breaking:

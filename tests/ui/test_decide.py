@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from calib.data.samples import load_sample
 from calib.diagnostics.risk_coverage import answerable, risk_coverage
 from calib.evaluation import evaluate
 from calib.numerics import softmax
@@ -82,3 +83,44 @@ def test_the_method_looked_at_is_that_of_other_pages(fits_to_read: OpenSession) 
 )
 def test_odd_data(logits: np.ndarray, labels: np.ndarray) -> None:
     assert clean(unfold(open_page(PAGE, twice(logits, labels)), "decide/numbers"))
+
+
+@pytest.fixture(scope="module")
+def loans() -> OpenSession:
+    return OpenSession.from_data(load_sample("simulated-loans"))
+
+
+def test_an_event_opens_with_the_cut_of_the_costs(loans: OpenSession) -> None:
+    app = open_page(PAGE, loans)
+    app.number_input(key="decide/miss").set_value(6.0).run()
+    assert clean(app)
+    assert "**14.3 %**" in app.markdown[0].value
+    app.number_input(key="decide/today").set_value(40.0).run()
+    assert clean(app)
+    assert "less** than today's cut of 40.0 %" in app.markdown[0].value
+    assert len(table(app, "of 1,000 cases").columns) == 4
+
+
+@pytest.mark.parametrize("basis", ["threshold", "capacity", "recall", "precision"])
+def test_every_way_to_a_cut_is_judged(loans: OpenSession, basis: str) -> None:
+    app = open_page(PAGE, loans)
+    app.segmented_control(key="decide/basis").set_value(basis).run()
+    app.number_input(key=f"decide/{basis}").set_value(20.0).run()
+    assert clean(app)
+    assert "Act where the probability" in app.markdown[0].value
+    rows = "judged on" if basis != "threshold" else f"Judged on {len(loans.test):,}"
+    assert rows in said(app)
+
+
+def test_costs_without_a_cut_are_explained(loans: OpenSession) -> None:
+    app = open_page(PAGE, loans)
+    app.number_input(key="decide/miss").set_value(0.0).run()
+    assert clean(app)
+    assert len(app.warning) == 1
+
+
+def test_the_predicted_class_has_no_cut(loans: OpenSession) -> None:
+    app = open_page(PAGE, loans)
+    app.segmented_control(key="decide/question").set_value("answer").run()
+    assert clean(app)
+    assert "you can answer" in said(app)

@@ -1,0 +1,180 @@
+"""A cut on a calibrated probability judged beside today's cut and beside the same cut on the uncalibrated one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from calib.data.split import split_rows
+from calib.decisions.cuts import decide
+from calib.decisions.outcomes import Change, Costs, Outcome, change, check_threshold, outcome_of
+from calib.decisions.recalibration import RecalibratedCut, recalibrated_cut
+from calib.errors import CalibrationError
+from calib.formatting import plural
+from calib.metrics.bootstrap import Interval
+from calib.metrics.proportions import check_event
+
+Basis = Literal["costs", "threshold", "capacity", "recall", "precision"]
+FROM_ROWS = ("capacity", "recall", "precision")
+"""Ways to a cut that take it from rows; it is then judged on others."""
+FEW_EVENTS = 20
+"""Fewer rows with the event than this, or without it, say too little of a cut."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What decides about the cut.
+
+    Attributes
+    ----------
+    basis : "costs" for the cut of least expected cost, or what is asked for.
+    value : the threshold, the share of rows that can be acted on, the recall or the precision; not read for costs.
+    costs : of each outcome; they price every cut.
+    today : cut on the uncalibrated probability that is in use, or None.
+
+    Raises
+    ------
+    CalibrationError
+        For another basis, or a value that is no share.
+    """
+
+    basis: Basis = "costs"
+    value: float = 0.5
+    costs: Costs = Costs(1.0, 1.0)
+    today: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.basis not in get_args(Basis):
+            raise CalibrationError(f"A cut comes from one of {', '.join(get_args(Basis))}; got {self.basis!r}.")
+        for value in ([] if self.basis == "costs" else [self.value]) + ([] if self.today is None else [self.today]):
+            check_threshold(value)
+
+
+@dataclass(frozen=True, eq=False)
+class EventDecision:
+    """A cut and what it does on rows that did not choose it.
+
+    Attributes
+    ----------
+    goal : what was asked for.
+    cut : act where the calibrated probability is at least this.
+    n_decision, n_judgement : rows that the cut was chosen on, 0 where it was not taken from rows, and judged on.
+    n_events : rows with the event among those judged on.
+    outcome, raw, today : of the cut, of the same number on the uncalibrated probability, and of today's cut on that.
+    from_raw, from_today : what the cut changes, paired by row.
+    raw_cut : where the uncalibrated probability reaches the same calibrated one; None where that is not known.
+    """
+
+    goal: Goal
+    cut: Interval
+    n_decision: int
+    n_judgement: int
+    n_events: int
+    outcome: Outcome
+    raw: Outcome
+    today: Outcome | None
+    from_raw: Change
+    from_today: Change | None
+    raw_cut: RecalibratedCut | None
+
+    @property
+    def too_few(self) -> str:
+        """Why these rows say too little, in a sentence; "" where they say enough."""
+        kinds = (("with", self.n_events), ("without", self.n_judgement - self.n_events))
+        for with_or_without, count in kinds:
+            if count < FEW_EVENTS:
+                return (
+                    f"Too few events: only {plural(count, 'row')} {with_or_without} the event. At least {FEW_EVENTS} "
+                    "of each kind are needed before the intervals mean much."
+                )
+        return ""
+
+    @property
+    def saved(self) -> float:
+        """Part of today's cost that the cut saves on these rows; negative where it costs more, NaN without today's."""
+        if self.from_today is None or self.today is None or self.today.cost is None or not self.today.cost.value:
+            return float("nan")
+        return -self.from_today.cost.value / self.today.cost.value
+
+
+def event_decision(
+    probs: Any, raw: Any, labels: Any, goal: Goal, weights: Any = None, clusters: Any = None, random_state: int = 0
+) -> EventDecision:
+    """Choose a cut and judge it on held-out rows.
+
+    A cut of least expected cost (Elkan 2001) and a given threshold need no rows and are judged on all. A capacity, a
+    recall and a precision are properties of rows: the cut is taken from one half and judged on the other, whole
+    clusters each, since a cut that was searched on rows looks better on these.
+
+    Parameters
+    ----------
+    probs, raw : (n,) calibrated and uncalibrated probabilities of the event, on rows that no calibrator has seen.
+    labels : (n,) 1 where the event happened, 0 elsewhere.
+    goal : what decides.
+    weights, clusters : (n,) as in :func:`calib.metrics.net_benefit`.
+    random_state : seed of the halves.
+
+    Raises
+    ------
+    CalibrationError
+        If the arrays do not fit together, or no cut reaches the goal.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.uniform(0, 1, 2000)
+    >>> y = rng.random(2000) < p
+    >>> found = event_decision(p, p**2, y, Goal(costs=Costs(false_alarm=1, miss=4)))
+    >>> found.cut.value, found.from_raw.cost.high < 0  # the squares are too low, and miss events
+    (0.2, True)
+    """
+    said, came = check_event(probs, labels)
+    before, _ = check_event(raw, labels)
+    rows = np.arange(len(said))
+    chosen, judged = rows[:0], rows
+    if goal.basis in FROM_ROWS:
+        chosen, judged = split_rows(came.astype(np.int64), 0.5, None, random_state, clusters)
+    weight, cluster = (None if each is None else np.asarray(each) for each in (weights, clusters))
+
+    def part(of: Any, at: Any) -> Any:
+        return None if of is None else of[at]
+
+    cut = _cut(said[chosen], came[chosen], goal, part(weight, chosen), part(cluster, chosen))
+    held_out = came[judged], goal.costs, part(weight, judged), part(cluster, judged)
+    acts, same = said[judged] >= cut.value, before[judged] >= cut.value
+    now = None if goal.today is None else before[judged] >= goal.today
+    labelled, costs, *about = held_out
+    return EventDecision(
+        goal,
+        cut,
+        len(chosen),
+        len(judged),
+        int(labelled.sum()),
+        outcome_of(acts, *held_out),
+        outcome_of(same, *held_out),
+        None if now is None else outcome_of(now, *held_out),
+        change(acts, same, *held_out),
+        None if now is None else change(acts, now, *held_out),
+        _raw_cut(before[judged], labelled, cut.value, *about),
+    )
+
+
+def _cut(probs: Any, labels: Any, goal: Goal, weights: Any, clusters: Any) -> Interval:
+    if goal.basis == "costs":
+        return Interval(*[goal.costs.cut] * 3)
+    if goal.basis == "threshold":
+        return Interval(*[goal.value] * 3)
+    wanted: Any = (goal.value, 1) if goal.basis == "capacity" else goal.value
+    return decide(probs, labels, **{goal.basis: wanted}, weights=weights, clusters=clusters).cut
+
+
+def _raw_cut(raw: Any, labels: Any, cut: float, weights: Any, clusters: Any) -> RecalibratedCut | None:
+    """None where the outcome does not rise with the probability, or has one value alone."""
+    if not 0.0 < cut < 1.0:
+        return None
+    try:
+        return recalibrated_cut(raw, labels, cut, weights, clusters)
+    except CalibrationError:
+        return None

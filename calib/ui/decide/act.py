@@ -1,0 +1,196 @@
+"""Act or not: a cut on the probability of the event, what it leads to, and what it changes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+
+import pandas as pd
+import streamlit as st
+
+from calib.decisions.event_decision import Basis, EventDecision, Goal, event_decision
+from calib.decisions.outcomes import Costs, Outcome
+from calib.decisions.recalibration import RecalibratedCut
+from calib.errors import CalibrationError
+from calib.formatting import brackets, number, percent, plural
+from calib.metrics.bootstrap import Interval
+from calib.ui.fits import ShownFit, ready
+from calib.ui.text import literal
+from calib.ui.widgets import segments, show_table
+
+BASES: dict[Basis, str] = {
+    "costs": "Costs",
+    "threshold": "A threshold",
+    "capacity": "Capacity",
+    "recall": "A recall",
+    "precision": "A precision",
+}
+ASKED: dict[Basis, tuple[str, str, float]] = {
+    "threshold": ("Act at a probability of, in %", "Cases whose calibrated probability is at least this.", 10.0),
+    "capacity": (
+        "Cases you can act on, in % of all", "50 of 1,000 cases a week are 5 %. The cases with the highest "
+        "probabilities are taken.", 5.0),
+    "recall": ("Share of the events to act on, in %", "The highest cut that acts on this share of events.", 80.0),
+    "precision": ("Share of events among the cases acted on, in %", "The lowest cut that reaches it.", 50.0),
+}  # fmt: skip
+MISS, FALSE_ALARM = 5.0, 1.0
+NARROW = 210
+
+
+def goal_asked() -> Goal | None:
+    """Let the visitor say what decides; None where the costs allow no cut, which the page then says."""
+    basis = segments("The cut follows from", BASES, "costs", "decide/basis")
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        value = 50.0
+        if basis != "costs":
+            label, reading, begin = ASKED[basis]
+            value = _percent(label, begin, f"decide/{basis}", reading)
+        alarm = _cost("Cost of a false alarm", FALSE_ALARM, "decide/false alarm", "Acting on a case without the event.")
+        miss = _cost("Cost of a miss", MISS, "decide/miss", "Not acting on a case with the event; in the same unit.")
+        today = st.number_input(
+            "Today's cut, in %", 0.01, 99.99, None, 1.0, key="decide/today", persist_state="session", width=NARROW,
+            format="%g", placeholder="none", help="On your model's own output, as it is used now.",
+        )  # fmt: skip
+    try:
+        return Goal(basis, value / 100, Costs(alarm, miss), None if today is None else today / 100)
+    except CalibrationError as error:
+        st.warning(str(error), icon=":material/warning:")
+        return None
+
+
+def _percent(label: str, begin: float, key: str, reading: str) -> float:
+    return float(
+        st.number_input(
+            label, 0.01, 99.99, begin, 1.0, key=key, persist_state="session", width=330, format="%g", help=reading
+        )
+    )
+
+
+def _cost(label: str, begin: float, key: str, reading: str) -> float:
+    return float(
+        st.number_input(
+            label, 0.0, None, begin, 1.0, key=key, persist_state="session", width=NARROW, format="%g", help=reading
+        )
+    )
+
+
+def decision_of(fit: ShownFit, raw: ShownFit, goal: Goal) -> EventDecision:
+    """The cut of one method, judged on the test rows by a worker."""
+    one = fit.evaluation
+    said, came = one.pair
+    key = "event decision", fit.key, *_flat(goal)
+    rows = said, raw.evaluation.pair[0], came
+    return ready(key, "what the cut leads to", event_decision, *rows, goal, one.weights, one.clusters)
+
+
+def _flat(goal: Goal) -> tuple[object, ...]:
+    return goal.basis, goal.value, *asdict(goal.costs).values(), goal.today
+
+
+def words(title: str, event: str, found: EventDecision, has_calibrator: bool) -> None:
+    """The cut, what it leads to, and what it changes, each with its interval."""
+    st.markdown(" ".join([_lead(title, event, found), _against_today(found)]).strip())
+    if has_calibrator:
+        st.markdown(_against_raw(found))
+    if found.too_few:
+        st.warning(found.too_few, icon=":material/warning:")
+
+
+def _lead(title: str, event: str, found: EventDecision) -> str:
+    outcome, share = found.outcome, percent(found.cut.value)
+    width = "" if found.cut.low == found.cut.high else f" ({percent(found.cut.low)} to {percent(found.cut.high)})"
+    of = f" of {literal(event)}" if event else ""
+    return (
+        f"Act where the probability{of} is at least **{share}**{width}, by {title}: of 1,000 cases "
+        f"**{outcome.acted.value:,.0f}** ({outcome.acted.low:,.0f} to {outcome.acted.high:,.0f}) are acted on. {percent(outcome.recall.value, 0)} "
+        f"({_percents(outcome.recall)}) of the events are among them, and {percent(outcome.precision.value, 0)} "
+        f"({_percents(outcome.precision)}) of them have the event. A case costs {_cost_of(outcome)}."
+    )
+
+
+def _against_today(found: EventDecision) -> str:
+    change, today = found.from_today, found.goal.today
+    if change is None or today is None:
+        return ""
+    against = f"today's cut of {percent(today)} on the uncalibrated probability"
+    interval = brackets(change.cost.low, change.cost.high)
+    if change.settled:
+        less = "less" if change.cost.value < 0 else "more"
+        part = f"**{percent(abs(found.saved), 0)} {less}** than" if math.isfinite(found.saved) else f"{less} than"
+        return f"That is {part} {against} (difference {number(change.cost.value)} {interval} a case)."
+    return (
+        f"Whether that is less or more than {against} costs is **undecided** (difference "
+        f"{number(change.cost.value)} {interval} a case)."
+    )
+
+
+def _against_raw(found: EventDecision) -> str:
+    change = found.from_raw
+    if not change.changed.value:
+        return "Calibration changes **no decision** here: the uncalibrated probability reaches this cut in the same rows."
+    lead = (
+        f"Calibration changes **{percent(change.changed.value)}** ({_percents(change.changed, 1)}) of the decisions at "
+        f"this cut: {_raised(change.newly_acted.value, change.no_longer_acted.value)}. "
+    )
+    interval = f"{number(change.cost.value)} {brackets(change.cost.low, change.cost.high)} a case"
+    if not change.settled:
+        return f"{lead}Whether that costs less or more is undecided ({interval})."
+    return f"{lead}That costs {'less' if change.cost.value < 0 else 'more'} ({interval})."
+
+
+def _raised(newly: float, no_longer: float) -> str:
+    both = [(newly, "are acted on only now"), (no_longer, "no longer")]
+    return " and ".join(f"{percent(share)} {what}" for share, what in both if share)
+
+
+def numbers(found: EventDecision) -> None:
+    """What each rule leads to, per 1,000 cases, in a table; and which rows were used."""
+    rules = [(f"calibrated, {percent(found.cut.value)}", found.outcome)]
+    rules += [(f"uncalibrated, {percent(found.cut.value)}", found.raw)]
+    if found.today is not None and found.goal.today is not None:
+        rules += [(f"today: uncalibrated, {percent(found.goal.today)}", found.today)]
+    rows = {
+        "acted on": lambda one: _counts(one.acted),
+        "events found": lambda one: _counts(one.true_positives),
+        "events missed": lambda one: _counts(one.misses),
+        "false alarms": lambda one: _counts(one.false_positives),
+        "recall": lambda one: f"{percent(one.recall.value)} [{_percents(one.recall)}]",
+        "precision": lambda one: f"{percent(one.precision.value)} [{_percents(one.precision)}]",
+        "cost of a case": _cost_of,
+    }
+    table = pd.DataFrame({"of 1,000 cases": list(rows)})
+    for title, outcome in rules:
+        table[title] = [write(outcome) for write in rows.values()]
+    show_table(table, "of 1,000 cases")
+    st.caption(_used(found) + _raw_cut(found.raw_cut))
+
+
+def _used(found: EventDecision) -> str:
+    events = f"{plural(found.n_judgement, 'test row')}, {found.n_events:,} with the event"
+    if found.n_decision:
+        return (
+            f"The cut was chosen on {found.n_decision:,} test rows and judged on {events}. Brackets are 95 % intervals."
+        )
+    return f"Judged on {events}; no row chose the cut. Brackets are 95 % intervals."
+
+
+def _raw_cut(cut: RecalibratedCut | None) -> str:
+    if cut is None:
+        return ""
+    return (
+        f" The uncalibrated probability reaches the same calibrated one at {percent(cut.cut.value)} "
+        f"[{_percents(cut.cut, 1)}], by logistic recalibration."
+    )
+
+
+def _counts(interval: Interval) -> str:
+    return f"{interval.value:,.0f} [{interval.low:,.0f}, {interval.high:,.0f}]"
+
+
+def _percents(interval: Interval, digits: int = 0) -> str:
+    return f"{percent(interval.low, digits)} to {percent(interval.high, digits)}"
+
+
+def _cost_of(outcome: Outcome) -> str:
+    cost = outcome.cost
+    return "–" if cost is None else f"{number(cost.value)} {brackets(cost.low, cost.high)}"

@@ -1,0 +1,104 @@
+"""A cut beside today's cut and the uncalibrated probability: against counts by hand, and on rows that did not choose it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from calib.decisions.event_decision import FROM_ROWS, Basis, Goal, event_decision
+from calib.decisions.outcomes import Costs, change
+from calib.errors import CalibrationError
+
+
+def simulated(n: int = 2000, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Calibrated and too low probabilities, and labels."""
+    rng = np.random.default_rng(seed)
+    p = rng.uniform(0, 1, n) ** 2
+    return p, p**1.5, rng.random(n) < p
+
+
+def naive_cost(acts: np.ndarray, labels: np.ndarray, costs: Costs) -> float:
+    total = 0.0
+    for act, event in zip(acts, labels, strict=True):
+        total += {(1, 0): costs.false_alarm, (0, 1): costs.miss}.get((int(act), int(event)), 0.0)
+    return total / len(labels)
+
+
+def test_costs_are_those_of_counting_row_by_row():
+    p, raw, y = simulated()
+    goal = Goal(costs=Costs(false_alarm=1, miss=6), today=0.3)
+    found = event_decision(p, raw, y, goal)
+    assert found.cut.value == pytest.approx(1 / 7)
+    assert (found.n_decision, found.n_judgement, found.n_events) == (0, 2000, int(y.sum()))
+    for outcome, acts in ((found.outcome, p >= 1 / 7), (found.raw, raw >= 1 / 7), (found.today, raw >= 0.3)):
+        assert outcome is not None and outcome.cost is not None
+        assert outcome.cost.value == pytest.approx(naive_cost(acts, y, goal.costs))
+        assert outcome.acted.value == pytest.approx(1000 * acts.mean())
+    assert found.from_today is not None and found.today is not None and found.today.cost is not None
+    assert found.saved == pytest.approx(-found.from_today.cost.value / found.today.cost.value)
+    assert found.from_today.settled and found.saved > 0  # today's cut is far from what these costs ask for
+
+
+@pytest.mark.parametrize("basis", FROM_ROWS)
+def test_a_cut_taken_from_rows_is_judged_on_the_others(basis: Basis):
+    p, raw, y = simulated()
+    clusters = np.arange(len(p)) // 20
+    found = event_decision(p, raw, y, Goal(basis, 0.4), clusters=clusters)
+    assert found.n_decision + found.n_judgement == len(p)
+    assert found.n_judgement % 20 == 0  # whole clusters
+    assert found.cut.low <= found.cut.value <= found.cut.high
+    reached = {
+        "capacity": found.outcome.acted.value / 1000, "recall": found.outcome.recall.value,
+        "precision": found.outcome.precision.value,
+    }[basis]  # fmt: skip
+    assert abs(reached - 0.4) < 0.08
+
+
+def test_the_same_probabilities_change_nothing():
+    p, _, y = simulated()
+    found = event_decision(p, p, y, Goal("threshold", 0.25, today=0.25))
+    for change_ in (found.from_raw, found.from_today):
+        assert change_ is not None
+        assert change_.changed.value == change_.cost.value == 0.0
+        assert not change_.settled
+    assert found.saved == 0.0
+    assert found.raw_cut is not None  # these are calibrated: the same cut, within its interval
+    assert found.raw_cut.cut.low < 0.25 < found.raw_cut.cut.high
+
+
+def test_too_few_events_are_said_with_their_number():
+    p, raw, _ = simulated()
+    found = event_decision(p, raw, np.arange(2000) < 7, Goal())
+    assert "7 rows" in found.too_few
+    assert not event_decision(*simulated(), Goal()).too_few
+
+
+def test_one_outcome_alone_is_judged_too():
+    p, raw, _ = simulated(100)
+    found = event_decision(p, raw, np.zeros(100, bool), Goal(today=0.2))
+    assert found.raw_cut is None and math.isnan(found.outcome.recall.value)
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, 1.4, -0.1])
+def test_a_goal_that_is_no_share_is_refused(value: float):
+    with pytest.raises(CalibrationError, match="between 0 and 1"):
+        Goal("recall", value)
+    with pytest.raises(CalibrationError, match="between 0 and 1"):
+        Goal(today=value)
+
+
+def test_few_clusters_do_not_widen_what_hardly_changes():
+    # 24 changed rows of 2,000 in 60 clusters. Kinds of change that no row has once counted as 1 of 60 clusters.
+    rng = np.random.default_rng(0)
+    y, before = rng.random(2000) < 0.1, rng.random(2000) < 0.2
+    acts = before.copy()
+    acts[rng.choice(np.flatnonzero(~before), 24, replace=False)] = True
+    costs = Costs(1, 5)
+    clusters = np.arange(2000) % 60
+    found = change(acts, before, y, costs, clusters=clusters).cost
+    rows = change(acts, before, y, costs).cost
+    assert (found.high - found.low) < 2 * (rows.high - rows.low)
+    each = np.where(acts & ~before, np.where(y, -5.0, 1.0), 0.0)
+    assert found.high - found.low > 2 * 1.96 * each.std() / math.sqrt(2000)
