@@ -22,8 +22,9 @@ def body() -> None:
     session = open_session()
     fits = shown_fits(session)
     asked = {name: title for name, title in TITLES.items() if name != "act" or session.view.is_event}
-    view_switch(session)
-    question = segments("Decision", asked, next(iter(asked)), "decide/question")
+    with st.container(horizontal=True, gap="medium"):
+        view_switch(session)
+        question = segments("Decision", asked, next(iter(asked)), "decide/question")
     QUESTIONS.get(question, answer)(session, fits)
     if len(fits) == 1:
         need_fit(what="Only the raw model is here. Fit calibrators to see what they change.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -42,7 +42,7 @@ class Goal:
 
     basis: Basis = "costs"
     value: float = 0.5
-    costs: Costs = Costs(1.0, 1.0)
+    costs: Costs = field(default_factory=lambda: Costs(1.0, 1.0))
     today: float | None = None
 
     def __post_init__(self) -> None:
@@ -145,7 +145,7 @@ def event_decision(
     held_out = came[judged], goal.costs, part(weight, judged), part(cluster, judged)
     acts, same = said[judged] >= cut.value, before[judged] >= cut.value
     now = None if goal.today is None else before[judged] >= goal.today
-    labelled, costs, *about = held_out
+    labelled, _, *about = held_out
     return EventDecision(
         goal,
         cut,

@@ -1,4 +1,4 @@
-"""A cut beside today's cut and the uncalibrated probability: against counts by hand, and on rows that did not choose it."""
+"""A cut beside today's and the uncalibrated probability: counted by hand, and on rows that did not choose it."""
 
 from __future__ import annotations
 

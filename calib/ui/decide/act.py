@@ -97,14 +97,15 @@ def words(title: str, event: str, found: EventDecision, has_calibrator: bool) ->
 
 
 def _lead(title: str, event: str, found: EventDecision) -> str:
-    outcome, share = found.outcome, percent(found.cut.value)
-    width = "" if found.cut.low == found.cut.high else f" ({percent(found.cut.low)} to {percent(found.cut.high)})"
+    outcome, share, acted = found.outcome, percent(found.cut.value), found.outcome.acted
+    width = "" if found.cut.low == found.cut.high else f" ({_percents(found.cut, 1)})"
     of = f" of {literal(event)}" if event else ""
     return (
         f"Act where the probability{of} is at least **{share}**{width}, by {title}: of 1,000 cases "
-        f"**{outcome.acted.value:,.0f}** ({outcome.acted.low:,.0f} to {outcome.acted.high:,.0f}) are acted on. {percent(outcome.recall.value, 0)} "
-        f"({_percents(outcome.recall)}) of the events are among them, and {percent(outcome.precision.value, 0)} "
-        f"({_percents(outcome.precision)}) of them have the event. A case costs {_cost_of(outcome)}."
+        f"**{acted.value:,.0f}** ({acted.low:,.0f} to {acted.high:,.0f}) are acted on. Among them are "
+        f"{percent(outcome.recall.value, 0)} ({_percents(outcome.recall)}) of the events, and "
+        f"{percent(outcome.precision.value, 0)} ({_percents(outcome.precision)}) of them have the event. A case costs "
+        f"{_cost_of(outcome)}."
     )
 
 
@@ -127,7 +128,7 @@ def _against_today(found: EventDecision) -> str:
 def _against_raw(found: EventDecision) -> str:
     change = found.from_raw
     if not change.changed.value:
-        return "Calibration changes **no decision** here: the uncalibrated probability reaches this cut in the same rows."
+        return "Calibration changes **no decision**: the uncalibrated probability reaches this cut in the same rows."
     lead = (
         f"Calibration changes **{percent(change.changed.value)}** ({_percents(change.changed, 1)}) of the decisions at "
         f"this cut: {_raised(change.newly_acted.value, change.no_longer_acted.value)}. "
