@@ -15,6 +15,7 @@ from calib.errors import CalibrationError
 from calib.formatting import plural
 from calib.metrics.bootstrap import Interval
 from calib.metrics.proportions import check_event
+from calib.numerics import Ints
 
 Basis = Literal["costs", "threshold", "capacity", "recall", "precision"]
 FROM_ROWS = ("capacity", "recall", "precision")
@@ -132,8 +133,8 @@ def event_decision(
     """
     said, came = check_event(probs, labels)
     before, _ = check_event(raw, labels)
-    rows = np.arange(len(said))
-    chosen, judged = rows[:0], rows
+    judged: Ints = np.arange(len(said))
+    chosen = judged[:0]
     if goal.basis in FROM_ROWS:
         chosen, judged = split_rows(came.astype(np.int64), 0.5, None, random_state, clusters)
     weight, cluster = (None if each is None else np.asarray(each) for each in (weights, clusters))
