@@ -15,11 +15,14 @@ from calib.evaluation.catalogue import PROPORTIONS
 from calib.evaluation.scores import resample_scores
 from calib.evaluation.view import TOP_LABEL, View
 from calib.metrics.bootstrap import Interval, interval_of_draws
+from calib.parameters import number_fault
 
 SHOWN = ("NLL", "Brier", "accuracy", "ECE", "signed gap")
 CLAIMS = len(SHOWN) + 4
 """Claims of a verdict: the change of each score, the gap and the ECE now, drift, and the gain over the raw model."""
 N_RESAMPLES = 2000
+LARGEST = 1e6
+"""No score is larger; a record may say any number, also one of a thousand digits."""
 
 
 @dataclass(frozen=True)
@@ -185,7 +188,7 @@ def _wider(interval: Interval, factor: float) -> Interval:
 
 
 def _is_number(part: Any) -> bool:
-    return isinstance(part, (int, float)) and not isinstance(part, bool) and bool(np.isfinite(part))
+    return not number_fault(part, False, -LARGEST, LARGEST)
 
 
 FEW = 10

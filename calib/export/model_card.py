@@ -8,6 +8,7 @@ from typing import Any
 from calib.base import ROWS_SUM_TO_ONE
 from calib.canonical import KINDS, ONE_COLUMN
 from calib.data.scales import in_words
+from calib.export.archive import damage_in_words
 from calib.export.runtime import ExportedCalibrator
 from calib.formatting import escape_markdown, fixed, plural, with_interval
 from calib.registry import METHODS
@@ -24,6 +25,7 @@ WITHOUT_CALIB = "ModuleNotFoundError: No module named 'calib'"
 """What Python says where a pickle is loaded, or ``calib`` imported, and there is none."""
 
 
+@damage_in_words()
 def model_card(exported: ExportedCalibrator) -> str:
     """Markdown text of the model card.
 
@@ -31,6 +33,11 @@ def model_card(exported: ExportedCalibrator) -> str:
     ``device``, ``event``, ``event_class``, ``view``, ``notes`` (list of sentences), ``versions`` (name to version) and
     ``scores``: score name to ``{"before": value, "after": value}``, each value a number or ``[value, low, high]`` with
     its 95 % interval. Whatever is absent is left out; other entries are listed as they are.
+
+    Raises
+    ------
+    CalibrationError
+        If these hold something else, as a record can that somebody else has written.
     """
     method = METHODS[exported.method]
     known = exported.metadata

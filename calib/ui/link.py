@@ -97,16 +97,20 @@ def arrive() -> None:
 
 
 def _return_to(token: str) -> None:
-    """Open data that were open before; where that cannot be, what is open stays and its link returns."""
+    """Open data that were open before; where that cannot be, it is said, and what is open stays with its link."""
     link, session = find_link(), find_session()
     if link is None or session is None or token == link.token or entry_id(token) not in link.earlier:
         return
-    fits.stop(session, "other data were opened")
-    with suppress(DataError, CalibrationError, Damaged):
-        if not _bring_back(token) and (back := find_link()) is not None:
-            others = dict.fromkeys((*back.earlier, *link.earlier, link.name))
-            back.earlier = tuple(name for name in others if name != back.name)
-            st.session_state[FROM_THE_TOP] = True
+    try:
+        trouble = _bring_back(token)
+    except (DataError, CalibrationError, Damaged) as error:
+        trouble = str(error)
+    if trouble:
+        add_notice(f"What was open before could not be opened again. {trouble}")
+    elif (back := find_link()) is not None:
+        others = dict.fromkeys((*back.earlier, *link.earlier, link.name))
+        back.earlier = tuple(name for name in others if name != back.name)
+        st.session_state[FROM_THE_TOP] = True
 
 
 def remember() -> None:

@@ -87,8 +87,10 @@ def reopen(store: Keeper, entry: Entry) -> tuple[OpenSession | None, str]:
             f"The data of this link ({shortened(entry.name)}) are no longer there: they were not yet saved when the "
             "app stopped, or were removed to make room. Upload your files again."
         )
-    session = _session(entry, data)
-    admit(session, visitor_address())
+    session, before = _session(entry, data), find_session()
+    admit(session, visitor_address(), leaving=before)
+    if before is not None:
+        fits.stop(before, "other data were opened")
     st.session_state[SESSION] = session
     interrupted, cut_short = bring_back_fits(store, entry, session), bring_back_studies(store, entry, session)
     fits.queue().warm_up()

@@ -123,6 +123,8 @@ def test_recorded_scores_stand_for_the_rows_that_are_gone() -> None:
         {"scores": {"NLL": {"after": ["1", "0", "2"]}}},
         {"scores": {"NLL": {"after": [1.0, 2.0, 3.0]}}},
         {"scores": {"NLL": {"after": [1.0, float("nan"), 3.0]}}},
+        {"scores": {"NLL": {"after": [10**400, 0, 10**401]}}},
+        {"scores": {"NLL": {"after": [1e300, -1e300, 1e308]}}},
         {"scores": {"NLL": {"after": [True, False, True]}}, "n_test": -3},
         {"scores": {"odd": {"after": [1.0, 0.0, 2.0]}}, "n_test": "9"},
     ],

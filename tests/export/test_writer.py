@@ -255,6 +255,16 @@ def test_a_card_of_a_hostile_record_holds_text_alone(everything):
     assert "a@" in card
 
 
+@pytest.mark.parametrize("odd", ["text", 10**400, [1, 2], {"after": {}}, {"after": "0.1"}, {"after": [10**400] * 3}])
+@pytest.mark.parametrize("key", ["scores", "notes", "versions"])
+def test_a_card_of_a_record_that_holds_something_else_is_made_or_refused(everything, key, odd):
+    made = writer.exported(everything[0]["isotonic"], {key: {"NLL": odd} if key == "scores" else odd})
+    try:
+        assert "# Calibrator" in model_card(made)
+    except CalibrationError as error:
+        assert "does not hold what it should" in str(error)
+
+
 def test_an_export_says_where_rows_need_not_sum_to_one(everything):
     fitted, test = everything
     assert abs(fitted["imax"].predict_proba(test).sum(axis=1) - 1).max() > 1e-3

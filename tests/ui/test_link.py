@@ -385,6 +385,22 @@ def test_back_leads_to_the_data_that_were_open_before(server: Server) -> None:
     assert app.query_params["w"] == tokens[0]
 
 
+def test_back_to_data_that_are_gone_says_so_and_stops_nothing(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = open_page("app.py", uploaded())
+    gone, keeper = app.query_params["w"], server.started[-1][1]
+    second = uploaded("other.npz", 3)
+    app.session_state[SESSION] = second
+    app.run()
+    server.written()
+    keeper.forget(entry_id(gone))
+    stopped = []
+    monkeypatch.setattr(fits, "stop", lambda session, why="": stopped.append(session))
+    app.query_params["w"] = gone
+    app.run()
+    assert not app.exception and app.session_state[SESSION] is second and stopped == []
+    assert "could not be opened again. Nothing is kept under this link" in said(app)
+
+
 def test_nothing_is_written_while_nothing_changes(server: Server, tmp_path: Path) -> None:
     app = open_page("pages/1_Fit.py", uploaded())
     server.written()

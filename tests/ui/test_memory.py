@@ -113,6 +113,23 @@ def test_what_a_thing_takes() -> None:
     assert nbytes(None, 3, nbytes) == 0
 
 
+def test_what_another_thread_adds_meanwhile_does_no_harm() -> None:
+    class Judged:
+        """One of the things a visitor holds; while it is looked at, that visitor's own page adds another."""
+
+        def __init__(self, beside: dict[str, object]):
+            self.beside = beside
+
+        @property
+        def __class__(self) -> type:
+            self.beside[f"{len(self.beside)}"] = b"more"
+            return Judged
+
+    held: dict[str, object] = {}
+    held["first"] = Judged(held)
+    assert nbytes([held]) == 0
+
+
 def test_data_on_disk_take_no_memory(tmp_path) -> None:
     np.save(tmp_path / "logits.npy", np.zeros((62_500, 2)))
     mapped = np.asarray(np.load(tmp_path / "logits.npy", mmap_mode="r"))

@@ -120,9 +120,10 @@ def nbytes(*things: Any) -> int:
     return sum(sizes.values())
 
 
-def _parts(thing: Any) -> Any:
+def _parts(thing: Any) -> list[Any]:
+    """What a thing consists of at this moment: other threads add to what their visitors hold meanwhile."""
     if isinstance(thing, dict):
-        return thing.values()
+        return list(thing.values())
     if isinstance(thing, (list, tuple, set, frozenset)):
-        return thing
-    return () if callable(thing) else getattr(thing, "__dict__", {}).values()
+        return list(thing)
+    return [] if callable(thing) else list(getattr(thing, "__dict__", {}).values())

@@ -103,10 +103,10 @@ def uploader(label: str, key: str, help: str | None = None) -> StoredUpload | No
 
 def forget_unshown() -> None:
     """Drop the visitor's files whose uploader is empty or on a page that was left; called on every run."""
-    for place in [place for place in list(_stored) if place[0] == _session_id()]:
-        key = _stored[place].key
+    mine = [(place, stored.key) for place, stored in list(_stored.items()) if place[0] == _session_id()]
+    for place, key in mine:
         if key and place[1] not in [file.file_id for file in _shown(key)]:
-            del _stored[place]
+            _stored.pop(place, None)  # another visitor's thread may have found it taken away
     forget_ended()
 
 
