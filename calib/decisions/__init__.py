@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from calib.decisions.class_costs import ClassDecision, decide_classes
     from calib.decisions.conformal import PredictionSets, conformal_sets
     from calib.decisions.cuts import Decision, decide
     from calib.decisions.judgement import (
@@ -18,17 +19,20 @@ if TYPE_CHECKING:
         judged_answers,
     )
     from calib.decisions.outcomes import Change, Costs, Outcome, change, outcome_of
+    from calib.decisions.prior_shift import NewRate, estimate_rate, likeliest_rate, shift_prior
     from calib.decisions.recalibration import RecalibratedCut, recalibrated_cut
     from calib.decisions.rules import HAND_OVER, AnswerAbove, CostMatrix, EventCut
     from calib.decisions.selective import Guarantee, certify
     from calib.decisions.set_scores import fit_sets, judge_sets, judged_sets, sets_change
 
 _HOMES = {
+    "class_costs": ("ClassDecision", "decide_classes"),
     "conformal": ("PredictionSets", "conformal_sets"),
     "cuts": ("Decision", "decide"),
     "judgement": ("certify_answers", "fit_and_judge", "judge_answers", "judged_answers"),
     "set_scores": ("fit_sets", "judge_sets", "judged_sets", "sets_change"),
     "outcomes": ("Change", "Costs", "Outcome", "change", "outcome_of"),
+    "prior_shift": ("NewRate", "estimate_rate", "likeliest_rate", "shift_prior"),
     "recalibration": ("RecalibratedCut", "recalibrated_cut"),
     "rules": ("HAND_OVER", "AnswerAbove", "CostMatrix", "EventCut"),
     "selective": ("Guarantee", "certify"),
@@ -39,11 +43,13 @@ __all__ = [
     "HAND_OVER",
     "AnswerAbove",
     "Change",
+    "ClassDecision",
     "CostMatrix",
     "Costs",
     "Decision",
     "EventCut",
     "Guarantee",
+    "NewRate",
     "Outcome",
     "PredictionSets",
     "RecalibratedCut",
@@ -52,15 +58,19 @@ __all__ = [
     "change",
     "conformal_sets",
     "decide",
+    "decide_classes",
+    "estimate_rate",
     "fit_and_judge",
     "fit_sets",
     "judge_answers",
     "judge_sets",
     "judged_answers",
     "judged_sets",
+    "likeliest_rate",
     "outcome_of",
     "recalibrated_cut",
     "sets_change",
+    "shift_prior",
 ]
 
 

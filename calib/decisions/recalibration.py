@@ -9,9 +9,12 @@ import numpy as np
 
 from calib.decisions.outcomes import check_threshold
 from calib.errors import CalibrationError
-from calib.metrics.bootstrap import Interval, drawn_units
+from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import Bools, check_weights
+from calib.metrics.linearised import Sample
 from calib.metrics.proportions import check_clusters, check_event
+from calib.metrics.recalibration import fit_logistic
+from calib.metrics.risk_model import default_floor
 from calib.numerics import Floats, sigmoid
 
 MAX_STEPS = 60
@@ -25,16 +28,16 @@ class RecalibratedCut:
     ----------
     cut : ``expit((logit t - intercept) / slope)``.
     intercept, slope : of the logistic recalibration ``logit P(event) = intercept + slope logit p`` (Cox 1958).
-    n_clipped : rows whose probability is 0 or 1, so that it has no log-odds; they were moved to ``clipped_to`` and
-        ``1 - clipped_to``.
-    clipped_to : half of the smallest other distance to 0 or 1; NaN where no row was moved.
+    n_clipped : rows whose probability is nearer to 0 or 1 than ``floor`` and was moved to that distance, because 0
+        and 1 have no log-odds.
+    floor : half the step in which the probabilities are written, see :func:`calib.metrics.risk_model.default_floor`.
     """
 
     cut: Interval
     intercept: Interval
     slope: Interval
     n_clipped: int
-    clipped_to: float
+    floor: float
 
 
 def recalibrated_cut(
@@ -43,9 +46,9 @@ def recalibrated_cut(
     """The cut on the raw probability that is the same as a threshold of the calibrated one.
 
     Intervals are by the delta method, of the cut on the scale of its log-odds. The covariance is the inverse of the
-    Fisher information; with weights or clusters it is the sandwich, with G clusters times ``G / (G - 1)`` and with
-    Student's t of G - 1 degrees. On 2,000 simulated loans the interval was less than half as wide as that of the cut
-    that cost least on these rows, both with 95.5 % coverage in 200 runs.
+    Fisher information; with weights or clusters it is the sandwich, with G clusters times ``G / (G - 1)``, and with
+    fewer than 40 Student's t of G - 1 degrees. On 2,000 simulated loans the interval was less than half as wide as that
+    of the cut that cost least on these rows, both with 95.5 % coverage in 200 runs.
 
     Parameters
     ----------
@@ -59,57 +62,47 @@ def recalibrated_cut(
     CalibrationError
         If the arrays do not fit together, one outcome is missing, or the outcome does not rise with the probability.
     """
-    from scipy.special import ndtri, stdtrit
-
     said, came = check_event(probs, labels)
     wanted = check_threshold(threshold)
-    score, n_clipped, clipped_to = log_odds(said)
+    score, n_clipped, floor = log_odds(said)
     weight = check_weights(weights, len(said))
-    counted = np.ones(len(said)) if weight is None else weight
-    intercepts, slopes = recalibrate(score, came, counted[None])
-    a, b = float(intercepts[0]), float(slopes[0])
-    if b <= 0.0 or score[came].min() >= score[~came].max():  # separated: the likelihood has no maximum
+    kept = np.full(len(said), True) if weight is None else np.asarray(weight > 0)
+    cluster = None if clusters is None else check_clusters(clusters, len(said))[kept]
+    counted = None if weight is None else weight[kept]
+    sample = Sample.from_rows(int(kept.sum()), counted, None if weight is None else "sampling", cluster)
+    fit = fit_logistic(np.column_stack([np.ones(len(score)), score])[kept], came[kept], sample)
+    a, b = (float(part) for part in fit.coef)
+    if not b > 0.0:
         raise CalibrationError(
             f"The recalibration has a slope of {b:.3g}: events do not become more frequent with the probability, or it "
             "separates them. Check that the column is the event's probability, or choose the cut as a threshold."
         )
-    chance = sigmoid(a + b * score)
-    design = np.column_stack([np.ones(len(score)), score])
-    inverse = np.linalg.inv((design * (counted * chance * (1.0 - chance))[:, None]).T @ design)
-    upper, covariance = 0.5 + level / 2.0, inverse
-    critical = float(ndtri(upper))
-    unit, n_units, clustered = drawn_units(len(said), None if clusters is None else check_clusters(clusters, len(said)))
-    if clustered or weight is not None:
-        scores = design * (counted * (came - chance))[:, None]
-        moved = np.column_stack([np.bincount(unit, scores[:, k], n_units) for k in (0, 1)])
-        covariance = n_units / (n_units - 1) * inverse @ (moved.T @ moved) @ inverse
-        critical = float(stdtrit(n_units - 1, upper)) if clustered else critical
+    covariance = fit.model_cov if weights is None and not sample.clustered else fit.cov
+    reach = sample.quantile(level) * np.sqrt(np.diagonal(covariance))
     at = (np.log(wanted / (1.0 - wanted)) - a) / b
-    reach = critical * np.sqrt(np.diagonal(covariance))
     gradient = -np.array([1.0, at]) / b
-    half = critical * float(np.sqrt(gradient @ covariance @ gradient))
+    half = sample.quantile(level) * float(np.sqrt(gradient @ covariance @ gradient))
     low, value, high = sigmoid(np.array([at - half, at, at + half]))
     return RecalibratedCut(
         Interval(float(value), float(low), float(high)),
         Interval(a, a - float(reach[0]), a + float(reach[0])),
         Interval(b, b - float(reach[1]), b + float(reach[1])),
         n_clipped,
-        clipped_to,
+        floor,
     )
 
 
 def log_odds(probs: Floats) -> tuple[Floats, int, float]:
-    """Log-odds of (n,) probabilities, how many of 0 or 1 were moved inwards for it, and to what distance."""
-    inner = np.minimum(probs, 1.0 - probs)
-    outside = inner <= 0.0
-    if not outside.any():
-        return np.log(probs) - np.log1p(-probs), 0, float("nan")
-    to = 0.5 * float(inner[~outside].min()) if not outside.all() else 0.25
-    kept = np.clip(probs, to, 1.0 - to)
-    return np.log(kept) - np.log1p(-kept), int(outside.sum()), to
+    """Log-odds of (n,) probabilities, how many of these were moved inwards for it, and how far from 0 and 1."""
+    floor = default_floor(probs)
+    moved = np.minimum(probs, 1.0 - probs) < floor
+    kept = np.clip(probs, floor, 1.0 - floor)
+    return np.log(kept) - np.log1p(-kept), int(moved.sum()), floor
 
 
-def recalibrate(score: Floats, labels: Bools, counts: Floats) -> tuple[Floats, Floats]:
+def recalibrate(
+    score: Floats, labels: Bools, counts: Floats, start: tuple[float, float] | None = None
+) -> tuple[Floats, Floats]:
     """Intercepts and slopes of logistic regressions of one outcome on one score, each with its own weights of the rows.
 
     Newton's method for all at once, with steps halved where the loss would grow. Where the score separates the outcomes
@@ -120,6 +113,7 @@ def recalibrate(score: Floats, labels: Bools, counts: Floats) -> tuple[Floats, F
     score : (n,) log-odds.
     labels : (n,) whether the event happened.
     counts : (m, n) weights of the rows in each fit, for instance how often a resample draws each.
+    start : intercept and slope to begin with, for instance those of all rows.
 
     Returns
     -------
@@ -138,8 +132,9 @@ def recalibrate(score: Floats, labels: Bools, counts: Floats) -> tuple[Floats, F
     hits = counts @ y
     with np.errstate(divide="ignore", invalid="ignore"):
         a, b = np.log(hits) - np.log(total - hits), np.zeros(len(counts))
-    todo = np.isfinite(a)
-    active = np.flatnonzero(todo)
+    active = np.flatnonzero(np.isfinite(a))
+    if start is not None:
+        a[active], b[active] = start[0] + start[1] * centre, start[1] * spread
     loss = np.full(len(counts), np.inf)
     step = np.zeros((len(counts), 2))
     for _ in range(MAX_STEPS):
@@ -147,7 +142,8 @@ def recalibrate(score: Floats, labels: Bools, counts: Floats) -> tuple[Floats, F
             break
         weight = counts[active]
         z = a[active, None] + b[active, None] * x
-        now = np.einsum("mn,mn->m", weight, np.logaddexp(0.0, z) - z * y)
+        small = np.exp(-np.abs(z))
+        now = np.einsum("mn,mn->m", weight, np.maximum(z, 0.0) + np.log1p(small) - z * y)
         worse = now > loss[active] + 1e-9 * total[active]
         back = active[worse]
         step[back] /= 2.0
@@ -155,9 +151,11 @@ def recalibrate(score: Floats, labels: Bools, counts: Floats) -> tuple[Floats, F
         ahead = ~worse
         move = active[ahead]
         loss[move] = now[ahead]
-        chance = sigmoid(z[ahead])
-        residual = weight[ahead] * (y - chance)
-        spread_of = weight[ahead] * chance * (1.0 - chance)
+        if worse.any():
+            weight, z, small = weight[ahead], z[ahead], small[ahead]
+        chance = np.where(z >= 0, 1.0, small) / (1.0 + small)
+        residual = weight * (y - chance)
+        spread_of = weight * chance * (1.0 - chance)
         g0, g1 = residual.sum(axis=1), residual @ x
         h0, h1, h2 = spread_of.sum(axis=1), spread_of @ x, spread_of @ x**2 + 1e-12 * total[move]
         det = np.maximum(h0 * h2 - h1**2, 1e-300)

@@ -1,8 +1,8 @@
 """Shares of rows and their linear combinations, such as net benefit and cost, with intervals for clusters and weights.
 
-A combination of shares, ``sum_k c_k s_k``, has the interval of Zou, Taleban and Donner (2009): each share's own
-Wilson interval, put together by the shares' correlations. It holds with few events, where an estimate plus or minus
-two standard errors is too short, and where a share is 0.
+A combination of shares, ``sum_k c_k s_k``, has the interval of Zou, Huang and Zhang (2009): the shares' own Wilson
+intervals put together, here with the shares' correlations (Zou 2007). It holds with few events, where an estimate plus
+or minus two standard errors is too short, and where a share is 0.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Shares:
     value : (k,) shares.
     covariance : (k, k) of their estimates.
     n_effective : independent rows of equal weight that would tell as much of a share that is 0 or 1.
-    most : of any other share: rows that tell as much are never more than these.
+    most : of any other share: rows that tell as much are never more than these. Infinite for means of other values.
     degrees : number of clusters less one; infinite where rows are independent.
     """
 
@@ -78,7 +78,7 @@ class Shares:
         return Interval(float(value), float(low), float(high))
 
     def combine(self, coefficients: npt.ArrayLike, critical: float | Floats) -> tuple[Floats, Floats, Floats]:
-        """Combinations of the shares with their intervals (Zou, Taleban and Donner 2009, equation 6).
+        """Combinations of the shares with their intervals (Zou, Huang and Zhang 2009).
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ def shares_of_rows(cell: Ints, patterns: npt.NDArray[Any], weights: Any = None, 
     Parameters
     ----------
     cell : (n,) each row's kind, in [0, m).
-    patterns : (m, k) whether rows of each kind have each property.
+    patterns : (m, k) whether rows of each kind have each property; or other numbers from 0 to 1, whose means are meant.
     weights : (n,) numbers from 0 upwards; None counts all alike.
     clusters : (n,) what rows that belong together share, or None; a single cluster counts as none.
     """
@@ -159,15 +159,16 @@ def shares_of_rows(cell: Ints, patterns: npt.NDArray[Any], weights: Any = None, 
     sums = np.bincount(cell, weights=weight, minlength=m)
     total = float(sums.sum())
     value = sums @ table / total
+    most = float(n) if np.isin(table, (0.0, 1.0)).all() else float("inf")
     deviations = table - value
     if clustered:
         by_cluster = np.bincount(unit * m + cell, weights=weight, minlength=n_units * m).reshape(n_units, m)
         moved = by_cluster @ deviations
         covariance = n_units / (n_units - 1) * (moved.T @ moved) / total**2
-        return Shares(value, covariance, float(n_units), float(n), n_units - 1.0)
+        return Shares(value, covariance, float(n_units), most, n_units - 1.0)
     squares = sums if weight is None else np.bincount(cell, weights=weight**2, minlength=m)
     covariance = (deviations * squares[:, None]).T @ deviations / total**2
-    return Shares(value, covariance, total**2 / float(squares.sum()), float(n), float("inf"))
+    return Shares(value, covariance, total**2 / float(squares.sum()), most, float("inf"))
 
 
 def check_clusters(clusters: Any, n: int) -> npt.NDArray[Any]:

@@ -117,11 +117,11 @@ def test_a_capacity_takes_the_highest_and_ties_in_order():
 def test_a_capacity_s_cut_is_a_quantile_with_the_quantile_s_interval():
     rng = np.random.default_rng(3)
     held = 0
-    for seed in range(100):
-        probs = rng.random(300)
-        cut = decide(probs, probs > 0.5, capacity=(1, 10), n_resamples=300, random_state=seed).cut
+    for seed in range(80):
+        probs = rng.random(200)
+        cut = decide(probs, probs > 0.5, capacity=(1, 10), n_resamples=200, random_state=seed).cut
         held += cut.low <= 0.9 <= cut.high
-    assert 88 <= held <= 99
+    assert 68 <= held <= 80
 
 
 def test_many_different_probabilities_are_searched_among_their_quantiles(monkeypatch, rows):
@@ -181,13 +181,13 @@ def test_a_recalibration_finds_the_raw_cut_of_a_known_map():
 def test_the_delta_interval_holds_the_true_cut(rng):
     held = {"rows": 0, "clusters": 0}
     truth = float(sigmoid(np.array((np.log(0.1 / 0.9) + 0.5) / 0.7)))
-    for _ in range(300):
+    for _ in range(200):
         score = rng.normal(-1, 1.3, 500)
         labels = rng.random(500) < sigmoid(-0.5 + 0.7 * score)
         for kind, clusters in (("rows", None), ("clusters", np.arange(500) % 50)):
             cut = recalibrated_cut(sigmoid(score), labels, 0.1, clusters=clusters).cut
             held[kind] += cut.low <= truth <= cut.high
-    assert all(0.92 * 300 <= count <= 0.985 * 300 for count in held.values()), held
+    assert all(0.91 * 200 <= count <= 0.985 * 200 for count in held.values()), held
 
 
 def test_weights_are_repeated_rows_in_the_recalibration(rows, rng):
@@ -210,13 +210,13 @@ def test_many_recalibrations_at_once_solve_the_score_equations(rows, rng):
 
 
 def test_probabilities_of_0_and_1_are_moved_and_counted():
-    score, moved, to = log_odds(np.array([0.0, 0.02, 0.5, 1.0]))
-    assert moved == 2 and to == pytest.approx(0.01)
-    np.testing.assert_allclose(sigmoid(score), [0.01, 0.02, 0.5, 0.99])
+    score, moved, floor = log_odds(np.array([0.0, 0.02, 0.5, 1.0]))
+    assert moved == 2 and floor == pytest.approx(0.005)
+    np.testing.assert_allclose(sigmoid(score), [0.005, 0.02, 0.5, 0.995])
 
 
 @pytest.mark.parametrize(
-    ("labels", "word"), [([1, 1, 0, 0], "slope"), ([0, 0, 0, 0], "one kind"), ([0, 0, 1, 1], "slope")]
+    ("labels", "word"), [([1, 1, 0, 0], "slope"), ([0, 0, 0, 0], "slope"), ([0, 0, 1, 1], "slope")]
 )
 def test_recalibrations_without_a_cut_are_refused(labels, word):
     with pytest.raises(CalibrationError, match=word):

@@ -1,0 +1,194 @@
+"""Another base rate: closed forms, EM steps written out, and numbers of other packages."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from calib.decisions import estimate_rate, likeliest_rate, shift_prior
+from calib.decisions.recalibration import log_odds, recalibrate
+from calib.errors import CalibrationError
+from calib.numerics import sigmoid
+
+# The first rows of simulated loans with a default rate of 0.079, and the same for a rate of 0.02, as two other packages
+# give them (probcal 0.4.0, calzone); the first eight of a label-shifted half of them before and after EM (QuaPy 0.2.3).
+LOANS = [0.047601, 0.039502, 0.038345, 0.039968, 0.010597, 0.034574, 0.007059, 0.004732]
+LOANS_AT_2 = [
+    0.0117516728411, 0.00969014287533, 0.00939777849612, 0.00980804746078,
+    0.00254179708081, 0.00844855330186, 0.00168858231011, 0.00112992640005,
+]  # fmt: skip
+OLD, EM_RATE = 0.0835, 0.202493795853
+BEFORE = [
+    0.0104617293235, 0.0770585382674, 0.105826956255, 0.0140425171845,
+    0.074447026785, 0.0324354067527, 0.0891317320298, 0.182243429986,
+]  # fmt: skip
+AFTER = [
+    0.0286208998601, 0.188763400046, 0.248027714663, 0.0381773197551,
+    0.183117315532, 0.0854425170106, 0.214274800763, 0.383129441611,
+]  # fmt: skip
+
+
+def scores(n, rate, generator, distance=1.5):
+    """Normal scores with variance 1 whose means are apart by the distance, and labels."""
+    labels = generator.random(n) < rate
+    return generator.normal(distance * labels), labels
+
+
+def em(probs, old):
+    """The steps of Saerens et al. (2002), as they are written there."""
+    new, before = np.array(old, dtype=float), np.zeros(len(old))
+    while np.abs(new - before).max() > 1e-13:
+        shifted, before = probs * (new / old), new
+        new = (shifted / shifted.sum(axis=1, keepdims=True)).mean(axis=0)
+    return new
+
+
+def test_a_known_rate_gives_what_other_packages_give():
+    np.testing.assert_allclose(shift_prior(LOANS, 0.079, 0.02), LOANS_AT_2, atol=1e-12)
+    np.testing.assert_allclose(shift_prior(BEFORE, OLD, EM_RATE), AFTER, atol=1e-9)
+    odds = log_odds(np.array(LOANS))[0] + np.log(0.02 / 0.98) - np.log(0.079 / 0.921)
+    np.testing.assert_allclose(shift_prior(LOANS, 0.079, 0.02), sigmoid(odds), atol=1e-14)
+
+
+def test_classes_shift_as_an_event_does_and_back(rng):
+    probs = rng.dirichlet([1, 2, 3], size=50)
+    old, new = np.array([0.2, 0.3, 0.5]), np.array([0.6, 0.1, 0.3])
+    np.testing.assert_allclose(shift_prior(shift_prior(probs, old, new), new, old), probs, atol=1e-14)
+    two = shift_prior(np.column_stack([1 - probs[:, 0], probs[:, 0]]), [0.7, 0.3], [0.9, 0.1])
+    np.testing.assert_allclose(two[:, 1], shift_prior(probs[:, 0], 0.3, 0.1), atol=1e-15)
+    np.testing.assert_array_equal(shift_prior([0.0, 0.4, 1.0], 0.3, 0.0)[:2], 0.0)
+
+
+def test_the_likeliest_rate_is_where_em_ends(rng):
+    score, _ = scores(500, 0.3, rng)
+    probs = sigmoid(1.5 * score - 2.0)
+    two = np.column_stack([1 - probs, probs])
+    assert likeliest_rate(probs, 0.2) == pytest.approx(em(two, [0.8, 0.2])[1], abs=1e-9)
+    np.testing.assert_allclose(likeliest_rate(two, [0.8, 0.2]), em(two, [0.8, 0.2]), atol=1e-8)
+    three = rng.dirichlet([1, 2, 3], size=300)
+    np.testing.assert_allclose(likeliest_rate(three, [0.2, 0.3, 0.5]), em(three, [0.2, 0.3, 0.5]), atol=1e-8)
+
+
+def test_the_likeliest_rate_may_be_0_or_1():
+    assert likeliest_rate([0.01, 0.02, 0.05], 0.1) == 0.0
+    assert likeliest_rate([0.5, 0.9, 0.6], 0.1) == 1.0
+    assert likeliest_rate([0.1, 0.1], 0.1) in (0.0, 1.0)  # flat: every rate is as likely
+
+
+@pytest.mark.parametrize("binary", [True, False])
+def test_the_rate_of_new_rows_is_found(rng, binary):
+    (score, labels), (new, _) = scores(3000, 0.3, rng), scores(3000, 0.1, rng)
+    raw, fresh = sigmoid(2 * score), sigmoid(2 * new)
+    if binary:
+        found = estimate_rate(raw, labels, fresh, n_resamples=100)
+    else:
+        both = (np.column_stack([1 - p, p]) for p in (raw, fresh))
+        first, second = both
+        found = estimate_rate(first, labels.astype(int), second, n_resamples=40)
+        assert sum(rate.value for rate in found.rates) == pytest.approx(1)
+        events = estimate_rate(raw, labels, fresh, n_resamples=2)
+        assert found.rate.value == pytest.approx(events.rate.value, abs=1e-4)
+    assert found.rate.low < 0.1 < found.rate.high and found.rate.high - found.rate.low < 0.08
+    assert found.old_rates[-1] == pytest.approx(labels.mean()) and not found.flat
+    assert 100 < found.equivalent_labels < 3000
+
+
+def test_three_classes_are_found_with_a_calibrator_of_their_own(rng):
+    def rows(n, rates):
+        labels = rng.choice(3, size=n, p=rates)
+        return np.eye(3)[labels] * 2 + rng.normal(size=(n, 3)), labels
+
+    (logits, labels), (new, _) = rows(2000, [0.5, 0.3, 0.2]), rows(2000, [0.2, 0.2, 0.6])
+    raw, fresh = (np.exp(z) / np.exp(z).sum(axis=1, keepdims=True) for z in (logits, new))
+    found = estimate_rate(raw, labels, fresh, n_resamples=40)
+    truth = (0.2, 0.2, 0.6)
+    assert all(rate.low - 0.01 < true < rate.high + 0.01 for rate, true in zip(found.rates, truth, strict=True))
+    assert len({id(rate) for rate in found.rates}) == 3
+    calls = []
+
+    def unchanged(probs, labels, new_probs):
+        calls.append(len(probs))
+        return new_probs
+
+    narrow = estimate_rate(raw, labels, fresh, refit=unchanged, n_resamples=10)
+    assert len(calls) == 11 and len(narrow.rates) == 3
+
+
+def test_a_given_calibrator_widens_the_interval_as_the_default_does(rng):
+    (score, labels), (new, _) = scores(400, 0.2, rng), scores(4000, 0.2, rng)
+
+    def platt(probs, labels, new_probs):
+        intercept, slope = recalibrate(log_odds(probs)[0], labels.astype(bool), np.ones((1, len(labels))))
+        return sigmoid(intercept[0] + slope[0] * log_odds(new_probs)[0])
+
+    once = recalibrate(score, labels, np.ones((1, len(labels))))
+    fixed = sigmoid(once[0][0] + once[1][0] * new)
+    given = estimate_rate(sigmoid(score), labels, sigmoid(new), refit=platt, n_resamples=100).rate
+    usual = estimate_rate(sigmoid(score), labels, sigmoid(new), n_resamples=200).rate
+    assert given.value == pytest.approx(usual.value, abs=1e-6)
+    assert given.high - given.low == pytest.approx(usual.high - usual.low, rel=0.25)
+    alone = [likeliest_rate(fixed[rng.integers(len(fixed), size=len(fixed))], labels.mean()) for _ in range(100)]
+    assert usual.high - usual.low > 1.3 * np.subtract(*np.quantile(alone, [0.975, 0.025]))
+
+
+def test_clusters_are_drawn_whole(rng):
+    (score, labels), (new, _) = scores(300, 0.3, rng), scores(300, 0.3, rng)
+    once = estimate_rate(sigmoid(score), labels, sigmoid(new), n_resamples=300).rate
+    repeated = [np.repeat(of, 4) for of in (sigmoid(score), labels, sigmoid(new))]
+    groups = np.repeat(np.arange(300), 4)
+    whole = estimate_rate(*repeated, clusters=groups, new_clusters=groups, n_resamples=300).rate
+    apart = estimate_rate(*repeated, n_resamples=300).rate
+    assert whole.value == pytest.approx(once.value, abs=1e-6)
+    assert whole.high - whole.low == pytest.approx(once.high - once.low, rel=0.25)
+    assert apart.high - apart.low < 0.7 * (whole.high - whole.low)
+
+
+def test_scores_that_say_nothing_have_a_flat_likelihood(rng):
+    score, labels = scores(1000, 0.3, rng, distance=0.05)
+    found = estimate_rate(sigmoid(score), labels, sigmoid(rng.normal(size=500)), n_resamples=100)
+    assert found.flat and found.rate.high - found.rate.low > 0.5
+    few = estimate_rate(*(sigmoid(score), labels), sigmoid(rng.normal(size=5)), n_resamples=20)
+    assert few.flat
+
+
+@pytest.mark.parametrize(
+    ("call", "word"),
+    [
+        (lambda: shift_prior([0.2], 0.0, 0.1), "ends excluded"),
+        (lambda: shift_prior([0.2], 0.2, 1.5), "from 0 to 1"),
+        (lambda: shift_prior([[0.2, 0.8]], [0.5, 0.6], [0.5, 0.5]), "sum to 1"),
+        (lambda: shift_prior([[0.2, 0.8]], 0.5, 0.2), "2 numbers"),
+        (lambda: estimate_rate([0.2, 0.3], [0, 0], [0.4]), "No calibration row has class 1"),
+        (lambda: estimate_rate(np.full((2, 2), 0.5), [0, 1], np.full((3, 3), 0.3)), "3 classes"),
+        (lambda: estimate_rate([0.2, 0.8, 0.3], [0, 1, 1], [0.4], refit=lambda p, y, new: [0.1, 0.2]), "refit"),
+    ],
+)
+def test_what_cannot_be_used_is_said(call, word):
+    with pytest.raises(CalibrationError, match=word):
+        call()
+
+
+@pytest.mark.reference("data", "reference/risk_model.json")
+@pytest.mark.parametrize(("name", "prob", "event"), [("breast", "risk", "malignant"), ("credit", "pd", "default")])
+def test_rates_are_those_that_quapy_finds(shared_data, name, prob, event):
+    with open(shared_data / f"{name}.csv", encoding="utf-8") as file:
+        table = list(csv.DictReader(file))
+    probs, labels = (np.array([float(row[column]) for row in table]) for column in (prob, event))
+    known = json.loads((shared_data.parent / "reference" / "risk_model.json").read_text())[name]["recalibration_split"]
+    order = np.random.default_rng(7).permutation(len(probs))
+    fit, test = np.split(order, [len(order) // 2])
+    assert fit.tolist() == known["calibration_rows_zero_based"]
+    kept = np.sort(np.r_[np.flatnonzero(labels[test] == 1), np.flatnonzero(labels[test] == 0)[::3]])
+    new = test[kept]
+    score = log_odds(probs)[0]
+    intercept, slope = recalibrate(score[fit], labels[fit] == 1, np.ones((1, len(fit))))
+    said, found = sigmoid(intercept[0] + slope[0] * score[new]), known["saerens_em"]
+    assert len(new) == found["n"] and labels[new].mean() == pytest.approx(found["true_prevalence"], abs=1e-11)
+    np.testing.assert_allclose(said[:8], found["first8_input"], atol=1e-9)
+    old = labels[fit].mean()
+    rate = likeliest_rate(said, old)
+    assert rate == pytest.approx(found["em_prevalence"], abs=1e-9)
+    np.testing.assert_allclose(shift_prior(said, old, rate)[:8], found["first8_corrected"], atol=1e-9)
+    interval = estimate_rate(probs[fit], labels[fit], probs[new], n_resamples=200).rate
+    assert interval.value == pytest.approx(rate, abs=1e-8) and interval.low < labels[new].mean() < interval.high
