@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from calib import export, metrics
+    from calib import decisions, export, metrics
     from calib.base import Calibrator
     from calib.calibrators import geometric as geometry
     from calib.data import Predictions, load, load_models
@@ -36,7 +36,13 @@ _NAMES = {
     "load_models": "data",
     "reliability_curve": "diagnostics.reliability",
 }
-_MODULES = {"export": "export", "geometry": "calibrators.geometric", "metrics": "metrics", "runtime": "export.runtime"}
+_MODULES = {
+    "decisions": "decisions",
+    "export": "export",
+    "geometry": "calibrators.geometric",
+    "metrics": "metrics",
+    "runtime": "export.runtime",
+}
 
 __all__ = [
     "METHODS",
@@ -49,6 +55,7 @@ __all__ = [
     "ReliabilityCurve",
     "calibrator",
     "compare",
+    "decisions",
     "export",
     "geometry",
     "load",

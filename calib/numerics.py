@@ -69,6 +69,13 @@ def softmax(logits: Floats) -> Floats:
     return probs
 
 
+def normalised(probs: npt.ArrayLike) -> Floats:
+    """Probabilities (n, n_classes) in float64 whose rows sum to one; a row of zeros becomes uniform."""
+    probs = np.asarray(probs, dtype=np.float64)
+    total = probs.sum(axis=1, keepdims=True)
+    return np.where(total == 0, 1.0 / probs.shape[1], probs / np.where(total == 0, 1.0, total))
+
+
 def sigmoid(values: Floats) -> Floats:
     """Logistic function without overflow at either end."""
     small = np.exp(-np.abs(values))

@@ -60,7 +60,7 @@ def test_the_contribution_guide_teaches_a_calibrator_that_works(monkeypatch: pyt
 def test_the_readme_library_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copy(ROOT / "sample_data" / "digits-cnn.npz", tmp_path / "outputs.npz")
     monkeypatch.chdir(tmp_path)
-    (example,), (use, compared) = python_blocks("README.md"), python_blocks("docs/library.md")
+    (example,), (use, decided, compared) = python_blocks("README.md"), python_blocks("docs/library.md")
     # Another method in place of gpcalib keeps TensorFlow out of this test; everything else runs as printed.
     names: dict[str, object] = {}
     exec(compile(example.replace('"gpcalib", random_state=0', '"isotonic"'), "README.md", "exec"), names)
@@ -68,6 +68,9 @@ def test_the_readme_library_example_runs(tmp_path: Path, monkeypatch: pytest.Mon
     used: dict[str, object] = {"outputs": data.logits}
     exec(compile(use, "docs/library.md", "exec"), used)
     np.testing.assert_array_equal(used["probs"], calibrator.predict_proba(data.logits))
+    apart = dict(names)
+    exec(compile(decided, "docs/library.md", "exec"), apart)
+    assert apart["inside"].shape == (len(apart["actions"]), 10)
     exec(compile(compared.replace("gpcalib", "vector"), "docs/library.md", "exec"), names)
     answer = names["found"].recommendation
     assert answer.method in ("identity", "temperature", "vector") and answer.relevant == 0.002

@@ -27,7 +27,7 @@ def run(arguments: Sequence[str]) -> int:
     given = _parser().parse_args(arguments)
     _check_nothing_is_lost(given)
     exported = runtime.load(given.calibrator)
-    streamed = can_read_rows(given.file) and not exported.needs_features and not given.isolate
+    streamed = can_read_rows(given.file) and not exported.needs_features and not given.isolate and not _more(given)
     if streamed and given.out.suffix.lower() in ENDINGS:
         n = _apply_streaming(given, exported)
     elif given.dtype != DTYPES[0]:
@@ -35,6 +35,8 @@ def run(arguments: Sequence[str]) -> int:
             f"--dtype {given.dtype} is for what is written block by block, from .npy or .parquet to .npy or .parquet; "
             f"leave it out for {given.out.name}."
         )
+    elif _more(given) and given.out.suffix.lower() == ".parquet":
+        raise CalibrationError(f"{given.out.name} holds probabilities alone; for --decide and --sets take --out .npz.")
     elif given.out.suffix.lower() == ".parquet":
         raise CalibrationError(f"{given.out.name} is written from .npy or .parquet; for other files take --out .npz.")
     elif streamed and given.file.stat().st_size > MAX_BYTES:
@@ -44,7 +46,7 @@ def run(arguments: Sequence[str]) -> int:
         )
     else:
         n = _apply_at_once(given, exported)
-    text.say(predict_script.written(given.out, exported, n))
+    text.say(predict_script.written(given.out, exported, n, _more(given)))
     return 0
 
 
@@ -77,8 +79,13 @@ def _apply_at_once(given: argparse.Namespace, exported: ExportedCalibrator) -> i
             own, choices = (given.features, None) if given.features else (given.file, _choices(given))
             features = read_features(own, choices, given.isolate, beside_outputs=not given.features)
     logits = exported.to_logits(outputs, given.kind)
-    predict_script.write_predictions(given.out, exported, logits, features, ids)
+    predict_script.write_predictions(given.out, exported, logits, features, ids, _more(given))
     return len(logits)
+
+
+def _more(given: argparse.Namespace) -> list[str]:
+    """What is written beside probabilities."""
+    return predict_script.asked_for(given.decide, given.sets)
 
 
 def _choices(given: argparse.Namespace) -> Choices:
@@ -99,5 +106,7 @@ def _parser() -> Parser:
     parser.add_argument("--dtype", choices=DTYPES, default=DTYPES[0],
                         help="of .npy and .parquet; float32 takes half the room and rounds probabilities by 6e-8 of "
                              "themselves, those below 1e-45 to zero (default: float64)")  # fmt: skip
+    parser.add_argument("--decide", action="store_true", help="also the action of each row, by the calibrator's rule")
+    parser.add_argument("--sets", action="store_true", help="also the prediction set of each row")
     load_options(parser, files=("features",))
     return parser

@@ -24,6 +24,7 @@ from calib.cli.arguments import (
     split_options,
     warn_of_leak,
 )
+from calib.cli.decisions import check_options, decided, decision_options
 from calib.data import Choices, Predictions
 from calib.data.limits import MAX_BYTES, megabytes
 from calib.data.split import split_rows
@@ -46,6 +47,7 @@ WHAT = "fit one method and save it"
 def run(arguments: Sequence[str]) -> int:
     """Run the command; returns the exit status."""
     given = _parser().parse_args(arguments)
+    check_options(given)
     start = _new(given) if given.method else _earlier(given)
     if is_streamed(given):
         return fit_streamed(given, start)
@@ -60,13 +62,16 @@ def run(arguments: Sequence[str]) -> int:
     fitted = record.calibrator
     scores = text.before_and_after(fitted, test) if test is not None else {}
     limits = _limits(given, len(calibration), 0 if test is None else len(test))
-    writer.save(replace(record, metadata={**record.metadata, **limits, "scores": scores}), given.out)
+    made, said = decided(given, fitted, calibration, test)
+    writer.save(replace(record, metadata={**record.metadata, **limits, "scores": scores}, **made), given.out)
     text.say(f"{METHODS[record.method].title} fitted on {record.metadata['n_rows']:,} rows.")
     for note in fitted.notes():
         text.say(f"note: {note}")
     if test is not None:
         text.say(text.score_lines(scores, len(test)))
         warn_of_leak(data)
+    for sentence in said:
+        text.say(sentence)
     text.say(f"Saved to {given.out}.")
     return 0
 
@@ -86,6 +91,7 @@ def _parser() -> Parser:
     parser.add_argument("--stream", action="store_true",
                         help="read .npy or Parquet in blocks, for files larger than memory and methods that learn "
                         "from blocks of rows; by itself where a file is too large")  # fmt: skip
+    decision_options(parser)
     split_options(parser)
     return parser
 

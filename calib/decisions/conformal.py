@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.errors import CalibrationError
-from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks
+from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, normalised
 from calib.parameters import Array, Count, Number, State, Text, Truth, check_state, shown
 
 Score = Literal["lac", "aps", "raps"]
@@ -99,13 +99,6 @@ def class_scores(probs: Floats, score: Score, u: Floats, k_reg: int = 2, penalty
     scores = np.empty_like(strange)
     np.put_along_axis(scores, order, strange, axis=1)
     return scores
-
-
-def normalised(probs: Any) -> Floats:
-    """Probabilities in float64 whose rows sum to one: sums that are off by 1e-7 would decide about scores near one."""
-    probs = np.asarray(probs, dtype=np.float64)
-    total = probs.sum(axis=1, keepdims=True)
-    return np.where(total == 0, 1.0 / probs.shape[1], probs / np.where(total == 0, 1.0, total))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -233,7 +226,8 @@ def conformal_sets(
 
     Parameters
     ----------
-    probs : (n, n_classes) calibrated probabilities; rows are brought to a sum of one.
+    probs : (n, n_classes) calibrated probabilities; rows are brought to a sum of one in float64, because sums that are
+        off by 1e-7 would decide about scores near one.
     labels : (n,) integers in [0, n_classes).
     alpha : sets hold the label with a probability of at least 1 - alpha.
     score : see :func:`class_scores`.

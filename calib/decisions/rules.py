@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calib.errors import CalibrationError
-from calib.numerics import Floats, Ints
+from calib.numerics import Floats, Ints, normalised
 from calib.parameters import LARGEST, Array, Condition, Count, Items, Number, State, Text, check_state, shown
 
 HAND_OVER = -1
@@ -136,8 +136,8 @@ class CostMatrix(Rule):
             raise CalibrationError(f"{len(self.actions)} names were given for {self.costs.shape[1]} actions.")
 
     def expected(self, probs: Floats) -> Floats:
-        """Expected cost of each action, shape (n, n_actions), for probabilities of shape (n, n_classes)."""
-        return probs @ self.costs
+        """Expected cost of each action, (n, n_actions), for (n, n_classes) probabilities, whose rows are normalised."""
+        return normalised(probs) @ self.costs
 
     def decide(self, probs: Floats) -> Ints:
         """Actions, shape (n,), for probabilities of shape (n, n_classes); -1 where handing over costs less."""

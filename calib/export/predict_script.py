@@ -31,7 +31,7 @@ from calib.decisions.rules import HAND_OVER, HANDED_OVER
 from calib.errors import CalibrationError
 from calib.export import runtime
 from calib.export.decisions import DECISION, SETS
-from calib.formatting import one_line, safe_cell
+from calib.formatting import listed, one_line, safe_cell
 from calib.numerics import Floats
 
 FEATURES = "features"
@@ -60,19 +60,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         calibrator = runtime.load(given.calibrator)
         logits = calibrator.to_logits(read_outputs(given.outputs, given.key), given.kind)
         features = features_for(calibrator, given.outputs, given.features)
-        more = [name for name in (DECISION, SETS) if getattr(given, "decide" if name == DECISION else name)]
+        more = asked_for(given.decide, given.sets)
         write_predictions(given.out, calibrator, logits, features, ids_in(given.outputs), more)
     except (CalibrationError, OSError) as error:
         print(one_line(str(error)), file=sys.stderr)
         return 1
-    print(one_line(written(given.out, calibrator, len(logits))))
+    print(one_line(written(given.out, calibrator, len(logits), more)))
     return 0
 
 
-def written(path: Path, calibrator: runtime.ExportedCalibrator, n: int) -> str:
+def asked_for(decide: bool, sets: bool) -> list[str]:
+    """What is wanted beside probabilities, as :func:`write_predictions` takes it."""
+    return [name for name, wanted in ((DECISION, decide), (SETS, sets)) if wanted]
+
+
+def written(path: Path, calibrator: runtime.ExportedCalibrator, n: int, more: Sequence[str] = ()) -> str:
     """What was written, in a sentence."""
     probabilities = calibrator.calibrator.gives_probabilities and calibrator.kind != "pairs"
-    what = "calibrated probabilities" if probabilities else "calibrated confidence"
+    main = "calibrated probabilities" if probabilities else "calibrated confidence"
+    decided = [{DECISION: "actions", SETS: "prediction sets"}[name] for name in more]
+    what = listed(decided if decided and path.suffix.lower() == ".npy" else [main, *decided])
     return f"Wrote {n:,} rows of {what} to {path}."
 
 

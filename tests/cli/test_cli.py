@@ -10,6 +10,7 @@ import pytest
 import calib
 from calib.cli import main
 from calib.cli.arguments import assignment
+from calib.decisions import fit_sets
 from calib.export import runtime
 from tests.conftest import ROOT
 
@@ -82,6 +83,41 @@ def test_fit_saves_what_the_library_fits(file, tmp_path, capsys):
     assert "fitted on 100 rows" in printed
     assert "On 300 test rows" in printed
     assert f"{scores['NLL']['before'][0]:.4f}" in printed
+
+
+def test_fit_puts_sets_and_a_certified_threshold_into_the_file(file, tmp_path, capsys):
+    out = tmp_path / "c.npz"
+    assert run("fit", file, "--method", "temperature", "--out", out, "--sets", "0.2", "--decide", "risk=0.3") == 0
+    said = capsys.readouterr().out
+    assert "judged on the" in said and "the mean size" in said
+    made = runtime.load(out)
+    _, test = calib.load(file).split()
+    decision, _ = test.split(0.5, 0)
+    np.testing.assert_array_equal(made.sets.quantiles, fit_sets(made.calibrator, decision, 0.2).quantiles)
+    assert made.decision.risk == 0.3 and f"{made.decision.threshold:.4g}" in said
+    assert run("apply", out, file, "--out", tmp_path / "p.npz", "--decide", "--sets") == 0
+    with np.load(tmp_path / "p.npz") as written:
+        assert set(written["actions"]) <= {-1, 0, 1, 2, 3}
+        assert written["sets"].shape == written["probabilities"].shape
+    assert run("fit", file, "--method", "temperature", "--out", out, "--decide", "risk=0.0001") == 0
+    assert "holds no decision" in capsys.readouterr().out and runtime.load(out).decision is None
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["--decide", "guess=0.5"], "cut=P or risk=R"),
+        (["--decide", "risk=2"], "between 0 and 1"),
+        (["--sets", "1.5"], "between 0 and 1"),
+        (["--sets", "0.1", "--calibration", "all"], "need test rows"),
+        (["--sets", "0.1", "--stream"], "leave out --stream"),
+    ],
+)
+def test_what_cannot_be_decided_is_said_before_the_fit(file, tmp_path, given, says, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        run("fit", file, "--method", "temperature", "--out", tmp_path / "c.npz", *given)
+    assert stopped.value.code == 2 and says in capsys.readouterr().err
+    assert not (tmp_path / "c.npz").exists()
 
 
 def test_fit_goes_on_with_a_saved_calibrator(file, tmp_path, capsys):

@@ -16,13 +16,12 @@ from calib.decisions.conformal import (
     class_scores,
     conformal_sets,
     fewest_rows,
-    normalised,
     quantile_rank,
     row_uniforms,
 )
 from calib.decisions.set_scores import coverage_range
 from calib.errors import CalibrationError
-from calib.numerics import softmax
+from calib.numerics import normalised, softmax
 
 
 def naive_score(p, k, score, u, k_reg=2, penalty=0.05):
