@@ -33,8 +33,7 @@ def body() -> None:
     fits = shown_fits(session)
     study = Study(session.calibration, session.test, features, choose_kind())
     with opening:
-        with st.spinner("Looking among the training data…"):
-            st.markdown(geometry_words.finding(study.sides))
+        st.markdown(geometry_words.finding(study.sides))
         success(study)
         st.caption(geometry_words.whose(study.measured(), study.learned, study.n_train))
     folded("Why is one input safe or dangerous?", "geometry/input", partial(one_input, study, fits))

@@ -24,6 +24,7 @@ from calib.evaluation.view import PAIRS, TOP_LABEL, VIEWPOINTS, View, view_of
 from calib.jobs.tasks import Fitted, fit_calibrator, fit_small
 from calib.metrics.confidence import Bools
 from calib.numerics import MEMORY_ENTRIES, Floats, blocks
+from calib.registry import calibrator
 
 TEST = "test_"
 """Before the names of the test rows' arrays, which travel with those that a method is fitted on."""
@@ -119,6 +120,26 @@ def judge_fitted(fitted: Calibrator, *, data: Mapping[str, Any]) -> Judgement | 
     """:func:`judge` on the test rows among a worker's arrays; None where there are none."""
     test = rows_to_judge(data)
     return None if test is None else judge(fitted, test)
+
+
+def both_parts(calibration: Predictions, test: Predictions) -> dict[str, Any]:
+    """The arrays of :func:`raw_on_all_rows`, by name."""
+    arrays = {"logits": calibration.logits, "labels": calibration.labels}
+    return arrays | {f"{TEST}logits": test.logits, f"{TEST}labels": test.labels}
+
+
+def raw_on_all_rows(*, data: Mapping[str, Any]) -> Evaluation:
+    """The raw model on the rows of both parts, those of the calibration part first, without class-wise sums."""
+    raw = calibrator("identity").fit(data["logits"][:2], data["labels"][:2])
+    first, second = (
+        Evaluation.from_calibrator(raw, data[f"{part}logits"], data[f"{part}labels"]) for part in ("", TEST)
+    )
+    both: dict[str, Any] = {
+        name: None if getattr(first, name) is None else np.concatenate([getattr(first, name), getattr(second, name)])
+        for name in ("confidence", "correct", "predicted", "labels", "rest", "row_nll", "row_brier", "top5")
+    }
+    n_clipped = first.n_clipped + second.n_clipped
+    return replace(first, **both, n_clipped=n_clipped, classwise=None)
 
 
 def class_pair(fitted: Calibrator, target: int, *, data: Mapping[str, Any]) -> tuple[Floats, Bools]:

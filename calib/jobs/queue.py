@@ -208,7 +208,12 @@ class FitQueue:
             return [self._now(self._records[key], owner) for key in wanted]
 
     def compute(
-        self, function: Callable[..., Any], *arguments: Any, data: Data = NO_DATA, owner: str = ""
+        self,
+        function: Callable[..., Any],
+        *arguments: Any,
+        data: Data = NO_DATA,
+        owner: str = "",
+        lane: Lane = "view",
     ) -> Future[Any]:
         """Have something short computed for a page, which never waits behind a fit; the caller keeps the result.
 
@@ -217,10 +222,15 @@ class FitQueue:
         function : called by a worker as ``function(*arguments)``, with ``data=...`` where there are arrays; found by
             module and name.
         data : large arrays that many such calls share.
+        lane : another one for what takes seconds.
         """
         return self._executor.submit(
-            plainly, function, *arguments, data=data, lane="view", on_progress=_ignore, owners={owner}
+            plainly, function, *arguments, data=data, lane=lane, on_progress=_ignore, owners={owner}
         )
+
+    def give_up(self, future: Future[Any]) -> None:
+        """Stop what :meth:`compute` began."""
+        self._executor.cancel(future)
 
     def cancel(self, key: str) -> None:
         """Ask a fit to stop, whoever wants it; within 2 s its state is ``cancelled``. Returns at once."""

@@ -36,12 +36,12 @@ def figure_data(fig: go.Figure) -> pd.DataFrame:
     """
     import pandas as pd
 
-    rows = [
-        {"trace": trace.name, **dict(zip(trace.meta["columns"], row, strict=True))}
-        for trace in fig.data
-        if trace.meta is not None and trace.customdata is not None
-        for row in trace.customdata
-    ]
+    rows = []
+    for trace in fig.data:
+        name, meta, carried = trace.name, trace.meta, trace.customdata  # plotly makes each of them when it is asked for
+        if meta is not None and carried is not None:
+            names = ["trace", *meta["columns"]]
+            rows += [dict(zip(names, (name, *row), strict=True)) for row in carried]
     return pd.DataFrame(rows) if rows else pd.DataFrame({"trace": []})
 
 

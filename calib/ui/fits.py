@@ -14,7 +14,15 @@ import streamlit as st
 from calib.base import Calibrator
 from calib.data import Predictions
 from calib.diagnostics.gap_curve import GapCurve
-from calib.diagnostics.judgement import Judgement, arrays_to_judge, fit_and_judge, judge_fitted
+from calib.diagnostics.judgement import (
+    Judgement,
+    arrays_to_judge,
+    both_parts,
+    class_pair,
+    fit_and_judge,
+    judge_fitted,
+    raw_on_all_rows,
+)
 from calib.diagnostics.reliability import ReliabilityCurve
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
@@ -27,6 +35,8 @@ from calib.jobs.protocol import Data
 from calib.jobs.scheduling import QueueLimits
 from calib.jobs.spec import NO_DATA
 from calib.metrics.bootstrap import Interval
+from calib.metrics.confidence import Bools
+from calib.numerics import Floats
 from calib.plots.style import Style, method_style
 from calib.registry import METHODS, calibrator, extras_for, title_of
 from calib.ui.ready import asked, awaited
@@ -37,7 +47,7 @@ from calib.workspace import keep_fit
 
 T = TypeVar("T")
 
-RAW = "raw"
+RAW, ALL_ROWS = "raw", "raw on all rows"
 MOST_NAMED = 5
 REFUSED = "fits/refused"
 """Why something asked for does not wait, in Streamlit's session state until it is shown."""
@@ -183,6 +193,7 @@ def remove(key: str) -> None:
     """Take a fit off the visitor's pages; the queue keeps its result for whoever asks again."""
     session = current_session()
     session.specs.pop(key, None)
+    session.evaluated.pop(key, None)
     if session.variants.pop(key, None) is not None:
         session.kept.clear()  # if it returns it may look otherwise than in these figures
 
@@ -217,8 +228,23 @@ def shown_fits(session: OpenSession) -> list[ShownFit]:
     ]
 
 
+def on_all_rows(session: OpenSession) -> Evaluation:
+    """The raw model on all rows of the open data, in the view that the visitor looks at."""
+    if session.on_all_rows is None:
+        what = "the scores of the raw model on all rows"
+        session.on_all_rows = awaited(session, ALL_ROWS, what, partial(_judge_all_rows, session))
+    return session.on_all_rows.seen(session.view)
+
+
+def _judge_all_rows(session: OpenSession) -> Future[Any]:
+    data = Data(f"{session.split_key} both parts", both_parts(session.calibration, session.test))
+    return queue().compute(raw_on_all_rows, data=data, owner=session.visitor)
+
+
 def ask_for_raw(session: OpenSession) -> Calibrator:
     """Have the raw model judged, which every page shows, before any page is opened; returns it."""
+    if session.on_all_rows is None:
+        asked(session, ALL_ROWS, partial(_judge_all_rows, session))
     raw = calibrator("identity").fit(session.data.logits[:2], session.data.labels[:2])
     _ask(session, RAW, raw)
     return raw
@@ -286,6 +312,13 @@ def ready(key: Hashable, what: str, function: Callable[..., T], *arguments: Any,
     start = partial(queue().compute, function, *arguments, data=data, owner=session.visitor)
     waiting: Callable[[], T] = partial(awaited, session, (session.view.key, key), what, start)
     return keep(key, waiting)
+
+
+def pair_of_class(fit: ShownFit, target: int) -> tuple[Floats, Bools]:
+    """The probability that a fit gives a class, and whether it is the class, of each test row."""
+    data = rows_to_predict(current_session(), fit.calibrator)
+    what = f"the probabilities of {fit.title}"
+    return ready(("class", fit.key, target), what, class_pair, fit.calibrator, target, data=data)
 
 
 def intervals_of(fit: ShownFit) -> dict[str, Interval]:

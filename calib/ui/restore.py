@@ -11,6 +11,7 @@ import streamlit as st
 from calib.data import Choices, Finding, Predictions
 from calib.data.checks.report import shortened
 from calib.data.samples import load_sample
+from calib.diagnostics.judgement import Judgement
 from calib.errors import CalibrationError
 from calib.evaluation.studies import STUDIES, pool_arrays
 from calib.export.archive import flatten
@@ -142,9 +143,9 @@ def take_in(session: OpenSession, entry: Entry) -> None:
 def bring_back_fits(store: Keeper | None, entry: Entry, session: OpenSession) -> list[str]:
     """Bring back the fits of the open session as far as they are kept; titles of those that were never finished."""
     interrupted = [spec.title for spec in session.specs.values() if not _bring_back_fit(store, entry, spec, session)]
-    for specs in session.specs_of_splits.values():
+    for split, specs in session.specs_of_splits.items():
         if specs is not session.specs:
-            _bring_back_others(store, entry, specs)
+            _bring_back_others(store, entry, specs, session.evaluated_of_splits.setdefault(split, {}))
     return interrupted
 
 
@@ -202,8 +203,10 @@ def _stored(store: Keeper | None, entry: Entry, spec: FitSpec | TaskSpec) -> Job
     return store.fit(entry, spec) if isinstance(spec, FitSpec) else store.study(entry, spec)
 
 
-def _bring_back_others(store: Keeper | None, entry: Entry, specs: dict[str, FitSpec]) -> None:
-    """Finished fits of a split that is not open; leaving it cancelled all others."""
+def _bring_back_others(
+    store: Keeper | None, entry: Entry, specs: dict[str, FitSpec], judged: dict[str, Judgement]
+) -> None:
+    """Finished fits of a split that is not open, with their judgements; leaving it cancelled all others."""
     for key, spec in list(specs.items()):
         here = fits.queue().snapshot([key])
         try:
@@ -216,6 +219,8 @@ def _bring_back_others(store: Keeper | None, entry: Entry, specs: dict[str, FitS
             specs.pop(key)
         else:
             fits.queue().adopt(job, owner=entry.visitor)
+            if job.judgement is not None:
+                judged[key] = job.judgement
 
 
 def remember(entries: Iterable[Entry]) -> None:
@@ -250,7 +255,7 @@ def open_data(opened: OpenSession) -> None:
 def _go_on(before: OpenSession, opened: OpenSession) -> None:
     opened.visitor = before.visitor
     opened.split(before.part, before.seed)
-    opened.specs_of_splits = before.specs_of_splits
+    opened.specs_of_splits, opened.evaluated_of_splits = before.specs_of_splits, before.evaluated_of_splits
     if opened.split_key == before.split_key:
         opened.studies = before.studies
     st.session_state[SESSION] = opened

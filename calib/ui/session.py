@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import IO, Any, TypeVar
 from uuid import uuid4
 
@@ -19,7 +18,6 @@ from calib.evaluation import Evaluation
 from calib.evaluation.view import View, Viewpoint, view_of
 from calib.jobs import FitSpec, TaskSpec
 from calib.jobs.shared import share
-from calib.registry import calibrator
 from calib.ui.server.memory import MOST_OF_ONE, nbytes
 
 T = TypeVar("T")
@@ -78,7 +76,8 @@ class OpenSession:
     specs_of_splits : fits asked for on every split looked at, so that going back finds them again; the split left last
         stands behind the others.
     studies : studies asked for on the present split, by kind.
-    evaluated : judgements on the test rows by fit key.
+    evaluated_of_splits : judgements on the test rows by fit key, of every split on which something was fitted.
+    on_all_rows : the raw model on all rows of the open data, once a page asked for it.
     waiting : what workers compute for pages at this moment; see :mod:`calib.ui.ready`.
     kept : what pages computed from the above, by key; see :func:`keep`.
     kept_bytes : memory that it takes, by key.
@@ -99,7 +98,8 @@ class OpenSession:
     visitor: str = field(default_factory=lambda: uuid4().hex)
     specs_of_splits: dict[str, dict[str, FitSpec]] = field(default_factory=dict)
     studies: dict[str, TaskSpec] = field(default_factory=dict)
-    evaluated: dict[str, Judgement] = field(default_factory=dict)
+    evaluated_of_splits: dict[str, dict[str, Judgement]] = field(default_factory=dict)
+    on_all_rows: Evaluation | None = None
     waiting: dict[Hashable, Future[Any]] = field(default_factory=dict)
     kept: dict[Hashable, Any] = field(default_factory=dict)
     kept_bytes: dict[Hashable, int] = field(default_factory=dict)
@@ -113,6 +113,8 @@ class OpenSession:
     def from_data(cls, data: Predictions, part: float | None = None, seed: int = 0, **about: Any) -> OpenSession:
         """Open data with a split; ``part`` None is the split that came with them, or half where none did."""
         part = _usual_part(data, part)
+        if data.train_features is not None:
+            data = replace(data, train_features=share(data.train_features))
         return cls(data, *_split(data, part, seed), part, seed, **about)
 
     @property
@@ -126,16 +128,15 @@ class OpenSession:
         return self.specs_of_splits.setdefault(self.split_key, {})
 
     @property
+    def evaluated(self) -> dict[str, Judgement]:
+        """Judgements on the test rows of the present split, by fit key."""
+        return self.evaluated_of_splits.setdefault(self.split_key, {})
+
+    @property
     def specs_of_last_split(self) -> list[FitSpec]:
         """Fits asked for on the split left last, which are shown again there; none once some are asked for here."""
         others = [specs for key, specs in self.specs_of_splits.items() if key != self.split_key and specs]
         return list(others[-1].values()) if others and not self.specs else []
-
-    @cached_property
-    def raw_on_all_rows(self) -> Evaluation:
-        """The raw model judged on all rows of the open data."""
-        raw = calibrator("identity").fit(self.data.logits[:2], self.data.labels[:2])
-        return Evaluation.from_predictions(raw, self.data, "top-label")
 
     @property
     def view(self) -> View:
@@ -145,8 +146,8 @@ class OpenSession:
     @property
     def nbytes(self) -> int:
         """Bytes of the data, scores and figures; those mapped from disk take none."""
-        raw = vars(self).get("raw_on_all_rows")
-        things = nbytes(self.data, self.calibration, self.test, raw, self.evaluated, self.built)
+        judged = self.on_all_rows, self.evaluated_of_splits
+        things = nbytes(self.data, self.calibration, self.test, judged, self.built)
         return things + sum(self.kept_bytes.values())
 
     def split(self, part: float | None, seed: int) -> None:
@@ -157,7 +158,9 @@ class OpenSession:
         calibration, test = _split(self.data, part, seed)
         self.specs_of_splits[self.split_key] = self.specs_of_splits.pop(self.split_key, {})
         self.part, self.seed, self.calibration, self.test = part, seed, calibration, test
-        self.evaluated, self.kept, self.built, self.variants, self.studies = {}, {}, {}, {}, {}
+        judged, fitted = self.evaluated_of_splits, self.specs_of_splits
+        self.evaluated_of_splits = {key: judged[key] for key in judged if fitted.get(key)}
+        self.kept, self.built, self.variants, self.studies = {}, {}, {}, {}
         self.kept_bytes, self.waiting = {}, {}
 
 

@@ -14,9 +14,11 @@ import streamlit as st
 from calib import settings
 from calib.data import DataError
 from calib.data.load import APART
+from calib.diagnostics.judgement import judge
 from calib.errors import CalibrationError
 from calib.evaluation.view import TOP_LABEL, Viewpoint
 from calib.formatting import escape_markdown, plural
+from calib.jobs.tasks import import_modules
 from calib.logs import trace, without_data
 from calib.plots.style import COLORS, PAGES, text_color
 from calib.ui import fits, link
@@ -37,6 +39,8 @@ FITS_IN_BODY, SPLIT_IN_BODY = ("Fit",), ("Data",)
 """Pages that say further down, where one clicks, how far fits are, and that the split is another one."""
 FOLLOWS = ("Compare",)
 """Pages that take in each fit as it ends: people wait there for the last one."""
+FOR_A_SPLIT = ("sklearn.model_selection",)
+"""What splitting data imports, which takes a processor second."""
 CAP = "server.maxUploadSize"
 """Streamlit's own limit of an upload, in MB of 2^20 bytes; its server refuses what is larger before we see it."""
 
@@ -69,7 +73,7 @@ def page(title: str) -> Iterator[None]:
     _stop_unless_configured()
     link.arrive()
     link.remember()
-    _prepare_readers()
+    _prepare()
     release_later()
     forget_unshown()
     session = find_session()
@@ -120,13 +124,15 @@ def _from_the_top() -> None:
 
 
 @cache
-def _prepare_readers() -> None:
-    """Start what reads uploads, once and in the background, so that the first upload does not wait for it."""
+def _prepare() -> None:
+    """Start once, in the background, what the first upload would else wait for: readers, imports and a worker."""
     if APART:
         from calib.isolation.client import READERS  # its modules are those of POSIX
 
         READERS.owner = visitor_address
         threading.Thread(target=READERS.start, name="calib-readers", daemon=True).start()
+    threading.Thread(target=import_modules, args=(*FOR_A_SPLIT,), name="calib-imports", daemon=True).start()
+    fits.queue().compute(import_modules, judge.__module__)
 
 
 def _in_view(title: str, session: OpenSession | None) -> str:

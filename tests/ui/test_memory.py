@@ -10,11 +10,13 @@ import plotly.graph_objects as go
 import pytest
 
 from calib.data import DataError, Predictions
+from calib.jobs import FitQueue
 from calib.ui import session as ui_session
 from calib.ui.server import memory
 from calib.ui.server.memory import nbytes
 from calib.ui.server.shares import network
 from calib.ui.session import OpenSession, keep
+from tests.ui.conftest import fit, open_page
 
 HERE, THERE = "192.0.2.1", "192.0.2.2"
 
@@ -101,6 +103,19 @@ def test_figures_count_and_the_oldest_make_way(monkeypatch: pytest.MonkeyPatch) 
     assert list(now.kept) == ["large"], "what is shown now stays, however large"
     now.split(0.3, 1)
     assert not now.kept_bytes
+
+
+def test_judgements_of_closed_splits_count_and_are_there_again(queue: FitQueue, with_sample: OpenSession) -> None:
+    open_page("pages/2_Compare.py", fit(queue, with_sample, "temperature"))
+    judged = dict(with_sample.evaluated)
+    with_sample.split(0.3, 1)
+    assert not with_sample.evaluated
+    total, kept = with_sample.nbytes, with_sample.evaluated_of_splits
+    with_sample.evaluated_of_splits = {}
+    assert total - with_sample.nbytes == nbytes(judged) > 8 * len(with_sample.test)
+    with_sample.evaluated_of_splits = kept
+    with_sample.split(None, 0)
+    assert with_sample.evaluated == judged
 
 
 def test_what_a_thing_takes() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from concurrent.futures import Future
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -26,9 +27,11 @@ OVER_ROWS = (
     "calib.evaluation.scores.statistics_of",
     "calib.diagnostics.reliability.reliability_curve",
     "calib.metrics.bootstrap.interval_of_draws",
+    "calib.diagnostics.calibration_maps.class_pairs",
+    "calib.diagnostics.separation.timed_separation",
 )
 """Functions that sort, bin or resample rows."""
-WITHOUT_ROWS = ("Compare.py", "Reliability.py", "Over_underconfidence.py", "Decide.py")
+WITHOUT_ROWS = ("Compare.py", "Reliability.py", "Over_underconfidence.py", "Decide.py", "Calibration_maps.py", "app.py")
 """Pages that leave all of it to workers."""
 
 
@@ -43,13 +46,13 @@ def nothing_over_rows(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(Evaluation, name, refuse)
     for path in OVER_ROWS:
         module, _, name = path.rpartition(".")
-        original = getattr(sys.modules[module], name)
+        original = getattr(import_module(module), name)
         for place in [place for place in sys.modules.values() if getattr(place, "__name__", "").startswith("calib.")]:
             if vars(place).get(name) is original:
                 monkeypatch.setattr(place, name, refuse)
 
 
-@pytest.mark.parametrize("path", [page for page in PAGES if page.partition("_")[2] in WITHOUT_ROWS])
+@pytest.mark.parametrize("path", [page for page in PAGES if page.endswith(WITHOUT_ROWS)])
 def test_a_page_is_drawn_without_computing_over_rows(
     queue: FitQueue, with_fits: OpenSession, nothing_over_rows: None, path: str
 ) -> None:

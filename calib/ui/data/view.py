@@ -53,7 +53,7 @@ SPLIT_REFUSED = "split/refused"
 
 def overview(session: OpenSession) -> None:
     """Open with the finding in words, then what the data are."""
-    data, whole = session.data, session.raw_on_all_rows.seen(session.view)
+    data, whole = session.data, fits.on_all_rows(session)
     said, outcome = whole.pair
     st.markdown(confidence_sentence(whole, "Over all rows the model"))
     kind = KINDS[data.kind].replace("class 1", "the event" if data.event and data.event.column == 1 else "class 1")

@@ -1,15 +1,15 @@
 """State of the Geometry page: separations of the test rows, each computed once in a limited time.
 
-Reductions of the training set are measured in the background, setting by setting, until done or stopped.
+Reductions of the training set are measured by a worker, setting by setting, until done or stopped.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from threading import Thread
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from calib.calibrators.geometric import MAPS, apply_success_map, fit_success_map
 from calib.calibrators.geometric.neighbours import nearest
 from calib.calibrators.geometric.training_set import TrainingSet
 from calib.data import Predictions
-from calib.diagnostics.reduction_cost import Tradeoff, measure_reduction, subsets
+from calib.diagnostics.reduction_cost import Tradeoff, measured_of_rows, subsets
 from calib.diagnostics.reliability import default_bins
 from calib.diagnostics.separation import (
     EXACT,
@@ -33,16 +33,18 @@ from calib.diagnostics.separation import (
     principal_plane,
     separation_histogram,
     success_rates,
-    timed_separation,
+    timed_separation_of_rows,
 )
 from calib.errors import CalibrationError
-from calib.logs import trace
+from calib.jobs.local import UnexpectedError, WorkerDied
+from calib.jobs.protocol import Data
 from calib.numerics import Floats, Ints, softmax
 from calib.plots.geometry import Neighbour
 from calib.plots.geometry_success import SuccessMap
 from calib.plots.style import method_style
 from calib.registry import calibrator, extras_for
-from calib.ui.session import OpenSession, keep
+from calib.ui.fits import queue, ready
+from calib.ui.session import OpenSession, current_session, keep
 
 SECONDS = 1.0
 """For each part and kind of separation; what is not reached by then is left out, and the page says so."""
@@ -136,12 +138,15 @@ class Study:
         return self._timed("test", kind or self.kind)
 
     def _timed(self, part: str, kind: str) -> Timed:
-        def build() -> Timed:
-            data = self.test if part == "test" else self.calibration
-            queries = self.training.queries(data.features, np.argmax(data.logits, axis=1))
-            return timed_separation(self.training, *queries, kind, SECONDS)
-
-        return keep(("geometry", part, kind), build)
+        rows = self.test if part == "test" else self.calibration
+        arrays = {
+            "features": rows.features,
+            "predicted": keep(("geometry", part, "predicted"), lambda: np.argmax(rows.logits, axis=1)),
+            "train_features": self.features.train,
+            "train_labels": self.features.train_labels,
+        }
+        data, what = Data(f"{rows.sha256} and the training set", arrays), f"the separations of the {part} rows"
+        return ready(("geometry", part, kind), what, timed_separation_of_rows, kind, SECONDS, data=data)
 
     @cached_property
     def sides(self) -> Sides:
@@ -232,10 +237,6 @@ class Study:
         return keep(("geometry", "components"), lambda: principal_plane(self.training))
 
 
-class Cancelled(Exception):
-    """Raised within a measurement that nobody waits for any more."""
-
-
 @dataclass(eq=False)
 class Measuring:
     """What was measured so far, and what is still to be.
@@ -244,7 +245,7 @@ class Measuring:
     ----------
     calibration, test : the rows it is measured on.
     results : results by setting, from this and earlier requests.
-    waiting : settings still to be measured, in order; each request has a list of its own.
+    futures : what a worker still measures, by setting, in order.
     asked : how many there were when it was begun.
     trouble : why it ended early, if it did.
     """
@@ -252,7 +253,7 @@ class Measuring:
     calibration: Predictions
     test: Predictions
     results: dict[Setting, Tradeoff] = field(default_factory=dict)
-    waiting: list[Setting] = field(default_factory=list)
+    futures: dict[Setting, Future[Tradeoff]] = field(default_factory=dict)
     asked: int = 0
     trouble: str = ""
 
@@ -271,34 +272,43 @@ class Measuring:
         settings = [("none", 1), *((name, factor) for name in names for factor in FACTORS)]
         return [setting for setting in settings if setting not in self.results]
 
+    @property
+    def waiting(self) -> list[Setting]:
+        """Settings still to be measured, in order; takes in what was measured since."""
+        for setting, future in list(self.futures.items()):
+            if future.done() and self.futures.pop(setting, None) is not None:
+                self._take(setting, future)
+        return list(self.futures)
+
     def begin(self, names: list[str]) -> None:
         """Start to measure what is missing."""
-        self.waiting = self.missing(names)
-        self.asked, self.trouble = len(self.waiting), ""
-        Thread(target=self._run, args=(self.waiting,), daemon=True).start()
+        data = Data(f"{self.test.sha256} reductions", {"calibration": self.calibration, "test": self.test})
+        owner = current_session().visitor
+        self.futures = {
+            setting: queue().compute(measured_of_rows, *setting, data=data, owner=owner, lane="study")
+            for setting in self.missing(names)
+        }
+        self.asked, self.trouble = len(self.futures), ""
 
     def stop(self) -> None:
         """Measure no more; results stay."""
-        self.waiting = []
+        going, self.futures = self.futures, {}
+        for future in going.values():
+            queue().give_up(future)
 
     def shown(self, names: list[str]) -> list[Tradeoff]:
         """Results of these reductions, and of none."""
         return [one for one in list(self.results.values()) if one.reduction in ("none", *names)]
 
-    def _run(self, mine: list[Setting]) -> None:
+    def _take(self, setting: Setting, future: Future[Tradeoff]) -> None:
         try:
-            while mine:
-                go_on = partial(self._go_on, mine)
-                self.results[mine[0]] = measure_reduction(self.calibration, self.test, *mine[0], go_on)
-                mine.pop(0)
-        except Cancelled:
-            pass
-        except Exception as error:
-            logging.getLogger("calib").error("reductions could not be measured\n%s", trace(error))
-            told = isinstance(error, CalibrationError)
-            self.trouble = str(error) if told else f"{type(error).__name__}; the log of the app has the details."
-            mine.clear()
+            self.results[setting] = future.result()
+        except (CalibrationError, WorkerDied) as error:
+            self._end_early(str(error))
+        except UnexpectedError as error:
+            logging.getLogger("calib").error("reductions could not be measured\n%s", error.trace)
+            self._end_early(f"{error}; the log of the app has the details.")
 
-    def _go_on(self, mine: list[Setting], *_: float) -> None:
-        if self.waiting is not mine:
-            raise Cancelled
+    def _end_early(self, why: str) -> None:
+        self.trouble = why
+        self.stop()

@@ -18,9 +18,9 @@ from calib.diagnostics.calibration_maps import (
     balanced_edges,
     class_frequencies,
     class_map,
-    class_pairs,
     end_confidence,
     has_class_map,
+    pairs_of_rows,
     posterior_map,
 )
 from calib.diagnostics.reliability import default_bins
@@ -31,7 +31,7 @@ from calib.plots.annotations import short_names
 from calib.plots.maps import N_CELLS, MapPicture
 from calib.plots.maps_posterior import Place, ScoreAxis, score_axis
 from calib.registry import METHODS, variant_of
-from calib.ui.fits import RAW, ShownFit
+from calib.ui.fits import RAW, ShownFit, pair_of_class, ready, rows_of
 from calib.ui.session import OpenSession, keep
 
 MOST_BINS = 20
@@ -78,7 +78,8 @@ class ClassMaps:
         return self._pairs(self.session.test)
 
     def _pairs(self, part: Predictions) -> Pairs:
-        return class_pairs(part.logits, part.labels, self.target)
+        key = ("map pairs", part is self.session.test, self.target)
+        return ready(key, f"the log-odds of {self.name}", pairs_of_rows, self.target, data=rows_of(part))
 
     def axis(self, kind: Place) -> ScoreAxis:
         """How scores are placed."""
@@ -111,7 +112,7 @@ class ClassMaps:
             log_odds, positives = self.test
             # Of two classes what predicts is the map; of more, rows are normalised only after their maps.
             if self.session.data.n_classes == 2:
-                probs = fit.calibrator.predict_proba(self.session.test.logits)[:, self.target].copy()
+                probs, _ = pair_of_class(fit, self.target)
             else:
                 probs = map_of(fit, log_odds, self.target)
             means = self.frequencies().means(log_odds, probs)

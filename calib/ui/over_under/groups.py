@@ -6,16 +6,16 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import streamlit as st
 
 from calib.data import Predictions
-from calib.diagnostics.subgroups import LEAST_ROWS, Subgroups, folded, subgroups
+from calib.diagnostics.subgroups import LEAST_ROWS, GroupGaps, Subgroups, folded, subgroups
 from calib.evaluation.view import TOP_LABEL, View
 from calib.formatting import class_in_words, listed, plural
 from calib.numerics import Ints
 from calib.plots.confidence_bands import per_class_chart
+from calib.plots.style import Style
 from calib.ui import widgets
 from calib.ui.fits import ShownFit, beside_raw, ready
 from calib.ui.text import literal
@@ -48,7 +48,20 @@ def groups(test: Predictions, fits: list[ShownFit], closer: ShownFit) -> None:
     last, view = results[-1], closer.evaluation.view
     st.markdown(groups_sentence(last, closer.title, least, view))
     if last.enough.any():
-        draw = partial(_chart, methods, last, of_row, least)
+        order = last.worst_first[:MOST_GROUPS]
+        joint = 1.0 - (1.0 - last.level) / max(1, int(last.enough.sum()))
+        gaps = [
+            (
+                fit.title,
+                ready(
+                    ("worst groups", fit.key, closer.key, by, least), f"the worst groups of {fit.title}",
+                    folded, fit.evaluation, of_row, order, last.names, joint,
+                ),
+                fit.style,
+            )
+            for fit in methods
+        ]  # fmt: skip
+        draw = partial(_chart, gaps, last, least, view)
         widgets.show_kept(
             ("subgroup chart", closer.key, by, least),
             draw,
@@ -75,18 +88,14 @@ def _pooled(result: Subgroups) -> int:
     return int(result.gaps.rows.sum() - result.gaps.rows[result.worst_first[:MOST_GROUPS]].sum())
 
 
-def _chart(methods: list[ShownFit], result: Subgroups, of_row: npt.NDArray[Any], least: int) -> Any:
+def _chart(gaps: list[tuple[str, GroupGaps, Style]], result: Subgroups, least: int, view: View) -> Any:
     """The worst groups and, pooled, the others, as the classes are."""
     order = result.worst_first[:MOST_GROUPS]
     names = [result.names[k] for k in order]
     others = len(result.names) - len(order)
-    joint = 1.0 - (1.0 - result.level) / max(1, int(result.enough.sum()))
-    gaps = [(fit.title, folded(fit.evaluation, of_row, order, result.names, joint), fit.style) for fit in methods]
     # A handful of pooled rows would stretch the axis.
     shown = np.arange(len(order) + (_pooled(result) >= least))
-    return per_class_chart(
-        [*names, f"{plural(others, 'other')}, pooled"], shown, gaps, view=methods[-1].evaluation.view
-    )
+    return per_class_chart([*names, f"{plural(others, 'other')}, pooled"], shown, gaps, view=view)
 
 
 def _subgroup_table(result: Subgroups, raw: Subgroups | None, view: View) -> pd.DataFrame:

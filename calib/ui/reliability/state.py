@@ -8,7 +8,6 @@ from functools import partial
 
 import streamlit as st
 
-from calib.diagnostics.judgement import class_pair
 from calib.diagnostics.reliability import (
     Binned,
     ConfidenceHistogram,
@@ -32,8 +31,8 @@ from calib.metrics import BINNINGS
 from calib.metrics.confidence import Bools
 from calib.numerics import Floats
 from calib.plots.axes import Scale
-from calib.ui.fits import ShownFit, ready, rows_to_predict
-from calib.ui.session import OpenSession, current_session
+from calib.ui.fits import ShownFit, pair_of_class, ready
+from calib.ui.session import OpenSession
 from calib.ui.text import binning_name
 from calib.ui.widgets import segments
 
@@ -205,6 +204,4 @@ def _pair(fit: ShownFit, target: int | None) -> tuple[Floats, Bools]:
     """What is said and what it should match: the top label's, or one class's probability and occurrence."""
     if target is None:
         return fit.evaluation.pair
-    data = rows_to_predict(current_session(), fit.calibrator)
-    what = f"the probabilities of {fit.title}"
-    return ready(("class", fit.key, target), what, class_pair, fit.calibrator, target, data=data)
+    return pair_of_class(fit, target)
