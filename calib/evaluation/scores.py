@@ -249,7 +249,9 @@ def calibrated_scores(evaluation: Evaluation, random_state: int = 0) -> dict[str
     cells = Groups(cell, N_CELLS)
     sums = draw(np.stack([cells.sums(None), cells.sums(evaluation.pair[0]), np.zeros(N_CELLS)], axis=-1))
     values[SMOOTH] = smooth_errors((sums[..., 2] - sums[..., 1]) / len(evaluation))
-    return {key: values[key] for key in (*TOP_LABEL_ERRORS, "gap")}
+    classwise = evaluation.classwise
+    of_classes = {} if classwise is None else classwise.calibrated_errors(N_CALIBRATED, random_state)
+    return {key: values[key] for key in (*TOP_LABEL_ERRORS, "debiased ECE", "gap")} | of_classes
 
 
 class _Bins:

@@ -6,6 +6,7 @@ import pytest
 from calib.evaluation import evaluate, paired_differences, score_intervals, scores
 from calib.evaluation import evaluation as module
 from calib.evaluation.evaluation import MAX_BYTES, MAX_CLASSES, ClasswiseSums, classwise_values
+from calib.evaluation.scores import calibrated_scores, resample_scores
 from calib.metrics import Resamples, classwise_ece
 from calib.numerics import softmax
 
@@ -99,3 +100,21 @@ def test_better_calibrated_is_lower_by_a_paired_difference():
         value, low, high = differences[key]
         assert low <= value <= high < 0.0
         assert value == pytest.approx(scores(true)[key] - scores(sharpened)[key])
+
+
+@pytest.mark.parametrize(("n_classes", "spread"), [(2, 0.71), (10, 1.0), (40, 1.0)])
+def test_a_calibrated_model_of_the_same_probabilities_by_drawing_each_label(n_classes, spread):
+    generator = np.random.default_rng(0)
+    logits = 2 * generator.normal(size=(1200, n_classes))
+    probs, draws = softmax(logits), 150
+    label = [np.argmax(logits + generator.gumbel(size=logits.shape), axis=1) for _ in range(draws)]
+    found = calibrated_scores(evaluate(probs, label[0]))
+    for key, threshold in KEYS.items():
+        naive = np.array([classwise_ece(probs, one, threshold=threshold) for one in label])
+        assert found[key].shape == (100,)
+        error = np.hypot(naive.std() / np.sqrt(draws), found[key].std() / 10)
+        assert abs(found[key].mean() - naive.mean()) < 4 * error + 0.01 * naive.mean()
+        assert 0.7 * spread < found[key].std() / naive.std() < 1.4 * spread
+    kept = resample_scores(evaluate(probs, label[0]), Resamples(1200, 20))
+    for key in KEYS:
+        assert kept.value[key] < kept.chance_high[key] * 1.15 and kept.chance[key] < kept.chance_high[key]
