@@ -26,6 +26,9 @@ _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _JOINERS = "\u200c\u200d"
 """Format characters that words of some scripts, and emoji, are spelled with."""
 
+NO_BREAK = "\u00a0"
+"""Keeps a number and its unit on one line."""
+
 _BEGINNING = re.compile(r"^(?:(?=[#>+=-])|\d+(?=[.)](?:\s|$)))")
 _MARKS = re.compile(r"[\\`*\[\]<$~|]|(?<!\w)_|_(?!\w)|&(?=#|\w+;)|:(?=\w)")
 _ADDRESSES = re.compile(r"(?<=:)(?=//|[\w+/-]+:)|(?<=www)(?=\.)|(?<=@)", re.IGNORECASE)
@@ -70,8 +73,13 @@ def brief(value: float) -> str:
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """A share as a percentage with a thin space: 96.5 %."""
-    return "–" if math.isnan(share) else f"{100 * share:.{digits}f} %"
+    """A share as a percentage that no line break divides: 96.5 %."""
+    return "–" if math.isnan(share) else f"{100 * share:.{digits}f}{NO_BREAK}%"
+
+
+def for_terminal(text: str) -> str:
+    """The text with the blank and the minus that people type, by which they search what a command printed."""
+    return text.replace(NO_BREAK, " ").replace("−", "-")
 
 
 def points(value: float) -> str:

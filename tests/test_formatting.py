@@ -65,7 +65,7 @@ def test_an_interval_stands_in_brackets():
 
 def test_words():
     assert (brief(0.00711), percent(0.965), plural(1, "row"), plural(2000, "class", "classes")) == (
-        "0.0071", "96.5 %", "1 row", "2,000 classes"
+        "0.0071", "96.5\u00a0%", "1 row", "2,000 classes"
     )  # fmt: skip
     assert (listed([]), listed(["A"]), listed(["A", "B", "C"])) == ("", "A", "A, B and C")
 

@@ -11,7 +11,7 @@ from calib.data.checks.report import shortened
 from calib.diagnostics.subgroups import too_extreme
 from calib.evaluation import SCORES, Evaluation, score_intervals
 from calib.evaluation.score_table import SHOWN
-from calib.formatting import aligned, fixed, one_line, with_interval
+from calib.formatting import aligned, fixed, for_terminal, one_line, with_interval
 from calib.parameters import written
 from calib.registry import calibrator
 
@@ -23,7 +23,7 @@ def say(text: str, *, apart: bool = False) -> None:
     ----------
     apart : whether they go to standard error, as all does that is not the answer.
     """
-    print("\n".join(map(one_line, text.split("\n"))), file=sys.stderr if apart else sys.stdout)
+    print("\n".join(map(one_line, for_terminal(text).split("\n"))), file=sys.stderr if apart else sys.stdout)
 
 
 def findings(found: Iterable[Finding]) -> str:

@@ -11,6 +11,7 @@ from calib.calibrators.imax.density import NATS_PER_BIT, LogOddsDensity
 from calib.calibrators.imax.placement import EdgeTrace
 from calib.diagnostics.binning import RankHistogram
 from calib.diagnostics.information_plane import InformationPlane
+from calib.formatting import percent
 from calib.numerics import Floats, Ints
 from calib.plots.annotations import fill_between
 from calib.plots.axes import histogram_median, log10_ticks
@@ -134,7 +135,7 @@ def information_plane_chart(plane: InformationPlane, title: str = "", height: in
 
 
 def _share(part: float, whole: float) -> str:
-    return f"{100 * part / whole:.1f} %" if whole > 0 else "–"
+    return percent(part / whole) if whole > 0 else "–"
 
 
 START_NAMES = {"kmeans": "k-means++", **{name: SCHEME_NAMES[name] for name in ("equal_mass", "equal_size")}}

@@ -10,6 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.evaluation.view import TOP_LABEL, View
+from calib.formatting import percent
 from calib.numerics import Ints
 from calib.plots.annotations import whiskers
 from calib.plots.data import carry
@@ -77,7 +78,7 @@ def band_chart(methods: list[tuple[str, GroupGaps, Style]], title: str = "", vie
 def _note(gaps: GroupGaps, k: int, view: View) -> str:
     if not gaps.rows[k]:
         return "no rows"
-    said, outcome = (f"{100 * values[k]:.1f} %" for values in (gaps.confidence, gaps.accuracy))
+    said, outcome = (percent(values[k]) for values in (gaps.confidence, gaps.accuracy))
     return f"{gaps.rows[k]:,} rows: {view.says_short} {said}, {view.came_true_short} {outcome}"
 
 

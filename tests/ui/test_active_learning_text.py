@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from calib.active_learning import ARMS, Round, compare_arms, rounds_table, verdicts
+from calib.formatting import percent
 from calib.ui.active_learning.state import Rows
 from calib.ui.active_learning.text import claim, finding, made_with, notes, so_far, which
 from calib.ui.active_learning.view import COLUMNS, styled_arms
@@ -59,7 +60,7 @@ def test_the_papers_claim_stands_beside_what_came_out(labels: int, word: str) ->
     rows = summary[(summary["arm"] == "set_points") & (summary["quantity"] == "n_labels")]
     said = claim(summary, SETTINGS)
     assert "about 10 % fewer labels" in said
-    assert f"Here (Random forest, GPcalib) it was {100 * abs(rows['share'].iloc[0]):.1f} % {word}" in said
+    assert f"Here (Random forest, GPcalib) it was {percent(abs(rows['share'].iloc[0]))} {word}" in said
     assert "an error 2.00 percentage points higher" in said
     assert "Here" not in claim(compare_arms(rounds({"plain": (400, 0.1)})), SETTINGS)
 
@@ -118,8 +119,8 @@ def test_cells_show_values_with_intervals_and_differences_with_marks() -> None:
     ("ends", "words"),
     [
         ([(200, 0.1), (200, 0.1)], "it was as many labels, and the same error."),
-        ([(201, 0.1), (99, 0.1)], "25.0 % fewer labels (no significant difference), and the same error."),
-        ([(101, 0.12), (99, 0.12)], "50.0 % fewer labels, and an error 2.00 percentage points higher."),
+        ([(201, 0.1), (99, 0.1)], "25.0\u00a0% fewer labels (no significant difference), and the same error."),
+        ([(101, 0.12), (99, 0.12)], "50.0\u00a0% fewer labels, and an error 2.00 percentage points higher."),
     ],
 )
 def test_the_claim_says_what_chance_explains(ends: list[tuple[int, float]], words: str) -> None:

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from calib.calibrators.imax import IMaxBinning
 from calib.diagnostics import binning
 from calib.diagnostics.binning import binning_picture
+from calib.formatting import percent
 from calib.jobs import FitQueue, FitSpec
 from calib.plots.style import method_style
 from calib.ui.binning.view import own_bins
@@ -35,7 +36,7 @@ def test_the_finding_has_the_numbers_and_sections_are_computed_when_opened(with_
     finding = app.markdown[0].value
     assert f"of {picture.information:.3g} nats" in finding
     for bins in picture.schemes.values():
-        assert f"{100 * bins.label_information / picture.information:.1f} %" in finding
+        assert percent(bins.label_information / picture.information) in finding
     assert f"{len(part) * part.n_classes:,} pairs of all {part.n_classes} classes" in said(app)
     open_sections(app)
     assert clean(app)

@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from calib.data import limits
 from calib.data.samples import SAMPLES
+from calib.formatting import percent
 from calib.settings import SETTINGS
 from calib.ui.data import upload as limits_view
 from calib.ui.data.upload import LARGEST
@@ -36,7 +37,7 @@ def test_an_upload_is_understood() -> None:
     assert not app.error
     assert facts(app)["Rows"] == "300"
     assert facts(app)["Recognised as"] == "logits"
-    assert facts(app)["Accuracy"] == f"{100 * np.mean(logits.argmax(axis=1) == labels):.1f} %"
+    assert facts(app)["Accuracy"] == percent(np.mean(logits.argmax(axis=1) == labels))
 
 
 def test_rows_with_nan_are_left_out_in_one_click() -> None:

@@ -8,6 +8,7 @@ import pytest
 from calib.data.samples import load_sample
 from calib.diagnostics.risk_coverage import answerable, risk_coverage
 from calib.evaluation import evaluate
+from calib.formatting import percent
 from calib.numerics import softmax
 from calib.ui.session import OpenSession
 from tests.ui.conftest import FITTED, charts, clean, group, open_page, said, table, twice, unfold
@@ -20,7 +21,7 @@ def test_it_opens_with_what_can_be_answered(sample_to_read: OpenSession) -> None
     assert clean(app)
     test = sample_to_read.test
     found = answerable(risk_coverage(*evaluate(softmax(test.logits), test.labels).pair), 0.02)
-    share, low, high = (f"{100 * part:.1f} %" for part in found.coverage)
+    share, low, high = (percent(part) for part in found.coverage)
     assert f"If you accept **2 % error**, you can answer **{share} of inputs**" in app.markdown[0].value
     assert f"from {low} to {high}" in app.markdown[0].value
     assert len(charts(app)) == 1

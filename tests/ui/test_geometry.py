@@ -16,6 +16,7 @@ from calib.data import Predictions
 from calib.data.samples import load_sample
 from calib.diagnostics.reduction_cost import Tradeoff
 from calib.diagnostics.separation import Explanation, PrincipalPlane, Sides, Timed, explain
+from calib.formatting import percent
 from calib.jobs import FitQueue
 from calib.metrics.bootstrap import Interval
 from calib.ui.geometry import state as geometry_study
@@ -70,8 +71,8 @@ def test_the_finding_is_what_the_library_computes(with_sample: OpenSession) -> N
     inside = separation >= np.sort(separation)[len(separation) // 2]
     words = app.markdown[0].value
     assert f"{dangerous.sum()} of {len(test)} are **dangerous**" in words
-    assert f"{100 * right[dangerous].mean():.1f} % of these are right" in words
-    assert f"are right {100 * right[inside].mean():.1f} % of the time" in words
+    assert f"{percent(right[dangerous].mean())} of these are right" in words
+    assert f"are right {percent(right[inside].mean())} of the time" in words
     assert "random draw" not in said(app)
     assert "Geometric turns this into a calibrator" in said(app)
 
@@ -213,7 +214,7 @@ def test_few_rows_are_not_said_to_tell_right_from_wrong() -> None:
     many = geometry_words.finding(sides([1.0] * 100 + [-1.0] * 100, [True] * 100 + [False] * 100))
     assert "the intervals overlap" not in many
     assert "100 of 200 are **dangerous**" in many
-    assert "0.0 % of these are right" in many
+    assert "0.0\u00a0% of these are right" in many
 
 
 def test_one_dangerous_row_and_none() -> None:
@@ -237,7 +238,7 @@ def test_costs_say_the_size_of_fast_beside_exact_and_the_rates() -> None:
     said = geometry_words.costs(timed(100, 100), timed(100, 50, infinite=2))
     assert "a correlation of 1.000 (n = 48)" in said
     assert "measured on 100 and 50 rows" in said
-    assert "fast has 50 % of the size of exact" in said
+    assert "fast has 50\u00a0% of the size of exact" in said
     assert "**50 fast** and **25 exact**" in said
     assert "did not reach all 100 rows" in said
     assert "too few rows" in geometry_words.costs(timed(100, 100), timed(100, 29))
@@ -259,7 +260,7 @@ def test_the_fastest_reduction_is_named_among_those_that_are_no_worse() -> None:
 def test_a_projection_is_not_said_to_keep_distances() -> None:
     plane = PrincipalPlane(np.arange(5), np.zeros((5, 2)), np.zeros(3), np.zeros((2, 3)), 0.4)
     said = geometry_words.components_sentence(plane, 5, 0)
-    assert "all 5 training inputs keep 40 % of their variance" in said
+    assert "all 5 training inputs keep 40\u00a0% of their variance" in said
     assert "shrinks distances" in said
     assert "outside in truth" not in said
     assert "1 training input drawn within it is outside" in geometry_words.components_sentence(plane, 9, 1)

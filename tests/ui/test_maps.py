@@ -106,7 +106,7 @@ def test_a_class_that_is_absent() -> None:
     logits, labels = simulate(300, 4)
     app = opened(twice(logits, np.where(labels == 2, 1, labels)))
     app.selectbox[0].set_value(2).run()
-    assert "0 (0.00 %) are class 2" in said(app)
+    assert "0 (0.00\u00a0%) are class 2" in said(app)
     assert len(charts(app)) == 3
 
 

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from calib import metrics
 from calib.diagnostics.subgroups import by_band
 from calib.evaluation import evaluate
+from calib.formatting import percent
 from calib.numerics import softmax
 from calib.ui.session import OpenSession
 from tests.conftest import simulate
@@ -70,7 +71,7 @@ def test_the_table_of_bands_adds_up(fits_to_read: OpenSession) -> None:
     assert first["method"] == "Uncalibrated"
     assert first["gap"] == f"{100 * raw.contribution.sum():+.1f}"
     assert first["0.99 to 1"].startswith(f"{100 * raw.contribution[4]:+.1f}")
-    assert first["0.99 to 1"].endswith(f"[{100 * raw.share[4]:.0f} %]")
+    assert first["0.99 to 1"].endswith(f"[{percent(raw.share[4], 0)}]")
 
 
 def test_number_and_scheme_of_bins_are_a_choice(sample_to_read: OpenSession) -> None:

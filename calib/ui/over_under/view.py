@@ -17,7 +17,7 @@ from calib.diagnostics.reliability import confidence_histogram
 from calib.diagnostics.subgroups import GroupGaps, by_band, by_class, too_extreme
 from calib.evaluation import Evaluation
 from calib.evaluation.view import View
-from calib.formatting import plural, points
+from calib.formatting import percent, plural, points
 from calib.metrics import BINNINGS
 from calib.plots.confidence_bands import band_chart, band_name, per_class_chart
 from calib.plots.over_under import Row, before_after, confidence_densities, ratio_to_odds
@@ -271,7 +271,7 @@ def _bands(fit: ShownFit) -> Named:
 
 def _band_cells(names: list[str], method: str, gaps: GroupGaps) -> dict[str, str]:
     cells = {
-        name: f"{points(adds)}  [{100 * share:.0f} %]" if rows else "no rows"
+        name: f"{points(adds)}  [{percent(share, 0)}]" if rows else "no rows"
         for name, adds, share, rows in zip(names, gaps.contribution, gaps.share, gaps.rows, strict=True)
     }
     return {"method": method, **cells, "gap": points(float(gaps.contribution.sum()))}
