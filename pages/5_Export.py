@@ -6,8 +6,8 @@ from functools import partial
 
 import streamlit as st
 
-from calib.ui.compare.answer import report_button
-from calib.ui.export.view import bundle, calibrate_upload, other_files, packed, recommended, record
+from calib.ui.compare.answer import EXPORTED, recommended, report_button
+from calib.ui.export.view import bundle, calibrate_upload, other_files, packed, record
 from calib.ui.fits import shown_fits
 from calib.ui.shell import need_fit, open_session, page
 from calib.ui.widgets import folded, one
@@ -23,7 +23,7 @@ def body() -> None:
     sentence, begin = recommended(fits)
     st.markdown(sentence)
     titles = {fit.key: fit.title for fit in fits[1:]}
-    key = one(titles, "export/calibrator", "Calibrator", begin=begin.key, style="list")
+    key = one(titles, EXPORTED, "Calibrator", begin=begin.key, style="list")
     fit = next(fit for fit in fits if fit.key == key)
     made = packed(session, fit, fits[0])
     bundle(made)

@@ -10,6 +10,7 @@ from typing import Literal
 
 from calib.evaluation.evaluation import CLASSWISE, CLASSWISE_ABOVE, Evaluation
 from calib.evaluation.view import View
+from calib.formatting import NO_BREAK, number
 from calib.metrics.confidence import Bools
 from calib.metrics.corp import RULES
 from calib.numerics import Floats
@@ -38,6 +39,22 @@ Better = Literal["lower", "higher", "neither"]
 
 
 @dataclass(frozen=True)
+class Unit:
+    """In what a score's differences are told: ``scale`` times their value, and its name."""
+
+    name: str
+    scale: float
+
+    def amount(self, value: float) -> str:
+        """A difference with its unit: 1.2 points, −0.034 nats."""
+        return f"{self.number(value)}{NO_BREAK}{self.name}" if self.name else self.number(value)
+
+    def number(self, value: float) -> str:
+        """A difference in this unit, without its name."""
+        return number(value * self.scale).replace("-", "−")
+
+
+@dataclass(frozen=True)
 class Score:
     """One score.
 
@@ -63,6 +80,13 @@ class Score:
     of_rows: Callable[[Evaluation], Floats | Bools | None] | None = None
     claims: bool = False
     relevant: float = 0.001
+
+    @property
+    def unit(self) -> Unit:
+        """In what its differences are told: nats, points of a share, or plain numbers."""
+        if self.key == "NLL" or self.key.startswith("log "):
+            return Unit("nats", 1.0)
+        return Unit("points", 100.0) if self.high == 1.0 else Unit("", 1.0)
 
     def seen(self, view: View) -> Score:
         """The score with the title and the meaning that it has in a view."""

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from calib.base import KEEPS_ACCURACY, Calibrator
 from calib.errors import CalibrationError
 from calib.evaluation.catalogue import SCORES
 from calib.evaluation.claims import Claims, Word
-from calib.formatting import brackets, listed, number
+from calib.formatting import NO_BREAK, listed, plural
 from calib.metrics.bootstrap import Interval
 from calib.registry import simplicity
+
+_NAMED = 4
+"""So many methods that tie are named; more are counted."""
 
 
 @dataclass(frozen=True)
@@ -60,14 +63,15 @@ class Recommendation:
     without: tuple[str, ...]
     baseline: str
 
-    def sentences(self, titles: Mapping[str, str] | None = None) -> list[str]:
-        """The answer in words, of which the first says what to take.
+    def sentences(self, title: Callable[[str], str] = str, strong: str = "") -> list[str]:
+        """The answer in words: what to take, what it gains and who ties; what changes no class; what has no score.
 
         Parameters
         ----------
-        titles : name -> title, where they differ.
+        title : how a method is called, by its name.
+        strong : stands around what is emphasised: ``**`` in Markdown.
         """
-        return _Words(self, titles or {}).sentences()
+        return _Words(self, title, strong).sentences()
 
 
 def recommend(claims: Claims, calibrators: Mapping[str, Calibrator], score: str | None = None) -> Recommendation | None:
@@ -158,78 +162,81 @@ def _keeps_accuracy(made: Calibrator) -> bool:
 class _Words:
     """A recommendation in sentences."""
 
-    def __init__(self, answer: Recommendation, titles: Mapping[str, str]):
-        self.answer, self.titles = answer, titles
-        self.score = SCORES[answer.score].title
-        self.lower = "lower" if SCORES[answer.score].better == "lower" else "higher"
+    def __init__(self, answer: Recommendation, title: Callable[[str], str], strong: str):
+        self.answer, self.title, self.strong = answer, title, strong
+        score = SCORES[answer.score]
+        self.score, self.unit = score.title, score.unit
+        self.lower = "lower" if score.better == "lower" else "higher"
+        self.lowers = "lowers" if score.better == "lower" else "raises"
 
     def sentences(self) -> list[str]:
         answer = self.answer
         if answer.too_few:
-            return [f"These rows cannot rank methods: {answer.too_few}. {self._lead()} so far."]
-        found = [self._choice(), self._ties(), self._others(), self._keeper(), self._without()]
-        return [sentence for sentence in found if sentence]
+            best = "lowest" if self.lower == "lower" else "highest"
+            return [
+                f"{self._strong('These rows cannot rank methods:')} {answer.too_few}. "
+                f"{self.title(answer.best)} has the {best} {self.score} so far."
+            ]
+        return [sentence for sentence in (self._choice(), self._keeper(), self._without()) if sentence]
 
-    def title(self, name: str) -> str:
-        return self.titles.get(name, name)
-
-    def _lead(self) -> str:
-        return f"{self.title(self.answer.best)} has the {self.lower.replace('er', 'est')} {self.score}"
-
-    def _margin(self) -> str:
-        return f"{self.answer.relevant:g}"
+    def _strong(self, text: str) -> str:
+        return f"{self.strong}{text}{self.strong}"
 
     def _choice(self) -> str:
-        answer, name, raw = self.answer, self.title(self.answer.method), self.title(self.answer.baseline)
+        answer, name = self.answer, self.title(self.answer.method)
         if answer.method == answer.baseline:
+            keep = self._strong("Keep the raw model.")
             if answer.best == answer.method:
-                return f"Keep {raw}: no calibrator has a {self.lower} {self.score}."
+                return f"{keep} No calibrator {self.lowers} its {self.score}{self._doubt()}."
             return (
-                f"Keep {raw}: its {self.score} is equivalent within {self._margin()} to the best one, that of "
-                f"{self.title(answer.best)}, and nothing is simpler."
+                f"{keep} Its {self.score} is equivalent to the best one, that of {self.title(answer.best)}, within "
+                f"{self.unit.amount(answer.relevant)}, and nothing is simpler."
             )
         several = f", corrected for choosing among {answer.n_candidates} methods" if answer.n_candidates > 1 else ""
-        gain = (
-            f"{number(answer.gain.value)} (interval {number(answer.gain.low)} to {number(answer.gain.high)}{several})"
-        )
-        than = f"{self.lower} than that of {raw}"
-        if answer.word == "better":
-            return f"Take {name}: its {self.score} is {than} by {gain}."
+        gain = f"{self._strong(self.unit.amount(answer.gain.value))} ({self._interval(answer.gain)}{several})"
+        if answer.word == "undecided":
+            rows = "" if math.isnan(answer.rows_needed) else f"; about {answer.rows_needed:,.0f} test rows would decide"
+            return (
+                f"{self._strong(f'Take {name} with caution.')} Whether it {self.lowers} the {self.score} of the raw "
+                f"model is undecided: gain {gain}{rows}."
+            )
+        start = self._strong(f"Take {name}.")
         if answer.word == "equivalent":
-            return f"Take {name}, though {raw} would do: its {self.score} is {than} by {gain}."
-        rows = self._rows(answer.rows_needed)
-        return f"Take {name} with caution: whether its {self.score} is {than} is undecided; the gain is {gain}{rows}."
+            start = f"{self._strong(f'Take {name}')}, though the raw model would do."
+        return f"{start} It {self.lowers} the {self.score} of the raw model by {gain}{self._others()}{self._doubt()}."
 
-    def _rows(self, needed: float) -> str:
-        return "" if math.isnan(needed) else f", and about {needed:,.0f} test rows would decide"
-
-    def _ties(self) -> str:
-        answer = self.answer
-        if not answer.ties or (answer.method == answer.baseline and answer.ties == (answer.best,)):
-            return ""
-        names = listed([self.title(name) for name in answer.ties])
-        return f"Equivalent within {self._margin()}: {names}; {self.title(answer.method)} is the simplest."
+    def _interval(self, gain: Interval) -> str:
+        return f"95{NO_BREAK}%: {self.unit.number(gain.low)} to {self.unit.number(gain.high)}"
 
     def _others(self) -> str:
         answer = self.answer
-        parts = []
-        said = answer.baseline if answer.word == "undecided" else None
-        if undecided := [self.title(name) for name in answer.undecided if name != said]:
-            parts.append(f"Undecided against {self.title(answer.best)}: {listed(undecided)}.")
-        if answer.worse:
-            parts.append(f"Worse: {listed([self.title(name) for name in answer.worse])}.")
-        return " ".join(parts)
+        if answer.ties:
+            return f" and ties with {self._names(answer.ties)}, of which none is simpler"
+        return "" if answer.undecided or answer.n_candidates < 2 else " and is better than every other method here"
+
+    def _doubt(self) -> str:
+        """Whom it is not shown to be better than; the raw model is spoken of before."""
+        names = [name for name in self.answer.undecided if name != self.answer.baseline]
+        return f"; against {self._names(names)} it is undecided" if names else ""
+
+    def _names(self, names: Sequence[str]) -> str:
+        more = [plural(len(names) - _NAMED, "other")] if len(names) > _NAMED else []
+        return listed([*map(self.title, names[:_NAMED]), *more])
 
     def _keeper(self) -> str:
         keeper = self.answer.keeper
         if keeper is None:
             return ""
-        gain = f", which gains {number(keeper.gain.value)} {brackets(keeper.gain.low, keeper.gain.high)}"
-        return f"If no predicted class may change, take {self.title(keeper.method)}{gain if keeper.word else ''}."
+        start = "If no predicted class may change:"
+        if keeper.method == keeper.baseline:
+            return f"{start} {self._strong('the raw model')}."
+        doubt = {"equivalent": "; a tie with the raw model", "undecided": "; undecided"}.get(keeper.word, "")
+        gain = f"{self.unit.amount(keeper.gain.value)} {self.lower}, {self._interval(keeper.gain)}{doubt}"
+        return f"{start} {self._strong(self.title(keeper.method))} ({gain})."
 
     def _without(self) -> str:
-        names = [self.title(name) for name in self.answer.without]
+        names = self.answer.without
         if not names:
             return ""
-        give, have = ("gives", "has") if len(names) == 1 else ("give", "have")
-        return f"{listed(names)} {give} a confidence only and so {have} no {self.score}."
+        gives, it = ("gives", "it") if len(names) == 1 else ("give", "them")
+        return f"{self._names(names)} {gives} a confidence only and so no {self.score}: compare {it} by ECE."

@@ -169,7 +169,7 @@ def verdict_paragraphs(
 ) -> list[str]:
     """What to take, or the verdict by NLL; and the verdict by ECE where not all methods have an NLL."""
     titles = dict(zip(table["method"], table["title"], strict=True))
-    first = " ".join(recommendation.sentences(titles)) if recommendation else verdict(table, "NLL", judged)
+    first = " ".join(recommendation.sentences(titles.__getitem__)) if recommendation else verdict(table, "NLL", judged)
     return [first, *([verdict(table, "ECE", judged)] if table["confidence_only"].any() else [])]
 
 

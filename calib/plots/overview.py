@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import plotly.graph_objects as go
 
+from calib.evaluation.catalogue import Unit
 from calib.evaluation.view import TOP_LABEL, View
+from calib.formatting import percent
 from calib.metrics.bootstrap import Interval
 from calib.plots.data import carry
 from calib.plots.style import GUIDE, NEUTRAL, Style, fade, key_entry, plain, quiet, set_layout, shorten
@@ -39,14 +41,6 @@ _NUMBERS = 0.83
 """Where numbers end and words begin, as a share of the width."""
 _FAR = 4.0
 """Intervals further from 0 than so many times the usual one are cut at the end of the axis."""
-
-
-@dataclass(frozen=True)
-class Unit:
-    """In what a score's differences are told: ``scale`` times their value, and its name."""
-
-    name: str
-    scale: float
 
 
 @dataclass(frozen=True)
@@ -308,7 +302,7 @@ def reliability_panels(panels: Sequence[Panel], reach: float, pixels: int, view:
 
 
 def _ece(panel: Panel) -> str:
-    return f"ECE {100 * panel.ece:.1f} %" if math.isfinite(panel.ece) else "no ECE"
+    return f"ECE {percent(panel.ece)}" if math.isfinite(panel.ece) else "no ECE"
 
 
 def _lean(panel: Panel, view: View) -> str:

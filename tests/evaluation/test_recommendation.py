@@ -67,7 +67,7 @@ def test_the_gain_has_the_interval_of_the_difference_and_is_corrected(calibrator
 def test_the_raw_model_is_kept_where_it_is_equivalent(calibrators):
     answer = chosen(calibrators, {"temperature": 0.4997, "vector": 0.4995}, close=("identity", "temperature", "vector"))
     assert (answer.best, answer.method, answer.word) == ("vector", "identity", "")
-    assert "temperature" in answer.ties and "Keep identity" in answer.sentences()[0]
+    assert "temperature" in answer.ties and "Keep the raw model" in answer.sentences()[0]
     assert answer.gain.value == 0 and answer.keeps_accuracy
 
 

@@ -9,6 +9,8 @@ import pytest
 from calib.diagnostics.gap_curve import gap_curve
 from calib.diagnostics.reliability import confidence_histogram
 from calib.diagnostics.risk_coverage import answerable, risk_coverage
+from calib.evaluation.catalogue import Unit
+from calib.formatting import percent
 from calib.metrics.bootstrap import Interval
 from calib.plots import alt_text, figure_data
 from calib.plots.compare import entry_lines, size_curves
@@ -17,7 +19,6 @@ from calib.plots.overview import (
     GLYPHS,
     Panel,
     StripRow,
-    Unit,
     difference_strip,
     gap_reach,
     reliability_panels,
@@ -299,6 +300,6 @@ def test_panels_share_one_scale_and_lie_apart(rng, n):
     assert table["gap"].to_numpy() == pytest.approx(np.concatenate([panel.curve.gap for panel in panels]), rel=1e-5)
     assert {k for k, _, _ in clicked(fig)} == set(range(n))
     names = fig.data[-2].text
-    assert "ECE 0.0 %" in names[0]
+    assert f"ECE {percent(0.0)}" in names[0]
     assert "&lt;b&gt;" in names[0]
     assert 20 < len(alt_text(fig)) < 400

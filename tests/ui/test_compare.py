@@ -22,7 +22,7 @@ from calib.evaluation.learning_curve import labels_needed, size_curve
 from calib.evaluation.recommendation import Recommendation, recommend
 from calib.evaluation.repeated_splits import repeated_splits, summarise_splits
 from calib.evaluation.score_table import verdict
-from calib.formatting import number
+from calib.formatting import number, percent
 from calib.jobs import FitQueue
 from calib.plots.style import method_style
 from calib.registry import METHODS, calibrator, title_of
@@ -31,7 +31,7 @@ from calib.ui.compare.studies import fits_on_all_rows, seconds_of
 from calib.ui.fits import ShownFit, resampled, shown_fits
 from calib.ui.session import SESSION, OpenSession
 from tests.conftest import finished, simulate
-from tests.ui.conftest import FITTED, charts, fit, group, open_page, opened, said, unfold, wait
+from tests.ui.conftest import FITTED, charts, clean, fit, group, open_page, opened, said, unfold, wait
 
 PAGE = "pages/2_Compare.py"
 
@@ -127,7 +127,7 @@ def test_the_panels_state_the_ece_of_the_table_in_the_order_of_the_strip(with_fi
     assert [text.split("ECE")[0] for text in [*texts[0], *texts[1]]] == strip
     for text in [*texts[0], *texts[1]]:
         name, ece = text.split("ECE ")
-        assert ece == f"{100 * eces[name.split(' ', 1)[1]]:.1f} %"
+        assert ece == percent(eces[name.split(" ", 1)[1]])
 
 
 def test_a_method_that_is_chosen_is_diagnosed(with_fits: OpenSession) -> None:
@@ -139,6 +139,26 @@ def test_a_method_that_is_chosen_is_diagnosed(with_fits: OpenSession) -> None:
     assert group(app, "reliability/methods").value == ["raw", key]
     app.switch_page(PAGE).run()
     assert app.title[0].value == "Compare"  # it does not lead there again
+
+
+def test_the_button_beside_the_answer_leads_to_the_export_of_that_method(
+    with_fits: OpenSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, answer = claims_and_answer(monkeypatch, with_fits)
+    app = open_page("pages/5_Export.py", with_fits)
+    calibrators = app.selectbox(key="export/calibrator")
+    calibrators.select(next(title for title in calibrators.options if title != answer.method)).run()
+    app.switch_page(PAGE).run()
+    button = app.button(key="compare/export")
+    assert answer.method in button.label
+    button.click().run()
+    assert clean(app)
+    assert app.title[0].value == "Export"
+    assert with_fits.specs[app.selectbox(key="export/calibrator").value].title == answer.method
+    app.switch_page(PAGE).run()
+    assert app.title[0].value == "Compare"
+    app.number_input(key="compare/relevant/NLL").set_value(10.0).run()
+    assert "compare/export" not in [button.key for button in app.button]  # the raw model is kept: nothing to export
 
 
 def test_scores_are_numbers_that_sort(with_fits: OpenSession) -> None:
@@ -322,7 +342,7 @@ def test_counterparts_come_and_go(queue: FitQueue, with_sample: OpenSession) -> 
         assert line.startswith(f"- **{name} (shared map)** against {name} (class-wise): accuracy ")
         points = 100 * (right - right_apart)
         assert f"{abs(points):.1f} points {'higher' if points > 0 else 'lower'}" in line or points == 0
-        assert f"({100 * right:.1f} % against {100 * right_apart:.1f} %)" in line
+        assert f"({percent(right)} against {percent(right_apart)})" in line
         nll = line[line.index("NLL ") :]
         assert ("higher" if loss > loss_apart else "lower") in nll
         assert f"({number(loss)} against {number(loss_apart)})" in nll

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import Any
@@ -10,29 +9,21 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from calib.evaluation import SCORES
 from calib.evaluation.claims import Claims
 from calib.evaluation.compare import compare_evaluations
 from calib.evaluation.recommendation import Recommendation, recommend
-from calib.formatting import escape_markdown, listed, number, plural
-from calib.plots.overview import Unit
+from calib.formatting import escape_markdown, listed, plural
 from calib.reporting import DataSummary, ReportedMethod, Source, html_of_fits
 from calib.ui.building import FileTask, on_request
 from calib.ui.fits import ShownFit, jobs, ready, resampled
+from calib.ui.link import go_to
 from calib.ui.session import OpenSession, current_session, keep
 from calib.ui.text import literal
 
+EXPORTED = "export/calibrator"
+"""The fit chosen on Export, by its key, among what the session has picked."""
 RELEVANT = "compare/relevant"
 """Smallest relevant differences that the visitor changed, by score, among what the session has picked."""
-_NAMED = 4
-"""So many methods that tie are named; more are counted."""
-
-
-def unit_of(score: str) -> Unit:
-    """In what differences of a score are told: nats, points of a share, or plain numbers."""
-    if score == "NLL" or score.startswith("log "):
-        return Unit("nats", 1.0)
-    return Unit("points", 100.0) if SCORES[score].high == 1.0 else Unit("", 1.0)
 
 
 def relevant_differences(session: OpenSession) -> dict[str, float]:
@@ -63,78 +54,39 @@ def recommendation_of(claims: Claims, fits: Sequence[ShownFit]) -> Recommendatio
 
 
 def finding(answer: Recommendation) -> str:
-    """The recommendation in Markdown: what to take, what it gains, who ties; and what changes no predicted class."""
-    if answer.too_few:
-        return (
-            f"**These rows cannot rank methods:** {answer.too_few}. {literal(answer.best)} has the "
-            f"{'lowest' if SCORES[answer.score].better == 'lower' else 'highest'} {answer.score} so far."
-        )
-    return " ".join(filter(None, [_choice(answer), _keeper(answer.keeper), _without(answer)]))
+    """The recommendation in Markdown."""
+    return " ".join(answer.sentences(literal, strong="**"))
 
 
-def _choice(answer: Recommendation) -> str:
-    name, score = literal(answer.method), SCORES[answer.score].title
-    if answer.method == answer.baseline:
-        if answer.best == answer.method:
-            return f"**Keep the raw model.** No calibrator lowers its {score}{_doubt(answer)}."
-        return (
-            f"**Keep the raw model.** Its {score} is equivalent to the best one, that of {literal(answer.best)}, "
-            f"within {_amount(answer, answer.relevant)}, and nothing is simpler."
-        )
-    gain = f"**{_amount(answer, answer.gain.value)}** (95 %: {_interval(answer)})"
-    if answer.word == "undecided":
-        rows = "" if math.isnan(answer.rows_needed) else f"; about {answer.rows_needed:,.0f} test rows would decide"
-        return (
-            f"**Take {name} with caution.** Whether it lowers the {score} of the raw model is undecided: gain {gain}"
-            f"{rows}."
-        )
-    start = f"**Take {name}" + ("**, though the raw model would do." if answer.word == "equivalent" else ".**")
-    return f"{start} It lowers the {score} of the raw model by {gain}{_ties(answer)}{_doubt(answer)}."
+def recommended(fits: Sequence[ShownFit]) -> tuple[str, ShownFit]:
+    """What to take in Markdown, and the fit that Export offers first: where the raw model would do, the best other.
+
+    Parameters
+    ----------
+    fits : the raw model first.
+    """
+    found = answer_of(fits)
+    if found is None:
+        return "No method has a score to recommend one by.", fits[1]
+    by_title = {fit.title: fit for fit in fits}
+    chosen = by_title[found.method] if found.method != found.baseline else by_title[found.best]
+    return finding(found), fits[1] if chosen is fits[0] else chosen
 
 
-def _ties(answer: Recommendation) -> str:
-    if answer.ties:
-        return f" and ties with {_names(answer.ties)}, of which none is simpler"
-    return "" if answer.undecided or answer.n_candidates < 2 else " and is better than every other method here"
-
-
-def _doubt(answer: Recommendation) -> str:
-    """Whom it is not shown to be better than; the raw model is spoken of before."""
-    names = [name for name in answer.undecided if name != answer.baseline]
-    return f"; against {_names(names)} it is undecided" if names else ""
-
-
-def _names(names: Sequence[str]) -> str:
-    shown = [literal(name) for name in names[:_NAMED]]
-    return listed([*shown, *([plural(len(names) - _NAMED, "other")] if len(names) > _NAMED else [])])
-
-
-def _keeper(keeper: Recommendation | None) -> str:
-    if keeper is None:
-        return ""
-    if keeper.method == keeper.baseline:
-        return "If no predicted class may change: **the raw model**."
-    verb = {"better": "lower", "equivalent": "lower, a tie with the raw model"}.get(keeper.word, "lower, undecided")
-    return (
-        f"If no predicted class may change: **{literal(keeper.method)}** ({_amount(keeper, keeper.gain.value)} {verb})."
-    )
-
-
-def _without(answer: Recommendation) -> str:
-    if not answer.without:
-        return ""
-    gives, it = ("gives", "it") if len(answer.without) == 1 else ("give", "them")
-    return f"{_names(answer.without)} {gives} a confidence only: compare {it} by ECE."
-
-
-def _amount(answer: Recommendation, value: float) -> str:
-    unit = unit_of(answer.score)
-    return f"{number(value * unit.scale)} {unit.name}".replace("-", "−").strip()
-
-
-def _interval(answer: Recommendation) -> str:
-    scale = unit_of(answer.score).scale
-    return f"{number(answer.gain.low * scale)} to {number(answer.gain.high * scale)}".replace("-", "−")
+def answer_with_export(session: OpenSession, fits: Sequence[ShownFit]) -> None:
+    """What to take, and beside it the button that leads to its export."""
+    answer = answer_of(fits)
+    if answer is None:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(finding(answer))
+        if answer.too_few or answer.method == answer.baseline:
+            return
+        if st.button(
+            f"Export {literal(answer.method)}", key="compare/export", type="primary", icon=":material/download:"
+        ):
+            session.picked[EXPORTED] = recommended(fits)[1].key
+            go_to("pages/5_Export.py")
 
 
 def unfinished() -> None:

@@ -29,7 +29,7 @@ from calib.plots.overview import (
     reliability_panels,
 )
 from calib.ui import link, widgets
-from calib.ui.compare.answer import answer_of, claims_of, finding, relevant_differences, unfinished, unit_of
+from calib.ui.compare.answer import answer_with_export, claims_of, relevant_differences, unfinished
 from calib.ui.fits import ShownFit
 from calib.ui.reliability.state import show_only
 from calib.ui.session import OpenSession, keep
@@ -59,8 +59,7 @@ def overview(session: OpenSession, fits: list[ShownFit]) -> None:
         need_fit(what="Only the raw model is here. Fit calibrators to compare them with it.")
         _panels([_panel(fits[0], claims_of(fits))], [fits[0].key], view)
         return
-    if (answer := answer_of(fits)) is not None:
-        st.markdown(finding(answer))
+    answer_with_export(session, fits)
     unfinished()
     grid = st.grid(10, min_column_width=70)
     with grid.cell(column_span=4):
@@ -106,7 +105,7 @@ def _differences(session: OpenSession, fits: list[ShownFit], view: View) -> str:
     shown = SCORES[score].seen(view)
     fig = keep(
         ("strip", score, relevant, *((fit.key, fit.title, fit.style) for fit in ordered)),
-        lambda: difference_strip(rows, shown.title, unit_of(score), relevant, shown.better),
+        lambda: difference_strip(rows, shown.title, SCORES[score].unit, relevant, shown.better),
     )
     _clickable(fig, "compare-strip", [fit.key for fit in ordered])
     st.caption(_said_of_rows(claims, [fit.title for fit in ordered], score))
@@ -114,7 +113,7 @@ def _differences(session: OpenSession, fits: list[ShownFit], view: View) -> str:
 
 
 def _smallest_relevant(session: OpenSession, score: str) -> None:
-    unit, changed = unit_of(score), relevant_differences(session)
+    unit, changed = SCORES[score].unit, relevant_differences(session)
     key = f"compare/relevant/{score}"
     begin = SCORES[score].relevant * unit.scale
 
@@ -141,7 +140,7 @@ def _row(claims: Claims, fit: ShownFit, score: str) -> StripRow:
 
 def _said_of_rows(claims: Claims, titles: Sequence[str], score: str) -> str:
     """What is shaded, and how many rows would decide what is undecided; or what noise alone would give."""
-    unit = unit_of(score)
+    unit = SCORES[score].unit
     smallest = " ".join(filter(None, [f"{claims.relevant[score] * unit.scale:g}", unit.name]))
     said = [f"Shaded: differences below {smallest} do not matter."]
     needed = {name: claims.between(name, claims.baseline, score).rows_needed for name in titles}

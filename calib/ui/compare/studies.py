@@ -12,7 +12,7 @@ import streamlit as st
 from calib.evaluation import SCORES
 from calib.evaluation.learning_curve import SIZE_SCORES, halved_sizes, labels_needed
 from calib.evaluation.repeated_splits import summarise_splits
-from calib.evaluation.score_table import verdict
+from calib.evaluation.score_table import MARKS_SAID, verdict
 from calib.evaluation.studies import SIZES, SPLITS, repeat_task, size_task
 from calib.formatting import escape_markdown, listed, plural
 from calib.hardware import on_cpu
@@ -116,7 +116,7 @@ def _repeated_result(splits: pd.DataFrame, key: str, fits: list[ShownFit]) -> No
     show_scores(keep(("splits table", key), partial(styled_scores, table, keys, True, True, current_session().view)))
     st.caption(
         "Mean over splits ± standard deviation from split to split, with the 95 % interval of the mean in brackets. "
-        "★ best mean; ✓ better and ✗ worse than the raw model significantly (95 %, for all pairs of methods together)."
+        f"{MARKS_SAID}, 95 % for all pairs of methods together."
     )
     failed = table[(table["note"] != "") & table["n_splits"].between(1, n_splits - 1)].drop_duplicates("method")
     for title, note in zip(failed["title"], failed["note"], strict=True):

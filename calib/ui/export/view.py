@@ -22,7 +22,6 @@ from calib.export.seen import AmbiguousOutputs
 from calib.formatting import escape_markdown, plural
 from calib.registry import is_pairs
 from calib.ui.building import FileTask, on_request
-from calib.ui.compare.answer import answer_of, finding
 from calib.ui.data.view import show_finding
 from calib.ui.fits import ShownFit, intervals_of
 from calib.ui.server.uploads import StoredUpload, uploader
@@ -96,21 +95,6 @@ class Packed:
         else:
             task = FileTask(writer.written, lambda: given, arguments=(ending,))
             on_request(label, key, name, task, of=self.key, **looks)
-
-
-def recommended(fits: list[ShownFit]) -> tuple[str, ShownFit]:
-    """What to take, as Compare says it, and the fit chosen to begin with: where nothing is better, the best of them.
-
-    Parameters
-    ----------
-    fits : the raw model first.
-    """
-    found = answer_of(fits)
-    if found is None:
-        return "No method has a score to recommend one by.", fits[1]
-    by_title = {fit.title: fit for fit in fits}
-    chosen = by_title[found.method] if found.method != found.baseline else by_title[found.best]
-    return finding(found), fits[1] if chosen is fits[0] else chosen
 
 
 def packed(session: OpenSession, fit: ShownFit, raw: ShownFit) -> Packed:
