@@ -254,3 +254,15 @@ def test_what_is_recommended_is_fitted_and_compared_in_one_click(
     assert not app.exception
     assert [title.value for title in app.title] == ["Compare"]
     assert asked == {name: {} for name in presets(with_sample.data)["Recommended"]}
+
+
+def test_every_method_says_what_it_does_before_it_is_chosen(with_sample: OpenSession) -> None:
+    app = open_page("pages/1_Fit.py", with_sample)
+    offered = presets(with_sample.data)
+    chosen = [part.label for part in app.expander]
+    (others,) = [text.value for text in app.markdown if text.value.startswith("- **")]
+    for name in offered["All"]:
+        where = " ".join(chosen) if name in offered["Recommended"] else others
+        assert METHODS[name].title in where and METHODS[name].summary in where
+    app.button(key="fit/preset/All").click().run()
+    assert not [text for text in app.markdown if text.value.startswith("- **")]

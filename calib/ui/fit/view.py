@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -116,6 +117,7 @@ def choose_and_start(session: OpenSession) -> None:
             params[name] = parameter_widgets(method.cls, name)
         if method.uses_device:
             params[name]["device"] = device
+    _others([name for name in offered["All"] if name not in methods])
     button.button(
         f"Fit {plural(len(methods), 'calibrator')}",
         key="fit/start",  # its label changes with the choice; without a key each label would be another button
@@ -130,6 +132,13 @@ def choose_and_start(session: OpenSession) -> None:
 def _choose(methods: list[str]) -> None:
     """Put a preset's methods into the selection."""
     st.session_state[CHOSEN] = methods
+
+
+def _others(names: Sequence[str]) -> None:
+    """What the methods that are not chosen do, a line for each."""
+    if names:
+        st.subheader("Not chosen")
+        st.markdown("\n".join(f"- **{METHODS[name].title}**: {METHODS[name].summary}" for name in names))
 
 
 def _left_out(data: Predictions) -> None:
