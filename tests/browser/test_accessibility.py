@@ -1,4 +1,4 @@
-"""What axe-core finds on every page and in the report, in light and dark."""
+"""What axe-core finds on every page, with all its questions unfolded, and in the report, in light and dark."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from calib.plots.style import PAGES, contrast
 from calib.reporting import html
 from calib.ui.menu import MENU
 from tests.browser.conftest import new_page
+from tests.browser.test_heights import unfold
 from tests.browser.test_journey import go, settle
 from tests.conftest import ROOT
 from tests.reporting.conftest import make_report
@@ -77,6 +78,7 @@ def test_no_page_has_a_serious_fault(fitted: Page) -> None:
     page, found = fitted, {}
     for title in titles(page):
         go(page, title)
+        unfold(page)
         found[title] = faults(page) + faint(page)
     assert len(found) == sum(map(len, MENU.values()))
     broken = [f"{title}: {fault}" for title, faults_of_page in found.items() for fault in faults_of_page]

@@ -114,6 +114,15 @@ def go(page: Page, title: str) -> None:
     page.wait_for_function(DRAWN, polling=200)
 
 
+def unfold(page: Page) -> None:
+    """Open every folded question of the page, one after the other, and wait for what it draws."""
+    folded = page.get_by_test_id("stMain").locator("details:not([open]) > summary")
+    while folded.count():
+        folded.first.click()
+        settle(page)
+        page.wait_for_function(DRAWN, polling=200)
+
+
 def see(page: Page, case: str, title: str, width: int, picture: Path | None = None) -> Seen:
     """Measure what is shown, and keep a picture of all of it where a folder is given."""
     size = page.evaluate(SIZE)

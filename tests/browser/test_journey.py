@@ -15,6 +15,7 @@ from playwright.sync_api import Page, expect
 
 import calib
 from calib.export import runtime
+from calib.formatting import percent
 from calib.registry import METHODS, presets
 from tests.conftest import ROOT, simulate, two_scores
 
@@ -82,7 +83,7 @@ def test_from_upload_to_exported_calibrator(visitor: Page, tmp_path: Path) -> No
     }
     assert shown["Recognised as"] == "logits"
     assert shown["Classes"] == str(outputs.shape[1])
-    assert shown["Accuracy"] == f"{100 * np.mean(outputs.argmax(axis=1) == labels):.1f} %"
+    assert shown["Accuracy"] == percent(np.mean(outputs.argmax(axis=1) == labels))
     no_trouble(page)
     photograph(page, "data")
 
@@ -188,6 +189,34 @@ def test_from_an_upload_to_the_exported_best_calibrator_in_four_clicks(visitor: 
     assert METHODS[runtime.load(tmp_path / "calibrator.zip").method].title in answer
     assert 1 + page.evaluate("window.clicks") == 4
     no_trouble(page)
+
+
+@pytest.mark.long
+def test_a_click_on_a_method_in_the_overview_lands_on_its_diagnosis(visitor: Page, tmp_path: Path) -> None:
+    page, file = visitor, tmp_path / "outputs.npz"
+    outputs, labels = simulate(2000)
+    np.savez(file, logits=outputs, labels=labels)
+    page.get_by_test_id("stFileUploaderDropzoneInput").first.set_input_files(file)
+    expect(page.get_by_text("Recognised as")).to_be_visible()
+    settle(page)
+    go(page, "Fit")
+    page.get_by_role("button", name=re.compile(r"^Fast \(")).click()
+    settle(page)
+    page.get_by_role("button", name=re.compile(r"^Fit \d+ calibrators")).click()
+    expect(page.get_by_role("button", name="Remove").first).to_be_visible()
+    expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
+    main = page.get_by_test_id("stMain")
+    for figure, title in (("compare-strip", "Beta"), ("compare-panels", "Isotonic")):
+        go(page, "Compare")
+        name = page.locator(f"[class*=st-key-{figure}] .textpoint text").filter(has_text=title).first
+        box = name.bounding_box()
+        assert box is not None
+        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        expect(page.get_by_role("heading", name="Reliability", exact=True, level=1)).to_be_visible()
+        settle(page)
+        no_trouble(page)
+        expect(page.locator(".js-plotly-plot")).to_have_count(2)  # the raw model and the method
+        expect(main.locator("strong").filter(has_text=re.compile(f"^{title}\\b"))).to_be_visible()
 
 
 def test_an_unclear_table_to_a_reliability_curve_in_three_clicks(visitor: Page, tmp_path: Path) -> None:
