@@ -25,6 +25,7 @@ from benchmarks.mutants import texts
 from benchmarks.mutations import mutant
 from benchmarks.originals import originals
 from calib.data import Choices, inspect, read_features, read_outputs
+from calib.data.interpret import vocabulary
 from calib.data.interpret.names import Column, canonical, feature_column, output_column
 from calib.data.options import OPTIONS
 from tests.conftest import minute_of_cpu
@@ -172,6 +173,28 @@ def test_rules_can_be_broken(monkeypatch):
     monkeypatch.setattr("benchmarks.doors.inspect", lambda **files: 1 / 0)
     with pytest.raises(Broken, match="ZeroDivisionError"):
         open_one(seeds()["npz as source source"], 2**40)
+
+
+def test_numbers_among_characters_that_only_strip_leaves_out():
+    rows = "".join(f"0.{i}\x1e,{i % 2}\n" for i in range(1, 9))
+    read_outputs(("a.csv", f"prob,id\n{rows}".encode()))
+    check(inspect(("a.csv", f"prob,default\n{rows}".encode())))
+
+
+@pytest.mark.parametrize("n", [9_000, 100_000])
+def test_a_long_name_makes_no_long_sentence(make, n):
+    name = "a" * n
+    rows = "".join(f"0.{i % 9 + 1},0.{9 - i % 9},{name if i % 2 else 'b'}\n" for i in range(60))
+    found = inspect(("a.csv", f"p_{name},p_b,{name}\n{rows}".encode()), choices=Choices(labels=name))
+    assert wrong_words(found.findings) == ""
+    one = inspect(make.npz(probs=np.full((60, 2), 0.5), labels=np.array([name] * 60), class_names=[name, "b"]))
+    assert wrong_words(one.findings) == ""
+
+
+def test_what_is_remembered_of_names_is_short():
+    asked = []
+    first = vocabulary.remembered(lambda name: asked.append(name) or len(name))
+    assert [first("x" * 10**6), first("x" * 10**7)] == [200, 200] and len(asked) == 1
 
 
 def test_labels_without_columns_are_refused(make):

@@ -6,7 +6,7 @@ import numpy as np
 
 from calib.canonical import IN_UNIT, Kind
 from calib.data.checks.agreement import CHANCE, FEW, Ranks, check_agreement
-from calib.data.checks.report import Report, count, listed, verb
+from calib.data.checks.report import Report, count, listed, shortened, verb
 from calib.numerics import Floats, Ints, blocks
 
 
@@ -67,7 +67,7 @@ def check_classes(labels: Ints, class_names: tuple[str, ...], report: Report) ->
         only = class_names[int(counts.argmax())]
         report.warn(
             "one_class",
-            f"The only label is {only}, in {count(len(labels), 'row')}, so calibration cannot be measured.",
+            f"The only label is {shortened(only)}, in {count(len(labels), 'row')}, so calibration cannot be measured.",
             "Add rows of the other classes; a sorted file that was cut off usually causes it.",
         )
         return

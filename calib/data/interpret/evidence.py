@@ -80,7 +80,8 @@ class Column:
             return self.cells.astype(np.float64)
         if self.cells.dtype.kind != "U" or not self._mostly_numbers:
             return None
-        return np.array([float(cell) if NUMBER.fullmatch(cell.strip()) else np.nan for cell in self.cells.tolist()])
+        texts = [cell.strip() for cell in self.cells.tolist()]  # of more than float() leaves out by itself
+        return np.array([float(text) if NUMBER.fullmatch(text) else np.nan for text in texts])
 
     @cached_property
     def _mostly_numbers(self) -> bool:

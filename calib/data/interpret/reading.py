@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calib.data.checks.report import InvalidUpload, Report, count, listed, verb
+from calib.data.checks.report import InvalidUpload, Report, count, listed, shortened, verb
 from calib.data.formats.base import Allowance, Array, Contents
 from calib.data.interpret.answers import as_text, correct_answers, crossed
 from calib.data.interpret.columns import class_names_array, infer_arrays, named
@@ -25,6 +25,9 @@ from calib.data.interpret.vocabulary import is_prediction
 from calib.data.limits import MAX_CLASSES, MAX_ROWS
 from calib.data.options import Choices
 from calib.numerics import Floats
+
+LONGEST_SHOWN = 80
+"""Characters of an array's name in a sentence."""
 
 
 @dataclass
@@ -155,7 +158,7 @@ def read_any(contents: Contents, name: Any) -> Array:
 
 def display_name(contents: Contents, name: Any) -> str:
     """What an array is called in a sentence; columns of a table by their file."""
-    return contents.name if isinstance(name, tuple) or len(contents.arrays) == 1 else str(name)
+    return contents.name if isinstance(name, tuple) or len(contents.arrays) == 1 else shortened(name, LONGEST_SHOWN)
 
 
 def infer_label(labels: Contents) -> str:

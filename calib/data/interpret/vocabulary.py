@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache, wraps
+from typing import TypeVar
 
 from calib.data.interpret.names import LONGEST_COLUMN
 from calib.data.interpret.roles import Role
@@ -237,15 +238,24 @@ PIECES = re.compile(r"[^\W\d_]+|\d+")
 CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
-@lru_cache(maxsize=2**14)
+Found = TypeVar("Found")
+
+
+def remembered(function: Callable[[str], Found]) -> Callable[[str], Found]:
+    """What a function says of the beginning of a name, once for each; whole names of strangers can be of any length."""
+    of_beginning = lru_cache(maxsize=2**14)(function)
+    return wraps(function)(lambda name: of_beginning(name[:LONGEST_COLUMN]))
+
+
+@remembered
 def tokens(name: str) -> tuple[str, ...]:
     """The words and numbers of a name in lower case without accents: ``P(Güte)_1`` is ("p", "guete", "1")."""
-    spaced = CAMEL.sub("_", name[:LONGEST_COLUMN]).lower().translate(FOLDED)
+    spaced = CAMEL.sub("_", name).lower().translate(FOLDED)
     plain = "".join(c for c in unicodedata.normalize("NFKD", spaced) if not unicodedata.combining(c))
     return tuple(PIECES.findall(plain))
 
 
-@lru_cache(maxsize=2**14)
+@remembered
 def known_words(name: str) -> tuple[str, ...]:
     """The words of a name that the vocabulary knows: all of it, else two that belong together, else one by one.
 
@@ -296,7 +306,7 @@ def topic(word: str) -> str:
     return word.removesuffix(next(ends, ""))
 
 
-@lru_cache(maxsize=2**14)
+@remembered
 def strengths(name: str) -> Mapping[Role, float]:
     """How strongly the words of a name speak for each role, each word on its own."""
     words = known_words(name)
