@@ -72,6 +72,17 @@ def test_arrays_with_nan_are_still_asked_about(make):
     assert inspect(make.both(logits)).findings[0].code == "not_finite"
 
 
+def test_values_with_which_no_method_can_compute_are_refused(make):
+    logits = make.logits.copy()
+    logits[3, 1] = -1e300
+    error = inspect(make.both(logits)).findings[0]
+    assert (error.code, "1 value beyond 1e+100" in error.message) == ("not_finite", True)
+    assert len(load(make.both(logits), **error.fix)) == 299
+    assert "values beyond 1e+100" in inspect(make.both(make.logits * 1e300)).findings[0].message
+    masked = np.where(np.arange(4) == 3, np.finfo(np.float32).min, make.logits)  # as programs mask a class
+    assert len(load(make.both(masked))) == 300
+
+
 TEXTS = [
     ("empty", ""),
     ("none", "none"),

@@ -27,6 +27,7 @@ from calib.data.interpret.scale import decide_scale
 from calib.data.predictions import Predictions
 from calib.data.scales import LOGS, to_plain
 from calib.numerics import Floats, Ints, blocks
+from calib.parameters import LARGEST
 
 
 def understand(upload: Upload, name: str, report: Report) -> Predictions:
@@ -182,7 +183,7 @@ def rows_to_keep(dropped: dict[str, npt.NDArray[np.bool_]], report: Report) -> n
 
 
 def bad_rows(outputs: Floats, name: str, report: Report, table: bool = False) -> npt.NDArray[np.bool_]:
-    """Mark rows with NaN or infinite values; minus infinity is a plain zero in log-probabilities.
+    """Mark rows with NaN, infinite values or values beyond 1e100; minus infinity is a plain zero in log-probabilities.
 
     Parameters
     ----------
@@ -195,28 +196,31 @@ def bad_rows(outputs: Floats, name: str, report: Report, table: bool = False) ->
     """
     bad = np.zeros(len(outputs), dtype=bool)
     low, high = outputs.min(), outputs.max()
-    if np.isfinite(low) and np.isfinite(high):
+    if low >= -LARGEST and high <= LARGEST:
         return bad
     if low == -np.inf and high <= ROUNDING and is_logarithms(outputs, name, report):
         return bad
     n_nan = n_inf = 0
     for rows in blocks(*outputs.shape):
         nan = np.isnan(outputs[rows])
-        infinite = np.isinf(outputs[rows])
+        infinite = np.abs(outputs[rows]) > LARGEST
         n_nan += int(nan.sum())
         n_inf += int(infinite.sum())
         bad[rows] = (nan | infinite).any(axis=1)
+    beyond = f" beyond {LARGEST:g}" if n_inf and not np.isinf([low, high]).any() else ""
+    large = f"values{beyond}" if beyond else "infinite values"
     if bad.all():
         raise InvalidUpload(
             "all_rows_bad",
-            f"Every one of the {count(len(bad), 'row')} of {name} holds NaN or infinite values.",
+            f"Every one of the {count(len(bad), 'row')} of {name} holds NaN or {large}.",
             "Look for a diverged training or a division by zero where they were saved.",
         )
     if not report.choices.drop_bad_rows and (n_inf or not table):
+        n_large = f"{count(n_inf, 'value')}{beyond}" if beyond else count(n_inf, "infinite value")
         raise InvalidUpload(
             "not_finite",
             f"{name} has bad values in {count(int(bad.sum()), 'row')} of {len(bad):,}: {count(n_nan, 'NaN')} and "
-            f"{count(n_inf, 'infinite value')}; empty cells and overflow in float16 usually cause it.",
+            f"{n_large}; empty cells and overflow in float16 usually cause it.",
             "Leave these rows out.",
             drop_bad_rows=True,
         )
