@@ -7,7 +7,7 @@ own: :meth:`calib.data.Predictions.three_parts`, or the two parts into which :fu
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
@@ -42,6 +42,7 @@ class Judged(Generic[Made, Found]):
     found : its judgement.
     n_decision, n_judgement : rows of both.
     clustered : whether the parts are of whole clusters.
+    n_used : rows that the decision is of: one of each cluster for guarantees, all of them otherwise.
     """
 
     made: Made
@@ -49,11 +50,13 @@ class Judged(Generic[Made, Found]):
     n_decision: int
     n_judgement: int
     clustered: bool
+    n_used: int
 
     def said(self) -> str:
         """Which rows were used for what, in a sentence."""
         whole = ", in whole clusters" if self.clustered else ""
-        return f"Chosen on {self.n_decision:,} test rows, judged on the {self.n_judgement:,} others{whole}."
+        used = f" ({self.n_used:,} of them, one of each cluster)" if self.n_used < self.n_decision else ""
+        return f"Chosen on {self.n_decision:,} test rows{used}, judged on the {self.n_judgement:,} others{whole}."
 
 
 def fit_and_judge(
@@ -80,7 +83,7 @@ def fit_and_judge(
     decision, judgement = test.split(part, random_state)
     made = fit(decision)
     clustered = drawn_units(len(test), test.clusters)[2]
-    return Judged(made, judge(made, judgement), len(decision), len(judgement), clustered)
+    return Judged(made, judge(made, judgement), len(decision), len(judgement), clustered, len(decision))
 
 
 def independent_rows(data: Predictions, random_state: int = 0) -> Predictions:
@@ -145,7 +148,8 @@ def certify_answers(
     """
     tested = Evaluation.from_predictions(calibrator, independent_rows(decision, random_state))
     others = Evaluation.from_predictions(calibrator, calibration).confidence
-    return certify(tested.confidence, tested.correct, others, risk, delta)
+    found = certify(tested.confidence, tested.correct, others, risk, delta)
+    return replace(found, clustered=drawn_units(len(decision), decision.clusters)[2])
 
 
 def judge_answers(
@@ -192,13 +196,14 @@ def judged_answers(
     def judge(made: Guarantee, rows: Predictions) -> AnswerScores | None:
         return None if made.rule is None else judge_answers(calibrator, made.rule, rows)
 
-    return fit_and_judge(
+    found = fit_and_judge(
         test,
         lambda rows: certify_answers(calibrator, rows, calibration, risk, delta, random_state),
         judge,
         part,
         random_state,
     )
+    return replace(found, n_used=found.made.n)
 
 
 # -- intervals -----------------------------------------------------------------------------------------

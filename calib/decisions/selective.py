@@ -35,6 +35,7 @@ class Guarantee:
     thresholds : (m,) thresholds that were tested, the strictest first; the last may have failed.
     answered, wrong : (m,) rows that reach each threshold, and how many of them are wrong.
     p_values : (m,) of "the risk of this threshold is above ``risk``".
+    clustered : whether the rows are one of each cluster.
     """
 
     risk: float
@@ -45,6 +46,7 @@ class Guarantee:
     answered: Ints
     wrong: Ints
     p_values: Floats
+    clustered: bool = False
 
     @property
     def certified(self) -> int | None:
@@ -78,19 +80,18 @@ class Guarantee:
     def said(self) -> str:
         """The result in one or two sentences, with what to do where nothing is certified."""
         promise = f"an error of at most {self.risk:.3g} among answers, with confidence {1 - self.delta:.3g}"
+        rows = f"{self.n:,} rows, one of each cluster" if self.clustered else f"{self.n:,} rows"
         if self.certified is not None:
             answered, wrong = int(self.answered[self.certified]), int(self.wrong[self.certified])
             return (
                 f"Answers at a confidence of {self.thresholds[self.certified]:.4g} or more have {promise}; of "
-                f"{self.n:,} rows {answered:,} reach it, {wrong:,} of them wrong."
-            )
-        if self.n < self.fewest:
-            return (
-                f"No threshold can be certified for {promise}: this takes {self.fewest:,} answers without an error, "
-                f"and there are {self.n:,} rows. Give more rows, or accept a larger error."
+                f"{rows}{',' * self.clustered} {answered:,} reach it, {wrong:,} of them wrong."
             )
         if not len(self.thresholds):
-            return f"No threshold is reached by {self.fewest:,} of the {self.n:,} rows, which {promise} takes."
+            return (
+                f"No threshold can be certified for {promise}: this takes {self.fewest:,} answers without an error, "
+                f"and there are {rows}. Give more of them, or accept a larger error."
+            )
         return (
             f"No threshold is certified for {promise}: of the {self.answered[0]:,} surest rows {self.wrong[0]:,} are "
             "wrong. Give more rows, or accept a larger error."
@@ -177,7 +178,8 @@ def certify(
         calibrator nor ``others`` has seen. For pairs, whether the answer is correct.
     others : (m,) confidences of other rows, of which no label is needed; thresholds and start come from them.
     risk, delta : between 0 and 1.
-    start : multiple of the fewest answers; None takes 3, and 2 where 3 are more than half of the rows.
+    start : multiple of the fewest answers; None takes 3, or 2 where 3 are more than half of the rows, or 1 where 2 are
+        more than three quarters of them.
 
     Raises
     ------
@@ -198,7 +200,7 @@ def certify(
     others = np.asarray(others, dtype=np.float64).ravel()
     n, fewest = len(confidence), fewest_answers(risk, delta)
     if start is None:
-        start = 3.0 if 3 * fewest <= n / 2 else 2.0
+        start = 3.0 if 3 * fewest <= n / 2 else 2.0 if 2 * fewest <= 3 * n / 4 else 1.0
     thresholds = threshold_grid(others)
     share = np.searchsorted(np.sort(-others), -thresholds, side="right") / len(others)
     thresholds = thresholds[n * share >= start * fewest]

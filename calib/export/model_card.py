@@ -91,11 +91,11 @@ def _decisions(exported: ExportedCalibrator) -> str:
     lines, rows = [], {}
     if exported.decision is not None:
         features = ", features" if exported.needs_features else ""
-        lines.append(f"actions = calibrator.decide(outputs{features})  # (n,) numbers, -1: hand over")
-        names = exported.decision.names(exported.class_names)[:100]
+        lines.append(f"actions = calibrator.decide(outputs{features})  # (n,) numbers of actions")
+        names = list(exported.action_names.items())[:100]
         rows["decision"] = exported.decision.said(exported.class_names)
         rows |= {"chosen by": exported.decision.chosen} if exported.decision.chosen else {}
-        rows["actions"] = ", ".join(f"{number}: {name}" for number, name in enumerate(names))
+        rows["actions"] = ", ".join(f"{number}: {name}" for number, name in names)
     if exported.sets is not None:
         lines.append(
             f"sets = calibrator.prediction_sets(outputs)  # (n, {exported.n_classes}) booleans; a set may be empty"

@@ -27,7 +27,6 @@ import numpy as np
 
 from calib.base import argmax_with_ties
 from calib.canonical import KINDS
-from calib.decisions.rules import HAND_OVER, HANDED_OVER
 from calib.errors import CalibrationError
 from calib.export import runtime
 from calib.export.decisions import DECISION, SETS
@@ -206,8 +205,8 @@ def decisions(
 def _named(calibrator: runtime.ExportedCalibrator, decided: Mapping[str, Any]) -> list[tuple[str, Sequence[Any]]]:
     """Actions and sets as columns of a table: the names of actions, and those of the classes of each set."""
     columns: list[tuple[str, Sequence[Any]]] = []
-    if calibrator.decision is not None and "actions" in decided:
-        names = {**dict(enumerate(calibrator.decision.names(calibrator.class_names))), HAND_OVER: HANDED_OVER}
+    if "actions" in decided:
+        names = calibrator.action_names
         columns.append(("action", [names[action] for action in decided["actions"].tolist()]))
     if "sets" in decided:
         inside = [np.flatnonzero(row).tolist() for row in decided["sets"]]

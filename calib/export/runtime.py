@@ -28,7 +28,7 @@ from calib.canonical import (
 )
 from calib.data.scales import Scale, check_rescaled, is_scale, to_plain
 from calib.decisions.conformal import PredictionSets
-from calib.decisions.rules import AnswerAbove, AnyRule
+from calib.decisions.rules import HAND_OVER, HANDED_OVER, AnswerAbove, AnyRule
 from calib.errors import CalibrationError
 from calib.export import decisions
 from calib.export.archive import (
@@ -165,6 +165,14 @@ class ExportedCalibrator:
         """
         held(self.decision, DECISION)
         return self.decide_logits(self.to_logits(outputs, kind), self.to_features(features))
+
+    @property
+    def action_names(self) -> dict[int, str]:
+        """What each action of :meth:`decide` is called, by its number."""
+        rule: AnyRule = held(self.decision, DECISION)
+        hands_over = isinstance(rule, AnswerAbove) or getattr(rule, "hand_over", None) is not None
+        named = {1: "answer"} if self.kind == "pairs" else dict(enumerate(rule.names(self.class_names)))
+        return named | ({HAND_OVER: HANDED_OVER} if hands_over else {})
 
     def decide_logits(self, logits: Floats, features: Any = None) -> Ints:
         """:meth:`decide` for canonical logits and features of :meth:`to_features`."""

@@ -149,6 +149,9 @@ def test_of_answers_with_a_confidence_each_the_risk_is_that_of_wrong_answers():
     found = certify_answers(platt, decision, calibration, risk=0.3)
     one_each = independent_rows(decision)
     assert found.n == len(one_each) == len(set(decision.clusters.tolist())) < len(decision)
+    assert found.clustered and "one of each cluster" in found.said()
+    both = judged_answers(platt, decision, calibration, risk=0.3)
+    assert both.n_used == both.made.n < both.n_decision and "one of each cluster" in both.said()
     rule = AnswerAbove(threshold=0.6)
     scores = judge_answers(platt, rule, judgement)
     confidence = platt.predict_proba(judgement.logits)[:, 1]

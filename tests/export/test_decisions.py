@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
+import os
 import pickle
 import re
+import subprocess
+import sys
+import zipfile
 
 import numpy as np
 import pytest
@@ -19,10 +24,15 @@ from calib.export.archive import digest
 from calib.export.model_card import model_card
 from calib.export.runtime import ExportedCalibrator, from_record, to_record
 from calib.numerics import softmax
+from tests.export.test_writer import BLOCKER
 from tests.forged_records import forged
 
 COSTS = CostMatrix(costs=np.array([[0.0, 1, 1, 9], [1, 0, 1, 9], [1, 1, 0, 9], [2, 2, 2, 0]]), hand_over=0.6)
 NAMES = ("cat", "dog", "=cow", "emu")
+
+
+def markdown_free(text: str) -> str:
+    return text.replace("\\", "")
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +76,8 @@ def test_pairs_are_answered_or_handed_over():
     outputs = np.exp(data.logits[:, 1])
     actions = exported.decide(outputs)
     np.testing.assert_array_equal(actions, np.where(exported.confidence(outputs) >= 0.6, 1, HAND_OVER))
-    assert set(actions) == {1, HAND_OVER}
+    assert set(actions) == {1, HAND_OVER} == set(exported.action_names)
+    assert "1: answer, -1: hand over" in markdown_free(model_card(exported))
     np.testing.assert_allclose(exported.base_rate, np.bincount(data.labels) / len(data))
 
 
@@ -153,7 +164,7 @@ def test_forged_rules_and_sets_are_refused_or_work(fitted, binary, sets, overcon
         if made.decision is not None:
             actions = made.decide_logits(here)
             assert actions.shape == (400,) and actions.min() >= HAND_OVER
-            assert actions.max() < max(2, len(made.decision.names(made.class_names)))
+            assert set(actions.tolist()) <= set(made.action_names)
             assert made.decision.said(made.class_names)
         if made.sets is not None:
             assert made.sets_of_logits(here).shape == here.shape
@@ -184,6 +195,26 @@ def test_the_card_says_what_is_decided(fitted, binary, sets):
     for text in ("refuse where the probability of default is at least 0.125", "costs 7 to 1.", "default 0.07"):
         assert text in card
     assert "## Decisions" not in model_card(ExportedCalibrator(fitted))
+
+
+def test_a_bundle_decides_where_there_is_nothing_but_numpy(fitted, sets, overconfident, tmp_path):
+    logits, _ = overconfident
+    with zipfile.ZipFile(io.BytesIO(writer.to_bundle(fitted, {"decision": COSTS, "sets": sets}))) as bundle:
+        bundle.extractall(tmp_path)
+        assert not [name for name in bundle.namelist() if "set_scores" in name or "metrics" in name]
+    np.save(tmp_path / "o.npy", logits)
+    code = BLOCKER + "import runpy; runpy.run_path('predict.py', run_name='__main__')"
+    arguments = ["o.npy", "--out", "p.npz", "--decide", "--sets"]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys; sys.path.insert(0, '');" + code, *arguments],
+        cwd=tmp_path, env=environment, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "Wrote 400 rows of calibrated probabilities, actions and prediction sets to p.npz.\n"
+    with np.load(tmp_path / "p.npz") as out:
+        np.testing.assert_array_equal(out["actions"], COSTS.decide(fitted.predict_proba(logits)))
+        np.testing.assert_array_equal(out["sets"], sets.predict(fitted.predict_proba(logits), logits))
 
 
 @pytest.fixture
