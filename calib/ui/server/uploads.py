@@ -12,6 +12,7 @@ import io
 import os
 import tempfile
 from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,7 @@ from python_multipart.multipart import parse_options_header
 from starlette.datastructures import Headers, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartParser
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -159,13 +160,15 @@ async def take_in(app: Asgi, scope: Scope, receive: Receive, send: Send, session
     try:
         claim = _claim(max(int(announced), LEAST), session_id, scope["client"])
     except DataError as error:
-        async for _ in Request(scope, receive).stream():
-            pass
+        with suppress(ClientDisconnect):
+            async for _ in Request(scope, receive).stream():
+                pass
         _refused[session_id, file_id] = str(error)
         while len(_refused) > MOST_REFUSED:
             del _refused[next(iter(_refused))]
         return await Response(status_code=NO_CONTENT)(scope, receive, send)
     arrived: list[StoredUpload] = []
+    kept = False
 
     async def emptied() -> MutableMapping[str, Any]:
         form, stored = await _read(Request(scope, receive), file_id, claim)
@@ -173,11 +176,18 @@ async def take_in(app: Asgi, scope: Scope, receive: Receive, send: Send, session
         return {"type": "http.request", "body": form, "more_body": False}
 
     async def noted(message: MutableMapping[str, Any]) -> None:
+        nonlocal kept
         if message["type"] == "http.response.start" and message["status"] == NO_CONTENT and arrived:
-            _stored[session_id, file_id] = arrived.pop()
+            _stored[session_id, file_id], kept = arrived.pop(), True
         await send(message)
 
-    await app(scope, emptied, noted)
+    try:
+        await app(scope, emptied, noted)
+    except ClientDisconnect:
+        pass  # the visitor gave it up
+    finally:
+        if not kept:
+            claims.dismiss(claim)  # at once: what failed may live on in a traceback
 
 
 def _claim(nbytes: int, session_id: str, client: tuple[str, int] | None) -> Claim:
