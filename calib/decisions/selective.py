@@ -93,8 +93,8 @@ class Guarantee:
                 f"and there are {rows}. Give more of them, or accept a larger error."
             )
         return (
-            f"No threshold is certified for {promise}: of the {self.answered[0]:,} surest rows {self.wrong[0]:,} are "
-            "wrong. Give more rows, or accept a larger error."
+            f"No threshold is certified for {promise}: of the {self.answered[0]:,} surest of {rows}"
+            f"{',' * self.clustered} {self.wrong[0]:,} are wrong. Give more of them, or accept a larger error."
         )
 
 

@@ -95,7 +95,7 @@ def test_costs_of_cats_and_dogs_are_those_computed_elsewhere(shared_data, name):
     exact = 1e-12 if name == "raw" else 1e-6  # two fits of one temperature
     assert found.plain.value == pytest.approx(known["argmax_cost"], abs=1e-12)
     assert found.cost.value == pytest.approx(known["bayes_cost"], abs=1e-12)
-    assert found.expected == pytest.approx(known["expected_bayes_cost"], abs=exact)
+    assert found.expected == pytest.approx(known["expected_bayes_cost"], abs=max(exact, 1e-9))  # rows normalised
     assert round(found.changed.value * len(test)) == known["decisions_changed"]
     rejecting = decide_classes(probs[test], labels[test], CostMatrix(costs=matrix, hand_over=known["reject_cost"]))
     assert rejecting.handed_over.value == pytest.approx(known["reject_share"], abs=1e-12)

@@ -84,7 +84,7 @@ def test_where_nothing_can_be_certified_it_says_what_to_do(rng):
     assert few.rule is None and few.coverage == 0 and np.isnan(few.bound)
     assert "149 answers" in few.said() and "100 rows" in few.said()
     bad = certify(confidence, rng.random(100) < 0.5, others, risk=0.1)
-    assert bad.rule is None and "Give more rows" in bad.said()
+    assert bad.rule is None and "Give more" in bad.said()
     late = certify(confidence, np.ones(100, dtype=bool), others, risk=0.1, start=4.0)  # 116 of 100 rows never answer
     assert late.rule is None and "29 answers" in late.said()
     assert certify(rng.random(200), np.ones(200, dtype=bool), others, risk=0.02).rule is not None
