@@ -23,7 +23,7 @@ class Column:
 
     @property
     def is_output(self) -> bool:
-        return self.word in ("p", "each", "conf", "verbal")
+        return self.word in ("p", "each", "vec", "conf", "verbal")
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -40,6 +40,7 @@ class Column:
             (self.name.replace("{}", name).replace("{i}", str(k)).replace("{j}", str(k + 1)), k)
             for k, name in enumerate(classes)
         ]
+        named = [item for item in named if classes[item[1]] != self.options.get("skip")]
         order = self.options.get("order")
         if order == "text":
             named.sort()
@@ -62,8 +63,8 @@ def parse(text: str) -> list[Column]:
 
 
 ROLES = {
-    **dict.fromkeys(("y", "correct", "ytext"), "outcome"),
-    **dict.fromkeys(("p", "each", "conf", "verbal"), "outputs"),
+    **dict.fromkeys(("y", "correct", "ytext", "onehot"), "outcome"),
+    **dict.fromkeys(("p", "each", "vec", "conf", "verbal"), "outputs"),
     **dict.fromkeys(("pred", "predtext"), "predicted"),
     "cluster": "cluster", "weight": "weight", "count_weight": "weight", "group": "group", "model": "group",
     "split": "split", **dict.fromkeys(("maybe_cluster", "maybe_weight"), "features"),
@@ -153,7 +154,7 @@ MAKERS: dict[str, Maker] = {
     "cluster": _clusters, "maybe_cluster": _clusters, "maybe_weight": _int,
     "id": _id, "rownum": _rownum, "date": _date, "text": _text,
     "uuid": lambda column, n, eta, rng: [rng.bytes(16).hex() for _ in range(n)],
-    "const": lambda column, n, eta, rng: [column.args[0]] * n,
+    "const": lambda column, n, eta, rng: [column.args[0].replace("~", " ")] * n,
     "blank": lambda column, n, eta, rng: [""] * n,
 }  # fmt: skip
 

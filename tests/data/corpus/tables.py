@@ -5,7 +5,10 @@ A recipe is a line of columns, ``name = content | name = content``. The contents
 - ``y No/Yes``: the outcome; the last class of two is the event. ``y 0..9`` counts, ``y2`` is a second outcome.
 - ``correct 0/1``: the outcome of pairs. ``ytext`` and ``predtext``: words read, and what was there.
 - ``p``: the probability of the event; ``p of=bus`` of a class; ``each`` one column per class, whose name has ``{}``
-  for the class, ``{i}`` for its number from zero or ``{j}`` from one. ``order=`` text, reversed or shuffled.
+  for the class, ``{i}`` for its number from zero or ``{j}`` from one. ``order=`` text, reversed or shuffled;
+  ``skip=`` leaves out the column of a class.
+- ``vec``: the probabilities of all classes in one cell; ``form=`` says how (:data:`VECTORS`).
+- ``onehot``: the outcome as a column of 0 and 1 for each class, beside ``y`` or in its place.
 - ``conf``: the probability of the predicted class, or of being correct. ``verbal``: that in words.
 - ``pred``: the predicted class. ``near -.05``: a confidence limit of the first model's probability.
 
@@ -15,9 +18,12 @@ model they come from. All other contents are in :mod:`tests.data.corpus.columns`
 
 from __future__ import annotations
 
+import json
 import re
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -170,6 +176,10 @@ SCALES: dict[str, tuple[Any, Any]] = {
     "pct": (lambda p: 100 * p, lambda v: v / 100),
     "permille": (lambda p: 1000 * p, lambda v: v / 1000),
     "bps": (lambda p: 1e4 * p, lambda v: v / 1e4),
+    "ppm": (lambda p: 1e6 * p, lambda v: v / 1e6),
+    "frac": (lambda p: p, lambda v: v),
+    "vec": (lambda p: p, lambda v: v),
+    "decimal": (lambda p: 1 / p, lambda v: 1 / v),
     "trees": (lambda p: _whole(p, 500), lambda v: v / 500),
     "votes": (lambda p: _whole(p, 50), lambda v: v / 50),
     "hundred": (lambda p: _whole(p, 100), lambda v: v / 100),
@@ -183,8 +193,27 @@ SCALES: dict[str, tuple[Any, Any]] = {
 }
 """Ways of writing a probability, forth and back; ``logit`` is not among them, for it is written before the softmax."""
 
-DIGITS = {"p": 4, "pct": 1, "permille": 1, "bps": 0, "trees": 0, "votes": 0, "hundred": 0, "byte": 0, "int8": 0}
+DIGITS = {"p": 4, "pct": 1, "permille": 1}
+DIGITS |= dict.fromkeys(("bps", "ppm", "trees", "votes", "hundred", "byte", "int8"), 0)
 """Decimals where a recipe says nothing; four for every other scale."""
+
+VECTORS: dict[str, Callable[[list[str], tuple[str, ...]], str]] = {
+    "json": lambda cells, classes: f"[{', '.join(cells)}]",
+    "numpy": lambda cells, classes: f"[{' '.join(cells)}]",
+    "space": lambda cells, classes: " ".join(cells),
+    "semicolon": lambda cells, classes: ";".join(cells),
+    "dict": lambda cells, classes: repr({name: float(cell) for name, cell in zip(classes, cells, strict=True)}),
+    "label_prob": lambda cells, classes: _label_list(cells, classes, "prob"),
+    "label_score": lambda cells, classes: _label_list(cells, classes, "score"),
+}
+"""Ways of writing the probabilities of all classes into one cell."""
+
+
+def _label_list(cells: list[str], classes: tuple[str, ...], key: str) -> str:
+    """A list of objects, the largest first, as cloud services and pipelines write it."""
+    items = sorted(zip(classes, map(float, cells), strict=True), key=lambda item: -item[1])
+    return json.dumps([{"label": name, key: value} for name, value in items])
+
 
 WORDS = {"almost certain": 0.95, "very likely": 0.85, "likely": 0.7, "even chance": 0.5, "unlikely": 0.25}
 
@@ -195,7 +224,7 @@ class _Table:
     def __init__(self, recipe: Recipe, seed: int):
         self.rng = np.random.default_rng([seed, zlib.crc32(recipe.name.encode())])
         columns = parse(recipe.columns)
-        outcome = next((column for column in columns if column.word in ("y", "correct")), None)
+        outcome = next((column for column in columns if column.word in ("y", "correct", "onehot")), None)
         self.by_correctness = outcome is None or outcome.word == "correct"
         self.classes = outcome.classes if outcome else ("wrong", "correct")
         self.pairs = any(column.word in ("conf", "verbal") for column in columns)
@@ -213,6 +242,7 @@ class _Table:
         qualities = ["fair", "over", "under", "shifted", "weak", "inverted"]
         quality = recipe.quality or str(self.rng.choice(qualities, p=[0.35, 0.25, 0.1, 0.15, 0.1, 0.05]))
         tags = dict.fromkeys(column.options.get("m", "") for column in columns if column.is_output) or {"": None}
+        self.right = np.zeros(self.n, dtype=bool)
         self.models = {tag: model_logits(spread, quality, self.rng) for tag in tags}
         self.header = LAYOUTS[recipe.layout].header
         self.cells: dict[str, list[str]] = {}
@@ -233,13 +263,21 @@ class _Table:
         if column.word == "each":
             for name, k in column.of_classes(self.classes, self.rng):
                 self.add_output(name, column, k)
+        elif column.word == "vec":
+            self.add_vector(column)
+        elif column.word == "onehot":
+            for name, k in column.of_classes(self.classes, self.rng):
+                self.put(column, [str(int(label == k)) for label in self.labels], name)
         elif column.is_output:
-            self.add_output(column.name, column, self.classes.index(column.options.get("of", self.classes[-1])))
+            of_class = column.options.get("of", self.classes[-1]).replace("~", " ")
+            self.add_output(column.name, column, self.classes.index(of_class))
         elif column.word in ("y", "y2", "correct", "pred"):
             index = {"y2": (self.latent[:, -1] + self.rng.logistic(size=self.n) > 0.5).astype(int)}.get(
                 column.word, self.predicted if column.word == "pred" else self.labels
             )
             written = column.classes if column.args else self.classes
+            if column.word == "pred" and column.args:  # the prediction has names of its own
+                self.right = index == self.labels
             self.put(column, [written[k] for k in index])
         elif column.word in ("ytext", "predtext"):
             words = np.random.default_rng(self.n).choice(["main", "house", "invoice", "total", "street"], self.n)
@@ -275,7 +313,11 @@ class _Table:
             written = SCALES[scale][0](values)[:, k]
         text = [f"{value:.{int(column.options.get('d', DIGITS.get(scale, 4)))}f}" for value in written]
         text = [cell if float(cell) else cell.lstrip("-") for cell in text]
-        if column.word == "verbal":
+        if scale == "frac":
+            parts = np.full(self.n, steps) if steps else self.rng.integers(4, 30, size=self.n)
+            text = [f"{value * of:.0f}/{of:.0f}" for value, of in zip(written, parts, strict=True)]
+            numbers = np.array([float(Fraction(cell)) for cell in text])
+        elif column.word == "verbal":
             bounds = sorted(WORDS.items(), key=lambda item: abs(item[1]))
             text = [min(bounds, key=lambda item, v=value: abs(item[1] - v))[0] for value in written]
             scale, numbers = "words", np.array([WORDS[word] for word in text])
@@ -285,6 +327,13 @@ class _Table:
         name = self.put(column, [cell + unit for cell in text], name)
         self.outputs[tag].append((name, k, numbers))
         self.scales[tag] = scale
+
+    def add_vector(self, column: Column) -> None:
+        probs = softmax(self.models[""])
+        rows = [[f"{value:.{int(column.options.get('d', 4))}f}" for value in row] for row in probs]
+        name = self.put(column, [VECTORS[column.options["form"]](row, self.classes) for row in rows])
+        self.outputs[""] = [(name, k, np.array([float(row[k]) for row in rows])) for k in range(len(self.classes))]
+        self.scales[""] = "vec"
 
     def probabilities(self, tag: str, n_classes: int) -> np.ndarray:
         """(n, n_classes) probabilities from the numbers as they were rounded and written."""
@@ -299,6 +348,9 @@ class _Table:
         if scale == "logit":
             return softmax(matrix)
         matrix = SCALES[scale][1](matrix)
+        if left_out := set(range(n_classes)) - {k for _, k, _ in columns}:
+            others = [k for _, k, _ in columns]
+            matrix[:, left_out.pop()] = np.maximum(0, 1 - matrix[:, others].sum(axis=1))
         return matrix / matrix.sum(axis=1, keepdims=True)
 
 
@@ -319,7 +371,7 @@ def _truth(recipe: Recipe, table: _Table) -> Truth:
     columns = table.outputs[tag]
     if not columns or "outcome" not in roles:
         return Truth(roles)
-    outputs = tuple(name for name, *_ in sorted(columns, key=lambda column: column[1]))
+    outputs = tuple(dict.fromkeys(name for name, *_ in sorted(columns, key=lambda column: column[1])))
     roles["outputs"] = outputs
     needed = [roles["outcome"], *outputs, *([roles["predicted"]] if table.pairs and "predicted" in roles else [])]
     cells = np.array([table.cells[name] for name in needed])
@@ -330,6 +382,7 @@ def _truth(recipe: Recipe, table: _Table) -> Truth:
         kind, classes = "pairs", ("wrong", "correct")
         if "predicted" in roles:
             right = np.array(table.cells[roles["outcome"]]) == np.array(table.cells[roles["predicted"]])
+            right |= table.right
         else:
             right = table.labels == 1
         labels = np.where(right, "correct", "wrong")

@@ -20,7 +20,8 @@ class Layout:
     Attributes
     ----------
     first : name of a column of row numbers that programs put before the others; None for none.
-    before : lines before the header.
+    before, after : lines before the header and after the last row.
+    short : the header leaves out the name of ``first``, as R's ``write.table`` does.
     """
 
     delimiter: str = ","
@@ -31,6 +32,8 @@ class Layout:
     line_end: str = "\n"
     first: str | None = None
     before: str = ""
+    after: str = ""
+    short: bool = False
     suffix: str = "csv"
 
 
@@ -66,6 +69,13 @@ LAYOUTS = {
     "parquet": Layout(suffix="parquet"),
     "jsonl": Layout(suffix="jsonl"),
     "records": Layout(suffix="json"),
+    "write_table": Layout(" ", first="", quoting=csv.QUOTE_NONNUMERIC, short=True, suffix="txt"),
+    "sql_server": Layout(line_end="\r\n", after="\r\n(all rows returned)\r\n"),
+    "markdown": Layout("|", suffix="txt"),
+    "frame_json": Layout(suffix="json"),
+    "split_json": Layout(suffix="json"),
+    "xlsx": Layout(suffix="xlsx"),
+    "xlsx_titled": Layout(before="Model results, second quarter\n\n", suffix="xlsx"),
 }
 
 
@@ -89,16 +99,45 @@ def write(cells: Mapping[str, Sequence[str]], layout: str, name: str) -> tuple[s
         cells = {how.first: [str(row + (how.quoting != csv.QUOTE_MINIMAL)) for row in range(n)], **cells}
     if layout == "parquet":
         return f"{name}.parquet", _parquet(_text(cells, LAYOUTS["csv"]))
-    if layout in ("jsonl", "records"):
-        return f"{name}.{how.suffix}", _objects(cells, by_line=layout == "jsonl")
+    if how.suffix in ("jsonl", "json"):
+        return f"{name}.{how.suffix}", _objects(cells, layout)
+    if how.suffix == "xlsx":
+        return f"{name}.xlsx", _workbook(cells, how.before)
+    if layout == "markdown":
+        return f"{name}.txt", _markdown(cells)
     return f"{name}.{how.suffix}", _text(cells, how)
 
 
-def _objects(cells: Mapping[str, Sequence[str]], by_line: bool) -> bytes:
-    rows = [dict(zip(cells, map(_typed, row), strict=True)) for row in zip(*cells.values(), strict=True)]
-    if by_line:
-        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
-    return json.dumps(rows, ensure_ascii=False).encode()
+def _objects(cells: Mapping[str, Sequence[str]], layout: str) -> bytes:
+    """A list of objects, an object a line, or a data frame of pandas as ``to_json`` writes it."""
+    rows = [list(map(_typed, row)) for row in zip(*cells.values(), strict=True)]
+    if layout == "split_json":
+        return json.dumps({"columns": list(cells), "data": rows}).encode()
+    if layout == "frame_json":
+        columns = zip(cells, zip(*rows, strict=True), strict=True)
+        return json.dumps({name: {str(k): cell for k, cell in enumerate(column)} for name, column in columns}).encode()
+    objects = [dict(zip(cells, row, strict=True)) for row in rows]
+    if layout == "jsonl":
+        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in objects).encode()
+    return json.dumps(objects, ensure_ascii=False).encode()
+
+
+def _workbook(cells: Mapping[str, Sequence[str]], before: str) -> bytes:
+    import openpyxl
+
+    workbook, buffer = openpyxl.Workbook(), io.BytesIO()
+    for line in before.splitlines():
+        workbook.active.append([line or None])
+    workbook.active.append(list(cells))
+    for row in zip(*cells.values(), strict=True):
+        workbook.active.append(list(map(_typed, row)))
+    workbook.save(buffer)
+    return buffer.getvalue()
+
+
+def _markdown(cells: Mapping[str, Sequence[str]]) -> bytes:
+    rows = [list(cells), ["---"] * len(cells), *map(list, zip(*cells.values(), strict=True))]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows).encode()
 
 
 def _typed(cell: str) -> str | float | bool | None:
@@ -114,9 +153,10 @@ def _text(cells: Mapping[str, Sequence[str]], how: Layout) -> bytes:
     quoting = csv.QUOTE_MINIMAL if how.quoting == csv.QUOTE_NONNUMERIC else how.quoting
     writer = csv.writer(buffer, delimiter=how.delimiter, quoting=quoting, lineterminator=how.line_end)
     if how.header:
-        writer.writerow(cells)
+        writer.writerow(list(cells)[how.short :])
     for row in zip(*cells.values(), strict=True):
         writer.writerow([localised(cell, how.decimal) for cell in row])
+    buffer.write(how.after)
     return buffer.getvalue().encode(how.encoding)
 
 
