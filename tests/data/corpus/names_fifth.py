@@ -75,7 +75,8 @@ monitor_job :: inference_id = uuid | ground_truth_label = y approve/reject rate=
 comprehend :: File = const docs.csv | Line = rownum 0 | GoldClass = y COMPLAINT/PRAISE/QUESTION |
     Classes.{} = each d=5
 datarobot_reasons :: row_id = rownum 0 | readmitted = y False/True rate=.3 |
-    readmitted_True_PREDICTION = p of=True d=8 | readmitted_False_PREDICTION = p of=False d=8 | EXPLANATION_1_STRENGTH = cat +++/++/--
+    readmitted_True_PREDICTION = p of=True d=8 | readmitted_False_PREDICTION = p of=False d=8 |
+    EXPLANATION_1_STRENGTH = cat +++/++/--
 bool_service layout=records :: requestId = uuid | isBot = y False/True rate=.3 | botProbability = p d=6
 kaggle_depression :: id = rownum 140700 | City = cat Agra/Pune/Thane | Depression = y 0/1 rate=.2 |
     Depression_pred = p d=8
