@@ -15,19 +15,24 @@ Scale = str | float
 PLAIN = "plain"
 """The scale of outputs that are what their kind says."""
 
-ONE: dict[str, float] = {"percent": 100.0, "per_mille": 1000.0, "per_million": 1e6, "tenths": 10.0, "bytes": 255.0}
+ONE: dict[str, float] = {
+    **{"percent": 100.0, "per_mille": 1000.0, "basis_points": 1e4, "per_million": 1e6},
+    **{"tenths": 10.0, "bytes": 255.0},
+}
 """What a probability of one is written as."""
 
 SCALES: dict[str, str] = {
     PLAIN: "as they are",
     "percent": "percent, 0 to 100",
     "per_mille": "per mille, 0 to 1000",
+    "basis_points": "basis points, 0 to 10,000",
     "per_million": "parts per million, 0 to 1,000,000",
     "tenths": "points from 0 to 10",
     "bytes": "bytes, 0 to 255",
     "int8": "signed bytes, -128 to 127",
     "counts": "counts, or shares of the sum of their row",
     "odds": "odds p / (1 - p)",
+    "decimal_odds": "decimal odds 1 / p, as bookmakers write them",
     "log": "natural logarithms of probabilities",
     "log2": "logarithms of probabilities to base 2",
     "log10": "logarithms of probabilities to base 10",
@@ -98,6 +103,9 @@ def _converted(values: Floats, scale: Scale, wide: bool) -> Floats:
         return (values + 128) / 256
     if scale == "odds":
         return 1 / (1 + 1 / values)
+    if scale == "decimal_odds":
+        shares = 1 / values  # those of a bookmaker sum to more than one
+        return shares / shares.sum(axis=1, dtype=np.float64, keepdims=True).astype(values.dtype) if wide else shares
     if scale in LOGS:
         natural = values * LOGS[str(scale)]
         return natural if wide else np.exp(natural)

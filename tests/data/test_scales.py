@@ -27,6 +27,8 @@ def written(probs, scale):
         return probs * 256 - 128
     if scale == "odds":
         return probs / (1 - probs)
+    if scale == "decimal_odds":
+        return 1 / probs
     if scale in LOGS:
         return {"log": np.log, "log2": np.log2, "log10": np.log10}[scale](probs)
     return probs * ONE.get(scale, 73 if scale == "counts" else 1 if scale == PLAIN else scale)
@@ -118,6 +120,9 @@ COLUMNS = [
     ("whole percent", "risk", lambda p: (p * 100).round(), "percent"),
     ("percent by its name", "pd_percent", lambda p: (p * 9).round(2), "percent"),
     ("parts per million by its name", "risk_ppm", lambda p: (p * 1e6).round(), "per_million"),
+    ("basis points by their name", "pd_bps", lambda p: (p * 1e4).round(), "basis_points"),
+    ("decimal odds by their name", "decimal_odds", lambda p: 1 / p, "decimal_odds"),
+    ("odds that may be decimal", "odds", lambda p: 1 / p, {"decimal_odds", "odds"}),
     ("a percent sign", "risk (%)", lambda p: (p * 9).round(2), "percent"),
     ("bytes", "p", lambda p: np.r_[(p * 255).round()[1:], 255], "bytes"),
     ("signed bytes", "p", lambda p: (p * 255).round() - 128, "int8"),

@@ -1,4 +1,4 @@
-"""Numbers as people and programs write them: 12,5 %, 1.234,5, 1 234, [0.1, 0.9]; the whole column decides."""
+"""Numbers as people and programs write them: 12,5 %, 1.234,5, 1 234, 3/4; the whole column decides."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from calib.data.checks.report import listed, shortened, verb
-from calib.data.interpret.vocabulary import is_prediction
-from calib.data.limits import MAX_CLASSES
 from calib.errors import Finding
 
 if TYPE_CHECKING:
@@ -23,9 +21,18 @@ HEAD = 200
 """Rows of a column of text that show whether it may hold numbers at all."""
 
 _SIGNED = r"^[-+−]?\s?"
-_END = r"(?:[eE][-+]?\d+)?\s?%?$"
+_END = r"(?:[eE][-+]?\d+)?\s?(?:%|‰|ppm)?$"
 WRITTEN = rf"{_SIGNED}(?:\d{{1,3}}(?:(?:[.,]|{BLANKS})\d{{3}})+(?:[.,]\d+)?|\d+(?:[.,]\d*)?|[.,]\d+){_END}"
-"""A number with separators or a percent sign; without blanks around it."""
+"""A number with separators or a unit; without blanks around it."""
+
+UNITS = {"%": 100.0, "‰": 1000.0, "ppm": 1e6}
+"""What a number before each of these is divided by."""
+
+FRACTION = r"^\d{1,9}\s?(?:/|of|out of)\s?[1-9]\d{0,8}$"
+"""``3/4``, ``7 of 10``."""
+
+YEARS = (1900, 2100)
+"""``3/2024`` is a month of a year and no fraction."""
 
 EMPTY = r"^(?i:-|–|n/?a|#n/a|nan|null|none|\\N)?$"
 WHOLE = rf"{_SIGNED}(?:\d+|\d{{1,3}}(?:{BLANKS}\d{{3}})+){_END}"
@@ -65,12 +72,12 @@ class Numbers:
     Attributes
     ----------
     column : int64 or float64, null where a cell is empty.
-    percent : whether its cells had percent signs; they were divided by 100.
+    unit : the unit that every cell had, by which it was divided; else empty. ``/`` for fractions.
     example : a cell with two readings, where the column does not decide between them; else empty.
     """
 
     column: pa.ChunkedArray
-    percent: bool
+    unit: str
     example: str
 
 
@@ -86,23 +93,46 @@ def written_numbers(column: pa.ChunkedArray, decimal: Sign) -> Numbers | None:
 
     head = [str(cell).strip() for cell in column.slice(0, HEAD).to_pylist() if cell is not None]
     if not all(re.match(WRITTEN, cell) or re.match(EMPTY, cell) for cell in head):
-        return None
+        return fractions(column, head)
     column = pc.utf8_trim_whitespace(column)
     column = pc.if_else(pc.match_substring_regex(column, EMPTY), pa.scalar(None, column.type), column)
     filled = len(column) - column.null_count
     certain = {sign: _matches(column, pattern) for sign, pattern in CERTAIN.items()}
     whole = _matches(column, WHOLE)
     read = sum(certain.values()) + whole + _matches(column, EITHER)
-    signs = _matches(column, "%$")
-    if not filled or read < filled or 0 < signs < filled or (certain["."] and certain[","]):
+    units = {unit: n for unit in UNITS if (n := _matches(column, f"{unit}$"))}
+    if not filled or read < filled or (certain["."] and certain[","]) or (units and [*units.values()] != [filled]):
         return None
     decided: Sign | None = "." if certain["."] else "," if certain[","] else None
     first = -1 if decided else pc.index(pc.match_substring_regex(column, EITHER), True).as_py()
-    plain = pc.replace_substring_regex(column, rf"[%\s]|{BLANKS}|\{'.' if (decided or decimal) == ',' else ','}", "")
+    thousands = "." if (decided or decimal) == "," else ","
+    plain = pc.replace_substring_regex(column, rf"[%‰\s]|ppm|{BLANKS}|\{thousands}", "")
     plain = pc.replace_substring(pc.replace_substring(plain, ",", "."), "−", "-")
     longest = pc.max(pc.utf8_length(plain)).as_py()
-    values = pc.cast(plain, pa.int64() if whole == filled and not signs and longest < 18 else pa.float64())
-    return Numbers(pc.divide(values, 100.0) if signs else values, signs > 0, "" if first < 0 else column[first].as_py())
+    values = pc.cast(plain, pa.int64() if whole == filled and not units and longest < 18 else pa.float64())
+    unit = next(iter(units), "")
+    values = pc.divide(values, UNITS[unit]) if unit else values
+    return Numbers(values, unit, "" if first < 0 else column[first].as_py())
+
+
+def fractions(column: pa.ChunkedArray, head: list[str]) -> Numbers | None:
+    """The numbers of a column of fractions of at most one; None where it holds anything else, months among it."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not all(re.match(FRACTION, cell) or re.match(EMPTY, cell) for cell in head):
+        return None
+    column = pc.utf8_trim_whitespace(column)
+    column = pc.if_else(pc.match_substring_regex(column, EMPTY), pa.scalar(None, column.type), column)
+    if column.null_count == len(column) or _matches(column, FRACTION) < len(column) - column.null_count:
+        return None
+    parts = pc.split_pattern_regex(column, r"\D+").combine_chunks()
+    above, below = (pc.list_element(parts, j).cast(pa.int64()) for j in (0, 1))
+    span = pc.min_max(below).as_py()
+    if pc.any(pc.greater(above, below)).as_py() or YEARS[0] <= span["min"] <= span["max"] <= YEARS[1]:
+        return None
+    shares = pc.divide(above.cast(pa.float64()), below.cast(pa.float64()))
+    return Numbers(pa.chunked_array([shares]), "/", "") if pc.count_distinct(shares).as_py() > 2 else None
 
 
 def _matches(column: pa.ChunkedArray, pattern: str) -> int:
@@ -121,7 +151,8 @@ def read_written(table: pa.Table, decimal: Sign, certain: bool, file: str) -> tu
     """
     import pyarrow as pa
 
-    percent, open_names, example = [], [], ""
+    by_unit: dict[str, list[str]] = {}
+    open_names, example = [], ""
     for j, name in enumerate(table.column_names):
         if not (pa.types.is_string(table.schema.field(j).type) and table.num_rows):
             continue
@@ -129,15 +160,20 @@ def read_written(table: pa.Table, decimal: Sign, certain: bool, file: str) -> tu
         if found is None:
             continue
         table = table.set_column(j, name, found.column)
-        if found.percent:
-            percent.append(name)
+        if found.unit:
+            by_unit.setdefault(found.unit, []).append(name)
         if found.example and not certain:
             open_names.append(name)
             example = example or found.example
     findings = []
-    if percent:
-        text = f"{listed(percent)} of {file} {verb(len(percent), 'holds', 'hold')} percent signs: divided by 100."
-        findings.append(Finding("info", "percent_signs", text))
+    for unit, names in by_unit.items():
+        holds = f"{listed(names)} of {file} {verb(len(names), 'holds', 'hold')}"
+        if unit == "/":
+            text = f"{holds} fractions such as 3/4: divided."
+            findings.append(Finding("info", "fractions", text))
+        else:
+            what = "percent signs" if unit == "%" else f"the unit {unit}"
+            findings.append(Finding("info", "percent_signs", f"{holds} {what}: divided by {UNITS[unit]:,.0f}."))
     if open_names:
         findings.append(two_readings(open_names, example, decimal, file))
     return table, findings
@@ -156,42 +192,3 @@ def two_readings(names: list[str], example: str, decimal: Sign, file: str) -> Fi
         f"Read it as {shortened(other)} with the decimal sign {'.' if decimal == ',' else ','} if that is meant.",
         {"decimal": "." if decimal == "," else ","},
     )
-
-
-# Vectors as text.
-
-_PART = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
-_BETWEEN = r"(?:\s*[,;]\s*|\s+)"
-VECTOR = rf"^\s*(?:DenseVector\()?\s*[\[(]\s*{_PART}(?:{_BETWEEN}{_PART})+\s*[\])]\s*\)?\s*$"
-"""``[0.1, 0.9]``, ``[0.1 0.9]``, ``(0.1, 0.9)`` or ``DenseVector([0.1, 0.9])``."""
-
-
-def without_vectors(table: pa.Table) -> pa.Table:
-    """A table whose columns of vectors that are called outputs became columns called ``name_0``, ``name_1``, ..."""
-    import pyarrow as pa
-
-    columns: dict[str, pa.ChunkedArray] = {}
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        split = _numbers(column) if pa.types.is_string(column.type) and is_prediction(name) else None
-        if split is None or any(f"{name}_{j}" in table.column_names for j in range(len(split))):
-            columns[name] = column
-        else:
-            columns |= {f"{name}_{j}": part for j, part in enumerate(split)}
-    return table if len(columns) == table.num_columns else pa.table(columns)
-
-
-def _numbers(column: pa.ChunkedArray) -> list[pa.Array] | None:
-    """One column for each number of the vectors; None where a cell holds none, or one of another length."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    filled = pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
-    for cells in (filled.slice(0, HEAD), filled):  # Arrow's expressions take linear time whatever the cells hold
-        if not pc.all(pc.match_substring_regex(cells, VECTOR)).as_py() or cells.null_count == len(cells):
-            return None
-    plain = pc.utf8_trim(pc.replace_substring_regex(filled, r"DenseVector|[\[\]()]", ""), " ")
-    cells = pc.split_pattern_regex(plain, _BETWEEN).combine_chunks()
-    lengths = pc.unique(pc.drop_null(pc.list_value_length(cells)))
-    if len(lengths) != 1 or lengths[0].as_py() > MAX_CLASSES:
-        return None
-    return [pc.list_element(cells, j).cast(pa.float64()) for j in range(lengths[0].as_py())]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import mode
 
 from calib.data.checks.report import InvalidUpload, count, shortened
-from calib.data.formats.cells import EMPTY, WRITTEN, Sign, decimal_sign
+from calib.data.formats.cells import EMPTY, FRACTION, WRITTEN, Sign, decimal_sign
 from calib.data.interpret.names import LABELS, canonical
 from calib.data.options import Choices
 from calib.errors import Finding
@@ -24,7 +24,14 @@ COMMENTS = ("#", "%", "//")
 SEPARATOR = re.compile(r'"?sep=(.)"?', re.I)
 """The line by which Excel is told the delimiter."""
 
-NUMBER = re.compile(rf"{WRITTEN}|{EMPTY}|^[-+]?inf(?:inity)?$", re.I)
+RULE = re.compile(r"(?=.*--)[\s|+:=,;-]+")
+"""A line between header and rows, as Markdown and database shells draw it."""
+
+BELOW = re.compile(r"\(.*[^\W\d_].*\)|\d+ (rows?|records?|zeilen?|lignes?|filas?|righe|linhas?|rijen)\b.*", re.I)
+"""What database shells write below a table: ``(36 rows affected)``."""
+
+LISTED = re.compile(r"(DenseVector\()?[\[{(].*[\]})]|[-+\d.,eE]{1,30}(?:[\s;|]{1,3}[-+\d.,eE]{1,30})+", re.DOTALL)
+NUMBER = re.compile(rf"{WRITTEN}|{EMPTY}|{FRACTION}|^[-+]?inf(?:inity)?$", re.I)
 SAMPLE_LINES = 100
 MAX_ABOVE = 50
 """Lines that may stand above a table."""
@@ -97,6 +104,7 @@ def infer_dialect(sample: bytes, encoding: str, complete: bool, choices: Choices
     lines = [Line(number, text, next(csv.reader([text], delimiter=delimiter), [""])) for number, text in numbered]
     n_above = lines_above(lines, bool(told))
     above, lines = lines[:n_above], lines[n_above:]
+    lines = [line for j, line in enumerate(lines) if j != 1 or not RULE.fullmatch(line.text)]
     cells = [cell for line in lines[1:] or lines for cell in line.cells]
     decimal, certain = choose_decimal(cells, delimiter, choices.decimal)
     rows = [line.cells for line in lines]
@@ -139,14 +147,18 @@ def decoded(sample: bytes, encoding: str, complete: bool, file: str) -> str:
 
 
 def infer_delimiter(lines: list[str]) -> str:
-    """The first candidate that splits most lines into the same number of cells, at least two."""
+    """The first candidate that splits most lines into the same number of cells, at least two.
+
+    One that splits the first line so too goes before others: a semicolon may also stand between numbers in a cell.
+    """
     lines = [line for line in lines if not line.lstrip().startswith(COMMENTS)] or lines
+    found = []
     for delimiter in DELIMITERS:
         widths = [len(row) for row in csv.reader(lines, delimiter=delimiter)]
         usual = mode(widths)
         if usual > 1 and widths.count(usual) > len(widths) / 2:
-            return delimiter
-    return ","
+            found.append((not usual - 1 <= widths[0] <= usual, delimiter))
+    return min(found, key=lambda item: item[0], default=(False, ","))[1]
 
 
 def choose_decimal(cells: list[str], delimiter: str, chosen: str | None) -> tuple[Sign, bool]:
@@ -193,6 +205,11 @@ def is_number(cell: str) -> bool:
     return NUMBER.match(cell.strip()) is not None
 
 
+def is_listed(cell: str) -> bool:
+    """Whether a cell holds several values, such as ``[0.1, 0.9]``."""
+    return LISTED.fullmatch(cell.strip()) is not None
+
+
 def header_in_comment(line: Line, rows: list[list[str]], delimiter: str) -> list[str]:
     """The names in a comment right above the rows, as numpy.savetxt writes them; empty where it holds none."""
     text = line.text.strip()
@@ -211,8 +228,12 @@ def infer_header(rows: list[list[str]]) -> bool:
         return not any(map(is_number, first))
     for j, cell in enumerate(first):
         below = [row[j] for row in rest if j < len(row)]
-        numeric = sum(map(is_number, below))
-        if (not cell.strip() or not is_number(cell)) and numeric > len(below) / 2 and any(v.strip() for v in below):
+        numeric = sum(is_number(value) or is_listed(value) for value in below)
+        if (
+            (not cell.strip() or not (is_number(cell) or is_listed(cell)))
+            and numeric > len(below) / 2
+            and any(v.strip() for v in below)
+        ):
             return True
     if len(first) > 2 and [cell.strip() for cell in first] == [str(j) for j in range(len(first))]:
         return any(row != first for row in rest)

@@ -14,6 +14,7 @@ from calib.data.formats.base import Allowance
 from calib.data.formats.cells import read_written
 from calib.data.formats.harness import HarnessSamples, is_harness_sample
 from calib.data.formats.table import TableContents
+from calib.data.formats.vectors import LABEL, by_number, is_labelled, paired, with_columns
 from calib.data.interpret.names import OUTPUTS, canonical
 from calib.data.limits import MAX_ARRAYS, MAX_TEXT, check_count, megabytes
 from calib.data.options import Choices
@@ -61,6 +62,8 @@ class Records:
             row = self._harness.row(row)
             if row is None:
                 return
+        if not self._harness:
+            row = paired(row)
         self._top_labels &= set(row) == PREDICTION and isinstance(row["label"], str)
         for key, value in row.items():
             self._put(str(key), value)
@@ -79,11 +82,15 @@ class Records:
             self._nested[shortened(key)] = None
         elif isinstance(value, SCALARS):
             self._cell(key, value)
-        elif isinstance(value, list) and value and all(isinstance(v, dict) and set(v) == PREDICTION for v in value):
+        elif isinstance(value, list) and value and all(map(is_labelled, value)):
             self._scored = True
             stem = key if canonical(key).base in OUTPUTS else "score"
             for scored in value:
-                self._cell(f"{stem}_{str(scored['label'])[:LONGEST_KEY]}", scored["score"])
+                number = next(scored[name] for name in scored if name != LABEL)
+                self._cell(f"{stem}_{str(scored[LABEL])[:LONGEST_KEY]}", number)
+        elif isinstance(value, dict) and (inner := paired(value)) != value:
+            for name, own in inner.items():
+                self._put(f"{key}_{name[:LONGEST_KEY]}", own)
         elif isinstance(value, dict) and all(isinstance(v, SCALARS) for v in value.values()):
             for name, cell in value.items():
                 self._cell(f"{key}_{name[:LONGEST_KEY]}", cell)
@@ -142,10 +149,11 @@ class Records:
         else:
             table, said = read_written(table, ".", choices.decimal is not None, self.name)
             findings += said
+            table = with_columns(table)
         if self._top_labels:
             table = table.rename_columns({"label": "predicted_label", "score": "confidence"})
         if self._scored:
-            table = table.select(sorted(table.column_names, key=_in_order))
+            table = table.select(sorted(table.column_names, key=by_number))
         contents = TableContents.from_table(self.name, table, allowance, bool(choices.drop_bad_rows))
         contents.findings = findings
         if self._harness and choices.kind is None:
@@ -182,12 +190,6 @@ def is_first_choice(table: pa.Table) -> bool:
         return False
     lowest = pc.min(score).as_py()
     return lowest is not None and lowest >= 1 / max(2, pc.count_distinct(label).as_py())
-
-
-def _in_order(name: str) -> tuple[str, int, str]:
-    """LABEL_2 before LABEL_10; a pipeline lists its labels by their score."""
-    digits = len(name) - len(name.rstrip("0123456789"))
-    return (name[:-digits], int(name[-digits:]), "") if 0 < digits < 18 else (name, -1, "")
 
 
 def typed(values: list[Any]) -> pa.Array:

@@ -9,20 +9,24 @@ from __future__ import annotations
 import codecs
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from calib.data.checks.report import InvalidUpload, count, verb
+from calib.data.checks.report import InvalidUpload, count, shortened, verb
 from calib.data.formats.archives import unpacked
 from calib.data.formats.base import Allowance, reading
-from calib.data.formats.cells import read_written, without_vectors
-from calib.data.formats.dialect import Dialect, infer_dialect, infer_encoding
+from calib.data.formats.cells import read_written
+from calib.data.formats.dialect import BELOW, Dialect, infer_dialect, infer_encoding
 from calib.data.formats.table import TableContents, check_names
+from calib.data.formats.vectors import with_columns
 from calib.data.limits import MAX_TEXT, check_count, megabytes
 from calib.data.options import Choices
+from calib.errors import Finding
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 SAMPLE = 2**20
 CHUNK = 2**20
+MOST_BELOW = 3
+"""Lines below a table that are no rows of it, as database shells write them."""
 
 
 def open_text(name: str, file: BinaryIO, gzipped: bool, allowance: Allowance, choices: Choices) -> TableContents:
@@ -47,10 +51,11 @@ def open_text(name: str, file: BinaryIO, gzipped: bool, allowance: Allowance, ch
             dialect = infer_dialect(sample, encoding, complete, choices, name)
     drop = bool(choices.drop_bad_rows)
     with reading(name):
-        table, findings = read_written(parse(stream(), dialect, name, drop), dialect.decimal, dialect.certain, name)
-        table = without_vectors(without_empty(table))
+        table, below = parse(stream(), dialect, name, drop)
+        table, findings = read_written(table, dialect.decimal, dialect.certain, name)
+        table = with_columns(without_empty(table))
     contents = TableContents.from_table(name, table, allowance, drop)
-    contents.findings = [*dialect.findings(name), *findings]
+    contents.findings = [*dialect.findings(name), *below, *findings]
     contents.format_choices = {
         "delimiter": dialect.delimiter,
         "encoding": encoding,
@@ -116,21 +121,22 @@ def decodes(decoder: codecs.IncrementalDecoder, chunk: bytes) -> bool:
     return True
 
 
-def parse(source: BinaryIO, dialect: Dialect, name: str, drop_bad_rows: bool) -> pa.Table:
-    """The whole table; lines with too few or too many cells are counted, and left out if that was chosen."""
+def parse(source: BinaryIO, dialect: Dialect, name: str, drop_bad_rows: bool) -> tuple[pa.Table, list[Finding]]:
+    """The whole table, and what is to be said of lines below it that are no rows.
+
+    Other lines with too few or too many cells are counted, and left out if that was chosen.
+    """
     from pyarrow import csv
 
     ragged: list[Any] = []
+    counted = [0]
 
     def skip(row: Any) -> str:
-        if len(ragged) < 2:
+        if len(ragged) < MOST_BELOW:
             ragged.append(row)
-        else:
-            ragged[1] = row
         counted[0] += 1
         return "skip"
 
-    counted = [0]
     with reading(name):
         table = csv.read_csv(
             source,
@@ -143,7 +149,12 @@ def parse(source: BinaryIO, dialect: Dialect, name: str, drop_bad_rows: bool) ->
             parse_options=csv.ParseOptions(delimiter=dialect.delimiter, invalid_row_handler=skip),
             convert_options=csv.ConvertOptions(decimal_point=dialect.decimal if dialect.certain else "."),
         )
-    if counted[0] and not drop_bad_rows:
+    if counted[0] == len(ragged) > 0 and ragged[0].number == dialect.skipped + table.num_rows + 1:
+        below = [row.text.strip() for row in ragged if row.actual_columns == 1]
+        if len(below) == len(ragged) and all(map(BELOW.fullmatch, below)):
+            text = f"{count(len(below), 'line')} below the table of {name} left out, such as {shortened(below[0])!r}."
+            return table, [Finding("info", "lines_below", text)]
+    if ragged and not drop_bad_rows:
         first = ragged[0]
         raise InvalidUpload(
             "ragged",
@@ -153,4 +164,4 @@ def parse(source: BinaryIO, dialect: Dialect, name: str, drop_bad_rows: bool) ->
             "Leave these lines out, or put names with commas in quotes.",
             drop_bad_rows=True,
         )
-    return table
+    return table, []

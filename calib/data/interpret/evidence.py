@@ -270,7 +270,8 @@ def row_sums(columns: Sequence[Column]) -> float | None:
     if matrix.min() >= -1e-6:
         goal = float(np.round(np.median(total)))
         same = (np.abs(total - goal) <= SUM_OFF * goal).mean() >= SUM_SHARE
-        varies = goal == 1 or np.ptp(matrix, axis=0).all()  # constants sum to something, too
+        spans = np.ptp(matrix, axis=0)  # constants sum to something, too, and so do large numbers that differ little
+        varies = goal == 1 or (spans.all() and np.ptp(total) <= spans.max() / 2)
         return goal if goal > 0 and same and varies else None
     if matrix.max() <= 1e-3 and (np.abs(np.exp(matrix).sum(axis=1) - 1) <= SUM_OFF).mean() >= SUM_SHARE:
         return 0.0

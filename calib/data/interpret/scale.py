@@ -25,21 +25,26 @@ FEW = 5
 """Fewer rows than these may agree with a scale by chance."""
 
 SAID = {
+    "log2": ("log2", "log2p", "log2prob"),
+    "log10": ("log10", "log10p", "log10prob"),
+    "log": ("logprob", "logprobs", "logproba", "logp", "lnp", "logprobability"),
+    "decimal_odds": ("decimalodds", "oddsdecimal"),
+    "odds": ("odds",),
     "percent": ("percent", "percentage", "pct", "perc", "prozent", "pourcent", "pourcentage", "porcentaje"),
     "per_mille": ("permille", "promille", "pormil"),
     "per_million": ("ppm", "permillion"),
-    "odds": ("odds",),
-    "log": ("logprob", "logprobs", "logproba", "logp", "lnp", "logprobability"),
-    "log2": ("log2", "log2p", "log2prob"),
-    "log10": ("log10", "log10p", "log10prob"),
+    "basis_points": ("bps", "basispoints", "basispoint"),
 }
-"""Words in a column's name that tell its scale."""
+"""Words in a column's name that tell its scale, the most telling first."""
 
 LOG_ODDS = ("logit", "logits", "margin", "margins", "logodds", "decision", "decisionfunction", "z")
 """Words in a column's name that say log-odds."""
 
 POINTS = ("score", "scores", "points", "point", "rating", "index", "stars", "grade")
 """Words in a column's name that leave open whether its numbers are probabilities."""
+
+BOOKMAKERS = (0.97, 1.35)
+"""What the shares 1 / o of decimal odds sum to: one, and what bookmakers keep."""
 
 
 def decide_scale(outputs: Floats, name: str, report: Report) -> Scale | None:
@@ -99,7 +104,8 @@ def _done(scale: Scale, one: bool) -> str:
         return f"and was divided by {ONE[str(scale)]:g}"
     if scale in LOGS:
         return "and became probabilities" if one else f"and was multiplied by {LOGS[str(scale)]:.4g}"
-    done = {"counts": "and each row was divided by its sum", "odds": "and o became o / (1 + o)"}
+    done = {"counts": "and each row was divided by its sum", "odds": "and o became o / (1 + o)",
+            "decimal_odds": "and o became 1 / o"}  # fmt: skip
     return done.get(str(scale), "and 128 was added before dividing by 256")
 
 
@@ -193,6 +199,17 @@ def _of_rows(look: Look, name: str) -> Found | None:
     total = values.sum(axis=1, dtype=np.float64)
     if np.ptp(total) <= 1e-5 * total[0]:
         return "counts", f"{reach} and every row sums to {total[0]:.6g}", True
+    if low > 1:
+        shares = (1 / values.astype(np.float64)).sum(axis=1)
+        if shares.min() >= BOOKMAKERS[0] and shares.max() <= BOOKMAKERS[1]:
+            raise ask(
+                f"{name} holds {_grid(look)} above 1 whose shares 1 / o sum to {shares.min():.4g} up to "
+                f"{shares.max():.4g} in each row: decimal odds, or logits.",
+                {
+                    "Decimal odds: 1 / o, and each row divided by its sum": {"scale": "decimal_odds"},
+                    "Logits, as they are": {"scale": PLAIN, "kind": "logits"},
+                },
+            )
     with np.errstate(divide="ignore"):
         odds = (1 / (1 + 1 / values.astype(np.float64))).sum(axis=1)
     if np.abs(odds - 1).max() <= SLACK:
@@ -222,6 +239,16 @@ def _of_column(look: Look, name: str, in_unit: bool) -> Found | None:
         return str(told), f"{reach}, and its name says so", True
     if told in ONE and low >= 0 and high <= ONE[str(told)]:
         return str(told), f"{reach}, and its name says so", True
+    if told == "decimal_odds" and low >= 1:
+        return "decimal_odds", f"{reach}, and its name says so", True
+    if told in ("odds", "decimal_odds") and low > 1:
+        raise ask(
+            f"{name} is one column of odds, all of them above 1 ({reach}): decimal odds 1 / p, or odds p / (1 - p).",
+            {
+                "Decimal odds: 1 / o": {"scale": "decimal_odds"},
+                "Odds in favour: o / (1 + o)": {"scale": "odds"},
+            },
+        )
     if told == "odds" and low >= 0:
         return "odds", f"{reach}, and its name says so", True
     if told == "log_odds" and not in_unit:
@@ -251,7 +278,7 @@ def _of_column(look: Look, name: str, in_unit: bool) -> Found | None:
             **{
                 f"{in_words(scale).capitalize()}: divide by {one:g}": {"scale": scale}
                 for scale, one in sorted(ONE.items(), key=lambda item: item[1])
-                if (one / 1000 if one > 1000 else 100 if one > 100 else 1) < high <= one
+                if (1000 if one > 1000 else 100 if one > 100 else 1) < high <= one
                 and (scale != "bytes" or look.step == 1)
             },
             **({"Odds": {"scale": "odds"}} if look.step < 1 else {}),
@@ -276,9 +303,8 @@ def _told(name: str) -> str | None:
     pairs += [word.rstrip(digits) for word in spelled if not word.startswith("log")]
     if any(word in LOG_ODDS for word in pairs):
         return "log_odds"
-    for scale in ("log2", "log10", "log", "odds", "percent", "per_mille", "per_million"):
-        if any(word in SAID[scale] for word in pairs):
-            return scale
+    if found := next((scale for scale, said in SAID.items() if any(word in said for word in pairs)), None):
+        return found
     return "points" if any(word in POINTS for word in spelled) else None
 
 

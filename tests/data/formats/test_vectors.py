@@ -1,0 +1,163 @@
+"""Cells that hold the outputs of a row, fractions and units, and lines around a table that are no rows."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+
+import calib
+from calib.data import DataError
+from tests.data.conftest import cases, the
+
+NAMES = ("ash", "birch", "oak")
+RNG = np.random.default_rng(4)
+PROBS = RNG.dirichlet(np.full(3, 0.7), 40).round(6)
+LABELS = [NAMES[k] for k in (PROBS.cumsum(axis=1) > RNG.random((40, 1))).argmax(axis=1)]
+LABELS[:3] = NAMES
+P, HAPPENED = PROBS[:, 0], (RNG.random(40) < PROBS[:, 0]).astype(int)
+
+
+def table(delimiter=",", **columns):
+    """The bytes of a text table."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, delimiter=delimiter)
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return buffer.getvalue().encode()
+
+
+def by_score(row):
+    return sorted(zip(NAMES, row.tolist(), strict=True), key=lambda item: -item[1])
+
+
+def check_probabilities(data):
+    """The classes by name, each with its own probabilities."""
+    found = np.exp(data.logits) / np.exp(data.logits).sum(axis=1, keepdims=True)
+    order = [list(data.class_names).index(name) for name in NAMES]
+    np.testing.assert_allclose(found[:, order], PROBS / PROBS.sum(axis=1, keepdims=True), atol=1e-9)
+    assert [data.class_names[k] for k in data.labels] == LABELS
+
+
+CELLS = [
+    ("brackets", lambda row: f"[{', '.join(map(str, row))}]"),
+    ("numpy", lambda row: f"[{' '.join(map(str, row))}]"),
+    ("blanks", lambda row: " ".join(f"{v:.6f}" for v in row)),
+    ("semicolons", lambda row: ";".join(f"{v:.6f}" for v in row)),
+    ("bars", lambda row: "|".join(f"{v:.6f}" for v in row)),
+    ("decimal commas", lambda row: ";".join(f"{v:.6f}".replace(".", ",") for v in row)),
+    ("Python's dictionary", lambda row: repr(dict(zip(NAMES, row.tolist(), strict=True)))),
+    ("JSON, keys by value", lambda row: json.dumps(dict(by_score(row)))),
+    ("labels and scores", lambda row: json.dumps([{"label": n, "score": v} for n, v in by_score(row)])),
+    ("labels and probs", lambda row: json.dumps([{"label": n, "prob": v} for n, v in by_score(row)])),
+]
+
+
+@cases("cell", CELLS)
+def test_a_cell_of_outputs_becomes_a_column_for_each_class(cell):
+    content = table(species_true=LABELS, class_probs=[cell(row) for row in PROBS])
+    check_probabilities(calib.load(("cells.csv", content)))
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_names_beside_sorted_scores_say_whose_they_are(as_json):
+    """Pipelines sort both lists by score: places name no class."""
+    named = [dict(by_score(row)) for row in PROBS]
+    rows = [
+        {"gold_label": label, "labels": list(of), "scores": list(of.values())}
+        for label, of in zip(LABELS, named, strict=True)
+    ]
+    if as_json:
+        content = "\n".join(map(json.dumps, rows)).encode()
+        check_probabilities(calib.load(("zero_shot.jsonl", content)))
+        nested = "\n".join(json.dumps({"gold_label": r.pop("gold_label"), "prediction": r}) for r in rows)
+        check_probabilities(calib.load(("nested.jsonl", nested.encode())))
+        return
+    columns = {key: [value if isinstance(value := row[key], str) else repr(value) for row in rows] for key in rows[0]}
+    check_probabilities(calib.load(("zero_shot.csv", table(**columns))))
+
+
+def test_scores_of_labels_that_differ_from_row_to_row_are_not_taken_by_place():
+    labels = [repr(list(NAMES[:2] if k % 2 else NAMES[1:])) for k in range(40)]
+    scores = [repr([0.7, 0.3]) for _ in range(40)]
+    with pytest.raises(DataError):
+        calib.load(("top.csv", table(species_true=LABELS, labels=labels, scores=scores)))
+
+
+@cases(
+    "cell",
+    [
+        ("slash", lambda p: f"{round(p * 20)}/20"),
+        ("of", lambda p: f"{round(p * 20)} of 20"),
+        ("per mille", lambda p: f"{round(p * 20) * 50} ‰"),
+        ("ppm", lambda p: f"{round(p * 20) * 50000} ppm"),
+        ("percent", lambda p: f"{round(p * 20) * 5}%"),
+    ],
+)
+def test_fractions_and_units_are_numbers(cell):
+    data = calib.load(("fractions.csv", table(defaulted=HAPPENED, default_prob=[cell(p) for p in P])))
+    inside = (np.round(P * 20) % 20) != 0
+    found = 1 / (1 + np.exp(data.logits[:, 0] - data.logits[:, 1]))
+    np.testing.assert_allclose(found[inside], (np.round(P * 20) / 20)[inside], atol=1e-9)
+    assert {f.code for f in data.findings} & {"fractions", "percent_signs"}
+
+
+def test_months_and_pressures_are_no_fractions():
+    months = [f"{k % 12 + 1:02d}/2024" for k in range(40)]
+    pressures = [f"{120 + k % 9}/{80 + k % 7}" for k in range(40)]
+    content = table(defaulted=HAPPENED, default_prob=P, month=months, pressure=pressures)
+    data = calib.load(("beside.csv", content))
+    assert "fractions" not in {f.code for f in data.findings}
+
+
+@cases(
+    "before, after",
+    [
+        ("sql", "", "\n(40 rows affected)\n"),
+        ("psql", "----+----\n", "(40 rows)\n"),
+        ("oracle", "", "\n40 rows selected.\n"),
+        ("German", "", "(40 Zeilen betroffen)"),
+    ],
+)
+def test_what_database_shells_write_around_a_table_is_left_out(before, after):
+    lines = table(defaulted=HAPPENED, default_prob=P).decode().splitlines(keepends=True)
+    data = calib.load(("shell.csv", (lines[0] + before + "".join(lines[1:]) + after).encode()))
+    assert len(data.labels) == 40
+    assert "40" in the(data, "lines_below").message
+
+
+def test_a_file_that_was_cut_off_is_still_refused():
+    content = table(note=[f"some text {k}" for k in range(40)], default_prob=P, defaulted=HAPPENED)
+    with pytest.raises(DataError):
+        calib.load(("cut.csv", content + b"some te"))
+
+
+def test_a_table_of_markdown_is_read():
+    rows = [["correct", "confidence"], ["---", ":--"], *zip(HAPPENED, P, strict=True)]
+    content = "".join(f"| {' | '.join(map(str, row))} |\n" for row in rows).encode()
+    data = calib.load(("table.txt", content))
+    np.testing.assert_array_equal(data.labels, HAPPENED)
+
+
+def test_large_numbers_that_differ_little_are_no_outputs():
+    """A date as a number beside a fraction sums to "the same" within a percent."""
+    stamps = 2021041700 + RNG.integers(0, 100, 40)
+    content = table(stamp=stamps, members=P, seen_above=HAPPENED)
+    with pytest.raises(calib.AmbiguousTable) as asked:
+        calib.load(("stamps.csv", content))
+    assert all(reading.roles["outputs"] == "members" for reading in asked.value.readings)
+
+
+def test_decimal_odds_are_asked_about_and_no_logits():
+    odds = 1 / (PROBS.clip(0.02) * 1.06)
+    content = table(winner=LABELS, **{f"score_{name}": odds[:, k].round(2) for k, name in enumerate(NAMES)})
+    with pytest.raises(DataError) as asked:
+        calib.load(("odds.csv", content))
+    assert {changes["scale"] for changes in asked.value.findings[-1].readings.values()} == {"decimal_odds", "plain"}
+    data = calib.load(("odds.csv", content), scale="decimal_odds")
+    shares = 1 / odds.round(2)
+    order = [NAMES.index(name) for name in data.class_names]
+    np.testing.assert_allclose(np.exp(data.logits), (shares / shares.sum(axis=1, keepdims=True))[:, order], atol=1e-9)
