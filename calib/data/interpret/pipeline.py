@@ -200,27 +200,25 @@ def bad_rows(outputs: Floats, name: str, report: Report, table: bool = False) ->
         return bad
     if low == -np.inf and high <= ROUNDING and is_logarithms(outputs, name, report):
         return bad
-    n_nan = n_inf = 0
+    n_nan = n_inf = n_large = 0
     for rows in blocks(*outputs.shape):
-        nan = np.isnan(outputs[rows])
-        infinite = np.abs(outputs[rows]) > LARGEST
-        n_nan += int(nan.sum())
-        n_inf += int(infinite.sum())
-        bad[rows] = (nan | infinite).any(axis=1)
-    beyond = f" beyond {LARGEST:g}" if n_inf and not np.isinf([low, high]).any() else ""
-    large = f"values{beyond}" if beyond else "infinite values"
+        nan, large = np.isnan(outputs[rows]), np.abs(outputs[rows]) > LARGEST
+        infinite = int(np.isinf(outputs[rows]).sum())
+        n_nan, n_inf, n_large = n_nan + int(nan.sum()), n_inf + infinite, n_large + int(large.sum()) - infinite
+        bad[rows] = (nan | large).any(axis=1)
     if bad.all():
+        too_large = f", or values beyond {LARGEST:g}" if n_large else ""
         raise InvalidUpload(
             "all_rows_bad",
-            f"Every one of the {count(len(bad), 'row')} of {name} holds NaN or {large}.",
+            f"Every one of the {count(len(bad), 'row')} of {name} holds NaN or infinite values{too_large}.",
             "Look for a diverged training or a division by zero where they were saved.",
         )
-    if not report.choices.drop_bad_rows and (n_inf or not table):
-        n_large = f"{count(n_inf, 'value')}{beyond}" if beyond else count(n_inf, "infinite value")
+    if not report.choices.drop_bad_rows and (n_inf or n_large or not table):
+        too_large = f", and {count(n_large, 'value')} beyond {LARGEST:g}" if n_large else ""
         raise InvalidUpload(
             "not_finite",
             f"{name} has bad values in {count(int(bad.sum()), 'row')} of {len(bad):,}: {count(n_nan, 'NaN')} and "
-            f"{n_large}; empty cells and overflow in float16 usually cause it.",
+            f"{count(n_inf, 'infinite value')}{too_large}; empty cells and overflow in float16 usually cause it.",
             "Leave these rows out.",
             drop_bad_rows=True,
         )
