@@ -1,4 +1,4 @@
-"""Standard errors of statistics of weighted and clustered rows by linearisation; AUROC, O:E and Spiegelhalter's z.
+"""Standard errors of statistics of weighted and clustered rows by linearisation.
 
 A statistic's influence is what one row adds to it, to first order. Sums of influences over independent units, rows or
 clusters, give the variance of any smooth statistic: the sandwich estimator of a regression, DeLong's variance of the
@@ -106,13 +106,25 @@ class Sample:
         """Standard error of one statistic from its influences (n,); see :meth:`covariance`."""
         return float(np.sqrt(self.covariance(influence[:, None])[0, 0]))
 
-    def quantile(self, level: float = 0.95) -> float:
-        """Half the width of a central interval in standard errors: of Student's t with G - 1 df below 40 units."""
-        if self.n_units >= NORMAL_FROM:
+    def quantile(self, level: float = 0.95, n_units: int | None = None) -> float:
+        """Half the width of a central interval in standard errors: of Student's t with G - 1 df below 40 units.
+
+        Parameters
+        ----------
+        n_units : of those that tell of the statistic, where not all do.
+        """
+        units = self.n_units if n_units is None else n_units
+        if units >= NORMAL_FROM:
             return NormalDist().inv_cdf(0.5 + level / 2.0)
         from scipy.special import stdtrit
 
-        return float(stdtrit(max(self.n_units - 1, 1), 0.5 + level / 2.0))
+        return float(stdtrit(max(units - 1, 1), 0.5 + level / 2.0))
+
+    def units_with(self, chosen: Bools) -> int:
+        """How many units have any of the chosen rows, a boolean for each; rows that stand for several as many."""
+        if self.clustered:
+            return len(np.unique(self.unit[chosen]))
+        return round(float(self.weights[chosen].sum())) if self.kind == "frequency" else int(chosen.sum())
 
     def interval(
         self,
@@ -120,16 +132,18 @@ class Sample:
         error: float,
         level: float = 0.95,
         scale: tuple[Callable[[float], float], Callable[[float], float], float] | None = None,
+        n_units: int | None = None,
     ) -> Interval:
         """Interval of a value with its standard error, symmetric on a scale.
 
         Parameters
         ----------
         scale : (to it, from it, its slope at the value), or None for the value's own.
+        n_units : see :meth:`quantile`.
         """
         if not (np.isfinite(value) and np.isfinite(error)):
             return UNKNOWN
-        half = self.quantile(level) * error
+        half = self.quantile(level, n_units) * error
         if scale is None:
             return Interval(value, value - half, value + half)
         to, back, slope = scale
@@ -160,100 +174,3 @@ def check_sample(
     if members.shape != (n,):
         raise CalibrationError(f"Clusters must be ({n},) values, one for each row; got shape {members.shape}.")
     return checked, members
-
-
-def auroc(risk: Floats, event: Bools, sample: Sample, level: float = 0.95) -> Interval:
-    """Area under the ROC curve, P(risk of an event > risk of a non-event) + P(equal) / 2, with its interval.
-
-    Of independent rows of equal weight the standard error is DeLong's (DeLong, DeLong and Clarke-Pearson 1988). With
-    clusters or weights the placement values are summed over each unit (Obuchowski 1997, Biometrics 53). The interval
-    is symmetric on the logit scale (Pepe 2003, section 5.2.3). Where all pairs are ranked right the variance is 0: the
-    lower end is then that of m independent pairs, ``(tail)^(1 / m)``, m the smaller number of units with and without
-    the event.
-
-    Parameters
-    ----------
-    risk, event : (n,) risks and outcomes.
-    sample : of these rows.
-
-    Returns
-    -------
-    Interval
-        NaN without events, or without non-events.
-    """
-    w = sample.weights
-    events, others = float(w @ event), float(w @ ~event)
-    if not event.any() or event.all():
-        return UNKNOWN
-    cell = np.unique(risk, return_inverse=True)[1]
-    with_event, without = (np.bincount(cell, weights=w * part) for part in (event, ~event))
-    below = np.cumsum(without) - without / 2.0
-    above = events - np.cumsum(with_event) + with_event / 2.0
-    placement = np.where(event, below[cell] / others, above[cell] / events)
-    area = float((w * event) @ placement) / events
-    least = min(np.unique(sample.unit[part]).size for part in (event, ~event))
-    if area in (0.0, 1.0):
-        tail = ((1.0 - level) / 2.0) ** (1.0 / least)
-        return Interval(area, tail, 1.0) if area else Interval(area, 0.0, 1.0 - tail)
-    apart = placement - area
-    if sample.is_simple:
-        squares = [
-            float(w @ (apart**2 * part)) / (m * max(m - 1, 1)) for part, m in ((event, events), (~event, others))
-        ]
-        error = float(np.sqrt(sum(squares)))
-    else:
-        error = sample.error(apart / np.where(event, events, others))
-    slope = 1.0 / (area * (1.0 - area))
-    return sample.interval(area, error, level, (_logit, _expit, slope))
-
-
-def observed_to_expected(risk: Floats, event: Bools, sample: Sample, level: float = 0.95) -> Interval:
-    """Events over expected events; the interval is that of a ratio of means on the log scale (survey's ``svyratio``).
-
-    Without any event the upper end is that of a Poisson count, ``-log(tail) / expected`` (Garwood 1936).
-    """
-    expected, rate = sample.mean(risk), sample.mean(event)
-    if expected == 0.0:
-        return UNKNOWN
-    ratio = rate / expected
-    if ratio == 0.0:
-        rows = sample.effective_rows(event)
-        return Interval(0.0, 0.0, float(-np.log((1.0 - level) / 2.0) / (expected * rows)))
-    error = sample.error((event - ratio * risk) / (expected * sample.total))
-    return sample.interval(ratio, error, level, (_log, _exp, 1.0 / ratio))
-
-
-def spiegelhalter(risk: Floats, event: Bools, sample: Sample) -> tuple[float, float]:
-    """Spiegelhalter's z of a calibrated model's Brier score and its two-sided p (Spiegelhalter 1986, Stat. in Med. 5).
-
-    ``sum (y - p)(1 - 2p) / sqrt(sum (1 - 2p)^2 p (1 - p))``. With clusters, whose rows are not independent, the
-    denominator is the root of the sum of squares over clusters; weights that are no frequencies are squared in it.
-    NaN where every risk is 0, 0.5 or 1.
-    """
-    from scipy.special import ndtr, stdtr
-
-    w, lean = sample.weights, 1.0 - 2.0 * risk
-    variance = risk * (1.0 - risk) * lean**2
-    squared = w if sample.kind == "frequency" else w**2
-    error = sample.error((event - risk) * lean) if sample.clustered else float(np.sqrt(squared @ variance))
-    if not error > 0:
-        return float("nan"), float("nan")
-    z = float(w @ ((event - risk) * lean)) / error
-    few = sample.clustered and sample.n_units < NORMAL_FROM
-    return z, 2.0 * float(stdtr(sample.n_units - 1, -abs(z)) if few else ndtr(-abs(z)))
-
-
-def _logit(share: float) -> float:
-    return float(np.log(share) - np.log1p(-share))
-
-
-def _expit(value: float) -> float:
-    return float(1.0 / (1.0 + np.exp(-value)))
-
-
-def _log(value: float) -> float:
-    return float(np.log(value))
-
-
-def _exp(value: float) -> float:
-    return float(np.exp(value))

@@ -13,12 +13,21 @@ import numpy as np
 
 from calib.base import check_labels
 from calib.errors import CalibrationError
-from calib.formatting import brackets, listed, number, percent, plural
+from calib.formatting import listed, number, plural
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import Bools, check_pair, check_probs
-from calib.metrics.linearised import UNKNOWN, Sample, auroc, check_sample, observed_to_expected, spiegelhalter
+from calib.metrics.linearised import Sample, check_sample
 from calib.metrics.loess import Distances, Loess, calibrated_distances, narrow_cells, resampled_distances
 from calib.metrics.recalibration import Recalibration, Spline, fit_spline, recalibrate_logistic
+from calib.metrics.risk_measures import (
+    RiskMeasure,
+    closed_form,
+    described,
+    log_odds_of,
+    row_log_loss,
+    spiegelhalter,
+    written,
+)
 from calib.numerics import Floats, Ints, sigmoid
 
 if TYPE_CHECKING:
@@ -30,31 +39,6 @@ LEAST_FLOOR = 1e-6
 """The floor of risks that are written with more than five decimals."""
 OTHER_FLOORS = (1e-12, 1e-6, 0.001, 0.01)
 """Floors whose effect is told beside the one taken."""
-
-
-@dataclass(frozen=True)
-class RiskMeasure:
-    """One number of the panel.
-
-    Attributes
-    ----------
-    key : its name in code: auroc, brier, scaled_brier, log_loss, oe, citl, slope, ici, e50, e90, emax.
-    title : its name on a page.
-    value, low, high : the estimate and its 95 % interval; NaN where it does not exist.
-    sentence : what it says of these data, with its numbers.
-    convention : which of the definitions that share the name it is, and how the interval is made.
-    calibrated : median and 95 % point of what a calibrated model of these risks would have, for measures that cannot be
-        0; None for all others.
-    """
-
-    key: str
-    title: str
-    value: float
-    low: float
-    high: float
-    sentence: str
-    convention: str
-    calibrated: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -225,19 +209,13 @@ def risk_model(
     kind = None if checked is None else weight_kind
     sample = Sample.from_rows(len(risk), checked, kind, members)
     floor = default_floor(risk) if floor is None else float(floor)
-    log_odds = _log_odds(risk, floor)
-    again = recalibrate_logistic(log_odds, event, sample)
+    found, again = closed_form(risk, event, sample, floor)
     rate, mean_risk = sample.mean(event), sample.mean(risk)
     distinct, index = np.unique(risk, return_inverse=True)
     rows = np.bincount(index, weights=sample.weights)
     loess = Loess.from_risks(distinct, rows)
     outcome = np.bincount(index, weights=sample.weights * event) / rows
     family, cell_error = _distance_measures(risk, event, sample, loess.distances(outcome), n_resamples, random_state)
-    measures = (
-        *_overall(risk, event, sample, floor),
-        *_calibration(risk, event, sample, again),
-        *family,
-    )
     effective = sample.effective_rows(event)
     return RiskModelPanel(
         n=len(risk),
@@ -248,10 +226,10 @@ def risk_model(
         mean_risk=mean_risk,
         events=rate * effective,
         expected=mean_risk * effective,
-        measures=measures,
+        measures=(*described(found, rate, sample, floor), *family),
         spiegelhalter=_test(*spiegelhalter(risk, event, sample)),
         recalibration=again,
-        curve=_curve(risk, event, sample, fit_spline(log_odds, event, sample), loess, outcome, floor),
+        curve=_curve(risk, event, sample, fit_spline(log_odds_of(risk, floor), event, sample), loess, outcome, floor),
         clipping=_clipping(risk, event, sample, floor),
         cell_error=cell_error,
         notes=_notes(len(risk), rate, mean_risk, sample, effective, clusters is not None),
@@ -279,91 +257,6 @@ def default_floor(risk: Floats) -> float:
         if np.abs(steps - np.round(steps)).max() <= 1e-7 * 10.0**decimals:
             return 0.5 * 10.0**-decimals
     return LEAST_FLOOR
-
-
-def _log_odds(risk: Floats, floor: float) -> Floats:
-    clipped = np.clip(risk, floor, 1.0 - floor)
-    return np.log(clipped) - np.log1p(-clipped)
-
-
-def _row_log_loss(risk: Floats, event: Bools, floor: float) -> Floats:
-    clipped = np.clip(risk, floor, 1.0 - floor)
-    return -np.where(event, np.log(clipped), np.log1p(-clipped))
-
-
-def _constant_loss(rate: float) -> float:
-    return -sum(share * float(np.log(share)) for share in (rate, 1.0 - rate) if share > 0)
-
-
-def _overall(risk: Floats, event: Bools, sample: Sample, floor: float) -> list[RiskMeasure]:
-    """AUROC, Brier score, scaled Brier score and log loss."""
-    rate, total = sample.mean(event), sample.total
-    area = auroc(risk, event, sample)
-    squares = (risk - event) ** 2
-    brier = sample.mean(squares)
-    apart = (squares - brier) / total
-    of_brier = sample.interval(brier, sample.error(apart))
-    null = rate * (1.0 - rate)
-    if null > 0:
-        by_rate = (1.0 - 2.0 * rate) * (event - rate) / total  # what a row adds to the null score
-        error = sample.error(-apart / null + brier / null**2 * by_rate)
-        scaled = sample.interval(1.0 - brier / null, error)
-    else:
-        scaled = UNKNOWN
-    losses = _row_log_loss(risk, event, floor)
-    of_loss = sample.interval(sample.mean(losses), sample.error((losses - sample.mean(losses)) / total))
-    how = "DeLong" if sample.is_simple else "placement values summed over units (Obuchowski 1997)"
-    return [
-        _measure(
-            "auroc", "AUROC", area, f"of two rows, one with the event, it has the higher risk {percent(area.value)} of "
-            "the time" if area.value == area.value else "", f"Ties count half. Interval: {how}, on the logit scale.",
-        ),
-        _measure(
-            "brier", "Brier score", _cut(of_brier, 0.0, 1.0),
-            f"a constant risk of {number(rate)}, the event rate, would have {number(null)}",
-            "Mean of (p - y)²; half the sum over both classes.",
-        ),
-        _measure(
-            "scaled_brier", "Scaled Brier score", scaled,
-            "1 is perfect, 0 as good as the event rate for every row" + (", below 0 worse" if scaled.value < 0 else ""),
-            "1 - Brier / (rate (1 - rate)), with the event rate of the same rows; also called IPA or Brier skill.",
-        ),
-        _measure(
-            "log_loss", "Log loss", of_loss, f"always saying the event rate would have {number(_constant_loss(rate))}",
-            f"Mean negative log-likelihood in nats, with risks kept within [{floor:g}, {1.0 - floor:g}].",
-        ),
-    ]  # fmt: skip
-
-
-def _calibration(risk: Floats, event: Bools, sample: Sample, again: Recalibration) -> list[RiskMeasure]:
-    """O:E, calibration in the large and slope."""
-    large, joint = again.in_the_large, again.joint
-    variance = joint.model_cov if sample.is_simple else joint.cov
-    ratio = observed_to_expected(risk, event, sample)
-    citl = sample.interval(float(large.coef[0]), float(np.sqrt(large.cov[0, 0])))
-    slope = sample.interval(float(joint.coef[1]), float(np.sqrt(variance[1, 1])))
-    many = "more" if ratio.value > 1 else "fewer"
-    return [
-        _measure(
-            "oe", "O:E", ratio,
-            _judged(ratio, 1.0, f"{many} events than the risks add up to: risks are too "
-                    + ("low" if ratio.value > 1 else "high")),
-            "Events over the sum of the risks. Interval: linearised on the log scale, so that the sum of the risks "
-            "varies with the rows.",
-        ),
-        _measure(
-            "citl", "Calibration in the large", citl,
-            _judged(citl, 0.0, "risks are too " + ("low" if citl.value > 0 else "high") + " on the whole"),
-            "Intercept of the recalibrated log-odds with the slope fixed at 1 (not that of the joint fit). "
-            "Sandwich interval.",
-        ),
-        _measure(
-            "slope", "Calibration slope", slope,
-            _judged(slope, 1.0, "risks are too " + ("extreme" if slope.value < 1 else "close to each other")),
-            "Slope of the recalibrated log-odds, fitted with its intercept. "
-            + ("Wald interval." if sample.is_simple else "Sandwich interval."),
-        ),
-    ]  # fmt: skip
 
 
 def _test(z: float, p: float) -> CalibrationTest:
@@ -406,7 +299,7 @@ def _distance_measures(
         found.append(
             RiskMeasure(
                 key, title, value, float(low), float(high),
-                f"{title} is {_with_interval(Interval(value, low, high))}: {said}{number(most)}.",
+                f"{title} is {written(Interval(value, low, high))}: {said}{number(most)}.",
                 f"{_OF_CURVE} Interval: percentiles of a bootstrap of {'clusters' if sample.clustered else 'rows'}; it "
                 "cannot reach 0 and sits high, so compare with what a calibrated model would have.",
                 (float(median), float(most)),
@@ -419,10 +312,10 @@ def _curve(
     risk: Floats, event: Bools, sample: Sample, spline: Spline, loess: Loess, outcome: Floats, floor: float
 ) -> RiskCurve:
     low, high = float(risk.min()), float(risk.max())
-    first, last = _log_odds(np.array([low, high]), floor).tolist()
+    first, last = log_odds_of(np.array([low, high]), floor).tolist()
     even = np.r_[np.linspace(low, high, 101), sigmoid(np.linspace(first, last, 101))]
     grid = np.unique(np.clip(even, low, high))
-    fitted = spline.at(_log_odds(grid, floor))
+    fitted = spline.at(log_odds_of(grid, floor))
     edges = np.unique(np.r_[np.linspace(0.0, 1.0, 101), sigmoid(np.linspace(-14.0, 14.0, 113))])
     place = np.clip(np.searchsorted(edges, risk, side="right") - 1, 0, len(edges) - 2)
     with_event, without = (np.bincount(place, sample.weights * part, len(edges) - 1) for part in (event, ~event))
@@ -437,8 +330,8 @@ def _clipping(risk: Floats, event: Bools, sample: Sample, floor: float) -> Clipp
     elsewhere = []
     for other in OTHER_FLOORS:
         if not np.isclose(other, floor):
-            slope = recalibrate_logistic(_log_odds(risk, other), event, sample).joint.coef[1]
-            elsewhere.append((other, sample.mean(_row_log_loss(risk, event, other)), float(slope)))
+            slope = recalibrate_logistic(log_odds_of(risk, other), event, sample).joint.coef[1]
+            elsewhere.append((other, sample.mean(row_log_loss(risk, event, other)), float(slope)))
     further = moved - zeros - ones
     kinds = ((zeros, "exactly 0"), (ones, "exactly 1"), (further, f"nearer to them than {floor:g}"))
     counted = listed([f"{count:,} {name}" for count, name in kinds if count])
@@ -472,27 +365,3 @@ def _notes(n: int, rate: float, mean_risk: float, sample: Sample, effective: flo
             "All rows are of one cluster, which shows nothing of how clusters differ: rows count as independent."
         )
     return tuple(notes)
-
-
-def _measure(key: str, title: str, interval: Interval, meaning: str, convention: str) -> RiskMeasure:
-    value, low, high = interval
-    if value != value:
-        sentence = f"{title} does not exist for these rows."
-    else:
-        sentence = f"{title} is {_with_interval(interval)}: {meaning}."
-    return RiskMeasure(key, title, value, low, high, sentence, convention)
-
-
-def _with_interval(interval: Interval) -> str:
-    value, low, high = interval
-    return f"{number(value)} {brackets(low, high)}" if low == low else number(value)
-
-
-def _judged(interval: Interval, ideal: float, otherwise: str) -> str:
-    if interval.low <= ideal <= interval.high:
-        return f"the interval holds {ideal:g}, so no miscalibration is shown"
-    return otherwise
-
-
-def _cut(interval: Interval, low: float, high: float) -> Interval:
-    return Interval(interval.value, max(interval.low, low), min(interval.high, high))

@@ -1,0 +1,261 @@
+"""The numbers of a risk model's panel that have a closed form, with their intervals.
+
+AUROC, Brier score, scaled Brier score, log loss, O:E, calibration in the large and slope, Spiegelhalter's z. Every
+interval is linearised (delta method), on a scale where that is symmetric.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from calib.formatting import number, percent, with_interval
+from calib.metrics.bootstrap import Interval
+from calib.metrics.confidence import Bools
+from calib.metrics.linearised import NORMAL_FROM, UNKNOWN, Sample
+from calib.metrics.recalibration import Recalibration, recalibrate_logistic
+from calib.numerics import Floats
+
+
+@dataclass(frozen=True)
+class RiskMeasure:
+    """One number of the panel.
+
+    Attributes
+    ----------
+    key : its name in code: auroc, brier, scaled_brier, log_loss, oe, citl, slope, ici, e50, e90, emax.
+    title : its name on a page.
+    value, low, high : the estimate and its 95 % interval; NaN where it does not exist.
+    sentence : what it says of these data, with its numbers.
+    convention : which of the definitions that share the name it is, and how the interval is made.
+    calibrated : median and 95 % point of what a calibrated model of these risks would have, for measures that cannot be
+        0; None for all others.
+    """
+
+    key: str
+    title: str
+    value: float
+    low: float
+    high: float
+    sentence: str
+    convention: str
+    calibrated: tuple[float, float] | None = None
+
+
+def log_odds_of(risk: Floats, floor: float) -> Floats:
+    """Log-odds of (n,) risks, which count as at least the floor and at most one minus it."""
+    clipped = np.clip(risk, floor, 1.0 - floor)
+    return np.log(clipped) - np.log1p(-clipped)
+
+
+def row_log_loss(risk: Floats, event: Bools, floor: float) -> Floats:
+    """Negative log-likelihood of each row in nats, with risks kept away from 0 and 1 by the floor."""
+    clipped = np.clip(risk, floor, 1.0 - floor)
+    return -np.where(event, np.log(clipped), np.log1p(-clipped))
+
+
+def closed_form(risk: Floats, event: Bools, sample: Sample, floor: float) -> tuple[dict[str, Interval], Recalibration]:
+    """Every measure that has a closed form by its key, and the recalibration behind two of them.
+
+    Calibration in the large has a sandwich interval: that of the model would hold only with a slope of 1. The slope has
+    a Wald interval where rows are independent and of equal weight, which covers better with few events, and a sandwich
+    interval elsewhere.
+
+    Parameters
+    ----------
+    risk, event : (n,) risks and outcomes.
+    sample : of these rows.
+    floor : of the risks, where log-odds or logarithms are needed.
+    """
+    squares, losses = (risk - event) ** 2, row_log_loss(risk, event, floor)
+    brier, loss = sample.mean(squares), sample.mean(losses)
+    of_brier = sample.interval(brier, sample.error((squares - brier) / sample.total))
+    again = recalibrate_logistic(log_odds_of(risk, floor), event, sample)
+    large, joint = again.in_the_large, again.joint
+    variance = joint.model_cov if sample.is_simple else joint.cov
+    found = {
+        "auroc": auroc(risk, event, sample),
+        "brier": Interval(brier, max(of_brier.low, 0.0), min(of_brier.high, 1.0)),
+        "scaled_brier": scaled_brier(squares, event, sample),
+        "log_loss": sample.interval(loss, sample.error((losses - loss) / sample.total)),
+        "oe": observed_to_expected(risk, event, sample),
+        "citl": sample.interval(float(large.coef[0]), float(np.sqrt(large.cov[0, 0]))),
+        "slope": sample.interval(float(joint.coef[1]), float(np.sqrt(variance[1, 1]))),
+    }
+    return found, again
+
+
+def scaled_brier(squares: Floats, event: Bools, sample: Sample) -> Interval:
+    """``1 - Brier / (rate (1 - rate))`` with its interval (Steyerberg et al. 2010), for (n,) squared errors."""
+    rate, total, brier = sample.mean(event), sample.total, sample.mean(squares)
+    null = rate * (1.0 - rate)
+    if null == 0.0:
+        return UNKNOWN
+    by_rate = (1.0 - 2.0 * rate) * (event - rate)  # what a row adds to the null score
+    error = sample.error((brier / null**2 * by_rate - (squares - brier) / null) / total)
+    return sample.interval(1.0 - brier / null, error)
+
+
+def auroc(risk: Floats, event: Bools, sample: Sample, level: float = 0.95) -> Interval:
+    """Area under the ROC curve, P(risk of an event > risk of a non-event) + P(equal) / 2, with its interval.
+
+    Placement values are summed over each unit, with and without the event apart, and each sum's variance gets the
+    number of units that have such rows (Obuchowski 1997, Biometrics 53); of independent rows of equal weight this is
+    the variance of DeLong, DeLong and Clarke-Pearson (1988). The interval is symmetric on the logit scale (Pepe 2003,
+    section 5.2.3), and of Student's t where fewer than 40 clusters have the event, or have rows without it. Where all
+    pairs are ranked right the variance is 0: the lower end is then that of m independent pairs, ``tail^(1 / m)``, m
+    the smaller of these numbers of units.
+
+    Parameters
+    ----------
+    risk, event : (n,) risks and outcomes.
+    sample : of these rows.
+
+    Returns
+    -------
+    Interval
+        NaN without events, or without non-events.
+    """
+    w = sample.weights
+    events, others = float(w @ event), float(w @ ~event)
+    if not event.any() or event.all():
+        return UNKNOWN
+    cell = np.unique(risk, return_inverse=True)[1]
+    with_event, without = (np.bincount(cell, weights=w * part) for part in (event, ~event))
+    below = np.cumsum(without) - without / 2.0
+    above = events - np.cumsum(with_event) + with_event / 2.0
+    placement = np.where(event, below[cell] / others, above[cell] / events)
+    area = float((w * event) @ placement) / events
+    units = np.array([sample.units_with(part) for part in (event, ~event)])
+    if area in (0.0, 1.0):
+        tail = ((1.0 - level) / 2.0) ** (1.0 / units.min())
+        return Interval(area, tail, 1.0) if area else Interval(area, 0.0, 1.0 - tail)
+    apart = placement - area
+    cov = sample.covariance(np.column_stack([apart * event / events, apart * ~event / others]))
+    own = units / np.maximum(units - 1, 1) * (sample.n_units - 1) / sample.n_units
+    error = float(np.sqrt(max(own @ np.diag(cov) + 2.0 * cov[0, 1], 0.0)))
+    slope = 1.0 / (area * (1.0 - area))
+    telling = int(units.min()) if sample.clustered else None
+    return sample.interval(area, error, level, (_logit, _expit, slope), telling)
+
+
+def observed_to_expected(risk: Floats, event: Bools, sample: Sample, level: float = 0.95) -> Interval:
+    """Events over expected events; the interval is that of a ratio of means on the log scale (survey's ``svyratio``).
+
+    Without any event the upper end is that of a Poisson count, ``-log(tail) / expected`` (Garwood 1936).
+    """
+    expected, rate = sample.mean(risk), sample.mean(event)
+    if expected == 0.0:
+        return UNKNOWN
+    ratio = rate / expected
+    if ratio == 0.0:
+        rows = sample.effective_rows(event)
+        return Interval(0.0, 0.0, float(-np.log((1.0 - level) / 2.0) / (expected * rows)))
+    error = sample.error((event - ratio * risk) / (expected * sample.total))
+    return sample.interval(ratio, error, level, (_log, _exp, 1.0 / ratio))
+
+
+def spiegelhalter(risk: Floats, event: Bools, sample: Sample) -> tuple[float, float]:
+    """Spiegelhalter's z of a calibrated model's Brier score and its two-sided p (Spiegelhalter 1986, Stat. in Med. 5).
+
+    ``sum (y - p)(1 - 2p) / sqrt(sum (1 - 2p)^2 p (1 - p))``. With clusters, whose rows are not independent, the
+    denominator is the root of the sum of squares over clusters; weights that are no frequencies are squared in it.
+    NaN where every risk is 0, 0.5 or 1.
+    """
+    from scipy.special import ndtr, stdtr
+
+    w, lean = sample.weights, 1.0 - 2.0 * risk
+    variance = risk * (1.0 - risk) * lean**2
+    squared = w if sample.kind == "frequency" else w**2
+    error = sample.error((event - risk) * lean) if sample.clustered else float(np.sqrt(squared @ variance))
+    if not error > 0:
+        return float("nan"), float("nan")
+    z = float(w @ ((event - risk) * lean)) / error
+    few = sample.clustered and sample.n_units < NORMAL_FROM
+    return z, 2.0 * float(stdtr(sample.n_units - 1, -abs(z)) if few else ndtr(-abs(z)))
+
+
+def _logit(share: float) -> float:
+    return float(np.log(share) - np.log1p(-share))
+
+
+def _expit(value: float) -> float:
+    return float(1.0 / (1.0 + np.exp(-value)))
+
+
+def _log(value: float) -> float:
+    return float(np.log(value))
+
+
+def _exp(value: float) -> float:
+    return float(np.exp(value))
+
+
+def described(found: dict[str, Interval], rate: float, sample: Sample, floor: float) -> list[RiskMeasure]:
+    """The measures of closed form in words."""
+    area, ratio, citl, slope = (found[key] for key in ("auroc", "oe", "citl", "slope"))
+    worse = ", below 0 worse" if found["scaled_brier"].value < 0 else ""
+    of_slope = "Wald" if sample.is_simple else "Sandwich"
+    described = {
+        "auroc": (
+            "AUROC", f"of two rows, one with the event, it has the higher risk {percent(area.value)} of the time",
+            f"Ties count half. Interval: {'DeLong' if sample.is_simple else 'DeLong by units (Obuchowski 1997)'}, on "
+            "the logit scale.",
+        ),
+        "brier": (
+            "Brier score",
+            f"a constant risk of {number(rate)}, the event rate, would have {number(rate * (1.0 - rate))}",
+            "Mean of (p - y)²; half the sum over both classes.",
+        ),
+        "scaled_brier": (
+            "Scaled Brier score", f"1 is perfect, 0 as good as the event rate for every row{worse}",
+            "1 - Brier / (rate (1 - rate)), with the event rate of the same rows; also called IPA or Brier skill.",
+        ),
+        "log_loss": (
+            "Log loss", f"always saying the event rate would have {number(_constant_loss(rate))}",
+            f"Mean negative log-likelihood in nats, with risks kept within [{floor:g}, {1.0 - floor:g}].",
+        ),
+        "oe": (
+            "O:E",
+            _judged(ratio, 1.0, "more events than the risks add up to: risks are too low" if ratio.value > 1 else
+                    "fewer events than the risks add up to: risks are too high"),
+            "Events over the sum of the risks. Interval: linearised on the log scale; the sum of the risks varies too.",
+        ),
+        "citl": (
+            "Calibration in the large",
+            _judged(citl, 0.0, f"risks are too {'low' if citl.value > 0 else 'high'} on the whole"),
+            "Intercept of the recalibrated log-odds with the slope fixed at 1 (not that of the joint fit). Sandwich "
+            "interval.",
+        ),
+        "slope": (
+            "Calibration slope",
+            _judged(slope, 1.0, f"risks are too {'extreme' if slope.value < 1 else 'close to each other'}"),
+            f"Slope of the recalibrated log-odds, fitted with its intercept. {of_slope} interval.",
+        ),
+    }  # fmt: skip
+    return [_measure(key, found[key], *words) for key, words in described.items()]
+
+
+def _constant_loss(rate: float) -> float:
+    return -sum(share * float(np.log(share)) for share in (rate, 1.0 - rate) if share > 0)
+
+
+def _measure(key: str, interval: Interval, title: str, meaning: str, convention: str) -> RiskMeasure:
+    value, low, high = interval
+    if value != value:
+        sentence = f"{title} does not exist for these rows."
+    else:
+        sentence = f"{title} is {written(interval)}: {meaning}."
+    return RiskMeasure(key, title, value, low, high, sentence, convention)
+
+
+def written(interval: Interval) -> str:
+    """A value with its interval, if it has one."""
+    return with_interval(interval) if interval.low == interval.low else number(interval.value)
+
+
+def _judged(interval: Interval, ideal: float, otherwise: str) -> str:
+    if interval.low <= ideal <= interval.high:
+        return f"the interval holds {ideal:g}, so no miscalibration is shown"
+    return otherwise
