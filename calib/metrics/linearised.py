@@ -40,6 +40,7 @@ class Sample:
     unit : (n,) number of each row's independent unit.
     n_units : how many there are.
     clustered : whether units are clusters.
+    n_telling : units by which intervals choose Student's t; see :meth:`quantile`.
     """
 
     weights: Floats
@@ -47,17 +48,22 @@ class Sample:
     unit: Ints
     n_units: int
     clustered: bool
+    n_telling: int
 
     @classmethod
-    def from_rows(cls, n: int, weights: Any, kind: WeightKind | None, clusters: npt.NDArray[Any] | None) -> Sample:
-        """The sample of n rows whose weights, if any, are above 0."""
+    def from_rows(
+        cls, event: Bools, weights: Any = None, kind: WeightKind | None = None, clusters: npt.NDArray[Any] | None = None
+    ) -> Sample:
+        """The sample of rows with (n,) outcomes, whose weights, if any, are above 0."""
+        n = len(event)
         weights = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
         if kind is not None and kind != "frequency":
             weights = weights / weights.mean()
         unit, n_units, clustered = drawn_units(n, clusters)
         if kind == "frequency" and not clustered:
             n_units = round(weights.sum())
-        return cls(weights, kind, unit, n_units, clustered)
+        of_outcomes = [len(np.unique(unit[part])) for part in (event, ~event) if part.any()]
+        return cls(weights, kind, unit, n_units, clustered, min(of_outcomes) if clustered else n_units)
 
     @property
     def total(self) -> float:
@@ -106,19 +112,16 @@ class Sample:
         """Standard error of one statistic from its influences (n,); see :meth:`covariance`."""
         return float(np.sqrt(self.covariance(influence[:, None])[0, 0]))
 
-    def quantile(self, level: float = 0.95, n_units: int | None = None) -> float:
-        """Half the width of a central interval in standard errors: of Student's t with G - 1 df below 40 units.
+    def quantile(self, level: float = 0.95) -> float:
+        """Half the width of a central interval in standard errors: of Student's t with m - 1 df for m below 40.
 
-        Parameters
-        ----------
-        n_units : of those that tell of the statistic, where not all do.
+        m is the number of units; of clusters, those with the event or those with rows without it, whichever are fewer.
         """
-        units = self.n_units if n_units is None else n_units
-        if units >= NORMAL_FROM:
+        if self.n_telling >= NORMAL_FROM:
             return NormalDist().inv_cdf(0.5 + level / 2.0)
         from scipy.special import stdtrit
 
-        return float(stdtrit(max(units - 1, 1), 0.5 + level / 2.0))
+        return float(stdtrit(max(self.n_telling - 1, 1), 0.5 + level / 2.0))
 
     def units_with(self, chosen: Bools) -> int:
         """How many units have any of the chosen rows, a boolean for each; rows that stand for several as many."""
@@ -132,18 +135,16 @@ class Sample:
         error: float,
         level: float = 0.95,
         scale: tuple[Callable[[float], float], Callable[[float], float], float] | None = None,
-        n_units: int | None = None,
     ) -> Interval:
         """Interval of a value with its standard error, symmetric on a scale.
 
         Parameters
         ----------
         scale : (to it, from it, its slope at the value), or None for the value's own.
-        n_units : see :meth:`quantile`.
         """
         if not (np.isfinite(value) and np.isfinite(error)):
             return UNKNOWN
-        half = self.quantile(level, n_units) * error
+        half = self.quantile(level) * error
         if scale is None:
             return Interval(value, value - half, value + half)
         to, back, slope = scale

@@ -70,7 +70,10 @@ def closed_form(risk: Floats, event: Bools, sample: Sample, floor: float) -> tup
     """
     squares, losses = (risk - event) ** 2, row_log_loss(risk, event, floor)
     brier, loss = sample.mean(squares), sample.mean(losses)
-    of_brier = sample.interval(brier, sample.error((squares - brier) / sample.total))
+    # Sums over clusters are skewed where events are few; on the logit scale intervals of the Brier score cover.
+    on_logit = not sample.is_simple and 0.0 < brier < 1.0
+    scale = (_logit, _expit, 1.0 / (brier * (1.0 - brier))) if on_logit else None
+    of_brier = sample.interval(brier, sample.error((squares - brier) / sample.total), scale=scale)
     again = recalibrate_logistic(log_odds_of(risk, floor), event, sample)
     large, joint = again.in_the_large, again.joint
     variance = joint.model_cov if sample.is_simple else joint.cov
@@ -103,9 +106,8 @@ def auroc(risk: Floats, event: Bools, sample: Sample, level: float = 0.95) -> In
     Placement values are summed over each unit, with and without the event apart, and each sum's variance gets the
     number of units that have such rows (Obuchowski 1997, Biometrics 53); of independent rows of equal weight this is
     the variance of DeLong, DeLong and Clarke-Pearson (1988). The interval is symmetric on the logit scale (Pepe 2003,
-    section 5.2.3), and of Student's t where fewer than 40 clusters have the event, or have rows without it. Where all
-    pairs are ranked right the variance is 0: the lower end is then that of m independent pairs, ``tail^(1 / m)``, m
-    the smaller of these numbers of units.
+    section 5.2.3). Where all pairs are ranked right the variance is 0: the lower end is then that of m independent
+    pairs, ``tail^(1 / m)``, m the smaller of these numbers of units.
 
     Parameters
     ----------
@@ -136,8 +138,7 @@ def auroc(risk: Floats, event: Bools, sample: Sample, level: float = 0.95) -> In
     own = units / np.maximum(units - 1, 1) * (sample.n_units - 1) / sample.n_units
     error = float(np.sqrt(max(own @ np.diag(cov) + 2.0 * cov[0, 1], 0.0)))
     slope = 1.0 / (area * (1.0 - area))
-    telling = int(units.min()) if sample.clustered else None
-    return sample.interval(area, error, level, (_logit, _expit, slope), telling)
+    return sample.interval(area, error, level, (_logit, _expit, slope))
 
 
 def observed_to_expected(risk: Floats, event: Bools, sample: Sample, level: float = 0.95) -> Interval:
@@ -172,8 +173,8 @@ def spiegelhalter(risk: Floats, event: Bools, sample: Sample) -> tuple[float, fl
     if not error > 0:
         return float("nan"), float("nan")
     z = float(w @ ((event - risk) * lean)) / error
-    few = sample.clustered and sample.n_units < NORMAL_FROM
-    return z, 2.0 * float(stdtr(sample.n_units - 1, -abs(z)) if few else ndtr(-abs(z)))
+    few = sample.clustered and sample.n_telling < NORMAL_FROM
+    return z, 2.0 * float(stdtr(max(sample.n_telling - 1, 1), -abs(z)) if few else ndtr(-abs(z)))
 
 
 def _logit(share: float) -> float:

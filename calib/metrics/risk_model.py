@@ -16,7 +16,7 @@ from calib.errors import CalibrationError
 from calib.formatting import listed, number, plural
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import Bools, check_pair, check_probs
-from calib.metrics.linearised import Sample, check_sample
+from calib.metrics.linearised import NORMAL_FROM, Sample, check_sample
 from calib.metrics.loess import Distances, Loess, calibrated_distances, narrow_cells, resampled_distances
 from calib.metrics.recalibration import Recalibration, Spline, fit_spline, recalibrate_logistic
 from calib.metrics.risk_measures import (
@@ -185,8 +185,9 @@ def risk_model(
     Notes
     -----
     Intervals are linearised (delta method), on a scale where that is symmetric; with clusters or with weights that are
-    no frequencies they are sandwich intervals with ``G / (G - 1)``, and of Student's t below 40 units. ICI and its kin
-    have percentile intervals of a bootstrap of rows, or of whole clusters, that refits the curve.
+    no frequencies they are sandwich intervals with ``G / (G - 1)``, and of Student's t where fewer than 40 clusters
+    have the event, or rows without it. ICI and its kin have percentile intervals of a bootstrap of rows, or of whole
+    clusters, that refits the curve. docs/benchmarks.md has how often these intervals hold the truth.
 
     Examples
     --------
@@ -207,7 +208,7 @@ def risk_model(
     if floor is not None and not 0.0 < floor < 0.5:
         raise CalibrationError(f"floor={floor!r} must lie between 0 and 0.5; 1e-6 for example.")
     kind = None if checked is None else weight_kind
-    sample = Sample.from_rows(len(risk), checked, kind, members)
+    sample = Sample.from_rows(event, checked, kind, members)
     floor = default_floor(risk) if floor is None else float(floor)
     found, again = closed_form(risk, event, sample, floor)
     rate, mean_risk = sample.mean(event), sample.mean(risk)
@@ -358,8 +359,11 @@ def _notes(n: int, rate: float, mean_risk: float, sample: Sample, effective: flo
             filter(None, [f"{sample.kind} weights" if sample.kind else "", "clusters" if sample.clustered else ""])
         )
         notes.append(f"By {by} these {n:,} rows tell as much of the event rate as {effective:,.0f} equal ones.")
-    if sample.clustered and sample.n_units < 40:
-        notes.append(f"{sample.n_units} clusters are few: intervals are of Student's t and rough.")
+    if sample.clustered and sample.n_telling < NORMAL_FROM:
+        notes.append(
+            f"Only {sample.n_telling} of {sample.n_units} clusters have the rarer outcome: intervals are of Student's t "
+            "and rough."
+        )
     if asked and not sample.clustered:
         notes.append(
             "All rows are of one cluster, which shows nothing of how clusters differ: rows count as independent."
