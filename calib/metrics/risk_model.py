@@ -361,8 +361,8 @@ def _notes(n: int, rate: float, mean_risk: float, sample: Sample, effective: flo
         notes.append(f"By {by} these {n:,} rows tell as much of the event rate as {effective:,.0f} equal ones.")
     if sample.clustered and sample.n_telling < NORMAL_FROM:
         notes.append(
-            f"Only {sample.n_telling} of {sample.n_units} clusters have the rarer outcome: intervals are of Student's t "
-            "and rough."
+            f"Only {sample.n_telling} of {sample.n_units} clusters have the rarer outcome: intervals are of Student's t"
+            " and rough."
         )
     if asked and not sample.clustered:
         notes.append(

@@ -7,6 +7,11 @@ import pytest
 
 from calib.errors import CalibrationError
 from calib.metrics import risk_model
+from calib.metrics.linearised import Sample
+from calib.metrics.loess import Loess
+from calib.metrics.risk_measures import auroc, closed_form
+from calib.metrics.risk_model import default_floor
+from calib.numerics import sigmoid
 
 # 1500 simulated answers of language models, whose confidence takes nine values: rows and correct ones at each.
 CONFIDENCE = np.array([0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1])
@@ -63,3 +68,176 @@ def test_few_events_are_said_with_their_number():
 def test_weights_without_their_kind_are_refused():
     with pytest.raises(CalibrationError, match="weight_kind"):
         risk_model([0.2, 0.8], [0, 1], weights=[1, 2])
+
+
+def simulated(n=400, seed=0, slope=0.7):
+    """Risks with ties and outcomes of a model that is too extreme."""
+    rng = np.random.default_rng(seed)
+    log_odds = rng.normal(-1.0, 1.5, n)
+    return np.round(sigmoid(log_odds), 3), rng.random(n) < sigmoid(slope * log_odds)
+
+
+KEYS = ("auroc", "brier", "scaled_brier", "log_loss", "oe", "citl", "slope", "ici", "e50", "e90", "emax")
+
+
+def values(panel, keys=KEYS):
+    return np.array([[panel[key].value, panel[key].low, panel[key].high] for key in keys])
+
+
+def test_rows_written_out_are_the_same_as_frequencies():
+    risk, event = simulated()
+    times = np.random.default_rng(1).integers(0, 5, len(risk))
+    weighted = risk_model(risk, event, times, "frequency", n_resamples=100)
+    written = risk_model(np.repeat(risk, times), np.repeat(event, times), n_resamples=100)
+    closed = slice(0, 7), slice(None)
+    np.testing.assert_allclose(values(weighted)[closed], values(written)[closed], rtol=1e-9)
+    np.testing.assert_allclose(values(weighted)[7:, 0], values(written)[7:, 0], rtol=1e-9)
+    np.testing.assert_allclose(values(weighted)[7:], values(written)[7:], rtol=1e-9)  # cells and seeds are the same too
+    assert weighted.n_effective == written.n == times.sum()
+    assert weighted.spiegelhalter.z == pytest.approx(written.spiegelhalter.z)
+    for name in ("spline", "low", "high", "loess", "with_event"):
+        np.testing.assert_allclose(getattr(weighted.curve, name), getattr(written.curve, name), rtol=1e-7)
+
+
+def test_rows_of_one_cluster_that_say_the_same_count_once():
+    risk, event = simulated()
+    twice = risk_model(np.repeat(risk, 2), np.repeat(event, 2), clusters=np.repeat(np.arange(400), 2), n_resamples=0)
+    once = risk_model(risk, event, n_resamples=0)
+    keys = ("auroc", "scaled_brier", "log_loss", "oe", "citl")
+    np.testing.assert_allclose(values(twice, keys), values(once, keys), rtol=1e-9)
+    assert twice.n_effective == pytest.approx(400, rel=0.01) and twice.n_clusters == 400
+    assert any("400 equal ones" in note or "399" in note or "401" in note for note in twice.notes)
+
+
+def test_the_scale_of_sampling_weights_and_rows_without_weight_do_not_matter():
+    risk, event = simulated()
+    weights = np.random.default_rng(2).exponential(size=400)
+    weights[::7] = 0.0
+    kept = weights > 0
+    first = risk_model(risk, event, weights, "sampling", n_resamples=50)
+    second = risk_model(risk[kept], event[kept], 12.5 * weights[kept], "sampling", n_resamples=50)
+    np.testing.assert_allclose(values(first), values(second), rtol=1e-9)
+
+
+def test_the_auroc_is_the_share_of_pairs_ranked_right():
+    risk, event = simulated(150)
+    weights = np.random.default_rng(3).exponential(size=150)
+    of_pair = np.outer(weights[event], weights[~event])
+    above = np.subtract.outer(risk[event], risk[~event])
+    naive = np.sum(of_pair * ((above > 0) + 0.5 * (above == 0))) / of_pair.sum()
+    found = auroc(risk, event, Sample.from_rows(event, weights, "exposure"))
+    assert found.value == pytest.approx(naive, abs=1e-12)
+
+
+def test_a_perfect_ranking_leaves_room_below():
+    found = auroc(np.array([0.1, 0.2, 0.3, 0.8, 0.9]), np.arange(5) > 2, Sample.from_rows(np.arange(5) > 2))
+    assert (found.value, found.high) == (1.0, 1.0)
+    assert found.low == pytest.approx(0.025**0.5)  # two independent pairs
+
+
+def test_linearised_errors_are_those_of_a_cluster_bootstrap():
+    rng = np.random.default_rng(4)
+    cluster = rng.integers(0, 80, 2000)
+    shift = rng.normal(0, 0.8, 80)
+    log_odds = rng.normal(-1, 1, 2000)
+    risk, event = sigmoid(log_odds), rng.random(2000) < sigmoid(log_odds + shift[cluster])
+    weights = rng.exponential(size=2000)
+    sample = Sample.from_rows(event, weights, "exposure", cluster)
+    found, _ = closed_form(risk, event, sample, 1e-6)
+    rows = [np.flatnonzero(cluster == c) for c in range(80)]
+    draws = []
+    for _ in range(300):
+        drawn = np.concatenate([rows[c] for c in rng.integers(0, 80, 80)])
+        resample = Sample.from_rows(event[drawn], weights[drawn], "exposure")
+        again, _ = closed_form(risk[drawn], event[drawn], resample, 1e-6)
+        draws.append([again[key].value for key in found])
+    width = np.array([found[key].high - found[key].low for key in found]) / (2 * 1.96)
+    np.testing.assert_allclose(width, np.std(draws, axis=0), rtol=0.2)
+
+
+def test_the_curve_at_the_corners_is_a_local_quadratic_fit():
+    x = np.sort(np.random.default_rng(5).uniform(size=40))
+    y = (np.random.default_rng(6).random(40) < x).astype(float)
+    loess = Loess.from_risks(x, np.ones(40))
+    for vertex in loess.vertices:
+        distance = np.abs(x - vertex)
+        width = np.sort(distance)[29]  # the 30th of 40 is the span of 0.75
+        kernel = np.where(distance < 0.999 * width, (1 - (distance / width) ** 3) ** 3, 0.0)
+        kernel[distance <= 0.001 * width] = 1.0
+        naive = np.polyfit(x - vertex, y, 2, w=np.sqrt(kernel))[-1]
+        assert loess.at(np.array([vertex]), y)[0] == pytest.approx(naive, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("risk", "floor"),
+    [
+        ([0, 0.5, 1], 0.05),
+        ([0, 0.25, 1], 0.005),
+        (np.float32([0.013, 1]), 0.0005),
+        ([0.12345, 0], 0.000005),
+        ([1 / 3, 1], 1e-6),
+    ],
+)
+def test_the_floor_is_half_the_step_in_which_risks_are_written(risk, floor):
+    assert default_floor(np.asarray(risk, dtype=float)) == pytest.approx(floor)
+
+
+def test_without_events_the_panel_says_what_does_not_exist():
+    risk, _ = simulated(50)
+    panel = risk_model(risk, np.zeros(50, bool), n_resamples=20)
+    assert np.isnan([panel[key].value for key in ("auroc", "scaled_brier", "citl", "slope")]).all()
+    assert "does not exist" in panel["slope"].sentence
+    assert panel["oe"].value == 0 and panel["oe"].high == pytest.approx(-np.log(0.025) / risk.sum())
+    assert any("no event" in note for note in panel.notes)
+
+
+def test_separated_outcomes_have_no_slope_and_one_risk_for_all_no_curve():
+    risk = np.linspace(0.01, 0.99, 60)
+    assert np.isnan(risk_model(risk, risk > 0.5, n_resamples=0)["slope"].value)
+    alike = risk_model(np.full(60, 0.5), risk > 0.3, n_resamples=20)
+    assert alike["ici"].value == pytest.approx(abs((risk > 0.3).mean() - 0.5))
+    assert np.isnan(alike.spiegelhalter.z) and alike.curve.n_knots == 0
+
+
+def test_two_columns_are_the_same_as_the_events_risk():
+    risk, event = simulated(100)
+    both = risk_model(np.stack([1 - risk, risk], axis=1), event.astype(int), n_resamples=0)
+    np.testing.assert_array_equal(values(both), values(risk_model(risk, event, n_resamples=0)))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"probs": np.full((3, 3), 1 / 3), "labels": [0, 1, 2]}, "two outcomes"),
+        ({"probs": [0.2, np.nan], "labels": [0, 1]}, "1 risk of 2"),
+        ({"probs": [0.2, 0.3], "labels": [0, 1], "clusters": [1]}, r"\(2,\) values"),
+        ({"probs": [0.2, 0.3], "labels": [0, 1], "floor": 0.7}, "0.7"),
+    ],
+)
+def test_what_cannot_be_judged_is_refused_with_its_numbers(arguments, said):
+    with pytest.raises(CalibrationError, match=said):
+        risk_model(**arguments)
+
+
+def test_a_single_cluster_says_nothing_of_clusters():
+    risk, event = simulated(100)
+    panel = risk_model(risk, event, clusters=np.zeros(100), n_resamples=0)
+    assert panel.n_clusters is None and any("one cluster" in note for note in panel.notes)
+
+
+def test_cells_change_the_distances_by_less_than_is_shown():
+    rng = np.random.default_rng(7)
+    risk = rng.beta(1, 6, 20_000)
+    panel = risk_model(risk, rng.random(20_000) < risk, n_resamples=0)
+    assert 0 < panel.cell_error < 0.002
+
+
+@pytest.mark.long
+def test_a_calibrated_model_is_within_what_chance_gives_it():
+    above = []
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        risk = rng.beta(1, 3, 500)
+        panel = risk_model(risk, rng.random(500) < risk, n_resamples=0)
+        above.append([panel[key].value > panel[key].calibrated[1] for key in ("ici", "e50", "e90", "emax")])
+    assert (np.abs(np.mean(above, axis=0) - 0.05) < 0.045).all()

@@ -1,0 +1,214 @@
+"""The panel of a risk model against numbers of R's packages, on three tables and every block they were computed for.
+
+The numbers are those of ../shared/reference/risk_model.json, which names the package and version of each; the
+tolerances are the ones stated there.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from calib.metrics import risk_model
+from calib.metrics.linearised import Sample
+from calib.metrics.loess import Loess, distances
+from calib.metrics.recalibration import fit_spline, recalibrate_logistic
+from calib.metrics.risk_measures import log_odds_of, row_log_loss
+
+pytestmark = pytest.mark.reference("data/credit.csv", "reference/risk_model.json")
+
+COLUMNS = {"breast": ("risk", "malignant"), "credit": ("pd", "default"), "llm": ("confidence", "correct")}
+BLOCKS = ("breast", "credit", "llm unclipped", "llm clipped_0.005")
+Z = 1.959963984540054
+
+
+@pytest.fixture(scope="module")
+def reference(shared_data):
+    return json.loads((shared_data.parent / "reference" / "risk_model.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def tables(shared_data):
+    found = {}
+    for name in (*COLUMNS, "breast_extreme"):
+        with (shared_data / f"{name}.csv").open() as file:
+            found[name] = list(csv.DictReader(file))
+    return found
+
+
+def pair(tables, name):
+    risk, event = COLUMNS.get(name, COLUMNS["breast"])
+    rows = tables[name]
+    return np.array([float(row[risk]) for row in rows]), np.array([row[event] in ("1", "true") for row in rows])
+
+
+@pytest.fixture(scope="module", params=BLOCKS)
+def case(request, tables, reference):
+    """Risks, outcomes, the panel without resamples, and the block of numbers for them."""
+    name, _, block = request.param.partition(" ")
+    risk, event = pair(tables, name)
+    risk = np.clip(risk, 0.005, 0.995) if block.startswith("clipped") else risk
+    return risk, event, risk_model(risk, event, n_resamples=0), reference[name][block] if block else reference[name]
+
+
+def means(risk, event):
+    x, index = np.unique(risk, return_inverse=True)
+    rows = np.bincount(index).astype(float)
+    return x, rows, np.bincount(index, weights=event) / rows
+
+
+def check(measure, value, low, high, tolerance=1e-9):
+    assert (measure.value, measure.low, measure.high) == pytest.approx((value, low, high), abs=tolerance)
+
+
+def test_overall(case):
+    _, _, panel, block = case
+    numbers = block["overall"]
+    check(panel["brier"], *(numbers["brier"] + side * Z * numbers["brier_se"] for side in (0, -1, 1)))
+    assert panel["scaled_brier"].value == pytest.approx(numbers["scaled_brier"], abs=1e-10)
+    assert panel.events == pytest.approx(numbers["events"]) and panel.mean_risk == pytest.approx(numbers["mean_risk"])
+    if "log_loss" in numbers:
+        assert panel["log_loss"].value == pytest.approx(numbers["log_loss"], abs=1e-10)
+
+
+def test_discrimination(case):
+    _, _, panel, block = case
+    numbers = block["discrimination"]
+    check(panel["auroc"], numbers["auroc"], *numbers["delong_logit_ci"])
+
+
+def test_observed_to_expected(case):
+    _, _, panel, block = case
+    numbers = block["oe"]
+    robust = numbers.get("robust", {}).get("oe_ci_log") or (panel["oe"].low, panel["oe"].high)
+    check(panel["oe"], numbers["oe"], *robust)
+
+
+def test_logistic_recalibration(case):
+    _, _, panel, block = case
+    if "logistic" not in block:
+        pytest.skip("risks of 0 and 1 were not recalibrated")
+    numbers, robust = block["logistic"], block["logistic"]["robust"]
+    citl, slope = numbers["citl"]["estimate"], numbers["slope"]
+    check(panel["citl"], citl, citl - Z * robust["citl_se"], citl + Z * robust["citl_se"], 1e-8)
+    check(panel["slope"], slope["estimate"], *slope["wald"], 1e-8)
+    large, joint = panel.recalibration.in_the_large, panel.recalibration.joint
+    assert np.sqrt(large.model_cov[0, 0]) == pytest.approx(numbers["citl"]["se"], abs=1e-8)
+    assert joint.coef[0] == pytest.approx(numbers["intercept"]["estimate"], abs=1e-8)
+    assert joint.model_cov[0, 1] == pytest.approx(numbers["cov_intercept_slope"], abs=1e-8)
+    np.testing.assert_allclose(np.sqrt(np.diag(joint.cov)), robust["intercept_slope_se"], atol=1e-8)
+    for (chi, df, p), test in zip(panel.recalibration.tests, numbers["lr_tests"].values(), strict=True):
+        assert (chi, df) == pytest.approx((test["chisq"], test["df"]), abs=1e-8)
+        assert p == pytest.approx(test["p"], rel=1e-8)
+
+
+def test_spiegelhalter(case):
+    _, _, panel, block = case
+    assert panel.spiegelhalter.z == pytest.approx(block["spiegelhalter"]["z"], abs=1e-10)
+    assert panel.spiegelhalter.p == pytest.approx(block["spiegelhalter"]["p"], rel=1e-8)
+
+
+def test_loess_in_its_default_form(case):
+    risk, event, panel, block = case
+    numbers = block["loess"]["r_default_interpolate_degree2_span075"]
+    for key, name in (("ici", "ICI"), ("e50", "E50"), ("e90", "E90"), ("emax", "Emax")):
+        assert panel[key].value == pytest.approx(numbers["metrics"][name], abs=1e-7)
+    x, rows, outcome = means(risk, event)
+    known = {float(at): value for at, value in numbers["curve"].items() if value is not None}
+    curve = Loess.from_risks(x, rows).at(np.array(list(known)), outcome)
+    np.testing.assert_allclose(curve, list(known.values()), atol=1e-7)
+
+
+@pytest.mark.parametrize("n_knots", [3, 5])
+def test_splines(case, n_knots):
+    risk, event, _, block = case
+    if f"rcs{n_knots}" not in block:
+        pytest.skip("no spline was fitted")
+    numbers = block[f"rcs{n_knots}"]
+    spline = fit_spline(np.log(risk / (1 - risk)), event, Sample.from_rows(event), n_knots)
+    np.testing.assert_allclose(spline.knots, numbers["knots"], atol=1e-6)
+    np.testing.assert_allclose(spline.fit.coef, numbers["coef"], atol=1e-6)
+    at = np.array([float(p) for p, value in numbers["curve"].items() if value is not None])
+    for found, name in zip(spline.at(np.log(at / (1 - at))), ("curve", "curve_lower", "curve_upper"), strict=True):
+        np.testing.assert_allclose(found, [value for value in numbers[name].values() if value is not None], atol=1e-6)
+    x, rows, _ = means(risk, event)
+    found = distances(x, spline.at(np.log(x / (1 - x)))[0], rows)
+    np.testing.assert_allclose(found, [numbers["metrics"][name] for name in ("ICI", "E50", "E90", "Emax")], atol=1e-6)
+
+
+def test_clusters(tables, reference):
+    risk, event = pair(tables, "credit")
+    branch = np.array([row["branch"] for row in tables["credit"]])
+    panel = risk_model(risk, event, clusters=branch, n_resamples=0)
+    numbers = reference["credit"]["cluster"]
+    check(panel["oe"], numbers["survey"]["oe"], *numbers["survey"]["oe_ci_log"])
+    for key, error in (
+        ("citl", numbers["survey"]["citl_se"]),
+        ("slope", numbers["hc0_g_over_g_minus_1"]["intercept_slope_se"][1]),
+    ):
+        check(panel[key], panel[key].value, panel[key].value - Z * error, panel[key].value + Z * error, 1e-8)
+    for key, allowed in (("auroc", 0.08), ("scaled_brier", 0.08), ("log_loss", 0.08)):  # Monte Carlo error as stated
+        error = (panel[key].high - panel[key].low) / (2 * Z)
+        assert error == pytest.approx(reference["credit"]["bootstrap"]["cluster"][key]["se"], rel=allowed)
+
+
+def test_clusters_of_two_answers(tables, reference):
+    risk, event = pair(tables, "llm")
+    question = np.array([row["question_id"] for row in tables["llm"]])
+    panel = risk_model(np.clip(risk, 0.005, 0.995), event, clusters=question, n_resamples=0)
+    numbers = reference["llm"]["cluster_question"]["survey"]
+    check(panel["oe"], numbers["oe"], *numbers["oe_ci_log"])
+    citl, error = numbers["citl"], numbers["citl_se"]
+    check(panel["citl"], citl, citl - Z * error, citl + Z * error, 1e-8)
+    slope, error = numbers["intercept_slope"][1], numbers["intercept_slope_se"][1]
+    check(panel["slope"], slope, slope - Z * error, slope + Z * error, 1e-8)
+
+
+@pytest.mark.parametrize("by_branch", [False, True])
+def test_exposure_weights(tables, reference, by_branch):
+    risk, event = pair(tables, "credit")
+    exposure = np.array([float(row["exposure"]) for row in tables["credit"]])
+    branch = np.array([row["branch"] for row in tables["credit"]]) if by_branch else None
+    panel = risk_model(risk, event, exposure, "exposure", branch, n_resamples=0)
+    numbers = reference["credit"]["exposure_weighted"]
+    robust = numbers["robust_branches" if by_branch else "robust_rows"]
+    for key in ("brier", "log_loss"):
+        assert panel[key].value == pytest.approx(numbers[key], abs=1e-8)
+    assert panel.event_rate == pytest.approx(numbers["event_rate"], abs=1e-8)
+    check(panel["oe"], robust["oe"], *robust["oe_ci_log"], 1e-8)
+    citl, error = robust["citl"], robust["citl_se"]
+    check(panel["citl"], citl, citl - Z * error, citl + Z * error, 1e-8)
+    slope, error = robust["intercept_slope"][1], robust["intercept_slope_se"][1]
+    check(panel["slope"], slope, slope - Z * error, slope + Z * error, 1e-8)
+    if not by_branch:
+        assert panel.n_effective == pytest.approx(numbers["effective_n_kish"], abs=1e-6)
+
+
+@pytest.mark.parametrize("floor", ["1e-12", "1e-08", "1e-07", "1e-06", "0.001", "0.005", "0.01"])
+@pytest.mark.parametrize("name", ["breast_extreme", "llm"])
+def test_other_floors(tables, reference, name, floor):
+    block = reference[name]["by_clip"] if name == "breast_extreme" else reference[name]["clip"]["by_clip"]
+    if floor not in block:
+        pytest.skip("this floor was not computed")
+    risk, event = pair(tables, name)
+    numbers = block[floor]
+    again = recalibrate_logistic(log_odds_of(risk, float(floor)), event, Sample.from_rows(event))
+    assert row_log_loss(risk, event, float(floor)).mean() == pytest.approx(numbers["log_loss"], abs=1e-10)
+    # The numbers are those of risks just below 1 in another arithmetic: 1 - 1e-12 has four digits fewer.
+    tolerance = 1e-4 if floor == "1e-12" else 1e-7
+    assert again.joint.coef[1] == pytest.approx(numbers["logistic"]["slope"]["estimate"], abs=tolerance)
+    assert again.in_the_large.coef[0] == pytest.approx(numbers["logistic"]["citl"]["estimate"], abs=tolerance)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["breast", "credit"])
+def test_bootstrap_of_the_distances(tables, reference, name):
+    panel = risk_model(*pair(tables, name), n_resamples=2000)
+    numbers = reference[name]["bootstrap_loess"]
+    for key, title in (("ici", "ICI"), ("e50", "E50"), ("e90", "E90"), ("emax", "Emax")):
+        error = numbers["se"][title]
+        assert panel[key].low == pytest.approx(numbers["lower"][title], abs=error / 2)
+        assert panel[key].high == pytest.approx(numbers["upper"][title], abs=error / 2)
