@@ -47,8 +47,8 @@ def recalibrated_cut(
 
     Intervals are by the delta method, of the cut on the scale of its log-odds. The covariance is the inverse of the
     Fisher information; with weights or clusters it is the sandwich, with G clusters times ``G / (G - 1)``, and with
-    fewer than 40 Student's t of G - 1 degrees. On 2,000 simulated loans the interval was less than half as wide as that
-    of the cut that cost least on these rows, both with 95.5 % coverage in 200 runs.
+    fewer than 40 that have each outcome Student's t. On 2,000 simulated loans the interval was less than half as wide
+    as that of the cut that cost least on these rows, both with 95.5 % coverage in 200 runs.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def recalibrated_cut(
     kept = np.full(len(said), True) if weight is None else np.asarray(weight > 0)
     cluster = None if clusters is None else check_clusters(clusters, len(said))[kept]
     counted = None if weight is None else weight[kept]
-    sample = Sample.from_rows(int(kept.sum()), counted, None if weight is None else "sampling", cluster)
+    sample = Sample.from_rows(came[kept], counted, None if weight is None else "sampling", cluster)
     fit = fit_logistic(np.column_stack([np.ones(len(score)), score])[kept], came[kept], sample)
     a, b = (float(part) for part in fit.coef)
     if not b > 0.0:
