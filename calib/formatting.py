@@ -77,6 +77,11 @@ def percent(share: float, digits: int = 1) -> str:
     return "–" if math.isnan(share) else f"{100 * share:.{digits}f}{NO_BREAK}%"
 
 
+def round_percent(share: float) -> str:
+    """A share that somebody chose, with no more digits than it has: 5 %, 2.5 %, 99.9 %."""
+    return f"{100 * share:.6g}{NO_BREAK}%"
+
+
 def for_terminal(text: str) -> str:
     """The text with the blank and the minus that people type, by which they search what a command printed."""
     return text.replace(NO_BREAK, " ").replace("−", "-")

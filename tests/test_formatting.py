@@ -28,12 +28,18 @@ from calib.formatting import (
     one_line,
     percent,
     plural,
+    round_percent,
     safe_cell,
     safe_table,
     signed,
     with_interval,
 )
 from calib.plots.data import figure_data
+
+
+def test_a_share_that_was_chosen_has_the_digits_that_it_was_given():
+    found = [round_percent(share) for share in (0.05, 1 - 0.05, 0.025, 0.999, 1 / 3)]
+    assert found == ["5\u00a0%", "95\u00a0%", "2.5\u00a0%", "99.9\u00a0%", "33.3333\u00a0%"]
 
 
 @given(st.floats(-9e5, 9e5).filter(lambda value: abs(value) >= 1e-4))

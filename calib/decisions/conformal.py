@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.errors import CalibrationError
+from calib.formatting import round_percent
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, normalised
 from calib.parameters import Array, Count, Number, State, Text, Truth, check_state, shown
 
@@ -173,7 +174,7 @@ class PredictionSets:
         """What they are, in a sentence."""
         each = "one quantile for each class" if self.per_class else f"quantile {self.quantiles[0]:.6g}"
         always = f"; {len(self.always):,} classes are in every set" if len(self.always) else ""
-        promised = f"Promised coverage {1 - self.alpha:.4g}, {self.score.upper()}"
+        promised = f"Promised coverage {round_percent(1 - self.alpha)}, {self.score.upper()}"
         return f"{promised}, {each}, from {self.n_rows:,} rows{always}."
 
     def as_state(self) -> dict[str, Any]:

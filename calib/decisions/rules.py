@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calib.errors import CalibrationError
+from calib.formatting import round_percent
 from calib.numerics import Floats, Ints, normalised
 from calib.parameters import LARGEST, Array, Condition, Count, Items, Number, State, Text, check_state, shown
 
@@ -230,7 +231,8 @@ class AnswerAbove(Rule):
         if self.risk is None or self.delta is None:
             return f"{what}."
         rows = "" if self.n_rows is None else f" (chosen on {self.n_rows:,} rows)"
-        return f"{what}: error among answers at most {self.risk:.3g} with confidence {1 - self.delta:.3g}{rows}."
+        risk, confidence = round_percent(self.risk), round_percent(1 - self.delta)
+        return f"{what}: error among answers at most {risk}, with {confidence} confidence{rows}."
 
     def names(self, class_names: tuple[str, ...]) -> tuple[str, ...]:
         """What each action is called: the class that is answered."""

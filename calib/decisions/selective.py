@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from calib.decisions.rules import AnswerAbove
 from calib.errors import CalibrationError
+from calib.formatting import round_percent
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import Bools, check_pair
 from calib.numerics import Floats, Ints
@@ -79,7 +80,8 @@ class Guarantee:
 
     def said(self) -> str:
         """The result in one or two sentences, with what to do where nothing is certified."""
-        promise = f"an error of at most {self.risk:.3g} among answers, with confidence {1 - self.delta:.3g}"
+        error, confidence = round_percent(self.risk), round_percent(1 - self.delta)
+        promise = f"an error of at most {error} among answers, with {confidence} confidence"
         rows = f"{self.n:,} rows, one of each cluster" if self.clustered else f"{self.n:,} rows"
         if self.certified is not None:
             answered, wrong = int(self.answered[self.certified]), int(self.wrong[self.certified])

@@ -145,7 +145,12 @@ def resume(earlier: ExportedCalibrator, data: Predictions, *, callback: Callback
             known[key] = f"{earlier.metadata[key]}{joint}{known[key]}"
     floor = data.floor if earlier.floor is None else earlier.floor
     seen = earlier.seen.joined(known["seen"]) if earlier.seen is not None else None
-    return exported(calibrator, {**known, "floor": floor, "class_names": earlier.class_names, "seen": seen})
+    rate = None
+    if earlier.seen is not None and earlier.base_rate is not None:
+        share = len(data) / (earlier.seen.rows + len(data))
+        rate = (1.0 - share) * earlier.base_rate + share * known["base_rate"]
+    changed = {"floor": floor, "class_names": earlier.class_names, "seen": seen, "base_rate": rate}
+    return exported(calibrator, {**known, **changed})
 
 
 def _check_same_model(earlier: ExportedCalibrator, data: Predictions) -> None:

@@ -138,11 +138,6 @@ def test_what_does_not_fit_the_calibrator_is_refused(fitted, binary, sets):
         ExportedCalibrator(platt, kind="pairs", sets=PredictionSets(alpha=0.1, quantiles=np.ones(2)))
 
 
-def test_a_fit_that_goes_on_leaves_them_out(fitted, sets):
-    # They were fitted with the earlier probabilities; `resume` exports anew, from what `describe` says of the new rows.
-    assert not {"decision", "sets"} & set(writer.describe(load_sample("digits-cnn")))
-
-
 def test_forged_rules_and_sets_are_refused_or_work(fitted, binary, sets, overconfident, rng):
     logits, _ = overconfident
     refused = 0

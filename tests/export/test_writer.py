@@ -22,7 +22,7 @@ from markdown_it import MarkdownIt
 
 import calib
 from calib.data import Predictions
-from calib.decisions import CostMatrix, conformal_sets
+from calib.decisions import AnswerAbove, CostMatrix, PredictionSets, conformal_sets
 from calib.errors import CalibrationError
 from calib.export import writer
 from calib.export.bundle import PACKAGE, _imports, _source, needed_modules
@@ -382,7 +382,15 @@ def test_resuming_learns_from_both_parts_and_says_so(parts, first, tmp_path):
     assert any("in 2 parts, 300 rows" in note for note in made.metadata["notes"])
     assert "scores" not in made.metadata
     assert loaded.calibrator.n_rows_ == 150
+    together = np.concatenate([part.labels for part in parts])
+    np.testing.assert_allclose(made.base_rate, np.bincount(together, minlength=3) / len(together), rtol=1e-12)
     assert "in 2 parts, 300 rows" in model_card(made)
+
+
+def test_resuming_leaves_out_what_was_decided_with_the_earlier_probabilities(parts, first):
+    decided = replace(first, decision=AnswerAbove(threshold=0.5), sets=PredictionSets(alpha=0.1, quantiles=np.ones(3)))
+    made = writer.resume(decided, parts[1])
+    assert made.decision is None and made.sets is None
 
 
 def test_resuming_with_other_outputs_is_refused(parts, first):
