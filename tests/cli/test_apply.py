@@ -13,6 +13,7 @@ import pytest
 import calib
 from calib.cli import main
 from calib.data.samples import load_sample
+from calib.decisions import AnswerAbove, conformal_sets
 from calib.export import predict_script, runtime
 
 
@@ -260,3 +261,21 @@ def test_a_table_keeps_what_names_its_rows_and_gets_the_names_of_the_classes(
     assert [row.split(",")[0] for row in rows] == [f"case {k}" for k in range(9)]
     written = np.array([row.split(",")[1:] for row in rows], dtype=float)
     np.testing.assert_allclose(written, made.predict_proba(logits[:9]), rtol=1e-12)
+
+
+def test_apply_writes_actions_and_sets_of_rows_that_could_be_streamed(tmp_path, overconfident, capsys):
+    logits, labels = overconfident
+    fitted = calib.calibrator("temperature").fit(logits, labels)
+    decided = {"decision": AnswerAbove(threshold=0.6), "sets": conformal_sets(fitted.predict_proba(logits), labels)}
+    saved = calib.export.save(fitted, tmp_path / "c.npz", **decided)
+    np.save(tmp_path / "new.npy", logits)
+    exported = runtime.load(saved)
+    for option, name, expected in (
+        ("--decide", "actions", exported.decide(logits)),
+        ("--sets", "prediction sets", exported.prediction_sets(logits)),
+    ):
+        assert run("apply", saved, tmp_path / "new.npy", "--out", tmp_path / "p.npy", option) == 0
+        np.testing.assert_array_equal(np.load(tmp_path / "p.npy"), expected)
+        assert f"400 rows of {name} to" in capsys.readouterr().out
+    assert run("apply", saved, tmp_path / "new.npy", "--out", tmp_path / "p.parquet", "--sets") == 1
+    assert "take --out .npz" in capsys.readouterr().err
