@@ -1,0 +1,44 @@
+"""The simulation of a risk model's intervals: its populations are what they are said to be, and it counts rightly."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks import risk_model_coverage
+from benchmarks.risk_model_coverage import CLUSTERS, ICC, TITLES, Population, intervals, missed
+from calib.metrics.bootstrap import Interval
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_the_truth_is_what_a_large_sample_shows(clustered, monkeypatch):
+    monkeypatch.setattr(risk_model_coverage, "CLUSTERS", 20_000)
+    population = Population(0.1, clustered)
+    risk, event, cluster = population.draw(200_000, np.random.default_rng(0))
+    found = intervals(risk, event, cluster, population.rate)
+    for key, truth in population.truth.items():
+        value, low, high = found[key]
+        assert value == pytest.approx(truth, abs=2 * (high - low)), key
+    assert event.mean() == pytest.approx(0.1, abs=0.005)
+
+
+def test_outcomes_of_a_cluster_are_correlated_as_much_as_is_said():
+    population = Population(0.1, True)
+    generator = np.random.default_rng(1)
+    shares = []
+    for _ in range(20):
+        _, event, cluster = population.draw(40_000, generator)
+        shares += list(np.bincount(cluster, weights=event) / np.bincount(cluster))
+    assert len(shares) == 20 * CLUSTERS
+    assert np.var(shares) / (0.1 * 0.9) == pytest.approx(ICC, rel=0.25)
+
+
+def test_misses_are_counted_by_side(monkeypatch):
+    population = Population(0.5, False)
+    made = {key: Interval(truth + 1, truth + 0.5, truth + 2) for key, truth in population.truth.items()}
+    made["oe"] = Interval(*(population.truth["oe"] + side for side in (0, -1, 1)))
+    made["slope"] = Interval(np.nan, np.nan, np.nan)
+    monkeypatch.setattr(risk_model_coverage, "intervals", lambda *_: made)
+    counts = missed(population, 50, draws=3)
+    assert set(counts) == set(TITLES)
+    assert (counts["oe"]["held"], counts["slope"]["none"], counts["auroc"]["below"]) == (3, 3, 3)
