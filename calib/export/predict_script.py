@@ -4,7 +4,7 @@
 
 Reads ``.npy``, ``.npz`` (the one array of fitting shape, or ``--key``) and ``.csv`` (a header is allowed;
 columns of labels, predicted classes and row numbers are left out by their names). Writes ``.npz`` (probabilities,
-predicted, confidence), ``.npy`` or ``.csv``. A calibrator that predicts from the inputs of the rows too takes them
+predicted, confidence), ``.npy`` or ``.csv`` (a column per class, and the predicted class). A calibrator that predicts from the inputs of the rows too takes them
 from the array ``features`` of the ``.npz`` or from a file of their own (``--features``); one that gives a confidence
 only writes that, and the predicted class, instead of probabilities. Outputs that look like another kind than the
 calibrator takes are refused; ``--kind`` says what they are.
@@ -21,7 +21,7 @@ import csv
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -40,12 +40,19 @@ _INPUTS = {FEATURES, "train_features"}
 
 _IDS = {"id", "index"}
 _NOT_OUTPUTS = {"label", "labels", "y", "y_true", "target", "ground_truth", "class", "y_pred", "", *_IDS}
-_NOT_CONFIDENCE = {"correct", "predicted", "actual"}
+_NOT_CONFIDENCE = {"correct", "predicted", "predicted_class", "actual"}
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that says in one line what is wrong; nothing that was given drives the terminal."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"error: {one_line(message)}; see {self.prog} --help.\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
-    parser = argparse.ArgumentParser(description="Calibrate a file of a model's outputs.")
+    parser = _Parser(prog="predict.py", description="Calibrate a file of a model's outputs.")
     parser.add_argument("outputs", type=Path, help=".npy, .npz or .csv of what the model wrote out")
     parser.add_argument("--out", type=Path, default=Path("calibrated.npz"), help=".npz, .npy or .csv to write")
     parser.add_argument("--key", help="name of the array in an .npz")
@@ -160,9 +167,12 @@ def write_predictions(
         columns: list[tuple[str, Sequence[Any]]] = list((ids or {}).items())
         if main.ndim == 2:
             columns += zip(names, main.T.tolist(), strict=True)
-        else:
-            if "predicted" in arrays:
-                columns.append(("predicted", [names[k] for k in arrays["predicted"].tolist()]))
+        if "predicted" in arrays:
+            taken = "predicted" in names
+            columns.append(
+                ("predicted_class" if taken else "predicted", [names[k] for k in arrays["predicted"].tolist()])
+            )
+        if main.ndim == 1:
             columns.append(("confidence", main.tolist()))
         columns += _named(calibrator, decided)
         with path.open("w", newline="", encoding="utf-8") as file:

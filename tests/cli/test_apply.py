@@ -257,10 +257,11 @@ def test_a_table_keeps_what_names_its_rows_and_gets_the_names_of_the_classes(
         monkeypatch.setattr("calib.cli.apply.find_spec", lambda name: None)
     assert run("apply", tmp_path / "c.npz", tmp_path / "new.csv", "--out", tmp_path / "out.csv") == 0
     head, *rows = (tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()
-    assert head == "id,cat,dog,cow,'=hen"
+    assert head == "id,cat,dog,cow,'=hen,predicted"
     assert [row.split(",")[0] for row in rows] == [f"case {k}" for k in range(9)]
-    written = np.array([row.split(",")[1:] for row in rows], dtype=float)
+    written = np.array([row.split(",")[1:5] for row in rows], dtype=float)
     np.testing.assert_allclose(written, made.predict_proba(logits[:9]), rtol=1e-12)
+    assert [row.split(",")[5] for row in rows] == [head.split(",")[1 + k] for k in made.predict(logits[:9])]
 
 
 def test_apply_writes_actions_and_sets_of_rows_that_could_be_streamed(tmp_path, overconfident, capsys):

@@ -317,8 +317,19 @@ def test_predict_reads_and_writes_each_format(everything, predict, tmp_path):
             np.testing.assert_array_equal(out["predicted"], fitted["temperature"].predict(test))
             np.testing.assert_array_equal(out["confidence"], expected.max(axis=1))
     assert predict("o.npy", "--out", str(tmp_path / "p.csv")) == 0
-    assert (tmp_path / "p.csv").read_text().splitlines()[0] == "a,b,c,d"
-    np.testing.assert_array_equal(np.loadtxt(tmp_path / "p.csv", delimiter=",", skiprows=1), expected)
+    header, *rows = csv.reader((tmp_path / "p.csv").read_text().splitlines())
+    assert header == ["a", "b", "c", "d", "predicted"]
+    np.testing.assert_array_equal(np.array([row[:4] for row in rows], dtype=float), expected)
+    assert [row[4] for row in rows] == ["abcd"[k] for k in fitted["temperature"].predict(test)]
+
+
+def test_what_the_command_line_refuses_does_not_drive_the_terminal(predict, capsys):
+    for arguments in (("--kind", "\x1b[2J"), ("--nothing\x1b]0;t\x07",)):
+        with pytest.raises(SystemExit) as stopped:
+            predict("o.npy", *arguments)
+        said = capsys.readouterr().err
+        assert stopped.value.code == 2 and said.startswith("error: ") and said.count("\n") == 1
+        assert "\x1b" not in said and "\x07" not in said
 
 
 def test_predict_says_what_is_wrong_in_one_sentence(predict, tmp_path, capsys):
