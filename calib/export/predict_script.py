@@ -4,10 +4,10 @@
 
 Reads ``.npy``, ``.npz`` (the one array of fitting shape, or ``--key``) and ``.csv`` (a header is allowed;
 columns of labels, predicted classes and row numbers are left out by their names). Writes ``.npz`` (probabilities,
-predicted, confidence), ``.npy`` or ``.csv`` (a column per class, and the predicted class). A calibrator that predicts from the inputs of the rows too takes them
-from the array ``features`` of the ``.npz`` or from a file of their own (``--features``); one that gives a confidence
-only writes that, and the predicted class, instead of probabilities. Outputs that look like another kind than the
-calibrator takes are refused; ``--kind`` says what they are.
+predicted, confidence), ``.npy`` or ``.csv`` (a column for each class, and the predicted class). A calibrator that
+predicts from the inputs of the rows too takes them from the array ``features`` of the ``.npz`` or from a file of their
+own (``--features``); one that gives a confidence only writes that, and the predicted class, instead of probabilities.
+Outputs that look like another kind than the calibrator takes are refused; ``--kind`` says what they are.
 
 ``--decide`` adds the action of each row by the calibrator's own rule (``actions``: numbers, -1 for handing over; in a
 ``.csv`` their names), and ``--sets`` its prediction set (``sets``: booleans, one column per class; in a ``.csv`` the

@@ -18,6 +18,8 @@ from tests.data.corpus.tables import CorpusTable, Recipe, build
 from tests.data.corpus.writing import LAYOUTS
 
 SETS = ("first", "second", "third")
+PLAIN = {name for name, layout in LAYOUTS.items() if layout.suffix in ("csv", "tsv") and not layout.after}
+"""Layouts whose files Python's csv reads."""
 
 
 @pytest.mark.parametrize("which", SETS)
@@ -79,11 +81,19 @@ def cells_of(table: CorpusTable, recipe: Recipe) -> dict[str, list[str]]:
     return dict(zip(header, map(list, zip(*rows, strict=True)), strict=True))
 
 
-@pytest.mark.parametrize("which", SETS)
+def test_the_reader_keeps_what_it_reads_of_the_fifth_set():
+    """None misread, and no fewer right than were reached; its tables are small."""
+    found = [judge(table) for table in tables("fifth")]
+    assert not [j.table.name for j in found if j.outcome in ("misread", "crashed")]
+    assert sum(j.outcome == "right" for j in found if j.table.verdict == "readable") >= 109
+    assert all(j.passed for j in found if j.table.verdict != "readable")
+
+
+@pytest.mark.parametrize("which", [*SETS, "fifth"])
 def test_the_truth_is_in_the_file(which):
     """Every role names a column; labels, clusters and plain probabilities stand there as the truth has them."""
     for recipe, table in zip(recipes(which), tables(which), strict=True):
-        if recipe.layout == "parquet":
+        if recipe.layout == "parquet" or (which == "fifth" and recipe.layout not in PLAIN):
             continue
         cells, truth = cells_of(table, recipe), table.truth
         named = [name for names in truth.roles.values() for name in ([names] if isinstance(names, str) else names)]
@@ -92,10 +102,13 @@ def test_the_truth_is_in_the_file(which):
             continue
         kept = {name: np.array(column)[truth.rows] for name, column in cells.items()}
         outcome = kept[truth.roles["outcome"]]
+        if " = onehot " in recipe.columns:
+            continue
         if truth.kind != "pairs":
             assert (outcome == truth.labels).all(), table.name
         elif "predicted" in truth.roles:
-            assert ((outcome == kept[truth.roles["predicted"]]) == truth.correct).all(), table.name
+            named_apart = set(outcome).isdisjoint(kept[truth.roles["predicted"]])
+            assert named_apart or ((outcome == kept[truth.roles["predicted"]]) == truth.correct).all(), table.name
         else:
             assert len(set(zip(outcome, truth.correct, strict=True))) == 2, table.name
         if truth.clusters is not None:
@@ -104,7 +117,10 @@ def test_the_truth_is_in_the_file(which):
         assert np.allclose(truth.probs.sum(axis=1), 1) and truth.probs.min() >= 0, table.name
         if truth.scale == "p":
             outputs = np.stack([kept[name].astype(float) for name in truth.roles["outputs"]], axis=1)
-            if outputs.shape[1] == 1:
+            if outputs.shape[1] < truth.probs.shape[1] > 2:
+                off = [np.abs(truth.probs - column[:, None]).max(axis=0).min() for column in outputs.T]
+                assert max(off) < 1e-3, table.name
+            elif outputs.shape[1] == 1:
                 assert min(np.abs(outputs - truth.probs).max(axis=0)) < 1e-12, table.name
             else:
                 assert np.allclose(outputs / outputs.sum(axis=1, keepdims=True), truth.probs, atol=1e-12), table.name

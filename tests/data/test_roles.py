@@ -469,6 +469,38 @@ def test_where_names_do_not_say_it_people_are_asked(labels, outputs):
 
 
 @pytest.mark.parametrize(
+    ("outcome", "score"),
+    [
+        *(("default", "credit_score"), ("target", "credit_score"), ("ausfall", "bonitaet_score")),
+        *(("defect", "yield_prob"), ("scrap", "p_yield"), ("failure", "uptime_prob"), ("churn", "loyalty_prob")),
+        *(("default", "repayment_prob"), ("noshow", "attendance_prob"), ("died", "recovery_prob")),
+    ],
+)
+def test_a_score_of_something_to_wish_for_beside_something_bad_is_asked_about(outcome, score):
+    with pytest.raises(AmbiguousTable) as caught:
+        load(table(**{score: RISK, outcome: HAPPENED}))
+    assert {reading.roles["label_values"] for reading in caught.value.readings} == {(0, 1), (1, 0)}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "score"),
+    [
+        *(("yielded", "yield_prob"), ("good_die", "yield_probability"), ("repaid", "repayment_prob")),
+        *(("fall_during_stay", "fall_risk"), ("correct", "correct_pred"), ("default", "credit_default_prob")),
+    ],
+)
+def test_a_score_of_what_happened_is_its_probability(outcome, score):
+    data = load(table(**{score: RISK, outcome: HAPPENED}))
+    np.testing.assert_allclose(probability(data, 1), RISK, atol=1e-9)
+    np.testing.assert_array_equal(data.labels, HAPPENED)
+
+
+def test_columns_of_signed_labels_are_told_apart():
+    data = load(table(**{"truth": 2 * HAPPENED - 1, "prob.-1": 1 - RISK, "prob.1": RISK}))
+    np.testing.assert_allclose(probability(data, data.class_names.index("1")), RISK, atol=1e-9)
+
+
+@pytest.mark.parametrize(
     ("outcome", "score", "other"), [("wardexit", "abc_wardexit", "ratio"), ("allergic", "allerg_prob", "logP")]
 )
 def test_fractions_that_are_called_after_the_outcome_are_its_risk(outcome, score, other):

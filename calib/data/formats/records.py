@@ -14,7 +14,7 @@ from calib.data.formats.base import Allowance
 from calib.data.formats.cells import read_written
 from calib.data.formats.harness import HarnessSamples, is_harness_sample
 from calib.data.formats.table import TableContents
-from calib.data.formats.vectors import LABEL, by_number, is_labelled, paired, with_columns
+from calib.data.formats.vectors import LABEL, by_number, is_labelled, one_hot_as_labels, paired, with_columns
 from calib.data.interpret.names import OUTPUTS, canonical
 from calib.data.limits import MAX_ARRAYS, MAX_TEXT, check_count, megabytes
 from calib.data.options import Choices
@@ -149,7 +149,8 @@ class Records:
         else:
             table, said = read_written(table, ".", choices.decimal is not None, self.name)
             findings += said
-            table = with_columns(table)
+            table, one_hot = one_hot_as_labels(with_columns(table), self.name)
+            findings += one_hot
         if self._top_labels:
             table = table.rename_columns({"label": "predicted_label", "score": "confidence"})
         if self._scored:

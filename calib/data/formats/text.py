@@ -15,7 +15,7 @@ from calib.data.formats.base import Allowance, reading
 from calib.data.formats.cells import read_written
 from calib.data.formats.dialect import BELOW, Dialect, infer_dialect, infer_encoding
 from calib.data.formats.table import TableContents, check_names
-from calib.data.formats.vectors import with_columns
+from calib.data.formats.vectors import one_hot_as_labels, with_columns
 from calib.data.limits import MAX_TEXT, check_count, megabytes
 from calib.data.options import Choices
 from calib.errors import Finding
@@ -53,9 +53,9 @@ def open_text(name: str, file: BinaryIO, gzipped: bool, allowance: Allowance, ch
     with reading(name):
         table, below = parse(stream(), dialect, name, drop)
         table, findings = read_written(table, dialect.decimal, dialect.certain, name)
-        table = with_columns(without_empty(table))
+        table, one_hot = one_hot_as_labels(with_columns(without_empty(table)), name)
     contents = TableContents.from_table(name, table, allowance, drop)
-    contents.findings = [*dialect.findings(name), *below, *findings]
+    contents.findings = [*dialect.findings(name), *below, *findings, *one_hot]
     contents.format_choices = {
         "delimiter": dialect.delimiter,
         "encoding": encoding,

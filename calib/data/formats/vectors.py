@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from array import array
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from calib.data.checks.report import listed
 from calib.data.interpret.vocabulary import is_prediction
 from calib.data.limits import MAX_CLASSES, MAX_TEXT
+from calib.errors import Finding
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,6 +38,10 @@ COMMAS = rf"^\s*{_COMMA}(?:(?:\s*[;|]\s*|\s+){_COMMA})+\s*$"
 
 OBJECT = r"^\s*(?:\{|\[\s*\{)"
 NAMES = r"""^\s*\[\s*['"]"""
+
+SEPARATORS = re.compile(r"[ _.:-]")
+MOST_NUMERIC = 2_000
+"""Columns that are looked at for one-hot labels."""
 
 LABEL = "label"
 VALUES = ("score", "prob", "probability", "confidence", "value")
@@ -190,6 +197,49 @@ def paired(row: Mapping[str, Any]) -> dict[str, Any]:
         return dict(row)
     named = {key: dict(zip(labels, lists[key], strict=True)) for key in numbers}
     return {key: named.get(key, value) for key, value in row.items() if key != names[0]}
+
+
+def one_hot_as_labels(table: pa.Table, file: str) -> tuple[pa.Table, list[Finding]]:
+    """A table whose columns of one-hot labels, ``true_cat`` and ``true_dog``, became one column of names, ``true``.
+
+    They hold one 1 in each row, and numbers stand beside them under the same names of classes: ``pred_cat``.
+    """
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    numeric = [name for name, column in zip(table.column_names, table.columns, strict=True) if _is_number(column.type)]
+    families: dict[tuple[str, str], dict[str, str]] = {}
+    for name in numeric[:MOST_NUMERIC]:
+        for at in (match.start() for match in SEPARATORS.finditer(name)):
+            families.setdefault((name[: at + 1], ""), {})[name[at + 1 :]] = name
+            families.setdefault(("", name[at:]), {})[name[:at]] = name
+    by_classes: dict[frozenset[str], list[tuple[str, str]]] = {}
+    for around, members in families.items():
+        if len(members) > 1:
+            by_classes.setdefault(frozenset(members), []).append(around)
+    for classes, several in by_classes.items():
+        for around in several if len(several) == 2 else ():
+            members, stem = families[around], "".join(around).strip(" _.-:")
+            columns = [table.column(members[name]) for name in classes]
+            if not stem or stem in table.column_names or not all(pa.types.is_integer(c.type) for c in columns):
+                continue
+            flags = np.column_stack([pc.fill_null(column, -1).to_numpy() for column in columns])
+            if not (((flags == 0) | (flags == 1)).all() and (flags.sum(axis=1) == 1).all() and len(flags)):
+                continue
+            names = list(classes)
+            labels = pa.array([names[k] for k in flags.argmax(axis=1).tolist()], pa.string())
+            at = min(table.column_names.index(name) for name in members.values())
+            rest = table.drop_columns([*members.values()])
+            text = f"{listed(sorted(members.values()))} of {file} hold a single 1 in each row: read as {stem}."
+            return rest.add_column(min(at, rest.num_columns), stem, labels), [Finding("info", "one_hot", text)]
+    return table, []
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
 def _parsed(cell: str) -> Any:

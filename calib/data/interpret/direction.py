@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 
 from calib.data.event import DID_NOT, HAPPENED
 from calib.data.interpret.evidence import Column, says_yes_or_no
@@ -12,6 +13,7 @@ from calib.data.interpret.vocabulary import (
     CONFIDENCE,
     CORRECT,
     CORRECT_OR_NOT,
+    CREDIT,
     FAILS,
     GENERAL,
     LEAST_PART,
@@ -26,7 +28,9 @@ from calib.data.interpret.vocabulary import (
     SAYS_NO,
     SUCCEEDS,
     UNSURE,
+    WELCOME,
     WELL,
+    WHEN,
     has_word,
     spoken_for,
     strengths,
@@ -187,7 +191,7 @@ def speaks_of_no_event(score: Column, outcome: Column) -> bool | None:
     """Whether a score is the probability that the event does not happen; None where names leave that open."""
     if score.is_anonymous:
         return False
-    of_score, of_outcome = set(tokens(score.name)), set(tokens(outcome.name))
+    of_score, of_outcome = said_before_when(score.name), said_before_when(outcome.name)
     if may_be_of_either(score, outcome) or of_score & UNSURE:
         return None
     if of_score & NEGATIONS:
@@ -195,6 +199,8 @@ def speaks_of_no_event(score: Column, outcome: Column) -> bool | None:
     ends = [(bool(words & FAILS), bool(words & SUCCEEDS)) for words in (of_score, of_outcome)]
     if sorted(ends) == [(False, True), (True, False)]:
         return True
+    if may_be_of_the_opposite(score, outcome):
+        return None
     good_score, good_outcome = bool(of_score & SAYS_NO), bool(of_outcome & SAYS_NO)
     if good_score == good_outcome:
         may_be_good = not good_score and any(is_short_for(word, SAYS_NO) for word in of_score)
@@ -220,6 +226,27 @@ def may_be_of_either(score: Column, outcome: Column) -> bool:
     return bool(said & PAYS and set(words) & POINTS and not tells)
 
 
+def said_before_when(name: str) -> set[str]:
+    """The words of a name up to one that begins a time: those of ``fall_during_stay`` are not about staying."""
+    return set(takewhile(lambda word: word not in WHEN, tokens(name)))
+
+
+def may_be_of_the_opposite(score: Column, outcome: Column) -> bool:
+    """Whether a score is called after something to wish for, or is one of credit, and the outcome after nothing of that
+    kind: a ``yield_prob`` beside ``failed``, a ``credit_score`` beside ``default``.
+    """
+    of_score, of_outcome = said_before_when(score.name), said_before_when(outcome.name)
+    about = of_outcome | {word for value in outcome.values for word in tokens(value)}
+    wished = of_score & WELCOME
+    if of_outcome & (WELCOME | SAYS_NO) or score.present.max(initial=0) > 100:
+        return False
+    if of_score & CREDIT and of_score & POINTS and of_score <= CREDIT | POINTS:
+        return True
+    if not wished or any(same_word(a, b) for a in about for b in wished):
+        return False
+    return bool(of_outcome - GENERAL) or bool(about & FAILS)
+
+
 def is_short_for(word: str, words: Iterable[str]) -> bool:
     """Whether a word may be the beginning of one of these, as "surv" is of "survival"."""
     return len(word) >= LEAST_PART and any(whole.startswith(word) for whole in words)
@@ -243,13 +270,22 @@ def bears_the_name(score: Column, outcome: Column) -> bool:
     """Whether fractions are called after the outcome, as ``prg_dead`` beside ``dead``, after a label of it, or, beside
     an event, after an event themselves: ``saps_mortality`` beside ``died``. Their name says nothing else.
     """
-    if score.is_anonymous or not score.in_unit or len(score.values) < LEAST_RISKS or not set(score.said) <= {"outcome"}:
+    if score.is_anonymous or not score.in_unit or len(score.values) < LEAST_RISKS:
         return False
+    if not set(score.said) <= {"outcome"}:
+        return is_prediction_of(score, outcome)
     words = [word for word in tokens(score.name) if len(word) >= LEAST_STEM]
     called = [*tokens(outcome.name), *(tokens(" ".join(outcome.values)) if len(outcome.values) == 2 else ())]
     if any(same_word(a, b) for a in called for b in words):
         return True
     return is_event(outcome) and any(_is_event_word(word) for word in words)
+
+
+def is_prediction_of(score: Column, outcome: Column) -> bool:
+    """Whether a name is that of the outcome with a word for outputs, as ``correct_pred`` beside ``correct``."""
+    words, own = tokens(score.name), tokens(outcome.name)
+    more = [word for word in words if word not in own]
+    return bool(more) and set(own) <= set(words) and all("outputs" in strengths(word) for word in more)
 
 
 def is_beside_event(outcome: Column, columns: Mapping[str, Column]) -> bool:

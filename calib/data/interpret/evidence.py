@@ -278,6 +278,16 @@ def row_sums(columns: Sequence[Column]) -> float | None:
     return None
 
 
+def leaves_room(columns: Sequence[Column]) -> bool:
+    """Whether columns are probabilities whose rows never sum to more than one, and some to less."""
+    numbers = [column.numbers for column in columns if column.in_unit and column.numbers is not None]
+    if len(numbers) < len(columns):
+        return False
+    total = np.column_stack(numbers).sum(axis=1)
+    total = total[np.isfinite(total)]
+    return len(total) > 0 and bool(total.max() <= 1 + SUM_OFF and total.min() < 1 - SUM_OFF)
+
+
 def one_to_one(first: Column, second: Column) -> bool:
     """Whether two columns say the same in other words: each value of one goes with one value of the other."""
     a, b = (np.unique(column.cells, return_inverse=True)[1].reshape(-1) for column in (first, second))

@@ -10,7 +10,15 @@ from itertools import takewhile
 import numpy as np
 
 from calib.canonical import ONE_COLUMN
-from calib.data.interpret.evidence import IMPOSSIBLE, MANY, Column, is_anonymous, rank_correlation, row_sums
+from calib.data.interpret.evidence import (
+    IMPOSSIBLE,
+    MANY,
+    Column,
+    is_anonymous,
+    leaves_room,
+    rank_correlation,
+    row_sums,
+)
 from calib.data.interpret.names import output_column
 from calib.data.interpret.vocabulary import CERTAIN, CLASS, LIKELY, spoken_for, tokens
 from calib.data.options import Choices
@@ -38,6 +46,9 @@ NAMED_AFTER = 3.0
 
 AS_MANY = 1.0
 """There are as many columns as classes."""
+
+LEFT_OUT = 6.0
+"""Columns are called like all labels but one, and their rows leave room for that: it is the rest to one."""
 
 TOO_FEW = -2.0
 """There are more classes than columns."""
@@ -76,6 +87,7 @@ class Outputs:
     reason : what speaks for it, for a sentence.
     stem : what the names have in common; the name itself of a single column.
     is_complete : whether each row sums to the same, so that none of the columns is meant alone.
+    leaves_room : whether they are probabilities whose rows sum to less than one, as where a class has no column.
     """
 
     columns: tuple[str, ...]
@@ -84,6 +96,7 @@ class Outputs:
     reason: str
     stem: str = ""
     is_complete: bool = False
+    leaves_room: bool = False
 
 
 def output_candidates(columns: Mapping[str, Column], outcome: Column | None, choices: Choices) -> list[Outputs]:
@@ -158,6 +171,8 @@ def class_fit(outputs: Outputs, values: Sequence[str]) -> float:
         return 0.0
     labels = {plain_name(value) for value in values}
     classes = {plain_name(name) for name in outputs.classes}
+    if outputs.leaves_room and classes < labels and len(labels) == len(classes) + 1:
+        return LEFT_OUT
     fit = AS_MANY if len(labels) == len(classes) else TOO_FEW if len(labels) > len(classes) else 0.0
     if not labels <= classes:
         return fit
@@ -250,7 +265,8 @@ def family(columns: Sequence[Column], stem: str, named: float | None = None) -> 
     flags = [column.is_whole and len(column.values) == 2 for column in columns]
     if any(flags) and not all(column.is_whole for column in columns):
         evidence += FLAGS
-    return Outputs(names, classes, evidence, said, stem, total is not None)
+    room = total is None and leaves_room(columns)
+    return Outputs(names, classes, evidence, said, stem, total is not None, room)
 
 
 def stem_evidence(stem: str) -> float:
@@ -324,7 +340,7 @@ def by_class(columns: Sequence[Column], values: Iterable[str]) -> Iterator[Outpu
     if len(found) > 1 and len(found) == len(plain):
         yield family(found, "", CERTAIN / 2)
     # A cell of blanks is a label without letters, which no name holds.
-    if len(values) < 2 or not all(values) or any(value.isdecimal() for value in values):
+    if len(values) < 2 or not all(values) or (values[0].isdecimal() and any(map(str.isdecimal, values))):
         return
     by_name = {column.name: column for column in columns if column.numbers is not None}
     around = {name.rpartition(values[0])[::2] for name in by_name if values[0] in name} - {("", "")}

@@ -5,8 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from calib.canonical import IN_UNIT, KINDS, ONE_COLUMN, Kind
-from calib.data.checks.report import InvalidUpload, Report, count, verb
+from calib.data.checks.report import InvalidUpload, Report, count, shortened, verb
 from calib.data.formats.base import Array
+from calib.data.formats.texts import distinct
+from calib.data.interpret.evidence import SUM_OFF, spelled
+from calib.data.interpret.families import plain_name
+from calib.data.interpret.labels import is_missing
 from calib.data.scales import LOGS, PLAIN
 from calib.numerics import Floats, blocks
 
@@ -16,8 +20,58 @@ ROUNDING = 1e-3
 FEW = 5
 """Fewer rows than these may hold 0 and 1 alone by chance."""
 
+MAY_MISS = 4
+"""Ways of writing that there is no label, beside the labels."""
+
 BELOW_ZERO = -1e-6
 """Probabilities a little below zero or above one come from sums in float32."""
+
+
+def with_left_out_class(
+    outputs: Floats, labels: Array, columns: tuple[str, ...] | None, name: str, report: Report
+) -> tuple[Floats, tuple[str, ...] | None]:
+    """Probabilities of all classes but one, with the rest to one as the column of the label that no column is named
+    after; what is no such thing as it is.
+
+    Parameters
+    ----------
+    outputs : (n, k) floats as read.
+    labels : (n,) as read.
+    columns : (k,) names of the classes.
+
+    Returns
+    -------
+    outputs, columns : with k + 1 columns, numbers in their order and other names last.
+    """
+    kind, scale = report.choices.kind, report.choices.scale
+    if columns is None or len(columns) < 2 or kind not in (None, "probabilities") or scale not in (None, PLAIN):
+        return outputs, columns
+    found = distinct(labels, len(columns) + MAY_MISS)
+    values = [] if found is None else [spelled(value) for value in found[0].tolist() if not is_missing(value)]
+    own = {plain_name(column) for column in columns}
+    rest = [value for value in values if plain_name(value) not in own]
+    everything = [*columns, *rest]
+    if len(rest) != 1 or not own <= {plain_name(value) for value in values}:
+        return outputs, columns
+    total = outputs.sum(axis=1, dtype=np.float64)
+    known = total[np.isfinite(total)]
+    if not len(known) or outputs.min() < BELOW_ZERO or known.max() > 1 + SUM_OFF or known.min() >= 1 - SUM_OFF:
+        return outputs, columns
+    order = list(range(len(everything)))
+    if all(value.isdecimal() for value in everything):
+        order.sort(key=lambda j: int(everything[j]))
+        numbers = [int(everything[j]) for j in order]
+        if numbers not in (list(range(len(order))), list(range(1, len(order) + 1))):
+            return outputs, columns
+    left = np.maximum(1 - total, 0)
+    report.warn(
+        "left_out_class",
+        f"{name} has a column for every label but {shortened(rest[0])}; the probability of {shortened(rest[0])} was "
+        f"taken as what each row leaves to one, {np.nanmean(left):.1%} on average.",
+        "Save its column too, or choose other outputs, if that is not so.",
+    )
+    whole = np.concatenate([outputs, left[:, None].astype(outputs.dtype)], axis=1)
+    return np.ascontiguousarray(whole[:, order]), tuple(everything[j] for j in order)
 
 
 def is_log_probabilities(outputs: Floats, report: Report) -> bool:

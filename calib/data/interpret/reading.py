@@ -17,6 +17,7 @@ from calib.data.formats.base import Allowance, Array, Contents
 from calib.data.interpret.answers import as_text, correct_answers, crossed
 from calib.data.interpret.columns import class_names_array, infer_arrays, named
 from calib.data.interpret.families import class_names
+from calib.data.interpret.kinds import with_left_out_class
 from calib.data.interpret.names import LABELS
 from calib.data.interpret.roles import ROW_ROLES, ColumnRole
 from calib.data.interpret.tables import infer_columns
@@ -113,6 +114,8 @@ def read_part(contents: Contents, labels: Contents | None, outputs: Any, label: 
     n_labels = len(raw) if raw.ndim else 0
     values = as_floats(rows_by_classes(values, n_labels, outputs_name, labels_name, report), outputs_name)
     columns = class_names((outputs,) if isinstance(outputs, str) else outputs) if contents.tabular else None
+    if raw.ndim == 1:
+        values, columns = with_left_out_class(values, raw, columns, outputs_name, report)
     return Upload(values, raw, outputs_name, labels_name, column_names=columns)
 
 

@@ -51,7 +51,8 @@ _WORDS: dict[Role, dict[float, str]] = {
             inadimplente inadimplencia obito morreu falecido falecimento cancelou cancelamento comprou desistencia
             evasao inadempiente inadempienza insolvenza decesso deceduto morto frode acquisto acquistato disdetta
             guasto opgezegd opzegging overleden overlijden sterfte wanbetaling gekocht storing ziekte malattia doenca
-            gano recaida reingreso desercion devolucion infarto ictus mace""",
+            gano recaida reingreso desercion devolucion infarto ictus mace faithful grounded factual
+            supported verdict""",
     },
     "outputs": {
         CERTAIN: """prob probs proba probas probability probabilities p pd logit logits logprob logprobs logproba
@@ -86,7 +87,7 @@ _WORDS: dict[Role, dict[float, str]] = {
             agence agencia sucursal succursale school schule ecole escuela store shop laden magasin tienda session
             sitzung video scene speaker sprecher dealer station practice praxis ward account konto compte cuenta
             machine maschine device geraet appareil vehicle firm company unternehmen entreprise empresa merchant
-            image img bild imagen kunden patienten trial obligor psu""",
+            image img bild imagen kunden patienten trial obligor psu herd herde troupeau rebano flock litter""",
     },
     "weight": {
         CERTAIN: """sampleweight sampleweights weight weights gewicht gewichte gewichtung poids ponderation peso
@@ -102,8 +103,8 @@ _WORDS: dict[Role, dict[float, str]] = {
             region land country pays pais ethnicity race band bucket tier agegroup altersgruppe product produkt
             produit producto channel kanal canal sector sektor secteur domain site sites batch language sprache
             langue idioma dataset stratum strata schicht portfolio category kategorie categorie categoria model
-            modell modele modelo llm learner system department abteilung bundesland kanton province provincia stadt city
-            ville ciudad state vintage""",
+            modell modele modelo llm learner scorer arm system department abteilung bundesland kanton province provincia
+            stadt city ville ciudad state vintage""",
     },
     "features": {
         CERTAIN: """feature features feat feats x xs input inputs embedding embeddings emb pixel pixels merkmal
@@ -156,7 +157,7 @@ WELL = _words_of("ok good gut bien bon bonne buono buona bueno buena bem boa goe
 MATCHES = _words_of("match matched")
 """Words that say so beside one for the truth: ``matched_gt``."""
 
-ACHIEVED = _words_of("passed solved geloest matched")
+ACHIEVED = _words_of("passed solved geloest matched faithful grounded factual supported verdict")
 """Words that say so beside a confidence; beside a probability they are any event."""
 
 SUCCEEDS = CORRECT | ACHIEVED | _words_of("pass success successful succeeded ok bestanden reussi reussite exito bueno")
@@ -203,7 +204,7 @@ ANSWERS = _words_of("label class answer antwort reponse respuesta risposta respo
 
 PREDICTED = _words_of("""pred preds ypred yhat prediction predictions predicted scored vorhergesagt predit predicho""")
 
-MODEL = _words_of("learner model modell modele modelo llm system classifier method algorithm modelname")
+MODEL = _words_of("learner scorer model modell modele modelo llm system classifier method algorithm modelname")
 """Words for the model that gave a row of a table in long form."""
 
 NEGATIONS = _words_of("nao nee niet no not non nein nicht 0 neg negative negativ negatif negativo false")
@@ -223,6 +224,21 @@ SAYS_NO = _words_of(
 POINTS = _words_of("score scores scoring points punkte rating puntaje puntuacion model credit final total")
 PAYS = _words_of("good paid repaid current performing gut bezahlt bon paye bueno pagado")
 """A name of points alone says nothing of a class, and of people who pay they are usually the higher the better."""
+
+WELCOME = _words_of(
+    """yield solvency solvent repayment payment creditworthiness bonitaet kreditwuerdigkeit solvabilite solvencia
+    quality qualitaet qualite calidad health reliability reliable uptime availability engagement loyalty trust safety
+    safe success fitness wellness remain remains remaining attended attendance current cured cure recovery recovered
+    recover discharge discharged ontime punctual punctuality satisfaction authenticity authentic compliance compliant
+    renewal adherence stable stability erfolg reussite exito genesung guerison remission pass working intact"""
+)
+"""Words for what people wish for: beside something bad that may happen, a column of them may give P(it does not)."""
+
+CREDIT = _words_of("credit kredit scorecard behaviour behavior behavioural bureau fico schufa application")
+"""Words for scores that are usually the higher the better a borrower is."""
+
+WHEN = _words_of("during waehrend binnen innerhalb within pendant durante dentro durant")
+"""Words after which a name says when, and no longer what."""
 
 LEAST_PART, SHORTEST_PART = 4, 2
 """Letters of a word that is looked for in a compound; and of one that makes up all the rest of it."""

@@ -161,3 +161,40 @@ def test_decimal_odds_are_asked_about_and_no_logits():
     shares = 1 / odds.round(2)
     order = [NAMES.index(name) for name in data.class_names]
     np.testing.assert_allclose(np.exp(data.logits), (shares / shares.sum(axis=1, keepdims=True))[:, order], atol=1e-9)
+
+
+def test_one_hot_labels_beside_the_same_classes_are_one_column():
+    own = {f"true_{name}": [int(label == name) for label in LABELS] for name in NAMES}
+    outputs = {f"pred_{name}": PROBS[:, k] for k, name in enumerate(NAMES)}
+    data = calib.load(("one_hot.csv", table(**own, **outputs)))
+    check_probabilities(data)
+    assert "true_ash" in the(data, "one_hot").message
+    own["true_oak"][0] = own["true_birch"][0] = own["true_ash"][0] = 1  # several at once are several outcomes
+    with pytest.raises(DataError):
+        calib.load(("several.csv", table(**own, **outputs)))
+
+
+@pytest.mark.parametrize("left_out", [0, 1, 2])
+@pytest.mark.parametrize("numbered", [False, True])
+def test_a_class_without_a_column_is_what_each_row_leaves_to_one(left_out, numbered):
+    names = ["0", "1", "2"] if numbered else list(NAMES)
+    outputs = {f"prob_{names[k]}": PROBS[:, k] for k in range(3) if k != left_out}
+    truth = np.array([names[NAMES.index(label)] for label in LABELS])
+    data = calib.load(("left_out.csv", table(true_class=truth, **outputs)))
+    finding = the(data, "left_out_class")
+    assert finding.level == "warning" and names[left_out] in finding.message
+    order = [list(data.class_names).index(name) for name in names]
+    found = np.exp(data.logits)[:, order]
+    expected = PROBS.copy()
+    expected[:, left_out] = 0
+    expected[:, left_out] = 1 - expected.sum(axis=1)
+    np.testing.assert_allclose(found, np.maximum(expected, found.min()), atol=1e-9)
+    assert [data.class_names[k] for k in data.labels] == truth.tolist()
+
+
+def test_columns_that_leave_no_room_or_another_number_of_labels_are_not_completed():
+    both = {"prob_ash": PROBS[:, 0] + 0.5, "prob_birch": PROBS[:, 1]}  # sums above one
+    only = {"prob_ash": PROBS[:, 0] / 3, "prob_larch": PROBS[:, 1] / 3}  # two labels without a column
+    for outputs in (both, only):
+        with pytest.raises(DataError):
+            calib.load(("wrong.csv", table(true_class=LABELS, **outputs)))
