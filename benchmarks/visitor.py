@@ -139,22 +139,25 @@ class Visitor:
         await self._ask(state, fragment)
         kind: Literal["page", "part"] = "part" if fragment else "page"
         shown: set[tuple[int, ...]] = set()
+        whole = kind == "page"
         while True:
             message = await self._receive()
             kept = self._take(message)
             if kept is not None:
                 shown.add(kept)
-            if message.WhichOneof("type") == "new_session" and kind == "page":
+            if message.WhichOneof("type") == "new_session" and whole:
                 shown.clear()
+                self.timers.clear()
             if message.WhichOneof("type") == "script_finished":
                 if message.script_finished in ENDED:
                     break
+                whole = True  # a part may ask for the whole page anew
                 if message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
                     self.troubles.append(f"{what}: the script could not be read")
                     break
         now = time.monotonic()
         self.runs.append(Run(what, kind, now - started, now))
-        if kind == "page":
+        if whole:
             self.elements = {place: element for place, element in self.elements.items() if place in shown}
             self._fragments = {place: name for place, name in self._fragments.items() if place in shown}
         self._look_for_trouble(what)

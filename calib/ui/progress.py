@@ -58,14 +58,21 @@ def fitted(jobs: list[Job]) -> str:
 
 
 def fit_here(method: str, what: str) -> None:
-    """Say in one line which fit a page lacks, with the button that gets it and, from then on, how far it is."""
+    """Say in one line which fit a page lacks, with the button that gets it, or why it failed.
+
+    While it runs, how far it is stands at the page's top, which takes it in when it ends.
+    """
     st.info(what)
-    asked = _asked_for(method)
-    if asked:
-        active = any(job.active for job in asked)
-        st.fragment(_asked_here, run_every=refresh_interval(0.5) if active else None)(method, active)
+    title, asked = METHODS[method].title, _asked_for(method)
+    if any(job.active for job in asked):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f":material/progress_activity: {title} is being fitted.", width="content")
+            for job in asked:
+                st.button("Cancel", key=f"Cancel/{job.key}", on_click=fits.cancel, args=(job.key,))
+    elif asked:
+        for job in asked:
+            _row(job)
     else:
-        title = METHODS[method].title
         st.button(
             f"Fit {title}", key=f"fit-here/{method}", type="primary", icon=":material/play_arrow:",
             on_click=_ask_here, args=(method,),
@@ -80,14 +87,6 @@ def _asked_for(method: str) -> list[Job]:
 def _ask_here(method: str) -> None:
     with fits.refusal_noted():
         fits.submit(method, {})
-
-
-def _asked_here(method: str, was_active: bool) -> None:
-    asked = _asked_for(method)
-    if was_active and not any(job.active for job in asked):
-        st.rerun()  # what was missing is the whole page's
-    for job in asked:
-        _row(job)
 
 
 def waits(job: Job) -> bool:
@@ -105,38 +104,37 @@ def fits_at_the_foot(session: OpenSession) -> None:
     """At the menu's foot: how many fits run and wait, refreshed only while any does."""
     if not session.specs:
         return
-    session.seen_done = sum(job.calibrator is not None for job in fits.jobs())
-    st.fragment(_status, run_every=refresh_interval(1.0) if fits.running() else None)("foot")
+    session.seen_ended = _ended(fits.jobs())
+    st.fragment(_status, run_every=refresh_interval(1.0) if fits.running() else None)()
 
 
-def fits_under_way(session: OpenSession, follow: bool) -> None:
+def fits_under_way(session: OpenSession) -> None:
     """The same at a page's top while any fit runs or waits, since on a phone the menu is folded away.
 
-    Parameters
-    ----------
-    follow : whether the page takes in each fit as it ends, or when the visitor asks for it.
+    The page is drawn anew with each fit that ends.
     """
     if session.specs and fits.running():
-        st.fragment(_status, run_every=refresh_interval(1.0))("top", follow)
+        st.fragment(_status, run_every=refresh_interval(1.0))(follow=True)
 
 
-def _status(place: str, follow: bool = False) -> None:
-    # Most pages are not drawn anew when a fit ends: that could race with a click on the menu, and lose it.
+def _ended(jobs: list[Job]) -> int:
+    return sum(not job.active for job in jobs)
+
+
+def _status(follow: bool = False) -> None:
     current = fits.jobs()
+    if follow and _ended(current) > current_session().seen_ended:
+        st.rerun()
     active = [job for job in current if job.active]
     waiting = sum(map(waits, active))
     done = sum(job.calibrator is not None for job in current)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if active:
-            share = sum(job.fraction for job in active) / len(active)
-            counts = {f"{len(active) - waiting} fitting": len(active) - waiting, f"{waiting} waiting": waiting}
-            words = [*([fitted(current)] if done else []), *(text for text, n in counts.items() if n), f"{share:.0%}"]
-            st.progress(share, text=" · ".join(words))
-        elif done:
-            st.caption(f":material/check: {fitted(current)}", width="content")
-        new = done > current_session().seen_done
-        if new and (follow or st.button("Show new results", icon=":material/refresh:", key=f"fits/refresh/{place}")):
-            st.rerun()
+    if active:
+        share = sum(job.fraction for job in active) / len(active)
+        counts = {f"{len(active) - waiting} fitting": len(active) - waiting, f"{waiting} waiting": waiting}
+        words = [*([fitted(current)] if done else []), *(text for text, n in counts.items() if n), f"{share:.0%}"]
+        st.progress(share, text=" · ".join(words))
+    elif done:
+        st.caption(f":material/check: {fitted(current)}", width="content")
 
 
 def _row(job: Job) -> None:

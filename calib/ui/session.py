@@ -84,7 +84,7 @@ class OpenSession:
     built : files that are offered, each with what it was built of, by button; see :mod:`calib.ui.widgets`.
     picked : what pages show by the visitor's choice, by widget; see :mod:`calib.ui.widgets`.
     variants : number of each fit among the fits of its method, by key: it sets marker and dash apart.
-    seen_done : how many fits were finished when the page was last drawn.
+    seen_ended : how many fits had ended when the page was last drawn.
     viewpoint : how data of two classes are looked at.
     """
 
@@ -106,7 +106,7 @@ class OpenSession:
     built: dict[str, tuple[Any, str | bytes]] = field(default_factory=dict)
     picked: dict[str, Any] = field(default_factory=dict)
     variants: dict[str, int] = field(default_factory=dict)
-    seen_done: int = 0
+    seen_ended: int = 0
     viewpoint: Viewpoint = "event"
 
     @classmethod

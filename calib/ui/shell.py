@@ -37,8 +37,6 @@ from calib.ui.widgets import segments
 
 FITS_IN_BODY, SPLIT_IN_BODY = ("Fit",), ("Data",)
 """Pages that say further down, where one clicks, how far fits are, and that the split is another one."""
-FOLLOWS = ("Compare",)
-"""Pages that take in each fit as it ends: people wait there for the last one."""
 FOR_A_SPLIT = ("sklearn.model_selection",)
 """What splitting data imports, which takes a processor second."""
 CAP = "server.maxUploadSize"
@@ -101,7 +99,7 @@ def page(title: str) -> Iterator[None]:
     not_started()
     if session is not None:
         if title not in FITS_IN_BODY:
-            fits_under_way(session, follow=title in FOLLOWS)
+            fits_under_way(session)
         if title not in SPLIT_IN_BODY:
             offer_to_fit_again(session)
     try:

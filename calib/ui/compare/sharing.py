@@ -68,7 +68,7 @@ def _toggle(session: OpenSession, fits: list[ShownFit]) -> None:
         st.rerun()  # the menu, which follows fits, was drawn before these
     active = sum(job.active for job in jobs() if job.key in ours)
     if active:
-        st.caption(f"{plural(active, 'counterpart')} being fitted; the menu says when the results can be shown.")
+        st.caption(f"{plural(active, 'counterpart')} being fitted.")
 
 
 def _words(fits: list[ShownFit]) -> None:
