@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from calib.ui.decide import act, selective
+from calib.ui.decide import act, carry, selective, sets
 from calib.ui.fits import ShownFit, shown_fits
 from calib.ui.over_under.view import one_of
 from calib.ui.session import OpenSession
@@ -21,13 +21,20 @@ def body() -> None:
     """Draw the page."""
     session = open_session()
     fits = shown_fits(session)
-    asked = {name: title for name, title in TITLES.items() if name != "act" or session.view.is_event}
+    asked = questions_of(session)
     with st.container(horizontal=True, gap="medium"):
         view_switch(session)
         question = segments("Decision", asked, next(iter(asked)), "decide/question")
-    QUESTIONS.get(question, answer)(session, fits)
+    QUESTIONS[question if question in asked else next(iter(asked))](session, fits)
     if len(fits) == 1:
         need_fit(what="Only the raw model is here. Fit calibrators to see what they change.")
+
+
+def questions_of(session: OpenSession) -> dict[str, str]:
+    """What can be decided on the open data, with titles."""
+    left_out = set() if session.view.is_event else {"act"}
+    left_out |= {"sets"} if session.data.kind == "pairs" else set()
+    return {name: title for name, title in TITLES.items() if name not in left_out}
 
 
 def act_or_not(session: OpenSession, fits: list[ShownFit]) -> None:
@@ -41,6 +48,7 @@ def act_or_not(session: OpenSession, fits: list[ShownFit]) -> None:
     with said:
         act.words(fit.title, session.view.event_name, found, fit.key != fits[0].key)
     act.numbers(found)
+    carry.offer(session, fit, "act", act.rule(session, found))
 
 
 def answer(session: OpenSession, fits: list[ShownFit]) -> None:
@@ -54,10 +62,29 @@ def answer(session: OpenSession, fits: list[ShownFit]) -> None:
     selective.answers(fits, closer, accepted)
     draw = partial(selective.numbers, fits, accepted)
     folded("Every method in numbers, and which orders inputs best", "decide/numbers", draw)
+    promised = partial(selective.guarantee, session, closer, accepted)
+    folded("A threshold whose error is bounded on new rows too", "decide/guarantee", promised)
+    priced = partial(selective.costs, session, closer)
+    folded("A threshold from what an error and handing over cost", "decide/costs", priced)
 
 
-TITLES = {"act": "Act or not", "answer": "Answer or hand over"}
-QUESTIONS: dict[str, Draw] = {"act": act_or_not, "answer": answer}
+def prediction_sets(session: OpenSession, fits: list[ShownFit]) -> None:
+    """Sets of classes at a promised coverage."""
+    able = [fit for fit in fits if fit.calibrator.gives_probabilities]
+    said = st.container()
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        options = sets.wanted()
+    fit = one_of(able, "decide")
+    found = sets.sets_of(session, fits[0], fit, options)
+    with said:
+        sets.words(fit.title, found, options[0])
+    sets.picture(fits[0], fit, found)
+    folded("Coverage by class", "sets/by class", partial(sets.by_class, session.data.class_names, found))
+    carry.offer(session, fit, "sets", sets=found.method.made)
+
+
+TITLES = {"act": "Act or not", "answer": "Answer or hand over", "sets": "Prediction sets"}
+QUESTIONS: dict[str, Draw] = {"act": act_or_not, "answer": answer, "sets": prediction_sets}
 
 with page("Decide"):
     body()

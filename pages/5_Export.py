@@ -7,6 +7,7 @@ from functools import partial
 import streamlit as st
 
 from calib.ui.compare.answer import EXPORTED, recommended, report_button
+from calib.ui.decide.carry import said
 from calib.ui.export.view import bundle, calibrate_upload, other_files, packed, record
 from calib.ui.fits import shown_fits
 from calib.ui.shell import need_fit, open_session, page
@@ -27,6 +28,7 @@ def body() -> None:
     fit = next(fit for fit in fits if fit.key == key)
     made = packed(session, fit, fits[0])
     bundle(made)
+    said(session, fit)
     folded("Other files: npz + json, and a pickle", "export/others", partial(other_files, made))
     folded("What each file records: data, limits, scores, versions", "export/record", partial(record, made))
     report_button(session, fits, "export/report")

@@ -12,6 +12,8 @@ from uuid import uuid4
 import streamlit as st
 
 from calib.data import Choices, Inspection, Predictions
+from calib.decisions.conformal import PredictionSets
+from calib.decisions.rules import AnyRule
 from calib.diagnostics.judgement import Judgement
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
@@ -61,6 +63,20 @@ class Reading:
     choices: Choices = field(default_factory=Choices)
 
 
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """What the visitor has chosen a fit's files to decide.
+
+    Attributes
+    ----------
+    decision : the action of each row, or None.
+    sets : the classes that cannot be ruled out for each row, or None.
+    """
+
+    decision: AnyRule | None = None
+    sets: PredictionSets | None = None
+
+
 @dataclass(eq=False)
 class OpenSession:
     """Open data with their split and what was asked for on it; replaced as a whole when other data are opened.
@@ -84,6 +100,7 @@ class OpenSession:
     built : files that are offered, each with what it was built of, by button; see :mod:`calib.ui.widgets`.
     picked : what pages show by the visitor's choice, by widget; see :mod:`calib.ui.widgets`.
     variants : number of each fit among the fits of its method, by key: it sets marker and dash apart.
+    carried : what the files of a fit decide, by fit key.
     seen_ended : how many fits had ended when the page was last drawn.
     viewpoint : how data of two classes are looked at.
     """
@@ -106,6 +123,7 @@ class OpenSession:
     built: dict[str, tuple[Any, str | bytes]] = field(default_factory=dict)
     picked: dict[str, Any] = field(default_factory=dict)
     variants: dict[str, int] = field(default_factory=dict)
+    carried: dict[str, Carried] = field(default_factory=dict)
     seen_ended: int = 0
     viewpoint: Viewpoint = "event"
 
@@ -161,7 +179,7 @@ class OpenSession:
         judged, fitted = self.evaluated_of_splits, self.specs_of_splits
         self.evaluated_of_splits = {key: judged[key] for key in judged if fitted.get(key)}
         self.kept, self.built, self.variants, self.studies = {}, {}, {}, {}
-        self.kept_bytes, self.waiting = {}, {}
+        self.kept_bytes, self.waiting, self.carried = {}, {}, {}
 
 
 def _split(data: Predictions, part: float | None, seed: int) -> tuple[Predictions, Predictions]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -125,3 +127,55 @@ def test_the_predicted_class_has_no_cut(loans: OpenSession) -> None:
     app.segmented_control(key="decide/question").set_value("answer").run()
     assert clean(app)
     assert "you can answer" in said(app)
+
+
+def test_sets_hold_what_was_asked_for_and_say_so(fits_to_read: OpenSession) -> None:
+    app = open_page(PAGE, fits_to_read)
+    app.segmented_control(key="decide/question").set_value("sets").run()
+    assert clean(app)
+    assert "where 90 % was asked for" in app.markdown[0].value
+    assert "Calibration makes them" in said(app) or "no significant difference" in said(app)
+    unfold(app, "sets/by class")
+    assert clean(app)
+    assert len(table(app, "class")) == fits_to_read.data.n_classes
+    for score in ("aps", "raps"):
+        app.segmented_control(key="sets/score").set_value(score).run()
+        assert clean(app)
+    app.toggle(key="sets/per class").set_value(True).run()
+    assert clean(app)
+
+
+def test_an_answer_has_a_guarantee_and_a_price(fits_to_read: OpenSession) -> None:
+    app = open_page(PAGE, fits_to_read)
+    app.number_input(key="risk/accepted").set_value(20.0).run()
+    unfold(app, "decide/guarantee")
+    assert clean(app)
+    assert "Answers at a confidence of" in said(app)
+    unfold(app, "decide/costs")
+    assert clean(app)
+    assert "handing over saves" in said(app)
+    app.number_input(key="decide/hand over").set_value(0.01).run()
+    assert clean(app)
+
+
+def test_pairs_have_no_sets() -> None:
+    app = open_page(PAGE, OpenSession.from_data(load_sample("simulated-answers")))
+    assert clean(app)
+    assert app.segmented_control(key="decide/question").options == ["Answer or hand over"]
+
+
+def test_a_decision_goes_into_the_files(fits_to_read: OpenSession) -> None:
+    session = replace(fits_to_read, carried={}, kept={}, kept_bytes={}, built={}, picked={})
+    app = open_page(PAGE, session)
+    unfold(app, "decide/costs")
+    app.button(key="decide/carry/costs").click().run()
+    assert clean(app)
+    assert "These files also decide:" in said(app)
+    (packed,) = [value for key, value in session.kept.items() if "packed" in str(key)]
+    assert packed.exported.decision.threshold == pytest.approx(0.95)
+    assert packed.exported.decision == session.carried[next(iter(session.carried))].decision
+    app.switch_page("pages/5_Export.py").run()
+    app.button(key="export/leave out").click().run()
+    assert clean(app)
+    assert "These files also decide:" not in said(app)
+    assert not session.carried

@@ -11,10 +11,12 @@ import streamlit as st
 from calib.decisions.event_decision import Basis, EventDecision, Goal, event_decision
 from calib.decisions.outcomes import Costs, Outcome
 from calib.decisions.recalibration import RecalibratedCut
+from calib.decisions.rules import EventCut
 from calib.errors import CalibrationError
 from calib.formatting import brackets, number, percent, plural
 from calib.metrics.bootstrap import Interval
 from calib.ui.fits import ShownFit, ready
+from calib.ui.session import OpenSession
 from calib.ui.text import literal
 from calib.ui.widgets import segments, show_table
 
@@ -142,6 +144,14 @@ def _against_raw(found: EventDecision) -> str:
 def _raised(newly: float, no_longer: float) -> str:
     both = [(newly, "are acted on only now"), (no_longer, "no longer")]
     return " and ".join(f"{percent(share)} {what}" for share, what in both if share)
+
+
+def rule(session: OpenSession, found: EventDecision) -> EventCut:
+    """The cut as files of a calibrator hold it."""
+    column, goal = session.view.column, found.goal
+    costs = f"a false alarm costs {goal.costs.false_alarm:g}, a miss {goal.costs.miss:g}."
+    chosen = costs if goal.basis == "costs" else f"{BASES[goal.basis].lower()}: {100 * goal.value:g} %."
+    return EventCut(cut=found.cut.value, column=1 if column is None else column, chosen=chosen)
 
 
 def numbers(found: EventDecision) -> None:

@@ -8,6 +8,8 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
+from calib.decisions.rules import AnswerAbove
+from calib.diagnostics.judged_decisions import certified, priced
 from calib.diagnostics.risk_coverage import (
     Answerable,
     OrderQuality,
@@ -17,10 +19,13 @@ from calib.diagnostics.risk_coverage import (
     risk_coverage,
 )
 from calib.evaluation.score_table import NEGLIGIBLE
-from calib.formatting import listed, percent, plural, signed
+from calib.formatting import listed, number, percent, plural, signed, with_interval
+from calib.jobs.protocol import Data
 from calib.plots.risk import answerable_chart, risk_diagram
 from calib.ui import widgets
-from calib.ui.fits import ShownFit, ready
+from calib.ui.decide import carry
+from calib.ui.fits import ShownFit, ready, rows_to_predict
+from calib.ui.session import OpenSession
 from calib.ui.widgets import several, show_table
 
 ACCEPTED = 2.0
@@ -185,3 +190,63 @@ def _threshold(value: float) -> str:
 
 def _change(value: float) -> str:
     return signed(value) if abs(value) >= 1e-4 else ("0" if value == 0 else f"{value:+.0e}".replace("e-0", "e-"))
+
+
+def guarantee(session: OpenSession, fit: ShownFit, accepted: float) -> None:
+    """A threshold that holds on new rows with a stated confidence, whichever of many it is."""
+    delta = 0.05
+    if not 0 < accepted < 1:
+        st.caption("Accept an error above 0 % to look for a threshold.")
+        return
+    arrays = rows_to_predict(session, fit.calibrator)
+    needed = {"logits": session.calibration.logits, "labels": session.calibration.labels}
+    data = Data(f"{arrays.key} calibration", {**arrays.arrays, **needed})
+    key = "certified", fit.key, accepted
+    found = ready(key, "a certified threshold", certified, fit.calibrator, accepted, delta, data=data)
+    st.markdown(f"{found.made.said()} {found.said()}")
+    if found.found is not None:
+        error, share = found.found.error, found.found.coverage
+        st.markdown(
+            f"On the rows that it was not chosen on, **{percent(share.value)}** ({percent(share.low)} to "
+            f"{percent(share.high)}) are answered, with **{percent(error.value)} error** ({percent(error.low)} to "
+            f"{percent(error.high)})."
+        )
+        carry.offer(session, fit, "guarantee", found.made.rule)
+    st.caption(
+        "The share above is the largest that looks safe on these rows; the search makes it look safer than it is. "
+        "Here thresholds are tested from the strictest on until one fails, and the error is at most the accepted "
+        "one with 95 % confidence whichever threshold that ends at (fixed-sequence testing). Rows must be independent "
+        "and come as the test rows do."
+    )
+
+
+def costs(session: OpenSession, fit: ShownFit) -> None:
+    """The threshold that costs least, where an error and handing over have costs."""
+    with st.container(horizontal=True, gap="medium"):
+        error, over = (
+            st.number_input(label, 0.01, None, begin, 1.0, key=key, persist_state="session", width=230, format="%g")
+            for label, begin, key in (
+                ("Cost of an error", 20.0, "decide/error"), ("Cost of handing over", 1.0, "decide/hand over"))
+        )  # fmt: skip
+    data, key = rows_to_predict(session, fit.calibrator), ("priced", fit.key, error, over)
+    rule = AnswerAbove.from_costs(error, over)
+    found = ready(key, "what a threshold costs", priced, fit.calibrator, error, over, data=data)
+    if found.cost is None or found.cost_answering is None or found.saved is None:
+        return
+    if not found.n_answered:
+        st.markdown(
+            f"No confidence reaches **{_threshold(rule.threshold)}**, from which on an answer costs less than handing "
+            f"over: every row is handed over, at {number(over)} instead of {with_interval(found.cost_answering)}."
+        )
+        return
+    st.markdown(
+        f"Answer where the confidence is at least **{_threshold(rule.threshold)}**: {percent(found.coverage.value)} of "
+        f"rows, with {percent(found.error.value)} ({percent(found.error.low)} to {percent(found.error.high)}) error. A "
+        f"row costs {with_interval(found.cost)}; answering all costs {with_interval(found.cost_answering)}, so that "
+        f"handing over saves {with_interval(found.saved)}."
+    )
+    carry.offer(session, fit, "costs", rule)
+    st.caption(
+        "1 − cost of handing over / cost of an error (Chow 1970), which is the best threshold where confidence is "
+        "calibrated. No row chose it; it is judged on all test rows."
+    )

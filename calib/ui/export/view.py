@@ -25,7 +25,7 @@ from calib.ui.building import FileTask, on_request
 from calib.ui.data.view import show_finding
 from calib.ui.fits import ShownFit, intervals_of
 from calib.ui.server.uploads import StoredUpload, uploader
-from calib.ui.session import OpenSession, keep
+from calib.ui.session import Carried, OpenSession, keep
 from calib.ui.text import show_notes
 from calib.ui.widgets import at_once, size_in_words
 
@@ -69,12 +69,12 @@ class Packed:
 
     Attributes
     ----------
-    key : of the fit.
+    key : of the fit and what it decides.
     exported : what every file holds.
     size : bytes of the pickle.
     """
 
-    key: str
+    key: Hashable
     exported: ExportedCalibrator
     size: int
 
@@ -99,12 +99,13 @@ class Packed:
 
 def packed(session: OpenSession, fit: ShownFit, raw: ShownFit) -> Packed:
     """A fit with all that is recorded beside it; made once."""
+    carried = session.carried.get(fit.key)
 
     def pack() -> Packed:
         exported = writer.exported(fit.calibrator, metadata_of(session, fit, raw))
-        return Packed(fit.key, exported, len(writer.to_pickle(exported)))
+        return Packed((fit.key, carried), exported, len(writer.to_pickle(exported)))
 
-    return keep(("packed", fit.key, session.view.key), pack)
+    return keep(("packed", fit.key, carried, session.view.key), pack)
 
 
 def bundle(made: Packed) -> None:
@@ -158,8 +159,11 @@ def record(made: Packed) -> None:
 def metadata_of(session: OpenSession, fit: ShownFit, raw: ShownFit) -> dict[str, Any]:
     """What an export records: the data, the split, and the scores before and after with their intervals."""
     before, after = intervals_of(raw), intervals_of(fit)
+    carried = session.carried.get(fit.key, Carried())
     return {
         **described(session),
+        "decision": carried.decision,
+        "sets": carried.sets,
         "n_calibration": len(session.calibration),
         "n_test": len(session.test),
         "split": {"part": session.part if session.part is not None else "as given", "random_state": session.seed},

@@ -1,0 +1,125 @@
+"""Prediction sets: the classes that cannot be ruled out, at a coverage that is promised."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from calib.decisions.conformal import Score, fewest_rows
+from calib.diagnostics.judged_decisions import SetsBeside, sets_beside_raw
+from calib.formatting import brackets, number, percent, plural
+from calib.metrics.bootstrap import Interval
+from calib.plots.set_sizes import set_sizes
+from calib.ui import widgets
+from calib.ui.fits import ShownFit, ready, rows_to_predict
+from calib.ui.session import OpenSession
+from calib.ui.widgets import segments, show_table
+
+NAMES: dict[Score, str] = {"lac": "LAC", "aps": "APS", "raps": "RAPS"}
+READING = (
+    "LAC: 1 − p, the smallest sets on average. APS: the sum of the probabilities down to a class, larger sets for "
+    "difficult rows. RAPS: APS with a penalty on long sets. APS and RAPS are randomised by a number drawn from the row "
+    "itself, so that a row always has the same set."
+)
+WORST = 30
+"""Classes in the table of coverage by class, the least covered first."""
+
+
+def wanted() -> tuple[float, Score, bool]:
+    """Let the visitor say which coverage sets shall have, by which score, and whether within each class."""
+    coverage = st.number_input(
+        "Sets hold the label in, % of rows", 50.0, 99.9, 90.0, 1.0, key="sets/coverage", persist_state="session",
+        width=230, format="%g", help="The promise holds on average over rows that come as the test rows do.",
+    )  # fmt: skip
+    score = segments("Score", NAMES, "lac", "sets/score", help=READING)
+    per_class = st.toggle(
+        "Within each class", key="sets/per class", persist_state="session",
+        help="One quantile for each class, so that the promise holds for each by itself; sets become larger.",
+    )  # fmt: skip
+    return 1.0 - coverage / 100.0, score, per_class
+
+
+def sets_of(session: OpenSession, raw: ShownFit, fit: ShownFit, options: tuple[float, Score, bool]) -> SetsBeside:
+    """Sets of one method beside those of the raw model, made by a worker."""
+    data = rows_to_predict(session, fit.calibrator)
+    given = raw.calibrator, fit.calibrator, *options
+    return ready(("sets", fit.key, *options), f"the sets of {fit.title}", sets_beside_raw, *given, data=data)
+
+
+def words(title: str, found: SetsBeside, alpha: float) -> None:
+    """What sets hold, how often they hold the label, and what calibration changes."""
+    one, made = found.method.found, found.method.made
+    expected = ""
+    if one.expected is not None:
+        expected = f"; on so many rows {percent(one.expected[0])} to {percent(one.expected[1])} is expected"
+    st.markdown(
+        f"Sets of {title} hold **{number(one.mean_size.value)} classes** {_ends(one.mean_size)} on average. They hold "
+        f"the label in **{percent(one.coverage.value)}** ({_percents(one.coverage)}) of rows, where "
+        f"{percent(1 - alpha, 0)} was asked for{expected}. {percent(one.single.value)} hold one class alone, and "
+        f"{percent(one.empty.value)} ({_percents(one.empty)}) are empty. {_change(found)}"
+    )
+    if made.per_class and len(made.always):
+        st.warning(
+            f"{plural(len(made.always), 'class', 'classes')} with fewer than {fewest_rows(alpha)} rows to choose on "
+            f"{'is' if len(made.always) == 1 else 'are'} in every set: too few rows to rule them out.",
+            icon=":material/warning:",
+        )
+
+
+def _change(found: SetsBeside) -> str:
+    size = found.change["mean size"]
+    if found.raw.made is found.method.made or not (size.value or size.low or size.high):
+        return ""
+    against = f"({number(size.value)} classes {_ends(size)} a row)"
+    if size.low <= 0.0 <= size.high:
+        return f"That is no significant difference from the sets of the raw model {against}."
+    return f"Calibration makes them **{'smaller' if size.value < 0 else 'larger'}** {against}."
+
+
+def picture(raw: ShownFit, fit: ShownFit, found: SetsBeside) -> None:
+    """How many classes sets hold, of the method and of the raw model."""
+    shown = [(raw.title, found.raw.found.sizes, raw.style)] if raw.key != fit.key else []
+    shown += [(fit.title, found.method.found.sizes, fit.style)]
+    made = found.method.made
+    widgets.show_kept(
+        ("set sizes", fit.key, made.alpha, made.score, made.per_class),
+        partial(set_sizes, shown, title="Classes in a set"),
+        "set-sizes",
+        "The share of rows whose set holds so many classes. A set with one class is an answer; an empty one says that "
+        "every class is stranger than promised, and such a row is best handed over.",
+    )
+    alone = (
+        f" Rows of a cluster tell of each other: one row of each of {plural(made.n_rows, 'cluster')} chose the sets."
+    )
+    st.caption(f"{found.method.said()} {made.said()}{alone if found.method.clustered else ''}")
+
+
+def by_class(names: tuple[str, ...], found: SetsBeside) -> None:
+    """Coverage within each class, the least covered first."""
+    one = found.method.found
+    order = np.argsort(np.where(one.class_rows > 0, one.class_coverage, np.inf), kind="stable")[:WORST]
+    show_table(
+        pd.DataFrame(
+            {
+                "class": [names[k] for k in order],
+                "rows": one.class_rows[order],
+                "holds the label": [percent(float(one.class_coverage[k])) for k in order],
+                "95 % interval": [f"{percent(one.class_low[k])} to {percent(one.class_high[k])}" for k in order],
+            }
+        ),
+        "class",
+    )
+    st.caption(
+        "The promise is one on average over all rows: without quantiles of their own some classes are covered less."
+    )
+
+
+def _ends(interval: Interval) -> str:
+    return brackets(interval.low, interval.high)
+
+
+def _percents(interval: Interval) -> str:
+    return f"{percent(interval.low)} to {percent(interval.high)}"
