@@ -29,6 +29,8 @@ RANK = 1e-12
 """Eigenvalues below this share of the largest are taken as 0, where a neighbourhood holds fewer than three risks."""
 SIMULATIONS = 500
 """Sets of outcomes drawn from the risks, for what a calibrated model would have."""
+TINY = 1e-100
+"""A column of a local fit with a smaller norm is taken as 0, so that nothing overflows."""
 GRID = 500
 """Cells into which risks are put for resampling: of equal width, and of equal numbers of rows besides."""
 
@@ -106,7 +108,7 @@ def _vertices(x: Floats, weights: Floats) -> Floats:
     Where rows tie at the median, the nearest rank at which risks differ is taken, the higher one first.
     """
     upto = np.cumsum(weights)
-    most = np.floor(upto[-1] * SPAN * CELL)
+    most = max(np.floor(upto[-1] * SPAN * CELL), 1.0)  # one row is not cut, also where weights are no whole numbers
     margin = MARGIN * (x[-1] - x[0])
     found = [x[0] - margin, x[-1] + margin]
     cells = [(0.0, float(upto[-1]))]
@@ -115,7 +117,7 @@ def _vertices(x: Floats, weights: Floats) -> Floats:
         if end - start <= most:
             continue
         middle = np.floor((start + 1.0 + end) / 2.0)
-        place = int(np.searchsorted(upto, middle))
+        place = min(int(np.searchsorted(upto, middle)), len(x) - 1)
         higher, lower = upto[place], upto[place - 1] if place else 0.0
         up, down = higher - middle, middle - lower
         if up <= down and higher < end:
@@ -142,14 +144,14 @@ def _local_fits(x: Floats, weights: Floats, vertices: Floats) -> tuple[Floats, F
     width = distance[rows, order[rows, place]]
     wider = np.where(distance > 0, distance, np.inf).min(axis=1)
     width = np.where(width > 0, width, 1.01 * wider)[:, None]
-    scaled = distance / width
+    scaled = np.minimum(distance / width, 1.0)
     kernel = np.where(scaled <= NEAR, 1.0, np.where(scaled < FAR, (1.0 - scaled**3) ** 3, 0.0)) * weights
     t = apart / width
     basis = np.stack([np.ones_like(t), t, t * t])
     weighted = basis * kernel
     gram = np.einsum("avk,bvk->vab", weighted, basis)
     size = np.sqrt(np.einsum("vaa->va", gram))
-    size = np.where(size > 0, size, 1.0)
+    size = np.where(size > TINY, size, 1.0)
     values, vectors = np.linalg.eigh(gram / (size[:, :, None] * size[:, None, :]))
     kept = values > RANK * values[:, -1:]
     inverse = np.einsum("vai,vi,vbi->vab", vectors, np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0), vectors)

@@ -17,6 +17,8 @@ from calib.numerics import Floats, sigmoid, softplus
 MAX_STEPS = 100
 LARGE = 30.0
 """A coefficient of standardised columns beyond which outcomes are taken to be separated."""
+LONGEST_STEP = 10.0
+"""In log-odds; where risks are nearly 0 or 1 the information is nearly 0 and Newton's step without bounds."""
 KNOTS = {5: (0.05, 0.275, 0.5, 0.725, 0.95), 3: (0.1, 0.5, 0.9)}
 """Quantiles of the log-odds at which knots lie (Harrell 2015, table 2.3)."""
 EVENTS_OF_5 = 100
@@ -66,6 +68,7 @@ def fit_logistic(design: Floats, event: Bools, sample: Sample, offset: Floats | 
             step = np.linalg.solve(information, x.T @ (w * (event - risk)))
         except np.linalg.LinAlgError:
             break
+        step = step * min(1.0, LONGEST_STEP / max(float(np.abs(x @ step).max()), 1e-300))
         for _ in range(30):
             found = _log_likelihood(offset + x @ (coef + step), event, w)
             if found >= best - 1e-12 * abs(best):

@@ -12,6 +12,7 @@ from calib.metrics.loess import Loess
 from calib.metrics.risk_measures import auroc, closed_form
 from calib.metrics.risk_model import default_floor
 from calib.numerics import sigmoid
+from tests.conftest import minute_of_cpu
 
 # 1500 simulated answers of language models, whose confidence takes nine values: rows and correct ones at each.
 CONFIDENCE = np.array([0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1])
@@ -241,3 +242,25 @@ def test_a_calibrated_model_is_within_what_chance_gives_it():
         panel = risk_model(risk, rng.random(500) < risk, n_resamples=0)
         above.append([panel[key].value > panel[key].calibrated[1] for key in ("ici", "e50", "e90", "emax")])
     assert (np.abs(np.mean(above, axis=0) - 0.05) < 0.045).all()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_odd_rows_are_judged_or_said_to_have_no_such_measure(seed):
+    # Risks of 0, 1 and next to them, weights over many orders of magnitude, few clusters: once loess never ended there.
+    rng = np.random.default_rng(seed)
+    n = int(rng.choice([2, 5, 40]))
+    risk = [rng.beta(0.01, 0.01, n), rng.choice([0.0, 1.0], n), np.full(n, 0.3), rng.random(n) ** 40][seed % 4]
+    weights = [None, rng.exponential(size=n), 10 ** rng.normal(0, 4, n)][seed % 3]
+    kind = None if weights is None else "sampling"
+    with minute_of_cpu():
+        panel = risk_model(risk, rng.random(n) < 0.5, weights, kind, rng.integers(0, 4, n), n_resamples=20)
+    for measure in panel.measures[:7]:
+        known = np.isfinite(measure.low)
+        assert "nan" not in measure.sentence
+        assert not known or measure.low <= measure.value + 1e-9 <= measure.high + 2e-9, measure
+
+
+def test_less_than_one_row_is_not_cut():
+    with minute_of_cpu():
+        loess = Loess.from_risks(np.array([0.1, 0.4, 0.9]), np.array([1.6, 1.6, 0.4]))
+    assert loess.vertices[0] < 0.1 and loess.vertices[-1] > 0.9
