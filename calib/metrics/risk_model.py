@@ -6,6 +6,7 @@ The measures are those that reports of prediction models are asked for (Steyerbe
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from calib.base import check_labels
 from calib.errors import CalibrationError
 from calib.formatting import listed, number, plural
-from calib.metrics.bootstrap import Interval
+from calib.metrics.bootstrap import Interval, interval_of_draws
 from calib.metrics.confidence import Bools, check_pair, check_probs
 from calib.metrics.linearised import NORMAL_FROM, Sample, check_sample
 from calib.metrics.loess import Distances, Loess, calibrated_distances, narrow_cells, resampled_distances
@@ -292,15 +293,15 @@ def _distance_measures(
     draws = resampled_distances(event, sample, cell, x, n_resamples, random_state)
     found = []
     for place, (key, title, meaning) in enumerate(_FAMILY):
-        low, high = np.quantile(draws[:, place], [0.025, 0.975]) if n_resamples else (float("nan"), float("nan"))
         value, (median, most) = exact[place], chance[:, place]
+        known = interval_of_draws(value, draws[:, place]) if n_resamples else Interval(value, math.nan, math.nan)
         said = (
             f"{meaning}; a calibrated model of these risks would have {number(median)}, and in 95 % of samples at most "
         )
         found.append(
             RiskMeasure(
-                key, title, value, float(low), float(high),
-                f"{title} is {written(Interval(value, low, high))}: {said}{number(most)}.",
+                key, title, *known,
+                f"{title} is {written(known)}: {said}{number(most)}.",
                 f"{_OF_CURVE} Interval: percentiles of a bootstrap of {'clusters' if sample.clustered else 'rows'}; it "
                 "cannot reach 0 and sits high, so compare with what a calibrated model would have.",
                 (float(median), float(most)),
@@ -334,8 +335,8 @@ def _clipping(risk: Floats, event: Bools, sample: Sample, floor: float) -> Clipp
             slope = recalibrate_logistic(log_odds_of(risk, other), event, sample).joint.coef[1]
             elsewhere.append((other, sample.mean(row_log_loss(risk, event, other)), float(slope)))
     further = moved - zeros - ones
-    kinds = ((zeros, "exactly 0"), (ones, "exactly 1"), (further, f"nearer to them than {floor:g}"))
-    counted = listed([f"{count:,} {name}" for count, name in kinds if count])
+    kinds = ((zeros, "exactly 0"), (ones, "exactly 1"), (further, f"nearer to 0 or 1 than {floor:g}"))
+    counted = listed([f"{count:,} {'is' if count == 1 else 'are'} {name}" for count, name in kinds if count])
     others = "; ".join(f"{number(loss)} and {number(slope)} at {at:g}" for at, loss, slope in elsewhere)
     return Clipping(
         floor, zeros, ones, further, tuple(elsewhere),
