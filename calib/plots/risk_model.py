@@ -92,7 +92,8 @@ def risk_model_diagram(
     _draw_histogram(fig, curve, style, scale, limits, view)
     _frame(fig, curve, scale, limits, title, height, view)
     knots = f"spline, {curve.n_knots} knots" if curve.n_knots else "logistic curve"
-    key = f"{key_entry('━', f'{knots}, 95 % band', style.color)}<br>{key_entry('╍', 'loess', NEUTRAL)}"
+    entries = [key_entry("━", f"{knots}, 95 % band", style.color)] if np.isfinite(curve.spline).any() else []
+    key = "<br>".join([*entries, key_entry("╍", "loess", NEUTRAL)])
     write(fig, key, 0.02, 0.98, size=11, xref="x domain", yref="y domain", xanchor="left", yanchor="top",
           align="left")  # fmt: skip
     return fig
@@ -123,14 +124,11 @@ def _draw_histogram(fig: go.Figure, curve: RiskCurve, style: Style, scale: Scale
 
 def _frame(fig: go.Figure, curve: RiskCurve, scale: Scale, limits: Limits, title: str, height: int, view: View) -> None:
     events, others = float(curve.with_event.sum()), float(curve.without.sum())
-    gap = curve.spline - curve.risk
-    widest = int(np.nanargmax(np.abs(gap))) if np.isfinite(gap).any() else 0
     quiet(
         fig, height, title=title, left=58,
         alt=f"Calibration curve{' of ' + title if title else ''}: {events + others:,.0f} rows, {events:,.0f}"
-        f" {view.right}; {view.said} from {three_digits(curve.risk[0])} to {three_digits(curve.risk[-1])}. At"
-        f" {three_digits(curve.risk[widest])} the spline is farthest from it, at {three_digits(curve.spline[widest])}"
-        f" ({three_digits(curve.low[widest])} to {three_digits(curve.high[widest])}).",
+        f" {view.right}; {view.said} from {three_digits(curve.risk[0])} to {three_digits(curve.risk[-1])}."
+        f" {_farthest(curve)}",
     )  # fmt: skip
     axis = probability_axis(scale, limits)
     stretched = ", log-odds scale" if scale == "logit" else ""
@@ -141,3 +139,12 @@ def _frame(fig: go.Figure, curve: RiskCurve, scale: Scale, limits: Limits, title
         yaxis2={"domain": [0, 0.22], "anchor": "x", "range": [-1.35, 1.35], "fixedrange": True, "showgrid": False,
                 "zeroline": False, "showticklabels": False, "title": {"text": "rows", "font_size": 12, "standoff": 4}},
     )  # fmt: skip
+
+
+def _farthest(curve: RiskCurve) -> str:
+    gap = np.abs(curve.spline - curve.risk)
+    if not np.isfinite(gap).any():
+        return "There is no spline, because the risks separate the outcomes or do not differ."
+    at = int(np.nanargmax(gap))
+    risk, rate, low, high = (three_digits(part[at]) for part in (curve.risk, curve.spline, curve.low, curve.high))
+    return f"At {risk} the spline is farthest from it, at {rate} ({low} to {high})."

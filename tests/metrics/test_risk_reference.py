@@ -203,6 +203,17 @@ def test_other_floors(tables, reference, name, floor):
     assert again.in_the_large.coef[0] == pytest.approx(numbers["logistic"]["citl"]["estimate"], abs=tolerance)
 
 
+def test_risks_of_exactly_one(tables, reference):
+    panel = risk_model(*pair(tables, "breast_extreme"), n_resamples=0)
+    numbers = reference["breast_extreme"]
+    check(panel["auroc"], numbers["discrimination"]["auroc"], *numbers["discrimination"]["delong_logit_ci"])
+    assert panel["oe"].value == pytest.approx(numbers["oe"]["oe"], abs=1e-9)
+    assert panel["brier"].value == pytest.approx(numbers["brier"], abs=1e-10)
+    assert (panel.clipping.ones, panel.clipping.zeros) == (numbers["n_at_1"], numbers["n_at_0"])
+    told = {floor: loss for floor, loss, _ in panel.clipping.elsewhere}
+    assert told[0.01] == pytest.approx(numbers["by_clip"]["0.01"]["log_loss"], abs=1e-10)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["breast", "credit"])
 def test_bootstrap_of_the_distances(tables, reference, name):

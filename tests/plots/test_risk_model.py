@@ -59,3 +59,10 @@ def test_the_text_alternative_names_the_largest_distance(usual):
     gap = np.abs(usual.spline - usual.risk)
     text = alt_text(risk_model_diagram(usual, STYLE))
     assert f"{usual.risk[np.argmax(gap)]:.3f}" in text and "3,000 rows" in text
+
+
+def test_separated_outcomes_have_no_spline_and_the_figure_says_so():
+    risk = np.linspace(0.01, 0.99, 80)
+    fig = risk_model_diagram(risk_model(risk, risk > 0.5, n_resamples=0).curve, STYLE)
+    assert "no spline" in alt_text(fig) and "nan" not in alt_text(fig)
+    assert not any("knots" in note.text for note in fig.layout.annotations)
