@@ -48,6 +48,7 @@ CHOSEN: dict[str, tuple[Any, ...]] = {
     "groups": ("labels", "label", "logits", ("label", "split"), ""),
     "clusters": ("label", "labels", "logits", ""),
     "weights": ("feature_0", "label", "logits", ""),
+    "times": ("feature_0", "label", "logits", ""),
     "predicted": ("label", "labels", ""),
     "ignore": (("label",), ("labels", "nope"), ()),
     "features": ("features", "logits", "class_names", ("feature_0", "feature_1"), ""),

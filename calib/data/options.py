@@ -133,6 +133,7 @@ OPTION_OF_ROLE = {
     "cluster": "clusters",
     "weight": "weights",
     "group": "groups",
+    "time": "times",
     "features": "features",
     "split": "split",
     "ignore": "ignore",
@@ -155,6 +156,7 @@ class Choices:
     ids : column by which the rows of several tables are joined; ``""`` takes them in their order.
     groups, features : subgroup of each row, from one column or several; inputs of each row. ``""`` leaves them out.
     clusters, weights : what rows that belong together share, such as a patient; weight of each row.
+    times : when each row was scored, a date or a number such as that of its week; Monitoring follows it.
     predicted : predicted class of each row, which only checks how the outputs were read.
     ignore : columns that are left alone, whatever they look like.
     train_features, train_labels : the training set, for methods that need it. ``""`` leaves them out.
@@ -188,6 +190,7 @@ class Choices:
     groups: Columns | None = option(COLUMNS, "Subgroup")
     clusters: str | None = option(TEXT, "Cluster (rows that belong together)")
     weights: str | None = option(TEXT, "Weight")
+    times: str | None = option(TEXT, "Date or week")
     predicted: str | None = option(TEXT, "Predicted class (to check by)")
     ignore: tuple[str, ...] | None = option(NAMES)
     features: Columns | None = option(COLUMNS, "Features")
@@ -254,7 +257,7 @@ class Choices:
         return {name: value for name in OPTIONS if (value := getattr(self, name)) is not None}
 
 
-ONE_COLUMN_OPTIONS = ("labels", "predicted", "clusters", "weights", "split")
+ONE_COLUMN_OPTIONS = ("labels", "predicted", "clusters", "weights", "times", "split")
 """Options that name one column of a table."""
 
 OPTIONS: dict[str, Mapping[str, Any]] = {f.name: f.metadata for f in fields(Choices)}

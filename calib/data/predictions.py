@@ -78,6 +78,7 @@ class Predictions:
         left as they are.
     clusters : (n,) what rows that belong together share, such as a patient, a branch or a question, or None.
     weights : (n,) weights from 0 upwards, or None.
+    times : (n,) when each row was scored, all dates such as "2026-03-02" or all numbers such as "17", or None.
     weight_kind : what the weights mean; None where nobody has said it, and then they are never applied.
     event : of two classes, the one whose probability is asked for; None for more.
     findings : what was noticed while loading.
@@ -100,6 +101,7 @@ class Predictions:
     feature_scale: Floats | None = None
     clusters: npt.NDArray[np.str_] | None = None
     weights: Floats | None = None
+    times: npt.NDArray[np.str_] | None = None
     weight_kind: WeightKind | None = None
     event: Event | None = None
     findings: tuple[Finding, ...] = ()

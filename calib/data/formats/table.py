@@ -136,6 +136,17 @@ class TableContents(Contents):
             self.allowance.take(self.n_rows * 8, what)
             return numbers(column, what, self._drop_bad_cells)
 
+    def read_times(self, name: str) -> Array:
+        """One column: numbers, or dates and other texts as text."""
+        import pyarrow as pa
+
+        if not pa.types.is_temporal(self._types[name]):
+            return self.read(name)
+        what = f"Column {shortened(name)} of {self.name}"
+        with reading(what):
+            (column,) = self._fetch([name])
+            return text_column(column.cast(pa.date32()).cast(pa.string()), what, self.allowance)
+
     def read_columns(self, names: tuple[str, ...]) -> Array:
         """Numbers of several columns side by side; each Arrow column is let go as soon as it is copied."""
         dtype = common_dtype([self._types[name] for name in names])

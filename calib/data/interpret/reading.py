@@ -128,6 +128,12 @@ def read_rows(upload: Upload, contents: Contents, role: str, name: Any, report: 
         read_aside(read, contents, role, name, report)
     elif role == "groups" and isinstance(name, tuple):
         read[role] = crossed([as_text(contents.read(column).reshape(-1)) for column in name])
+    elif role == "times":
+        try:
+            read[role] = contents.read_times(name)
+        except InvalidUpload as invalid:  # it may have been inferred, and nothing else depends on it
+            report.info("times", f"{invalid.finding.message} The column of times was left out.")
+            report.decide(times="")
     else:
         read[role] = read_any(contents, name)
     if role not in read:

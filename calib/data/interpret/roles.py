@@ -5,9 +5,12 @@ A role is an entry of ``ROW_ROLES`` and a field of the same name in ``Choices`` 
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from datetime import date
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +22,9 @@ from calib.data.interpret.labels import is_missing
 from calib.data.limits import MAX_DISTINCT
 from calib.numerics import Floats
 
-Role = Literal["outcome", "outputs", "predicted", "cluster", "weight", "group", "features", "split", "id", "ignore"]
+Role = Literal[
+    "outcome", "outputs", "predicted", "cluster", "weight", "group", "time", "features", "split", "id", "ignore"
+]  # fmt: skip
 """What a column is, as people write it."""
 
 
@@ -143,12 +148,58 @@ def positive_weights(weights: Array, report: Report) -> Floats | None:
     return None
 
 
+def row_times(times: Array, report: Report) -> npt.NDArray[np.str_] | None:
+    """When each row was scored, as text: a number, such as that of a week, or a date as 2026-03-02.
+
+    Left out with a note where a row has none, or dates are written in a way that has two readings.
+    """
+    cells = times.reshape(len(times), -1)[:, 0]
+    if cells.dtype.kind == "M":
+        cells = cells.astype("datetime64[D]").astype("U10")
+    different = distinct(cells, MAX_DISTINCT)
+    written = [when(value) for value in different[0].tolist()] if different is not None else [None]
+    kinds = {None if text is None else "-" in text[1:] for text in written}
+    if different is None or None in kinds or len(kinds) > 1:
+        report.info(
+            "times",
+            "Not every row has a date such as 2026-03-02 or 02.03.2026, or a number such as that of its week: the "
+            "column of times was left out.",
+            "Choose another column as the time, or write dates as 2026-03-02.",
+        )
+        report.decide(times="")
+        return None
+    return np.array(written)[different[1]]
+
+
+_ISO = re.compile(r"(\d{4})-(\d\d?)-(\d\d?)([T ].*)?")
+_DAY_FIRST = re.compile(r"(\d\d?)\.(\d\d?)\.(\d{4})(\s.*)?")
+_WEEK = re.compile(r"(\d{4})-?W(\d\d?)")
+
+
+def when(value: Any) -> str | None:
+    """A number or a date in one spelling; None for what is neither."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return f"{value:.12g}" if math.isfinite(value) else None
+    text = str(value).strip()
+    try:
+        if found := _ISO.fullmatch(text):
+            return date(int(found[1]), int(found[2]), int(found[3])).isoformat()
+        if found := _DAY_FIRST.fullmatch(text):
+            return date(int(found[3]), int(found[2]), int(found[1])).isoformat()
+        if found := _WEEK.fullmatch(text):
+            return date.fromisocalendar(int(found[1]), int(found[2]), 1).isoformat()
+        return f"{float(text):.12g}" if math.isfinite(float(text)) else None
+    except ValueError:
+        return None
+
+
 ROW_ROLES = {
     "groups": RowRole(
         ("groups", "group", "subgroup", "subgroups", "site", "domain", "sensitive", "cohort", "batch"), group_names
     ),
     "clusters": RowRole(("clusters", "cluster", "clusterid"), cluster_names),
     "weights": RowRole(("weights", "sampleweight", "sampleweights"), positive_weights),
+    "times": RowRole(("week", "date", "datetime", "timestamp", "yearweek", "calendarweek"), row_times),
 }  # the end of the roles
 
 ROLE_NAMES = frozenset(name for role in ROW_ROLES.values() for name in role.names)

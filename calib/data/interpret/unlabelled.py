@@ -35,10 +35,12 @@ class UnlabelledRows:
     ----------
     outputs : (n, k) floats as the model wrote them.
     ids : of a table, the columns that name its rows, as (n,) text by their names; empty for files of arrays.
+    columns : of a table, the columns of the outputs in their order; empty for files of arrays.
     """
 
     outputs: Floats
     ids: Mapping[str, npt.NDArray[np.str_]]
+    columns: tuple[str, ...] = ()
 
 
 def read_outputs(source: Source, choices: Choices | None = None, isolate: bool = False) -> Floats:
@@ -77,9 +79,9 @@ def read_rows(source: Source, choices: Choices | None = None, isolate: bool = Fa
             )
         values = values.reshape(len(values), -1) if values.ndim == 1 else values
         found = as_floats(values, display_name(contents, outputs))
-        return UnlabelledRows(
-            found, {name: ids for name in naming if (ids := _names_of_rows(contents, name)) is not None}
-        )
+        ids = {name: names for name in naming if (names := _names_of_rows(contents, name)) is not None}
+        columns = (outputs,) if isinstance(outputs, str) else tuple(outputs or ())
+        return UnlabelledRows(found, ids, columns if contents.tabular else ())
 
 
 def read_features(

@@ -35,6 +35,7 @@ ROLES = {
     "predicted": ("predicted class", "Checks the outputs; beside a confidence it tells which answers are right."),
     "cluster": ("cluster", "Rows that belong together, such as those of a patient: no split tears them apart."),
     "weight": ("weight", "Weights of rows, applied once you say what they mean."),
+    "time": ("date or week", "When a row was scored: Monitoring looks at one week after the other."),
     "group": ("subgroup", "Over- and underconfidence looks at each by itself."),
     "features": ("feature", "Inputs of the model, for methods that look at them."),
     "split": ("calibration or test", "Says which rows calibrators learn from."),

@@ -1,0 +1,88 @@
+"""When each row was scored: dates and week numbers in every spelling that has one reading, and nothing else."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import calib
+from calib.data import inspect
+from calib.data.interpret.roles import when
+
+
+def table(**columns: object) -> pd.DataFrame:
+    generator = np.random.default_rng(0)
+    probs = generator.random(60).round(3)
+    return pd.DataFrame({"p_default": probs, "default": (generator.random(60) < probs).astype(int), **columns})
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("2026-03-02", "2026-03-02"),
+        ("2026-3-2 14:05", "2026-03-02"),
+        ("2026-03-02T14:05:00Z", "2026-03-02"),
+        ("02.03.2026", "2026-03-02"),
+        ("2026-W10", "2026-03-02"),
+        (17, "17"),
+        (17.0, "17"),
+        ("17", "17"),
+        (2.5, "2.5"),
+        ("02/03/2026", None),
+        ("2026-13-02", None),
+        ("", None),
+        (float("nan"), None),
+        (True, None),
+    ],
+)
+def test_one_spelling_of_numbers_and_dates(value: object, text: str | None) -> None:
+    assert when(value) == text
+
+
+@pytest.mark.parametrize("name", ["week", "Date", "timestamp"])
+def test_a_column_is_found_by_its_name(name: str) -> None:
+    weeks = np.arange(60) // 10 + 1
+    data = calib.load(table(**{name: weeks}))
+    assert data.times.tolist() == [str(week) for week in weeks]
+    assert [role.role for role in data.roles if role.column == name] == ["time"]
+    assert data.take([59, 0]).times.tolist() == ["6", "1"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "xlsx"])
+def test_dates_of_tables_in_files(ending: str) -> None:
+    days = pd.date_range("2026-01-30", periods=60)
+    frame, file = table(date=days), io.BytesIO()
+    if ending == "csv":
+        file.write(frame.to_csv(index=False).encode())
+    else:
+        frame.to_parquet(file) if ending == "parquet" else frame.to_excel(file, index=False)
+    file.seek(0)
+    data = calib.load((f"loans.{ending}", file))
+    assert data.times.tolist() == [str(day.date()) for day in days]
+
+
+def test_a_column_of_another_name_is_chosen() -> None:
+    frame = table(scored=np.arange(60))
+    assert calib.load(frame).times is None
+    assert calib.load(frame, roles={"time": "scored"}).times[:2].tolist() == ["0", "1"]
+
+
+@pytest.mark.parametrize("odd", ["", "02/03/2026", "spring"])
+def test_what_is_no_time_is_left_out_and_said(odd: str) -> None:
+    days = ["2026-03-02"] * 59 + [odd]
+    found = inspect(table(date=days))
+    assert found.predictions is not None
+    assert found.predictions.times is None
+    assert [finding.level for finding in found.findings if finding.code == "times"] == ["info"]
+
+
+def test_an_array_beside_others() -> None:
+    file = io.BytesIO()
+    np.savez(
+        file, logits=np.random.default_rng(0).normal(size=(30, 3)), labels=np.arange(30) % 3, week=np.arange(30) // 5
+    )
+    file.seek(0)
+    assert calib.load(("a.npz", file)).times[-1] == "5"
