@@ -1,11 +1,12 @@
-"""Monitoring: whether a fitted or exported calibrator is still calibrated on new labelled data."""
+"""Monitoring: whether a calibrator is still calibrated on new data, and what to expect of rows without labels."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from calib.ui.monitoring.follow import over_time, plan
 from calib.ui.monitoring.upload import choose_calibrator, choose_new_data
-from calib.ui.monitoring.view import checked, pictures, scores, words
+from calib.ui.monitoring.view import checked, drift, pictures, scores, unlabelled, words
 from calib.ui.session import find_session
 from calib.ui.shell import need_data, page
 
@@ -19,7 +20,7 @@ def body() -> None:
         st.write("A calibrator that was exported earlier can be checked without them:")
     subject = choose_calibrator(session)
     if subject is None:
-        opening.write("Does a calibrator still hold? It takes the calibrator, and labelled rows collected since then.")
+        opening.write("Does a calibrator still hold? It takes the calibrator, and rows collected since then.")
         return
     given = choose_new_data(subject)
     result = None if given is None else checked(subject, given)
@@ -27,13 +28,22 @@ def body() -> None:
         if subject.record:
             st.caption(subject.record)
         if given is None:
-            st.write(f"Is **{subject.title}** still calibrated? Upload rows collected and labelled since then.")
+            st.write(
+                f"Is **{subject.title}** still calibrated? Upload rows collected since then: labelled, to test it, or "
+                "without labels, to see what performance to expect."
+            )
         elif result is None:
-            st.write("The new rows cannot be read; the reason is below.")
+            st.write("The new rows cannot be read yet; the reason, or a question, is below.")
+        elif result.change is None:
+            unlabelled(subject, result)
         else:
-            words(subject, result)
+            words(subject, result, result.change)
             pictures(subject, result)
-            scores(subject, result)
+            over_time(subject, given, result)
+            with st.expander("All scores, and the distribution of the confidence, before and now"):
+                scores(subject, result.change)
+                drift(subject, result)
+    plan(subject, result)
 
 
 with page("Monitoring"):

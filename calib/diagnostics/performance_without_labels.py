@@ -247,8 +247,8 @@ def sentences(found: WithoutLabels, title: str, before: Interval | None = None) 
         "The intervals (95 %) cover chance in the outcomes of these rows and what is not known of the calibration, "
         f"whose intercept and slope were fitted to {found.n_judged:,} labelled rows."
         if found.n_judged
-        else "The intervals (95 %) cover chance in the outcomes of these rows, not the uncertainty of the calibrator: "
-        "there are too few labelled rows, or none, on which it was judged."
+        else "The intervals (95 %) cover chance in the outcomes of these rows alone: the uncertainty of the calibrator "
+        "is not in them, since there are no labelled rows to judge it on, or too few."
     )
     return said
 

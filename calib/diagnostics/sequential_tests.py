@@ -364,15 +364,15 @@ def weekly_lines(found: SequentialTests) -> Iterator[str]:
     """One line for each test: what it measured, its e-value and the batch of its alarm, for people."""
     limit = 1.0 / found.alpha
     o_e = f"O:E {found.o_e[-1]:.2f} ({found.low[-1]:.2f} to {found.high[-1]:.2f}, valid at every look)"
-    slope = f"slope {found.slope.value:.2f} ({found.slope.low:.2f} to {found.slope.high:.2f}, one look)"
+    slope = f"Slope {found.slope.value:.2f} ({found.slope.low:.2f} to {found.slope.high:.2f}, one look)"
     for name, measured, log_e in (("O:E", o_e, found.log_e_o_e), ("slope", slope, found.log_e_slope)):
         alarm = found.alarms[name]
         said = (
-            f"**alarm in batch {found.batches[alarm]}**, the {alarm + 1:,}. of {len(found):,}"
+            f"**alarm in batch {alarm + 1:,} of {len(found):,}** ({found.batches[alarm]})"
             if alarm is not None
             else f"no alarm in {len(found):,} batches"
         )
-        yield f"{measured}: {said}; e-value {in_words(float(log_e[-1]))} at the end (alarm from {limit:g})."
+        yield f"{measured}: {said}; e-value {in_words(float(log_e[-1]))} at the end, alarm from {limit:g}."
 
 
 def in_words(log_e: float) -> str:

@@ -1,4 +1,4 @@
-"""Read new labelled data, and files of exported calibrators, for the check of a calibration shift."""
+"""Read new data with or without labels, and files of exported calibrators, for the check of a calibration shift."""
 
 from __future__ import annotations
 
@@ -14,25 +14,28 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.canonical import KINDS
-from calib.data import Event, Finding, Inspection, LoadOptions, Predictions, inspect
+from calib.data import Event, Finding, Inspection, LoadOptions, Predictions, inspect, read_features, read_rows
 from calib.data.checks.report import InvalidUpload
 from calib.data.formats.archives import open_zip, read_member
 from calib.data.formats.base import Allowance
 from calib.data.formats.detect import check_upload
 from calib.data.formats.numpy import NpzContents
+from calib.data.interpret.families import class_names
 from calib.data.limits import MAX_RECORD, megabytes
 from calib.data.load import in_a_reader
 from calib.data.options import Source
 from calib.errors import CalibrationError
 from calib.evaluation.evaluation import Evaluation, row_arrays
 from calib.evaluation.view import view_of
-from calib.export.archive import unpack
+from calib.export.archive import ARRAY, unpack
 from calib.export.runtime import ExportedCalibrator, from_fields
 from calib.metrics.confidence import check_range
 from calib.registry import METHODS, calibrator
 
 _INFERRED = ("class_order", "labels_unmatched")
 """Findings that say that the order of the classes was, or could not be, inferred."""
+_WITHOUT_LABELS = ("no_labels", "labels_missing")
+"""Findings that say that a file holds none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,21 +46,26 @@ class NewRows:
     ----------
     inspection : how the file was read; its ``predictions`` are None where it cannot be.
     data : the rows in the calibrator's class order, or None.
+    labelled : whether the file holds labels; the labels of ``data`` are zeros where it does not.
     notes : what was done to bring them there, a sentence each.
     """
 
     inspection: Inspection
     data: Predictions | None = None
     notes: tuple[str, ...] = ()
+    labelled: bool = True
 
     @property
     def noticed(self) -> list[Finding]:
-        """Findings worth a look; missing training sets are no matter here."""
-        return [f for f in self.inspection.findings if f.level != "info" and "train" not in f.code]
+        """Findings worth a look; missing training sets are no matter here, nor labels where none are needed."""
+        told = [f for f in self.inspection.findings if f.level != "info" and "train" not in f.code]
+        return told if self.labelled else [f for f in told if f.level != "error"]
 
 
-def read_new_rows(exported: ExportedCalibrator, source: Source, options: LoadOptions | None = None) -> NewRows:
-    """Read a labelled file for a calibrator.
+def read_new_rows(
+    exported: ExportedCalibrator, source: Source, options: LoadOptions | None = None, labelled: bool | None = None
+) -> NewRows:
+    """Read a file for a calibrator, with labels or without.
 
     Outputs are read on the calibrator's scale, and zeros become what they became for it. Where the file's labels are
     names and its columns are not, the columns are taken in the calibrator's order.
@@ -66,6 +74,7 @@ def read_new_rows(exported: ExportedCalibrator, source: Source, options: LoadOpt
     ----------
     exported : the calibrator.
     source, options : as for :func:`calib.data.inspect`.
+    labelled : whether labels are read; None where the file decides: without any, its outputs are read alone.
 
     Raises
     ------
@@ -78,6 +87,10 @@ def read_new_rows(exported: ExportedCalibrator, source: Source, options: LoadOpt
     if exported.scale is not None and options.choices.scale is None:
         options = options.changed(scale=exported.scale)
     inspection = inspect(source, options)
+    none_found = inspection.predictions is None and any(f.code in _WITHOUT_LABELS for f in inspection.findings)
+    if labelled is False or (labelled is None and none_found and options.labels is None):
+        data, more = _unlabelled(exported, source, options)
+        return NewRows(inspection, data, more, labelled=False)
     notes: tuple[str, ...] = ()
     inferred = any(f.code in _INFERRED and f.level != "info" for f in inspection.findings)
     if options.choices.label_values is None and inferred:
@@ -89,6 +102,29 @@ def read_new_rows(exported: ExportedCalibrator, source: Source, options: LoadOpt
         return NewRows(inspection)
     data, more = fitted_to(exported, inspection.predictions)
     return NewRows(inspection, data, (*notes, *more))
+
+
+def _unlabelled(
+    exported: ExportedCalibrator, source: Source, options: LoadOptions
+) -> tuple[Predictions, tuple[str, ...]]:
+    """Outputs alone as a data set whose labels are zeros."""
+    rows = read_rows(source, options.choices, options.isolate)
+    features = None
+    if exported.needs_features:
+        beside = options.features is None
+        own = source if options.features is None else options.features
+        features = read_features(own, options.choices if beside else None, options.isolate, beside_outputs=beside)
+    logits = exported.to_logits(rows.outputs, options.choices.kind)
+    names = class_names(rows.columns) if len(rows.columns) == exported.n_classes else exported.class_names
+    known = set(names) == set(exported.class_names)
+    data = Predictions(
+        logits,
+        np.zeros(len(logits), dtype=np.int64),
+        tuple(names) if known else exported.class_names,
+        exported.kind,
+        features=features,
+    )
+    return fitted_to(exported, data)
 
 
 def fitted_to(exported: ExportedCalibrator, data: Predictions) -> tuple[Predictions, tuple[str, ...]]:
@@ -184,6 +220,7 @@ def _few(names: list[str]) -> str:
 
 _PLAIN = "biufU"
 _PICKLE = b"\x80"
+_HELD = "$held"
 _BUNDLED = ("calibrator.json", "calibrator.npz")
 
 
@@ -202,16 +239,26 @@ def read_uploaded(files: Sequence[tuple[str, BinaryIO]], isolate: bool = False) 
     """
     fields, arrays = in_a_reader(read_parts, tuple(files)) if isolate else read_parts(tuple(files))
     with _in_one_sentence("The calibrator's record does not hold what it should"):
-        return from_fields(fields, arrays)
+        return from_fields(_marked(fields, _HELD, ARRAY), arrays)
 
 
 def read_parts(files: tuple[tuple[str, BinaryIO], ...]) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-    """The fields and the arrays of a calibrator's record, which fit its checksum; raises as :func:`read_uploaded`."""
+    """The fields and the arrays of a calibrator's record, which fit its checksum; raises as :func:`read_uploaded`.
+
+    What stands for an array in the fields has another mark than in the record: messages between processes use that one.
+    """
     text, arrays = _parts(files)
     _check_arrays(arrays)
     with _in_one_sentence("The calibrator's record does not hold what it should"):
-        record = text.decode("utf-8")
-        return unpack(record, arrays)
+        fields, held = unpack(text.decode("utf-8"), arrays)
+        return _marked(fields, ARRAY, _HELD), held
+
+
+def _marked(value: Any, mark: str, other: str) -> Any:
+    """Plain values with another key in the place of a mark."""
+    if isinstance(value, dict):
+        return {other if key == mark else key: _marked(item, mark, other) for key, item in value.items()}
+    return [_marked(item, mark, other) for item in value] if isinstance(value, list) else value
 
 
 def _parts(files: Sequence[tuple[str, BinaryIO]]) -> tuple[bytes, bytes]:

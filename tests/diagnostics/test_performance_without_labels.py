@@ -56,7 +56,7 @@ def test_without_labelled_rows_means_of_the_confidence_are_expected(rng) -> None
     assert found.rate.value == pytest.approx(probs.mean())
     assert found.accuracy.value == pytest.approx(np.maximum(probs, 1 - probs).mean())
     assert found.auroc.value == pytest.approx(expected_auroc(scores, probs)[0])
-    assert "not the uncertainty of the calibrator" in sentences(found, "Platt")[-1]
+    assert "uncertainty of the calibrator is not in them" in sentences(found, "Platt")[-1]
 
 
 @pytest.mark.parametrize("n_judged", [300, pytest.param(2000, marks=pytest.mark.long)])

@@ -57,6 +57,16 @@ class Bomb:
         return (pytest.fail, ("something was unpickled",))
 
 
+@pytest.mark.parametrize("method", ["temperature", "isotonic"])
+def test_records_with_and_without_arrays_come_from_a_process_of_their_own(method: str) -> None:
+    logits, labels = simulate(n=300)
+    fitted = calib.calibrator(method).fit(logits, labels)
+    arrays, text = writer.to_npz_json(fitted, {"class_names": list("abcd"), "base_rate": np.full(4, 0.25)})
+    given = [("a.npz", io.BytesIO(arrays)), ("a.json", io.BytesIO(text.encode()))]
+    found = read_uploaded(given, isolate=True)
+    np.testing.assert_allclose(found.predict_proba(logits), fitted.predict_proba(logits))
+
+
 @pytest.mark.parametrize("name", ["temperature", "isotonic", "histogram", "beta", "vector", "imax", "bbq", "enir"])
 def test_an_export_comes_back_and_predicts_the_same(name: str) -> None:
     logits, labels = simulate(n=300)

@@ -7,6 +7,7 @@ import pickle
 from datetime import UTC, datetime
 
 import numpy as np
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -16,7 +17,7 @@ from calib.formatting import listed
 from calib.numerics import softmax
 from calib.ui.session import OpenSession
 from tests.conftest import simulate
-from tests.ui.conftest import charts, clean, click, npz, open_page, said
+from tests.ui.conftest import charts, clean, click, npz, open_page, said, unfold
 
 PAGE = "pages/11_Monitoring.py"
 NAMES = ("cat", "dog", "hen", "owl")
@@ -70,7 +71,7 @@ def test_without_data_an_exported_calibrator_can_still_be_checked(exported, rows
     assert record in said(app)
     assert "No significant miscalibration of Temperature" in app.markdown[0].value
     assert "No column is named" in said(app)
-    assert len(charts(app)) == 1
+    assert len(charts(app)) == 3
     assert "Before: 500 test rows" in said(app)
     assert table(app)["before"].tolist()[:2] == ["0.900 [0.800, 1.00]", "–"]
 
@@ -91,7 +92,7 @@ def test_a_finished_fit_is_compared_with_the_test_rows_it_was_judged_on(fits_to_
     assert "is **overconfident by" in app.markdown[0].value
     assert "has changed significantly: the two distribution functions" in said(app)
     assert "To correct it" in said(app)
-    assert len(charts(app)) == 3
+    assert len(charts(app)) == 5
     assert len(table(app)) == 5
 
 
@@ -108,7 +109,7 @@ def test_every_finished_fit_can_be_chosen(fits_to_read: OpenSession) -> None:
     for key in fits_to_read.specs:
         app.selectbox[0].select(key).run()
         assert clean(app)
-        assert len(charts(app)) == 3
+        assert len(charts(app)) == 5
 
 
 def test_the_data_it_was_fitted_on_are_no_new_rows() -> None:
@@ -162,7 +163,7 @@ def test_rows_with_nan_are_left_out_in_one_click(exported) -> None:
     logits[:3, 1] = np.nan
     app = give_rows(give(open_page(PAGE), exported), "new.npz", npz(logits=logits, labels=labels))
     assert "3 rows of 300" in app.error[0].value
-    assert "cannot be read; the reason is below" in said(app)
+    assert "cannot be read yet" in said(app)
     click(app, "Do this")
     assert not app.error
     assert "297 new rows" in said(app)
@@ -182,3 +183,64 @@ def test_a_few_rows_are_said_to_be_too_few(exported) -> None:
     app = give_rows(give(open_page(PAGE), exported), "new.npz", npz(logits=logits, labels=labels))
     assert not app.exception
     assert "too few to say" in app.markdown[0].value
+
+
+def followed(app: AppTest) -> str:
+    """What is said of the tests after every batch."""
+    return next(element.value for element in app.markdown if "e-value" in element.value)
+
+
+def test_rows_without_labels_are_not_judged_but_expected(fits_to_read: OpenSession) -> None:
+    app = open_page(PAGE, fits_to_read)
+    app = give_rows(app, "new.npz", npz(logits=fits_to_read.test.logits))
+    assert clean(app)
+    n = len(fits_to_read.test)
+    assert app.markdown[0].value.startswith(f"These {n:,} rows have no labels.")
+    assert "has not shifted significantly" in app.markdown[0].value
+    assert "assumes" in app.warning[0].value
+    assert f"fitted to {n:,} labelled rows" in said(app)
+    assert len(charts(app)) == 1
+    assert not [frame for frame in app.dataframe if "now" in frame.value.columns]
+
+
+def test_labels_can_be_left_aside(exported, rows) -> None:
+    app = give_rows(give(open_page(PAGE), exported), "new.npz", rows)
+    app.toggle(key="monitoring/unlabelled").set_value(True).run()
+    assert clean(app)
+    assert "These 600 rows have no labels." in said(app)
+    assert "uncertainty of the calibrator is not in them" in said(app)
+
+
+def test_weeks_are_followed_and_batches_can_be_chosen(exported) -> None:
+    logits, labels = simulate(n=1200, seed=3)
+    frame = pd.DataFrame(3 * logits, columns=list(NAMES))
+    frame = frame.assign(label=np.array(NAMES)[labels], week=np.arange(1200) // 60)
+    app = give_rows(give(open_page(PAGE), exported), "new.csv", frame.to_csv(index=False).encode())
+    assert clean(app)
+    assert "of 20** (" in followed(app)
+    assert "20 batches: weeks" in said(app)
+    choice = next(box for box in app.selectbox if box.label == "Batches by")
+    assert choice.value == "week"
+    choice.select("the order of the file").run()
+    assert clean(app)
+    assert "24 batches: rows" in said(app)
+    next(box for box in app.number_input if box.label == "Rows in a batch").set_value(300).run()
+    assert "4 batches: rows" in said(app)
+
+
+def test_a_table_with_two_readings_asks(fits_to_read: OpenSession) -> None:
+    probs = softmax(fits_to_read.test.logits)
+    names = fits_to_read.test.class_names
+    frame = pd.DataFrame(np.column_stack([probs, probs]), columns=[f"{m}_{name}" for m in "ab" for name in names])
+    frame["label"] = np.array(names)[fits_to_read.test.labels]
+    app = give_rows(open_page(PAGE, fits_to_read), "two.csv", frame.to_csv(index=False).encode())
+    assert not app.exception
+    assert "One question about" in said(app) or "what each column is" in said(app)
+
+
+def test_the_plan_gives_rows_for_each_interval(fits_to_read: OpenSession) -> None:
+    app = unfold(open_page(PAGE, fits_to_read), "monitoring/plan")
+    assert clean(app)
+    wanted = next(frame.value for frame in app.dataframe if "interval of" in frame.value.columns)
+    assert {"O:E", "slope", "AUROC"} <= set(wanted["interval of"])
+    assert all(int(rows.replace(",", "")) > 0 for rows in wanted["rows"])

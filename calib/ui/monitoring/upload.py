@@ -1,14 +1,15 @@
-"""Inputs of the Monitoring page: a calibrator and new labelled data."""
+"""Inputs of the Monitoring page: a calibrator, new data with or without labels, and how they are read."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
 
 from calib.canonical import KINDS
-from calib.data import Choices, Finding, LoadOptions
+from calib.data import Choices, LoadOptions
 from calib.data.load import APART
 from calib.data.options import FORMATS
 from calib.diagnostics.shift import recorded_scores
@@ -21,13 +22,14 @@ from calib.metrics.bootstrap import Interval
 from calib.plots.style import Style, method_style
 from calib.registry import METHODS
 from calib.ui import widgets
+from calib.ui.data import roles
 from calib.ui.data.upload import file_uploader, show_limits
 from calib.ui.data.view import chosen_fix, show_finding
 from calib.ui.export.view import described
 from calib.ui.fits import shown_fits
 from calib.ui.progress import fit_here
 from calib.ui.server.uploads import StoredUpload, uploader, uploaders
-from calib.ui.session import OpenSession
+from calib.ui.session import OpenSession, Reading
 from calib.ui.text import literal, show_notes
 
 UPLOADED = "an exported calibrator"
@@ -119,22 +121,28 @@ class NewData:
     mark : tells the files from others.
     source : name and open file of the outputs.
     options : the other files, and choices made by hand or by clicking a finding's fix.
+    labelled : False where the visitor says that the rows have no labels; None leaves it to the file.
     """
 
     key: tuple[Any, ...]
     mark: tuple[str, ...]
     source: tuple[str, Any]
     options: LoadOptions
+    labelled: bool | None = None
 
     def read(self, exported: ExportedCalibrator) -> NewRows:
         """Read the rows for a calibrator."""
-        return read_new_rows(exported, self.source, self.options)
+        return read_new_rows(exported, self.source, self.options, self.labelled)
 
 
 def choose_new_data(subject: Subject) -> NewData | None:
-    """Let the visitor give new labelled rows; None until they are there. The rows stay in the uploads."""
+    """Let the visitor give new rows; None until they are there. The rows stay in the uploads."""
     kind = KINDS[subject.exported.kind]
-    main = uploader(f"New outputs of the same model ({kind}) with labels: {FORMATS}", "monitoring/new-data")
+    main = uploader(
+        f"New outputs of the same model ({kind}): {FORMATS}", "monitoring/new-data",
+        "With labels, calibration is tested; a column of dates or of week numbers is followed from batch to batch. "
+        "Without labels, the performance to be expected is estimated.",
+    )  # fmt: skip
     show_limits()
     others: dict[str, StoredUpload | None] = {}
     choices = Choices()
@@ -144,6 +152,7 @@ def choose_new_data(subject: Subject) -> NewData | None:
             others["features"] = file_uploader("features", "monitoring")
         if st.toggle(f"Read the outputs as {kind}, whatever they look like", key="monitoring/kind"):
             choices = Choices(kind=subject.exported.kind)
+        without = st.toggle("These rows have no labels, whatever the file holds", key="monitoring/unlabelled")
     if main is None:
         return None
     files = {role: file for role, file in others.items() if file is not None}
@@ -151,17 +160,37 @@ def choose_new_data(subject: Subject) -> NewData | None:
     choices = replace(choices, **_fixes(mark))
     sources: dict[str, Any] = {role: (file.filename, file) for role, file in files.items()}
     options = LoadOptions(**sources, choices=choices, isolate=APART)
-    return NewData((subject.key, mark, choices), mark, (main.filename, main), options)
+    labelled = False if without else None
+    return NewData((subject.key, mark, choices, labelled), mark, (main.filename, main), options, labelled)
 
 
-def show_noticed(noticed: list[Finding], notes: tuple[str, ...], given: NewData) -> None:
-    """Findings on the new rows, each with its one-click fix where there is one, and what was done to them."""
-    for finding in noticed:
+def show_noticed(new: NewRows, given: NewData, unread: bool) -> None:
+    """Findings on the new rows, each with its one-click fix where there is one, and what was done to them.
+
+    A table that can be read in several ways asks as the Data page does, with the roles of its columns.
+
+    Parameters
+    ----------
+    unread : whether no rows came of the files.
+    """
+    reading = Reading(new.inspection, choices=given.options.choices)
+    if unread and (changes := roles.ask(reading)):
+        read_with(given, changes)
+    for finding in new.noticed:
+        if unread and finding.code in roles.ASKED:
+            continue
         show_finding(finding)
         if changes := chosen_fix(finding, "monitoring/fix"):
-            st.session_state[FIXES] = given.mark, _fixes(given.mark) | dict(changes)
-            st.rerun()
-    show_notes(notes)
+            read_with(given, changes)
+    if unread and (changes := roles.choosers(reading)):
+        read_with(given, changes)
+    show_notes(new.notes)
+
+
+def read_with(given: NewData, changes: Mapping[str, Any]) -> None:
+    """Read the files again with these choices, which hold until other files are given."""
+    st.session_state[FIXES] = given.mark, _fixes(given.mark) | dict(changes)
+    st.rerun()
 
 
 def _fixes(mark: tuple[str, ...]) -> dict[str, Any]:

@@ -1,17 +1,20 @@
-"""Results of the Monitoring page: the verdict, the scores before and now, and the shift of what is said."""
+"""Results of the Monitoring page: the verdict or what to expect, scores before and now, the shift of what is said."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import streamlit as st
 
+from calib.diagnostics.performance_without_labels import WithoutLabels, sentences, without_labels
 from calib.diagnostics.reliability import confidence_histogram, default_bins, reliability_curve
 from calib.diagnostics.shift import SAME_DATA, CalibrationShift, calibration_shift, off, verdict
 from calib.diagnostics.shift_data import NewRows, judge
-from calib.evaluation import SCORES, Evaluation
+from calib.evaluation import SCORES, Evaluation, score_intervals
 from calib.formatting import plural, signed
 from calib.metrics.bootstrap import Interval
 from calib.plots.reliability import confidence_drift, reliability_diagram
@@ -30,11 +33,24 @@ DIAGRAM_PIXELS, BENEATH_PIXELS = 320, 115
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """A calibrator's verdict on the new rows, and whether these are the rows it was fitted on."""
+    """A calibrator's verdict on the new rows, and whether these are the rows it was fitted on.
+
+    Attributes
+    ----------
+    change : of its scores; None where the rows have no labels.
+    expected : what is to be expected of rows without labels; None where they have some.
+    times : of the rows, where the file says when they were scored.
+    time_column : of a table, the column that says it.
+    columns : of a table.
+    """
 
     evaluation: Evaluation
-    change: CalibrationShift
+    change: CalibrationShift | None
     same_data: bool
+    expected: WithoutLabels | None = None
+    times: npt.NDArray[np.str_] | None = None
+    time_column: str = ""
+    columns: tuple[str, ...] = ()
 
 
 def checked(subject: Subject, given: NewData) -> Checked | None:
@@ -46,38 +62,57 @@ def checked(subject: Subject, given: NewData) -> Checked | None:
     if kept is None or kept[0] != given.key:
         with st.spinner("Reading and scoring…"):
             new = given.read(subject.exported)
-            kept = given.key, new.noticed, new.notes, _judged(subject, new)
+            told = replace(new, data=None, inspection=replace(new.inspection, predictions=None))  # rows are let go
+            kept = given.key, told, _judged(subject, new)
         st.session_state[RESULT] = kept
-    _, noticed, notes, result = kept
-    show_noticed(noticed, notes, given)
+    _, told, result = kept
+    show_noticed(told, given, unread=result is None)
     return cast("Checked | None", result)
 
 
 def _judged(subject: Subject, new: NewRows) -> Checked | None:
-    if new.data is None:
+    data = new.data
+    if data is None:
         return None
-    raw, evaluation = judge(subject.exported, new.data)
+    raw, evaluation = judge(subject.exported, data)
+    if not new.labelled:
+        before = subject.before if isinstance(subject.before, Evaluation) else None
+        return Checked(evaluation, None, False, without_labels(evaluation, before))
     change = calibration_shift(evaluation, raw, subject.before, n_before=subject.n_before)
-    return Checked(evaluation, change, bool(subject.data_sha256) and new.data.sha256 == subject.data_sha256)
+    column = next((role.column for role in data.roles if role.role == "time"), "")
+    same = bool(subject.data_sha256) and data.sha256 == subject.data_sha256
+    return Checked(evaluation, change, same, None, data.times, column, tuple(new.inspection.rows))
 
 
-def words(subject: Subject, answer: Checked) -> None:
+def unlabelled(subject: Subject, answer: Checked) -> None:
+    """What is to be expected of rows without labels, what that assumes, and the shift of the scores."""
+    found = answer.expected
+    assert found is not None
+    before = score_intervals(subject.before)["accuracy"] if isinstance(subject.before, Evaluation) else None
+    said = sentences(found, subject.title, before)
+    st.markdown(" ".join(said[:-2]))
+    st.warning(said[-2], icon=":material/warning:")
+    st.caption(said[-1])
+    with st.container(width=2 * DIAGRAM_PIXELS):
+        drift(subject, answer)
+
+
+def words(subject: Subject, answer: Checked, change: CalibrationShift) -> None:
     """The verdict, and what to do about it."""
-    said = verdict(answer.change, subject.title)
+    said = verdict(change, subject.title)
     st.markdown(" ".join(said[:OPENING]))
     if len(said) > OPENING:
         st.caption(" ".join(said[OPENING:]))
     if answer.same_data:
         st.warning(SAME_DATA)
-    elif off(answer.change):
+    elif off(change):
         st.caption("To correct it, open the new rows on the Data page and fit a calibrator to them.")
     if subject.before is None:
         st.caption("The file does not record how the calibrator was judged, so there is nothing to compare with.")
 
 
-def scores(subject: Subject, answer: Checked) -> None:
+def scores(subject: Subject, change: CalibrationShift) -> None:
     """Every score before and now, with the change."""
-    change = answer.change
     rows = []
     for key, score in change.scores.items():
         rows.append(
@@ -108,7 +143,7 @@ def scores(subject: Subject, answer: Checked) -> None:
 
 
 def pictures(subject: Subject, answer: Checked) -> None:
-    """Reliability before and now on one scale, and the distribution of what is said."""
+    """Reliability before and now on one scale."""
     before = subject.before if isinstance(subject.before, Evaluation) else None
     view = answer.evaluation.view
     named = [("now", answer.evaluation)] if before is None else [("before", before), ("now", answer.evaluation)]
@@ -131,16 +166,21 @@ def pictures(subject: Subject, answer: Checked) -> None:
                     f"Each dot is a bin of rows of similar {view.said}: {view.outcome} over {view.mean_said}. "
                     "Dots on the diagonal are calibrated; whiskers are 95 % intervals.",
                 )
-        if before is not None:
-            with st.container(width=DIAGRAM_PIXELS):
-                st.markdown(f"**{view.said.capitalize()} before and now**")
-                earlier, later = (confidence_histogram(*one.pair, scale="logit") for one in (before, answer.evaluation))
-                widgets.show(
-                    confidence_drift(earlier, later, subject.style, height=height, view=view),
-                    "monitoring-drift",
-                    f"Share of rows at each {view.said}, now upwards and before downwards. Where the two differ, the "
-                    "inputs have changed, or the model.",
-                )
+
+
+def drift(subject: Subject, answer: Checked, height: int = DIAGRAM_PIXELS) -> None:
+    """The distribution of what is said, before and now, where the one of before is known."""
+    before, view = subject.before, answer.evaluation.view
+    if not isinstance(before, Evaluation):
+        return
+    st.markdown(f"**{view.said.capitalize()} before and now**")
+    earlier, later = (confidence_histogram(*one.pair, scale="logit") for one in (before, answer.evaluation))
+    widgets.show(
+        confidence_drift(earlier, later, subject.style, height=height, view=view),
+        "monitoring-drift",
+        f"Share of rows at each {view.said}, now upwards and before downwards. Where the two differ, the inputs have "
+        "changed, or the model.",
+    )
 
 
 def _beyond(key: str, change: Interval | None) -> str:

@@ -1,0 +1,104 @@
+"""Figures of tests that are looked at after every batch of rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from calib.plots.annotations import fill_between, label_line_ends, label_margin, overlay_styles, write
+from calib.plots.data import carry
+from calib.plots.style import FRAME, GUIDE, Style, fade, plain, quiet, set_x, set_y, shorten, three_digits
+
+if TYPE_CHECKING:
+    from calib.diagnostics.sequential_tests import SequentialTests
+
+_TICKS = 4
+_LONGEST_NAME = 14
+_FAR = 8.0
+"""Decimal logarithm of the largest e-value that is drawn; larger ones lie there and are said on hover."""
+_STEP_WIDTHS = (1, 2, 3, 4)
+_EARLY = 0.1
+"""Share of the batches whose wide intervals do not decide the axis."""
+
+
+def e_value_chart(found: SequentialTests, style: Style, title: str = "", height: int = 290) -> go.Figure:
+    """Evidence against calibration after each batch, on a logarithmic axis, with the limit of an alarm.
+
+    Parameters
+    ----------
+    style : of the calibrator; the tests are shades of its colour.
+    """
+    fig = go.Figure()
+    at = np.arange(1, len(found) + 1)
+    limit = -np.log10(found.alpha)
+    tests = (("O:E", found.log_e_o_e), ("slope", found.log_e_slope))
+    ends, said = [], []
+    lines = [np.clip(log_e / np.log(10), -_FAR, _FAR) for _, log_e in tests]
+    low, high = min(-1.0, *(line.min() for line in lines)), max(2.0, *(line.max() for line in lines))
+    fig.add_hline(y=limit, line={"color": GUIDE, "width": 1.5, "dash": "dash"})
+    for (name, log_e), line, look in zip(tests, lines, overlay_styles([style, style]), strict=True):
+        with np.errstate(over="ignore"):
+            e_value = np.exp(log_e)
+        fig.add_scatter(
+            x=at, y=line, name=name, mode="lines", line={"color": look.color, "dash": look.dash, "width": 2},
+            **carry(batch=_names(found), e_value=e_value),
+            hovertemplate=f"{name}, %{{customdata[0]}}<br>e-value %{{customdata[1]:.3g}}<extra></extra>",
+        )  # fmt: skip
+        alarm = found.alarms[name]
+        if alarm is not None:
+            fig.add_scatter(
+                x=[at[alarm]], y=[line[alarm]], mode="markers", hoverinfo="skip", cliponaxis=False,
+                marker={"color": look.color, "symbol": style.symbol, "size": 10},
+            )  # fmt: skip
+        ends.append((name, float(line[-1]), look.color))
+        raised = f", alarm at batch {alarm + 1}" if alarm is not None else ""
+        said.append(f"{name} {three_digits(float(e_value[-1]))}{raised}")
+    pad = 0.04 * (high - low)
+    span = low - pad, high + pad
+    quiet(fig, height, alt=f"E-values after {len(found)} batches: {'; '.join(said)}. The limit is {1 / found.alpha:g}.",
+          title=title, right=label_margin([name for name, _, _ in ends]))  # fmt: skip
+    label_line_ends(fig, ends, span, height - FRAME)
+    write(fig, f"alarm from {1 / found.alpha:g}", 0, limit, xref="paper", xanchor="left", yanchor="bottom")
+    _batch_axis(fig, found)
+    step = next((width for width in _STEP_WIDTHS if (high - low) / width <= 6), 4)
+    powers = np.arange(np.ceil(low / step) * step, high + 1e-9, step)
+    written = [f"{10.0**power:g}" if abs(power) < 4 else f"10<sup>{power:.0f}</sup>" for power in powers]
+    set_y(fig, range=span, title_text="e-value", tickvals=powers, ticktext=written)
+    return fig
+
+
+def o_e_chart(found: SequentialTests, style: Style, title: str = "", height: int = 290) -> go.Figure:
+    """Observed over expected of all rows so far, with an interval that holds at all looks together."""
+    fig = go.Figure()
+    at = np.arange(1, len(found) + 1).astype(float)
+    fig.add_hline(y=1.0, line={"color": GUIDE, "width": 1.5})
+    fill_between(fig, at, found.low, found.high, fade(style.color, 0.16))
+    rows = np.cumsum(found.rows)
+    fig.add_scatter(
+        x=at, y=found.o_e, name="O:E", mode="lines", line={"color": style.color, "width": 2},
+        **carry(batch=_names(found), **{"O:E": found.o_e}, low=found.low, high=found.high, rows=rows),
+        hovertemplate="up to %{customdata[0]}<br>O:E %{customdata[1]:.3r} (%{customdata[2]:.3r} to"
+        " %{customdata[3]:.3r})<br>%{customdata[4]:,d} rows<extra></extra>",
+    )  # fmt: skip
+    late = slice(int(_EARLY * len(found)), None)
+    low, high = min(0.9, float(found.low[late].min())), max(1.1, float(found.high[late].max()))
+    high = min(high, 3.0)
+    end = f"{three_digits(found.o_e[-1])} ({three_digits(found.low[-1])} to {three_digits(found.high[-1])})"
+    quiet(fig, height, alt=f"Cumulative O:E after {len(found)} batches: {end}.", title=title, right=24)
+    _batch_axis(fig, found)
+    pad = 0.04 * (high - low)
+    set_y(fig, range=[max(0.0, low - pad), high + pad], title_text="O:E of all rows so far", nticks=6)
+    return fig
+
+
+def _names(found: SequentialTests) -> Any:
+    return np.array(found.batches, dtype=object)
+
+
+def _batch_axis(fig: go.Figure, found: SequentialTests) -> None:
+    n = len(found)
+    ticks = np.unique(np.linspace(1, n, min(_TICKS, n)).round().astype(int))
+    names = [plain(shorten(found.batches[tick - 1].split(" to ")[-1], _LONGEST_NAME)) for tick in ticks]
+    set_x(fig, range=[1 - 0.02 * n, n + 0.02 * n], tickvals=ticks, ticktext=names, title_text="batch")

@@ -1,0 +1,48 @@
+"""Figures of the tests after every batch: lines, limits, texts and the numbers behind them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from calib.diagnostics.sequential_tests import SequentialTests, batches_of, sequential_tests
+from calib.plots import alt_text, figure_data
+from calib.plots.monitoring import e_value_chart, o_e_chart
+from calib.plots.style import method_style
+
+STYLE = method_style("temperature")
+
+
+@pytest.fixture(scope="module")
+def found() -> SequentialTests:
+    generator = np.random.default_rng(2)
+    probs = generator.beta(1, 6, 4000)
+    came = generator.random(4000) < np.minimum(1.6 * probs, 1.0)
+    return sequential_tests(probs, came, *batches_of(4000, size=100))
+
+
+def test_the_e_values_and_the_batch_of_the_alarm_are_shown(found) -> None:
+    fig = e_value_chart(found, STYLE)
+    numbers = figure_data(fig)
+    assert set(numbers["trace"]) == {"O:E", "slope"}
+    of_o_e = numbers[numbers["trace"] == "O:E"]
+    assert of_o_e["e value"].iloc[-1] == pytest.approx(np.exp(found.log_e_o_e[-1]), rel=1e-4)
+    assert f"alarm at batch {found.alarms['O:E'] + 1}" in alt_text(fig)
+    assert fig.layout.shapes[0].y0 == pytest.approx(np.log10(20))
+
+
+def test_the_ratio_stands_between_the_ends_of_its_band(found) -> None:
+    fig = o_e_chart(found, STYLE)
+    numbers = figure_data(fig)
+    assert (numbers["low"] <= numbers["O:E"]).all()
+    assert (numbers["O:E"] <= numbers["high"]).all()
+    assert numbers["rows"].iloc[-1] == 4000
+    assert f"after {len(found)} batches" in alt_text(fig)
+
+
+def test_one_batch_can_be_drawn() -> None:
+    generator = np.random.default_rng(0)
+    probs = generator.random(50)
+    one = sequential_tests(probs, generator.random(50) < probs, *batches_of(50, size=50))
+    for chart in (e_value_chart, o_e_chart):
+        assert "1 batches" in alt_text(chart(one, STYLE)) or "after 1" in alt_text(chart(one, STYLE))
