@@ -7,6 +7,7 @@ import pytest
 
 import calib
 from calib.cli import main
+from calib.decisions.sample_size import rows_needed
 from calib.diagnostics.shift import calibration_shift, recorded_scores, verdict
 from calib.diagnostics.shift_data import judge
 from calib.export.runtime import load
@@ -87,3 +88,44 @@ def test_labels_in_a_file_of_their_own(outputs, tmp_path, capsys) -> None:
     one = capsys.readouterr().out
     assert run("check", saved, tmp_path / "logits.npy", "--labels", tmp_path / "labels.npy") == 0
     assert capsys.readouterr().out == one
+
+
+def test_it_looks_after_every_batch_of_rows_or_of_weeks(outputs, tmp_path, capsys) -> None:
+    saved = tmp_path / "calibrator.npz"
+    assert run("fit", outputs[0], "--method", "temperature", "--out", saved) == 0
+    capsys.readouterr()
+    assert run("check", saved, outputs[1], "--batch", 100) == 0
+    assert "in 4 batches" in capsys.readouterr().out
+    with np.load(outputs[1]) as file:
+        np.savez(tmp_path / "dated.npz", **file, week=np.arange(400) // 50)
+    assert run("check", saved, tmp_path / "dated.npz") == 0
+    assert "in 8 batches" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        run("check", saved, outputs[1], "--batch", 0)
+
+
+def test_without_labels_it_says_what_to_expect(outputs, tmp_path, capsys) -> None:
+    saved = tmp_path / "calibrator.npz"
+    assert run("fit", outputs[0], "--method", "temperature", "--out", saved) == 0
+    with np.load(outputs[1]) as file:
+        np.save(tmp_path / "logits.npy", file["logits"])
+        confidence = load(saved).predict_confidence(file["logits"])
+    capsys.readouterr()
+    assert run("check", saved, tmp_path / "logits.npy") == 0
+    said = capsys.readouterr().out
+    assert f"an accuracy of {100 * confidence.mean():.1f} %" in said
+    assert "->" not in said
+    assert run("check", saved, outputs[1], "--unlabelled") == 0
+    assert capsys.readouterr().out == said
+
+
+def test_the_plan_is_that_of_the_library(tmp_path, capsys) -> None:
+    generator = np.random.default_rng(0)
+    probs = generator.beta(1, 8, 3000).round(4).clip(0.001)
+    came = generator.random(3000) < probs
+    table = "p_default,default\n" + "\n".join(f"{p},{int(y)}" for p, y in zip(probs, came, strict=True))
+    (tmp_path / "loans.csv").write_text(table)
+    assert run("plan", tmp_path / "loans.csv", "--threshold", 0.2, "--slope", 0.4) == 0
+    said = capsys.readouterr().out
+    for one in rows_needed(probs, came, 0.2, {"slope": 0.4}):
+        assert f"{one.rows:,}" in said

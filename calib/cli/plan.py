@@ -1,0 +1,40 @@
+"""``plan``: how many labelled rows a validation needs, from rows like those to be collected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from calib.cli import text
+from calib.cli.arguments import data_parser, load_data
+from calib.decisions.sample_size import WIDTHS, rows_needed
+from calib.evaluation import Evaluation
+from calib.formatting import aligned
+from calib.registry import calibrator
+
+WHAT = "say how many labelled rows O:E, slope, AUROC and net benefit need"
+OPTIONS = {target: f"--{target.replace(':', '-').replace(' ', '-').lower()}" for target in WIDTHS}
+"""The option with the width of each interval."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command; returns the exit status."""
+    parser = data_parser("plan", WHAT)
+    for target, width in WIDTHS.items():
+        parser.add_argument(OPTIONS[target], type=float, default=width, metavar="WIDTH", dest=target,
+                            help=f"wanted width of the 95 %% interval of {target} (default: {width:g})")  # fmt: skip
+    parser.add_argument("--threshold", type=float, metavar="T",
+                        help="probability from which on is acted, for the net benefit of two classes")  # fmt: skip
+    given = parser.parse_args(arguments)
+    data = load_data(given)
+    raw = calibrator("identity").fit(data.logits[:2], data.labels[:2])
+    judged = Evaluation.from_predictions(raw, data)
+    said, came = judged.pair
+    widths = {target: getattr(given, target) for target in WIDTHS}
+    threshold = given.threshold if judged.view.is_event else None
+    needed = rows_needed(said, came, threshold, widths, judged.clusters)
+    rows = [["interval of", "width", "rows", judged.view.right]]
+    rows += [[one.target, f"{one.width:g}", f"{one.rows:,}", f"{one.events:,}"] for one in needed]
+    text.say(
+        "\n".join([f"For rows like these {len(judged):,} ({judged.view.outcome} {came.mean():.1%}):", *aligned(rows)])
+    )
+    return 0
