@@ -34,7 +34,7 @@ from calib.registry import METHODS, calibrator
 
 _INFERRED = ("class_order", "labels_unmatched")
 """Findings that say that the order of the classes was, or could not be, inferred."""
-_WITHOUT_LABELS = ("no_labels", "labels_missing")
+_WITHOUT_LABELS = {"no_labels", "labels_missing"}
 """Findings that say that a file holds none."""
 
 
@@ -87,7 +87,11 @@ def read_new_rows(
     if exported.scale is not None and options.choices.scale is None:
         options = options.changed(scale=exported.scale)
     inspection = inspect(source, options)
-    none_found = inspection.predictions is None and any(f.code in _WITHOUT_LABELS for f in inspection.findings)
+    codes = {finding.code for finding in inspection.findings if inspection.predictions is None}
+    by_name = set(exported.class_names) <= set(inspection.rows) and options.choices.outputs is None
+    none_found = bool(codes & _WITHOUT_LABELS) or (by_name and "no_outputs" in codes)
+    if by_name and (none_found or labelled is False):
+        options = options.changed(outputs=exported.class_names)
     if labelled is False or (labelled is None and none_found and options.labels is None):
         data, more = _unlabelled(exported, source, options)
         return NewRows(inspection, data, more, labelled=False)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import plotly.graph_objects as go
 
+from calib.formatting import plural
 from calib.plots.annotations import fill_between, label_line_ends, label_margin, overlay_styles, write
 from calib.plots.data import carry
 from calib.plots.style import FRAME, GUIDE, Style, fade, plain, quiet, set_x, set_y, shorten, three_digits
@@ -57,7 +58,7 @@ def e_value_chart(found: SequentialTests, style: Style, title: str = "", height:
         said.append(f"{name} {three_digits(float(e_value[-1]))}{raised}")
     pad = 0.04 * (high - low)
     span = low - pad, high + pad
-    quiet(fig, height, alt=f"E-values after {len(found)} batches: {'; '.join(said)}. The limit is {1 / found.alpha:g}.",
+    quiet(fig, height, alt=f"E-values after {_counted(found)}: {'; '.join(said)}. The limit is {1 / found.alpha:g}.",
           title=title, right=label_margin([name for name, _, _ in ends]))  # fmt: skip
     label_line_ends(fig, ends, span, height - FRAME)
     write(fig, f"alarm from {1 / found.alpha:g}", 0, limit, xref="paper", xanchor="left", yanchor="bottom")
@@ -86,11 +87,15 @@ def o_e_chart(found: SequentialTests, style: Style, title: str = "", height: int
     low, high = min(0.9, float(found.low[late].min())), max(1.1, float(found.high[late].max()))
     high = min(high, 3.0)
     end = f"{three_digits(found.o_e[-1])} ({three_digits(found.low[-1])} to {three_digits(found.high[-1])})"
-    quiet(fig, height, alt=f"Cumulative O:E after {len(found)} batches: {end}.", title=title, right=24)
+    quiet(fig, height, alt=f"Cumulative O:E after {_counted(found)}: {end}.", title=title, right=24)
     _batch_axis(fig, found)
     pad = 0.04 * (high - low)
     set_y(fig, range=[max(0.0, low - pad), high + pad], title_text="O:E of all rows so far", nticks=6)
     return fig
+
+
+def _counted(found: SequentialTests) -> str:
+    return plural(len(found), "batch", "batches")
 
 
 def _names(found: SequentialTests) -> Any:

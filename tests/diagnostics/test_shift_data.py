@@ -192,3 +192,23 @@ def test_the_event_is_that_of_the_calibrator_whatever_is_rarer_now() -> None:
 
 def test_a_file_that_does_not_say_its_view_is_judged_by_the_predicted_class(made, fresh) -> None:
     assert judge(made.exported, fresh)[1].view.column is None
+
+
+def test_rows_without_labels_are_read_in_the_calibrators_order(made, fresh) -> None:
+    for stem in ("", "logit_"):
+        table = pd.DataFrame(fresh.logits[:, SHUFFLED], columns=[f"{stem}{NAMES[k]}" for k in SHUFFLED])
+        found = read_new_rows(made.exported, ("fresh.csv", BytesIO(table.to_csv(index=False).encode())))
+        assert not found.labelled
+        assert not found.noticed
+        np.testing.assert_allclose(found.data.logits, fresh.logits)
+    assert "brought into the calibrator's" in found.notes[0]
+    array = read_new_rows(made.exported, ("fresh.npz", packed(logits=fresh.logits)))
+    np.testing.assert_allclose(array.data.logits, fresh.logits)
+    assert not array.notes
+
+
+def test_labels_are_left_aside_on_request(made, fresh) -> None:
+    file = packed(logits=fresh.logits, labels=np.array(NAMES)[fresh.labels])
+    found = read_new_rows(made.exported, ("fresh.npz", file), labelled=False)
+    assert not found.labelled
+    assert not found.data.labels.any()

@@ -45,4 +45,4 @@ def test_one_batch_can_be_drawn() -> None:
     probs = generator.random(50)
     one = sequential_tests(probs, generator.random(50) < probs, *batches_of(50, size=50))
     for chart in (e_value_chart, o_e_chart):
-        assert "1 batches" in alt_text(chart(one, STYLE)) or "after 1" in alt_text(chart(one, STYLE))
+        assert "after 1 batch:" in alt_text(chart(one, STYLE))
