@@ -39,6 +39,8 @@ FITS_IN_BODY, SPLIT_IN_BODY = ("Fit",), ("Data",)
 """Pages that say further down, where one clicks, how far fits are, and that the split is another one."""
 FOR_A_SPLIT = ("sklearn.model_selection",)
 """What splitting data imports, which takes a processor second."""
+OF_CLASSES = ("Latent GP", "I-Max binning", "Geometry", "Active learning")
+"""Pages that have no words of their own for an event."""
 CAP = "server.maxUploadSize"
 """Streamlit's own limit of an upload, in MB of 2^20 bytes; its server refuses what is larger before we see it."""
 
@@ -92,6 +94,9 @@ def page(title: str) -> Iterator[None]:
         rows = plural(len(session.test), "test prediction")
         st.caption(f"{literal(session.data.name)} · {rows} · {about[session.view.name]}")
     st.title(_in_view(title, session))
+    if session is not None and session.view.is_event and title in OF_CLASSES:
+        name = literal(session.view.event_name)
+        st.caption(f"This page speaks of classes, of which {name} is one, and of confidence in the predicted class.")
     _from_the_top()
     show_pending_notices()
     trouble()

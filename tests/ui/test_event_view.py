@@ -131,3 +131,14 @@ def test_pairs_keep_the_words_of_confidence_and_have_no_switch(queue, path):
     judged = data if path == "app.py" else session.test
     assert "overconfident by" in said(app)
     assert percent(float(judged.labels.mean())) in said(app) + " ".join(metric.value for metric in app.metric)
+
+
+def test_pages_without_words_of_an_event_say_so(risk):
+    app = open_page("pages/9_IMax_binning.py", risk)
+    assert clean(app)
+    assert f"speaks of classes, of which {ESCAPED} is one" in said(app)
+    app.switch_page("pages/3_Reliability.py").run()
+    assert "speaks of classes" not in said(app)
+    app.session_state[VIEWPOINT] = "top-label"
+    app.switch_page("pages/9_IMax_binning.py").run()
+    assert "speaks of classes" not in said(app)

@@ -74,7 +74,7 @@ def whose(seen: ClassFrequencies, class_name: str, n_classes: int, n_calibration
     return (
         f"Shown is {name} against {against}: maps learned from {plural(n_calibration, 'calibration row')}, judged on"
         f" {plural(total, 'test row')}, of which {hits:,} ({percent(hits / total, 2)}) are {name}."
-        f" A map is off in a bin if its mean there lies outside the 95 % Wilson interval of the frequency.{after}"
+        f" A map is off in a bin if its mean there lies outside the 95\u00a0% Wilson interval of the frequency.{after}"
     )
 
 
