@@ -48,6 +48,8 @@ def act_or_not(session: OpenSession, fits: list[ShownFit]) -> None:
     with said:
         act.words(fit.title, session.view.event_name, found, fit.key != fits[0].key)
     act.numbers(found)
+    drawn = partial(act.benefit, fits, fit, found.cut.value)
+    folded("Is the model of use at other costs? The decision curve", "decide/benefit", drawn)
     carry.offer(session, fit, "act", act.rule(session, found))
 
 

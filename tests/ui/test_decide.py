@@ -102,6 +102,9 @@ def test_an_event_opens_with_the_cut_of_the_costs(loans: OpenSession) -> None:
     assert clean(app)
     assert f"less** than today's cut of {percent(0.4)}" in app.markdown[0].value
     assert len(table(app, "of 1,000 cases").columns) == 4
+    unfold(app, "decide/benefit")
+    assert clean(app)
+    assert len(charts(app)) == 1
 
 
 @pytest.mark.parametrize("basis", ["threshold", "capacity", "recall", "precision"])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
+from functools import partial
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -15,7 +17,11 @@ from calib.decisions.rules import EventCut
 from calib.errors import CalibrationError
 from calib.formatting import brackets, number, percent, plural
 from calib.metrics.bootstrap import Interval
-from calib.ui.fits import ShownFit, ready
+from calib.metrics.net_benefit import NetBenefit, net_benefit, net_benefit_difference
+from calib.numerics import Floats
+from calib.plots.decision_curve import decision_curves
+from calib.ui import widgets
+from calib.ui.fits import ShownFit, beside_raw, ready
 from calib.ui.session import OpenSession
 from calib.ui.text import literal
 from calib.ui.widgets import segments, show_table
@@ -37,6 +43,8 @@ ASKED: dict[Basis, tuple[str, str, float]] = {
 }  # fmt: skip
 MISS, FALSE_ALARM = 5.0, 1.0
 NARROW = 210
+THRESHOLDS = 60
+"""Of a decision curve."""
 
 
 def goal_asked() -> Goal | None:
@@ -174,6 +182,42 @@ def numbers(found: EventDecision) -> None:
         table[title] = [write(outcome) for write in rows.values()]
     show_table(table, "of 1,000 cases")
     st.caption(_used(found) + _raw_cut(found.raw_cut))
+
+
+def benefit(fits: list[ShownFit], fit: ShownFit, cut: float) -> None:
+    """The decision curve of one method beside the raw model: of use above acting on all and on none."""
+    shown = beside_raw(fits, fit)
+    top = min(0.99, max(0.1, 3.0 * cut, 2.0 * float(fit.evaluation.pair[1].mean())))
+    thresholds = np.linspace(top / THRESHOLDS, top, THRESHOLDS)
+    found = [(one.title, _net_benefit(one, thresholds), one.style) for one in shown]
+    widgets.show_kept(
+        ("decision curve", fit.key, cut, top),
+        partial(decision_curves, found, cut, title="Net benefit"),
+        "decision-curve",
+        "Net benefit is the share of events acted on minus the share of false alarms, each false alarm counted as "
+        "t / (1 − t) at a threshold t (Vickers and Elkin 2006). Where a line is above 0 and above the dotted line, "
+        "acting by the model is better than acting on none and on all. The band is the 95 % interval of "
+        f"{fit.title}.",
+    )
+    if len(shown) > 1:
+        first, last = (one.evaluation.pair[0] for one in shown)
+        one = fit.evaluation
+        rows = last, first, one.pair[1], [cut], one.weights, one.clusters
+        gain = ready(("benefit gained", fit.key, cut), "the change of net benefit", net_benefit_difference, *rows)
+        value, low, high = gain.difference.at(0)
+        word = "more" if low > 0 else "less" if high < 0 else "no significantly different"
+        st.caption(
+            f"At {percent(cut)} {fit.title} has {word} net benefit {'than' if low > 0 or high < 0 else 'from'} the raw "
+            f"model: {number(1000 * value)} {brackets(1000 * low, 1000 * high)} events found per 1,000 cases at no "
+            "cost in false alarms."
+        )
+
+
+def _net_benefit(fit: ShownFit, thresholds: Floats) -> NetBenefit:
+    one = fit.evaluation
+    key = "net benefit", fit.key, float(thresholds[-1])
+    rows = *one.pair, thresholds, one.weights, one.clusters
+    return ready(key, f"the decision curve of {fit.title}", net_benefit, *rows)
 
 
 def _used(found: EventDecision) -> str:

@@ -1,0 +1,75 @@
+"""Decision curves: net benefit over the threshold, of methods beside acting on all rows and on none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import plotly.graph_objects as go
+
+from calib.plots.annotations import fill_between, label_line_ends, label_margin, write
+from calib.plots.data import carry
+from calib.plots.style import FRAME, GUIDE, Style, fade, plain, quiet, set_layout, set_x, set_y, shorten
+
+if TYPE_CHECKING:
+    from calib.metrics.net_benefit import NetBenefit
+
+_LONGEST_NAME = 20
+
+
+def decision_curves(
+    methods: Sequence[tuple[str, NetBenefit, Style]],
+    cut: float | None = None,
+    title: str = "",
+    height: int = 380,
+) -> go.Figure:
+    """Net benefit of each method; higher is better, and a method is of use where it is above both references.
+
+    Parameters
+    ----------
+    methods : (title, net benefit at the same thresholds, style); the 95 % band is that of the last one.
+    cut : threshold that a vertical line marks.
+    """
+    fig = go.Figure()
+    _, banded, style = methods[-1]
+    thresholds, treat_all = banded.thresholds, banded.treat_all.value
+    fill_between(fig, thresholds, banded.model.low, banded.model.high, fade(style.color, 0.14))
+    top = max(float(found.model.value.max()) for _, found, _ in methods)
+    top = 1.15 * max(top, float(banded.event_rate.value))
+    floor = -0.15 * top
+    shown = treat_all >= floor
+    fig.add_scatter(
+        x=thresholds[shown], y=treat_all[shown], mode="lines", name="act on all",
+        line={"color": GUIDE, "dash": "dot", "width": 1.5}, hoverinfo="skip",
+    )  # fmt: skip
+    fig.add_hline(y=0.0, line={"color": GUIDE, "width": 1})
+    for name, found, line in methods:
+        model = found.model
+        fig.add_scatter(
+            x=thresholds, y=model.value, name=name, mode="lines",
+            line={"color": line.color, "dash": line.dash, "width": 2},
+            **carry(threshold=thresholds, benefit=model.value, low=model.low, high=model.high, all=treat_all,
+                    avoided=found.avoided.value),
+            hovertemplate=f"{plain(name)}<br>threshold %{{customdata[0]:.1%}}<br>net benefit %{{customdata[1]:.4f}} "
+            "(%{customdata[2]:.4f} to %{customdata[3]:.4f})<br>acting on all %{customdata[4]:.4f}<extra></extra>",
+        )  # fmt: skip
+    if cut is not None:
+        fig.add_vline(x=cut, line={"color": GUIDE, "width": 1})
+        write(fig, f"cut {100 * cut:.3g} %", cut, 1.0, yref="paper", xanchor="left", yanchor="top", xshift=4)
+    names = [shorten(name, _LONGEST_NAME) for name, _, _ in methods]
+    at = 0 if cut is None else int(np.argmin(np.abs(thresholds - cut)))
+    said = "; ".join(
+        f"{name} {found.model.value[at]:.4f} at {thresholds[at]:.1%} (acting on all {treat_all[at]:.4f}, on none 0)"
+        for name, found, _ in methods
+    )
+    quiet(fig, height, alt=f"Net benefit over the threshold: {said}.", title=title, right=label_margin(names))
+    ends = [(name, float(f.model.value[-1]), s.color) for name, (_, f, s) in zip(names, methods, strict=True)]
+    label_line_ends(fig, ends, (floor, top), height - FRAME)
+    first = int(np.flatnonzero(shown)[-1])
+    write(fig, "act on all", float(thresholds[first]), float(treat_all[first]), xanchor="left", yanchor="bottom")
+    set_x(fig, title={"text": "threshold: act where the probability is at least this"}, tickformat=".0%",
+          range=[0, float(thresholds[-1])])  # fmt: skip
+    set_y(fig, title={"text": "net benefit per case"}, range=[floor, top])
+    set_layout(fig, showlegend=False)
+    return fig
