@@ -2,6 +2,7 @@
 
     python -m benchmarks.first_view [--before CHECKOUT] [--people 10] [--repeats 5] [--rows 10000] [--classes 100]
 
+With Playwright and a Chrome or Chromium, also what a browser that was just started waits for, given the visitor's link.
 Each visitor uploads data that nobody else has and fits the same methods. What a view costs is the processor time of the
 server's process alone, without its workers, and what a visitor waits for is the time until the page is drawn whole. The
 other checkout, such as one that ``git worktree add`` made, is measured in turns with this one.
@@ -12,13 +13,16 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import shutil
 import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from playwright.sync_api import sync_playwright
 
+from benchmarks.journey import ANSWER, BROWSERS, PATIENCE
 from benchmarks.many_people import Size, fitted, outputs
 from benchmarks.measure import machine, markdown
 from benchmarks.process_tree import ROOT, cpu_seconds, server
@@ -44,6 +48,7 @@ class Found:
     ----------
     first, again : (processor, wall) of the first view of Compare and of the next one.
     crowd : the same of each of many at once; the processor's share is that of all by their number.
+    cold : wall until a browser that was just started shows the answer, and until it shows the figures.
     meanwhile : of the first view of Reliability while another visitor's fits run.
     troubles : what was shown as an error.
     """
@@ -52,6 +57,7 @@ class Found:
     again: list[tuple[float, float]] = field(default_factory=list)
     crowd: list[tuple[float, float]] = field(default_factory=list)
     meanwhile: list[tuple[float, float]] = field(default_factory=list)
+    cold: dict[str, list[float]] = field(default_factory=lambda: {"answer": [], "figures": []})
     troubles: list[str] = field(default_factory=list)
 
 
@@ -91,6 +97,7 @@ async def _alone(url: str, pid: int, size: Size, turn: int, found: Found) -> Non
     found.first.append(await _view(visitor, pid, PAGE))
     await visitor.go("Fit")
     found.again.append(await _view(visitor, pid, PAGE))
+    await asyncio.to_thread(_cold, f"{url}/{PAGE}?{visitor.address}", found)
     other = await _arrived(url, size, 2 * turn + 1)
     await _fit(other)
     found.meanwhile.append(await _view(visitor, pid, MEANWHILE))
@@ -98,6 +105,24 @@ async def _alone(url: str, pid: int, size: Size, turn: int, found: Found) -> Non
     for one in (visitor, other):
         found.troubles.extend(one.troubles)
         await one.leave()
+
+
+def _cold(address: str, found: Found) -> None:
+    """What somebody waits for who is given the link, in a browser that was just started."""
+    chrome = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if chrome is None:
+        return
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chrome, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_context(viewport={"width": 1500, "height": 1000}).new_page()
+        page.set_default_timeout(PATIENCE)
+        began = time.monotonic()
+        page.goto(address)
+        page.get_by_test_id("stMarkdownContainer").filter(has_text=ANSWER).first.wait_for()
+        found.cold["answer"].append(time.monotonic() - began)
+        page.wait_for_function("document.querySelectorAll('.js-plotly-plot .main-svg').length >= 3", polling=10)
+        found.cold["figures"].append(time.monotonic() - began)
+        browser.close()
 
 
 async def _crowd(url: str, pid: int, size: Size, found: Found) -> None:
@@ -159,6 +184,9 @@ def table(found: dict[str, Found], size: Size) -> str:
         for kind, place in (("processor of the server, s a view", 0), ("wall, s", 1)):
             cells = [_spread([seconds[place] for seconds in getattr(one, of)]) for one in found.values()]
             rows.append([f"{what}: {kind}", *cells])
+    for what in ("answer", "figures"):
+        cells = [_spread(one.cold[what]) for one in found.values()]
+        rows.append([f"{PAGE} by its link in a browser just started, until the {what} can be seen: wall, s", *cells])
     return markdown([f"{size.rows:,} x {size.n_classes}, {len(TITLES)} methods", *found], rows)
 
 

@@ -62,9 +62,10 @@ def plainly(function: Callable[..., Any], *arguments: Any, data: Mapping[str, An
 
 
 def import_modules(*names: str) -> None:
-    """Import modules, so that nobody waits for it later."""
+    """Import modules, so that nobody waits for it later; whoever needs one that is missing says so then."""
     for name in names:
-        import_module(name)
+        with suppress(ImportError):
+            import_module(name)
 
 
 @cache  # once for each process

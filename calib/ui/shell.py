@@ -37,10 +37,10 @@ from calib.ui.widgets import segments
 
 FITS_IN_BODY, SPLIT_IN_BODY = ("Fit",), ("Data",)
 """Pages that say further down, where one clicks, how far fits are, and that the split is another one."""
-FOR_A_SPLIT = ("sklearn.model_selection",)
-"""What splitting data imports, which takes a processor second."""
 OF_CLASSES = ("Latent GP", "I-Max binning", "Geometry", "Active learning")
 """Pages that have no words of their own for an event."""
+IMPORTED = ("sklearn.model_selection", "plotly.graph_objs.scatter", "plotly.graph_objs.layout", "calib.reporting")
+"""What the first split, figure and comparison import, which takes more than a processor second."""
 CAP = "server.maxUploadSize"
 """Streamlit's own limit of an upload, in MB of 2^20 bytes; its server refuses what is larger before we see it."""
 
@@ -138,7 +138,7 @@ def _prepare() -> None:
 
         READERS.owner = visitor_address
         threading.Thread(target=READERS.start, name="calib-readers", daemon=True).start()
-    threading.Thread(target=import_modules, args=(*FOR_A_SPLIT,), name="calib-imports", daemon=True).start()
+    threading.Thread(target=import_modules, args=IMPORTED, name="calib-imports", daemon=True).start()
     fits.queue().compute(import_modules, judge.__module__)
 
 
