@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from calib.base import check_labels
-from calib.decisions.recalibration import log_odds, recalibrate
+from calib.decisions.recalibration import log_odds, recalibrate, recalibrate_classes
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval, drawn_units, interval_of_draws
 from calib.metrics.confidence import check_probs
@@ -190,7 +190,7 @@ def estimate_rate(
     if binary and refit is None:
         value, draws, ratios = _platt(said, known.astype(bool), new, resample, drawn, n_resamples)
     else:
-        fit = refit or _class_recalibration
+        fit = refit or recalibrate_classes
         value, draws, ratios = _refitted(fit, said, known, new, resample, drawn, n_resamples, n_classes)
     equivalent = _equivalent_labels(ratios, value)
     rates = tuple(interval_of_draws(float(value[k]), draws[:, k], level, 0.0, 1.0) for k in range(n_classes))
@@ -231,7 +231,7 @@ class _Draws:
 def _platt(
     probs: Floats, labels: Any, new: Floats, resample: _Draws, drawn: _Draws, n_resamples: int
 ) -> tuple[Floats, Floats, Floats]:
-    """Both classes' new rates, (2,), their draws, (n_resamples, 2), and the new rows' likelihood ratios, (m, 2)."""
+    """Both classes' new rates, (2,), their draws, (n_resamples, 2) at most, and the new rows' likelihood ratios, (m, 2)."""
     both, _, _ = log_odds(np.concatenate([probs, new]))
     score, new_score = both[: len(probs)], both[len(probs) :]
     a, b = recalibrate(score, labels, np.ones((1, len(score))))
@@ -243,10 +243,12 @@ def _platt(
     for start in range(0, n_resamples, rows):
         size = min(rows, n_resamples - start)
         counts = resample.counts(size)
-        intercepts, slopes = recalibrate(score, labels, counts, start=(float(a[0]), float(b[0])))
         rate = counts @ labels / counts.sum(axis=1)
+        both_kinds = (rate > 0) & (rate < 1)  # with few events some resamples have none, and tell nothing
+        counts, rate, new_counts = counts[both_kinds], rate[both_kinds], drawn.counts(size)[both_kinds]
+        intercepts, slopes = recalibrate(score, labels, counts, start=(float(a[0]), float(b[0])))
         again = sigmoid(intercepts[:, None] + slopes[:, None] * new_score)
-        draws.append(_of_event(again, rate, drawn.counts(size), value))
+        draws.append(_of_event(again, rate, new_counts, value))
     found = np.concatenate(draws)
     ratios = np.column_stack([(1.0 - said) / (1.0 - old), said / old])
     return np.array([1.0 - value, value]), np.column_stack([1.0 - found, found]), ratios
@@ -333,40 +335,3 @@ def _equivalent_labels(ratios: Floats, rates: Floats) -> float:
     rates = np.clip(rates, 1.0 / n, 1.0 - 1.0 / n)
     relative = ratios / np.maximum(ratios @ rates, 1e-300)[:, None] - 1.0
     return float(np.min((relative**2).sum(axis=0) * rates / (1.0 - rates)))
-
-
-def _class_recalibration(probs: Floats, labels: Ints, new: Floats) -> Floats:
-    """New rows' probabilities from one slope on all log-probabilities and K intercepts, fitted by Newton's method."""
-    least = 1e-12
-    score, k = np.log(np.maximum(probs, least)), probs.shape[1]
-    onehot = np.eye(k)[labels]
-    weights = np.append(np.zeros(k), 1.0)
-    loss = np.inf
-    step = np.zeros(k + 1)
-    for _ in range(50):
-        z = weights[:k] + weights[k] * score
-        z -= z.max(axis=1, keepdims=True)
-        chance = np.exp(z)
-        total = chance.sum(axis=1, keepdims=True)
-        chance /= total
-        now = float(np.sum(np.log(total[:, 0]) - z[np.arange(len(z)), labels]))
-        if now > loss + 1e-9 * len(labels):
-            step /= 2.0
-            weights = weights - step
-            continue
-        loss = now
-        residual = chance - onehot
-        gradient = np.append(residual.sum(axis=0), np.sum(residual * score))
-        centred = score - np.sum(chance * score, axis=1, keepdims=True)
-        curvature = np.zeros((k + 1, k + 1))
-        curvature[:k, :k] = np.diag(chance.sum(axis=0)) - chance.T @ chance
-        curvature[:k, k] = curvature[k, :k] = np.sum(chance * centred, axis=0)
-        curvature[k, k] = np.sum(chance * centred * score)
-        # The intercepts hold up to a constant; absent classes go down slowly.
-        step = -np.linalg.solve(curvature + 1e-6 * np.eye(k + 1) * max(1.0, len(labels) / k), gradient)
-        weights = weights + step
-        if np.abs(step).max() < 1e-7:
-            break
-    z = weights[:k] + weights[k] * np.log(np.maximum(new, least))
-    z = np.exp(z - z.max(axis=1, keepdims=True))
-    return z / z.sum(axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Logistic recalibration of the probability of an event, and where the raw probability reaches a calibrated one."""
+"""Logistic recalibration: where a raw probability reaches a calibrated one, and fits to many resamples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from calib.metrics.linearised import Sample
 from calib.metrics.proportions import check_clusters, check_event
 from calib.metrics.recalibration import fit_logistic
 from calib.metrics.risk_model import default_floor
-from calib.numerics import Floats, sigmoid
+from calib.numerics import Floats, Ints, sigmoid
 
 MAX_STEPS = 60
 
@@ -106,13 +106,13 @@ def recalibrate(
     """Intercepts and slopes of logistic regressions of one outcome on one score, each with its own weights of the rows.
 
     Newton's method for all at once, with steps halved where the loss would grow. Where the score separates the outcomes
-    the slope grows until the steps end; a fit without both outcomes has an infinite intercept and a slope of 0.
+    the slope grows until the steps end.
 
     Parameters
     ----------
     score : (n,) log-odds.
     labels : (n,) whether the event happened.
-    counts : (m, n) weights of the rows in each fit, for instance how often a resample draws each.
+    counts : (m, n) weights of the rows in each fit, for instance how often a resample draws each; each has both outcomes.
     start : intercept and slope to begin with, for instance those of all rows.
 
     Returns
@@ -130,11 +130,10 @@ def recalibrate(
     x, y = (score - centre) / spread, labels.astype(float)
     total = counts.sum(axis=1)
     hits = counts @ y
-    with np.errstate(divide="ignore", invalid="ignore"):
-        a, b = np.log(hits) - np.log(total - hits), np.zeros(len(counts))
-    active = np.flatnonzero(np.isfinite(a))
+    a, b = np.log(hits) - np.log(total - hits), np.zeros(len(counts))
+    active = np.arange(len(counts))
     if start is not None:
-        a[active], b[active] = start[0] + start[1] * centre, start[1] * spread
+        a[:], b[:] = start[0] + start[1] * centre, start[1] * spread
     loss = np.full(len(counts), np.inf)
     step = np.zeros((len(counts), 2))
     for _ in range(MAX_STEPS):
@@ -165,3 +164,51 @@ def recalibrate(
         active = np.setdiff1d(active, done)
     slopes = b / spread
     return a - slopes * centre, slopes
+
+
+def recalibrate_classes(probs: Floats, labels: Ints, new: Floats) -> Floats:
+    """New rows' probabilities from one slope on all log-probabilities and K intercepts, fitted by Newton's method.
+
+    The intercepts hold up to a constant, which a weak pull to no change decides.
+
+    Parameters
+    ----------
+    probs, labels : (n, K) probabilities and (n,) classes, to which it is fitted.
+    new : (m, K) probabilities of other rows.
+
+    Returns
+    -------
+    (m, K) probabilities
+    """
+    least = 1e-12
+    score, k = np.log(np.maximum(probs, least)), probs.shape[1]
+    onehot = np.eye(k)[labels]
+    weights = np.append(np.zeros(k), 1.0)
+    loss = np.inf
+    step = np.zeros(k + 1)
+    for _ in range(50):
+        z = weights[:k] + weights[k] * score
+        z -= z.max(axis=1, keepdims=True)
+        chance = np.exp(z)
+        total = chance.sum(axis=1, keepdims=True)
+        chance /= total
+        now = float(np.sum(np.log(total[:, 0]) - z[np.arange(len(z)), labels]))
+        if now > loss + 1e-9 * len(labels):
+            step /= 2.0
+            weights = weights - step
+            continue
+        loss = now
+        residual = chance - onehot
+        gradient = np.append(residual.sum(axis=0), np.sum(residual * score))
+        centred = score - np.sum(chance * score, axis=1, keepdims=True)
+        curvature = np.zeros((k + 1, k + 1))
+        curvature[:k, :k] = np.diag(chance.sum(axis=0)) - chance.T @ chance
+        curvature[:k, k] = curvature[k, :k] = np.sum(chance * centred, axis=0)
+        curvature[k, k] = np.sum(chance * centred * score)
+        step = -np.linalg.solve(curvature + 1e-6 * np.eye(k + 1) * max(1.0, len(labels) / k), gradient)
+        weights = weights + step
+        if np.abs(step).max() < 1e-7:
+            break
+    z = weights[:k] + weights[k] * np.log(np.maximum(new, least))
+    z = np.exp(z - z.max(axis=1, keepdims=True))
+    return z / z.sum(axis=1, keepdims=True)

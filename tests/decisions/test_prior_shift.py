@@ -152,6 +152,14 @@ def test_scores_that_say_nothing_have_a_flat_likelihood(rng):
     assert few.flat
 
 
+def test_a_handful_of_events_gives_a_wide_interval_and_no_warning(rng):
+    score, labels = scores(100, 0.5, rng)
+    labels[:] = False
+    labels[np.argsort(score)[[97, 90, 99]]] = True
+    found = estimate_rate(sigmoid(score), labels, sigmoid(rng.normal(size=100)), n_resamples=300)
+    assert found.rate.low <= found.rate.value <= found.rate.high
+
+
 @pytest.mark.parametrize(
     ("call", "word"),
     [
