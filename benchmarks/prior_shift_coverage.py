@@ -1,11 +1,12 @@
 """How often the interval of a new base rate holds the truth, with and without what the calibrator does not know.
 
-    python -m benchmarks.prior_shift_coverage            # 1,000 draws at each rate, about 4 minutes of one core
+    python -m benchmarks.prior_shift_coverage            # 1,000 draws at each rate, about 5 minutes of one core
     python -m benchmarks.prior_shift_coverage --draws 50
 
 Scores are normal with variance 1 and means 0 and 1.2 (area under the ROC curve .80). The raw model reads them too
-steeply: its log-odds are 0.2 plus 1.4 times the true ones at the calibration rate of 8 %. Each draw has 2,000 rows with
-labels at this rate and 1,000 rows without at the new one.
+steeply: its log-odds are 0.2 plus 1.4 times the true ones at the calibration rate of 8 %. Each draw has rows with
+labels at this rate and rows without at the new one: 2,000 and 1,000, and, in a fifth as many draws, 500 and 5,000,
+where it is the calibrator that is not known well.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from calib.decisions.recalibration import recalibrate
 from calib.numerics import Floats, sigmoid
 
 OLD, RATES = 0.08, (0.02, 0.2)
-N_CALIBRATION, N_NEW, N_RESAMPLES = 2000, 1000, 200
+SIZES, N_RESAMPLES = ((2000, 1000, 1), (500, 5000, 5)), 200
+"""Rows with labels and without, and by how much there are fewer draws of them; resamples of each draw."""
 DISTANCE, SHIFT, STEEPER = 1.2, 0.2, 1.4
 GRID = np.linspace(0.0, 1.0, 1001)[:, None]
 
@@ -43,13 +45,13 @@ def likelihood_interval(probs: Floats, old: float) -> tuple[float, float]:
     return (float(GRID[within[0], 0]), float(GRID[within[-1], 0])) if len(within) else (best, best)
 
 
-def coverage(rate: float, draws: int) -> str:
+def coverage(rate: float, n_calibration: int, n_new: int, draws: int) -> str:
     """One line of the table."""
     generator = np.random.default_rng(round(1000 * rate))
     held = np.zeros(2)
     estimates, widths, equivalents, above = [], [], [], 0
     for seed in range(draws):
-        (raw, labels), (new, _) = draw(N_CALIBRATION, OLD, generator), draw(N_NEW, rate, generator)
+        (raw, labels), (new, _) = draw(n_calibration, OLD, generator), draw(n_new, rate, generator)
         found = estimate_rate(sigmoid(raw), labels, sigmoid(new), n_resamples=N_RESAMPLES, random_state=seed)
         value, low, high = found.rate
         intercept, slope = recalibrate(raw, labels, np.ones((1, len(raw))))
@@ -60,10 +62,12 @@ def coverage(rate: float, draws: int) -> str:
         widths.append(high - low)
         equivalents.append(found.equivalent_labels)
     both, alone = 100 * held / draws
-    return (
-        f"| {100 * rate:g} % | {100 * np.mean(estimates):.2f} % | {both:.1f} % | {100 * above / draws:.1f} % | "
-        f"{alone:.1f} % | {100 * np.median(widths):.1f} points | {np.median(equivalents):.0f} |"
-    )
+    cells = (
+        f"{n_calibration:,}", f"{n_new:,}", f"{100 * rate:g} %", f"{100 * np.mean(estimates):.2f} %", f"{both:.1f} %",
+        f"{100 * above / draws:.1f} %", f"{alone:.1f} %", f"{100 * np.median(widths):.1f} points",
+        f"{np.median(equivalents):.0f}",
+    )  # fmt: skip
+    return f"| {' | '.join(cells)} |"
 
 
 def main(arguments: list[str]) -> None:
@@ -71,12 +75,12 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--draws", type=int, default=1000)
     chosen = parser.parse_args(arguments)
-    print(
-        "| new rate | mean estimate | held | low end above it | held by the likelihood alone | median width | labels |"
-    )
-    print("|---|---|---|---|---|---|---|")
-    for rate in RATES:
-        print(coverage(rate, chosen.draws), flush=True)
+    titles = ("rows with labels", "without", "new rate", "mean estimate", "held", "low end above it",
+              "held by the likelihood alone", "median width", "equivalent labels")  # fmt: skip
+    print(f"| {' | '.join(titles)} |\n|{'---|' * len(titles)}")
+    for n_calibration, n_new, fewer in SIZES:
+        for rate in RATES:
+            print(coverage(rate, n_calibration, n_new, max(1, chosen.draws // fewer)), flush=True)
 
 
 if __name__ == "__main__":

@@ -231,7 +231,7 @@ class _Draws:
 def _platt(
     probs: Floats, labels: Any, new: Floats, resample: _Draws, drawn: _Draws, n_resamples: int
 ) -> tuple[Floats, Floats, Floats]:
-    """Both classes' new rates, (2,), their draws, (n_resamples, 2) at most, and the new rows' likelihood ratios, (m, 2)."""
+    """New rates of both classes, (2,), draws of them, and the new rows' likelihood ratios, (m, 2)."""
     both, _, _ = log_odds(np.concatenate([probs, new]))
     score, new_score = both[: len(probs)], both[len(probs) :]
     a, b = recalibrate(score, labels, np.ones((1, len(score))))

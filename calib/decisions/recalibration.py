@@ -112,7 +112,8 @@ def recalibrate(
     ----------
     score : (n,) log-odds.
     labels : (n,) whether the event happened.
-    counts : (m, n) weights of the rows in each fit, for instance how often a resample draws each; each has both outcomes.
+    counts : (m, n) weights of the rows in each fit, for instance how often a resample draws each; every fit must have
+        rows of both outcomes.
     start : intercept and slope to begin with, for instance those of all rows.
 
     Returns
