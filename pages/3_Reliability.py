@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.ui.fits import shown_fits
+from calib.ui.reliability import risk_panel
 from calib.ui.reliability.state import CHOSEN, axes, controls, curves_of, with_class_view
 from calib.ui.reliability.text import after
 from calib.ui.reliability.view import bin_rows, diagrams, explain, gaps
@@ -40,6 +41,8 @@ def body() -> None:
         else:
             selected = diagrams(chosen, curves, options)
         explain(chosen, options)
+    if session.view.is_event:
+        risk_panel.offer(session, fits, best.key)
     bin_rows(session.test, chosen, curves, selected)
     if len(fits) == 1:
         need_fit(what="Only the raw model is here. Fit calibrators to see them beside it.")

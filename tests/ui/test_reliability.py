@@ -9,13 +9,17 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib import metrics
+from calib.data.event import Event
+from calib.data.samples import load_sample
 from calib.diagnostics.reliability import default_bins
-from calib.formatting import brief
+from calib.formatting import brief, percent, with_interval
+from calib.jobs import FitQueue
 from calib.numerics import softmax
 from calib.registry import METHODS
 from calib.ui import fits
+from calib.ui.reliability.risk_panel import BESIDE, FOLDED
 from calib.ui.session import OpenSession
-from tests.ui.conftest import FITTED, charts, clean, group, open_page, said, unfold
+from tests.ui.conftest import FITTED, charts, clean, fit, group, open_page, said, table, twice, unfold
 
 PAGE = "pages/3_Reliability.py"
 LINE = {"Bins": "bins", "Smooth": "smooth", "CORP": "isotonic"}
@@ -124,3 +128,52 @@ def test_the_gap_view_has_bins_whatever_the_curve(fits_to_read: OpenSession) -> 
     assert not app.exception
     assert len(charts(app)) == 1
     assert app.button_group(key="rel/shape").disabled
+
+
+@pytest.fixture(scope="module")
+def loans(queue: FitQueue) -> OpenSession:
+    return fit(queue, OpenSession.from_data(load_sample("simulated-loans")), "temperature", "platt")
+
+
+@pytest.mark.long
+def test_the_panel_of_a_risk_model_has_its_numbers_beside_those_of_a_method(loans: OpenSession) -> None:
+    def numbers(probs: np.ndarray) -> list[str]:
+        panel = metrics.risk_model(probs, loans.test.labels, clusters=loans.test.clusters)
+        return [with_interval((one.value, one.low, one.high)) for one in panel.measures]
+
+    assert loans.view.is_event
+    app = open_page(PAGE, loans)
+    assert not app.dataframe
+    unfold(app, FOLDED)
+    assert clean(app)
+    fitted = {spec.method: fits.queue().snapshot([key])[0] for key, spec in loans.specs.items()}
+    platt = next(key for key, spec in loans.specs.items() if spec.method == "platt")
+    app.selectbox(key=BESIDE).set_value(platt).run()
+    assert clean(app)
+    shown = table(app, "measure").set_index("measure")
+    raw, beside = softmax(loans.test.logits), fitted["platt"].calibrator.predict_proba(loans.test.logits)
+    assert shown.iloc[:, 0].tolist() == numbers(raw)
+    assert shown.iloc[:, 1].tolist() == numbers(beside)
+    assert "at most" in shown.iloc[:, 2]["ICI"]
+    assert percent(np.average(loans.test.labels)) in said(app)
+    assert sum({"spline", "loess"} <= set(names) for names in traces(app)) == 2
+
+
+def test_too_few_events_are_a_warning() -> None:
+    rng = np.random.default_rng(0)
+    risk = rng.beta(1, 9, size=60)
+    logits = np.log(np.column_stack([1 - risk, risk]))
+    session = twice(logits, np.r_[1, rng.random(59) < risk[1:]].astype(np.int64),
+                    event=Event(1, "class 1", "as chosen"))  # fmt: skip
+    assert session.view.is_event
+    app = unfold(open_page(PAGE, session), FOLDED)
+    assert clean(app)
+    assert any("Too few events" in warning.value for warning in app.warning)
+
+
+def test_there_is_no_panel_of_ten_classes(sample_to_read: OpenSession, loans: OpenSession) -> None:
+    def offered(session: OpenSession) -> bool:
+        return any("panel of a risk model" in each.label for each in open_page(PAGE, session).expander)
+
+    assert offered(loans)
+    assert not offered(sample_to_read)
