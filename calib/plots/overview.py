@@ -34,8 +34,8 @@ LONGEST_NAME = 22
 ROW_PIXELS = 27
 _STRIP_TOP, _STRIP_BOTTOM = 8, 52
 _TARGET = 60
-"""Pixels of an invisible square; where they overlap the nearest middle counts."""
-_ACROSS = 10
+"""Pixels of an invisible square in a panel. Those of two methods must not overlap: there plotly takes either."""
+_ACROSS = 20
 """Squares beside each other in a row of the strip."""
 _NUMBERS = 0.83
 """Where numbers end and words begin, as a share of the width."""
@@ -103,7 +103,7 @@ def difference_strip(
         _texts([_number(row, unit, decimals) for row in rows], [_NUMBERS] * len(rows), places, "middle left"),
         _texts([_word(row) if _known(row) else "" for row in rows], [_NUMBERS] * len(rows), places, "middle right"),
         _texts(["" if _known(row) else _word(row) for row in rows], [1.0] * len(rows), places, "middle left"),
-        _targets(told, [[((i + 0.5) / _ACROSS, place) for i in range(_ACROSS)] for place in places]),
+        _targets(told, [[((i + 0.5) / _ACROSS, place) for i in range(_ACROSS)] for place in places], ROW_PIXELS - 1),
     ]
     for trace in traces[-5:]:
         trace["xaxis"] = "x2"
@@ -200,13 +200,15 @@ def _texts(texts: list[str], x: Sequence[float], y: Sequence[float], position: s
     }  # fmt: skip
 
 
-def _targets(told: Sequence[str], places: Sequence[Sequence[tuple[float, float]]]) -> dict[str, Any]:
+def _targets(
+    told: Sequence[str], places: Sequence[Sequence[tuple[float, float]]], size: int = _TARGET
+) -> dict[str, Any]:
     """Invisible squares at the places of each method, which carry its number, and what a pointer is told there."""
     x, y = zip(*(place for of_one in places for place in of_one), strict=True)
     number = [k for k, of_one in enumerate(places) for _ in of_one]
     return {
         "type": "scatter", "mode": "markers", "x": x, "y": y, "customdata": [[k] for k in number],
-        "marker": {"size": _TARGET, "symbol": "square", "opacity": 0}, "text": [told[k] for k in number],
+        "marker": {"size": size, "symbol": "square", "opacity": 0}, "text": [told[k] for k in number],
         "hovertemplate": "%{text}<extra></extra>", "cliponaxis": False,
     }  # fmt: skip
 
