@@ -7,6 +7,7 @@ from functools import partial
 
 import streamlit as st
 
+from calib.ui.compare.answer import recommended
 from calib.ui.decide import act, carry, selective, sets
 from calib.ui.fits import ShownFit, shown_fits
 from calib.ui.over_under.view import one_of
@@ -41,7 +42,7 @@ def act_or_not(session: OpenSession, fits: list[ShownFit]) -> None:
     """A cut on the probability of the event."""
     said = st.container()
     goal = act.goal_asked()
-    fit = one_of(fits, "decide")
+    fit = one_of(fits, "decide", recommended(fits)[1] if len(fits) > 1 else None)
     if goal is None:
         return
     found = act.decision_of(fit, fits[0], goal)

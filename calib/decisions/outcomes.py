@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -172,7 +172,7 @@ def change(
     new, gone = acted & ~old, old & ~acted
     cell = np.where(new, 1 + came, np.where(gone, 3 + came, 0))
     table = np.column_stack([np.eye(5)[:, 1:], [0, 1, 1, 1, 1], [0, 1, 1, 0, 0], [0, 0, 0, 1, 1]])
-    shares = _with_rows_of(shares_of_rows(cell, table, weights, clusters), 4)
+    shares = shares_of_rows(cell, table, weights, clusters).with_rows_of([4])
     negative, miss, alarm, positive = costs.of_kinds
     factors = [alarm - negative, positive - miss, negative - alarm, miss - positive, 0, 0, 0]
     cost = Interval(*map(float, shares.combine(factors, shares.critical(level))))
@@ -200,16 +200,6 @@ def _check_acts(acts: Any, labels: Any) -> tuple[Bools, Bools]:
         raise CalibrationError("Say for each row whether it is acted on, True or False: (probs >= cut).")
     _, came = check_event(acted, labels)
     return acted, came
-
-
-def _with_rows_of(shares: Shares, k: int) -> Shares:
-    """Let kinds of change that no row has tell as much as rows do that change in any way, the k-th share.
-
-    In clusters alone, each would count once: of 60 clusters none would then rule out a change in 6 % of rows.
-    """
-    share, variance = float(shares.value[k]), float(shares.covariance[k, k])
-    rows = share * (1.0 - share) / variance if variance > 0 else shares.n_effective
-    return replace(shares, n_effective=float(np.clip(rows, shares.n_effective, shares.most)))
 
 
 def _of_thousand(share: Interval) -> Interval:

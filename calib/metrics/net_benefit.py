@@ -156,7 +156,7 @@ def net_benefit_difference(
     event, one, two = codes // size**2 == 1, acted[codes // size % size], acted[codes % size]
     gained, lost, event = one & ~two, two & ~one, event[:, None]
     table = np.hstack([gained & event, lost & event, gained & ~event, lost & ~event, gained | lost])
-    shares = shares_of_rows(cell, table, weights, clusters)
+    shares = shares_of_rows(cell, table, weights, clusters).with_rows_of(slice(4 * len(cuts), None))
     odds, eye, zero = cuts / (1.0 - cuts), np.eye(len(cuts)), np.zeros((len(cuts), len(cuts)))
     factors = np.hstack([eye, -eye, -eye * odds, eye * odds, zero])
     critical = shares.critical(level)

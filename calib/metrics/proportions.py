@@ -7,7 +7,7 @@ or minus two standard errors is too short, and where a share is 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,21 @@ class Shares:
 
         upper = 0.5 + level / 2.0
         return float(ndtri(upper) if np.isinf(self.degrees) else stdtrit(self.degrees, upper))
+
+    def with_rows_of(self, changed: slice | list[int]) -> Shares:
+        """Let kinds of rows that none is tell as much as the rows do that some of the shares are of.
+
+        In clusters alone, each would count once: of 60 clusters none would then rule out a change in 6 % of rows.
+
+        Parameters
+        ----------
+        changed : shares of rows that change in any way; the one that tells least counts.
+        """
+        share, variance = self.value[changed], np.diagonal(self.covariance)[changed]
+        known = variance > 0
+        rows = share[known] * (1.0 - share[known]) / variance[known]
+        least = float(rows.min()) if len(rows) else self.n_effective
+        return replace(self, n_effective=float(np.clip(least, self.n_effective, max(self.most, self.n_effective))))
 
     def of_share(self, k: int, level: float = 0.95) -> Interval:
         """One share with its Wilson interval."""

@@ -48,7 +48,10 @@ def said(session: OpenSession, fit: ShownFit) -> None:
         return
     parts = []
     if held.decision is not None:
-        parts.append(held.decision.said(session.data.class_names))
+        names, event = list(session.data.class_names), session.data.event
+        if event is not None:
+            names[event.column] = event.name
+        parts.append(held.decision.said(tuple(names)))
     if held.sets is not None:
         parts.append(held.sets.said())
     st.markdown(f"**These files also decide:** {escape_markdown(' '.join(parts))}")

@@ -203,12 +203,12 @@ def any_bins(fit: ShownFit, bins: BinChoice) -> None:
     )
 
 
-def one_of(fits: list[ShownFit], page: str) -> ShownFit:
+def one_of(fits: list[ShownFit], page: str, begin: ShownFit | None = None) -> ShownFit:
     """Let the visitor choose the method to look at closely, on all pages: to begin with, the first calibrator."""
     if len(fits) == 1:
         return fits[0]
     titles = {fit.key: fit.title for fit in fits}
-    chosen = widgets.one(titles, f"{page}/closer", "Method", begin=fits[1].key, shared="closer")
+    chosen = widgets.one(titles, f"{page}/closer", "Method", begin=(begin or fits[1]).key, shared="closer")
     return next(fit for fit in fits if fit.key == chosen)
 
 
