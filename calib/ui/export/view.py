@@ -153,7 +153,7 @@ def other_files(made: Packed) -> None:
 
 def record(made: Packed) -> None:
     """The model card, as it lies in the bundle."""
-    st.markdown(_HEADING.sub("##", model_card(made.exported)))
+    st.markdown(_HEADING.sub("#", model_card(made.exported)))
 
 
 def metadata_of(session: OpenSession, fit: ShownFit, raw: ShownFit) -> dict[str, Any]:
