@@ -10,9 +10,11 @@ import math
 import re
 from array import array
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from calib.data.checks.report import listed
+from calib.data.interpret.names import LONGEST_COLUMN, STEM_PIECES
 from calib.data.interpret.vocabulary import is_prediction
 from calib.data.limits import MAX_CLASSES, MAX_TEXT
 from calib.errors import Finding
@@ -210,8 +212,8 @@ def one_hot_as_labels(table: pa.Table, file: str) -> tuple[pa.Table, list[Findin
 
     numeric = [name for name, column in zip(table.column_names, table.columns, strict=True) if _is_number(column.type)]
     families: dict[tuple[str, str], dict[str, str]] = {}
-    for name in numeric[:MOST_NUMERIC]:
-        for at in (match.start() for match in SEPARATORS.finditer(name)):
+    for name in (name for name in numeric[:MOST_NUMERIC] if len(name) <= LONGEST_COLUMN):
+        for at in (match.start() for match in islice(SEPARATORS.finditer(name), STEM_PIECES)):
             families.setdefault((name[: at + 1], ""), {})[name[at + 1 :]] = name
             families.setdefault(("", name[at:]), {})[name[:at]] = name
     by_classes: dict[frozenset[str], list[tuple[str, str]]] = {}
