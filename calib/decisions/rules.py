@@ -216,7 +216,7 @@ class AnswerAbove(Rule):
         """
         if not (0 < error < np.inf and 0 < hand_over < np.inf):
             raise CalibrationError(
-                f"CostMatrix of an error and of handing over must be positive; got {error:g} and {hand_over:g}."
+                f"The costs of an error and of handing over must be positive; got {error:g} and {hand_over:g}."
             )
         chosen = f"an error costs {error:g} and handing over {hand_over:g}."
         return cls(threshold=max(0.0, 1.0 - hand_over / error), chosen=chosen)

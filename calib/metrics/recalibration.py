@@ -180,7 +180,7 @@ def spline_basis(log_odds: Floats, knots: Floats) -> Floats:
 def fit_spline(log_odds: Floats, event: Bools, sample: Sample, n_knots: int | None = None) -> Spline:
     """Restricted cubic spline with 5 knots, or 3 where there are fewer than 100 events or non-events.
 
-    Where quantiles repeat, because few risks differ, three knots are tried and then none.
+    Where quantiles repeat, or lie so close together that no fit is found, three knots are tried and then none.
 
     Parameters
     ----------
@@ -191,14 +191,14 @@ def fit_spline(log_odds: Floats, event: Bools, sample: Sample, n_knots: int | No
     few = min(np.count_nonzero(event), np.count_nonzero(~event)) < EVENTS_OF_5
     tried = {5, 3} if n_knots is None and not few else {n_knots or 3}
     order = np.argsort(log_odds, kind="stable")
-    for count in sorted(tried, reverse=True):
-        knots = weighted_quantile(log_odds[order], sample.weights[order], np.array(KNOTS[count]))
-        if (np.diff(knots) > 0).all():
-            break
-    else:
-        knots = np.empty(0)
     flat = np.ptp(log_odds) == 0.0
-    fit = _unknown(2) if flat else fit_logistic(spline_basis(log_odds, knots), event, sample)
+    places = [
+        weighted_quantile(log_odds[order], sample.weights[order], np.array(KNOTS[k])) for k in sorted(tried)[::-1]
+    ]
+    for knots in [*(each for each in places if (np.diff(each) > 0).all()), np.empty(0)]:
+        fit = _unknown(2) if flat else fit_logistic(spline_basis(log_odds, knots), event, sample)
+        if np.isfinite(fit.coef).all():
+            break
     return Spline(knots, fit, fit.model_cov if sample.is_simple else fit.cov, sample.quantile())
 
 

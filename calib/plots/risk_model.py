@@ -144,7 +144,7 @@ def _frame(fig: go.Figure, curve: RiskCurve, scale: Scale, limits: Limits, title
 def _farthest(curve: RiskCurve) -> str:
     gap = np.abs(curve.spline - curve.risk)
     if not np.isfinite(gap).any():
-        return "There is no spline, because the risks separate the outcomes or do not differ."
+        return "There is no spline, because the risks separate the outcomes or hardly differ."
     at = int(np.nanargmax(gap))
     risk, rate, low, high = (three_digits(part[at]) for part in (curve.risk, curve.spline, curve.low, curve.high))
     return f"At {risk} the spline is farthest from it, at {rate} ({low} to {high})."

@@ -156,6 +156,16 @@ def test_linearised_errors_are_those_of_a_cluster_bootstrap():
     np.testing.assert_allclose(width, np.std(draws, axis=0), rtol=0.2)
 
 
+def test_few_risks_of_a_binning_have_a_spline_too():
+    # Levels as BBQ gives them: between knots that lie as close as these no fit is found.
+    levels = np.array([0.03496, 0.035619, 0.0788, 0.147858, 0.149609])
+    rng = np.random.default_rng(8)
+    risk = rng.choice(levels, 2000, p=[0.2, 0.15, 0.25, 0.2, 0.2])
+    curve = risk_model(risk, rng.random(2000) < risk, n_resamples=50).curve
+    assert np.isfinite(curve.spline).all()
+    assert np.abs(curve.spline - curve.risk).max() < 0.1
+
+
 def test_the_curve_at_the_corners_is_a_local_quadratic_fit():
     x = np.sort(np.random.default_rng(5).uniform(size=40))
     y = (np.random.default_rng(6).random(40) < x).astype(float)

@@ -56,7 +56,10 @@ def _draw(session: OpenSession, fits: list[ShownFit], begin: str) -> None:
         beside = widgets.one(titles, BESIDE, "Beside the raw model", begin, style="list")
         shown = beside_raw(fits, *(fit for fit in fits if fit.key == beside))
     panels = [(fit, panel_of(session, fit)) for fit in shown]
-    widgets.show_table(_table(panels), "measure", len(panels))
+    widgets.show_table(_table(panels), "measure", len(panels), height="content")
+    with st.popover("Definitions and intervals", icon=":material/help:", type="tertiary"):
+        for measure in panels[0][1].measures:
+            st.markdown(f"**{measure.title}:** {escape_markdown(measure.convention)}")
     st.caption(_about(panels[0][1]))
     for place, (fit, panel) in zip(st.columns(2, gap="medium"), panels, strict=False):
         with place:
@@ -64,14 +67,13 @@ def _draw(session: OpenSession, fits: list[ShownFit], begin: str) -> None:
 
 
 def _table(panels: list[tuple[ShownFit, RiskModelPanel]]) -> pd.DataFrame:
-    """One row per measure: each method's value with its interval, what chance gives, and whose definition it is."""
+    """One row per measure: each method's value with its interval, and what chance gives."""
     first = panels[0][1].measures
     table = pd.DataFrame({"measure": [measure.title for measure in first]})
     for fit, panel in panels:
         table[f"{fit.title}, 95 % interval"] = [with_interval((m.value, m.low, m.high)) for m in panel.measures]
     for fit, panel in panels:
         table[f"{fit.title}, if calibrated"] = [_if_calibrated(measure) for measure in panel.measures]
-    table["definition and interval"] = [measure.convention for measure in first]
     return table
 
 
