@@ -60,7 +60,10 @@ def test_the_contribution_guide_teaches_a_calibrator_that_works(monkeypatch: pyt
 def test_the_readme_library_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copy(ROOT / "sample_data" / "digits-cnn.npz", tmp_path / "outputs.npz")
     monkeypatch.chdir(tmp_path)
-    (example,), (use, decided, compared, monitored) = python_blocks("README.md"), python_blocks("docs/library.md")
+    (example,), (use, decided, priced, compared, monitored) = (
+        python_blocks("README.md"),
+        python_blocks("docs/library.md"),
+    )
     # Another method in place of gpcalib keeps TensorFlow out of this test; everything else runs as printed.
     names: dict[str, object] = {}
     exec(compile(example.replace('"gpcalib", random_state=0', '"isotonic"'), "README.md", "exec"), names)
@@ -71,6 +74,9 @@ def test_the_readme_library_example_runs(tmp_path: Path, monkeypatch: pytest.Mon
     apart = dict(names)
     exec(compile(decided, "docs/library.md", "exec"), apart)
     assert apart["inside"].shape == (len(apart["actions"]), 10)
+    costs: dict[str, object] = {}
+    exec(compile(priced, "docs/library.md", "exec"), costs)
+    assert costs["cut"].low > 0.1 and costs["rate"].low < 0.05 < costs["rate"].high
     exec(compile(compared.replace("gpcalib", "vector"), "docs/library.md", "exec"), names)
     answer = names["found"].recommendation
     assert answer.method in ("identity", "temperature", "vector") and answer.relevant == 0.002
