@@ -192,6 +192,41 @@ def test_from_an_upload_to_the_exported_best_calibrator_in_four_clicks(visitor: 
 
 
 @pytest.mark.long
+def test_from_loans_to_an_exported_cut_in_six_clicks(visitor: Page, tmp_path: Path) -> None:
+    page, file = visitor, ROOT / "sample_data" / "simulated-loans.csv"
+    page.evaluate(COUNT_CLICKS)
+    n = len(presets(calib.load(file))["Recommended"])
+    page.get_by_test_id("stFileUploaderDropzoneInput").first.set_input_files(file)  # the file dialog is one click
+    page.get_by_role("button", name=f"Fit the {n} recommended calibrators").click()
+    menu = page.get_by_test_id("stSidebar")
+    expect(menu.get_by_text(re.compile(rf"(?<!of ){n} fitted"))).to_be_visible()
+    menu.get_by_role("link", name="Decide", exact=True).click()
+    for label, value in (("Cost of a miss", "6"), ("Today's cut, in %", "50")):
+        box = page.get_by_role("spinbutton", name=label)
+        box.click()
+        box.fill(value)
+        box.press("Enter")
+        settle(page)
+    expect(page.get_by_text(percent(1 / 7)).first).to_be_visible()
+    expect(page.get_by_text(f"today's cut of {percent(0.5)}")).to_be_visible()
+    no_trouble(page)
+    photograph(page, "decide")
+    page.get_by_role("button", name=re.compile("with this decision$")).click()
+    assert 1 + page.evaluate("window.clicks") == 6
+    expect(page.get_by_text("These files also decide")).to_be_visible()
+    settle(page)
+    no_trouble(page)
+    photograph(page, "decided")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Bundle").click()
+    saved.value.save_as(tmp_path / "calibrator.zip")
+    exported, data = runtime.load(tmp_path / "calibrator.zip"), calib.load(file)
+    assert data.event is not None
+    risk = exported.predict_proba(data.logits)[:, data.event.column]
+    np.testing.assert_array_equal(exported.decide_logits(data.logits), risk >= 1 / 7)
+
+
+@pytest.mark.long
 def test_a_click_on_a_method_in_the_overview_lands_on_its_diagnosis(visitor: Page, tmp_path: Path) -> None:
     page, file = visitor, tmp_path / "outputs.npz"
     outputs, labels = simulate(2000)
