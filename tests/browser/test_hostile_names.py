@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -173,7 +174,7 @@ def test_a_record_and_new_rows_lead_nowhere(watch: Watch, server: str, tmp_path:
     page.goto(f"{server}/Monitoring")
     page.get_by_role("heading", name="Monitoring", exact=True).wait_for()
     page.locator("input[type=file]").first.set_input_files([tmp_path / "calibrator.npz", tmp_path / "calibrator.json"])
-    expect(page.get_by_text("The file holds")).to_be_visible()
+    expect(page.get_by_text(re.compile("^The file holds"))).to_be_visible()
     watch.see_all("record")
     rows = npz(logits=logits, labels=np.array(NAMES)[labels])
     give(page, f"{FILE}.npz", rows, place=1)

@@ -137,8 +137,8 @@ def _choose(methods: list[str]) -> None:
 def _others(names: Sequence[str]) -> None:
     """What the methods that are not chosen do, a line for each."""
     if names:
-        st.subheader("Not chosen")
-        st.markdown("\n".join(f"- **{METHODS[name].title}**: {METHODS[name].summary}" for name in names))
+        with st.expander("What the methods not chosen do"):
+            st.markdown("\n".join(f"- **{METHODS[name].title}**: {METHODS[name].summary}" for name in names))
 
 
 def _left_out(data: Predictions) -> None:
