@@ -14,6 +14,7 @@ from calib.metrics.confidence import Bools, check_weights
 from calib.metrics.linearised import Sample
 from calib.metrics.proportions import check_clusters, check_event
 from calib.metrics.recalibration import fit_logistic
+from calib.metrics.risk_measures import log_odds_of
 from calib.metrics.risk_model import default_floor
 from calib.numerics import Floats, Ints, sigmoid
 
@@ -96,8 +97,7 @@ def log_odds(probs: Floats) -> tuple[Floats, int, float]:
     """Log-odds of (n,) probabilities, how many of these were moved inwards for it, and how far from 0 and 1."""
     floor = default_floor(probs)
     moved = np.minimum(probs, 1.0 - probs) < floor
-    kept = np.clip(probs, floor, 1.0 - floor)
-    return np.log(kept) - np.log1p(-kept), int(moved.sum()), floor
+    return log_odds_of(probs, floor), int(moved.sum()), floor
 
 
 def recalibrate(

@@ -6,6 +6,7 @@ probability of an event, the costs of actions, or the confidence from which on a
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
@@ -23,7 +24,7 @@ HANDED_OVER = "hand over"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Rule:
+class Rule(ABC):
     """Base of every rule: its fields are what a file holds, each with a condition.
 
     Attributes
@@ -45,15 +46,16 @@ class Rule:
         return {name: value for name, value in values.items() if value is not None}
 
     def check_fits(self, n_classes: int, kind: str, gives_probabilities: bool) -> None:
-        """Refuse a calibrator that it cannot be applied to."""
+        """Refuse a calibrator that it cannot be applied to; a rule of the confidence applies to all."""
+        return
 
+    @abstractmethod
     def said(self, class_names: tuple[str, ...]) -> str:
         """What it does, in a sentence."""
-        raise NotImplementedError
 
+    @abstractmethod
     def names(self, class_names: tuple[str, ...]) -> tuple[str, ...]:
         """What each action is called, by its number; -1 is :data:`HANDED_OVER`."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -36,7 +36,7 @@ def decision_curves(
     thresholds, treat_all = banded.thresholds, banded.treat_all.value
     fill_between(fig, thresholds, banded.model.low, banded.model.high, fade(style.color, 0.14))
     top = max(float(found.model.value.max()) for _, found, _ in methods)
-    top = 1.15 * max(top, float(banded.event_rate.value))
+    top = 1.15 * max(top, float(banded.event_rate.value)) or 1.0
     floor = -0.15 * top
     shown = treat_all >= floor
     fig.add_scatter(
@@ -66,8 +66,9 @@ def decision_curves(
     quiet(fig, height, alt=f"Net benefit over the threshold: {said}.", title=title, right=label_margin(names))
     ends = [(name, float(f.model.value[-1]), s.color) for name, (_, f, s) in zip(names, methods, strict=True)]
     label_line_ends(fig, ends, (floor, top), height - FRAME)
-    first = int(np.flatnonzero(shown)[-1])
-    write(fig, "act on all", float(thresholds[first]), float(treat_all[first]), xanchor="left", yanchor="bottom")
+    if shown.any():  # it may lie below all that is drawn, where events are rare
+        last = int(np.flatnonzero(shown)[-1])
+        write(fig, "act on all", float(thresholds[last]), float(treat_all[last]), xanchor="left", yanchor="bottom")
     set_x(fig, title={"text": "threshold: act where the probability is at least this"}, tickformat=".0%",
           range=[0, float(thresholds[-1])])  # fmt: skip
     set_y(fig, title={"text": "net benefit per case"}, range=[floor, top])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import calib
 from calib.data.samples import load_sample
 from calib.diagnostics.risk_coverage import answerable, risk_coverage
 from calib.evaluation import evaluate
@@ -127,14 +129,14 @@ def test_costs_without_a_cut_are_explained(loans: OpenSession) -> None:
 
 def test_the_predicted_class_has_no_cut(loans: OpenSession) -> None:
     app = open_page(PAGE, loans)
-    app.segmented_control(key="decide/question").set_value("answer").run()
+    app.segmented_control(key="decide/question").set_value("Answer or hand over").run()
     assert clean(app)
     assert "you can answer" in said(app)
 
 
 def test_sets_hold_what_was_asked_for_and_say_so(fits_to_read: OpenSession) -> None:
     app = open_page(PAGE, fits_to_read)
-    app.segmented_control(key="decide/question").set_value("sets").run()
+    app.segmented_control(key="decide/question").set_value("Prediction sets").run()
     assert clean(app)
     assert "was asked for" in app.markdown[0].value
     assert "Calibration makes them" in said(app) or "no significant difference" in said(app)
@@ -182,3 +184,17 @@ def test_a_decision_goes_into_the_files(fits_to_read: OpenSession) -> None:
     assert clean(app)
     assert "These files also decide:" not in said(app)
     assert not session.carried
+
+
+def test_three_events_have_a_decision_curve_and_no_precision(tmp_path: Path) -> None:
+    file = tmp_path / "rare.csv"
+    rows = np.column_stack([np.random.default_rng(0).uniform(0, 0.1, 300).round(3), np.arange(300) < 3])
+    np.savetxt(file, rows, "%g", ",", header="probability,event", comments="")
+    app = open_page(PAGE, OpenSession.from_data(calib.load(file)))
+    unfold(app, "decide/benefit")
+    assert clean(app)
+    assert len(charts(app)) == 1
+    app.segmented_control(key="decide/basis").set_value("precision").run()
+    app.number_input(key="decide/precision").set_value(99.0).run()
+    assert clean(app)
+    assert any("0.99" in warning.value for warning in app.warning)

@@ -21,7 +21,10 @@ from calib.metrics.net_benefit import NetBenefit, net_benefit, net_benefit_diffe
 from calib.numerics import Floats
 from calib.plots.decision_curve import decision_curves
 from calib.ui import widgets
+from calib.ui.compare.answer import recommended
+from calib.ui.decide import carry
 from calib.ui.fits import ShownFit, beside_raw, ready
+from calib.ui.over_under.view import one_of
 from calib.ui.session import OpenSession
 from calib.ui.text import literal
 from calib.ui.widgets import segments, show_table
@@ -45,6 +48,26 @@ MISS, FALSE_ALARM = 5.0, 1.0
 NARROW = 210
 THRESHOLDS = 60
 """Of a decision curve."""
+
+
+def draw(session: OpenSession, fits: list[ShownFit]) -> None:
+    """A cut on the probability of the event."""
+    said = st.container()
+    goal = goal_asked()
+    fit = one_of(fits, "decide", recommended(fits)[1] if len(fits) > 1 else None)
+    if goal is None:
+        return
+    try:
+        found = decision_of(fit, fits[0], goal)
+    except CalibrationError as error:  # no cut reaches what was asked for
+        st.warning(str(error), icon=":material/warning:")
+        return
+    with said:
+        words(fit.title, session.view.event_name, found, fit.key != fits[0].key)
+    numbers(found)
+    drawn = partial(benefit, fits, fit, found.cut.value)
+    widgets.folded("Is the model of use at other costs? The decision curve", "decide/benefit", drawn)
+    carry.offer(session, fit, "act", rule(session, found))
 
 
 def goal_asked() -> Goal | None:

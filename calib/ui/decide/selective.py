@@ -25,6 +25,7 @@ from calib.plots.risk import answerable_chart, risk_diagram
 from calib.ui import widgets
 from calib.ui.decide import carry
 from calib.ui.fits import ShownFit, ready, rows_to_predict
+from calib.ui.over_under.view import one_of
 from calib.ui.session import OpenSession
 from calib.ui.widgets import several, show_table
 
@@ -33,6 +34,23 @@ ACCEPTED = 2.0
 MOST_DRAWN = 5
 CURVES_PIXELS, ANSWERS_PIXELS = 590, 410
 """Both and the menu fill a window of 1500 pixels; in narrower ones they stand one above the other."""
+
+
+def draw(session: OpenSession, fits: list[ShownFit]) -> None:
+    """Selective prediction at an accepted error."""
+    said = st.container()
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        accepted = accepted_error()
+        closer = one_of(fits, "decide")
+    with said:
+        words(closer, accepted)
+    answers(fits, closer, accepted)
+    table = partial(numbers, fits, accepted)
+    widgets.folded("Every method in numbers, and which orders inputs best", "decide/numbers", table)
+    promised = partial(guarantee, session, closer, accepted)
+    widgets.folded("A threshold whose error is bounded on new rows too", "decide/guarantee", promised)
+    priced = partial(costs, session, closer)
+    widgets.folded("A threshold from what an error and handing over cost", "decide/costs", priced)
 
 
 def curve_of(fit: ShownFit) -> RiskCoverage:

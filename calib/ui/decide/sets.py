@@ -14,7 +14,9 @@ from calib.formatting import brackets, number, percent, plural
 from calib.metrics.bootstrap import Interval
 from calib.plots.set_sizes import set_sizes
 from calib.ui import widgets
+from calib.ui.decide import carry
 from calib.ui.fits import ShownFit, ready, rows_to_predict
+from calib.ui.over_under.view import one_of
 from calib.ui.session import OpenSession
 from calib.ui.widgets import segments, show_table
 
@@ -26,6 +28,21 @@ READING = (
 )
 WORST = 30
 """Classes in the table of coverage by class, the least covered first."""
+
+
+def draw(session: OpenSession, fits: list[ShownFit]) -> None:
+    """Sets of classes at a promised coverage."""
+    able = [fit for fit in fits if fit.calibrator.gives_probabilities]
+    said = st.container()
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        options = wanted()
+    fit = one_of(able, "decide")
+    found = sets_of(session, fits[0], fit, options)
+    with said:
+        words(fit.title, found, options[0])
+    picture(fits[0], fit, found)
+    widgets.folded("Coverage by class", "sets/by class", partial(by_class, session.data.class_names, found))
+    carry.offer(session, fit, "sets", sets=found.method.made)
 
 
 def wanted() -> tuple[float, Score, bool]:
