@@ -108,10 +108,7 @@ def picture(raw: ShownFit, fit: ShownFit, found: SetsBeside) -> None:
         "The share of rows whose set holds so many classes. A set with one class is an answer; an empty one says that "
         "every class is stranger than promised, and such a row is best handed over.",
     )
-    alone = (
-        f" Rows of a cluster tell of each other: one row of each of {plural(made.n_rows, 'cluster')} chose the sets."
-    )
-    st.caption(f"{found.method.said()} {made.said()}{alone if found.method.clustered else ''}")
+    st.caption(f"{found.method.said()} {made.said()}")
 
 
 def by_class(names: tuple[str, ...], found: SetsBeside) -> None:
