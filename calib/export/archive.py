@@ -57,7 +57,7 @@ def pack(fields: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> tuple[s
     Raises
     ------
     CalibrationError
-        If they are more than :func:`unpack` would read.
+        If they are more than :func:`unpack` would read, or a text cannot be written as UTF-8.
     """
     size = sum(array.nbytes for array in arrays.values())
     if size > LARGEST:
@@ -75,8 +75,14 @@ def pack(fields: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> tuple[s
     record = {"format": FORMAT, **fields}
     record["sha256"] = digest(record, npz)
     text = json.dumps(record, indent=1, ensure_ascii=False)
-    if len(text.encode()) > MAX_RECORD:
-        raise _too_many(arrays)
+    try:
+        if len(text.encode()) > MAX_RECORD:
+            raise _too_many(arrays)
+    except UnicodeEncodeError as error:
+        raise CalibrationError(
+            f"A name or note of the calibrator holds {error.object[error.start]!a}, half of a two-part "
+            "character, and cannot be written to a file; write it without."
+        ) from None
     return text, npz
 
 

@@ -161,8 +161,8 @@ class Keeper:
         going = {link, *earlier}
         with self._lock:
             self._forgotten |= going
-            for links in self._wanted.values():
-                links -= going
+            left = {content: links - going for content, links in self._wanted.items()}
+            self._wanted = {content: links for content, links in left.items() if links}
         for queue in (self._small, self._large):
             queue.drop(lambda content, _: content[1] in going or self._unwanted(content))
         try:

@@ -249,6 +249,11 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path, monkeypatch, name, npz, 
         record_files.read_file(tmp_path / name, npz)
 
 
+def test_half_of_a_character_is_refused_in_a_sentence():
+    with pytest.raises(CalibrationError, match="ud83d"):
+        pack({"metadata": {"note": "fine \ud83d"}}, {})
+
+
 def test_a_json_that_is_too_large_is_neither_written_nor_parsed(monkeypatch):
     text, npz = pack(FIELDS, ARRAYS)
     monkeypatch.setattr(record, "MAX_RECORD", len(text.encode()))
