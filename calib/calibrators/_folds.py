@@ -1,0 +1,184 @@
+"""Choose the strength of a penalty from folds of the calibration rows, with temperature scaling as the one to beat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.base import Callback
+from calib.numerics import Floats, Ints
+
+FOLDS = 5
+
+FEWEST = 2 * FOLDS
+"""Fewer rows choose nothing."""
+
+PATIENCE = 2
+"""The search ends after so many strengths in a row that are worse than the best."""
+
+_SMALLEST = np.finfo(np.float64).tiny  # the probability that a loss takes for zero
+
+Predict = Callable[[Floats], Floats]
+"""Probabilities (m, n_classes) of logits (m, n_classes)."""
+
+Fit = Callable[[float | None], Predict]
+"""The fit to some rows at a strength, None for temperature scaling; it may start where the one before ended."""
+
+
+@dataclass(frozen=True, eq=False)
+class FoldChoice:
+    """What the folds say.
+
+    Attributes
+    ----------
+    strength : the best one, or None where temperature scaling is kept.
+    tried : the strengths that were fitted, in order.
+    losses : mean NLL of the rows of each fold under the fit to all others, in nats, one for each strength tried.
+    baseline : the same for temperature scaling; NaN where there were too few rows.
+    gain : how much less the best strength's NLL is than temperature scaling's.
+    error : standard error of the gain, from its differences by rows, or by clusters.
+    """
+
+    strength: float | None
+    tried: tuple[float, ...] = ()
+    losses: tuple[float, ...] = ()
+    baseline: float = np.nan
+    gain: float = 0.0
+    error: float = 0.0
+
+    @property
+    def note(self) -> str:
+        """A sentence where temperature scaling is kept, "" elsewhere."""
+        if self.strength is not None:
+            return ""
+        if not self.tried:
+            return (
+                f"Temperature scaling is kept: a penalty is chosen from {FOLDS} folds, which take at least {FEWEST} "
+                f"rows and {FOLDS} clusters."
+            )
+        return (
+            f"Temperature scaling is kept: in {FOLDS} folds of the calibration rows the best penalty lowers the NLL by "
+            f"{self.gain:.4f} nats, with a standard error of {self.error:.4f}."
+        )
+
+
+def fold_of_rows(
+    labels: Ints, *, random_state: int = 0, clusters: npt.NDArray[Any] | None = None, n_folds: int = FOLDS
+) -> Ints:
+    """A fold for each row, in [0, n_folds): whole clusters, and each class spread over all folds.
+
+    Clusters, or rows where there are none, are put in random order, then sorted by class, and dealt to the folds in
+    turn. A cluster's class is its most frequent one. The classes' numbers do not matter.
+
+    Parameters
+    ----------
+    labels : (n,) integers from 0.
+    random_state : seed of the order.
+    clusters : (n,) values, equal for rows that belong together; None for rows on their own.
+    n_folds : number of folds.
+
+    Returns
+    -------
+    (n,) integers
+    """
+    n = len(labels)
+    unit = np.arange(n) if clusters is None else np.unique(clusters, return_inverse=True)[1].ravel()
+    first_row = np.full(unit.max(initial=-1) + 1, n)
+    np.minimum.at(first_row, unit, np.arange(n))
+    stratum = labels if clusters is None else _most_frequent(unit, labels)
+    order = np.random.default_rng(random_state).permutation(len(first_row))
+    order = np.argsort(first_row, kind="stable")[order]  # the clusters' names do not matter either
+    # Classes by their first cluster in this order, so that other numbers for them give the same folds.
+    _, first, code = np.unique(stratum[order], return_index=True, return_inverse=True)
+    by_class = order[np.argsort(first[code.ravel()], kind="stable")]
+    fold = np.empty(len(order), dtype=np.intp)
+    fold[by_class] = np.arange(len(order)) % n_folds
+    return fold[unit]
+
+
+def _most_frequent(unit: Ints, labels: Ints) -> Ints:
+    """The most frequent label of each cluster; of equally frequent ones that of the earliest row."""
+    pairs, first, counts = np.unique(
+        np.stack([unit, labels], axis=1), axis=0, return_index=True, return_counts=True
+    )  # fmt: skip
+    best = np.lexsort((-first, counts, pairs[:, 0]))
+    unit_of, label_of = pairs[best].T
+    stratum = np.empty(unit.max() + 1, dtype=np.intp)
+    stratum[unit_of] = label_of  # the last of each cluster stays
+    return stratum
+
+
+def choose_strength(
+    strengths: Sequence[float],
+    start: Callable[[Floats, Ints], Fit],
+    logits: Floats,
+    labels: Ints,
+    callback: Callback,
+    *,
+    random_state: int = 0,
+    clusters: npt.NDArray[Any] | None = None,
+) -> FoldChoice:
+    """The strength with the least NLL on held-out rows, or temperature scaling where that is no worse for certain.
+
+    Temperature scaling is kept where the mean difference by rows is within its standard error: the rows' own
+    difficulty, common to both, is no part of it. All that is learned, the temperature too, is learned outside the fold.
+
+    Parameters
+    ----------
+    strengths : from the strongest to the weakest.
+    start : called once for each fold as ``start(logits, labels)`` with the rows outside it.
+    logits : (n, n_classes) array.
+    labels : (n,) integers in [0, n_classes).
+    callback : called after each fit with its number, the most there can be, and the mean NLL so far.
+    random_state : seed of the folds.
+    clusters : (n,) values, equal for rows that belong together; they stay in one fold.
+    """
+    n_units = len(labels) if clusters is None else len(np.unique(clusters))
+    if len(labels) < FEWEST or n_units < FOLDS:
+        return FoldChoice(None)
+    folds = fold_of_rows(labels, random_state=random_state, clusters=clusters)
+    inside = [np.flatnonzero(folds == fold) for fold in range(FOLDS)]
+    fits = [start(logits[folds != fold], labels[folds != fold]) for fold in range(FOLDS)]
+    most, calls = FOLDS * (len(strengths) + 1), 0
+
+    def held_out(strength: float | None) -> Floats:
+        """NLL of each row under the fit to the other folds, (n,)."""
+        nonlocal calls
+        losses = np.zeros(len(labels))
+        for rows, fit in zip(inside, fits, strict=True):
+            probs = fit(strength)(logits[rows])[np.arange(len(rows)), labels[rows]]
+            losses[rows] = -np.log(np.maximum(probs, _SMALLEST))
+            calls += 1
+            callback(calls, most, float(losses[rows].mean()))
+        return losses
+
+    baseline = held_out(None)
+    tried: list[float] = []
+    means: list[float] = []
+    best = baseline
+    for strength in strengths:
+        losses = held_out(strength)
+        tried.append(float(strength))
+        means.append(float(losses.mean()))
+        behind = len(means) - 1 - int(np.argmin(means))
+        if behind == 0:
+            best = losses
+        elif behind == PATIENCE:
+            break
+    gain = baseline - best
+    error = standard_error(gain, clusters)
+    chosen = tried[int(np.argmin(means))] if gain.mean() > error else None
+    return FoldChoice(chosen, tuple(tried), tuple(means), float(baseline.mean()), float(gain.mean()), error)
+
+
+def standard_error(values: Floats, clusters: npt.NDArray[Any] | None = None) -> float:
+    """Standard error of a mean over rows, (n,), of which those of a cluster may depend on each other."""
+    sums = values - values.mean()
+    if clusters is not None:
+        sums = np.bincount(np.unique(clusters, return_inverse=True)[1].ravel(), weights=sums)
+    m = len(sums)
+    return float(np.sqrt(sums @ sums * m / (m - 1)) / len(values))
