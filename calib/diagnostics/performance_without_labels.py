@@ -18,6 +18,7 @@ from calib.calibrators.logistic import fit_logistic
 from calib.diagnostics.sequential_tests import log_odds
 from calib.evaluation import Evaluation
 from calib.evaluation.view import TOP_LABEL, View
+from calib.formatting import listed, percent, round_percent
 from calib.metrics.bootstrap import Interval, drawn_units
 from calib.numerics import Floats, sigmoid
 
@@ -236,23 +237,23 @@ def sentences(found: WithoutLabels, title: str, before: Interval | None = None) 
         value, low, high = found.auroc
         parts.append(f"an AUROC of **{value:.3f}** ({low:.3f} to {high:.3f})")
     earlier = "" if before is None else f"; the accuracy on the labelled rows was {_percent(before)}"
-    listed = f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else parts[0]
-    said = [f"These {found.n:,} rows have no labels. If {title} is still calibrated, expect {listed}{earlier}."]
+    said = [f"These {found.n:,} rows have no labels. If {title} is still calibrated, expect {listed(parts)}{earlier}."]
     if found.shift is not None:
-        limit = f"5 % of samples of this size exceed {found.shift.limit:.2g} by chance"
+        limit = f"{round_percent(0.05)} of samples of this size exceed {found.shift.limit:.2g} by chance"
         verdict = "has **shifted**" if found.shift.significant else "has not shifted significantly"
         said.append(f"The distribution of its {view.said} {verdict}: PSI {found.shift.psi:.2g}; {limit}.")
     said.append(ASSUMES.format(said=view.said))
+    level = round_percent(0.95)
     said.append(
-        "The intervals (95 %) cover chance in the outcomes of these rows and what is not known of the calibration, "
+        f"The intervals ({level}) cover chance in the outcomes of these rows and what is not known of the calibration, "
         f"whose intercept and slope were fitted to {found.n_judged:,} labelled rows."
         if found.n_judged
-        else "The intervals (95 %) cover chance in the outcomes of these rows alone: the uncertainty of the calibrator "
-        "is not in them, since there are no labelled rows to judge it on, or too few."
+        else f"The intervals ({level}) cover chance in the outcomes of these rows alone: the calibrator's own "
+        "uncertainty is not in them, since there are no labelled rows to judge it on, or too few."
     )
     return said
 
 
 def _percent(interval: Interval) -> str:
-    value, low, high = (100 * part for part in interval)
-    return f"{value:.1f} % ({low:.1f} to {high:.1f})"
+    value, low, high = interval
+    return f"{percent(value)} ({100 * low:.1f} to {100 * high:.1f})"

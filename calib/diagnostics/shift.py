@@ -1,4 +1,4 @@
-"""Calibration shift: scores of a calibrator on new data against those it was exported with, and a verdict."""
+"""Calibration shift: scores of a calibrator on new data against those on its test rows, and a verdict."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from calib.evaluation.bootstrap import ResampledScores
 from calib.evaluation.catalogue import PROPORTIONS
 from calib.evaluation.scores import resample_scores
 from calib.evaluation.view import TOP_LABEL, View
+from calib.formatting import listed, percent
 from calib.metrics.bootstrap import Interval, interval_of_draws
 from calib.parameters import number_fault
 
@@ -94,7 +95,7 @@ def calibration_shift(
     n_resamples: int = N_RESAMPLES,
     random_state: int = 0,
 ) -> CalibrationShift:
-    """Compare the scores of a calibrator on new data with those it was exported with.
+    """Compare the scores of a calibrator on new data with those on the rows it was judged on.
 
     The two sets of rows are independent samples. Where both are at hand, changes are differences of two bootstraps with
     seeds of their own, and for proportions Newcombe's (1998, method 10); where only intervals were recorded, they are
@@ -226,7 +227,7 @@ def off(shift: CalibrationShift) -> bool:
 def _now(shift: CalibrationShift, subject: str) -> str:
     gap, ece = shift.scores["signed gap"].joint_now, shift.scores["ECE"].joint_now
     view = shift.view
-    facts = f"{view.mean_said} {_percent(shift.said)}, {view.outcome} {_percent(shift.outcome)}"
+    facts = f"{view.mean_said} {percent(shift.said)}, {view.outcome} {percent(shift.outcome)}"
     if _beyond(gap):
         way = view.over if gap.value > 0 else view.under
         near, far = sorted((abs(gap.low), abs(gap.high)))
@@ -253,16 +254,16 @@ def _changed(shift: CalibrationShift) -> str:
     moved = {key: change for key, change in known.items() if _beyond(change)}
     if not moved:
         said = ", ".join(f"{names[key]} {_change(key, change)}" for key, change in known.items())
-        return f"No significant change since it was exported: {said}."
-    said = _listed(
+        return f"No significant change since it was tested: {said}."
+    said = listed(
         [
             f"{names[key]} {'rose' if change.value > 0 else 'fell'} by {_change(key, change).lstrip('+-')}"
             for key, change in moved.items()
         ]
     )
     rest = [name for key, name in names.items() if key in known and key not in moved]
-    other = f"; no significant change of {_listed(rest)}" if rest else ""
-    return f"Since it was exported, {said}{other}."
+    other = f"; no significant change of {listed(rest)}" if rest else ""
+    return f"Since it was tested, {said}{other}."
 
 
 def _gain(shift: CalibrationShift) -> str:
@@ -298,11 +299,3 @@ def _change(key: str, change: Interval) -> str:
 
 def _beyond(interval: Interval) -> bool:
     return interval.low > 0 or interval.high < 0
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
-
-
-def _listed(parts: list[str]) -> str:
-    return f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else parts[0]

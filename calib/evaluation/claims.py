@@ -14,7 +14,7 @@ import numpy as np
 from calib.errors import CalibrationError
 from calib.evaluation.bootstrap import FEW, ResampledScores
 from calib.evaluation.catalogue import EVENT_RATE, SCORES
-from calib.formatting import listed, plural
+from calib.formatting import NO_BREAK, listed, number, plural, round_percent
 from calib.metrics.bootstrap import Interval, wilson_interval
 from calib.numerics import Floats
 
@@ -323,8 +323,8 @@ def too_few_of(n_right: int, n: int, level: float = 0.95, score: str = "accuracy
     """
     for count, (one, several) in zip((n - n_right, n_right), _SAID[score], strict=True):
         if count == 0:
-            most = 100 * float(wilson_interval(0, n, level)[1])
-            return f"no test row {one} (at most {most:.2g} % {several.split()[0]}, {100 * level:g} %)"
+            most = number(100 * float(wilson_interval(0, n, level)[1]), 2) + NO_BREAK + "%"
+            return f"no test row {one} (at most {most} {several.split()[0]}, {round_percent(level)})"
         if count < FEW:
             return f"only one test row {one}" if count == 1 else f"only {count} test rows {several}"
     return ""

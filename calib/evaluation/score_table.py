@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from calib.evaluation.catalogue import SCORES
 from calib.evaluation.claims import NEGLIGIBLE
 from calib.evaluation.recommendation import Recommendation
-from calib.formatting import aligned, brackets, fixed, listed, number
+from calib.formatting import aligned, brackets, fixed, listed, number, round_percent
 from calib.metrics.bootstrap import Interval
 
 if TYPE_CHECKING:
@@ -266,7 +266,7 @@ def _leader(best: dict[str, Any], raw: dict[str, Any] | None, name: str, level: 
         return f"{start}; whether it is better than {raw['title']} ({number(raw['value'])}) is undecided{rows}."
     return (
         f"{start}, better than {raw['title']} ({number(raw['value'])}) by {number(abs(raw['to_best']))} "
-        f"{brackets(low, high)}, with {100 * level:g} % for all comparisons together."
+        f"{brackets(low, high)}, with {round_percent(level)} for all comparisons together."
     )
 
 

@@ -11,6 +11,7 @@ from calib.decisions.sample_size import rows_needed
 from calib.diagnostics.shift import calibration_shift, recorded_scores, verdict
 from calib.diagnostics.shift_data import judge
 from calib.export.runtime import load
+from calib.formatting import for_terminal
 from tests.conftest import simulate
 
 
@@ -41,7 +42,7 @@ def test_it_says_what_the_page_says(outputs, tmp_path, capsys, ending: str) -> N
     before, _ = recorded_scores(exported.metadata)
     assert {"NLL", "Brier", "accuracy", "ECE"} == set(before)
     for sentence in verdict(calibration_shift(now, raw, before), "Temperature"):
-        assert sentence.replace("**", "") in said
+        assert for_terminal(sentence.replace("**", "")) in said
     assert "On 400 new rows" in said
     assert said.count("->") == len(before)
 

@@ -17,6 +17,7 @@ from calib.diagnostics.performance_without_labels import (
 from calib.evaluation import Evaluation
 from calib.evaluation.evaluation import evaluate
 from calib.evaluation.view import EVENT
+from calib.formatting import percent
 from calib.metrics.bootstrap import Interval
 from calib.numerics import sigmoid
 
@@ -56,7 +57,7 @@ def test_without_labelled_rows_means_of_the_confidence_are_expected(rng) -> None
     assert found.rate.value == pytest.approx(probs.mean())
     assert found.accuracy.value == pytest.approx(np.maximum(probs, 1 - probs).mean())
     assert found.auroc.value == pytest.approx(expected_auroc(scores, probs)[0])
-    assert "uncertainty of the calibrator is not in them" in sentences(found, "Platt")[-1]
+    assert "uncertainty is not in them" in sentences(found, "Platt")[-1]
 
 
 @pytest.mark.parametrize("n_judged", [300, pytest.param(2000, marks=pytest.mark.long)])
@@ -115,8 +116,8 @@ def test_sentences_carry_the_numbers(rng) -> None:
     before = events(scores, rng.random(3000) < sigmoid(scores))
     found = without_labels(events(scores[:500] + 2, np.zeros(500)), before)
     said = sentences(found, "Platt", Interval(0.8, 0.78, 0.82))
-    assert f"{100 * found.accuracy.value:.1f} %" in said[0]
-    assert "80.0 % (78.0 to 82.0)" in said[0]
+    assert percent(found.accuracy.value) in said[0]
+    assert f"{percent(0.8)} (78.0 to 82.0)" in said[0]
     assert "**shifted**" in said[1]
     assert f"{found.shift.psi:.2g}" in said[1]
     assert "assumes" in said[2]

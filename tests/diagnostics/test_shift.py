@@ -23,6 +23,7 @@ from calib.diagnostics.shift import (
 from calib.evaluation import Evaluation, score_intervals
 from calib.evaluation.evaluation import evaluate
 from calib.evaluation.view import EVENT
+from calib.formatting import percent
 from calib.metrics.bootstrap import Interval
 
 
@@ -178,7 +179,7 @@ def test_words_when_nothing_changed() -> None:
     found = calibration_shift(rows(2000, 9), before=rows(2000, 10), n_resamples=500)
     said = verdict(found, "Temperature")
     assert said[0].startswith("**No significant miscalibration of Temperature**")
-    assert said[1].startswith("No significant change since it was exported")
+    assert said[1].startswith("No significant change since it was tested")
     assert not off(found)
 
 
@@ -237,5 +238,5 @@ def test_of_an_event_the_means_are_those_of_its_probability() -> None:
     assert (found.said, found.outcome) == pytest.approx((said.mean(), happened.mean()))
     first = verdict(found, "Platt")[0]
     assert "underestimates the risk" in first
-    assert f"{100 * happened.mean():.1f} %" in first
+    assert percent(happened.mean()) in first
     assert "confiden" not in " ".join(verdict(found, "Platt"))

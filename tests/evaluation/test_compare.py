@@ -13,6 +13,7 @@ from calib.errors import CalibrationError
 from calib.evaluation import SCORES, evaluate, scores
 from calib.evaluation.compare import compare, compare_evaluations
 from calib.evaluation.score_table import best_methods, verdict
+from calib.formatting import for_terminal
 from calib.numerics import softmax
 from tests.conftest import simulate
 
@@ -281,7 +282,7 @@ def test_nothing_is_claimed_where_no_row_is_wrong():
     assert set(table["verdict"]) == {"", "undecided"}
     for key in ("NLL", "Brier", "ECE", "accuracy"):
         assert best_methods(table, key) == frozenset(), key
-        assert verdict(table, key).endswith(
+        assert for_terminal(verdict(table, key)).endswith(
             "but no test row is wrong (at most 0.95 % are, 95 %): these rows cannot rank methods."
         )
 

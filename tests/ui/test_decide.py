@@ -12,7 +12,7 @@ import calib
 from calib.data.samples import load_sample
 from calib.diagnostics.risk_coverage import answerable, risk_coverage
 from calib.evaluation import evaluate
-from calib.formatting import percent
+from calib.formatting import percent, round_percent
 from calib.numerics import softmax
 from calib.ui.session import OpenSession
 from tests.ui.conftest import FITTED, charts, clean, group, open_page, said, table, twice, unfold
@@ -26,7 +26,9 @@ def test_it_opens_with_what_can_be_answered(sample_to_read: OpenSession) -> None
     test = sample_to_read.test
     found = answerable(risk_coverage(*evaluate(softmax(test.logits), test.labels).pair), 0.02)
     share, low, high = (percent(part) for part in found.coverage)
-    assert f"If you accept **2 % error**, you can answer **{share} of inputs**" in app.markdown[0].value
+    assert (
+        f"If you accept **{round_percent(0.02)} error**, you can answer **{share} of inputs**" in app.markdown[0].value
+    )
     assert f"from {low} to {high}" in app.markdown[0].value
     assert len(charts(app)) == 1
 
@@ -38,7 +40,7 @@ def test_another_error_is_another_answer(sample_to_read: OpenSession) -> None:
     assert "can answer **all inputs**" in app.markdown[0].value
     app.number_input(key="risk/accepted").set_value(0.0).run()
     assert clean(app)
-    assert "0 % error" in app.markdown[0].value
+    assert f"**{round_percent(0)} error**" in app.markdown[0].value
 
 
 def test_every_method_has_its_share_and_its_order(fits_to_read: OpenSession) -> None:

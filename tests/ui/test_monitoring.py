@@ -99,7 +99,7 @@ def test_a_finished_fit_is_compared_with_the_test_rows_it_was_judged_on(fits_to_
 def test_the_same_rows_are_no_change(fits_to_read: OpenSession) -> None:
     app = give_rows(open_page(PAGE, fits_to_read), "new.npz", new_data_of(fits_to_read))
     assert clean(app)
-    assert "No significant change since it was exported" in app.markdown[0].value
+    assert "No significant change since it was tested" in app.markdown[0].value
     assert set(table(app)["significance"]) == {"not significant"}
 
 

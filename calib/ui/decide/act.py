@@ -15,7 +15,7 @@ from calib.decisions.outcomes import Costs, Outcome
 from calib.decisions.recalibration import RecalibratedCut
 from calib.decisions.rules import EventCut
 from calib.errors import CalibrationError
-from calib.formatting import brackets, number, percent, plural
+from calib.formatting import brackets, number, percent, plural, round_percent
 from calib.metrics.bootstrap import Interval
 from calib.metrics.net_benefit import NetBenefit, net_benefit, net_benefit_difference
 from calib.numerics import Floats
@@ -181,7 +181,7 @@ def rule(session: OpenSession, found: EventDecision) -> EventCut:
     """The cut as files of a calibrator hold it."""
     column, goal = session.view.column, found.goal
     costs = f"a false alarm costs {goal.costs.false_alarm:g}, a miss {goal.costs.miss:g}."
-    chosen = costs if goal.basis == "costs" else f"{BASES[goal.basis].lower()}: {100 * goal.value:g} %."
+    chosen = costs if goal.basis == "costs" else f"{BASES[goal.basis].lower()}: {round_percent(goal.value)}."
     return EventCut(cut=found.cut.value, column=1 if column is None else column, chosen=chosen)
 
 

@@ -19,7 +19,7 @@ from calib.diagnostics.risk_coverage import (
     risk_coverage,
 )
 from calib.evaluation.score_table import NEGLIGIBLE
-from calib.formatting import listed, number, percent, plural, signed, with_interval
+from calib.formatting import listed, number, percent, plural, round_percent, signed, with_interval
 from calib.jobs.protocol import Data
 from calib.plots.risk import answerable_chart, risk_diagram
 from calib.ui import widgets
@@ -141,8 +141,8 @@ def _table(fits: list[ShownFit], answers_of: dict[str, Answerable]) -> pd.DataFr
         rows.append(
             {
                 "method": fit.title,
-                "answered": f"{100 * share:.1f} %",
-                "95 % interval": f"{100 * low:.1f} to {100 * high:.1f} %",
+                "answered": percent(share),
+                "95 % interval": f"{100 * low:.1f} to {percent(high)}",
                 "threshold": answers_of[fit.key].threshold,
                 "AURC": order.aurc.value,
                 "AURC, low": order.aurc.low,
@@ -159,7 +159,7 @@ def _table(fits: list[ShownFit], answers_of: dict[str, Answerable]) -> pd.DataFr
 def finding(title: str, curve: RiskCoverage, answer: Answerable, accepted: float) -> str:
     """ "If you accept 2 % error, you can answer x % of inputs", with its interval and the threshold."""
     share, low, high = answer.coverage
-    lead = f"If you accept **{100 * accepted:.3g} % error**, "
+    lead = f"If you accept **{round_percent(accepted)} error**, "
     if curve.risk[-1] <= accepted:
         rest = f"its error on all of them is {percent(float(curve.risk[-1]))}"
         sure = "" if low >= 1 else f"; the 95 % interval of the share reaches down to {percent(low)}"

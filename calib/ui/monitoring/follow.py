@@ -13,7 +13,7 @@ from calib.diagnostics.sequential_tests import SequentialTests, batches_of, defa
 from calib.diagnostics.shift import FEW
 from calib.errors import CalibrationError
 from calib.evaluation import Evaluation
-from calib.formatting import escape_markdown, plural
+from calib.formatting import escape_markdown, percent, plural
 from calib.plots.monitoring import e_value_chart, o_e_chart
 from calib.ui import widgets
 from calib.ui.fits import ready
@@ -139,6 +139,7 @@ def _plan(evaluation: Evaluation) -> None:
     )
     st.caption(
         f"Rows for 95 % intervals of these widths, for rows like the {len(evaluation):,} judged here ({view.outcome} "
-        f"{100 * came.mean():.1f} %): {most.rows:,} rows reach them all. Formulas of Riley et al. (2021).{clustered} "
-        "The tests after every batch need no such number: they may go on until one of them raises an alarm."
+        f"{percent(float(came.mean()))}): {most.rows:,} rows reach them all. Formulas of Riley et al. "
+        f"(2021).{clustered} The tests after every batch need no such number: they may go on until "
+        "one of them raises an alarm."
     )
