@@ -1,4 +1,4 @@
-"""Decide: a cut on the probability of the event, which inputs to answer, or sets of classes."""
+"""Decide: a cut on the probability of the event, which inputs to answer, sets of classes, or costs of each error."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from calib.ui.decide import act, selective, sets
+from calib.ui.decide import act, class_costs, selective, sets
 from calib.ui.fits import ShownFit, shown_fits
 from calib.ui.session import OpenSession
 from calib.ui.shell import need_fit, open_session, page, view_switch
@@ -17,6 +17,7 @@ QUESTIONS: dict[str, Draw] = {
     "Act or not": act.draw,
     "Answer or hand over": selective.draw,
     "Prediction sets": sets.draw,
+    "Cost matrix": class_costs.draw,
 }
 
 
@@ -24,8 +25,8 @@ def body() -> None:
     """Draw the page."""
     session = open_session()
     fits = shown_fits(session)
-    left_out = [] if session.view.is_event else ["Act or not"]
-    left_out += ["Prediction sets"] if session.data.kind == "pairs" else []
+    left_out = ["Cost matrix"] if session.view.is_event else ["Act or not"]
+    left_out += ["Prediction sets", "Cost matrix"] if session.data.kind == "pairs" else []
     asked = [title for title in QUESTIONS if title not in left_out]
     with st.container(horizontal=True, gap="medium"):
         view_switch(session)

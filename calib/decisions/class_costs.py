@@ -67,19 +67,47 @@ def decide_classes(
     """
     said = check_probs(probs).astype(float, copy=False)
     known = check_labels(labels, said.shape)
-    matrix, over = rule.costs, rule.hand_over
-    if len(matrix) != said.shape[1] or matrix.shape[1] < len(matrix):
+    check_classes(rule, said.shape[1])
+    return judge_actions(*rule.decide_with_cost(said), np.argmax(said, axis=1), known, rule, weights, clusters, level)
+
+
+def check_classes(rule: CostMatrix, n_classes: int) -> None:
+    """Refuse costs whose first actions cannot be the classes.
+
+    Raises
+    ------
+    CalibrationError
+        If there is not one row and one column of costs for each class.
+    """
+    matrix = rule.costs
+    if len(matrix) != n_classes or matrix.shape[1] < len(matrix):
         raise CalibrationError(
-            f"The costs need one row and one column for each of {said.shape[1]} classes, further actions after them; "
+            f"The costs need one row and one column for each of {n_classes} classes, further actions after them; "
             f"their shape is {matrix.shape}."
         )
-    actions, predicted = rule.decide(said), np.argmax(said, axis=1)
-    expected, paid = rule.expected(said)[np.arange(len(said)), actions], matrix[known, actions]
-    bottom, top = float(matrix.min()), float(matrix.max())
-    if over is not None:
-        expected, paid = (np.where(actions == HAND_OVER, over, costs) for costs in (expected, paid))
-        bottom, top = min(bottom, over), max(top, over)
-    before = matrix[known, predicted]
+
+
+def judge_actions(
+    actions: Ints,
+    expected: Floats,
+    predicted: Ints,
+    labels: Ints,
+    rule: CostMatrix,
+    weights: Any = None,
+    clusters: Any = None,
+    level: float = 0.95,
+) -> ClassDecision:
+    """What actions cost on rows with labels, where the probabilities are no longer at hand.
+
+    Parameters
+    ----------
+    actions, expected : (n,) action of each row and its expected cost.
+    predicted, labels : (n,) most probable and true class of each row.
+    rule, weights, clusters, level : as in :func:`decide_classes`.
+    """
+    matrix, bottom, top = rule.costs, *_range(rule)
+    paid = _paid(rule, actions, labels)
+    before = matrix[labels, predicted]
 
     def share(rows: Bools) -> Interval:
         return shares_of_rows(rows.astype(int), np.array([[0], [1]]), weights, clusters).of_share(0, level)
@@ -94,6 +122,44 @@ def decide_classes(
         _mean_difference(paid - before, top - bottom, weights, clusters, level),
         share(actions != predicted),
     )
+
+
+def cost_change(
+    actions: Ints,
+    before: Ints,
+    labels: Ints,
+    rule: CostMatrix,
+    weights: Any = None,
+    clusters: Any = None,
+    level: float = 0.95,
+) -> Interval:
+    """Mean cost of a row by some actions minus that by others on the same rows, paired; below 0 they are cheaper.
+
+    Parameters
+    ----------
+    actions, before : (n,) columns of the cost matrix, -1 where a row is handed over.
+    labels, rule, weights, clusters, level : as in :func:`decide_classes`.
+
+    Examples
+    --------
+    >>> errors = CostMatrix(costs=np.array([[0.0, 1.0], [4.0, 0.0]]))
+    >>> cost_change(np.array([1, 1, 0]), np.array([0, 1, 0]), np.array([1, 1, 0]), errors).value
+    -1.3333333333333333
+    """
+    bottom, top = _range(rule)
+    less = _paid(rule, actions, labels) - _paid(rule, before, labels)
+    return _mean_difference(less, top - bottom, weights, clusters, level)
+
+
+def _range(rule: CostMatrix) -> tuple[float, float]:
+    """The least and the largest cost of a row."""
+    all_costs = np.append(rule.costs, [] if rule.hand_over is None else rule.hand_over)
+    return float(all_costs.min()), float(all_costs.max())
+
+
+def _paid(rule: CostMatrix, actions: Ints, labels: Ints) -> Floats:
+    paid = rule.costs[labels, actions]
+    return paid if rule.hand_over is None else np.where(actions == HAND_OVER, rule.hand_over, paid)
 
 
 def _mean_cost(values: Floats, low: float, high: float, weights: Any, clusters: Any, level: float) -> Interval:

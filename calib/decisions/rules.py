@@ -144,11 +144,17 @@ class CostMatrix(Rule):
 
     def decide(self, probs: Floats) -> Ints:
         """Actions, shape (n,), for probabilities of shape (n, n_classes); -1 where handing over costs less."""
+        return self.decide_with_cost(probs)[0]
+
+    def decide_with_cost(self, probs: Floats) -> tuple[Ints, Floats]:
+        """Actions, and what each is expected to cost, (n,) both."""
         expected = self.expected(probs)
         action = np.argmin(expected, axis=1)
+        least = expected[np.arange(len(action)), action]
         if self.hand_over is not None:
-            action[expected[np.arange(len(action)), action] > self.hand_over] = HAND_OVER
-        return action
+            action[least > self.hand_over] = HAND_OVER
+            least = np.minimum(least, self.hand_over)
+        return action, least
 
     def check_fits(self, n_classes: int, kind: str, gives_probabilities: bool) -> None:
         """Refuse a calibrator of other classes."""

@@ -1,4 +1,4 @@
-"""Prediction sets and certified thresholds as pages ask a worker for them: chosen on half of the test rows."""
+"""Decisions as pages ask a worker for them: sets and thresholds chosen on half of the test rows, and costs."""
 
 from __future__ import annotations
 
@@ -6,15 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from calib.base import Calibrator
 from calib.data.predictions import Predictions
+from calib.decisions.class_costs import ClassDecision, check_classes, cost_change, judge_actions
 from calib.decisions.conformal import PredictionSets, Score
 from calib.decisions.judgement import AnswerScores, Judged, judge_answers, judged_answers
-from calib.decisions.rules import AnswerAbove
+from calib.decisions.rules import AnswerAbove, CostMatrix
 from calib.decisions.selective import Guarantee
 from calib.decisions.set_scores import SetScores, judged_sets, sets_change
 from calib.diagnostics.judgement import rows_to_judge
+from calib.evaluation.evaluation import row_arrays
 from calib.metrics.bootstrap import Interval
+from calib.numerics import MEMORY_ENTRIES, Ints, blocks
 
 Sets = Judged[PredictionSets, SetScores]
 Certified = Judged[Guarantee, AnswerScores | None]
@@ -33,6 +38,49 @@ class SetsBeside:
     raw: Sets
     method: Sets
     change: dict[str, Interval]
+
+
+@dataclass(frozen=True, eq=False)
+class CostsBeside:
+    """Actions of least expected cost by a method's probabilities, beside those by the raw model's.
+
+    Attributes
+    ----------
+    raw, method : of each; the raw model's own where no method is looked at.
+    change : mean cost of a row with the method minus that with the raw model, paired by row.
+    moved : (k, 3) most probable class by the method, action (-1: handed over) and number of rows, the most first, of
+        rows where the two differ.
+    """
+
+    raw: ClassDecision
+    method: ClassDecision
+    change: Interval
+    moved: Ints
+
+
+def costs_beside_raw(raw: Calibrator, fitted: Calibrator, rule: CostMatrix, *, data: Mapping[str, Any]) -> CostsBeside:
+    """Bayes actions of both methods on the test rows among a worker's arrays, which chose nothing."""
+    test = _test_of(data)
+    about = row_arrays(test)
+    before, _ = _by_costs(raw, rule, test)
+    after, predicted = _by_costs(fitted, rule, test)
+    moved = after.actions != predicted
+    pairs, rows = np.unique(np.column_stack([predicted, after.actions])[moved], axis=0, return_counts=True)
+    order = np.argsort(-rows, kind="stable")
+    change = cost_change(after.actions, before.actions, test.labels, rule, **about)
+    return CostsBeside(before, after, change, np.column_stack([pairs, rows])[order])
+
+
+def _by_costs(fitted: Calibrator, rule: CostMatrix, test: Predictions) -> tuple[ClassDecision, Ints]:
+    """The decision of one method, and the most probable classes."""
+    check_classes(rule, test.n_classes)
+    actions, predicted = (np.empty(len(test), dtype=np.int64) for _ in range(2))
+    expected = np.empty(len(test))
+    for rows in blocks(len(test), test.n_classes, MEMORY_ENTRIES):
+        probs = fitted.predict_proba(test.logits[rows])
+        actions[rows], expected[rows] = rule.decide_with_cost(probs)
+        predicted[rows] = np.argmax(probs, axis=1)
+    return judge_actions(actions, expected, predicted, test.labels, rule, **row_arrays(test)), predicted
 
 
 def sets_beside_raw(

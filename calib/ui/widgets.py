@@ -334,6 +334,21 @@ def draw_table(table: pd.DataFrame | Styler, **looks: Any) -> Any:
     return st.dataframe(shown, hide_index=True, **looks)
 
 
+def edited(table: pd.DataFrame, key: str, **looks: Any) -> pd.DataFrame:
+    """Let the visitor edit a table, which stays as it was left on other pages and until other data are opened.
+
+    Parameters
+    ----------
+    table : what it holds to begin with; its columns have names of ours, and titles in ``column_config``.
+    key : unique in the app.
+    """
+    picked, begin = current_session().picked, f"{key}/begin"
+    if key not in st.session_state or begin not in picked:  # Streamlit keeps what was changed, while it is shown
+        picked[begin] = picked.get(key, table)
+    picked[key] = st.data_editor(safe_table(picked[begin]), hide_index=True, key=key, **looks)
+    return picked[key]
+
+
 def sideways(n_with_intervals: int = 0) -> None:
     """Say below a table that it goes on, where it does: its own scroll bar shows only while it is touched.
 

@@ -6,14 +6,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from streamlit.testing.v1 import AppTest
 
 import calib
 from calib.data.samples import load_sample
 from calib.diagnostics.risk_coverage import answerable, risk_coverage
 from calib.evaluation import evaluate
-from calib.formatting import percent, round_percent
+from calib.formatting import class_in_words, number, percent, round_percent
+from calib.jobs import FitQueue
 from calib.numerics import softmax
+from calib.ui import fits
 from calib.ui.session import OpenSession
 from tests.ui.conftest import FITTED, charts, clean, group, open_page, said, table, twice, unfold
 
@@ -200,3 +204,64 @@ def test_three_events_have_a_decision_curve_and_no_precision(tmp_path: Path) -> 
     app.number_input(key="decide/precision").set_value(99.0).run()
     assert clean(app)
     assert any("0.99" in warning.value for warning in app.warning)
+
+
+def by_costs(session: OpenSession, table: pd.DataFrame | None = None) -> AppTest:
+    """The page on the question of a cost matrix, with these costs entered."""
+    if table is not None:
+        session.picked["decide/cost matrix"] = table
+    app = open_page(PAGE, session)
+    app.segmented_control(key="decide/question").set_value("Cost matrix").run()
+    return app
+
+
+def test_costs_of_classes_are_those_of_counting_and_are_exported(fits_to_read: OpenSession) -> None:
+    session = replace(fits_to_read, carried={}, kept={}, kept_bytes={}, built={}, picked={})
+    app = by_costs(session)
+    assert clean(app)
+    assert "A **tie**" in app.markdown[0].value  # costs of 0 and 1 to begin with
+    entered = session.picked["decide/cost matrix"].copy()
+    entered.loc[3, "5"] = entered.loc[8, "1"] = 9.0
+    app = by_costs(session, entered)
+    key = next(key for key, spec in session.specs.items() if spec.method == "temperature")
+    group(app, "decide/closer").set_value(key).run()
+    assert clean(app)
+    matrix = entered.drop(columns="true").to_numpy(float)
+    (fitted,) = (job.calibrator for job in fits.queue().snapshot([key]))
+    probs, labels = fitted.predict_proba(session.test.logits), session.test.labels
+    actions = (probs @ matrix).argmin(axis=1)
+    paid, plain = (1000 * matrix[labels, chosen].mean() for chosen in (actions, probs.argmax(axis=1)))
+    assert f"**{number(paid)}** instead of **{number(plain)}**" in app.markdown[0].value
+    unfold(app, "decide/moved")
+    assert clean(app)
+    assert table(app, "action")["rows"].sum() == (actions != probs.argmax(axis=1)).sum()
+    app.button(key="decide/carry/class costs").click().run()
+    assert clean(app)
+    (packed,) = [value for name, value in session.kept.items() if "packed" in str(name)]
+    np.testing.assert_array_equal(packed.exported.decide_logits(session.test.logits), actions)
+
+
+def test_costs_that_look_swapped_are_pointed_out_and_empty_cells_named(sample_to_read: OpenSession) -> None:
+    app = by_costs(sample_to_read)
+    entered = sample_to_read.picked["decide/cost matrix"].copy()
+    entered.loc[2, "2"] = 3.0
+    app = by_costs(sample_to_read, entered)
+    assert "true class is digit 2" in said(app) and "swapped" in said(app)
+    entered.loc[4, "7"] = np.nan
+    app = by_costs(sample_to_read, entered)
+    assert clean(app)
+    assert "digit 4" in app.warning[0].value and "digit 7" in app.warning[0].value
+
+
+def test_of_many_classes_the_errors_that_do_not_cost_1_are_listed(queue: FitQueue) -> None:
+    session = OpenSession.from_data(load_sample("simulated-100"))
+    app = by_costs(session)
+    assert clean(app)
+    assert list(table(app, "acted on").columns) == ["true", "acted on", "cost"]
+    predicted, labels = session.test.logits.argmax(axis=1), session.test.labels
+    wrong = np.flatnonzero(predicted != labels)[0]  # an error that is made, and is dear now
+    pair = (class_in_words(session.data.class_names[k[wrong]]) for k in (labels, predicted))
+    entered = pd.DataFrame({"true": [next(pair)], "acted on": [next(pair)], "cost": [500.0]})
+    app = by_costs(session, entered)
+    assert clean(app)
+    assert "instead of the most probable" in app.markdown[0].value
