@@ -61,7 +61,7 @@ START_SECONDS = 120.0
 SAVE_ANEW = "Save it anew, as npz or csv, and give that."
 MOST_WAITING = 50
 """Files that may wait for a reader."""
-CPU_SECONDS, CPU_SECONDS_PER_MB, MOST_CPU_SECONDS = 8, 2, 120
+CPU_SECONDS, CPU_SECONDS_PER_MB, MOST_CPU_SECONDS = 4, 2, 120
 """Of a reader: for any file, for each MB more, and at most. A spreadsheet of 20 MB takes some 15 s."""
 TEXT_COPIES = 6
 """Memory that reading a text table takes, in multiples of its size."""
