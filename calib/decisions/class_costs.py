@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +12,8 @@ from calib.base import check_labels
 from calib.decisions.rules import HAND_OVER, CostMatrix
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval
-from calib.metrics.confidence import Bools, check_probs, weighted_mean
-from calib.metrics.proportions import shares_of_rows
+from calib.metrics.confidence import check_probs, weighted_mean
+from calib.metrics.proportions import Shares, shares_at_rates, shares_of_rows
 from calib.numerics import Floats, Ints
 
 
@@ -96,6 +97,7 @@ def judge_actions(
     weights: Any = None,
     clusters: Any = None,
     level: float = 0.95,
+    rates: Any = None,
 ) -> ClassDecision:
     """What actions cost on rows with labels, where the probabilities are no longer at hand.
 
@@ -104,23 +106,20 @@ def judge_actions(
     actions, expected : (n,) action of each row and its expected cost.
     predicted, labels : (n,) most probable and true class of each row.
     rule, weights, clusters, level : as in :func:`decide_classes`.
+    rates : (K,) known rates of the classes where they are others than here; see
+        :func:`calib.metrics.proportions.shares_at_rates`.
     """
-    matrix, bottom, top = rule.costs, *_range(rule)
-    paid = _paid(rule, actions, labels)
-    before = matrix[labels, predicted]
-
-    def share(rows: Bools) -> Interval:
-        return shares_of_rows(rows.astype(int), np.array([[0], [1]]), weights, clusters).of_share(0, level)
-
-    cost, plain = (_mean_cost(values, bottom, top, weights, clusters, level) for values in (paid, before))
+    mean = _Means(labels, rates, weights, clusters, level)
+    bottom, top = _range(rule)
+    paid, before = _paid(rule, actions, labels), rule.costs[labels, predicted]
     return ClassDecision(
         actions,
-        weighted_mean(expected, weights),
-        cost,
-        share(actions == HAND_OVER),
-        plain,
-        _mean_difference(paid - before, top - bottom, weights, clusters, level),
-        share(actions != predicted),
+        weighted_mean(expected, weights if rates is None else mean.weights_at_rates(len(rule.costs))),
+        mean.between(paid, bottom, top),
+        mean.between((actions == HAND_OVER).astype(float), 0.0, 1.0),
+        mean.between(before, bottom, top),
+        mean.difference(paid - before, top - bottom),
+        mean.between((actions != predicted).astype(float), 0.0, 1.0),
     )
 
 
@@ -132,6 +131,7 @@ def cost_change(
     weights: Any = None,
     clusters: Any = None,
     level: float = 0.95,
+    rates: Any = None,
 ) -> Interval:
     """Mean cost of a row by some actions minus that by others on the same rows, paired; below 0 they are cheaper.
 
@@ -139,6 +139,7 @@ def cost_change(
     ----------
     actions, before : (n,) columns of the cost matrix, -1 where a row is handed over.
     labels, rule, weights, clusters, level : as in :func:`decide_classes`.
+    rates : as in :func:`judge_actions`.
 
     Examples
     --------
@@ -148,7 +149,7 @@ def cost_change(
     """
     bottom, top = _range(rule)
     less = _paid(rule, actions, labels) - _paid(rule, before, labels)
-    return _mean_difference(less, top - bottom, weights, clusters, level)
+    return _Means(labels, rates, weights, clusters, level).difference(less, top - bottom)
 
 
 def _range(rule: CostMatrix) -> tuple[float, float]:
@@ -162,21 +163,46 @@ def _paid(rule: CostMatrix, actions: Ints, labels: Ints) -> Floats:
     return paid if rule.hand_over is None else np.where(actions == HAND_OVER, rule.hand_over, paid)
 
 
-def _mean_cost(values: Floats, low: float, high: float, weights: Any, clusters: Any, level: float) -> Interval:
-    """Mean of costs that can lie between two bounds: Wilson's interval on the scale from one to the other.
+@dataclass(frozen=True, eq=False)
+class _Means:
+    """Means of costs over rows, at their own rates of the classes or at others."""
 
-    It has as many rows as give the variance of the mean, and where no cost was met but one, all of them.
-    """
-    met, cell = np.unique(values, return_inverse=True)
-    scale = high - low or 1.0
-    share = shares_of_rows(cell, ((met - low) / scale)[:, None], weights, clusters).of_share(0, level)
-    return Interval(*(low + scale * part for part in share))
+    labels: Ints
+    rates: Any
+    weights: Any
+    clusters: Any
+    level: float
 
+    def between(self, values: Floats, low: float, high: float) -> Interval:
+        """Mean of values that can lie between two bounds: Wilson's interval on the scale from one to the other.
 
-def _mean_difference(values: Floats, scale: float, weights: Any, clusters: Any, level: float) -> Interval:
-    """Mean of differences of costs, from what is lost and what is saved, each at most ``scale`` a row."""
-    met, cell = np.unique(values, return_inverse=True)
-    scale = scale or 1.0
-    table = np.column_stack([np.maximum(met, 0.0), np.maximum(-met, 0.0)]) / scale
-    shares = shares_of_rows(cell, table, weights, clusters)
-    return Interval(*map(float, shares.combine([scale, -scale], shares.critical(level))))
+        It has as many rows as give the variance of the mean, and where no value was met but one, all of them.
+        """
+        scale = high - low or 1.0
+        share = self._shares(values, lambda met: ((met - low) / scale)[:, None]).of_share(0, self.level)
+        return Interval(*(low + scale * part for part in share))
+
+    def difference(self, values: Floats, scale: float) -> Interval:
+        """Mean of differences of costs, from what is lost and what is saved, each at most ``scale`` a row."""
+        scale = scale or 1.0
+
+        def lost_and_saved(met: Floats) -> Floats:
+            return np.column_stack([np.maximum(met, 0.0), np.maximum(-met, 0.0)]) / scale
+
+        shares = self._shares(values, lost_and_saved)
+        return Interval(*map(float, shares.combine([scale, -scale], shares.critical(self.level))))
+
+    def weights_at_rates(self, n_classes: int) -> Floats:
+        """(n,) weights that give the classes their rates."""
+        weight = np.ones(len(self.labels)) if self.weights is None else np.asarray(self.weights, dtype=float)
+        total = np.bincount(self.labels, weights=weight, minlength=n_classes)
+        ratio = np.asarray(self.rates, dtype=float) / np.where(total > 0, total, 1.0)
+        return weight * ratio[self.labels]
+
+    def _shares(self, values: Floats, table: Callable[[Floats], Floats]) -> Shares:
+        if self.rates is None:
+            met, cell = np.unique(values, return_inverse=True)
+            return shares_of_rows(cell, table(met), self.weights, self.clusters)
+        pairs, cell = np.unique(np.column_stack([self.labels, values]), axis=0, return_inverse=True)
+        kind = pairs[:, 0].astype(int)
+        return shares_at_rates(cell.ravel(), table(pairs[:, 1]), kind, self.rates, self.weights, self.clusters)

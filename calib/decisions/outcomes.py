@@ -10,8 +10,8 @@ import numpy as np
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import Interval
 from calib.metrics.confidence import Bools
-from calib.metrics.proportions import Shares, check_event, shares_of_rows
-from calib.numerics import Floats
+from calib.metrics.proportions import Shares, check_event, shares_at_rates, shares_of_rows
+from calib.numerics import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,13 @@ class Change:
 
 
 def outcome_of(
-    acts: Any, labels: Any, costs: Costs | None = None, weights: Any = None, clusters: Any = None, level: float = 0.95
+    acts: Any,
+    labels: Any,
+    costs: Costs | None = None,
+    weights: Any = None,
+    clusters: Any = None,
+    level: float = 0.95,
+    rate: float | None = None,
 ) -> Outcome:
     """What acting on these rows leads to, in counts of 1,000, shares and cost.
 
@@ -128,15 +134,21 @@ def outcome_of(
     labels : (n,) 1 where the event happened, 0 elsewhere.
     costs : of each outcome; without them there is no cost.
     weights, clusters, level : as in :func:`calib.decisions.cuts.decide`.
+    rate : share of rows with the event where it is another one than here, and known; see
+        :func:`calib.metrics.proportions.shares_at_rates`. Precision then has the interval that recall and the rate of
+        false alarms give on the log scale (Zou and Donner 2008), as if these were independent.
     """
     acted, came = _check_acts(acts, labels)
     table = np.column_stack([np.eye(4), [0, 0, 1, 1]])
-    shares = shares_of_rows(2 * acted + came, table, weights, clusters)
+    shares = _shares(2 * acted + came, table, rate, weights, clusters)
     negatives, misses, alarms, positives, acting = (_of_thousand(shares.of_share(k, level)) for k in range(5))
+    recall = _share_among(came, acted, weights, clusters, level)
+    if rate is None:
+        precision = _share_among(acted, came, weights, clusters, level)
+    else:
+        precision = _precision_at(rate, recall, _share_among(~came, acted, weights, clusters, level))
     return Outcome(
-        positives, alarms, misses, negatives, acting,
-        recall=_share_among(came, acted, weights, clusters, level),
-        precision=_share_among(acted, came, weights, clusters, level),
+        positives, alarms, misses, negatives, acting, recall=recall, precision=precision,
         cost=None if costs is None else _cost(shares, costs, level),
     )  # fmt: skip
 
@@ -149,6 +161,7 @@ def change(
     weights: Any = None,
     clusters: Any = None,
     level: float = 0.95,
+    rate: float | None = None,
 ) -> Change:
     """What changes where a new rule replaces an old one: today's cut, or the raw probability at the same cut.
 
@@ -159,6 +172,7 @@ def change(
     ----------
     acts, before : (n,) whether each row is acted on by the new and by the old rule.
     labels, costs, weights, clusters, level : as in :func:`calib.decisions.cuts.decide`.
+    rate : as in :func:`outcome_of`.
 
     Examples
     --------
@@ -170,9 +184,9 @@ def change(
     acted, came = _check_acts(acts, labels)
     old, _ = _check_acts(before, labels)
     new, gone = acted & ~old, old & ~acted
-    cell = np.where(new, 1 + came, np.where(gone, 3 + came, 0))
-    table = np.column_stack([np.eye(5)[:, 1:], [0, 1, 1, 1, 1], [0, 1, 1, 0, 0], [0, 0, 0, 1, 1]])
-    shares = shares_of_rows(cell, table, weights, clusters).with_rows_of([4])
+    cell = 2 * np.where(new, 1, np.where(gone, 2, 0)) + came
+    groups = np.array([[0, 0, 0], [1, 1, 0], [1, 0, 1]]).repeat(2, axis=0)
+    shares = _shares(cell, np.column_stack([np.eye(6)[:, 2:], groups]), rate, weights, clusters).with_rows_of([4])
     negative, miss, alarm, positive = costs.of_kinds
     factors = [alarm - negative, positive - miss, negative - alarm, miss - positive, 0, 0, 0]
     cost = Interval(*map(float, shares.combine(factors, shares.critical(level))))
@@ -200,6 +214,28 @@ def _check_acts(acts: Any, labels: Any) -> tuple[Bools, Bools]:
         raise CalibrationError("Say for each row whether it is acted on, True or False: (probs >= cut).")
     _, came = check_event(acted, labels)
     return acted, came
+
+
+def _shares(cell: Ints, table: Floats, rate: float | None, weights: Any, clusters: Any) -> Shares:
+    """Shares of kinds of rows of which those with odd numbers have the event, at their own rate or another one."""
+    if rate is None:
+        return shares_of_rows(cell, table, weights, clusters)
+    return shares_at_rates(cell, table, np.arange(len(table)) % 2, [1.0 - rate, rate], weights, clusters)
+
+
+def _precision_at(rate: float, recall: Interval, alarms: Interval) -> Interval:
+    """``rate recall / (rate recall + (1 - rate) alarms)``, whose log-odds are a difference of logarithms."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        (hit, hit_low, hit_high), (false, false_low, false_high) = np.log(recall), np.log(alarms)
+        odds = np.log(rate) - np.log1p(-rate)
+        low = np.hypot(hit - hit_low, false_high - false) if np.isfinite(hit - false) else np.inf
+        high = np.hypot(hit_high - hit, false - false_low) if np.isfinite(hit - false) else np.inf
+        ends = [odds + hit - false + move for move in (0.0, -low, high)]
+        if np.isfinite(hit) and not np.isfinite(false):  # no false alarm: their highest rate bounds it
+            ends = [np.inf, odds + hit_low - false_high, np.inf]
+        elif np.isfinite(false) and not np.isfinite(hit):
+            ends = [-np.inf, -np.inf, odds + hit_high - false_low]
+        return Interval(*(float(1.0 / (1.0 + np.exp(-end))) for end in ends))
 
 
 def _of_thousand(share: Interval) -> Interval:

@@ -13,13 +13,15 @@ from calib.data.predictions import Predictions
 from calib.decisions.class_costs import ClassDecision, check_classes, cost_change, judge_actions
 from calib.decisions.conformal import PredictionSets, Score
 from calib.decisions.judgement import AnswerScores, Judged, judge_answers, judged_answers
+from calib.decisions.prior_shift import NewRate, estimate_rate
 from calib.decisions.rules import AnswerAbove, CostMatrix
 from calib.decisions.selective import Guarantee
 from calib.decisions.set_scores import SetScores, judged_sets, sets_change
+from calib.decisions.shifted_decision import ShiftedClasses, classes_at_rates
 from calib.diagnostics.judgement import rows_to_judge
 from calib.evaluation.evaluation import row_arrays
 from calib.metrics.bootstrap import Interval
-from calib.numerics import MEMORY_ENTRIES, Ints, blocks
+from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, softmax
 
 Sets = Judged[PredictionSets, SetScores]
 Certified = Judged[Guarantee, AnswerScores | None]
@@ -81,6 +83,29 @@ def _by_costs(fitted: Calibrator, rule: CostMatrix, test: Predictions) -> tuple[
         actions[rows], expected[rows] = rule.decide_with_cost(probs)
         predicted[rows] = np.argmax(probs, axis=1)
     return judge_actions(actions, expected, predicted, test.labels, rule, **row_arrays(test)), predicted
+
+
+def rates_of_rows(logits: Floats, column: int | None, n_resamples: int, *, data: Mapping[str, Any]) -> NewRate:
+    """Base rates of rows without labels from their raw outputs, by the labelled rows among a worker's arrays.
+
+    Parameters
+    ----------
+    logits : (m, K) of the new rows.
+    column : of the event; None for all K classes.
+    """
+    before, after, labels = softmax(data["logits"]), softmax(logits), data["labels"]
+    about: dict[str, Any] = {"clusters": data.get("clusters"), "n_resamples": n_resamples}
+    if column is None:
+        return estimate_rate(before, labels, after, **about)
+    return estimate_rate(before[:, column], labels == column, after[:, column], **about)
+
+
+def classes_shifted(
+    fitted: Calibrator, rule: CostMatrix, old: Floats, new: Floats, *, data: Mapping[str, Any]
+) -> ShiftedClasses:
+    """Decisions by costs at other rates of the classes, on the test rows among a worker's arrays."""
+    test = _test_of(data)
+    return classes_at_rates(fitted.predict_proba(test.logits), test.labels, rule, old, new, **row_arrays(test))
 
 
 def sets_beside_raw(

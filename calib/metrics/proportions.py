@@ -54,14 +54,14 @@ class Shares:
     ----------
     value : (k,) shares.
     covariance : (k, k) of their estimates.
-    n_effective : independent rows of equal weight that would tell as much of a share that is 0 or 1.
+    n_effective : independent rows of equal weight that would tell as much of a share that is 0 or 1; of all or (k,).
     most : of any other share: rows that tell as much are never more than these. Infinite for means of other values.
     degrees : number of clusters less one; infinite where rows are independent.
     """
 
     value: Floats
     covariance: Floats
-    n_effective: float
+    n_effective: float | Floats
     most: float
     degrees: float
 
@@ -85,7 +85,7 @@ class Shares:
         known = variance > 0
         rows = share[known] * (1.0 - share[known]) / variance[known]
         least = float(rows.min()) if len(rows) else self.n_effective
-        return replace(self, n_effective=float(np.clip(least, self.n_effective, max(self.most, self.n_effective))))
+        return replace(self, n_effective=np.clip(least, self.n_effective, np.maximum(self.most, self.n_effective)))
 
     def of_share(self, k: int, level: float = 0.95) -> Interval:
         """One share with its Wilson interval."""
@@ -184,6 +184,77 @@ def shares_of_rows(cell: Ints, patterns: npt.NDArray[Any], weights: Any = None, 
     squares = sums if weight is None else np.bincount(cell, weights=weight**2, minlength=m)
     covariance = (deviations * squares[:, None]).T @ deviations / total**2
     return Shares(value, covariance, total**2 / float(squares.sum()), most, float("inf"))
+
+
+def shares_at_rates(
+    cell: Ints, patterns: npt.NDArray[Any], kind: Ints, rates: npt.ArrayLike, weights: Any = None, clusters: Any = None
+) -> Shares:
+    """Shares of rows as they would be at other rates of the classes, each of which looks as it does here.
+
+    ``sum_k rate_k s_k`` with the share ``s_k`` among the rows of class k: post-stratification with known rates. The
+    variance is that of the shares within the classes, ``sum_k rate_k^2 sum_i w_i^2 (x_i - s_k)^2 / (sum_i w_i)^2``,
+    with sums over clusters as in :func:`shares_of_rows` (Cochran 1977, sections 5.3 and 5A.9, given the counts). Of a
+    share that is 0 or 1, the class that tells least of it decides: ``n_k / rate_k`` rows.
+
+    Parameters
+    ----------
+    cell, patterns, weights, clusters : as in :func:`shares_of_rows`.
+    kind : (m,) class of each kind of rows, in [0, K).
+    rates : (K,) rates of the classes, which sum to 1.
+
+    Raises
+    ------
+    CalibrationError
+        If a class with a rate above 0 has no row.
+
+    Examples
+    --------
+    >>> cell = np.array([0, 0, 0, 1, 2, 3])  # of three rows without the event one is acted on; of two with it one
+    >>> found = shares_at_rates(cell, np.array([[0], [1], [0], [1]]), np.array([0, 0, 1, 1]), [0.9, 0.1])
+    >>> round(float(found.value[0]), 6)  # 0.9 / 4 + 0.1 / 2
+    0.275
+    """
+    n, table, share = len(cell), patterns.astype(float), np.asarray(rates, dtype=float)
+    weight = check_weights(weights, n)
+    unit, n_units, clustered = drawn_units(n, None if clusters is None else check_clusters(clusters, n))
+    m, k = len(table), len(share)
+    sums = np.bincount(cell, weights=weight, minlength=m).astype(float)
+    total = np.bincount(kind, weights=sums, minlength=k)
+    if (absent := np.flatnonzero((total == 0) & (share > 0))).size:
+        raise CalibrationError(
+            f"No row has class {int(absent[0])}, whose rate is {share[absent[0]]:g}, so that nothing is known of it; "
+            "give rows of that class, or a rate of 0."
+        )
+    of_class = np.where(total > 0, total, 1.0)
+    means = np.zeros((k, table.shape[1]))
+    np.add.at(means, kind, (sums / of_class[kind])[:, None] * table)
+    moved = (share / of_class)[kind][:, None] * (table - means[kind])
+    if clustered:
+        by_cluster = np.bincount(unit * m + cell, weights=weight, minlength=n_units * m).reshape(n_units, m) @ moved
+        covariance = n_units / (n_units - 1) * (by_cluster.T @ by_cluster)
+    else:
+        squares = sums if weight is None else np.bincount(cell, weights=weight**2, minlength=m)
+        covariance = (moved * squares[:, None]).T @ moved
+    rows = _rows_of_classes(kind[cell], k, weight, unit if clustered else None)
+    tells = np.where(share > 0, rows / np.where(share > 0, share, 1.0), np.inf)
+    high, low = np.full(means.shape, -np.inf), np.full(means.shape, np.inf)
+    np.maximum.at(high, kind, table)
+    np.minimum.at(low, kind, table)
+    least = np.where(high > low, tells[:, None], np.inf).min(axis=0)
+    least = np.where(np.isfinite(least), least, tells.min())
+    degrees = n_units - 1.0 if clustered else float("inf")
+    return Shares(share @ means, covariance, least, float("inf"), degrees)
+
+
+def _rows_of_classes(label: Ints, k: int, weight: Floats | None, unit: Ints | None) -> Floats:
+    """Independent rows of equal weight, or clusters, that each of k classes has."""
+    if unit is not None:
+        pairs = np.unique(np.column_stack([label, unit]), axis=0)[:, 0]
+        return np.bincount(pairs, minlength=k).astype(float)
+    if weight is None:
+        return np.bincount(label, minlength=k).astype(float)
+    sums, squares = (np.bincount(label, weights=w, minlength=k) for w in (weight, weight**2))
+    return np.where(squares > 0, sums**2 / np.where(squares > 0, squares, 1.0), 0.0)
 
 
 def check_clusters(clusters: Any, n: int) -> npt.NDArray[Any]:

@@ -12,6 +12,8 @@ from streamlit.testing.v1 import AppTest
 
 import calib
 from calib.data.samples import load_sample
+from calib.decisions import Costs, estimate_rate, shift_prior
+from calib.decisions.shifted_decision import cut_at_rate
 from calib.diagnostics.risk_coverage import answerable, risk_coverage
 from calib.evaluation import evaluate
 from calib.formatting import class_in_words, number, percent, round_percent
@@ -265,3 +267,64 @@ def test_of_many_classes_the_errors_that_do_not_cost_1_are_listed(queue: FitQueu
     app = by_costs(session, entered)
     assert clean(app)
     assert "instead of the most probable" in app.markdown[0].value
+
+
+def at_another_rate(session: OpenSession) -> AppTest:
+    app = open_page(PAGE, session)
+    return app.segmented_control(key="decide/question").set_value("Another base rate").run()
+
+
+def test_a_known_rate_moves_the_cut(loans: OpenSession) -> None:
+    app = at_another_rate(loans)
+    assert clean(app)
+    app.number_input(key="rate/event").set_value(2.0).run()
+    assert clean(app)
+    old = float(loans.calibration.labels.mean())
+    cut = cut_at_rate(Costs(false_alarm=1.0, miss=5.0), old, 0.02)
+    assert f"at least **{percent(cut)}**" in app.markdown[0].value
+    assert len(table(app, "of 1,000 cases").columns) == 4
+    app.number_input(key="decide/false alarm").set_value(0.0).run()
+    assert clean(app) and len(app.warning) == 1
+
+
+def test_a_rate_is_estimated_from_rows_without_labels(loans: OpenSession) -> None:
+    app = at_another_rate(loans)
+    app.segmented_control(key="rate/source").set_value("rows").run()
+    assert clean(app)
+    rows = np.r_[np.flatnonzero(loans.test.labels == 1), np.flatnonzero(loans.test.labels == 0)[:200]]
+    probs = softmax(loans.test.logits)[rows, 1]
+    file = "\n".join(["probability", *(f"{p:.9f}" for p in probs)]).encode()
+    app.file_uploader(key="rate/upload").upload("new.csv", file, "text/csv").run()
+    assert clean(app)
+    known = estimate_rate(softmax(loans.calibration.logits)[:, 1], loans.calibration.labels == 1, probs, n_resamples=2)
+    assert f"**{percent(known.rate.value)}**" in app.markdown[0].value
+    few = "probability\n0.1\n0.2\n0.15\n"
+    app.file_uploader(key="rate/upload").upload("few.csv", few.encode(), "text/csv").run()
+    assert clean(app)
+    assert any("flat" in warning.value for warning in app.warning)
+
+
+def test_rates_of_classes_shift_decisions_and_are_exported(fits_to_read: OpenSession) -> None:
+    session = replace(fits_to_read, carried={}, kept={}, kept_bytes={}, built={}, picked={})
+    app = at_another_rate(session)
+    assert clean(app)
+    assert "A **tie**" in app.markdown[0].value
+    rates = session.picked["rate/rates"].copy()
+    rates["new"] = [55.0, *[5.0] * 9]
+    session.picked["rate/rates"] = rates
+    app = at_another_rate(session)
+    key = next(key for key, spec in session.specs.items() if spec.method == "temperature")
+    group(app, "decide/closer").set_value(key).run()
+    assert clean(app)
+    (fitted,) = (job.calibrator for job in fits.queue().snapshot([key]))
+    old = np.bincount(session.calibration.labels) / len(session.calibration)
+    shifted = shift_prior(fitted.predict_proba(session.test.logits), old, rates["new"].to_numpy() / 100)
+    app.button(key="decide/carry/rates").click().run()
+    assert clean(app)
+    (packed,) = [value for name, value in session.kept.items() if "packed" in str(name)]
+    np.testing.assert_array_equal(packed.exported.decide_logits(session.test.logits), shifted.argmax(axis=1))
+    rates["new"] = 20.0
+    session.picked["rate/rates"] = rates
+    app = at_another_rate(session)
+    assert clean(app)
+    assert "200" in app.warning[0].value

@@ -78,8 +78,7 @@ def goal_asked() -> Goal | None:
         if basis != "costs":
             label, reading, begin = ASKED[basis]
             value = _percent(label, begin, f"decide/{basis}", reading)
-        alarm = _cost("Cost of a false alarm", FALSE_ALARM, "decide/false alarm", "Acting on a case without the event.")
-        miss = _cost("Cost of a miss", MISS, "decide/miss", "Not acting on a case with the event; in the same unit.")
+        alarm, miss = costs_asked()
         today = st.number_input(
             "Today's cut, in %", 0.01, 99.99, None, 1.0, key="decide/today", persist_state="session", width=NARROW,
             format="%g", placeholder="none", help="On your model's own output, as it is used now.",
@@ -89,6 +88,12 @@ def goal_asked() -> Goal | None:
     except CalibrationError as error:
         st.warning(str(error), icon=":material/warning:")
         return None
+
+
+def costs_asked() -> tuple[float, float]:
+    """Let the visitor say what a false alarm and a miss cost."""
+    alarm = _cost("Cost of a false alarm", FALSE_ALARM, "decide/false alarm", "Acting on a case without the event.")
+    return alarm, _cost("Cost of a miss", MISS, "decide/miss", "Not acting on a case with the event; in the same unit.")
 
 
 def _percent(label: str, begin: float, key: str, reading: str) -> float:
@@ -191,6 +196,12 @@ def numbers(found: EventDecision) -> None:
     rules += [(f"uncalibrated, {percent(found.cut.value)}", found.raw)]
     if found.today is not None and found.goal.today is not None:
         rules += [(f"today: uncalibrated, {percent(found.goal.today)}", found.today)]
+    outcome_table(rules)
+    st.caption(_used(found) + _raw_cut(found.raw_cut))
+
+
+def outcome_table(rules: list[tuple[str, Outcome]]) -> None:
+    """What each of some rules leads to, by their titles."""
     rows = {
         "acted on": lambda one: _counts(one.acted),
         "events found": lambda one: _counts(one.true_positives),
@@ -204,7 +215,6 @@ def numbers(found: EventDecision) -> None:
     for title, outcome in rules:
         table[title] = [write(outcome) for write in rows.values()]
     show_table(table, "of 1,000 cases")
-    st.caption(_used(found) + _raw_cut(found.raw_cut))
 
 
 def benefit(fits: list[ShownFit], fit: ShownFit, cut: float) -> None:

@@ -65,19 +65,32 @@ def asked(session: OpenSession) -> CostMatrix:
         Naming the cell that holds no number.
     """
     names = [class_in_words(name) for name in session.data.class_names]
-    few = len(names) <= MOST_IN_MATRIX
-    costs = _matrix(names) if few else _exceptions(names)
+    table = _matrix(names) if len(names) <= MOST_IN_MATRIX else _exceptions(names)
     over = st.number_input(
         "Cost of handing a row over", None, None, None, 1.0, key=HAND_OVER_COST, persist_state="session", width=230,
         format="%g", placeholder="never handed over",
         help="A row is handed over where even the cheapest action is expected to cost more than this.",
     )  # fmt: skip
+    costs = _costs_in(table, names)
     if swapped := unlikely(costs, names):
         st.caption(f":material/info: {swapped}")
-    return CostMatrix(costs=costs, hand_over=over, chosen=_chosen(costs))
+    return _rule(costs, over)
 
 
-def _matrix(names: list[str]) -> Floats:
+def rule_entered(session: OpenSession) -> CostMatrix:
+    """The costs as they were entered last; 0 and 1 before that."""
+    names = [class_in_words(name) for name in session.data.class_names]
+    table = session.picked.get(EDITOR)
+    costs = 1.0 - np.eye(len(names)) if table is None else _costs_in(table, names)
+    return _rule(costs, st.session_state.get(HAND_OVER_COST))
+
+
+def _rule(costs: Floats, over: float | None) -> CostMatrix:
+    chosen = f"a matrix of {len(costs):,} by {costs.shape[1]:,} costs, from {costs.min():g} to {costs.max():g}."
+    return CostMatrix(costs=costs, hand_over=over, chosen=chosen)
+
+
+def _matrix(names: list[str]) -> pd.DataFrame:
     """A cell for each true class and each class acted on."""
     k = len(names)
     st.markdown("**What it costs to act on a class** (across) where the true class is another one (down)")
@@ -88,11 +101,10 @@ def _matrix(names: list[str]) -> Floats:
         for column, name in enumerate(names)
     }
     known = st.column_config.TextColumn("true class", pinned=True, disabled=True)
-    table = widgets.edited(begin, EDITOR, column_config={"true": known, **titles}, num_rows="fixed")
-    return costs_of(table[[str(column) for column in range(k)]].to_numpy(dtype=float, na_value=np.nan), names)
+    return widgets.edited(begin, EDITOR, column_config={"true": known, **titles}, num_rows="fixed")
 
 
-def _exceptions(names: list[str]) -> Floats:
+def _exceptions(names: list[str]) -> pd.DataFrame:
     """A row for each error that does not cost 1."""
     st.markdown(f"**Errors that do not cost 1**; of {plural(len(names), 'class', 'classes')} all others do")
     texts = {name: pd.Series(dtype=object) for name in ("true", "acted on")}
@@ -102,23 +114,24 @@ def _exceptions(names: list[str]) -> Floats:
         "acted on": st.column_config.SelectboxColumn("acted on as", options=names, required=True),
         "cost": st.column_config.NumberColumn("cost", format="%g", required=True),
     }
-    table = widgets.edited(begin, EDITOR, column_config=titles, num_rows="dynamic").dropna(how="all")
-    costs = 1.0 - np.eye(len(names))
-    place = {name: number for number, name in enumerate(names)}
-    for true, acted, cost in zip(table["true"], table["acted on"], table["cost"], strict=True):
-        if true in place and acted in place:
-            costs[place[true], place[acted]] = np.nan if cost is None else float(cost)
-    return costs_of(costs, names)
+    return widgets.edited(begin, EDITOR, column_config=titles, num_rows="dynamic")
 
 
-def costs_of(costs: Floats, names: list[str]) -> Floats:
-    """The costs that were entered, all of which are numbers.
+def _costs_in(table: pd.DataFrame, names: list[str]) -> Floats:
+    """The costs of either table, all of which are numbers.
 
     Raises
     ------
     CalibrationError
         Naming the first cell without one.
     """
+    if "acted on" in table:
+        costs, place = 1.0 - np.eye(len(names)), {name: number for number, name in enumerate(names)}
+        for true, acted, cost in table[["true", "acted on", "cost"]].itertuples(index=False):
+            if true in place and acted in place:
+                costs[place[true], place[acted]] = np.nan if cost is None else float(cost)
+    else:
+        costs = table.drop(columns="true").to_numpy(dtype=float, na_value=np.nan)
     empty = np.argwhere(~np.isfinite(costs))
     if len(empty):
         true, acted = (names[place] for place in empty[0])
@@ -153,10 +166,6 @@ def is_zero_one(rule: CostMatrix) -> bool:
     return rule.hand_over is None and not np.diagonal(rule.costs).any() and bool((off == off[0]).all() and off[0] > 0)
 
 
-def _chosen(costs: Floats) -> str:
-    return f"a matrix of {len(costs):,} by {costs.shape[1]:,} costs, from {costs.min():g} to {costs.max():g}."
-
-
 def decision_of(session: OpenSession, raw: ShownFit, fit: ShownFit, rule: CostMatrix) -> CostsBeside:
     """The decisions of one method beside those of the raw model, judged on the test rows by a worker."""
     key = "class costs", fit.key, hashlib.sha256(rule.costs.tobytes()).hexdigest(), rule.hand_over
@@ -172,13 +181,13 @@ def words(fit: ShownFit, found: CostsBeside, zero_one: bool) -> None:
         why = "all errors cost the same" if zero_one else "no row has another class that is expected to cost less"
         st.markdown(
             f"A **tie**: the action of the least expected cost is the most probable class in every row, as {why}. Of "
-            f"1,000 rows the cost is {_thousand(one.cost)}, by {fit.title}."
+            f"1,000 rows the cost is {thousand(one.cost)}, by {fit.title}."
             + (" Enter below what each error costs." if zero_one else "")
         )
     else:
         st.markdown(
             f"Acting by the least expected cost instead of the most probable class changes "
-            f"**{percent(one.changed.value)}** ({_percents(one.changed)}) of the decisions of {fit.title}. "
+            f"**{percent(one.changed.value)}** ({percents(one.changed)}) of the decisions of {fit.title}. "
             f"{_compared(one)}"
         )
     if fit.key != RAW:
@@ -189,10 +198,10 @@ def _compared(one: ClassDecision) -> str:
     cost, plain, difference = (1000.0 * part.value for part in (one.cost, one.plain, one.difference))
     lead = f"Of 1,000 rows the cost is **{number(cost)}** instead of **{number(plain)}**"
     if one.difference.low <= 0.0 <= one.difference.high:
-        return f"{lead}; whether that is less or more is **undecided** (difference {_thousand(one.difference)})."
+        return f"{lead}; whether that is less or more is **undecided** (difference {thousand(one.difference)})."
     word = "less" if difference < 0 else "more"
     share = f"{percent(abs(difference) / plain, 0)} {word}" if plain > 0 else word
-    return f"{lead}: **{share}** (difference {_thousand(one.difference)})."
+    return f"{lead}: **{share}** (difference {thousand(one.difference)})."
 
 
 def _against_raw(found: CostsBeside) -> str:
@@ -200,7 +209,7 @@ def _against_raw(found: CostsBeside) -> str:
     raw = f"{number(1000.0 * found.raw.cost.value)} by the raw model's probabilities"
     if not (found.method.actions != found.raw.actions).any():
         return f"Calibration changes **no decision**: the costs are a tie with the {raw}."
-    against = f"{_thousand(change)} of 1,000 rows, against {raw}"
+    against = f"{thousand(change)} of 1,000 rows, against {raw}"
     if change.low <= 0.0 <= change.high:
         return f"Whether calibration makes decisions cheaper is **undecided** ({against})."
     return f"Calibration makes them **{'cheaper' if change.value < 0 else 'dearer'}** ({against})."
@@ -210,11 +219,11 @@ def numbers(raw: ShownFit, fit: ShownFit, found: CostsBeside) -> None:
     """Each rule's cost, what it expects itself, and how many rows it changes."""
     both = [(raw, found.raw)] if raw.key != fit.key else []
     rows: dict[str, Callable[[ClassDecision], str]] = {
-        "by the most probable class": lambda one: _thousand(one.plain),
-        "by the least expected cost": lambda one: _thousand(one.cost),
+        "by the most probable class": lambda one: thousand(one.plain),
+        "by the least expected cost": lambda one: thousand(one.cost),
         "as expected by itself": lambda one: number(1000.0 * one.expected),
-        "rows changed": lambda one: f"{percent(one.changed.value)} [{_percents(one.changed)}]",
-        "rows handed over": lambda one: f"{percent(one.handed_over.value)} [{_percents(one.handed_over)}]",
+        "rows changed": lambda one: f"{percent(one.changed.value)} [{percents(one.changed)}]",
+        "rows handed over": lambda one: f"{percent(one.handed_over.value)} [{percents(one.handed_over)}]",
     }
     table = pd.DataFrame({"cost of 1,000 rows": list(rows)})
     for one, decision in [*both, (fit, found.method)]:
@@ -244,10 +253,12 @@ def moved(names: tuple[str, ...], found: CostsBeside) -> None:
         st.caption(f"{plural(len(found.moved) - MOST_MOVED, 'other pair')} with {plural(rest, 'row')} are left out.")
 
 
-def _thousand(interval: Interval) -> str:
+def thousand(interval: Interval) -> str:
+    """A mean over rows as a number of 1,000 rows, with its interval."""
     value, low, high = (1000.0 * part for part in interval)
     return f"{number(value)} {brackets(low, high)}"
 
 
-def _percents(interval: Interval) -> str:
+def percents(interval: Interval) -> str:
+    """The ends of an interval of a share."""
     return f"{percent(interval.low)} to {percent(interval.high)}"

@@ -58,8 +58,6 @@ OF_PAIRS = "confidence = calibrator.confidence(outputs)   # outputs: the confide
 CONFIDENCE = """confidence = calibrator.confidence(outputs, features)
 # outputs: what your model writes, features: the inputs of the same rows, both as uploaded here"""
 
-SURE = "export/sure of"
-"""The upload whose outputs somebody said are of the calibrator's kind, in Streamlit's session state."""
 _HEADING = re.compile(r"^(?=#)", re.MULTILINE)
 
 
@@ -189,7 +187,9 @@ def calibrate_upload(session: OpenSession, fit: ShownFit) -> None:
         part = parts[chosen]
         rows, of = Rows(part.logits, part.labels, part.features, part.weights, pairs), (fit.key, chosen)
     else:
-        uploaded = _upload(session, fit)
+        asks = "with features, " if "features" in fit.calibrator.needs else ""
+        outputs = f"Outputs of the same model ({KINDS[session.data.kind]}, {asks}without labels or with)"
+        uploaded = uploaded_rows(session, fit, "export", outputs)
         if uploaded is None:
             return
         rows, of = uploaded
@@ -206,25 +206,27 @@ def calibrate_upload(session: OpenSession, fit: ShownFit) -> None:
     st.caption(f"{plural(len(rows.logits), 'row')}, {plural(session.data.n_classes, 'class', 'classes')}.")
 
 
-def _upload(session: OpenSession, fit: ShownFit) -> tuple[Rows, Hashable] | None:
-    """Canonical logits and features of an upload, made by the exported calibrator itself; and which upload."""
-    data, asks = session.data, "features" in fit.calibrator.needs
-    file = uploader(
-        f"Outputs of the same model ({KINDS[data.kind]}, {'with features, ' if asks else ''}without labels or "
-        f"with): {FORMATS}",
-        "export/upload",
-    )
+def uploaded_rows(session: OpenSession, fit: ShownFit, page: str, what: str) -> tuple[Rows, Hashable] | None:
+    """Canonical logits and features of an upload, made by the exported calibrator itself; and which upload.
+
+    Parameters
+    ----------
+    page : begins the keys of its widgets.
+    what : is asked for, for people.
+    """
+    file = uploader(f"{what}: {FORMATS}", f"{page}/upload")
     if file is None:
         return None
     exported = writer.exported(fit.calibrator, described(session))
-    sure = st.session_state.get(SURE) == file.file_id
+    marked = f"{page}/sure of"  # the upload whose outputs somebody said are of the calibrator's kind
+    sure = st.session_state.get(marked) == file.file_id
     of = fit.key, file.file_id, sure
     try:
         return keep(("upload", *of), lambda: _read(exported, file, exported.kind if sure else None)), of
     except AmbiguousOutputs as error:
         st.warning(escape_markdown(str(error)), icon=":material/help:")
-        if st.button(f"They are {KINDS[exported.kind]}: calibrate them", key="export/sure"):
-            st.session_state[SURE] = file.file_id
+        if st.button(f"They are {KINDS[exported.kind]}: go on with them", key=f"{page}/sure"):
+            st.session_state[marked] = file.file_id
             st.rerun()
     except DataError as error:
         for finding in error.findings:
