@@ -31,7 +31,7 @@ def body() -> None:
     asked = [title for title in QUESTIONS if title not in left_out]
     with st.container(horizontal=True, gap="medium"):
         view_switch(session)
-        question = segments("Decision", asked, asked[0], "decide/question")
+        question = segments("Decision", asked, asked[0], "decide/question", wrap=True)
     QUESTIONS[question if question in asked else asked[0]](session, fits)
     if len(fits) == 1:
         need_fit(what="Only the raw model is here. Fit calibrators to see what they change.")

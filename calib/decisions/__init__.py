@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     from calib.decisions.rules import HAND_OVER, AnswerAbove, CostMatrix, EventCut
     from calib.decisions.selective import Guarantee, certify
     from calib.decisions.set_scores import fit_sets, judge_sets, judged_sets, sets_change
+    from calib.decisions.shifted_decision import (
+        ShiftedClasses,
+        ShiftedDecision,
+        classes_at_rates,
+        decision_at_rate,
+    )
 
 _HOMES = {
     "class_costs": ("ClassDecision", "decide_classes"),
@@ -36,6 +42,7 @@ _HOMES = {
     "recalibration": ("RecalibratedCut", "recalibrated_cut"),
     "rules": ("HAND_OVER", "AnswerAbove", "CostMatrix", "EventCut"),
     "selective": ("Guarantee", "certify"),
+    "shifted_decision": ("ShiftedClasses", "ShiftedDecision", "classes_at_rates", "decision_at_rate"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -53,12 +60,16 @@ __all__ = [
     "Outcome",
     "PredictionSets",
     "RecalibratedCut",
+    "ShiftedClasses",
+    "ShiftedDecision",
     "certify",
     "certify_answers",
     "change",
+    "classes_at_rates",
     "conformal_sets",
     "decide",
     "decide_classes",
+    "decision_at_rate",
     "estimate_rate",
     "fit_and_judge",
     "fit_sets",

@@ -166,9 +166,9 @@ def _event_words(name: str, fit: ShownFit, found: ShiftedDecision, rate: NewRate
     st.markdown(
         f"At a base rate of **{percent(found.new_rate)}** instead of {percent(found.old_rate)}, act where the "
         f"probability of {fit.title} is at least **{percent(found.cut)}**{span} instead of "
-        f"{percent(found.cut_before)}: with {name} at the new rate, that is a probability of "
-        f"{percent(found.cut_before)} again. Of 1,000 cases **{moved:,.0f}** are acted on; now it is {now:,.0f}, and "
-        f"with the cut as it is it would be {kept:,.0f}."
+        f"{percent(found.cut_before)}: at the new rate of {name} such a case has a probability of "
+        f"{percent(found.cut_before)}. Of 1,000 cases **{moved:,.0f}** are acted on; now it is {now:,.0f}, and with the "
+        f"same cut it would be {kept:,.0f}."
     )
     gain = found.gain
     if not gain.changed.value:
@@ -178,8 +178,9 @@ def _event_words(name: str, fit: ShownFit, found: ShiftedDecision, rate: NewRate
     if not gain.settled:
         st.markdown(f"Whether the new cut costs less than the old one is **undecided** ({interval}).")
         return
-    word = "less" if gain.cost.value < 0 else "more"
-    st.markdown(f"The new cut costs **{word}** than the old one would ({interval}).")
+    same, word = found.kept.cost, "less" if gain.cost.value < 0 else "more"
+    part = f"{percent(abs(gain.cost.value) / same.value, 0)} {word}" if same is not None and same.value > 0 else word
+    st.markdown(f"The new cut costs **{part}** than the old one would ({interval}).")
 
 
 def _cut_of(found: ShiftedDecision, costs: Costs, rate: float) -> str:
