@@ -167,8 +167,8 @@ def _event_words(name: str, fit: ShownFit, found: ShiftedDecision, rate: NewRate
         f"At a base rate of **{percent(found.new_rate)}** instead of {percent(found.old_rate)}, act where the "
         f"probability of {fit.title} is at least **{percent(found.cut)}**{span} instead of "
         f"{percent(found.cut_before)}: at the new rate of {name} such a case has a probability of "
-        f"{percent(found.cut_before)}. Of 1,000 cases **{moved:,.0f}** are acted on; now it is {now:,.0f}, and with the "
-        f"same cut it would be {kept:,.0f}."
+        f"{percent(found.cut_before)}. Of 1,000 cases **{moved:,.0f}** are acted on; now it is {now:,.0f}, and with "
+        f"the same cut it would be {kept:,.0f}."
     )
     gain = found.gain
     if not gain.changed.value:
