@@ -9,10 +9,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 import calib
 from calib.cli import main
 from calib.data import AmbiguousTable, Choices, DataError, inspect, load, read_features, read_outputs
+from calib.data.interpret.evidence import Column, row_sums
+from calib.data.interpret.families import steady
 from calib.data.load import lines_that_read
 from tests.conftest import SHARED
 from tests.data.conftest import the
@@ -631,6 +636,17 @@ def test_the_order_of_the_columns_changes_nothing_but_ties():
     hashes = {load(table(**{name: columns[name] for name in order})).sha256
               for order in (list(columns), list(columns)[::-1], ["default", "segment", "pd", "age", "id"])}  # fmt: skip
     assert len(hashes) == 1
+
+
+@given(
+    arrays(float, (20, 6), elements=st.sampled_from([-2.0, -0.1, 0.0, 0.2, 0.5, 1.0, 1e16, np.nan])), st.integers(2, 6)
+)
+def test_no_window_of_columns_with_a_common_sum_is_passed_over(numbers, width):
+    numbers[:, 2:4] = [[0.5, 0.5], [0.2, 0.8], [0.5, 0.5], [0.4, 0.6]] * 5
+    columns = [Column(f"c{j}", j, column) for j, column in enumerate(numbers.T)]
+    found = {start for start in range(7 - width) if row_sums(columns[start : start + width]) is not None}
+    assert found <= set(steady(columns, width))
+    assert width > 2 or 2 in found
 
 
 # Several models.

@@ -103,6 +103,11 @@ class Column:
         return tuple(dict.fromkeys(spelled(value) for value in np.unique(present).tolist()))
 
     @cached_property
+    def labels(self) -> frozenset[str]:
+        """The different values, in no order."""
+        return frozenset(self.values)
+
+    @cached_property
     def is_date(self) -> bool:
         """Whether it holds dates."""
         if self.cells.dtype.kind == "M":
@@ -131,7 +136,7 @@ class Column:
         """Whether (nearly) every row has a value of its own."""
         return len(self.values) > max(MANY, 0.9 * len(self.present))
 
-    @property
+    @cached_property
     def is_counter(self) -> bool:
         """Whether it counts the rows."""
         present = self.present

@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import takewhile
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from calib.canonical import ONE_COLUMN
 from calib.data.interpret.evidence import (
     IMPOSSIBLE,
     MANY,
+    SUM_OFF,
     Column,
     is_anonymous,
     leaves_room,
@@ -323,13 +326,33 @@ def side_by_side(columns: Sequence[Column], n_classes: int) -> Iterator[Outputs]
     if len(silent) < 2:
         return
     for width in {n_classes, len(silent)} - {0, 1}:
-        for start in range(len(silent) - width + 1):
+        for start in steady(silent, width):
             window = silent[start : start + width]
             if row_sums(window) is not None and not any(column.is_counter for column in window):
                 yield family(window, "", 0.0)
     nameless = all(column.is_anonymous and not column.is_counter for column in silent)
     if nameless and row_sums(silent) is None and not all(column.is_whole for column in silent):
         yield family(silent, "", LIKELY)
+
+
+def steady(columns: Sequence[Column], width: int) -> Iterable[int]:
+    """Where a window of neighbouring columns begins whose rows may have a sum in common, found at once for all.
+
+    :func:`row_sums` would refuse the others. It takes logarithms, or columns without negative numbers of which 98 % of
+    the rows have the same sum within 2 %: then 85 % of every fifth row lie within 4.1 % of their median.
+    """
+    starts = range(len(columns) - width + 1)
+    matrix = np.column_stack([column.numbers for column in columns if column.numbers is not None])
+    whole = matrix[np.isfinite(matrix).all(axis=1)]
+    if not starts or not len(whole) or len(whole) < 0.9 * len(matrix):
+        return starts
+    windows = partial(sliding_window_view, window_shape=width, axis=-1)
+    negative, positive = whole.min(axis=0) < -1e-6, whole.max(axis=0) > 1e-3
+    totals = windows(whole[::5]).sum(axis=-1)
+    middle = np.median(totals, axis=0)
+    same = (np.abs(totals - middle) <= 2.05 * SUM_OFF * middle).mean(axis=0) >= 0.85
+    may = np.where(windows(negative).any(axis=-1), ~windows(negative & positive).any(axis=-1), same)
+    return [start for start in starts if may[start]]
 
 
 def by_class(columns: Sequence[Column], values: Iterable[str]) -> Iterator[Outputs]:

@@ -46,7 +46,7 @@ def is_answer(column: Column, outcome: Column) -> bool:
     """Whether a column is only called "label" or "answer" where the outcome is called the true one."""
     words = set(tokens(column.name))
     told = len(words) == 1 and bool(words & ANSWERS) and outcome.said.get("outcome", 0.0) >= CERTAIN
-    return told and set(column.values) <= set(outcome.values) and not one_to_one(column, outcome)
+    return told and column.labels <= outcome.labels and not one_to_one(column, outcome)
 
 
 def is_more_actual(column: Column, outcome: Column) -> bool:
@@ -57,13 +57,14 @@ def is_more_actual(column: Column, outcome: Column) -> bool:
 
 def shares_labels(column: Column, outcome: Column) -> bool:
     """Whether a column may be of classes, with some labels of the outcome."""
-    return column.as_predicted > IMPOSSIBLE and not set(column.values).isdisjoint(outcome.values)
+    return column.as_predicted > IMPOSSIBLE and not column.labels.isdisjoint(outcome.labels)
 
 
 def has_same_labels(column: Column, outcome: Column) -> bool:
     """Whether most labels of several classes are the same, in a column that is less like an outcome by its name."""
-    labels, others = set(outcome.values), set(column.values)
-    same = len(labels) > 2 and 2 * len(labels & others) > len(labels | others)
+    if len(outcome.labels) < 3:
+        return False
+    same = 3 * len(outcome.labels & column.labels) > len(outcome.labels) + len(column.labels)  # over half of the union
     return same and column.named("outcome") < outcome.named("outcome")
 
 
