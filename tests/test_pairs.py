@@ -20,8 +20,11 @@ from calib.export import predict_script, runtime, writer
 from calib.registry import extras_for, presets, said_of_pairs
 
 FLOOR = 0.005
-NEEDS_CLASSES = {"vector", "structured_vector", "ensemble_temperature", "geometric"}
-"""A bias for each class, the number of classes or the predicted class: one confidence holds none of them."""
+NEEDS_CLASSES = {
+    *("vector", "structured_vector", "structured_matrix", "dirichlet", "order_preserving", "ensemble_temperature"),
+    "geometric",
+}
+"""A weight for each class or rank, the number of classes or the predicted class: one confidence holds none of them."""
 SMALL = {"bayes_iso": {"n_maps": 300}, "gpcalib": {"max_iter": 5}}
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from calib.base import Callback
+from calib.base import Calibrator, Callback
 from calib.numerics import Floats, Ints
+from calib.parameters import Number, State, Text, param
 
 FOLDS = 5
 
@@ -18,7 +19,10 @@ FEWEST = 2 * FOLDS
 """Fewer rows choose nothing."""
 
 PATIENCE = 2
-"""The search ends after so many strengths in a row that are worse than the best."""
+"""The search ends after so many strengths in a row whose NLL is clearly above the least one."""
+
+CLEARLY = 0.001
+"""Nats."""
 
 _SMALLEST = np.finfo(np.float64).tiny  # the probability that a loss takes for zero
 
@@ -52,17 +56,18 @@ class FoldChoice:
 
     @property
     def note(self) -> str:
-        """A sentence where temperature scaling is kept, "" elsewhere."""
-        if self.strength is not None:
-            return ""
+        """What was chosen and why, in a sentence."""
         if not self.tried:
             return (
                 f"Temperature scaling is kept: a penalty is chosen from {FOLDS} folds, which take at least {FEWEST} "
                 f"rows and {FOLDS} clusters."
             )
+        chosen = f"The penalty is {self.strength:g}" if self.strength is not None else "Temperature scaling is kept"
+        than = "temperature scaling has" if self.strength is not None else "it has"
+        change = "lower" if self.gain >= 0 else "higher"
         return (
-            f"Temperature scaling is kept: in {FOLDS} folds of the calibration rows the best penalty lowers the NLL by "
-            f"{self.gain:.4f} nats, with a standard error of {self.error:.4f}."
+            f"{chosen}: in {FOLDS} folds of the calibration rows the NLL of the best penalty is {abs(self.gain):.4f} "
+            f"nats {change} than {than}, with a standard error of {self.error:.4f}."
         )
 
 
@@ -159,15 +164,15 @@ def choose_strength(
     baseline = held_out(None)
     tried: list[float] = []
     means: list[float] = []
-    best = baseline
+    best, behind = baseline, 0
     for strength in strengths:
         losses = held_out(strength)
         tried.append(float(strength))
         means.append(float(losses.mean()))
-        behind = len(means) - 1 - int(np.argmin(means))
-        if behind == 0:
+        if np.argmin(means) == len(means) - 1:
             best = losses
-        elif behind == PATIENCE:
+        behind = behind + 1 if means[-1] > min(means) + CLEARLY else 0
+        if behind == PATIENCE:
             break
     gain = baseline - best
     error = standard_error(gain, clusters)
@@ -182,3 +187,49 @@ def standard_error(values: Floats, clusters: npt.NDArray[Any] | None = None) -> 
         sums = np.bincount(np.unique(clusters, return_inverse=True)[1].ravel(), weights=sums)
     m = len(sums)
     return float(np.sqrt(sums @ sums * m / (m - 1)) / len(values))
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ChosenByFolds(Calibrator):
+    """Base of methods whose penalty is fixed or chosen from folds.
+
+    A subclass declares ``penalty`` and names in ``grid`` what to choose from.
+    """
+
+    strength: str = param(
+        "folds",
+        choices=("folds", "fixed"),
+        help="Strength of the penalty: chosen from five folds of the calibration rows, or fixed.",
+    )
+
+    penalty: float
+    takes: ClassVar[frozenset[str]] = frozenset({"clusters"})
+
+    state: ClassVar[State] = {"penalty_": Number(0).or_absent(0.0), "choice_note_": Text().or_absent("")}
+
+    @property
+    def grid(self) -> tuple[float, ...]:
+        """The strengths to choose from, the strongest first."""
+        raise TypeError(f"{type(self).__name__} has no grid")
+
+    def notes(self) -> list[str]:
+        return [*([self.choice_note_] if self.choice_note_ else []), *super().notes()]
+
+    def _chosen_penalty(
+        self,
+        start: Callable[[Floats, Ints], Fit],
+        logits: Floats,
+        labels: Ints,
+        callback: Callback,
+        clusters: npt.NDArray[Any] | None,
+    ) -> float | None:
+        """The penalty to fit with, None for temperature scaling; stored with what is to be said of it."""
+        self.choice_note_ = ""
+        chosen: float | None = self.penalty
+        if self.strength == "folds":
+            choice = choose_strength(
+                self.grid, start, logits, labels, callback, random_state=self.random_state, clusters=clusters
+            )
+            chosen, self.choice_note_ = choice.strength, choice.note
+        self.penalty_ = chosen or 0.0
+        return chosen

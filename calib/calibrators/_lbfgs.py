@@ -54,7 +54,13 @@ class LBFGSReport:
 
 
 def minimise_convex(
-    objective: Callable[[Floats], tuple[float, Floats]], start: Floats, max_iter: int, callback: Callback
+    objective: Callable[[Floats], tuple[float, Floats]],
+    start: Floats,
+    max_iter: int,
+    callback: Callback,
+    *,
+    lower: Floats | None = None,
+    tolerance: float = 1e-7,
 ) -> tuple[Floats, LBFGSReport]:
     """Where a smooth convex function is least, and how the search ended.
 
@@ -64,6 +70,8 @@ def minimise_convex(
     start : (m,) weights.
     max_iter : largest number of iterations.
     callback : called after each with its number, ``max_iter`` and the value.
+    lower : (m,) least weights; none without.
+    tolerance : largest gradient of a single weight at which the search ends; at its square it also ends on the value.
     """
     from scipy.optimize import minimize
 
@@ -79,6 +87,9 @@ def minimise_convex(
         trace.append(float(intermediate_result.fun))
         callback(len(trace) - 1, max_iter, trace[-1])
 
-    options = {"maxiter": max_iter, "maxfun": 10 * max_iter, "ftol": 1e-14, "gtol": 1e-7}
-    result = minimize(traced, start, jac=True, method="L-BFGS-B", callback=after_iteration, options=options)
+    options = {"maxiter": max_iter, "maxfun": 10 * max_iter, "ftol": tolerance**2, "gtol": tolerance}
+    bounds = None if lower is None else [(low, None) for low in lower]
+    result = minimize(
+        traced, start, jac=True, method="L-BFGS-B", bounds=bounds, callback=after_iteration, options=options
+    )
     return result.x, LBFGSReport.from_result(result, trace, smooth_convex=True)

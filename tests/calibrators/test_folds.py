@@ -77,7 +77,11 @@ def test_the_strength_of_least_held_out_loss_is_chosen_and_the_search_ends_behin
     assert choice.losses[1:4] == pytest.approx([loss[t].mean() for t in (4.0, 2.0, 1.0)])
     difference = loss[1.0] - loss[2.0]
     assert (choice.gain, choice.error) == pytest.approx((difference.mean(), difference.std(ddof=1) / np.sqrt(500)))
-    assert choice.note == ""
+    assert choice.note.startswith("The penalty is 2: ")
+    assert (
+        f"{choice.gain:.4f} nats lower than temperature scaling has, with a standard error of {choice.error:.4f}."
+        in choice.note
+    )
 
 
 def test_temperature_is_kept_within_the_standard_error():
@@ -85,7 +89,7 @@ def test_temperature_is_kept_within_the_standard_error():
     choice = choose_strength([1.02], powers(), logits, labels, lambda *step: None)
     assert choice.strength is None
     assert choice.gain <= choice.error
-    assert f"{choice.gain:.4f} nats, with a standard error of {choice.error:.4f}" in choice.note
+    assert f"{choice.gain:.4f} nats lower than it has, with a standard error of {choice.error:.4f}." in choice.note
     # The same rows many times over are certain of the same gain, unless it is said that they belong together.
     if choice.gain <= 0:
         pytest.fail("the example needs a small gain")

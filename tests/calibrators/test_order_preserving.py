@@ -1,0 +1,134 @@
+"""Order-preserving scaling against its stated loss, temperature scaling, simulated truth and stored numbers."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime, minimize
+from scipy.special import log_softmax, softmax
+
+from calib.base import KEEPS_ACCURACY, KEEPS_RANKING
+from calib.calibrators.order_preserving import GapProblem, OrderPreservingScaling, sorted_gaps
+from calib.calibrators.temperature import TemperatureScaling
+from tests.calibrators.test_multinomial import DATA, TOY, TOY_LABELS, outputs
+from tests.conftest import SHARED, simulate
+
+
+def by_definition(logits, weights):
+    """Scores of one row: the sum of the weighted gaps from its rank down."""
+    order = np.argsort(-logits, kind="stable")
+    ranked, scores = logits[order], np.zeros(len(logits))
+    for r, k in enumerate(order):
+        scores[k] = sum(weights[j] * (ranked[j] - ranked[j + 1]) for j in range(r, len(weights)))
+    return scores
+
+
+def stated_loss(logits, labels, penalty, temperature):
+    def loss(weights):
+        total = sum(
+            -log_softmax(by_definition(row, weights / temperature))[label]
+            for row, label in zip(logits, labels, strict=True)
+        )
+        return total / len(labels) + penalty * np.mean((weights - 1) ** 2)
+
+    return loss
+
+
+@pytest.mark.parametrize("penalty", [0.001, 0.1, 10.0])
+def test_the_fit_is_the_minimum_of_the_stated_loss(penalty):
+    logits = np.column_stack([TOY, np.linspace(-6, -3, 12)])
+    fitted = OrderPreservingScaling(strength="fixed", penalty=penalty).fit(logits, TOY_LABELS)
+    loss = stated_loss(logits, TOY_LABELS, penalty, fitted.temperature_)
+    bounds = [(1e-6, None)] * 3
+    reference = minimize(loss, np.ones(3), method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-14, "gtol": 1e-9})
+    assert loss(fitted.weights_) <= reference.fun + 1e-10
+    np.testing.assert_allclose(fitted.weights_, reference.x, atol=1e-4 * max(1, reference.x.max()))
+    expected = softmax([by_definition(row, fitted.weights_ / fitted.temperature_) for row in logits], axis=1)
+    np.testing.assert_allclose(fitted.predict_proba(logits), expected, atol=1e-12)
+
+
+def test_the_gradient_is_the_derivative_of_the_loss():
+    logits, labels = simulate(40, 5)
+    logits[:5, 1] = logits[:5, 0]  # ties
+    problem = GapProblem(*sorted_gaps(logits, labels), 1.7)
+    weights = np.random.default_rng(0).uniform(0.2, 2, size=4)
+    value, gradient = problem.value(weights, 0.3)
+    assert value == pytest.approx(stated_loss(logits, labels, 0.3, 1.7)(weights), rel=1e-12)
+    np.testing.assert_allclose(gradient, approx_fprime(weights, lambda w: problem.value(w, 0.3)[0]), atol=1e-6)
+
+
+def test_two_classes_are_temperature_scaling():
+    logits, labels = simulate(200, 2)
+    fitted = OrderPreservingScaling(strength="fixed", penalty=1e-6).fit(logits, labels)
+    assert fitted.weights_ == pytest.approx([1.0], abs=1e-6)
+
+
+def test_weights_that_rank_decides_are_found_and_beat_temperature_scaling():
+    rng = np.random.default_rng(0)
+    logits, weights = 2 * rng.normal(size=(4000, 4)), np.array([0.3, 1.5, 0.8])
+    scores = np.array([by_definition(row, weights) for row in logits])
+    labels = np.argmax(scores + rng.gumbel(size=scores.shape), axis=1)
+    fitted = OrderPreservingScaling().fit(logits, labels)
+    assert fitted.penalty_ > 0
+    np.testing.assert_allclose(fitted.weights_ / fitted.temperature_, weights, rtol=0.25)
+    truth = softmax(scores, axis=1)
+    scaled = TemperatureScaling().fit(logits, labels).predict_proba(logits)
+    error = [np.abs(probs - truth).mean() for probs in (fitted.predict_proba(logits), scaled)]
+    assert error[0] < 0.4 * error[1]
+
+
+def test_a_model_that_one_temperature_mends_keeps_it():
+    logits, labels = simulate(300, 5)
+    fitted = OrderPreservingScaling().fit(logits, labels)
+    expected = TemperatureScaling().fit(logits, labels).predict_proba(logits)
+    np.testing.assert_allclose(fitted.predict_proba(logits), expected, rtol=1e-9)
+    assert "Temperature scaling is kept" in fitted.notes()[0]
+
+
+def test_order_and_ties_are_kept_exactly():
+    rng = np.random.default_rng(0)
+    logits, labels = simulate(400, 6)
+    fitted = OrderPreservingScaling(strength="fixed", penalty=1e-6).fit(logits, labels)
+    assert {KEEPS_ACCURACY, KEEPS_RANKING} <= fitted.promises(6)
+    rows = rng.integers(-2, 3, size=(500, 6)) * rng.choice([1e-9, 1.0, 1e3], size=(500, 1))
+    probs = fitted.predict_proba(rows)
+    ranked = np.take_along_axis(probs, np.argsort(-rows, axis=1, kind="stable"), axis=1)
+    falling = -np.sort(-rows, axis=1)
+    assert (np.diff(ranked, axis=1) <= 0).all()
+    assert (np.diff(ranked, axis=1)[np.diff(falling, axis=1) == 0] == 0).all()
+
+
+def test_the_unit_of_the_logits_does_not_matter():
+    logits, labels = simulate(300, 4)
+    expected = OrderPreservingScaling(strength="fixed", penalty=0.01).fit(logits, labels).predict_proba(logits)
+    scaled = OrderPreservingScaling(strength="fixed", penalty=0.01).fit(20 * logits, labels).predict_proba(20 * logits)
+    np.testing.assert_allclose(scaled, expected, atol=1e-6)
+
+
+def test_an_absent_class_is_treated_by_its_rank():
+    """The weights know no classes: its logits could be any other's."""
+    logits, labels = simulate(400, 4)
+    kept = labels != 2
+    fitted = OrderPreservingScaling(strength="fixed").fit(logits[kept], labels[kept])
+    swapped = logits[:, [0, 1, 3, 2]]
+    np.testing.assert_allclose(fitted.predict_proba(swapped), fitted.predict_proba(logits)[:, [0, 1, 3, 2]], atol=1e-12)
+
+
+@pytest.mark.reference("data", "reference/methods_maps.json")
+@pytest.mark.parametrize("name", DATA)
+def test_on_cifar_it_has_the_exact_numbers(shared_data, name):
+    """The file's penalty is on weights in units of the logits, ``mean((w - 1 / T)^2)``."""
+    expected = json.loads((SHARED / "reference" / "methods_maps.json").read_text())["multiclass"][name]
+    logits, labels = outputs(shared_data, name)
+    for n in (300, 1000, 3000):
+        for penalty in (0.01, 0.1):
+            of_them = expected[str(n)][f"OP_gapweights_lambda{penalty}"]
+            method = OrderPreservingScaling(strength="fixed", penalty=penalty / of_them["T"] ** 2)
+            probs = method.fit(logits[:n], labels[:n]).predict_proba(logits[n:])
+            clipped = np.maximum(probs[np.arange(len(probs)), labels[n:]], 1e-12)
+            assert -np.log(clipped).mean() == pytest.approx(of_them["nll"], abs=1e-6)
+            np.testing.assert_allclose(probs[:3, :5], of_them["first3x5"], atol=1e-6)
+            np.testing.assert_allclose(method.weights_ / method.temperature_, of_them["w"], atol=1e-4)
+            assert (probs.argmax(axis=1) == logits[n:].argmax(axis=1)).all()
