@@ -21,7 +21,7 @@ PACKAGE = ROOT / "calib"
 LAYERS = (
     ("errors", "numerics", "hardware", "formatting", "logs"),
     ("parameters", "settings"),
-    ("isolation",),
+    ("isolation", "top_k"),
     ("base",),
     ("canonical",),
     ("calibrators", "data"),

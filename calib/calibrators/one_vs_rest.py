@@ -10,8 +10,22 @@ import numpy.typing as npt
 
 from calib.base import EQUIVARIANT, KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_ONE, Calibrator, Callback
 from calib.errors import CalibrationError
-from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, one_vs_rest_log_odds, sigmoid, softmax
-from calib.parameters import Array, Condition, Count, Either, Entries, Items, Number, Order, State, param, unusable
+from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, one_vs_rest_log_odds, row_sums, sigmoid, softmax
+from calib.parameters import (
+    Array,
+    Condition,
+    Count,
+    Either,
+    Entries,
+    Items,
+    Number,
+    Order,
+    State,
+    Truth,
+    param,
+    unusable,
+)
+from calib.top_k import Groups, TopK
 
 Map = dict[str, Any]
 """What one fitted map has learned, as arrays and numbers; empty for the map that changes nothing."""
@@ -52,6 +66,10 @@ class BinaryCalibrator(Calibrator):
     classes need one map, on class 1's log-odds ``z_1 - z_0``, and its complement. A map needs both outcomes:
     a class that holds none or all of the calibration rows keeps its raw probability, which is finite and
     never makes a row sum to zero. A row whose mapped values sum to zero keeps its raw probabilities.
+
+    Of the top k logits of very many classes (:class:`calib.top_k.TopK`) the map is learned on the top label, from its
+    log-odds against all others and whether it is the label. The other classes keep their proportions, and every
+    prediction stays.
     """
 
     share_classes: bool = param(True, help="One map for all classes (shared map) instead of one for each (class-wise).")
@@ -66,6 +84,7 @@ class BinaryCalibrator(Calibrator):
         "maps_": maps_of(),
         "unmapped_classes_": Count(),
         "fallback_rows_": Count(),
+        "of_top_label_": Truth().or_absent(False),
     }
 
     @property
@@ -90,7 +109,8 @@ class BinaryCalibrator(Calibrator):
 
     def check_state(self) -> None:
         super().check_state()
-        n_maps = 1 if self.share_classes or self.n_classes_ == 2 else self.n_classes_
+        one = self.share_classes or self.n_classes_ == 2 or self.of_top_label_
+        n_maps = 1 if one else self.n_classes_
         if len(self.maps_) != n_maps:
             raise unusable(f"maps_ holds {len(self.maps_)} maps, and share_classes={self.share_classes} takes {n_maps}")
 
@@ -109,7 +129,11 @@ class BinaryCalibrator(Calibrator):
                 else "All calibration rows are of one class, so nothing can be learned: the probabilities are the "
                 "raw ones. Calibrate with rows of both classes."
             )
-        if ROWS_SUM_TO_ONE not in self.promises(self.n_classes_):
+        if self.of_top_label_:
+            notes.append(
+                "The map is that of the top label: the other classes share what it leaves in the model's proportions."
+            )
+        elif ROWS_SUM_TO_ONE not in self.promises(self.n_classes_):
             notes.append(
                 "Rows are not normalised and need not sum to one: each entry is the probability of a class against "
                 "the rest."
@@ -154,9 +178,40 @@ class BinaryCalibrator(Calibrator):
         self._keep(maps)
         self.fallback_rows_ = self._count_fallbacks(logits)
 
+    def fit_top_k(self, outputs: TopK, labels: Ints, callback: Callback) -> None:
+        """Learn the map of the top label; no row is spread for it, as its log-odds are known."""
+        self._count(len(outputs), len(outputs))
+        log_odds = np.concatenate(
+            [outputs[rows].groups().one_vs_rest_log_odds()[:, 0] for rows in blocks(len(outputs), outputs.k + 1)]
+        )
+        self._keep([self._fit_one(log_odds, outputs.indices[:, 0] == labels)])
+        self.fallback_rows_, self.of_top_label_ = 0, True
+        callback(1, 1, 0.0)
+
+    def predict_groups(self, groups: Groups) -> Floats:
+        """See the base class; a map of the top label, or one that was shared by all classes."""
+        if len(self.maps_) > 1:
+            raise CalibrationError("Each class has a map of its own, which the top k of many classes cannot use.")
+        log_odds = groups.one_vs_rest_log_odds()
+        if not self.of_top_label_:
+            probs = self._apply_one(self.maps_[0], log_odds)
+            return self._finished(probs, groups.logits, groups.counts)
+        top = self._apply_one(self.maps_[0], log_odds[:, 0])
+        counts = groups.counts.copy()
+        counts[:, 0] = 0.0
+        # Each other class has what the top label leaves, times its share among the others.
+        below = groups.logits - groups.logits[:, 1:].max(axis=1, keepdims=True)
+        below[:, 0] = -np.inf
+        probs = softmax(below, counts) * (1.0 - top)[:, None]
+        probs[:, 0] = top
+        return probs
+
+    def top_column(self, probs: Floats, logits: Floats) -> Ints:
+        return np.zeros(len(probs), dtype=np.int64) if self.of_top_label_ else super().top_column(probs, logits)
+
     def _count(self, n_rows: int, n_pairs: int) -> None:
         """Store the size of the calibration set, which :meth:`bounded` needs; called before any map is fitted."""
-        self.n_rows_ = n_rows
+        self.n_rows_, self.of_top_label_ = n_rows, False
         self.margin_ = 1 / (n_pairs + 2)
 
     def _keep(self, maps: list[Map]) -> None:
@@ -198,13 +253,20 @@ class BinaryCalibrator(Calibrator):
         return probs
 
     def _predict_proba(self, logits: Floats) -> Floats:
+        if self.of_top_label_:
+            raise CalibrationError(
+                f"This {type(self).__name__} was fitted on the top label of the top k logits; call "
+                "predict_top_k(TopK.from_matrix(logits, k)), or fit it on the outputs of all classes."
+            )
         probs = self._mapped(logits)
-        if self.n_classes_ == 2:
-            return probs
-        total = probs.sum(axis=1, keepdims=True)
+        return probs if self.n_classes_ == 2 else self._finished(probs, logits)
+
+    def _finished(self, probs: Floats, logits: Floats, counts: Floats | None = None) -> Floats:
+        """Mapped probabilities, in place, normalised where that is wanted; rows of zeros become the raw ones."""
+        total = row_sums(probs, counts)
         empty = _sums_to_zero(total)
         if empty.any():
-            probs[empty], total[empty] = softmax(logits[empty]), 1.0
+            probs[empty], total[empty] = softmax(logits[empty], None if counts is None else counts[empty]), 1.0
         if self.normalize:
             probs /= total
         return probs

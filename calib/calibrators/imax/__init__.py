@@ -18,6 +18,7 @@ from calib.calibrators.one_vs_rest import Map, StepMapCalibrator, one_vs_rest_pa
 from calib.errors import CalibrationError
 from calib.numerics import Floats, Ints, bin_index, blocks, one_vs_rest_log_odds
 from calib.parameters import Items, State, Text, param, parameter_names
+from calib.top_k import TopK
 
 # Registry name -> home of the calibrators whose probabilities bins can take over; the registry lies above this layer.
 SOURCES = {
@@ -141,6 +142,32 @@ class IMaxBinning(StepMapCalibrator):
             state = self.map_between(edges, sums, label_log_odds)
         self._keep([state])
         self.fallback_rows_ = 0
+
+    def check_top_k(self) -> None:
+        if not self.share_classes or self.representatives in SOURCES or self.scaled_model:
+            raise CalibrationError(
+                "Of the top k of very many classes I-Max learns bins that all classes share; keep share_classes=True, "
+                "representatives='empirical' or 'raw', and scaled_model=False."
+            )
+
+    def fit_top_k(self, outputs: TopK, labels: Ints, callback: Callback) -> None:
+        """Place the bins as for all one-vs-rest pairs: the rest of a row are so many pairs with one log-odds."""
+        n, k = outputs.values.shape
+        log_odds, counts = np.empty((n, k + 2)), np.zeros((n, k + 2))
+        of_labels = np.empty(n)
+        for rows in blocks(n, k + 2):
+            groups, columns = outputs[rows].with_labels(labels[rows])
+            in_block = groups.one_vs_rest_log_odds()
+            log_odds[rows, : in_block.shape[1]], counts[rows, : in_block.shape[1]] = in_block, groups.counts
+            of_labels[rows] = in_block[np.arange(len(columns)), columns]
+        pairs = np.flatnonzero(counts)
+        order = pairs[np.argsort(log_odds.ravel()[pairs], kind="stable")]
+        sums = SigmoidSums.from_weighted(log_odds.ravel()[order], counts.ravel()[order])
+        self.source_notes_ = []
+        self._count(n, n * outputs.n_classes)
+        self._keep([self.map_between(self.place_edges(sums), sums, np.sort(of_labels))])
+        self.fallback_rows_ = 0
+        callback(1, 1, 0.0)
 
     def _source(self) -> Calibrator:
         """The calibrator behind the representatives, one-vs-rest in the same way as the bins."""
