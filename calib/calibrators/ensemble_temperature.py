@@ -64,7 +64,7 @@ class EnsembleTemperatureScaling(Calibrator):
     def fit_top_k(self, outputs: TopK, labels: Ints, callback: Callback) -> None:
         """Fit as to all classes, if those outside the top k are equal."""
         start = self._scaled().fit(outputs, labels, callback=callback)
-        self._mix(start, *outputs.with_labels(labels), outputs.n_classes, callback)
+        self._mix(start, *outputs.to_fit(labels), outputs.n_classes, callback)
 
     def predict_groups(self, groups: Groups) -> Floats:
         """See the base class."""

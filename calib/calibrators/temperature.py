@@ -217,7 +217,7 @@ class TemperatureScaling(ScalingCalibrator):
     def fit_top_k(self, outputs: TopK, labels: Ints, callback: Callback) -> None:
         """Find the temperature of the fit to all classes, if those outside the top k are equal; on the CPU."""
         self.device_, self.device_note_ = cpu_description(), ""
-        groups, columns = outputs.with_labels(labels)
+        groups, columns = outputs.to_fit(labels)
         loss = NumPyCrossEntropy(groups.logits, columns, groups.log_counts)
         self._fit_scaling(loss, groups.logits, columns, callback)
 

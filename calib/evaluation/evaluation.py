@@ -16,7 +16,7 @@ from calib.metrics.binning import bin_edges
 from calib.metrics.bootstrap import Resamples, drawn_units, groups_of_units
 from calib.metrics.confidence import Bools, check_pair, check_probs
 from calib.metrics.scoring_rules import PROBABILITY_FLOOR, label_in_top_k, row_scores
-from calib.numerics import MEMORY_ENTRIES, Floats, Ints, bin_index, blocks
+from calib.numerics import MEMORY_ENTRIES, PREDICTED_ENTRIES, Floats, Ints, bin_index, blocks
 from calib.top_k import TopK
 
 if TYPE_CHECKING:
@@ -400,7 +400,7 @@ def _of_top_k(
     predicted = np.empty(n, dtype=np.int64)
     confidence, nll, brier, of_label = (np.empty(n) for _ in range(4))
     top5 = np.empty(n, dtype=bool) if k >= TOP_K else None
-    for rows in blocks(n, k + 2, MEMORY_ENTRIES):
+    for rows in blocks(n, k + 2, PREDICTED_ENTRIES):
         part, truth = outputs[rows], labels[rows]
         said = calibrator.predict_top_k(part)
         predicted[rows], confidence[rows] = said.predicted, said.confidence

@@ -162,8 +162,9 @@ def test_the_split_and_groups_of_a_file_are_read():
 
 def test_lists_of_different_lengths_are_refused():
     held = arrays()
-    table = pa.table({"values": [list(row)[: 3 + i % 2] for i, row in enumerate(held["values"].tolist())],
-                      "indices": [list(row)[:3] for row in held["indices"].tolist()], "labels": held["labels"]})  # fmt: skip
+    values = [row[: 3 + i % 2] for i, row in enumerate(held["values"].tolist())]
+    indices = [row[:3] for row in held["indices"].tolist()]
+    table = pa.table({"values": values, "indices": indices, "labels": held["labels"]})
     stream = io.BytesIO()
     pq.write_table(table, stream)
     found = inspect(("model.parquet", stream.getvalue()))

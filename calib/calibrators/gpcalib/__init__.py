@@ -183,7 +183,7 @@ class GPCalib(Calibrator):
 
         The k-means centres of the inducing inputs count that term once, which keeps them where the probability is.
         """
-        groups, columns = outputs.with_labels(labels)
+        groups, columns = outputs.to_fit(labels)
         self._learn(groups, columns, logit_scale(groups, columns), None, callback)
 
     def check_top_k(self) -> None:

@@ -153,16 +153,19 @@ class IMaxBinning(StepMapCalibrator):
     def fit_top_k(self, outputs: TopK, labels: Ints, callback: Callback) -> None:
         """Place the bins as for all one-vs-rest pairs: the rest of a row are so many pairs with one log-odds."""
         n, k = outputs.values.shape
-        log_odds, counts = np.empty((n, k + 2)), np.zeros((n, k + 2))
-        of_labels = np.empty(n)
-        for rows in blocks(n, k + 2):
-            groups, columns = outputs[rows].with_labels(labels[rows])
-            in_block = groups.one_vs_rest_log_odds()
-            log_odds[rows, : in_block.shape[1]], counts[rows, : in_block.shape[1]] = in_block, groups.counts
-            of_labels[rows] = in_block[np.arange(len(columns)), columns]
-        pairs = np.flatnonzero(counts)
-        order = pairs[np.argsort(log_odds.ravel()[pairs], kind="stable")]
-        sums = SigmoidSums.from_weighted(log_odds.ravel()[order], counts.ravel()[order])
+        n_columns = k + (outputs.n_others > 0)
+        log_odds, of_labels = np.empty((n, n_columns)), np.empty(n)
+        for rows in blocks(n, n_columns):
+            groups, columns = outputs[rows].to_fit(labels[rows])
+            log_odds[rows] = groups.one_vs_rest_log_odds()
+            of_labels[rows] = log_odds[rows][np.arange(len(columns)), columns]
+        flat = log_odds.ravel()
+        order = np.argsort(flat).astype(np.int32 if flat.size < 2**31 else np.int64)
+        flat = flat[order]
+        # The last column of a row, if it has one for the others, is so many pairs.
+        weights = np.where(order % n_columns < k, 1.0, float(outputs.n_others))
+        del log_odds, order
+        sums = SigmoidSums.from_weighted(flat, weights)
         self.source_notes_ = []
         self._count(n, n * outputs.n_classes)
         self._keep([self.map_between(self.place_edges(sums), sums, np.sort(of_labels))])

@@ -296,7 +296,6 @@ def _say(outputs: TopK, labels: Ints, report: Report) -> None:
         report.warn(
             "label_logit",
             f"In {count(n, 'row')} of {len(labels):,} the label is not among the {outputs.k:,} values and its own "
-            f"logit is not given ({row_numbers(unknown)}), so that no NLL and no Brier score can be computed; "
-            "fits take an even share of the rest for it.",
+            f"logit is not given ({row_numbers(unknown)}), so that no NLL and no Brier score can be computed.",
             "Save label_logit, the logit of each row's label.",
         )

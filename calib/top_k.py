@@ -2,7 +2,7 @@
 
 Of the K - k other classes the log-sum of the exponentials is known, so the softmax of the raw logits is exact. What
 changes logits, such as a temperature, also needs each of them: these are taken as equal ("spread evenly"), which makes
-the others one column that stands for K - k classes. :mod:`calib.top_k.bounds` says what that can cost.
+the others one column that stands for K - k classes. :func:`log_partition_bounds` says what that can cost.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.errors import CalibrationError
-from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, logsumexp
+from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks, logsumexp
 
 TOLERANCE = 1e-3
 """Nats by which sums may miss what is possible; models compute in half precision, and add 100,000 terms."""
@@ -247,7 +247,7 @@ class TopK:
     def rank_of(self, labels: Ints) -> Ints:
         """(n,) the column that holds each row's label, k where none does."""
         found = np.full(len(self), self.k)
-        for rows in blocks(len(self), self.k, MEMORY_ENTRIES):
+        for rows in blocks(len(self), self.k, PREDICTED_ENTRIES):
             same = self.indices[rows] == np.asarray(labels)[rows, None]
             found[rows] = np.where(same.any(axis=1), same.argmax(axis=1), self.k)
         return found
@@ -275,8 +275,16 @@ class TopK:
         counts[:, -1] = self.n_others
         return Groups(logits, counts)
 
+    def to_fit(self, labels: Ints) -> tuple[Groups, Ints]:
+        """What fits learn from: the groups, and the column of each row's label, which may be that of all others.
+
+        The own logit of a label outside the top k is left aside. No other class has a known logit there, so that a
+        flexible map would learn that such logits belong to labels.
+        """
+        return self.groups(), self.rank_of(labels)
+
     def with_labels(self, labels: Ints) -> tuple[Groups, Ints]:
-        """The groups with a column for labels that are not among the k, and the column of each row's label.
+        """What scores are taken of: the groups with a column for labels outside the top k, and the label's column.
 
         The label's own logit is known, so that only the others are spread evenly over one class less. A label whose
         logit is not known counts as one of the others.
@@ -298,13 +306,20 @@ class TopK:
         counts[alone, k + 1] = n_left
         return Groups(logits, counts), np.where((rank == k) & ~alone, k + 1, rank)
 
+    def is_falling(self) -> bool:
+        """Whether the values of every row fall, or stay, from column to column."""
+        return bool((self.values[:, :-1] >= self.values[:, 1:]).all())
+
     def ordered(self) -> TopK:
         """The same with falling values in each row."""
-        if not (np.diff(self.values, axis=1) > 0).any():
+        if self.is_falling():
             return self
-        order = np.argsort(-self.values, axis=1, kind="stable")
-        values = np.take_along_axis(self.values, order, axis=1)
-        return replace(self, values=values, indices=np.take_along_axis(self.indices, order, axis=1))
+        values, indices = np.empty_like(self.values), np.empty_like(self.indices)
+        for rows in blocks(len(self), self.k, PREDICTED_ENTRIES):
+            order = np.argsort(-self.values[rows], axis=1, kind="stable")
+            values[rows] = np.take_along_axis(self.values[rows], order, axis=1)
+            indices[rows] = np.take_along_axis(self.indices[rows], order, axis=1)
+        return replace(self, values=values, indices=indices)
 
     def closed(self) -> TopK:
         """The same with sums that rounding moved beyond what is possible set back to it."""
@@ -319,7 +334,7 @@ class TopK:
         """(n,) which rows cannot be what they say, by the reason."""
         n = len(self)
         twice = np.zeros(n, dtype=bool)
-        for rows in blocks(n, self.k, MEMORY_ENTRIES):
+        for rows in blocks(n, self.k, PREDICTED_ENTRIES):
             twice[rows] = (np.diff(np.sort(self.indices[rows], axis=1), axis=1) == 0).any(axis=1)
         impossible = np.zeros(n, dtype=bool)
         outside: Bools = np.any((self.indices < 0) | (self.indices >= self.n_classes), axis=1)
@@ -371,10 +386,79 @@ class TopK:
         of_labels = own is None or (own.shape == (n,) and own.dtype == np.float64)
         if not (shaped and typed and of_labels and 1 <= self.k <= self.n_classes and self.n_classes >= 3):
             return False
-        falling = not (np.diff(self.values, axis=1) > 0).any()
-        return falling and not any(rows.any() for rows in self.faults().values())
+        return self.is_falling() and not any(rows.any() for rows in self.faults().values())
 
 
 def others_without(rest: Floats, own: Floats) -> Floats:
     """Log-sum of a rest without one of its logits; a share of 1e-16 where that one was all of it to rounding."""
     return rest + np.log(np.maximum(-np.expm1(np.minimum(own - rest, 0.0)), SMALLEST_SHARE))
+
+
+def log_partition_bounds(outputs: TopK, inverse: float, labels: Ints | None = None) -> tuple[Floats, Floats]:
+    """Bounds of ``log sum_j exp(b z_j)`` over all K classes, with b = 1 / T.
+
+    Of the m = K - k classes outside the top k two things are known: with ``a_j = exp(z_j)`` their sum is R = exp(rest),
+    and none is above A = exp(v_k), the exponential of the smallest of the top k. What is not known is the sum of their
+    powers ``S = sum_j a_j^b``, which is to be bounded over the polytope ``0 <= a_j <= A, sum_j a_j = R``.
+
+    The function ``a -> a^b`` is concave for b < 1 and convex for b > 1, so S is Schur-concave or Schur-convex
+    (Marshall, Olkin and Arnold, Inequalities: Theory of Majorization, 2nd ed. 2011, chapter 3, C.1). Every vector of
+    the polytope majorises the even one, ``a_j = R / m``, and is majorised by the most uneven one, in which q = floor(R
+    / A) entries are A, one is the remainder r = R - q A, and all others are 0 (Kemperman 1973; ibid., chapter 5,
+    C.1). So S lies between
+
+        ``m (R / m)^b = m^(1 - b) R^b``  and  ``q A^b + r^b``,
+
+    the first of which is the larger for b < 1 and the smaller for b > 1. The even spread is thus one of the two bounds:
+    a temperature above 1 overestimates the partition, and one below 1 underestimates it. Both are sharp: the even one
+    is attained, and the other one as the limit of logits that fall without end. At T = 1 both are R. With the label's
+    own logit, where the label lies outside the top k, the same holds of the other m - 1 classes.
+
+    Parameters
+    ----------
+    outputs : rows of the top k.
+    inverse : b = 1 / T, above 0.
+    labels : (n,) integers, whose own logits are used where they are known; None leaves them aside.
+
+    Returns
+    -------
+    low, high : (n,) nats.
+
+    Examples
+    --------
+    Of four classes one logit is known, 1.0, and the log-sum of the others; at T = 2 these may be worth
+
+    >>> outputs = TopK.from_arrays([[1.0]], [[0]], rest=[1.5], n_classes=4)
+    >>> low, high = log_partition_bounds(outputs, 0.5)
+    >>> print(low.round(3), high.round(3))
+    [1.532] [1.671]
+    """
+    low, high = np.empty(len(outputs)), np.empty(len(outputs))
+    for rows in blocks(len(outputs), outputs.k + 2):
+        part = outputs[rows]
+        low[rows], high[rows] = _of_rows(part, inverse, None if labels is None else labels[rows])
+    return low, high
+
+
+def _of_rows(outputs: TopK, inverse: float, labels: Ints | None) -> tuple[Floats, Floats]:
+    known = logsumexp(inverse * outputs.values, axis=1)
+    if not outputs.n_others:
+        return known, known
+    rest, n_others = outputs.rest, np.full(len(outputs), float(outputs.n_others))
+    if labels is not None and outputs.label_logit is not None:
+        own = outputs.label_logit
+        alone = (outputs.rank_of(labels) == outputs.k) & ~np.isnan(own)
+        known[alone] = np.logaddexp(known[alone], inverse * own[alone])
+        rest = np.where(alone, others_without(rest, np.where(alone, own, -np.inf)), rest)
+        n_others -= alone
+    cap = outputs.values[:, -1]
+    with np.errstate(divide="ignore"):
+        even = np.where(n_others > 0, inverse * rest + (1 - inverse) * np.log(np.maximum(n_others, 1)), -np.inf)
+        # Sums within their tolerance of a whole number of caps are that: a remainder of rounding is no logit.
+        ratio = np.minimum(np.exp(rest - cap), n_others)
+        whole = np.floor(ratio * (1 + 1e-12))
+        left = np.log(np.maximum(ratio - whole, 0.0))
+        uneven = inverse * cap + np.logaddexp(np.log(whole), inverse * left)
+    uneven = np.where(n_others > 0, uneven, -np.inf)
+    one, other = np.logaddexp(known, even), np.logaddexp(known, uneven)
+    return np.minimum(one, other), np.maximum(one, other)
