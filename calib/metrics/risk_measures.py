@@ -55,7 +55,9 @@ def row_log_loss(risk: Floats, event: Bools, floor: float) -> Floats:
     return -np.where(event, np.log(clipped), np.log1p(-clipped))
 
 
-def closed_form(risk: Floats, event: Bools, sample: Sample, floor: float) -> tuple[dict[str, Interval], Recalibration]:
+def closed_form(
+    risk: Floats, event: Bools, sample: Sample, floor: float, level: float = 0.95
+) -> tuple[dict[str, Interval], Recalibration]:
     """Every measure that has a closed form by its key, and the recalibration behind two of them.
 
     Calibration in the large has a sandwich interval: that of the model would hold only with a slope of 1. The slope has
@@ -67,29 +69,30 @@ def closed_form(risk: Floats, event: Bools, sample: Sample, floor: float) -> tup
     risk, event : (n,) risks and outcomes.
     sample : of these rows.
     floor : of the risks, where log-odds or logarithms are needed.
+    level : coverage of each interval.
     """
     squares, losses = (risk - event) ** 2, row_log_loss(risk, event, floor)
     brier, loss = sample.mean(squares), sample.mean(losses)
     # Sums over clusters are skewed where events are few; on the logit scale intervals of the Brier score cover.
     on_logit = not sample.is_simple and 0.0 < brier < 1.0
     scale = (_logit, _expit, 1.0 / (brier * (1.0 - brier))) if on_logit else None
-    of_brier = sample.interval(brier, sample.error((squares - brier) / sample.total), scale=scale)
+    of_brier = sample.interval(brier, sample.error((squares - brier) / sample.total), level, scale)
     again = recalibrate_logistic(log_odds_of(risk, floor), event, sample)
     large, joint = again.in_the_large, again.joint
     variance = joint.model_cov if sample.is_simple else joint.cov
     found = {
-        "auroc": auroc(risk, event, sample),
+        "auroc": auroc(risk, event, sample, level),
         "brier": Interval(brier, max(of_brier.low, 0.0), min(of_brier.high, 1.0)),
-        "scaled_brier": scaled_brier(squares, event, sample),
-        "log_loss": sample.interval(loss, sample.error((losses - loss) / sample.total)),
-        "oe": observed_to_expected(risk, event, sample),
-        "citl": sample.interval(float(large.coef[0]), float(np.sqrt(large.cov[0, 0]))),
-        "slope": sample.interval(float(joint.coef[1]), float(np.sqrt(variance[1, 1]))),
+        "scaled_brier": scaled_brier(squares, event, sample, level),
+        "log_loss": sample.interval(loss, sample.error((losses - loss) / sample.total), level),
+        "oe": observed_to_expected(risk, event, sample, level),
+        "citl": sample.interval(float(large.coef[0]), float(np.sqrt(large.cov[0, 0])), level),
+        "slope": sample.interval(float(joint.coef[1]), float(np.sqrt(variance[1, 1])), level),
     }
     return found, again
 
 
-def scaled_brier(squares: Floats, event: Bools, sample: Sample) -> Interval:
+def scaled_brier(squares: Floats, event: Bools, sample: Sample, level: float = 0.95) -> Interval:
     """``1 - Brier / (rate (1 - rate))`` with its interval (Steyerberg et al. 2010), for (n,) squared errors."""
     rate, total, brier = sample.mean(event), sample.total, sample.mean(squares)
     null = rate * (1.0 - rate)
@@ -97,7 +100,7 @@ def scaled_brier(squares: Floats, event: Bools, sample: Sample) -> Interval:
         return UNKNOWN
     by_rate = (1.0 - 2.0 * rate) * (event - rate)  # what a row adds to the null score
     error = sample.error((brier / null**2 * by_rate - (squares - brier) / null) / total)
-    return sample.interval(1.0 - brier / null, error)
+    return sample.interval(1.0 - brier / null, error, level)
 
 
 def auroc(risk: Floats, event: Bools, sample: Sample, level: float = 0.95) -> Interval:
