@@ -203,32 +203,32 @@ def described(found: dict[str, Interval], rate: float, sample: Sample, floor: fl
     of_slope = "Wald" if sample.is_simple else "Sandwich"
     described = {
         "auroc": (
-            "AUROC", f"of two rows, one with the event, it has the higher risk {percent(area.value)} of the time",
+            "AUROC", f"rows with the event have the higher risk in {percent(area.value)} of pairs",
             f"Ties count half. Interval: {'DeLong' if sample.is_simple else 'DeLong by units (Obuchowski 1997)'}, on "
             "the logit scale.",
         ),
         "brier": (
             "Brier score",
-            f"a constant risk of {number(rate)}, the event rate, would have {number(rate * (1.0 - rate))}",
+            f"the event rate as every risk would have {number(rate * (1.0 - rate))}",
             "Mean of (p - y)²; half the sum over both classes.",
         ),
         "scaled_brier": (
-            "Scaled Brier score", f"1 is perfect, 0 as good as the event rate for every row{worse}",
+            "Scaled Brier score", f"1 is perfect, 0 as good as the event rate{worse}",
             "1 - Brier / (rate (1 - rate)), with the event rate of the same rows; also called IPA or Brier skill.",
         ),
         "log_loss": (
-            "Log loss", f"always saying the event rate would have {number(_constant_loss(rate))}",
+            "Log loss", f"the event rate as every risk would have {number(_constant_loss(rate))}",
             f"Mean negative log-likelihood in nats, with risks kept within [{floor:g}, {1.0 - floor:g}].",
         ),
         "oe": (
             "O:E",
-            _judged(ratio, 1.0, "more events than the risks add up to: risks are too low" if ratio.value > 1 else
-                    "fewer events than the risks add up to: risks are too high"),
+            _judged(ratio, 1.0, f"{percent(abs(ratio.value - 1.0), 0)} {'more' if ratio.value > 1 else 'fewer'} events "
+                    "than the risks add up to"),
             "Events over the sum of the risks. Interval: linearised on the log scale; the sum of the risks varies too.",
         ),
         "citl": (
             "Calibration in the large",
-            _judged(citl, 0.0, f"risks are too {'low' if citl.value > 0 else 'high'} on the whole"),
+            _judged(citl, 0.0, f"risks are too {'low' if citl.value > 0 else 'high'}"),
             "Intercept of the recalibrated log-odds with the slope fixed at 1 (not that of the joint fit). Sandwich "
             "interval.",
         ),
@@ -261,5 +261,5 @@ def written(interval: Interval) -> str:
 
 def _judged(interval: Interval, ideal: float, otherwise: str) -> str:
     if interval.low <= ideal <= interval.high:
-        return f"the interval holds {ideal:g}, so no miscalibration is shown"
+        return f"no significant difference from {ideal:g}"
     return otherwise
