@@ -40,6 +40,7 @@ CHOSEN: dict[str, list[dict[str, Any]]] = {
         {"scheme": "equal_mass", "monotone": True, "representatives": "temperature"},
         {"scheme": "equal_size", "representatives": "raw"},
         {"representatives": "isotonic", "share_classes": False, "n_bins": 4},
+        {"representatives": "isotonic", "classes": "top", "n_bins": 4},
         {"scaled_model": True, "n_bins": 1, "platt_correction": True},
     ],
     "geometric": [
@@ -193,10 +194,17 @@ def test_variants_follow_from_the_declared_parameters():
     assert variants_of(calib.METHODS["histogram"].cls) == [
         {},
         {"share_classes": False},
+        {"classes": "top"},
         {"normalize": False},
         {"platt_correction": True},
         {"binning": "equal_mass"},
-        {"share_classes": False, "normalize": False, "platt_correction": True, "binning": "equal_mass"},
+        {
+            "share_classes": False,
+            "classes": "top",
+            "normalize": False,
+            "platt_correction": True,
+            "binning": "equal_mass",
+        },
         {"n_bins": 1},
         {"n_bins": 1000},
     ]

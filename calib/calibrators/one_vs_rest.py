@@ -1,4 +1,4 @@
-"""Binary calibrators for many classes: one-vs-rest, with a shared map or class-wise maps."""
+"""Binary calibrators for many classes: one-vs-rest with a shared map or class-wise maps, or on the top class alone."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from calib.base import EQUIVARIANT, KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_ONE, Calibrator, Callback
 from calib.errors import CalibrationError
-from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, one_vs_rest_log_odds, row_sums, sigmoid, softmax
+from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, logsumexp, one_vs_rest_log_odds, sigmoid, softmax
 from calib.parameters import (
+    ROUNDING,
     Array,
     Condition,
     Count,
@@ -21,11 +22,9 @@ from calib.parameters import (
     Number,
     Order,
     State,
-    Truth,
     param,
     unusable,
 )
-from calib.top_k import Groups, TopK
 
 Map = dict[str, Any]
 """What one fitted map has learned, as arrays and numbers; empty for the map that changes nothing."""
@@ -64,15 +63,23 @@ class BinaryCalibrator(Calibrator):
     A *shared map* (sCW; I-Max, Patel et al. 2020, section 4.3) is learned from the one-vs-rest pairs of all
     classes, n * n_classes of them; *class-wise* maps (CW) are one for each class. Two
     classes need one map, on class 1's log-odds ``z_1 - z_0``, and its complement. A map needs both outcomes:
-    a class that holds none or all of the calibration rows keeps its raw probability, which is finite and
-    never makes a row sum to zero. A row whose mapped values sum to zero keeps its raw probabilities.
+    a class that holds none or all of the calibration rows keeps what temperature scaling of all rows gives it, which
+    is finite and never makes a row sum to zero; of two classes, its raw probability. A row whose mapped values sum to
+    zero keeps its probabilities before the map.
 
-    Of the top k logits of very many classes (:class:`calib.top_k.TopK`) the map is learned on the top label, from its
-    log-odds against all others and whether it is the label. The other classes keep their proportions, and every
-    prediction stays.
+    With ``classes="top"`` (top-versus-all; Le Coz et al., Confidence Calibration of Classifiers with Many Classes,
+    NeurIPS 2024) one map takes the confidence in the predicted class to the chance that it is right. The other classes
+    share the rest in proportion to what the model gives them, none more than the predicted class, which so is kept; the
+    confidence is at least 1 / n_classes for the same reason.
     """
 
     share_classes: bool = param(True, help="One map for all classes (shared map) instead of one for each (class-wise).")
+    classes: str = param(
+        "one_vs_rest",
+        choices=("one_vs_rest", "top"),
+        help="Map each class against the rest, or only the confidence in the predicted class (top-versus-all); the "
+        "other classes then share the rest in proportion, and every prediction is kept.",
+    )
     normalize: bool = param(True, help="Divide each row by its sum; without it rows need not sum to one.")
     platt_correction: bool = param(
         False, help="Soften the targets 0 and 1 by their counts, as Platt does; helps small calibration sets."
@@ -82,15 +89,20 @@ class BinaryCalibrator(Calibrator):
         "n_rows_": Count(1),
         "margin_": Number(0, 0.5),
         "maps_": maps_of(),
+        "temperature_": Number(1e-10, 1e10).or_absent(1.0),
         "unmapped_classes_": Count(),
         "fallback_rows_": Count(),
-        "of_top_label_": Truth().or_absent(False),
     }
 
     @property
     def is_monotone(self) -> bool:
         """Whether a higher log-odds never gets a lower probability."""
         return True
+
+    @property
+    def scales_first(self) -> bool:
+        """Whether more than two classes are scaled by one temperature before their maps."""
+        return False
 
     def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
         raise TypeError(f"{type(self).__name__} has no _fit_map")
@@ -99,6 +111,8 @@ class BinaryCalibrator(Calibrator):
         raise TypeError(f"{type(self).__name__} has no _apply_map")
 
     def promises(self, n_classes: int) -> frozenset[str]:
+        if self.classes == "top":
+            return frozenset({EQUIVARIANT, ROWS_SUM_TO_ONE, KEEPS_ACCURACY, KEEPS_RANKING})
         kept = {EQUIVARIANT}
         if self.normalize or n_classes == 2:
             kept.add(ROWS_SUM_TO_ONE)
@@ -109,39 +123,50 @@ class BinaryCalibrator(Calibrator):
 
     def check_state(self) -> None:
         super().check_state()
-        one = self.share_classes or self.n_classes_ == 2 or self.of_top_label_
-        n_maps = 1 if one else self.n_classes_
+        n_maps = 1 if self.share_classes or self.classes == "top" or self.n_classes_ == 2 else self.n_classes_
         if len(self.maps_) != n_maps:
-            raise unusable(f"maps_ holds {len(self.maps_)} maps, and share_classes={self.share_classes} takes {n_maps}")
+            raise unusable(
+                f"maps_ holds {len(self.maps_)} maps, and classes={self.classes}, share_classes={self.share_classes} "
+                f"takes {n_maps}"
+            )
 
     def notes(self) -> list[str]:
         notes = []
         if self.fallback_rows_:
             notes.append(
                 f"In {self.fallback_rows_:,} of {self.n_rows_:,} calibration rows every class was mapped to zero; "
-                "such rows keep the raw probabilities."
+                "such rows keep the probabilities from before the map."
             )
         if self.unmapped_classes_:
-            notes.append(
-                f"{self.unmapped_classes_} of {self.n_classes_} classes hold none or all of the calibration rows, "
-                "so nothing can be learned about them; they keep their raw probability. Shared maps avoid this."
-                if self.n_classes_ > 2
-                else "All calibration rows are of one class, so nothing can be learned: the probabilities are the "
-                "raw ones. Calibrate with rows of both classes."
-            )
-        if self.of_top_label_:
-            notes.append(
-                "The map is that of the top label: the other classes share what it leaves in the model's proportions."
-            )
-        elif ROWS_SUM_TO_ONE not in self.promises(self.n_classes_):
+            notes.append(self._why_unmapped())
+        if ROWS_SUM_TO_ONE not in self.promises(self.n_classes_):
             notes.append(
                 "Rows are not normalised and need not sum to one: each entry is the probability of a class against "
                 "the rest."
             )
         return notes
 
+    def _why_unmapped(self) -> str:
+        if self.classes == "top":
+            return (
+                "The predictions of the calibration rows are all right or all wrong, so nothing can be learned: their "
+                "confidence stays as it is. Calibrate with more rows."
+            )
+        if self.n_classes_ == 2:
+            return (
+                "All calibration rows are of one class, so nothing can be learned: the probabilities are the "
+                "raw ones. Calibrate with rows of both classes."
+            )
+        return (
+            f"{self.unmapped_classes_} of {self.n_classes_} classes hold none or all of the calibration rows, so no "
+            "map can be learned for them; they keep what one temperature for all classes gives "
+            f"(T = {self.temperature_:.3g}). Shared maps avoid this."
+        )
+
     def variant(self, n_classes: int) -> str:
-        changed = [each for each in self._changed() if not each.startswith("share_classes=")]
+        changed = [each for each in self._changed() if not each.startswith(("share_classes=", "classes="))]
+        if self.classes == "top":
+            return ", ".join(["top class", *changed])
         sharing = "shared map" if self.share_classes else "class-wise"
         return ", ".join(changed if n_classes == 2 and self.share_classes else [sharing, *changed])
 
@@ -166,7 +191,9 @@ class BinaryCalibrator(Calibrator):
         return np.clip(probs, self.margin_, 1 - self.margin_)
 
     def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
-        log_odds, positives = one_vs_rest_pairs(logits, labels)
+        n_classes = logits.shape[1]
+        self.temperature_ = best_temperature(logits, labels) if self.scales_first and n_classes > 2 else 1.0
+        log_odds, positives = self.pairs(self._scaled(logits), labels)
         self._count(len(labels), log_odds.size)
         if self.share_classes:
             log_odds, positives = log_odds.reshape(-1, 1), positives.reshape(-1, 1)
@@ -176,42 +203,23 @@ class BinaryCalibrator(Calibrator):
             maps.append(self._fit_one(np.ascontiguousarray(log_odds[:, k]), positives[:, k]))
             callback(k + 1, n_maps, 0.0)
         self._keep(maps)
+        if self.unmapped_classes_ and n_maps > 1 and not self.scales_first:
+            self.temperature_ = best_temperature(logits, labels)
         self.fallback_rows_ = self._count_fallbacks(logits)
 
-    def fit_top_k(self, outputs: TopK, labels: Ints, callback: Callback) -> None:
-        """Learn the map of the top label; no row is spread for it, as its log-odds are known."""
-        self._count(len(outputs), len(outputs))
-        log_odds = np.concatenate(
-            [outputs[rows].groups().one_vs_rest_log_odds()[:, 0] for rows in blocks(len(outputs), outputs.k + 1)]
-        )
-        self._keep([self._fit_one(log_odds, outputs.indices[:, 0] == labels)])
-        self.fallback_rows_, self.of_top_label_ = 0, True
-        callback(1, 1, 0.0)
+    def pairs(self, logits: Floats, labels: Ints) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        """Log-odds that maps take and whether they came true, both (n, n_classes), or (n, 1) where there is one map."""
+        if self.classes == "top":
+            return top_log_odds(logits)[:, None], (np.argmax(logits, axis=1) == labels)[:, None]
+        return one_vs_rest_pairs(logits, labels)
 
-    def predict_groups(self, groups: Groups) -> Floats:
-        """See the base class; a map of the top label, or one that was shared by all classes."""
-        if len(self.maps_) > 1:
-            raise CalibrationError("Each class has a map of its own, which the top k of many classes cannot use.")
-        log_odds = groups.one_vs_rest_log_odds()
-        if not self.of_top_label_:
-            probs = self._apply_one(self.maps_[0], log_odds)
-            return self._finished(probs, groups.logits, groups.counts)
-        top = self._apply_one(self.maps_[0], log_odds[:, 0])
-        counts = groups.counts.copy()
-        counts[:, 0] = 0.0
-        # Each other class has what the top label leaves, times its share among the others.
-        below = groups.logits - groups.logits[:, 1:].max(axis=1, keepdims=True)
-        below[:, 0] = -np.inf
-        probs = softmax(below, counts) * (1.0 - top)[:, None]
-        probs[:, 0] = top
-        return probs
-
-    def top_column(self, probs: Floats, logits: Floats) -> Ints:
-        return np.zeros(len(probs), dtype=np.int64) if self.of_top_label_ else super().top_column(probs, logits)
+    def _scaled(self, logits: Floats) -> Floats:
+        """The logits that the maps are for."""
+        return logits / self.temperature_ if self.scales_first and self.temperature_ != 1.0 else logits
 
     def _count(self, n_rows: int, n_pairs: int) -> None:
         """Store the size of the calibration set, which :meth:`bounded` needs; called before any map is fitted."""
-        self.n_rows_, self.of_top_label_ = n_rows, False
+        self.n_rows_ = n_rows
         self.margin_ = 1 / (n_pairs + 2)
 
     def _keep(self, maps: list[Map]) -> None:
@@ -229,6 +237,13 @@ class BinaryCalibrator(Calibrator):
     def _apply_one(self, state: Map, log_odds: Floats) -> Floats:
         return self._apply_map(state, log_odds) if state else sigmoid(log_odds)
 
+    def has_class_map(self, k: int) -> bool:
+        """Whether what class ``k`` gets before normalisation depends on its own log-odds against the rest alone."""
+        if self.n_classes_ == 2:
+            return True
+        own = bool(self.maps_[k if len(self.maps_) > 1 else 0]) and not self.scales_first
+        return self.classes != "top" and (own or self.temperature_ == 1.0)
+
     def class_map(self, log_odds: Floats, k: int) -> Floats:
         """Probability that the fitted map of class ``k`` gives to its log-odds against the rest, before normalisation.
 
@@ -240,7 +255,7 @@ class BinaryCalibrator(Calibrator):
         return self._apply_one(self.maps_[k if len(self.maps_) > 1 else 0], log_odds)
 
     def _mapped(self, logits: Floats) -> Floats:
-        """One-vs-rest probabilities before any normalisation, shape (n, n_classes)."""
+        """One-vs-rest probabilities of scaled logits before any normalisation, shape (n, n_classes)."""
         if self.n_classes_ == 2:
             positive = self._apply_one(self.maps_[0], logits[:, 1] - logits[:, 0])
             return np.stack([1 - positive, positive], axis=1)
@@ -248,34 +263,37 @@ class BinaryCalibrator(Calibrator):
         if len(self.maps_) == 1:
             return self._apply_one(self.maps_[0], log_odds)
         probs = np.empty(logits.shape)
+        unmapped = []
         for k, state in enumerate(self.maps_):
-            probs[:, k] = self._apply_one(state, log_odds[:, k])
+            if state:
+                probs[:, k] = self._apply_map(state, log_odds[:, k])
+            else:
+                unmapped.append(k)
+        if unmapped:
+            scaled = logits if self.scales_first else logits / self.temperature_
+            probs[:, unmapped] = softmax(scaled)[:, unmapped]
         return probs
 
     def _predict_proba(self, logits: Floats) -> Floats:
-        if self.of_top_label_:
-            raise CalibrationError(
-                f"This {type(self).__name__} was fitted on the top label of the top k logits; call "
-                "predict_top_k(TopK.from_matrix(logits, k)), or fit it on the outputs of all classes."
-            )
+        logits = self._scaled(logits)
+        if self.classes == "top":
+            return filled_in_proportion(logits, self._apply_one(self.maps_[0], top_log_odds(logits)))
         probs = self._mapped(logits)
-        return probs if self.n_classes_ == 2 else self._finished(probs, logits)
-
-    def _finished(self, probs: Floats, logits: Floats, counts: Floats | None = None) -> Floats:
-        """Mapped probabilities, in place, normalised where that is wanted; rows of zeros become the raw ones."""
-        total = row_sums(probs, counts)
+        if self.n_classes_ == 2:
+            return probs
+        total = probs.sum(axis=1, keepdims=True)
         empty = _sums_to_zero(total)
         if empty.any():
-            probs[empty], total[empty] = softmax(logits[empty], None if counts is None else counts[empty]), 1.0
+            probs[empty], total[empty] = softmax(logits[empty]), 1.0
         if self.normalize:
             probs /= total
         return probs
 
     def _count_fallbacks(self, logits: Floats) -> int:
-        if self.n_classes_ == 2:
+        if self.n_classes_ == 2 or self.classes == "top":
             return 0
         return sum(
-            int(_sums_to_zero(self._mapped(logits[rows]).sum(axis=1)).sum())
+            int(_sums_to_zero(self._mapped(self._scaled(logits[rows])).sum(axis=1)).sum())
             for rows in blocks(len(logits), logits.shape[1], MEMORY_ENTRIES)
         )
 
@@ -294,7 +312,8 @@ class StepMapCalibrator(BinaryCalibrator):
         return False
 
     def promises(self, n_classes: int) -> frozenset[str]:
-        return super().promises(n_classes) - ({EQUIVARIANT} if n_classes == 2 else set())
+        promised = super().promises(n_classes)
+        return promised - {EQUIVARIANT} if n_classes == 2 and self.classes != "top" else promised
 
     def _apply_map(self, state: Map, log_odds: Floats) -> Floats:
         return state["values"][np.searchsorted(state["edges"], log_odds, side="right")]
@@ -306,7 +325,7 @@ def with_other_sharing(calibrator: Calibrator) -> BinaryCalibrator | None:
     None for a method that has no one-vs-rest problems to share, such as temperature scaling: sharing helps those that
     do, the scaling methods among them (I-Max, Patel et al. 2020, table 3).
     """
-    if not isinstance(calibrator, BinaryCalibrator):
+    if not isinstance(calibrator, BinaryCalibrator) or calibrator.classes == "top":
         return None
     return type(calibrator)(**{**calibrator.get_params(), "share_classes": not calibrator.share_classes})
 
@@ -318,6 +337,71 @@ def one_vs_rest_pairs(logits: Floats, labels: Ints) -> tuple[Floats, npt.NDArray
     positives = np.zeros(logits.shape, dtype=bool)
     positives[np.arange(len(labels)), labels] = True
     return one_vs_rest_log_odds(logits), positives
+
+
+def best_temperature(logits: Floats, labels: Ints) -> float:
+    """The temperature of these rows, 1 where they have no best one."""
+    from calib.calibrators.temperature import TemperatureScaling
+
+    scaling = TemperatureScaling().fit(logits, labels)
+    at_bound = abs(np.log(scaling.temperature_)) > 0.999 * scaling.max_log_temperature
+    return 1.0 if at_bound else scaling.temperature_
+
+
+def top_log_odds(logits: Floats) -> Floats:
+    """Log-odds of the class with the largest logit against all others, shape (n,)."""
+    top, rest = _without_top(logits)
+    return logits[np.arange(len(logits)), top] - logsumexp(rest, axis=1)
+
+
+def filled_in_proportion(logits: Floats, confidence: Floats) -> Floats:
+    """Probabilities with these confidences in the predicted classes; the others share the rest as the model has them.
+
+    No class gets more than the predicted one, which so is kept: where its confidence is below what the runner-up would
+    get, the classes above it are held at it and the further ones take what is left. Classes with equally large logits
+    get equal probabilities. Le Coz et al. (2024) leave the other classes open.
+
+    Parameters
+    ----------
+    logits : (n, n_classes); confidence : (n,) in [0, 1], taken as 1 / n_classes where it is below.
+
+    Returns
+    -------
+    (n, n_classes), rows sum to one.
+    """
+    rows, (top, rest) = np.arange(len(logits)), _without_top(logits)
+    confidence = np.clip(confidence, 1 / logits.shape[1], 1.0)
+    probs = softmax(rest) * (1 - confidence)[:, None]
+    over = np.flatnonzero(probs.max(axis=1) > confidence)
+    if over.size:
+        probs[over] = _capped(rest[over], confidence[over])
+    probs[rows, top] = confidence
+    tied = logits == logits[rows, top][:, None]
+    several = np.flatnonzero(tied.sum(axis=1) > 1)
+    if several.size:
+        part, among = probs[several], tied[several]
+        equal = (part * among).sum(axis=1) / among.sum(axis=1)
+        probs[several] = np.where(among, equal[:, None], part)
+    return probs
+
+
+def _without_top(logits: Floats) -> tuple[Ints, Floats]:
+    """The predicted classes, and a copy of the logits without theirs, -inf in their places."""
+    top, rest = np.argmax(logits, axis=1), logits.copy()
+    rest[np.arange(len(logits)), top] = -np.inf
+    return top, rest
+
+
+def _capped(rest: Floats, most: Floats) -> Floats:
+    """What is left beside ``most`` in proportion to the exponentials of ``rest``, with no entry above ``most``."""
+    most, held = most[:, None], np.zeros(rest.shape, dtype=bool)
+    while True:
+        left = np.maximum(1 - most * (1 + held.sum(axis=1, keepdims=True)), 0.0)
+        probs = np.where(held, most, softmax(np.where(held, -np.inf, rest)) * left)
+        over = ~held & (probs > most * (1 + ROUNDING))  # never all: most is at least 1 / n_classes
+        if not over.any():
+            return np.minimum(probs, most)
+        held |= over
 
 
 def _sums_to_zero(total: Floats) -> npt.NDArray[np.bool_]:

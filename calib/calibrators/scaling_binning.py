@@ -35,11 +35,13 @@ class ScalingBinning(PlattScaling):
 
     def promises(self, n_classes: int) -> frozenset[str]:
         # Bins are closed on the left: seen from the other of two classes they are closed on the right.
-        return super().promises(n_classes) - ({EQUIVARIANT} if n_classes == 2 else set())
+        promised = super().promises(n_classes)
+        return promised - {EQUIVARIANT} if n_classes == 2 and self.classes != "top" else promised
 
     def notes(self) -> list[str]:
         notes = super().notes()
-        if not self.share_classes and self.n_classes_ > 2 and self.n_bins < self.n_classes_:
+        class_wise = not self.share_classes and self.classes != "top"
+        if class_wise and self.n_classes_ > 2 and self.n_bins < self.n_classes_:
             rows = self.n_rows_ / self.n_classes_
             notes.append(
                 f"With {self.n_bins} bins for each of {self.n_classes_} classes the highest bin of a class holds more "
@@ -50,7 +52,8 @@ class ScalingBinning(PlattScaling):
 
     def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
         curve = super()._fit_map(log_odds, positives)
-        n_bins = self.n_bins * (self.n_classes_ if self.share_classes and self.n_classes_ > 2 else 1)
+        shared = self.share_classes and self.classes != "top" and self.n_classes_ > 2
+        n_bins = self.n_bins * (self.n_classes_ if shared else 1)
         ordered = np.sort(log_odds)
         cuts = np.arange(1, n_bins) * len(ordered) // n_bins
         edges = np.unique(ordered[cuts])

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import calib
-from calib.base import KEEPS_ACCURACY, KEEPS_RANKING
-from calib.calibrators.one_vs_rest import BinaryCalibrator, with_other_sharing
+from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, argmax_with_ties
+from calib.calibrators.one_vs_rest import BinaryCalibrator, filled_in_proportion, with_other_sharing
 from calib.data.samples import load_sample
 from calib.errors import CalibrationError
 from calib.numerics import one_vs_rest_log_odds, sigmoid, softmax
@@ -111,15 +111,26 @@ def test_rows_that_sum_to_zero_keep_the_raw_probabilities_and_are_counted(normal
     assert calibrator.fallback_rows_ == empty.sum()
 
 
-def test_a_class_absent_from_class_wise_maps_keeps_its_raw_probability():
+def test_a_class_absent_from_class_wise_maps_keeps_what_temperature_gives_it():
     logits, labels = data()
     kept = labels != 1
     calibrator = Recording(share_classes=False, normalize=False).fit(logits[kept], labels[kept])
     probs = calibrator.predict_proba(logits)
-    np.testing.assert_allclose(probs[:, 1], softmax(logits)[:, 1])
+    temperature = calib.calibrator("temperature").fit(logits[kept], labels[kept])
+    np.testing.assert_allclose(probs[:, 1], temperature.predict_proba(logits)[:, 1])
     assert calibrator.unmapped_classes_ == 1
     assert "1 of 3 classes" in calibrator.notes()[0]
+    assert f"T = {temperature.temperature_:.3g}" in calibrator.notes()[0]
+    assert [calibrator.has_class_map(k) for k in range(3)] == [True, False, True]
     assert Recording().fit(logits[kept], labels[kept]).notes() == []
+
+
+def test_a_class_absent_where_no_temperature_is_best_keeps_its_raw_probability():
+    logits, _ = data()
+    logits[:, 1] -= 20
+    calibrator = Recording(share_classes=False, normalize=False).fit(logits, logits.argmax(axis=1))
+    assert calibrator.temperature_ == 1
+    np.testing.assert_allclose(calibrator.predict_proba(logits)[:, 1], softmax(logits)[:, 1])
 
 
 def test_one_class_only_of_two_says_so():
@@ -182,3 +193,86 @@ def test_sharing_is_turned_over_and_nothing_else():
     assert other.get_params() == {**shared.get_params(), "share_classes": False}
     assert with_other_sharing(other).get_params() == shared.get_params()
     assert with_other_sharing(calib.calibrator("temperature")) is None
+
+
+# -- the predicted class alone -------------------------------------------------------------------------
+
+
+def in_proportion(probs: np.ndarray, confidence: float) -> np.ndarray:
+    """One row: the largest entry replaced, the others scaled, and what rises above it taken down again and again."""
+    filled, top = np.zeros(len(probs)), int(probs.argmax())
+    filled[top] = confidence
+    free = [k for k in range(len(probs)) if k != top]
+    while free:
+        left = 1 - filled.sum()
+        shares = {k: left * probs[k] / sum(probs[j] for j in free) for k in free}
+        above = [k for k in free if shares[k] > confidence + 1e-12]
+        for k in above or free:
+            filled[k] = confidence if above else shares[k]
+        free = [k for k in above and free if k not in above]
+    return filled
+
+
+@pytest.mark.parametrize("confidence", [0.0, 0.25, 0.3, 0.45, 0.8, 1.0])
+def test_the_other_classes_share_the_rest_in_proportion_below_the_predicted_one(confidence):
+    logits, _ = data(4, 200)
+    probs = filled_in_proportion(logits, np.full(200, confidence))
+    expected = [in_proportion(row, max(confidence, 0.25)) for row in softmax(logits)]
+    np.testing.assert_allclose(probs, expected, atol=1e-12)
+    np.testing.assert_allclose(probs.sum(axis=1), 1, atol=1e-12)
+    np.testing.assert_array_equal(argmax_with_ties(probs, logits), logits.argmax(axis=1))
+
+
+def test_the_sure_and_the_tied_keep_their_shares():
+    logits = np.array([[2000.0, 1.0, 0.0], [3.0, 3.0, 1.0]])  # the first row's confidence is exactly 1
+    probs = filled_in_proportion(logits, np.array([0.7, 0.6]))
+    others = np.array([np.e, 1]) / (np.e + 1)
+    np.testing.assert_allclose(probs[0], [0.7, *(0.3 * others)])
+    assert probs[1, 0] == probs[1, 1]  # equal logits get equal probabilities
+    share = np.exp(2) / (np.exp(2) + 1)
+    np.testing.assert_allclose(probs[1], [(0.6 + 0.4 * share) / 2] * 2 + [0.4 * (1 - share)])
+
+
+def test_the_map_of_the_top_class_learns_from_its_confidence_and_whether_it_is_right():
+    logits, labels = data()
+    calibrator = Recording(classes="top").fit(logits, labels)
+    (state,) = calibrator.maps_
+    np.testing.assert_allclose(state["log_odds"], one_vs_rest_log_odds(logits).max(axis=1))
+    np.testing.assert_array_equal(state["positives"], logits.argmax(axis=1) == labels)
+    right = (logits.argmax(axis=1) == labels).mean()
+    np.testing.assert_allclose(calibrator.predict_confidence(logits), right)
+    assert calibrator.variant(3) == "top class"
+    assert not calibrator.has_class_map(0)
+    assert with_other_sharing(calibrator) is None
+
+
+def test_predictions_that_are_all_right_leave_the_confidence_as_it_is():
+    logits, _ = data()
+    calibrator = Recording(classes="top").fit(logits, logits.argmax(axis=1))
+    np.testing.assert_allclose(calibrator.predict_proba(logits), softmax(logits))
+    assert "all right or all wrong" in calibrator.notes()[0]
+
+
+@pytest.mark.parametrize("name", ["platt", "isotonic", "histogram", "venn_abers"])
+def test_a_method_on_the_top_class_of_two_is_its_map_of_the_confidence(name):
+    """Of two classes the confidence is a binary score as any other, and never is below one half."""
+    logits, labels = data(2, 300)
+    probs = calib.calibrator(name, classes="top").fit(logits, labels).predict_proba(logits)
+    score = np.stack([np.zeros(300), np.abs(logits[:, 1] - logits[:, 0])], axis=1)
+    right = (logits.argmax(axis=1) == labels).astype(int)
+    as_binary = calib.calibrator(name).fit(score, right).predict_proba(score)[:, 1]
+    np.testing.assert_allclose(probs.max(axis=1), np.maximum(as_binary, 0.5))
+
+
+@pytest.mark.parametrize("name", ["isotonic", "venn_abers"])
+def test_maps_after_temperature_are_those_of_the_scaled_logits(name):
+    logits, labels = data()
+    temperature = calib.calibrator("temperature").fit(logits, labels)
+    scaled = logits / temperature.temperature_
+    after = calib.calibrator(name, after_temperature=True).fit(logits, labels)
+    plain = calib.calibrator(name, after_temperature=False).fit(scaled, labels)
+    np.testing.assert_allclose(after.predict_proba(logits), plain.predict_proba(scaled))
+    assert not after.has_class_map(1)
+    two, labels = data(2)
+    probs = [calib.calibrator(name, after_temperature=on).fit(two, labels).predict_proba(two) for on in (True, False)]
+    np.testing.assert_array_equal(*probs)

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import expit
+from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
 
 from calib.calibrators.histogram import HistogramBinning
-from calib.calibrators.isotonic import IsotonicCalibration, interpolate_monotone
+from calib.calibrators.isotonic import IsotonicCalibration, centres, interpolate_monotone
+from calib.calibrators.pooled_scores import group_ties
 from tests.calibrators.conftest import as_logits, binary, learned
 
 
@@ -71,6 +72,44 @@ def test_isotonic_with_platts_correction_moves_every_step_alike():
     plain = IsotonicRegression(out_of_bounds="clip").fit(log_odds, labels).predict(log_odds)
     fitted = IsotonicCalibration(platt_correction=True).fit(as_logits(log_odds), labels)
     np.testing.assert_allclose(fitted.predict_proba(as_logits(log_odds))[:, 1], low + (high - low) * plain, atol=1e-12)
+
+
+def test_centred_isotonic_joins_the_middles_of_the_steps():
+    """Steps by hand: 0 at -2, -1; 1/2 at 0, 1; 1 at 2, 3 and 4, all of the probability's mean score."""
+    log_odds = np.array([-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0])
+    labels = np.array([0, 0, 1, 0, 1, 1, 1])
+    state = IsotonicCalibration(centred=True).fit(as_logits(log_odds), labels).maps_[0]
+    middles = [logit(expit(log_odds[part]).mean()) for part in (slice(0, 2), slice(2, 4), slice(4, 7))]
+    np.testing.assert_allclose(state["knots"], middles)
+    np.testing.assert_allclose(state["values"], [1 / 9, 0.5, 8 / 9])  # bounded by 1 / (m + 2)
+
+
+@given(st.integers(0, 1000), st.integers(2, 60), st.integers(0, 2))
+def test_centred_isotonic_rises_and_keeps_the_mean_label_of_each_step(seed, n, digits):
+    log_odds, labels = binary(n, seed, digits=digits)
+    groups = group_ties(log_odds, labels.astype(float))
+    knots, values = centres(groups)
+    assert (np.diff(values) > 0).all()
+    assert (np.diff(knots) > 0).all()
+    fit = IsotonicRegression().fit_transform(log_odds, labels)
+    np.testing.assert_allclose(np.unique(fit), values, atol=1e-12)
+    for knot, value in zip(knots, values, strict=True):
+        scores = log_odds[np.isclose(fit, value)]
+        assert scores.min() <= knot <= scores.max()
+
+
+def test_centred_isotonic_loses_less_with_few_rows():
+    """Mean excess log loss over the truth on simulated rows, both with Platt's targets."""
+    test = 3 * np.random.default_rng(99).normal(size=2000)
+    truth = expit(0.6 * test - 0.4)
+    excess = np.zeros(2)
+    for seed in range(20):
+        log_odds, labels = binary(100, seed, digits=9)
+        for place, centred in enumerate((False, True)):
+            probs = learned(IsotonicCalibration(centred=centred, platt_correction=True), log_odds, labels, test)
+            excess[place] -= (truth * np.log(probs) + (1 - truth) * np.log1p(-probs)).mean() / 20
+    excess += (truth * np.log(truth) + (1 - truth) * np.log1p(-truth)).mean()
+    assert excess[1] < 0.8 * excess[0]
 
 
 def test_pooled_loss_is_not_worse_than_the_raw_models():

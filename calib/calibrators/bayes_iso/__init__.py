@@ -70,7 +70,7 @@ class BayesIso(BinaryCalibrator):
     def promises(self, n_classes: int) -> frozenset[str]:
         # Seen from the other of two classes, other maps are sampled.
         own = super().promises(n_classes) | {GIVES_UNCERTAINTY}
-        return own - ({EQUIVARIANT} if n_classes == 2 else set())
+        return own - {EQUIVARIANT} if n_classes == 2 and self.classes != "top" else own
 
     def notes(self) -> list[str]:
         fitted = [state for state in self.maps_ if state]

@@ -14,11 +14,10 @@ from calib.calibrators.imax.bins import count_between, middle_of_bins, monotone_
 from calib.calibrators.imax.density import log_odds_density, matched_sigmoid
 from calib.calibrators.imax.placement import SCHEMES, scheme_edges
 from calib.calibrators.imax.sums import LogOddsCells, SigmoidSums
-from calib.calibrators.one_vs_rest import Map, StepMapCalibrator, one_vs_rest_pairs, steps
+from calib.calibrators.one_vs_rest import Map, StepMapCalibrator, one_vs_rest_pairs, steps, top_log_odds
 from calib.errors import CalibrationError
 from calib.numerics import Floats, Ints, bin_index, blocks, one_vs_rest_log_odds
 from calib.parameters import Items, State, Text, param, parameter_names
-from calib.top_k import TopK
 
 # Registry name -> home of the calibrators whose probabilities bins can take over; the registry lies above this layer.
 SOURCES = {
@@ -82,7 +81,8 @@ class IMaxBinning(StepMapCalibrator):
     def notes(self) -> list[str]:
         notes = super().notes()
         rows = self.n_rows_ / self.n_classes_
-        if not self.share_classes and self.representatives == "empirical" and self.n_bins > rows:
+        class_wise = not self.share_classes and self.classes != "top"
+        if class_wise and self.representatives == "empirical" and self.n_bins > rows:
             notes.append(
                 f"A class has about {rows:.0f} calibration rows for {self.n_bins} bins of its own, too few for "
                 "frequencies. Share the bins, or take the representatives from the raw predictions."
@@ -101,9 +101,10 @@ class IMaxBinning(StepMapCalibrator):
         self.fallback_rows_ = self._count_fallbacks(logits)
 
     def check_blocks(self) -> None:
-        if not self.share_classes:
+        if not self.share_classes or self.classes == "top":
             raise CalibrationError(
-                "I-Max with class-wise maps is not fitted out of core; keep share_classes=True, or fit fewer rows."
+                "I-Max with class-wise maps, or of the top class, is not fitted out of core; keep share_classes=True "
+                "and classes='one_vs_rest', or fit fewer rows."
             )
         if self.representatives in SOURCES:
             raise CalibrationError(
@@ -133,7 +134,7 @@ class IMaxBinning(StepMapCalibrator):
             count += in_block
             of_labels.append(of_block)
         label_log_odds, n_pairs = np.sort(np.concatenate(of_labels)), int(count.sum())
-        self.source_notes_ = []
+        self.source_notes_, self.temperature_ = [], 1.0
         self._count(n_rows, n_pairs)
         state: Map = {}
         if 0 < len(label_log_odds) < n_pairs:
@@ -143,42 +144,14 @@ class IMaxBinning(StepMapCalibrator):
         self._keep([state])
         self.fallback_rows_ = 0
 
-    def check_top_k(self) -> None:
-        if not self.share_classes or self.representatives in SOURCES or self.scaled_model:
-            raise CalibrationError(
-                "Of the top k of very many classes I-Max learns bins that all classes share; keep share_classes=True, "
-                "representatives='empirical' or 'raw', and scaled_model=False."
-            )
-
-    def fit_top_k(self, outputs: TopK, labels: Ints, callback: Callback) -> None:
-        """Place the bins as for all one-vs-rest pairs: the rest of a row are so many pairs with one log-odds."""
-        n, k = outputs.values.shape
-        n_columns = k + (outputs.n_others > 0)
-        log_odds, of_labels = np.empty((n, n_columns)), np.empty(n)
-        for rows in blocks(n, n_columns):
-            groups, columns = outputs[rows].to_fit(labels[rows])
-            log_odds[rows] = groups.one_vs_rest_log_odds()
-            of_labels[rows] = log_odds[rows][np.arange(len(columns)), columns]
-        flat = log_odds.ravel()
-        order = np.argsort(flat).astype(np.int32 if flat.size < 2**31 else np.int64)
-        flat = flat[order]
-        # The last column of a row, if it has one for the others, is so many pairs.
-        weights = np.where(order % n_columns < k, 1.0, float(outputs.n_others))
-        del log_odds, order
-        sums = SigmoidSums.from_weighted(flat, weights)
-        self.source_notes_ = []
-        self._count(n, n * outputs.n_classes)
-        self._keep([self.map_between(self.place_edges(sums), sums, np.sort(of_labels))])
-        self.fallback_rows_ = 0
-        callback(1, 1, 0.0)
-
     def _source(self) -> Calibrator:
         """The calibrator behind the representatives, one-vs-rest in the same way as the bins."""
         module, _, name = SOURCES[self.representatives].partition(":")
         cls: type[Calibrator] = getattr(import_module(f"calib.calibrators.{module}"), name)
-        shared = {
+        shared: dict[str, Any] = {
             "random_state": self.random_state,
             "share_classes": self.share_classes,
+            "classes": self.classes,
             "normalize": self.normalize,
             "platt_correction": self.platt_correction,
         }
@@ -229,8 +202,12 @@ class IMaxBinning(StepMapCalibrator):
 
     def _take_over(self, probs: Floats, logits: Floats) -> None:
         """Replace the representatives by means of another calibrator's (n, n_classes) probabilities."""
-        columns = slice(1, None) if self.n_classes_ == 2 else slice(None)
-        log_odds, probs = one_vs_rest_log_odds(logits)[:, columns], probs[:, columns]
+        if self.classes == "top":
+            top = np.argmax(logits, axis=1)[:, None]
+            log_odds, probs = top_log_odds(logits)[:, None], np.take_along_axis(probs, top, axis=1)
+        else:
+            columns = slice(1, None) if self.n_classes_ == 2 else slice(None)
+            log_odds, probs = one_vs_rest_log_odds(logits)[:, columns], probs[:, columns]
         if self.share_classes:
             log_odds, probs = log_odds.reshape(-1, 1), probs.reshape(-1, 1)
         for k, state in enumerate(self.maps_):

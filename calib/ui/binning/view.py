@@ -90,7 +90,7 @@ def picture_of(data: Predictions, choice: BinningChoice, fits: list[ShownFit]) -
 
 def own_bins(fit: ShownFit, target: int | None, n_classes: int) -> tuple[Floats, Floats] | None:
     """Edges and representatives of a fitted I-Max for these pairs; None where it has no one set for them."""
-    if not isinstance(fit.calibrator, IMaxBinning):
+    if not isinstance(fit.calibrator, IMaxBinning) or fit.calibrator.classes == "top":
         return None
     maps = fit.calibrator.maps_
     if len(maps) > 1 and target is None:
