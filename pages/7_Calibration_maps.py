@@ -22,7 +22,7 @@ def body() -> None:
     fits = shown_fits(session)
     with st.container(horizontal=True, gap="medium"):
         maps = ClassMaps(session, whose_map(calibration))
-        chosen = choose(fits)
+        chosen = choose(fits, maps.target)
     names, seen, known = map_names(chosen), maps.frequencies(), first_known(chosen, maps)
     fitted = [(names[fit.key], maps.judged(fit)) for fit in chosen if fit.key != RAW]
     words.markdown(maps_words.finding(maps.judged(fits[0]), fitted, seen, maps.name))
@@ -31,7 +31,7 @@ def body() -> None:
     with picture:
         overlay(chosen, maps, choice, known)
     whose = maps_words.whose(seen, maps.name, calibration.n_classes, len(calibration))
-    mapless = maps_words.mapless([fit for fit in fits if not has_map(fit)])
+    mapless = maps_words.mapless([fit for fit in fits if not has_map(fit, maps.target)])
     st.caption(f"{whose} {mapless}")
     if len(fits) == 1:
         need_fit(what="Only the raw model's map is here. Fit calibrators to see theirs over it.")

@@ -6,7 +6,7 @@ import numpy as np
 
 from calib.numerics import Floats, blocks
 
-PRIOR_SD = 100.0
+PRIOR_SD = 1000.0
 """A Gaussian prior of this standard deviation on each slope, per standard deviation of its feature."""
 
 _MAX_STEPS = 100
@@ -56,6 +56,28 @@ def fit_logistic(features: Floats, targets: Floats) -> tuple[Floats, float, floa
             break
     slopes = weights[:d] / spread
     return slopes, float(weights[d] - slopes @ centre), loss
+
+
+def fit_rising(features: Floats, targets: Floats) -> tuple[Floats, float]:
+    """Slopes of zero or more and the intercept that minimise the cross-entropy; of one or two features.
+
+    The loss is convex: where the free optimum has a negative slope, the best allowed one has a slope of zero. Kull et
+    al. (2017) drop the negative one's feature; trying each also settles the case of two negatives.
+
+    Parameters
+    ----------
+    features : (2, m) or (1, m) array; targets : (m,) as in :func:`fit_logistic`.
+    """
+    slopes, intercept, _ = fit_logistic(features, targets)
+    if (slopes >= 0).all():
+        return slopes, intercept
+    slopes, (_, intercept, least) = np.zeros(len(features)), fit_logistic(features[:0], targets)
+    for kept in range(len(features)):
+        slope, at_zero, loss = fit_logistic(features[kept : kept + 1], targets)
+        if slope[0] >= 0 and loss <= least:
+            slopes, intercept, least = np.zeros(len(features)), at_zero, loss
+            slopes[kept] = slope[0]
+    return slopes, intercept
 
 
 def _expand(

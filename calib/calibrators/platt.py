@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from calib.calibrators.logistic import fit_logistic
+from calib.calibrators.logistic import fit_rising
 from calib.calibrators.one_vs_rest import BinaryCalibrator, Map, maps_of
 from calib.numerics import Floats, sigmoid
 from calib.parameters import Number, State, param
@@ -33,11 +33,8 @@ class PlattScaling(BinaryCalibrator):
     state: ClassVar[State] = {"maps_": maps_of(slope=Number(0), intercept=Number())}
 
     def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
-        targets = self.targets(positives)
-        slopes, intercept, _ = fit_logistic(self._score(log_odds)[None], targets)
-        if slopes[0] < 0:
-            _, intercept, _ = fit_logistic(np.empty((0, len(targets))), targets)
-        return {"slope": max(float(slopes[0]), 0.0), "intercept": intercept}
+        slopes, intercept = fit_rising(self._score(log_odds)[None], self.targets(positives))
+        return {"slope": float(slopes[0]), "intercept": intercept}
 
     def _apply_map(self, state: Map, log_odds: Floats) -> Floats:
         return sigmoid(state["slope"] * self._score(log_odds) + state["intercept"])

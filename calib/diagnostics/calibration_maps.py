@@ -12,6 +12,7 @@ import numpy.typing as npt
 from calib.base import Calibrator, check_labels, check_logits
 from calib.calibrators.bayes_iso import BayesIso
 from calib.calibrators.one_vs_rest import BinaryCalibrator
+from calib.calibrators.venn_abers import VennAbers
 from calib.errors import CalibrationError
 from calib.metrics.bootstrap import wilson_interval
 from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, one_vs_rest_log_odds
@@ -72,14 +73,15 @@ class EndConfidence:
         return self.first_mean < self.first_share, self.last_mean > self.last_share
 
 
-def has_class_map(calibrator: Calibrator) -> bool:
-    """Whether a fitted calibrator gives a class a probability that depends on its own log-odds alone.
+def has_class_map(calibrator: Calibrator, k: int = 1) -> bool:
+    """Whether a fitted calibrator gives class ``k`` a probability that depends on its own log-odds alone.
 
-    Every method that gives probabilities does for two classes; for more, those that reach them one against the rest.
+    Every method that gives probabilities does for two classes; for more, those that reach them one against the rest,
+    unless a temperature comes in between.
     """
     if not (calibrator.fitted and calibrator.gives_probabilities):
         return False
-    return calibrator.n_classes_ == 2 or isinstance(calibrator, BinaryCalibrator)
+    return calibrator.n_classes_ == 2 or (isinstance(calibrator, BinaryCalibrator) and calibrator.has_class_map(k))
 
 
 def class_map(calibrator: Calibrator, log_odds: Any, k: int = 1) -> Floats:
@@ -96,12 +98,13 @@ def class_map(calibrator: Calibrator, log_odds: Any, k: int = 1) -> Floats:
     -------
     (n_points,) probabilities
     """
-    if not has_class_map(calibrator):
+    if calibrator.fitted:
+        _check_class(calibrator, k)
+    if not has_class_map(calibrator, k):
         raise CalibrationError(
             f"{type(calibrator).__name__} has no map of one class: its probabilities depend on all logits of a row, "
             "or it gives none, or it is not fitted. Choose a method that works one against the rest."
         )
-    _check_class(calibrator, k)
     points = np.asarray(log_odds, dtype=float)
     if calibrator.n_classes_ == 2:
         logits = np.zeros((len(points), 2))
@@ -137,12 +140,15 @@ def ranks_of(log_odds: Floats, pairs: Floats) -> Floats:
 
 
 def posterior_map(calibrator: Calibrator, k: int = 1) -> CalibrationMap | None:
-    """What a fitted Bayes-Iso knows about the map of class ``k``; None where it had nothing to learn from."""
+    """What a fitted Bayes-Iso knows about the map of class ``k``; None where it had nothing to learn from.
+
+    None too where it has a map of the predicted class's confidence in place of class ``k``'s.
+    """
     if not isinstance(calibrator, BayesIso) or not calibrator.fitted:
         raise CalibrationError("A posterior of maps needs a fitted BayesIso; call fit(logits, labels) first.")
     _check_class(calibrator, k)
     state = calibrator.maps_[k if len(calibrator.maps_) > 1 else 0]
-    if not state:
+    if not state or calibrator.classes == "top":
         return None
     log_odds = state["log_odds"]
     seen = CalibrationMap(
@@ -160,6 +166,21 @@ def posterior_map(calibrator: Calibrator, k: int = 1) -> CalibrationMap | None:
         scheme=state["scheme"],
     )
     return _mirrored(seen) if calibrator.n_classes_ == 2 and k == 0 else seen
+
+
+def venn_abers_pair(calibrator: Calibrator, log_odds: Floats, k: int = 1) -> tuple[Floats, Floats] | None:
+    """Venn-Abers' two probabilities of class ``k`` at (n_points,) log-odds; None for fits that have none.
+
+    The first is that of a row counted as the other class, the second of one counted as class ``k``. They are no
+    confidence interval; see :meth:`calib.calibrators.venn_abers.VennAbers.predict_pair`.
+    """
+    if not isinstance(calibrator, VennAbers) or not calibrator.gives_pairs:
+        return None
+    _check_class(calibrator, k)
+    logits = np.zeros((len(log_odds), 2))
+    logits[:, k] = log_odds
+    other, event = calibrator.predict_pair(logits)
+    return (other, event) if k == 1 else (1 - event, 1 - other)
 
 
 def end_confidence(

@@ -57,11 +57,15 @@ _DENSITY = (0.0, 0.17)
 
 @dataclass(frozen=True, eq=False)
 class MapLine:
-    """One method's map: its short name, its style, and (n,) probabilities at the picture's scores."""
+    """One method's map: its short name, its style, and (n,) probabilities at the picture's scores.
+
+    Venn-Abers' pair of probabilities, if the method has one, is drawn as two thin lines around the map.
+    """
 
     name: str
     style: Style
     probs: Floats
+    pair: tuple[Floats, Floats] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +126,9 @@ def calibration_maps(
     for line in lines:
         shape = "hvh" if np.mean(np.diff(line.probs) == 0) > _STEPS else "linear"
         look = {"color": line.style.color, "dash": line.style.dash, "width": 2, "shape": shape}
+        for name, probs in zip(("p0", "p1"), line.pair or (), strict=False):
+            thin = {"color": line.style.color, "dash": "dot", "width": 1, "shape": "hvh"}
+            _draw_line(fig, picture, f"{line.name} {name}", probs, x, scale, limits, thin, line.style.color)
         ends.append(_draw_line(fig, picture, line.name, line.probs, x, scale, limits, look, line.style.color))
     _draw_scores(fig, picture)
     quiet(fig, height, alt=_alt(picture, lines), title=title, right=label_margin([name for name, _, _ in ends]))
@@ -199,7 +206,11 @@ def _draw_scores(fig: go.Figure, picture: MapPicture) -> None:
 
 def _alt(picture: MapPicture, lines: Sequence[MapLine]) -> str:
     seen = picture.frequencies
-    means = "; ".join(f"{line.name} from {line.probs[0]:.3g} to {line.probs[-1]:.3g}" for line in lines)
+    means = "; ".join(
+        f"{line.name} from {line.probs[0]:.3g} to {line.probs[-1]:.3g}"
+        + (f" with a pair of lines up to {np.max(line.pair[1] - line.pair[0]):.2g} apart" if line.pair else "")
+        for line in lines
+    )
     return (
         f"Calibration maps of {picture.class_name} over its {picture.axis.title}, with frequencies of"
         f" {int(seen.count.sum()):,} {picture.rows} rows in {len(seen.count)} bins: {means}."

@@ -2,17 +2,7 @@
 
 from calib.workspace.files import Damaged, Items, Unreadable
 from calib.workspace.keeper import Configuration, Keeper, Standing, content_of, keep_fit, keeper
-from calib.workspace.links import (
-    Content,
-    Entry,
-    KeptDecision,
-    KeptSpec,
-    KeptStudy,
-    NotDeleted,
-    counted,
-    entry_id,
-    new_token,
-)
+from calib.workspace.links import Content, Entry, KeptSpec, KeptStudy, NotDeleted, counted, entry_id, new_token
 
 __all__ = [
     "Configuration",
@@ -21,7 +11,6 @@ __all__ = [
     "Entry",
     "Items",
     "Keeper",
-    "KeptDecision",
     "KeptSpec",
     "KeptStudy",
     "NotDeleted",

@@ -22,6 +22,7 @@ from calib.diagnostics.calibration_maps import (
     has_class_map,
     pairs_of_rows,
     posterior_map,
+    venn_abers_pair,
 )
 from calib.diagnostics.reliability import default_bins
 from calib.formatting import class_in_words
@@ -105,6 +106,11 @@ class ClassMaps:
         """The fit's map at the grid."""
         return keep(("map curve", fit.key, self.target), lambda: map_of(fit, self.grid(), self.target))
 
+    def pair(self, fit: ShownFit) -> tuple[Floats, Floats] | None:
+        """Venn-Abers' two probabilities at the grid; None for other methods."""
+        key = ("map pair", fit.key, self.target)
+        return keep(key, lambda: venn_abers_pair(fit.calibrator, self.grid(), self.target))
+
     def judged(self, fit: ShownFit) -> Judged:
         """The fit's map against the test rows."""
 
@@ -150,9 +156,9 @@ class ClassMaps:
         return true(sigmoid(log_odds)) if self.target == 1 else 1 - true(sigmoid(-log_odds))
 
 
-def has_map(fit: ShownFit) -> bool:
-    """Whether the fit gives a class a probability that depends on its own log-odds alone; the raw model's always do."""
-    return fit.key == RAW or has_class_map(fit.calibrator)
+def has_map(fit: ShownFit, target: int) -> bool:
+    """Whether a class's probability depends on its own log-odds alone, before normalisation; the raw model's does."""
+    return fit.key == RAW or has_class_map(fit.calibrator, target)
 
 
 def map_of(fit: ShownFit, log_odds: Floats, target: int) -> Floats:

@@ -112,6 +112,18 @@ def knows(name: str, posterior: CalibrationMap) -> str:
     )
 
 
+def pair(name: str, low: Floats, high: Floats) -> str:
+    """How far apart Venn-Abers' two probabilities are, and what they are not."""
+    width = high - low
+    median, most = _points(float(np.median(width))), _points(float(width.max()))
+    return (
+        f"**{name}** has two probabilities for each score (thin lines): one with the row counted as the other class, "
+        f"one with it counted as this one. Their median distance over the scores drawn is {median} points, the largest "
+        f"{most}. The one that belongs to the true label is calibrated, but that one is not known in advance. "
+        "They are no confidence interval."
+    )
+
+
 def dominated(name: str, posterior: CalibrationMap) -> str:
     """The paper's flag, or nothing."""
     if not posterior.dominated:

@@ -34,7 +34,9 @@ HOW_TO_READ = (
     "of them. Dots are the frequencies of the class among test rows, which no map has seen, in bins, with 95 % Wilson "
     "intervals: a good map passes through them. The raw model is the identity; the broad pale line, where there is "
     "one, is the truth of simulated scores. The shaded band holds 90 % of Bayes-Iso's posterior maps; dotted lines "
-    "are the bounds between which it samples. Beneath: the test rows' scores, each group on a height of its own."
+    "are the bounds between which it samples. Thin dotted lines beside a map of Venn-Abers are its two probabilities, "
+    "of a row counted as the other class and as this one; they are no confidence interval. Beneath: the test rows' "
+    "scores, each group on a height of its own."
 )
 HOW_TO_READ_ENDS = (
     "The 2.5 % of the test rows with the lowest and the highest score. The line is the share of the class among them, "
@@ -92,9 +94,9 @@ def controls(calibration: Predictions, target: int, posterior_of: str) -> MapCho
     return MapChoice(target, place, scale, frozenset(parts))
 
 
-def choose(fits: list[ShownFit]) -> list[ShownFit]:
+def choose(fits: list[ShownFit], target: int) -> list[ShownFit]:
     """Which maps to show; to begin with not those that have a twin without Platt's correction, shown below."""
-    with_map = [fit for fit in fits if has_map(fit)]
+    with_map = [fit for fit in fits if has_map(fit, target)]
     twins = {corrected.key for _, corrected in corrected_pairs(with_map)}
     offered = sorted(with_map, key=lambda fit: fit.key in twins)
     return widgets.choose(offered, "maps/methods", "Maps", aside=twins)
@@ -114,7 +116,7 @@ def overlay(chosen: list[ShownFit], maps: ClassMaps, choice: MapChoice, known: K
     names = map_names(chosen)
 
     def build() -> go.Figure:
-        lines = [MapLine(names[fit.key], fit.style, maps.curve(fit)) for fit in chosen]
+        lines = [MapLine(names[fit.key], fit.style, maps.curve(fit), maps.pair(fit)) for fit in chosen]
         posterior = None if known is None else (known[1], known[0].style)
         return calibration_maps(maps.picture(choice.place), lines, choice.scale, posterior, choice.parts)
 
@@ -125,6 +127,9 @@ def overlay(chosen: list[ShownFit], maps: ClassMaps, choice: MapChoice, known: K
         if trouble := maps_words.dominated(name, known[1]):
             st.warning(trouble)
         st.caption(maps_words.knows(name, known[1]))
+    for fit in chosen:
+        if (pair := maps.pair(fit)) is not None:
+            st.caption(maps_words.pair(names[fit.key], *pair))
 
 
 def ends(chosen: list[ShownFit], maps: ClassMaps) -> None:
@@ -150,7 +155,7 @@ def ends(chosen: list[ShownFit], maps: ClassMaps) -> None:
 
 def correction(fits: list[ShownFit], maps: ClassMaps, choice: MapChoice) -> None:
     """Fits that differ by Platt's correction alone, in pairs; where there is none, a button that makes them."""
-    pairs = corrected_pairs(fits)
+    pairs = corrected_pairs([fit for fit in fits if has_map(fit, maps.target)])
     with st.container(horizontal=True, gap="medium"):
         for without, corrected in pairs:
             with st.container(width=widgets.HALF):

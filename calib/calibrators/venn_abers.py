@@ -1,0 +1,181 @@
+"""Venn-Abers prediction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.calibrators.one_vs_rest import BinaryCalibrator, Map, maps_of
+from calib.errors import CalibrationError
+from calib.numerics import Floats
+from calib.parameters import ROUNDING, Array, State, param
+
+if TYPE_CHECKING:
+    from calib.calibrators.pooled_scores import Groups
+
+MOST_SCORES = 262_144
+"""Different scores of a map; neighbours are merged above it, so that tables and exports stay small."""
+
+LEAST = 1e-17
+"""Below any value of a fit to fewer than 2**53 pairs."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class VennAbers(BinaryCalibrator):
+    """Two isotonic fits for each score, with the row counted as an event and as none, merged into one probability.
+
+    Inductive Venn-Abers predictors: Vovk and Petej, Venn-Abers Predictors, UAI 2014; Vovk, Petej and Fedorova,
+    Large-scale probabilistic predictors with and without guarantees of validity, NeurIPS 2015, who merge to
+    ``p1 / (1 - p0 + p1)``, which is minimax for the log loss. It never is 0 or 1.
+
+    Of two classes the pair is there as well (:meth:`predict_pair`). If the rows are exchangeable and the model was
+    trained on others, the member of the pair that belongs to the true label is calibrated. The pair is **no confidence
+    interval** of the probability, and the merged probability has no such guarantee.
+
+    More classes have no pair. By default one map is shared by the pairs of all classes after temperature scaling, which
+    keeps every prediction and needs the fewest rows; class-wise maps are those of one against the rest. One against
+    one (Manokhin 2017) is left out: k rows of each of K perfectly separated classes give at most (k + 1) / (k + K).
+    Above 262,144 different scores of a map neighbours are merged.
+    """
+
+    after_temperature: bool = param(
+        True, help="Scale the logits by one temperature first; of two classes this would change nothing."
+    )
+
+    # The steps of p0 and of p1: their values between edges, which lie just below calibration scores for p0 and just
+    # above them for p1.
+    state: ClassVar[State] = {
+        "maps_": maps_of(
+            low_edges=Array("low-1", order="rising"),
+            low=Array("low", low=0, high=1, order="ascending"),
+            high_edges=Array("high-1", order="rising"),
+            high=Array("high", low=LEAST, high=1, order="ascending"),
+        )
+    }
+
+    @property
+    def scales_first(self) -> bool:
+        return self.after_temperature
+
+    def notes(self) -> list[str]:
+        if not self.gives_pairs:
+            return super().notes()
+        return [
+            *super().notes(),
+            "Each score has a pair of probabilities, p0 and p1, of which the one that belongs to the true label is "
+            "calibrated (predict_pair). The pair is no confidence interval.",
+        ]
+
+    @property
+    def gives_pairs(self) -> bool:
+        """Whether the fit has a pair of probabilities for each row, see :meth:`predict_pair`."""
+        return self.n_classes_ == 2 and self.classes != "top" and bool(self.maps_[0])
+
+    def predict_pair(self, logits: Any) -> tuple[Floats, Floats]:
+        """The probabilities p0 and p1 of class 1, with the row counted as class 0 and as class 1; both (n,).
+
+        The one that belongs to the true label is calibrated; together they are no confidence interval.
+
+        Parameters
+        ----------
+        logits : (n, 2) array.
+
+        Raises
+        ------
+        CalibrationError
+            For more than two classes, for maps of the predicted class, and where the fit saw one class only.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from calib.calibrators.venn_abers import VennAbers
+        >>> log_odds, labels = np.array([-2.0, -1.0, 0.0, 1.0, 2.0]), np.array([0, 0, 1, 0, 1])
+        >>> fitted = VennAbers().fit(np.stack([0 * log_odds, log_odds], axis=1), labels)
+        >>> p0, p1 = fitted.predict_pair([[0.0, 0.5]])
+        >>> print(round(float(p0[0]), 3), round(float(p1[0]), 3))
+        0.333 0.667
+        """
+        logits = self._check_fitted_input(logits)
+        if not self.gives_pairs:
+            raise CalibrationError(
+                "Venn-Abers gives pairs of probabilities for two classes, with rows of both in the calibration set and "
+                f"classes='one_vs_rest'; this fit has {self.n_classes_} classes, classes={self.classes!r} and "
+                f"{self.n_classes_ - self.unmapped_classes_} of them with a map. Take predict_proba."
+            )
+        return _pair(self.maps_[0], np.asarray(logits[:, 1], float) - np.asarray(logits[:, 0], float))
+
+    def _fit_map(self, log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Map:
+        from calib.calibrators.pooled_scores import even_cuts, group_ties, pool
+
+        groups = group_ties(log_odds, positives.astype(float))
+        if len(groups) > MOST_SCORES:
+            groups = pool(groups, even_cuts(groups, MOST_SCORES))
+        # An isotonic fit commutes with a linear change of its targets, and so do both of these.
+        zero, one = self.target_levels(int(positives.sum()), int((~positives).sum()))
+        low, high = (zero + (one - zero) * table for table in (as_event(groups, False), as_event(groups, True)))
+        low_kept, high_kept = (np.flatnonzero(np.diff(table) > 0) for table in (low, high))
+        # A score that rounding moved, as on the way through a file, still equals the calibration score that it was.
+        scores, slack = groups.log_odds, ROUNDING * (1 + np.abs(groups.log_odds))
+        quarter = np.diff(scores) / 4
+        slack[1:] = np.minimum(slack[1:], quarter)
+        slack[:-1] = np.minimum(slack[:-1], quarter)
+        return {
+            "low_edges": (scores - slack)[low_kept],
+            "low": low[np.append(0, low_kept + 1)],
+            "high_edges": (scores + slack)[high_kept],
+            "high": high[np.append(0, high_kept + 1)],
+        }
+
+    def _apply_map(self, state: Map, log_odds: Floats) -> Floats:
+        low, high = _pair(state, log_odds)
+        return high / (1 - low + high)
+
+
+def _pair(state: Map, log_odds: Floats) -> tuple[Floats, Floats]:
+    # A row counted as an event comes before the group of its own score, one counted as none after it.
+    low = state["low"][np.searchsorted(state["low_edges"], log_odds, side="right")]
+    high = state["high"][np.searchsorted(state["high_edges"], log_odds, side="left")]
+    return low, high
+
+
+def as_event(groups: Groups, event: bool) -> Floats:
+    """Isotonic values of a row added after 0, 1, ..., m groups of calibration pairs, as an event or as none; (m + 1,).
+
+    With C and S the counts and events of the groups before, an event added after k groups has the value ``max over
+    i <= k of min over j >= k of (S_j - S_i + 1) / (C_j - C_i + 1)``: the slope of the convex minorant of the points
+    (C_i - 1, S_i - 1) of the groups before and (C_j, S_j) of those after, between the two. One sweep over k keeps the
+    corners from that slope on (Vovk et al. 2015). None is an event seen from the other outcome.
+    """
+    if not event:
+        mirrored = type(groups)(-groups.log_odds[::-1], groups.counts[::-1], groups.negatives[::-1])
+        return 1 - as_event(mirrored, True)[::-1]
+    count = np.append(0, np.cumsum(groups.counts)).tolist()
+    events = np.append(0, np.cumsum(groups.positives)).tolist()
+    corners: list[tuple[float, float]] = []  # of the convex minorant, the leftmost last
+    for point in zip(reversed(count), reversed(events), strict=True):
+        _push(corners, point)
+    _push(corners, (-1, -1))
+    values = []
+    for before in zip(count, events, strict=True):
+        added = (before[0] - 1, before[1] - 1)
+        if before[0] and _cross(corners[-1], corners[-2], added) < 0:  # below the line to the next corner
+            corners.pop()
+            _push(corners, added)
+        (x, y), (next_x, next_y) = corners[-1], corners[-2]
+        values.append((next_y - y) / (next_x - x))
+    return np.array(values)
+
+
+def _push(corners: list[tuple[float, float]], point: tuple[float, float]) -> None:
+    """Add a point left of all corners, and drop those that no longer are any."""
+    while len(corners) > 1 and _cross(point, corners[-1], corners[-2]) <= 0:
+        corners.pop()
+    corners.append(point)
+
+
+def _cross(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> float:
+    """Positive where the way from a over b to c turns left."""
+    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])

@@ -1,0 +1,182 @@
+"""Maps of one score against numbers that other packages and independent optima gave, see ../shared/reference."""
+
+from __future__ import annotations
+
+import csv
+import json
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import calib
+from calib.base import Calibrator
+from calib.calibrators.isotonic import IsotonicCalibration
+from calib.calibrators.quadratic import QuadraticScaling
+from calib.calibrators.venn_abers import VennAbers
+from tests.conftest import SHARED
+
+NETWORKS = ("lenet-5-cifar-10", "wideresnet-16-4-cifar-10", "wideresnet-16-4-cifar-100")
+CELLS = [(network, n) for network in NETWORKS for n in (300, 1000, 3000)]
+
+
+@cache
+def stored(name: str) -> Any:
+    return json.loads((SHARED / "reference" / f"{name}.json").read_text())
+
+
+@cache
+def split(network: str, n: int) -> tuple[np.ndarray, ...]:
+    """Logits and labels of the calibration rows, and of the test rows, in the order of the references."""
+    with np.load(SHARED / "data" / f"{network}.npz") as file:
+        probs, labels = file["predictions"].astype(float), file["ground_truth"].astype(int).ravel()
+    order = np.random.RandomState(0).permutation(len(labels))
+    logits = np.log(np.maximum(probs, np.finfo(float).tiny))
+    return logits[order[:n]], labels[order[:n]], logits[order[n:]], labels[order[n:]]
+
+
+@cache
+def halves(data: str) -> tuple[np.ndarray, ...]:
+    """The same of two classes, half of the rows each."""
+    score, event = {"breast": ("risk", "malignant"), "credit": ("pd", "default")}[data]
+    with (SHARED / "data" / f"{data}.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    p, labels = (np.array([float(row[name]) for row in rows]) for name in (score, event))
+    order = np.random.default_rng(7).permutation(len(p))
+    logits, half = np.stack([np.log1p(-p), np.log(p)], axis=1), len(p) // 2
+    return (
+        logits[order[:half]],
+        labels[order[:half]].astype(int),
+        logits[order[half:]],
+        labels[order[half:]].astype(int),
+    )
+
+
+def nll(probs: np.ndarray, labels: np.ndarray) -> float:
+    return float(-np.log(np.maximum(probs[np.arange(len(labels)), labels], 1e-12)).mean())
+
+
+def predicted(made: Calibrator, parts: tuple[np.ndarray, ...]) -> np.ndarray:
+    return made.fit(parts[0], parts[1]).predict_proba(parts[2])
+
+
+# -- two classes ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.reference("data", "reference/risk_model.json")
+@pytest.mark.parametrize("data", ["breast", "credit"])
+def test_venn_abers_of_two_classes(data):
+    expected = stored("risk_model")[data]["recalibration_split"]["venn_abers"]
+    parts = halves(data)
+    fitted = VennAbers().fit(parts[0], parts[1])
+    merged, (p0, p1) = fitted.predict_proba(parts[2]), fitted.predict_pair(parts[2])
+    rows = expected["first20_test_rows"]
+    found = np.stack([p0, p1, merged[:, 1]], axis=1)[: len(rows)]
+    np.testing.assert_allclose(found, [[row["p0"], row["p1"], row["p"]] for row in rows], atol=1e-10)
+    assert nll(merged, parts[3]) == pytest.approx(expected["test"]["log_loss"], abs=1e-10)
+    assert (p1 - p0).mean() == pytest.approx(expected["mean_width"], abs=1e-10)
+    assert (p1 - p0).max() == pytest.approx(expected["max_width"], abs=1e-10)
+
+
+@pytest.mark.reference("data", "reference/risk_model.json")
+@pytest.mark.parametrize("data", ["breast", "credit"])
+@pytest.mark.parametrize("name", ["platt", "quadratic", "beta"])
+def test_maximum_likelihood_of_two_classes(data, name):
+    split = stored("risk_model")[data]["recalibration_split"]
+    family = {"platt": "affine", "quadratic": "quadratic"}
+    expected = split["beta"]["abm_exact_mle"] if name == "beta" else split["logistic_family"][family[name]]
+    parts = halves(data)
+    probs = predicted(calib.calibrator(name), parts)
+    np.testing.assert_allclose(probs[:5, 1], expected["first5_test_p"], atol=1e-6)
+    assert nll(probs, parts[3]) == pytest.approx(expected["test"]["log_loss"], abs=1e-6)
+
+
+@pytest.mark.reference("data", "reference/methods_logistic.json")
+def test_the_published_parabola_and_ours_agree_where_it_rises():
+    parts = halves("breast")
+    expected = stored("methods_logistic")["binary"]["breast.csv"]["exact MLE quadratic"]
+    assert expected["monotone_on_test"]
+    for monotone in (True, False):
+        probs = predicted(QuadraticScaling(monotone=monotone), parts)
+        np.testing.assert_allclose(probs[:3], expected["first_rows"], atol=1e-6)
+        assert nll(probs, parts[3]) == pytest.approx(expected["nll"], abs=1e-6)
+
+
+@pytest.mark.reference("data", "reference/methods_maps.json")
+def test_centred_isotonic_has_the_same_steps_and_about_the_same_loss():
+    """There lines are drawn over the probability, here over the log-odds."""
+    binary = stored("methods_maps")["binary"]["breast"]
+    expected = binary["own_cir_flat_pooling_all"]
+    parts = halves("breast")
+    fitted = IsotonicCalibration(centred=True, platt_correction=True).fit(parts[0], parts[1])
+    state = fitted.maps_[0]
+    np.testing.assert_allclose(1 / (1 + np.exp(-state["knots"])), expected["x"], atol=1e-9)
+    low, high = fitted.target_levels(int(parts[1].sum()), int((1 - parts[1]).sum()))
+    np.testing.assert_allclose((state["values"] - low) / (high - low), expected["value"], atol=1e-9)
+    loss = nll(fitted.predict_proba(parts[2]), parts[3])
+    assert loss < binary["own_cir_all_platt_targets"]["log_loss"] + 0.001
+    assert loss < binary["probcal_cir"]["nll"] - 0.05
+
+
+@pytest.mark.reference("data", "reference/methods_maps.json")
+@pytest.mark.parametrize("data", ["breast", "credit"])
+def test_the_spline_loses_less_than_the_published_ones(data):
+    binary = stored("methods_maps")["binary"][data]
+    parts = halves(data)
+    loss = nll(predicted(calib.calibrator("spline"), parts), parts[3])
+    for name in ("splinecalib_fast_prior20", "probcal_spline_knots_default"):
+        assert loss < binary[name]["nll"]
+
+
+# -- many classes --------------------------------------------------------------------------------------
+
+
+@pytest.mark.reference("data", "reference/methods_maps.json")
+@pytest.mark.parametrize(("network", "n"), CELLS)
+def test_venn_abers_shared_after_temperature(network, n):
+    expected = stored("methods_maps")["multiclass"][network][str(n)]["venn_abers_pooled_after_TS"]
+    parts = split(network, n)
+    probs = predicted(VennAbers(), parts)
+    # 300,000 pairs are more than a table holds, and neighbours are merged.
+    assert nll(probs, parts[3]) == pytest.approx(expected["nll"], abs=1e-4 if n * probs.shape[1] > 262_144 else 1e-7)
+    np.testing.assert_allclose(probs[:3, :5], expected["first3x5"], atol=1e-3 if n * probs.shape[1] > 262_144 else 1e-7)
+
+
+@pytest.mark.reference("data", "reference/methods_maps.json")
+@pytest.mark.parametrize(("network", "n"), [(network, n) for network, n in CELLS if (network, n) != (NETWORKS[2], 300)])
+def test_venn_abers_of_each_class_against_the_rest(network, n):
+    expected = stored("methods_maps")["multiclass"][network][str(n)]["venn_abers_one_vs_rest"]
+    parts = split(network, n)
+    probs = predicted(VennAbers(share_classes=False, after_temperature=False), parts)
+    # Of the sure network many probabilities are 1 in float32, and tied there; their log-odds are not.
+    assert nll(probs, parts[3]) == pytest.approx(expected["nll"], abs=2e-4 if network == NETWORKS[1] else 1e-6)
+
+
+@pytest.mark.reference("data", "reference/methods_maps.json")
+@pytest.mark.parametrize(("network", "n"), CELLS)
+def test_the_confidence_of_venn_abers_on_the_top_class(network, n):
+    """The package fills nothing, so that scores of the confidence alone are comparable."""
+    expected = stored("methods_maps")["multiclass"][network][str(n)]["venn_abers_top1_TvA"]
+    logits, labels, test, truth = split(network, n)
+    made = VennAbers(classes="top", after_temperature=False).fit(logits, labels)
+    probs, right = made.predict_proba(test), test.argmax(axis=1) == truth
+    np.testing.assert_array_equal(made.predict(test), test.argmax(axis=1))
+    confidence = probs.max(axis=1)
+    two = np.stack([1 - confidence, confidence], axis=1)
+    assert nll(two, right.astype(int)) == pytest.approx(expected["top_nll"], abs=1e-6)
+    assert ((confidence - right) ** 2).mean() == pytest.approx(expected["top_brier"], abs=1e-6)
+    # Holding the other classes at or below the predicted one costs next to nothing.
+    assert nll(probs, truth) < expected["nll"] + 0.001
+
+
+@pytest.mark.reference("data", "reference/methods_maps.json")
+@pytest.mark.parametrize(("network", "n"), CELLS)
+def test_new_maps_do_not_lose_to_the_raw_model_and_centring_helps(network, n):
+    parts = split(network, n)
+    raw = stored("methods_maps")["multiclass"][network][str(n)]["uncalibrated"]["nll"]
+    published = nll(predicted(calib.calibrator("isotonic"), parts), parts[3])
+    centred = nll(predicted(calib.calibrator("isotonic", centred=True, after_temperature=True), parts), parts[3])
+    assert centred < published < raw
+    for name in ("quadratic", "spline", "venn_abers"):
+        assert nll(predicted(calib.calibrator(name), parts), parts[3]) < raw

@@ -1,0 +1,166 @@
+"""Venn-Abers against isotonic regression refitted for each row, and what its pair promises."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import expit
+from sklearn.isotonic import IsotonicRegression
+
+import calib
+from calib.calibrators import venn_abers
+from calib.calibrators.pooled_scores import group_ties, isotonic_fit
+from calib.calibrators.temperature import TemperatureScaling
+from calib.calibrators.venn_abers import VennAbers, as_event
+from calib.errors import CalibrationError
+from calib.numerics import softmax
+from tests.calibrators.conftest import as_logits, binary, learned
+from tests.conftest import simulate
+
+
+def refitted(scores: np.ndarray, labels: np.ndarray, score: float, label: int) -> float:
+    """The isotonic value of one more row."""
+    fit = IsotonicRegression().fit(np.append(scores, score), np.append(labels, label))
+    return float(fit.predict([score])[0])
+
+
+@pytest.mark.parametrize(("n", "digits", "seed"), [(40, 0, 0), (40, 1, 1), (15, 9, 2)])
+def test_the_pair_is_that_of_two_refitted_isotonic_regressions(n, digits, seed):
+    log_odds, labels = binary(n, seed, digits=digits)
+    fitted = VennAbers().fit(as_logits(log_odds), labels)
+    test = np.concatenate([log_odds, [-99.0, 0.05, 0.5, 99.0]])  # at calibration scores, between and beyond them
+    pair = fitted.predict_pair(as_logits(test))
+    expected = [[refitted(log_odds, labels, score, label) for score in test] for label in (0, 1)]
+    np.testing.assert_allclose(pair, expected, atol=1e-12)
+    p0, p1 = np.array(expected)
+    np.testing.assert_allclose(fitted.predict_proba(as_logits(test))[:, 1], p1 / (1 - p0 + p1), atol=1e-12)
+
+
+@given(st.integers(0, 10_000), st.integers(2, 25), st.booleans())
+def test_every_entry_of_the_table_is_the_max_of_min_formula(seed, n, event):
+    generator = np.random.default_rng(seed)
+    groups = group_ties(generator.integers(0, 12, n).astype(float), generator.integers(0, 2, n).astype(float))
+    count, events = np.append(0, np.cumsum(groups.counts)), np.append(0, np.cumsum(groups.positives))
+    m = len(groups)
+
+    def value(k: int) -> float:
+        between = [
+            min((events[j] - events[i] + event) / (count[j] - count[i] + 1) for j in range(k, m + 1))
+            for i in range(k + 1)
+        ]
+        return max(between)
+
+    np.testing.assert_allclose(as_event(groups, event), [value(k) for k in range(m + 1)], atol=1e-12)
+
+
+def test_rounding_does_not_part_a_score_from_the_calibration_score_that_it_equals():
+    log_odds, labels = binary(60, digits=1)
+    fitted = VennAbers().fit(as_logits(log_odds), labels)
+    expected = fitted.predict_pair(as_logits(log_odds))
+    for moved in (log_odds * (1 + 1e-13), log_odds * (1 - 1e-13)):
+        np.testing.assert_array_equal(fitted.predict_pair(as_logits(moved)), expected)
+
+
+def test_the_merged_probability_lies_between_the_pair_and_rises():
+    log_odds, labels = binary(200, digits=2)
+    fitted = VennAbers().fit(as_logits(log_odds), labels)
+    test = as_logits(np.linspace(-50, 50, 2001))
+    (p0, p1), merged = fitted.predict_pair(test), fitted.predict_proba(test)[:, 1]
+    assert (p0 < p1).all()
+    assert ((p0 < merged) & (merged < p1)).all()
+    assert (np.diff(merged) >= 0).all()
+    assert 0 < merged[0] < 0.1
+    assert 0.9 < merged[-1] < 1
+    assert "no confidence interval" in fitted.notes()[-1]
+
+
+def test_swapping_the_classes_swaps_and_mirrors_the_pair():
+    log_odds, labels = binary(100)
+    p0, p1 = VennAbers().fit(as_logits(log_odds), labels).predict_pair(as_logits(log_odds))
+    other0, other1 = VennAbers().fit(as_logits(-log_odds), 1 - labels).predict_pair(as_logits(-log_odds))
+    np.testing.assert_allclose([other0, other1], [1 - p1, 1 - p0], atol=1e-12)
+
+
+def test_softened_labels_move_the_pair_as_they_move_an_isotonic_fit():
+    log_odds, labels = binary(60)
+    low, high = 1 / ((labels == 0).sum() + 2), 1 - 1 / ((labels == 1).sum() + 2)
+    plain, soft = (
+        np.array(VennAbers(platt_correction=on).fit(as_logits(log_odds), labels).predict_pair(as_logits(log_odds)))
+        for on in (False, True)
+    )
+    np.testing.assert_allclose(soft, low + (high - low) * plain, atol=1e-12)
+
+
+@pytest.mark.long
+def test_the_member_of_the_true_label_is_calibrated():
+    """Vovk and Petej (2014), in simulated data; an isotonic fit of as few rows is far from it."""
+    generator = np.random.default_rng(0)
+    n_draws, n = 20_000, 12
+    picked, plain, labels = np.empty(n_draws), np.empty(n_draws), np.empty(n_draws, dtype=int)
+    for draw in range(n_draws):
+        scores = generator.normal(size=n + 1)
+        outcomes = (generator.random(n + 1) < expit(2 * scores)).astype(float)
+        groups, label = group_ties(scores[:n], outcomes[:n]), int(outcomes[n])
+        place = np.searchsorted(groups.log_odds, scores[n])
+        picked[draw], labels[draw] = as_event(groups, bool(label))[place], label
+        plain[draw] = isotonic_fit(groups)[min(place, n - 1)]
+
+    def worst(probs: np.ndarray) -> float:
+        """Largest distance of a mean label from a mean probability in its standard errors, over bins."""
+        bins = np.digitize(probs, [0.195, 0.395, 0.605, 0.805])  # no fraction of 13: rounding would tell the label
+        off = [
+            abs((labels - probs)[bins == b].mean())
+            / np.sqrt((probs * (1 - probs))[bins == b].mean() / (bins == b).sum())
+            for b in range(5)
+        ]
+        return max(off)
+
+    assert worst(picked) < 4
+    assert worst(np.clip(plain, 0.01, 0.99)) > 20
+
+
+def test_classes_share_one_map_after_temperature_and_keep_their_predictions():
+    logits, labels = simulate(150, 4)
+    fitted = VennAbers(normalize=False).fit(logits, labels)
+    temperature = TemperatureScaling().fit(logits, labels)
+    assert fitted.temperature_ == pytest.approx(temperature.temperature_)
+    scaled = temperature.predict_proba(logits)
+    row = np.random.default_rng(1).integers(0, 150, 5)
+    pooled, truth = scaled.ravel(), np.eye(4)[labels].ravel()
+    for n in row:
+        p0, p1 = ([refitted(pooled, truth, score, label) for score in scaled[n]] for label in (0, 1))
+        merged = np.array(p1) / (1 - np.array(p0) + np.array(p1))
+        np.testing.assert_allclose(fitted.predict_proba(logits[[n]])[0], merged, atol=1e-9)
+    test, _ = simulate(500, 4, seed=3)
+    np.testing.assert_array_equal(fitted.predict(test), test.argmax(axis=1))
+    with pytest.raises(CalibrationError, match="two classes"):
+        fitted.predict_pair(test)
+
+
+def test_neighbouring_scores_are_merged_above_a_bound(monkeypatch):
+    log_odds, labels = binary(4000, digits=9)
+    test = np.linspace(-9, 9, 999)
+    exact = learned(VennAbers(), log_odds, labels, test)
+    monkeypatch.setattr(venn_abers, "MOST_SCORES", 500)
+    fitted = VennAbers()
+    merged = learned(fitted, log_odds, labels, test)
+    assert len(fitted.maps_[0]["high"]) <= 501
+    divergence = exact * np.log(exact / merged) + (1 - exact) * np.log((1 - exact) / (1 - merged))
+    assert 0 < divergence.mean() < 0.001
+
+
+def test_rows_of_one_class_have_no_pair():
+    fitted = VennAbers().fit(as_logits(np.arange(5.0)), np.zeros(5, dtype=int))
+    with pytest.raises(CalibrationError, match="rows of both"):
+        fitted.predict_pair(as_logits(np.arange(2.0)))
+
+
+def test_an_absent_class_keeps_what_temperature_gives_it():
+    logits, labels = simulate(200, 4)
+    kept = labels != 2
+    fitted = VennAbers(share_classes=False, normalize=False).fit(logits[kept], labels[kept])
+    expected = softmax(logits / calib.calibrator("temperature").fit(logits[kept], labels[kept]).temperature_)
+    np.testing.assert_allclose(fitted.predict_proba(logits)[:, 2], expected[:, 2], rtol=1e-6)
+    assert "one temperature" in fitted.notes()[0]
