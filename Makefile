@@ -6,18 +6,13 @@ BIN = .venv/bin
 # One BLAS thread for each process: on these matrix sizes two are slower, and tests run side by side.
 # Compiled files are kept, for tests start many processes.
 ONE_THREAD = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 TF_CPP_MIN_LOG_LEVEL=2
-# Small things go to the C library too, in two arenas: it returns every free page when visitors have left, and Python's own
-# allocator only runs of 1 MB in which nothing is left.
-RETURNS_MEMORY = PYTHONMALLOC=malloc MALLOC_ARENA_MAX=2
-
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 COMPILE = $(BIN)/uv pip compile pyproject.toml --quiet --python-version 3.11 --no-annotate --custom-compile-command "make lock"
 
-.PHONY: app test test-long test-ranges lock venv check browser clean
+.PHONY: app test test-long test-ranges lock venv check browser wheel clean
 
 app: venv ## open the app
-	@$(BIN)/python -m calib settings > /dev/null
-	$(RETURNS_MEMORY) $(BIN)/streamlit run app.py --server.port $(PORT)
+	$(BIN)/python -m calib app --port $(PORT)
 
 test: $(BIN)/.dev browser check ## everything a change must pass
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not long and not browser"
@@ -38,7 +33,7 @@ check: $(BIN)/.dev
 # The newest versions that pyproject.toml allows, resolved for the oldest Python; 3.12 and 3.13 take the same.
 lock: $(BIN)/.uv ## requirements.txt and requirements-dev.txt anew; run all tests afterwards
 	$(COMPILE) --extra dev --upgrade -o requirements-dev.txt
-	$(COMPILE) --extra app --upgrade -c requirements-dev.txt -o requirements.txt
+	$(COMPILE) --extra app --extra gp --upgrade -c requirements-dev.txt -o requirements.txt
 
 venv: $(BIN)/.app ## what the app needs
 
@@ -61,5 +56,10 @@ $(BIN)/.uv: $(BIN)/python
 browser: ## the browser that the browser tests drive
 	@sh tests/browser/install.sh
 
+wheel: $(BIN)/.uv ## the wheel and the source archive in dist/, checked; equal files give equal bytes
+	rm -rf dist
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/uv build --quiet --out-dir dist
+	$(BIN)/uv tool run --quiet twine check --strict dist/*.whl dist/*.tar.gz
+
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info
+	rm -rf .venv dist .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info

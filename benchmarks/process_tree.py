@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
+from calib.cli.app import RETURNS_MEMORY
+
 ROOT = Path(__file__).resolve().parents[1]
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
-RETURNS_MEMORY = {"PYTHONMALLOC": "malloc", "MALLOC_ARENA_MAX": "2"}
-"""As ``make app`` sets it."""
 
 
 @contextmanager

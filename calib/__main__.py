@@ -10,6 +10,12 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 from calib.cli import main  # noqa: E402
 from calib.logs import quiet_start  # noqa: E402
 
-if __name__ == "__main__":
+
+def run() -> int:
+    """The command ``calib``; returns the exit status."""
     quiet_start()
-    raise SystemExit(main())
+    return main()
+
+
+if __name__ == "__main__":
+    raise SystemExit(run())

@@ -112,6 +112,7 @@ EXTRAS = {
     **dict.fromkeys(("dask", "distributed"), "cluster"),
     **dict.fromkeys(("jinja2", "markupsafe", "plotly"), "report"),
     "river": "active",
+    "streamlit": "app",
 }
 """The extra that each module comes with; all others come with ``fit``."""
 
@@ -130,4 +131,6 @@ def missing_package(error: ModuleNotFoundError) -> str:
     if module in ("", "calib"):
         raise error
     extra = EXTRAS.get(module, "fit")
-    return f'This needs {DISTRIBUTIONS.get(module, module)}, which is not installed: pip install "calib[{extra}]".'
+    return (
+        f'This needs {DISTRIBUTIONS.get(module, module)}, which is not installed: pip install "calib-studio[{extra}]".'
+    )

@@ -94,6 +94,6 @@ def no_gpu_note() -> str:
     if gpu_present():
         return (
             f"TensorFlow cannot use this machine's GPU, so the fit ran on the {cpu_description()}. "
-            'Its CUDA libraries come with: pip install -c requirements.txt "tensorflow[and-cuda]".'
+            'Its CUDA libraries come with: pip install "calib-studio[gpu]".'
         )
     return f"No NVIDIA GPU was found, so the fit ran on the {cpu_description()}."

@@ -16,6 +16,12 @@ FILE = "calib.toml"
 PREFIX = "CALIB_"
 
 
+def studio() -> Path:
+    """The folder of the app with its pages, samples and Streamlit's configuration: in the wheel, or the checkout."""
+    package = Path(__file__).resolve().parent
+    return inside if (inside := package / "studio").is_dir() else package.parent
+
+
 @dataclass(frozen=True)
 class Setting:
     """Something that whoever runs the app can choose.

@@ -35,7 +35,7 @@ def without(monkeypatch):
 def test_a_fit(without, overconfident):
     without("scipy", "sklearn")
     method = calib.calibrator("temperature")
-    with pytest.raises(calib.CalibrationError, match=r'scipy.* pip install "calib\[fit\]"'):
+    with pytest.raises(calib.CalibrationError, match=r'scipy.* pip install "calib-studio\[fit\]"'):
         method.fit(*overconfident)
     assert not method.fitted
 
@@ -44,7 +44,7 @@ def test_a_fit(without, overconfident):
 def test_a_table(without, tmp_path, module, name):
     without(module)
     content = b"\x89HDF\r\n\x1a\n" if module == "h5py" else b"p_0,p_1,label\n.1,.9,1\n.2,.8,1\n"
-    with pytest.raises(calib.DataError, match=rf'{module}.*pip install "calib\[fit\]"') as raised:
+    with pytest.raises(calib.DataError, match=rf'{module}.*pip install "calib-studio\[fit\]"') as raised:
         calib.load((name, content))
     assert raised.value.findings[0].code == "missing_package"
 
@@ -63,7 +63,10 @@ def test_a_comparison_in_a_shell(without, tmp_path, overconfident, capsys):
     np.savez(tmp_path / "a.npz", logits=logits, labels=labels)
     without("pandas")
     assert main(["compare", str(tmp_path / "a.npz"), "--methods", "temperature"]) == 1
-    assert capsys.readouterr().err == 'error: This needs pandas, which is not installed: pip install "calib[fit]".\n'
+    assert (
+        capsys.readouterr().err
+        == 'error: This needs pandas, which is not installed: pip install "calib-studio[fit]".\n'
+    )
 
 
 @pytest.mark.parametrize(
@@ -78,7 +81,7 @@ def test_a_comparison_in_a_shell(without, tmp_path, overconfident, capsys):
     ],
 )
 def test_the_extra_that_brings_it(module, extra):
-    assert f'"calib[{extra}]"' in missing_package(ModuleNotFoundError("No module", name=module))
+    assert f'"calib-studio[{extra}]"' in missing_package(ModuleNotFoundError("No module", name=module))
 
 
 def test_a_module_of_our_own_is_no_missing_package():

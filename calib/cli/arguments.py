@@ -31,9 +31,9 @@ class Parser(argparse.ArgumentParser):
         raise SystemExit(2)
 
 
-def command_parser(name: str, what: str) -> Parser:
+def command_parser(name: str, what: str, epilog: str | None = None) -> Parser:
     """The parser of one command."""
-    return Parser(prog=f"python -m calib {name}", description=what)
+    return Parser(prog=f"python -m calib {name}", description=what, epilog=epilog)
 
 
 def data_parser(name: str, what: str) -> Parser:

@@ -13,6 +13,7 @@ from calib.data.load import load
 from calib.data.predictions import Predictions
 from calib.errors import DataError, Finding
 from calib.numerics import Floats, Ints, softmax
+from calib.settings import studio
 
 BEND = 4.0
 """Logit above which the simulated model begins to exaggerate."""
@@ -308,12 +309,8 @@ def _sample(name: str) -> Sample:
 
 
 def _find(file: str) -> Path:
-    # Beside the package in a checkout; under the working directory where only the package was installed.
-    for root in (Path(__file__).resolve().parents[2], Path.cwd()):
-        path = root / FOLDER / file
-        if path.is_file():
-            return path
-    message = (
-        f"The sample file {FOLDER}/{file} was not found: the samples are part of the repository, not of the package."
-    )
-    raise DataError([Finding("error", "sample_not_found", message, "Run from the repository's root.")])
+    path = studio() / FOLDER / file
+    if path.is_file():
+        return path
+    message = f"The sample file {FOLDER}/{file} is not in {studio()}: this copy of calib is not whole."
+    raise DataError([Finding("error", "sample_not_found", message, "Install it anew.")])

@@ -217,7 +217,7 @@ def test_without_dask_the_extra_is_named(monkeypatch):
     connection = Connection("tcp://127.0.0.1:1", lambda number, progress: None)
     assert connection.cluster() is None
     assert connection.place().trouble == (
-        'This needs distributed, which is not installed: pip install "calib[cluster]"; '
+        'This needs distributed, which is not installed: pip install "calib-studio[cluster]"; '
         "fits run on this machine meanwhile."
     )
     connection.close()

@@ -1,0 +1,107 @@
+"""The wheel: what is in it, that it is the same twice, and that it works with no source tree in sight."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import urllib.request
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import calib
+from tests.conftest import ROOT, wait_until
+from tests.server.conftest import free_port, without_tensorflow
+
+pytestmark = pytest.mark.long
+
+
+def build(folder: Path) -> Path:
+    """The wheel of this checkout, made by the backend that pyproject.toml names."""
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", str(ROOT)]
+    subprocess.run([*command, "--wheel-dir", folder], check=True, cwd=folder)
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Environment of a Python that has the wheel, what it needs and no TensorFlow, and nothing of this checkout."""
+    folder = tmp_path_factory.mktemp("installed")
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", folder, wheel]
+    subprocess.run(install, check=True)
+    variables = without_tensorflow(folder)
+    return {**variables, "PATH": str(Path(sys.executable).parent), "HOME": str(folder), "CALIB_WORKSPACE": "off"}
+
+
+def run(environment: dict[str, str], folder: Path, *command: str) -> str:
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_it_holds_the_app_and_none_of_the_tests(wheel: Path) -> None:
+    assert wheel.name == f"calib_studio-{calib.__version__}-py3-none-any.whl"
+    assert wheel.stat().st_size < 5e6
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        imports = [archive.read(name) for name in names if name.endswith(".py")]
+    here = {f"calib/studio/{path.relative_to(ROOT)}" for path in (ROOT / "app.py", *(ROOT / "pages").glob("*.py"))}
+    assert here <= names
+    assert {"calib/py.typed", "calib/studio/.streamlit/config.toml", "calib/studio/sample_data/digits-cnn.npz"} <= names
+    assert not any(part in name for name in names for part in ("tests/", "benchmarks/", "docs/"))
+    assert not any(b"from tests" in text or b"import benchmarks" in text for text in imports)
+
+
+def test_equal_files_give_equal_bytes(wheel: Path, tmp_path: Path) -> None:
+    assert build(tmp_path).read_bytes() == wheel.read_bytes()
+
+
+def test_prediction_and_the_command_line_where_it_was_installed(installed: dict[str, str], tmp_path: Path) -> None:
+    code = "import calib, pathlib; print(pathlib.Path(calib.__file__).parents[1])"
+    assert run(installed, tmp_path, sys.executable, "-c", code).strip() == installed["PYTHONPATH"]
+    sample = str(Path(installed["PYTHONPATH"]) / "calib" / "studio" / "sample_data" / "simulated-binary.npz")
+    said = run(
+        installed, tmp_path, sys.executable, "-m", "calib", "compare", sample, "--methods", "temperature,gpcalib"
+    )
+    assert "GPcalib" in said and "Temperature" in said
+
+
+@pytest.fixture
+def served(installed: dict[str, str], tmp_path: Path) -> Iterator[tuple[int, Path]]:
+    """The port of ``calib app``, started in a folder with a configuration of somebody's own."""
+    (tmp_path / ".streamlit").mkdir()
+    (tmp_path / ".streamlit" / "config.toml").write_text('[client]\nallowedOrigins = ["https://elsewhere.example"]\n')
+    port = free_port()
+    command = [sys.executable, "-m", "calib", "app", "--no-browser", "--port", str(port)]
+    with open(tmp_path / "log", "wb") as log:
+        process = subprocess.Popen(command, cwd=tmp_path, env=installed, stdout=log, stderr=log)
+        try:
+            yield port, tmp_path
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def answers(port: int, path: str) -> str:
+    """What the server says, or nothing before it listens."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=300) as answer:
+            return str(answer.read().decode())
+    except OSError:
+        return ""
+
+
+def test_the_app_serves_from_any_folder_and_keeps_its_protections(served: tuple[int, Path]) -> None:
+    port, folder = served
+    wait_until(lambda: answers(port, "/_stcore/health") == "ok")
+    assert json.loads(answers(port, "/_stcore/host-config"))["allowedOrigins"] == []
+    assert {path.name for path in folder.iterdir()} == {".streamlit", "log"}
