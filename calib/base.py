@@ -26,6 +26,7 @@ from calib.parameters import (
     unknown_parameter,
     unusable,
 )
+from calib.top_k import Groups, TopK, TopKProbs
 
 
 def check_logits(logits: Any) -> Floats:
@@ -188,6 +189,34 @@ class Calibrator:
     def check_blocks(self) -> None:
         """Raise :class:`CalibrationError` where ``fit_blocks`` cannot fit with these parameters."""
 
+    def fit_top_k(self, outputs: TopK, labels: Ints, callback: Callback) -> None:
+        """Learn from the top k logits of very many classes; optional, with :meth:`predict_groups`.
+
+        It stores what ``_fit`` stores, and finds what that finds in the matrix of all classes where the others are
+        equal: to rounding where the k are all classes.
+
+        Parameters
+        ----------
+        outputs : of n rows; :meth:`TopK.with_labels` gives them as columns that may stand for several classes.
+        labels : (n,) integers in [0, n_classes).
+        callback : as that of ``_fit``.
+        """
+        raise TypeError(f"{type(self).__name__} has no fit_top_k")
+
+    def predict_groups(self, groups: Groups) -> Floats:
+        """Probability of one class of each column, (n, m), for rows whose columns may stand for several classes."""
+        raise TypeError(f"{type(self).__name__} has no predict_groups")
+
+    def check_top_k(self) -> None:
+        """Raise :class:`CalibrationError` where ``fit_top_k`` cannot fit with these parameters."""
+
+    def nll_bounds(self, outputs: TopK, labels: Ints) -> tuple[Floats, Floats] | None:
+        """Bounds of each row's NLL, two (n,) arrays, over all that the other logits can be; None where none are known.
+
+        The NLL of a label whose logit is not known has no upper bound, and counts as NaN.
+        """
+        return None
+
     def promises(self, n_classes: int) -> frozenset[str]:
         """What this configuration guarantees for ``n_classes`` classes; the contract test holds it to each."""
         return frozenset({ROWS_SUM_TO_ONE, EQUIVARIANT})
@@ -210,7 +239,8 @@ class Calibrator:
 
         Parameters
         ----------
-        logits : (n, n_classes) finite array; binary log-odds s are stored as the two columns (0, s).
+        logits : (n, n_classes) finite array; binary log-odds s are stored as the two columns (0, s). Or the top k of
+            very many classes (:class:`calib.top_k.TopK`), for methods that :meth:`takes_top_k`.
         labels : (n,) integers in [0, n_classes).
         callback : called as ``callback(step, total, value)``; may raise :class:`FitCancelled`.
         **extras : exactly the arrays named in ``needs``.
@@ -221,6 +251,8 @@ class Calibrator:
             If a parameter or an array is not usable; the message says what to change.
         """
         self.check_params()
+        if isinstance(logits, TopK):
+            return self._fit_to_top_k(logits, check_labels(labels, logits.shape), callback or no_callback)
         logits = check_logits(logits)
         labels = check_labels(labels, logits.shape)
         if set(extras) != set(self.needs):
@@ -228,6 +260,18 @@ class Calibrator:
             raise CalibrationError(f"{type(self).__name__} takes {wanted}, but was given {sorted(extras)}.")
         with self.complete_fit(*logits.shape):
             self._fit(logits, labels, callback or no_callback, **extras)
+        return self
+
+    def _fit_to_top_k(self, outputs: TopK, labels: Ints, callback: Callback) -> Self:
+        if not self.takes_top_k():
+            raise CalibrationError(
+                f"{type(self).__name__} learns from the outputs of all classes, but these hold the {outputs.k:,} "
+                f"largest of {outputs.n_classes:,} logits; choose a method such as temperature scaling, GPcalib, I-Max "
+                "or isotonic."
+            )
+        self.check_top_k()
+        with self.complete_fit(*outputs.shape):
+            self.fit_top_k(outputs, labels, callback)
         return self
 
     @contextmanager
@@ -258,6 +302,11 @@ class Calibrator:
         """Whether it can be fitted to files larger than memory, by :meth:`fit_blocks`."""
         return cls.fit_blocks is not Calibrator.fit_blocks
 
+    @classmethod
+    def takes_top_k(cls) -> bool:
+        """Whether it can be fitted to the top k logits of very many classes, by :meth:`fit_top_k`."""
+        return cls.fit_top_k is not Calibrator.fit_top_k
+
     @property
     def gives_probabilities(self) -> bool:
         """Whether it predicts probabilities of all classes, not just a confidence in the predicted one."""
@@ -278,11 +327,45 @@ class Calibrator:
             probs[rows] = self._predict_proba(check_logits(logits[rows]))
         return probs
 
+    def predict_top_k(self, outputs: TopK) -> TopKProbs:
+        """Calibrated probabilities of the top k classes, and that of all others together.
+
+        Parameters
+        ----------
+        outputs : the top k logits of each row; labels and their logits are not used.
+
+        Raises
+        ------
+        CalibrationError
+            If the number of classes is not that of the fit, or the method takes no such outputs.
+        """
+        if not self.takes_top_k():
+            raise CalibrationError(f"{type(self).__name__} needs the outputs of all classes, not the largest of them.")
+        self._check_n_classes(outputs.shape)
+        n, k = outputs.values.shape
+        values, rest, column = np.empty((n, k)), np.zeros(n), np.empty(n, dtype=np.int64)
+        for rows in blocks(n, k + 1, PREDICTED_ENTRIES):
+            groups = outputs[rows].groups()
+            probs = self.predict_groups(groups)
+            values[rows] = probs[:, :k]
+            rest[rows] = np.einsum("nm,nm->n", probs[:, k:], groups.counts[:, k:])
+            column[rows] = self.top_column(values[rows], outputs.values[rows])
+        at = np.arange(n)
+        return TopKProbs(
+            values, outputs.indices, rest, outputs.indices[at, column].astype(np.int64), values[at, column]
+        )
+
+    def top_column(self, probs: Floats, logits: Floats) -> Ints:
+        """(n,) column of the predicted class, of (n, k) probabilities and the logits that break ties."""
+        return argmax_with_ties(probs, logits)
+
     def predict(self, logits: Any) -> Ints:
         """Most probable class of each row; ties are broken by the raw logits, then by the lower class.
 
         A method that gives a confidence only keeps the class of the largest logit.
         """
+        if isinstance(logits, TopK):
+            return self.predict_top_k(logits).predicted
         logits = np.asarray(logits)
         if not self.gives_probabilities:
             return np.argmax(self._check_fitted_input(logits), axis=1)
@@ -293,6 +376,8 @@ class Calibrator:
 
         ``features`` are the (n, ...) inputs of the rows; methods that do not need them leave them aside.
         """
+        if isinstance(logits, TopK):
+            return self.predict_top_k(logits).confidence
         return self.predict_proba(logits).max(axis=1)
 
     # -- state and scikit-learn's conventions ----------------------------------------------------------
@@ -350,14 +435,17 @@ class Calibrator:
         check_declared(self)
 
     def _check_fitted_input(self, logits: Any) -> Floats:
+        array = np.asarray(logits)
+        self._check_n_classes(array.shape)
+        return array
+
+    def _check_n_classes(self, shape: tuple[int, ...]) -> None:
         if not self.fitted:
             raise CalibrationError(f"This {type(self).__name__} is not fitted yet; call fit(logits, labels) first.")
-        array = np.asarray(logits)
-        if array.ndim != 2 or array.shape[1] != self.n_classes_:
+        if len(shape) != 2 or shape[1] != self.n_classes_:
             raise CalibrationError(
-                f"Expected logits of shape (n, {self.n_classes_}), as in the calibration set; got {array.shape}."
+                f"Expected logits of shape (n, {self.n_classes_}), as in the calibration set; got {shape}."
             )
-        return array
 
     def _changed(self) -> list[str]:
         """``name=value`` of the parameters that are not at their defaults, seed and device aside."""

@@ -14,8 +14,9 @@ import numpy.typing as npt
 from calib.errors import CalibrationError
 from calib.numerics import MEMORY_ENTRIES, Floats, blocks
 
-Kind = Literal["logits", "probabilities", "log_probabilities", "binary_log_odds", "binary_probability", "pairs"]
-"""What an upload held. The last three are a single column: of log-odds, of a probability, of a confidence."""
+Kind = Literal["logits", "probabilities", "log_probabilities", "binary_log_odds", "binary_probability", "pairs", "topk"]
+"""What an upload held. Those after the first three are a single column, of log-odds, of a probability, of a confidence,
+and the largest logits of very many classes."""
 
 ONE_COLUMN: tuple[Kind, ...] = ("binary_log_odds", "binary_probability", "pairs")
 """The kinds that are a single column."""
@@ -30,6 +31,7 @@ KINDS: dict[Kind, str] = {
     "binary_log_odds": "log-odds of one class of two",
     "binary_probability": "probability of one class of two",
     "pairs": "confidence in an answer that is correct or wrong",
+    "topk": "the largest logits of very many classes",
 }
 """Every kind, and how sentences call it."""
 
@@ -170,6 +172,14 @@ def _raise_zeros(log_probs: Floats, zero: npt.NDArray[np.bool_], floor: float | 
     if not zero.any():
         return log_probs
     return np.where(zero, log_probs.dtype.type(np.log(floor or DEFAULT_FLOOR)), log_probs)
+
+
+def exact_zeros(logits: Floats, floor: float | None) -> npt.NDArray[np.bool_]:
+    """Which probabilities were exact zeros before :func:`to_canonical`, (n, n_classes); none without a floor."""
+    if floor is None:
+        return np.zeros(logits.shape, dtype=bool)
+    zeros: npt.NDArray[np.bool_] = logits == logits.dtype.type(np.log(floor))
+    return zeros
 
 
 LEAST_ROWS = 5

@@ -54,19 +54,33 @@ def logsumexp(values: Floats, axis: int = -1, keepdims: bool = False) -> Floats:
     return result if keepdims else np.squeeze(result, axis=axis)
 
 
-def log_softmax(logits: Floats) -> Floats:
-    """Log-probabilities of each row, shape (n, n_classes)."""
+def log_softmax(logits: Floats, counts: Floats | None = None) -> Floats:
+    """Log-probabilities of each row, shape (n, n_classes); ``counts`` as in :func:`softmax`."""
     shifted = logits - np.max(logits, axis=1, keepdims=True)
-    shifted -= np.log(np.sum(np.exp(shifted), axis=1, keepdims=True))
+    shifted -= np.log(row_sums(np.exp(shifted), counts))
     return shifted
 
 
-def softmax(logits: Floats) -> Floats:
-    """Probabilities of each row, shape (n, n_classes); rows sum to one."""
+def softmax(logits: Floats, counts: Floats | None = None) -> Floats:
+    """Probabilities of each row, shape (n, n_classes); rows sum to one.
+
+    Parameters
+    ----------
+    logits : (n, n_classes) array.
+    counts : of the same shape, where a column stands for so many classes with one logit: each entry is then the
+        probability of one of them, and their sums with these counts are one.
+    """
     probs = logits - np.max(logits, axis=1, keepdims=True)
     np.exp(probs, out=probs)
-    probs /= np.sum(probs, axis=1, keepdims=True)
+    probs /= row_sums(probs, counts)
     return probs
+
+
+def row_sums(values: Floats, counts: Floats | None) -> Floats:
+    """Sum of each row, shape (n, 1), in which a column counts as often as ``counts`` says, or once."""
+    if counts is None:
+        return np.sum(values, axis=1, keepdims=True)
+    return np.einsum("nk,nk->n", values, counts)[:, None]
 
 
 def normalised(probs: npt.ArrayLike) -> Floats:

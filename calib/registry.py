@@ -202,13 +202,18 @@ def extras_for(made: Calibrator, data: Any) -> dict[str, Any]:
     Raises
     ------
     CalibrationError
-        If the data set does not hold them all; says why where they were given and could not be used. Of pairs, if the
-        method needs the outputs of all classes.
+        If the data set does not hold them all; says why where they were given and could not be used. Of pairs and of the
+        top k of many classes, if the method needs the outputs of all classes.
     """
-    if made.needs_classes and is_pairs(data):
+    if not can_learn(type(made), data):
+        held, choose = (
+            ("one confidence for each answer", "of one score, such as Platt, beta or isotonic")
+            if is_pairs(data)
+            else ("the largest of them", "such as temperature, GPcalib, I-Max or isotonic")
+        )
         raise CalibrationError(
-            f"{type(made).__name__} learns from the outputs of all classes, but these data hold one confidence for each "
-            "answer; choose a method of one score, such as Platt, beta or isotonic."
+            f"{type(made).__name__} learns from the outputs of all classes, but these data hold {held}; choose a method "
+            f"{choose}."
         )
     arrays = {name: getattr(data, name, None) for name in sorted(made.needs)}
     if absent := [name for name, array in arrays.items() if array is None]:
@@ -222,12 +227,33 @@ def is_pairs(data: Any) -> bool:
     return getattr(data, "kind", None) == "pairs"
 
 
-def said_of_pairs(data: Any) -> str:
-    """Which methods pairs leave out, and which keep one half, in two sentences; "" for data of any other kind."""
-    if not is_pairs(data):
+def is_top_k(data: Any) -> bool:
+    """Whether a data set holds the largest logits of very many classes in place of the outputs of all."""
+    return getattr(data, "kind", None) == "topk"
+
+
+def can_learn(cls: type[Calibrator], data: Any) -> bool:
+    """Whether a method can learn from the kind of outputs that a data set holds."""
+    if is_pairs(data):
+        return not cls.needs_classes
+    return cls.takes_top_k() or not is_top_k(data)
+
+
+def said_of_kind(data: Any) -> str:
+    """Which methods pairs, or the top k of many classes, leave out, in one or two sentences; "" for other data.
+
+    Of pairs also which methods keep one half, and of the top k where other classes come in.
+    """
+    if not (is_pairs(data) or is_top_k(data)):
         return ""
     methods = [method for method in METHODS.values() if method.name != "identity"]
-    left_out = listed([method.title for method in methods if method.cls.needs_classes])
+    left_out = listed([method.title for method in methods if not can_learn(method.cls, data)])
+    if is_top_k(data):
+        return (
+            f"{left_out} learn from the outputs of all classes and are left out: these data hold the largest "
+            f"{data.logits.k:,} of {data.n_classes:,}. Where a method changes logits, the other classes share their sum "
+            "evenly; methods of one score learn from the top label."
+        )
     kept = listed([method.title for method in methods if method.cls.keeps_half and not method.cls.needs_classes])
     return (
         f"{left_out} learn from the outputs of all classes and are left out: these data hold one "
@@ -248,8 +274,7 @@ def presets(data: Any = None) -> dict[str, list[str]]:
     what they need.
     """
     methods = [m for m in METHODS.values() if m.name != "identity" and not missing_arrays(m.name, data)]
-    if is_pairs(data):
-        methods = [m for m in methods if not m.cls.needs_classes]
+    methods = [m for m in methods if can_learn(m.cls, data)]
     return {
         "Recommended": [m.name for m in methods if m.name in _RECOMMENDED],
         "Fast": [m.name for m in methods if m.fast],

@@ -7,6 +7,7 @@ from functools import partial
 import streamlit as st
 
 from calib.ui.fits import shown_fits
+from calib.ui.over_under import group_panel
 from calib.ui.over_under.groups import groups
 from calib.ui.over_under.view import bands, change, classes, densities, finding, numbers, one_of, rows_of, theorem
 from calib.ui.shell import need_fit, open_session, page
@@ -28,6 +29,9 @@ def body() -> None:
     if view.column is None:  # in the other views the two classes are the outcomes
         folded("In which classes?", "confidence/classes", partial(classes, fits, closer, session.data.class_names))
     folded("In which groups?", "confidence/groups", partial(groups, session.test, fits, closer))
+    if view.is_event and session.test.groups is not None:
+        title = "In which groups do O:E, slope and AUROC differ, and does recalibrating groups pay?"
+        folded(title, "confidence/group panel", partial(group_panel.draw, session, closer))
     folded(
         f"How does the {view.said} of {view.right_rows} and of {view.wrong_rows} spread?",
         "confidence/densities",

@@ -17,7 +17,7 @@ from calib.data import Predictions, load
 from calib.diagnostics.shift_data import judge, read_new_rows
 from calib.errors import CalibrationError
 from calib.export import predict_script, runtime, writer
-from calib.registry import extras_for, presets, said_of_pairs
+from calib.registry import extras_for, presets, said_of_kind
 
 FLOOR = 0.005
 NEEDS_CLASSES = {
@@ -56,7 +56,7 @@ def test_what_a_method_declares_decides_whether_it_is_offered(name):
     if needs:
         with pytest.raises(CalibrationError, match="all classes"):
             extras_for(calib.calibrator(name), pairs())
-        assert calib.METHODS[name].title in said_of_pairs(pairs())
+        assert calib.METHODS[name].title in said_of_kind(pairs())
 
 
 @fitting
@@ -81,7 +81,7 @@ def test_one_half_stays_one_half_where_that_is_declared_alone(name):
     middle = fitted(name).predict_proba(to_canonical(np.array([0.5]), "pairs", FLOOR))[0, 1]
     assert (abs(middle - 0.5) < 1e-9) == calib.METHODS[name].cls.keeps_half
     if calib.METHODS[name].cls.keeps_half and name != "identity":
-        assert calib.METHODS[name].title in said_of_pairs(pairs()).split(".")[1]
+        assert calib.METHODS[name].title in said_of_kind(pairs()).split(".")[1]
 
 
 @fitting
@@ -116,7 +116,7 @@ def test_a_comparison_says_why_a_method_is_absent_and_scores_the_others():
 
 
 def test_other_data_are_told_nothing_of_pairs():
-    assert said_of_pairs(None) == said_of_pairs(Predictions(np.zeros((2, 2)), np.arange(2), ("a", "b"))) == ""
+    assert said_of_kind(None) == said_of_kind(Predictions(np.zeros((2, 2)), np.arange(2), ("a", "b"))) == ""
 
 
 @pytest.fixture

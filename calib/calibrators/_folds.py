@@ -18,6 +18,9 @@ FOLDS = 5
 FEWEST = 2 * FOLDS
 """Fewer rows choose nothing."""
 
+MOST_ENTRIES = 2_000_000
+"""Of more outputs than this some rows are drawn, or whole clusters: the strength needs no more."""
+
 PATIENCE = 2
 """The search ends after so many strengths in a row whose NLL is clearly above the least one."""
 
@@ -131,6 +134,7 @@ def choose_strength(
 
     Temperature scaling is kept where the mean difference by rows is within its standard error: the rows' own
     difficulty, common to both, is no part of it. All that is learned, the temperature too, is learned outside the fold.
+    Of more than :data:`MOST_ENTRIES` outputs a part of the rows is drawn, each class in proportion.
 
     Parameters
     ----------
@@ -145,7 +149,12 @@ def choose_strength(
     n_units = len(labels) if clusters is None else len(np.unique(clusters))
     if len(labels) < FEWEST or n_units < FOLDS:
         return FoldChoice(None)
-    folds = fold_of_rows(labels, random_state=random_state, clusters=clusters)
+    parts = -(-logits.size // MOST_ENTRIES)
+    folds = fold_of_rows(labels, random_state=random_state, clusters=clusters, n_folds=parts * FOLDS)
+    if parts > 1:
+        drawn = folds < FOLDS
+        logits, labels, folds = logits[drawn], labels[drawn], folds[drawn]
+        clusters = None if clusters is None else clusters[drawn]
     inside = [np.flatnonzero(folds == fold) for fold in range(FOLDS)]
     fits = [start(logits[folds != fold], labels[folds != fold]) for fold in range(FOLDS)]
     most, calls = FOLDS * (len(strengths) + 1), 0

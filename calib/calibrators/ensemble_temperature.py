@@ -12,6 +12,7 @@ from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Calibrator, Callback
 from calib.calibrators.temperature import TEMPERATURE, TemperatureScaling
 from calib.numerics import Floats, Ints, blocks, softmax
 from calib.parameters import ROUNDING, Array, Items, State, Text, param
+from calib.top_k import Groups, TopK, log_partition_bounds
 
 _SAMPLE = 1_000_000  # numbers read at each temperature of the first, coarse search
 _COARSE = np.linspace(-3.0, 3.0, 25)  # log-temperatures of that search
@@ -57,16 +58,58 @@ class EnsembleTemperatureScaling(Calibrator):
         return self.temperature_notes_
 
     def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
+        start = self._scaled().fit(logits, labels, callback=callback)
+        self._mix(start, Groups(logits, np.broadcast_to(1.0, logits.shape)), labels, logits.shape[1], callback)
+
+    def fit_top_k(self, outputs: TopK, labels: Ints, callback: Callback) -> None:
+        """Fit as to all classes, if those outside the top k are equal."""
+        start = self._scaled().fit(outputs, labels, callback=callback)
+        self._mix(start, *outputs.to_fit(labels), outputs.n_classes, callback)
+
+    def predict_groups(self, groups: Groups) -> Floats:
+        """See the base class."""
+        return self._mixed(
+            softmax(groups.logits / self.temperature_, groups.counts), softmax(groups.logits, groups.counts)
+        )
+
+    def nll_bounds(self, outputs: TopK, labels: Ints) -> tuple[Floats, Floats]:
+        """From the bounds of the log-partition, in which the label's probability falls."""
+        own = outputs.label_logits(labels)
+        raw = np.exp(own - log_partition_bounds(outputs, 1.0, labels)[0])
+        partitions = log_partition_bounds(outputs, 1 / self.temperature_, labels)
+        low, high = (-np.log(self._mixed(np.exp(own / self.temperature_ - each), raw)) for each in partitions)
+        return low, high
+
+    def _scaled(self) -> TemperatureScaling:
+        return TemperatureScaling(max_log_temperature=self.max_log_temperature, device="cpu")
+
+    def _mixed(self, scaled: Floats, raw: Floats) -> Floats:
+        """The weighted average of two probabilities of the same classes and of the uniform one."""
+        of_scaled, of_raw, of_uniform = self.weights_
+        scaled = scaled * of_scaled
+        scaled += of_raw * raw
+        scaled += of_uniform / self.n_classes_
+        return scaled
+
+    def _mix(
+        self, scaled: TemperatureScaling, groups: Groups, labels: Ints, n_classes: int, callback: Callback
+    ) -> None:
+        """Find temperature and weights, from those of temperature scaling.
+
+        Parameters
+        ----------
+        labels : (n,) columns of the labels.
+        n_classes : number of classes.
+        """
         from scipy.optimize import minimize
 
         bound = self.max_log_temperature
-        scaled = TemperatureScaling(max_log_temperature=bound, device="cpu").fit(logits, labels, callback=callback)
         self.temperature_notes_ = [note for note in scaled.notes() if note != scaled.device_note_]
-        every = max(1, logits.size // _SAMPLE)
-        some = _Profile(logits[::every], labels[::every])
+        every = max(1, groups.size // _SAMPLE)
+        some = _Profile(groups[::every], labels[::every], n_classes)
         coarse = min(_COARSE[np.abs(_COARSE) <= bound], key=lambda log_temperature: some(log_temperature)[0])
         calls = 0
-        profile = _Profile(logits, labels)
+        profile = _Profile(groups, labels, n_classes)
 
         @cache
         def reported(log_temperature: float) -> tuple[float, float, Floats]:
@@ -90,12 +133,7 @@ class EnsembleTemperatureScaling(Calibrator):
         self.weights_ = reported(log_temperature)[2]
 
     def _predict_proba(self, logits: Floats) -> Floats:
-        scaled, raw, uniform = self.weights_
-        probs = softmax(logits / self.temperature_)
-        probs *= scaled
-        probs += raw * softmax(logits)
-        probs += uniform / logits.shape[1]
-        return probs
+        return self._mixed(softmax(logits / self.temperature_), softmax(logits))
 
 
 class _Profile:
@@ -103,14 +141,15 @@ class _Profile:
 
     Parameters
     ----------
-    logits : (n, n_classes) array, not copied.
-    labels : (n,) integers in [0, n_classes).
+    groups : (n, m) logits, not copied, and how many classes each column stands for.
+    labels : (n,) columns of the labels.
+    n_classes : number of classes.
     """
 
-    def __init__(self, logits: Floats, labels: Ints):
-        self._logits, self._labels = logits, labels
+    def __init__(self, groups: Groups, labels: Ints, n_classes: int):
+        self._groups, self._labels = groups, labels
         raw, _ = self._label_probs(1.0)
-        self._probs = np.stack([raw, raw, np.full(len(labels), 1 / logits.shape[1])], axis=1)
+        self._probs = np.stack([raw, raw, np.full(len(labels), 1 / n_classes)], axis=1)
 
     def __call__(self, log_temperature: float) -> tuple[float, float, Floats]:
         """Value in nats, its slope in log T, and the best weights, shape (3,).
@@ -125,16 +164,18 @@ class _Profile:
 
     def _label_probs(self, inverse: float) -> tuple[Floats, Floats]:
         """Probability of each row's label in ``softmax(inverse * logits)`` and its slope in log T, both (n,)."""
-        n, n_classes = self._logits.shape
+        n, n_columns = self._groups.shape
         probs, slope = np.empty(n), np.empty(n)
-        for block in blocks(n, n_classes):
-            logits, labels = self._logits[block], self._labels[block]
+        for block in blocks(n, n_columns):
+            logits, counts, labels = self._groups.logits[block], self._groups.counts[block], self._labels[block]
             rows = np.arange(len(labels))
             shifted = logits - logits.max(axis=1, keepdims=True)
             shifted *= inverse
             odds = np.exp(shifted)
+            of_labels = odds[rows, labels]
+            odds *= counts
             total = odds.sum(axis=1)
-            probs[block] = odds[rows, labels] / total
+            probs[block] = of_labels / total
             slope[block] = probs[block] * (np.einsum("nk,nk->n", odds, shifted) / total - shifted[rows, labels])
         return probs, slope
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from calib.base import KEEPS_ACCURACY, KEEPS_RANKING, Calibrator, Callback
 from calib.numerics import Floats, Ints, softmax
+from calib.top_k import Groups, TopK, log_partition_bounds
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -20,6 +21,18 @@ class Identity(Calibrator):
 
     def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
         pass
+
+    def fit_top_k(self, outputs: TopK, labels: Ints, callback: Callback) -> None:
+        """Learn nothing; see the base class."""
+
+    def predict_groups(self, groups: Groups) -> Floats:
+        """See the base class."""
+        return softmax(groups.logits, groups.counts)
+
+    def nll_bounds(self, outputs: TopK, labels: Ints) -> tuple[Floats, Floats]:
+        """The NLL itself, which the log-sum of the rest determines."""
+        exact = log_partition_bounds(outputs, 1.0, labels)[0] - outputs.label_logits(labels)
+        return exact, exact
 
     def _predict_proba(self, logits: Floats) -> Floats:
         return softmax(logits)

@@ -10,7 +10,17 @@ import numpy.typing as npt
 
 from calib.base import EQUIVARIANT, KEEPS_ACCURACY, KEEPS_RANKING, ROWS_SUM_TO_ONE, Calibrator, Callback
 from calib.errors import CalibrationError
-from calib.numerics import MEMORY_ENTRIES, Floats, Ints, blocks, logsumexp, one_vs_rest_log_odds, sigmoid, softmax
+from calib.numerics import (
+    MEMORY_ENTRIES,
+    Floats,
+    Ints,
+    blocks,
+    logsumexp,
+    one_vs_rest_log_odds,
+    row_sums,
+    sigmoid,
+    softmax,
+)
 from calib.parameters import (
     ROUNDING,
     Array,
@@ -22,9 +32,11 @@ from calib.parameters import (
     Number,
     Order,
     State,
+    Truth,
     param,
     unusable,
 )
+from calib.top_k import Groups, TopK
 
 Map = dict[str, Any]
 """What one fitted map has learned, as arrays and numbers; empty for the map that changes nothing."""
@@ -71,6 +83,10 @@ class BinaryCalibrator(Calibrator):
     NeurIPS 2024) one map takes the confidence in the predicted class to the chance that it is right. The other classes
     share the rest in proportion to what the model gives them, none more than the predicted class, which so is kept; the
     confidence is at least 1 / n_classes for the same reason.
+
+    Of the top k logits of very many classes (:class:`calib.top_k.TopK`) the map is learned on the top label as well,
+    from its log-odds against all others and whether it is the label. The other classes keep their proportions, and
+    every prediction stays.
     """
 
     share_classes: bool = param(True, help="One map for all classes (shared map) instead of one for each (class-wise).")
@@ -92,6 +108,7 @@ class BinaryCalibrator(Calibrator):
         "temperature_": Number(1e-10, 1e10).or_absent(1.0),
         "unmapped_classes_": Count(),
         "fallback_rows_": Count(),
+        "of_top_label_": Truth().or_absent(False),
     }
 
     @property
@@ -123,7 +140,8 @@ class BinaryCalibrator(Calibrator):
 
     def check_state(self) -> None:
         super().check_state()
-        n_maps = 1 if self.share_classes or self.classes == "top" or self.n_classes_ == 2 else self.n_classes_
+        one = self.share_classes or self.classes == "top" or self.n_classes_ == 2 or self.of_top_label_
+        n_maps = 1 if one else self.n_classes_
         if len(self.maps_) != n_maps:
             raise unusable(
                 f"maps_ holds {len(self.maps_)} maps, and classes={self.classes}, share_classes={self.share_classes} "
@@ -139,7 +157,11 @@ class BinaryCalibrator(Calibrator):
             )
         if self.unmapped_classes_:
             notes.append(self._why_unmapped())
-        if ROWS_SUM_TO_ONE not in self.promises(self.n_classes_):
+        if self.of_top_label_:
+            notes.append(
+                "The map is that of the top label: the other classes share what it leaves in the model's proportions."
+            )
+        elif ROWS_SUM_TO_ONE not in self.promises(self.n_classes_):
             notes.append(
                 "Rows are not normalised and need not sum to one: each entry is the probability of a class against "
                 "the rest."
@@ -217,9 +239,49 @@ class BinaryCalibrator(Calibrator):
         """The logits that the maps are for."""
         return logits / self.temperature_ if self.scales_first and self.temperature_ != 1.0 else logits
 
+    @property
+    def _is_of_top(self) -> bool:
+        """Whether the one map is that of the confidence in the predicted class."""
+        return self.of_top_label_ or self.classes == "top"
+
+    def fit_top_k(self, outputs: TopK, labels: Ints, callback: Callback) -> None:
+        """Learn the map of the top label; no row is spread for it, as its log-odds are known."""
+        self.temperature_ = best_temperature(outputs, labels) if self.scales_first else 1.0
+        self._count(len(outputs), len(outputs))
+        log_odds = np.concatenate([
+            (outputs[rows].groups() / self.temperature_).one_vs_rest_log_odds()[:, 0]
+            for rows in blocks(len(outputs), outputs.k + 1)
+        ])  # fmt: skip
+        self._keep([self._fit_one(log_odds, outputs.indices[:, 0] == labels)])
+        self.fallback_rows_, self.of_top_label_ = 0, True
+        callback(1, 1, 0.0)
+
+    def predict_groups(self, groups: Groups) -> Floats:
+        """See the base class; a map of the top label, or one that was shared by all classes."""
+        if len(self.maps_) > 1:
+            raise CalibrationError("Each class has a map of its own, which the top k of many classes cannot use.")
+        if self.scales_first:
+            groups = groups / self.temperature_
+        log_odds = groups.one_vs_rest_log_odds()
+        if not self._is_of_top:
+            probs = self._apply_one(self.maps_[0], log_odds)
+            return self._finished(probs, groups.logits, groups.counts)
+        top = self._apply_one(self.maps_[0], log_odds[:, 0])
+        counts = groups.counts.copy()
+        counts[:, 0] = 0.0
+        # Each other class has what the top label leaves, times its share among the others.
+        below = groups.logits - groups.logits[:, 1:].max(axis=1, keepdims=True)
+        below[:, 0] = -np.inf
+        probs = softmax(below, counts) * (1.0 - top)[:, None]
+        probs[:, 0] = top
+        return probs
+
+    def top_column(self, probs: Floats, logits: Floats) -> Ints:
+        return np.zeros(len(probs), dtype=np.int64) if self._is_of_top else super().top_column(probs, logits)
+
     def _count(self, n_rows: int, n_pairs: int) -> None:
         """Store the size of the calibration set, which :meth:`bounded` needs; called before any map is fitted."""
-        self.n_rows_ = n_rows
+        self.n_rows_, self.of_top_label_ = n_rows, False
         self.margin_ = 1 / (n_pairs + 2)
 
     def _keep(self, maps: list[Map]) -> None:
@@ -242,7 +304,7 @@ class BinaryCalibrator(Calibrator):
         if self.n_classes_ == 2:
             return True
         own = bool(self.maps_[k if len(self.maps_) > 1 else 0]) and not self.scales_first
-        return self.classes != "top" and (own or self.temperature_ == 1.0)
+        return not self._is_of_top and (own or self.temperature_ == 1.0)
 
     def class_map(self, log_odds: Floats, k: int) -> Floats:
         """Probability that the fitted map of class ``k`` gives to its log-odds against the rest, before normalisation.
@@ -275,16 +337,23 @@ class BinaryCalibrator(Calibrator):
         return probs
 
     def _predict_proba(self, logits: Floats) -> Floats:
+        if self.of_top_label_:
+            raise CalibrationError(
+                f"This {type(self).__name__} was fitted on the top label of the top k logits; call "
+                "predict_top_k(TopK.from_matrix(logits, k)), or fit it on the outputs of all classes."
+            )
         logits = self._scaled(logits)
         if self.classes == "top":
             return filled_in_proportion(logits, self._apply_one(self.maps_[0], top_log_odds(logits)))
         probs = self._mapped(logits)
-        if self.n_classes_ == 2:
-            return probs
-        total = probs.sum(axis=1, keepdims=True)
+        return probs if self.n_classes_ == 2 else self._finished(probs, logits)
+
+    def _finished(self, probs: Floats, logits: Floats, counts: Floats | None = None) -> Floats:
+        """Mapped probabilities, in place, normalised where that is wanted; rows of zeros become the raw ones."""
+        total = row_sums(probs, counts)
         empty = _sums_to_zero(total)
         if empty.any():
-            probs[empty], total[empty] = softmax(logits[empty]), 1.0
+            probs[empty], total[empty] = softmax(logits[empty], None if counts is None else counts[empty]), 1.0
         if self.normalize:
             probs /= total
         return probs
@@ -339,7 +408,7 @@ def one_vs_rest_pairs(logits: Floats, labels: Ints) -> tuple[Floats, npt.NDArray
     return one_vs_rest_log_odds(logits), positives
 
 
-def best_temperature(logits: Floats, labels: Ints) -> float:
+def best_temperature(logits: Floats | TopK, labels: Ints) -> float:
     """The temperature of these rows, 1 where they have no best one."""
     from calib.calibrators.temperature import TemperatureScaling
 

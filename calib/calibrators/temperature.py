@@ -15,6 +15,7 @@ from calib.errors import CalibrationError
 from calib.hardware import DEVICES, cpu_description, no_gpu_note, worth_a_gpu
 from calib.numerics import Floats, Ints, blocks, softmax
 from calib.parameters import Count, Number, State, Text, Truth, param
+from calib.top_k import Groups, TopK, log_partition_bounds
 
 PILOT_ELEMENTS = 20_000_000
 """Numbers of the rows, drawn at random, whose temperature the first pass over blocks starts from."""
@@ -56,10 +57,11 @@ class NumPyCrossEntropy:
     ----------
     logits : (n, n_classes) array, not copied.
     labels : (n,) integers in [0, n_classes).
+    log_counts : (n, n_classes) logarithms of the number of classes that a column stands for; None where each is one.
     """
 
-    def __init__(self, logits: Floats, labels: Ints):
-        self._logits, self._labels = logits, labels
+    def __init__(self, logits: Floats, labels: Ints, log_counts: Floats | None = None):
+        self._logits, self._labels, self._log_counts = logits, labels, log_counts
 
     def __call__(self, scale: Floats, bias: Floats) -> tuple[float, Floats, Floats]:
         """See :class:`ScaledCrossEntropy`."""
@@ -69,6 +71,8 @@ class NumPyCrossEntropy:
             logits, labels = self._logits[rows], self._labels[rows]
             scores = logits * scale
             scores += bias
+            if self._log_counts is not None:
+                scores += self._log_counts[rows]
             in_block, residual = loss_and_residual(scores, labels)
             loss += in_block
             by_scale += np.einsum("nk,nk->k", residual, logits)
@@ -209,6 +213,23 @@ class TemperatureScaling(ScalingCalibrator):
         else:
             root = brentq(slope, low, high, xtol=1e-10)
         self.temperature_ = float(np.exp(root))
+
+    def fit_top_k(self, outputs: TopK, labels: Ints, callback: Callback) -> None:
+        """Find the temperature of the fit to all classes, if those outside the top k are equal; on the CPU."""
+        self.device_, self.device_note_ = cpu_description(), ""
+        groups, columns = outputs.to_fit(labels)
+        loss = NumPyCrossEntropy(groups.logits, columns, groups.log_counts)
+        self._fit_scaling(loss, groups.logits, columns, callback)
+
+    def predict_groups(self, groups: Groups) -> Floats:
+        """See the base class."""
+        return softmax(groups.logits / self.temperature_, groups.counts)
+
+    def nll_bounds(self, outputs: TopK, labels: Ints) -> tuple[Floats, Floats]:
+        """From the bounds of the log-partition, :func:`calib.top_k.log_partition_bounds`."""
+        low, high = log_partition_bounds(outputs, 1 / self.temperature_, labels)
+        own = outputs.label_logits(labels) / self.temperature_
+        return low - own, high - own
 
     def fit_blocks(self, data: LabelledBlocks, callback: Callback) -> None:
         """Find the temperature of the fit to all rows at once, to :data:`TOLERANCE`, in one pass most of the time.

@@ -41,7 +41,7 @@ from calib.evaluation.view import VIEWPOINTS
 from calib.evaluation.weighted import said_of_weights, weighted_summary
 from calib.formatting import aligned, fixed, safe_table
 from calib.plots.style import method_style
-from calib.registry import calibrator, presets, registry_name, said_of_pairs, title_of
+from calib.registry import calibrator, presets, registry_name, said_of_kind, title_of
 from calib.reporting import DataSummary, Report, ReportedMethod, Source, html
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def run(arguments: Sequence[str]) -> int:
         text.say(f"\n{weighted}")
     if said := said_of_weights(test):
         text.say(said)
-    if said := said_of_pairs(data):
+    if said := said_of_kind(data):
         text.say(said)
     if said := said_of_intervals(found.evaluations[BASELINE].n_clusters):
         text.say(said)

@@ -21,6 +21,7 @@ from calib.data.interpret.parts import FeatureFiles, add_named_part, read_given_
 from calib.data.interpret.pipeline import understand
 from calib.data.interpret.reading import Upload, read_upload
 from calib.data.interpret.roles import TableReading
+from calib.data.interpret.top_k import is_top_k, read_top_k
 from calib.data.interpret.vocabulary import MODEL, has_word
 from calib.data.options import FEATURE_FILES, NOTHING, OPTION_OF_ROLE, OPTIONS, Choices, LoadOptions, Source
 from calib.data.predictions import Predictions
@@ -165,7 +166,10 @@ def inspect_all(source: Source, options: LoadOptions) -> tuple[Inspection, dict[
         # What overflows or is no number is found and said; NumPy's warnings about it would only fill the log.
         with missing_packages(), np.errstate(all="ignore"), ExitStack() as stack:
             upload = read_files(source, options, arrays, report, stack)
-            predictions = understand(upload, PurePath(arrays[0].file).stem, report)
+            if isinstance(upload, Predictions):
+                predictions = upload
+            else:
+                predictions = understand(upload, PurePath(arrays[0].file).stem, report)
     except InvalidUpload as invalid:
         report.add(invalid.finding)
     told: dict[str, Any] = {"readings": report.readings, "rows": report.rows, "words": report.words}
@@ -174,8 +178,8 @@ def inspect_all(source: Source, options: LoadOptions) -> tuple[Inspection, dict[
 
 def read_files(
     source: Source, options: LoadOptions, arrays: list[ArrayInfo], report: Report, stack: ExitStack
-) -> Upload:
-    """Open the files, list their arrays, and read those that are used."""
+) -> Upload | Predictions:
+    """Open the files, list their arrays, and read those that are used; the top k of many classes is read at once."""
     allowance = Allowance()
 
     def opened(file: Source) -> Contents:
@@ -189,6 +193,10 @@ def read_files(
     given = {role: file for role in FEATURE_FILES if (file := options.files[role]) is not None}
     features = FeatureFiles.from_sources(given, opened, report) if given else None
     report.decide(**first.format_choices)
+    if is_top_k(first, report.choices):
+        if test is not None or features is not None:
+            report.warn("left_out", "Files beside the labels are not read with the top k of many classes.")
+        return read_top_k(first, labels, PurePath(first.name).stem, report)
     joined = Joining(report)
     first, labels = joined.both(first, labels)
     test, test_labels = joined.both(test, test_labels) if test is not None else (None, test_labels)

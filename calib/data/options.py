@@ -163,6 +163,7 @@ class Choices:
     kind : logits, probabilities, log-probabilities, or a single column for binary data.
     weight_kind : sampling, frequency or exposure; weights are applied only where it is given.
     event : of two classes, the one whose probability is asked for.
+    n_classes : number of classes, where the outputs are the largest logits of each row and the file does not say it.
     class_names : one name for each column of the outputs.
     label_values : the label that belongs to each column, where labels are not column numbers.
     transposed : whether the outputs are (n_classes, n).
@@ -199,6 +200,7 @@ class Choices:
     kind: Kind | None = option(KIND, "Outputs are")
     weight_kind: WeightKind | None = option(WEIGHT_KIND, "Weights are")
     event: str | None = option(TEXT, "Event, of two classes")
+    n_classes: int | None = option(WHOLE, "Number of classes, where only the largest logits are given")
     class_names: tuple[str, ...] | None = option(NAMES, "Class names, one for each column in order")
     label_values: tuple[str, ...] | tuple[int, ...] | None = option(LABELS, "Label of each column, in order")
     transposed: bool | None = option(SWITCH, "Outputs are (classes, rows)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,19 @@ from calib.data.scales import Scale
 from calib.data.split import split_rows, three_parts
 from calib.errors import Finding
 from calib.numerics import Floats, Ints
+from calib.top_k import TopK
+
+if TYPE_CHECKING:
+    Outputs = Floats
+else:
+    # Of the kind "topk" the outputs are no matrix. They have its shape and its rows, and whatever needs all of its
+    # numbers is refused with a sentence; for mypy they are one, since nearly all code is for matrices.
+    Outputs = Floats | TopK
+
+
+def as_outputs(top_k: TopK) -> Outputs:
+    """The top k of very many classes as the logits of a data set."""
+    return cast(Any, top_k)
 
 
 def fingerprint(fields: Mapping[str, Any]) -> str:
@@ -45,7 +58,10 @@ def identifying(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _hashed(name: str, value: Any) -> Iterator[bytes | memoryview]:
-    if isinstance(value, np.ndarray):
+    if isinstance(value, TopK):
+        for part, array in [*value.arrays().items(), ("n_classes", value.n_classes)]:
+            yield from _hashed(f"{name}.{part}", array)
+    elif isinstance(value, np.ndarray):
         yield f"{name}:{value.dtype.str}:{value.shape}:".encode()
         # Text has no buffer of plain bytes, so every type is seen as bytes.
         yield np.ascontiguousarray(value).reshape(-1).view(np.uint8).data
@@ -59,7 +75,8 @@ class Predictions:
 
     Attributes
     ----------
-    logits : (n, n_classes) finite floats: logits, or log-probabilities where probabilities were given.
+    logits : (n, n_classes) finite floats: logits, or log-probabilities where probabilities were given. Where the
+        kind is "topk" a :class:`calib.top_k.TopK` of that shape: the k largest logits of very many classes.
     labels : (n,) integers in [0, n_classes).
     class_names : one name per column.
     kind : what the upload held.
@@ -85,7 +102,7 @@ class Predictions:
     roles : what each column of a table was taken for, with the reason.
     """
 
-    logits: Floats
+    logits: Outputs
     labels: Ints
     class_names: tuple[str, ...]
     kind: Kind = "logits"
@@ -215,9 +232,12 @@ class Predictions:
             Naming the part.
         """
         n, k = len(self.labels), len(self.class_names)
+        right_type = isinstance(self.logits, TopK) == (self.kind == "topk")
+        if right_type and isinstance(self.logits, TopK):
+            right_type = self.logits.is_sound()
         own = ("given_split", "features", *ROW_ROLES)
         held = {
-            "outputs": self.logits.shape == (n, k) and self.logits.dtype.kind == "f" and n > 0 and k > 1,
+            "outputs": right_type and self.logits.shape == (n, k) and self.logits.dtype.kind == "f" and n > 0 and k > 1,
             "labels": _are_classes(self.labels, k),
             "training labels": self.train_labels is None or _are_classes(self.train_labels, k),
             "event": self.event is None or (k == 2 and self.event.column in (0, 1)),

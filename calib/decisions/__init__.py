@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from calib.decisions.class_costs import ClassDecision, decide_classes
     from calib.decisions.conformal import PredictionSets, conformal_sets
     from calib.decisions.cuts import Decision, decide
+    from calib.decisions.group_recalibration import GroupGain, GroupRecalibration, judge_groups, recalibrate_groups
     from calib.decisions.judgement import (
         certify_answers,
         fit_and_judge,
@@ -35,6 +36,7 @@ _HOMES = {
     "class_costs": ("ClassDecision", "decide_classes"),
     "conformal": ("PredictionSets", "conformal_sets"),
     "cuts": ("Decision", "decide"),
+    "group_recalibration": ("GroupGain", "GroupRecalibration", "judge_groups", "recalibrate_groups"),
     "judgement": ("certify_answers", "fit_and_judge", "judge_answers", "judged_answers"),
     "set_scores": ("fit_sets", "judge_sets", "judged_sets", "sets_change"),
     "outcomes": ("Change", "Costs", "Outcome", "change", "outcome_of"),
@@ -55,6 +57,8 @@ __all__ = [
     "Costs",
     "Decision",
     "EventCut",
+    "GroupGain",
+    "GroupRecalibration",
     "Guarantee",
     "NewRate",
     "Outcome",
@@ -74,11 +78,13 @@ __all__ = [
     "fit_and_judge",
     "fit_sets",
     "judge_answers",
+    "judge_groups",
     "judge_sets",
     "judged_answers",
     "judged_sets",
     "likeliest_rate",
     "outcome_of",
+    "recalibrate_groups",
     "recalibrated_cut",
     "sets_change",
     "shift_prior",

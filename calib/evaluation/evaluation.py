@@ -16,7 +16,8 @@ from calib.metrics.binning import bin_edges
 from calib.metrics.bootstrap import Resamples, drawn_units, groups_of_units
 from calib.metrics.confidence import Bools, check_pair, check_probs
 from calib.metrics.scoring_rules import PROBABILITY_FLOOR, label_in_top_k, row_scores
-from calib.numerics import MEMORY_ENTRIES, Floats, Ints, bin_index, blocks
+from calib.numerics import MEMORY_ENTRIES, PREDICTED_ENTRIES, Floats, Ints, bin_index, blocks
+from calib.top_k import TopK
 
 if TYPE_CHECKING:
     from calib.data.predictions import Predictions
@@ -288,7 +289,7 @@ class Evaluation:
         ----------
         calibrator : anything fitted with ``predict_proba(logits)``, or with ``predict_confidence`` alone; then the
             predicted class is that of the raw logits.
-        logits : (n, n_classes) raw logits, which also break ties.
+        logits : (n, n_classes) raw logits, which also break ties; or the top k of very many classes.
         labels : (n,) integers.
         features : (n, ...) inputs, for methods that predict from them.
         clusters : (n,) what rows that belong together share, or None.
@@ -299,11 +300,14 @@ class Evaluation:
         CalibrationError
             If the arrays do not fit together or a prediction is NaN.
         """
-        logits = check_probs(logits)
+        top_k = isinstance(logits, TopK)
+        logits = logits if top_k else check_probs(logits)
         labels = check_labels(labels, logits.shape)
         given = {} if features is None else {"features": features}
         unit, _, clustered = drawn_units(len(labels), None if clusters is None else np.asarray(clusters))
         about: dict[str, Any] = {"clusters": unit if clustered else None, "weights": weights}
+        if top_k:
+            return _of_top_k(calibrator, logits, labels, **about)
         if not gives_probabilities(calibrator):
             predicted = np.argmax(logits, axis=1)
             confidence, correct = check_pair(
@@ -379,6 +383,47 @@ def _by_blocks(
     correct = predicted == labels
     return Evaluation(
         *(confidence, correct, predicted, labels, n_classes, nll, brier, top5, n_clipped, classwise, rest),
+        clusters=clusters,
+        weights=weights,
+    )
+
+
+def _of_top_k(
+    calibrator: Calibrator, outputs: TopK, labels: Ints, clusters: Ints | None = None, weights: Floats | None = None
+) -> Evaluation:
+    """What a method says of the top k of very many classes, on blocks of rows.
+
+    Confidence and predicted class are those that it gives without the label. The probability of a label outside the top
+    k is taken with its own logit, and the other classes spread evenly; without that logit there is no NLL.
+    """
+    n, k = outputs.values.shape
+    predicted = np.empty(n, dtype=np.int64)
+    confidence, nll, brier, of_label = (np.empty(n) for _ in range(4))
+    top5 = np.empty(n, dtype=bool) if k >= TOP_K else None
+    for rows in blocks(n, k + 2, PREDICTED_ENTRIES):
+        part, truth = outputs[rows], labels[rows]
+        said = calibrator.predict_top_k(part)
+        predicted[rows], confidence[rows] = said.predicted, said.confidence
+        groups, columns = part.with_labels(truth)
+        probs = calibrator.predict_groups(groups)
+        of_label[rows] = probs[np.arange(len(probs)), columns]
+        brier[rows] = np.einsum("nm,nm,nm->n", probs, probs, groups.counts) - 2.0 * of_label[rows] + 1.0
+        if top5 is not None:
+            inside = np.minimum(columns, k - 1)
+            top5[rows] = (columns < k) & label_in_top_k(said.values, inside, TOP_K, part.values)
+    _check_no_nan(brier)
+    nll = -np.log(np.maximum(of_label, PROBABILITY_FLOOR))
+    known = not np.isnan(outputs.label_logits(labels)).any()
+    return Evaluation(
+        confidence,
+        predicted == labels,
+        predicted,
+        labels,
+        outputs.n_classes,
+        row_nll=nll if known else None,
+        row_brier=np.maximum(brier, 0.0) if known else None,
+        top5=top5,
+        n_clipped=int((of_label < PROBABILITY_FLOOR).sum()) if known else 0,
         clusters=clusters,
         weights=weights,
     )

@@ -55,7 +55,9 @@ def row_log_loss(risk: Floats, event: Bools, floor: float) -> Floats:
     return -np.where(event, np.log(clipped), np.log1p(-clipped))
 
 
-def closed_form(risk: Floats, event: Bools, sample: Sample, floor: float) -> tuple[dict[str, Interval], Recalibration]:
+def closed_form(
+    risk: Floats, event: Bools, sample: Sample, floor: float, level: float = 0.95
+) -> tuple[dict[str, Interval], Recalibration]:
     """Every measure that has a closed form by its key, and the recalibration behind two of them.
 
     Calibration in the large has a sandwich interval: that of the model would hold only with a slope of 1. The slope has
@@ -67,29 +69,30 @@ def closed_form(risk: Floats, event: Bools, sample: Sample, floor: float) -> tup
     risk, event : (n,) risks and outcomes.
     sample : of these rows.
     floor : of the risks, where log-odds or logarithms are needed.
+    level : coverage of each interval.
     """
     squares, losses = (risk - event) ** 2, row_log_loss(risk, event, floor)
     brier, loss = sample.mean(squares), sample.mean(losses)
     # Sums over clusters are skewed where events are few; on the logit scale intervals of the Brier score cover.
     on_logit = not sample.is_simple and 0.0 < brier < 1.0
     scale = (_logit, _expit, 1.0 / (brier * (1.0 - brier))) if on_logit else None
-    of_brier = sample.interval(brier, sample.error((squares - brier) / sample.total), scale=scale)
+    of_brier = sample.interval(brier, sample.error((squares - brier) / sample.total), level, scale)
     again = recalibrate_logistic(log_odds_of(risk, floor), event, sample)
     large, joint = again.in_the_large, again.joint
     variance = joint.model_cov if sample.is_simple else joint.cov
     found = {
-        "auroc": auroc(risk, event, sample),
+        "auroc": auroc(risk, event, sample, level),
         "brier": Interval(brier, max(of_brier.low, 0.0), min(of_brier.high, 1.0)),
-        "scaled_brier": scaled_brier(squares, event, sample),
-        "log_loss": sample.interval(loss, sample.error((losses - loss) / sample.total)),
-        "oe": observed_to_expected(risk, event, sample),
-        "citl": sample.interval(float(large.coef[0]), float(np.sqrt(large.cov[0, 0]))),
-        "slope": sample.interval(float(joint.coef[1]), float(np.sqrt(variance[1, 1]))),
+        "scaled_brier": scaled_brier(squares, event, sample, level),
+        "log_loss": sample.interval(loss, sample.error((losses - loss) / sample.total), level),
+        "oe": observed_to_expected(risk, event, sample, level),
+        "citl": sample.interval(float(large.coef[0]), float(np.sqrt(large.cov[0, 0])), level),
+        "slope": sample.interval(float(joint.coef[1]), float(np.sqrt(variance[1, 1])), level),
     }
     return found, again
 
 
-def scaled_brier(squares: Floats, event: Bools, sample: Sample) -> Interval:
+def scaled_brier(squares: Floats, event: Bools, sample: Sample, level: float = 0.95) -> Interval:
     """``1 - Brier / (rate (1 - rate))`` with its interval (Steyerberg et al. 2010), for (n,) squared errors."""
     rate, total, brier = sample.mean(event), sample.total, sample.mean(squares)
     null = rate * (1.0 - rate)
@@ -97,7 +100,7 @@ def scaled_brier(squares: Floats, event: Bools, sample: Sample) -> Interval:
         return UNKNOWN
     by_rate = (1.0 - 2.0 * rate) * (event - rate)  # what a row adds to the null score
     error = sample.error((brier / null**2 * by_rate - (squares - brier) / null) / total)
-    return sample.interval(1.0 - brier / null, error)
+    return sample.interval(1.0 - brier / null, error, level)
 
 
 def auroc(risk: Floats, event: Bools, sample: Sample, level: float = 0.95) -> Interval:
@@ -200,32 +203,32 @@ def described(found: dict[str, Interval], rate: float, sample: Sample, floor: fl
     of_slope = "Wald" if sample.is_simple else "Sandwich"
     described = {
         "auroc": (
-            "AUROC", f"of two rows, one with the event, it has the higher risk {percent(area.value)} of the time",
+            "AUROC", f"rows with the event have the higher risk in {percent(area.value)} of pairs",
             f"Ties count half. Interval: {'DeLong' if sample.is_simple else 'DeLong by units (Obuchowski 1997)'}, on "
             "the logit scale.",
         ),
         "brier": (
             "Brier score",
-            f"a constant risk of {number(rate)}, the event rate, would have {number(rate * (1.0 - rate))}",
+            f"the event rate as every risk would have {number(rate * (1.0 - rate))}",
             "Mean of (p - y)²; half the sum over both classes.",
         ),
         "scaled_brier": (
-            "Scaled Brier score", f"1 is perfect, 0 as good as the event rate for every row{worse}",
+            "Scaled Brier score", f"1 is perfect, 0 as good as the event rate{worse}",
             "1 - Brier / (rate (1 - rate)), with the event rate of the same rows; also called IPA or Brier skill.",
         ),
         "log_loss": (
-            "Log loss", f"always saying the event rate would have {number(_constant_loss(rate))}",
+            "Log loss", f"the event rate as every risk would have {number(_constant_loss(rate))}",
             f"Mean negative log-likelihood in nats, with risks kept within [{floor:g}, {1.0 - floor:g}].",
         ),
         "oe": (
             "O:E",
-            _judged(ratio, 1.0, "more events than the risks add up to: risks are too low" if ratio.value > 1 else
-                    "fewer events than the risks add up to: risks are too high"),
+            _judged(ratio, 1.0, f"{percent(abs(ratio.value - 1.0), 0)} {'more' if ratio.value > 1 else 'fewer'} events "
+                    "than the risks add up to"),
             "Events over the sum of the risks. Interval: linearised on the log scale; the sum of the risks varies too.",
         ),
         "citl": (
             "Calibration in the large",
-            _judged(citl, 0.0, f"risks are too {'low' if citl.value > 0 else 'high'} on the whole"),
+            _judged(citl, 0.0, f"risks are too {'low' if citl.value > 0 else 'high'}"),
             "Intercept of the recalibrated log-odds with the slope fixed at 1 (not that of the joint fit). Sandwich "
             "interval.",
         ),
@@ -258,5 +261,5 @@ def written(interval: Interval) -> str:
 
 def _judged(interval: Interval, ideal: float, otherwise: str) -> str:
     if interval.low <= ideal <= interval.high:
-        return f"the interval holds {ideal:g}, so no miscalibration is shown"
+        return f"no significant difference from {ideal:g}"
     return otherwise

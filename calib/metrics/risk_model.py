@@ -270,10 +270,10 @@ def _test(z: float, p: float) -> CalibrationTest:
 
 
 _FAMILY = (
-    ("ici", "ICI", "distance of the risk from the observed rate on average"),
-    ("e50", "E50", "half of the rows are closer than that to the observed rate"),
-    ("e90", "E90", "nine of ten rows are closer than that to the observed rate"),
-    ("emax", "Emax", "largest distance of a row's risk from the observed rate"),
+    ("ici", "ICI", "mean distance of the risk from the observed rate"),
+    ("e50", "E50", "median distance"),
+    ("e90", "E90", "distance that nine of ten rows stay below"),
+    ("emax", "Emax", "largest distance"),
 )
 _OF_CURVE = "|risk - curve| over the rows; the curve is loess (degree 2, span 0.75, as R's default) of y on p."
 
@@ -295,9 +295,7 @@ def _distance_measures(
     for place, (key, title, meaning) in enumerate(_FAMILY):
         value, (median, most) = exact[place], chance[:, place]
         known = interval_of_draws(value, draws[:, place]) if n_resamples else Interval(value, math.nan, math.nan)
-        said = (
-            f"{meaning}; a calibrated model of these risks would have {number(median)}, and in 95 % of samples at most "
-        )
+        said = f"{meaning}; if calibrated {number(median)}, in 95 % of samples at most "
         found.append(
             RiskMeasure(
                 key, title, *known,

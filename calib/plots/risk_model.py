@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import plotly.graph_objects as go
 
@@ -36,9 +38,15 @@ def prefers_logit(curve: RiskCurve) -> bool:
     return min(events, others) < RARE * (events + others)
 
 
-def risk_limits(curve: RiskCurve, scale: Scale) -> Limits:
-    """Ends of both axes, as probabilities: round numbers around all risks, on log-odds down to 0.0001."""
-    low, high = float(curve.risk[0]), float(curve.risk[-1])
+def risk_limits(curves: Sequence[RiskCurve], scale: Scale) -> Limits:
+    """Ends of both axes, as probabilities: round numbers around all risks, on log-odds down to 0.0001.
+
+    Parameters
+    ----------
+    curves : of all models that are drawn side by side.
+    scale : "linear" or "logit".
+    """
+    low, high = min(float(curve.risk[0]) for curve in curves), max(float(curve.risk[-1]) for curve in curves)
     if scale == "linear":
         return 0.0, next(end for end in _LINEAR_ENDS if high <= end)
     last = _LOGIT_LOWS[-1]
@@ -53,6 +61,7 @@ def risk_model_diagram(
     title: str = "",
     height: int = 440,
     view: View = EVENT,
+    limits: Limits | None = None,
 ) -> go.Figure:
     """Observed rate against predicted risk: spline with its 95 % band, and loess, over a histogram by outcome.
 
@@ -64,10 +73,11 @@ def risk_model_diagram(
     title : heading, or empty.
     height : pixels.
     view : whose words are used.
+    limits : ends of both axes, of :func:`risk_limits` for models side by side; None takes those of this one.
     """
     if scale is None:
         scale = "logit" if prefers_logit(curve) else "linear"
-    limits = risk_limits(curve, scale)
+    limits = risk_limits([curve], scale) if limits is None else limits
     inside = (curve.risk >= limits[0]) & (curve.risk <= limits[1])
     risk, spline, low, high, loess = (
         part[inside] for part in (curve.risk, curve.spline, curve.low, curve.high, curve.loess)

@@ -27,7 +27,7 @@ from calib.evaluation.claims import Claims
 from calib.evaluation.compare import table_of
 from calib.evaluation.score_table import MARKS, MARKS_SAID, verdict_paragraphs
 from calib.formatting import safe_table
-from calib.registry import said_of_pairs
+from calib.registry import said_of_kind
 from calib.reporting import sections
 from calib.reporting.contents import Report, commands, recommended
 from calib.reporting.svg import printable
@@ -81,7 +81,7 @@ def html(report: Report, callback: Callback | None = None) -> str:
             cards=[sections.method_card(method) for method in report.methods],
             sharing=SHARING if shared else "",
             clusters=said_of_intervals(report.methods[0].evaluation.n_clusters),
-            left_out=said_of_pairs(report.data),
+            left_out=said_of_kind(report.data),
             commands=commands(report),
             versions=sections.version_facts(),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -15,15 +16,16 @@ from calib.diagnostics.judgement import Judgement
 from calib.errors import CalibrationError
 from calib.evaluation.studies import STUDIES, pool_arrays
 from calib.export.archive import flatten
+from calib.export.decisions import check_decisions
 from calib.formatting import listed, plural
 from calib.jobs import FitSpec, Job, TaskSpec
 from calib.registry import calibrator, extras_for
 from calib.ui import fits
 from calib.ui.server.memory import admit
 from calib.ui.server.shares import visitor_address
-from calib.ui.session import FROM_THE_TOP, REJECTED, SESSION, OpenSession, Reading, find_session
+from calib.ui.session import FROM_THE_TOP, REJECTED, SESSION, Carried, OpenSession, Reading, find_session
 from calib.ui.text import add_notice
-from calib.workspace import Damaged, Entry, Keeper, KeptSpec, KeptStudy, Unreadable, keeper
+from calib.workspace import Damaged, Entry, Keeper, KeptDecision, KeptSpec, KeptStudy, Unreadable, keeper
 
 INTERRUPTED = "Interrupted: the app stopped before this was finished."
 GONE = "Done before, but its result was removed to make room."
@@ -61,6 +63,11 @@ def entry_of(
         owner=owner,
         studies=tuple(
             KeptStudy.from_spec(kind, spec, jobs.get(spec.key)) for kind, spec in studies_of(session).items()
+        ),
+        decisions=tuple(
+            kept
+            for key, held in session.carried.items()
+            if (kept := KeptDecision.from_rules(key, held.decision, held.sets)) is not None
         ),
     )
 
@@ -131,13 +138,20 @@ def _session(entry: Entry, data: Predictions) -> OpenSession:
 
 
 def take_in(session: OpenSession, entry: Entry) -> None:
-    """Count the fits of an entry among those of a session with the same data open."""
+    """Count the fits of an entry, and what their files decide, among those of a session with the same data open."""
     for kept in entry.specs:
         spec = kept.spec()
         if spec.key == kept.key and _possible(
             spec, session.data
         ):  # else its method has other parameters in this version
             session.specs_of_splits.setdefault(spec.data_key, {})[spec.key] = spec
+    for decided in entry.decisions:
+        if (of := session.specs.get(decided.key)) is not None:
+            with suppress(CalibrationError):  # of another version
+                decision, sets = decided.rules()
+                probabilities = calibrator(of.method, **of.params).gives_probabilities
+                check_decisions(None, decision, sets, session.data.n_classes, session.data.kind, probabilities)
+                session.carried[decided.key] = Carried(decision, sets)
 
 
 def bring_back_fits(store: Keeper | None, entry: Entry, session: OpenSession) -> list[str]:
@@ -257,7 +271,7 @@ def _go_on(before: OpenSession, opened: OpenSession) -> None:
     opened.split(before.part, before.seed)
     opened.specs_of_splits, opened.evaluated_of_splits = before.specs_of_splits, before.evaluated_of_splits
     if opened.split_key == before.split_key:
-        opened.studies = before.studies
+        opened.studies, opened.carried = before.studies, before.carried
     st.session_state[SESSION] = opened
 
 

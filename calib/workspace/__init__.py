@@ -2,7 +2,17 @@
 
 from calib.workspace.files import Damaged, Items, Unreadable
 from calib.workspace.keeper import Configuration, Keeper, Standing, content_of, keep_fit, keeper
-from calib.workspace.links import Content, Entry, KeptSpec, KeptStudy, NotDeleted, counted, entry_id, new_token
+from calib.workspace.links import (
+    Content,
+    Entry,
+    KeptDecision,
+    KeptSpec,
+    KeptStudy,
+    NotDeleted,
+    counted,
+    entry_id,
+    new_token,
+)
 
 __all__ = [
     "Configuration",
@@ -11,6 +21,7 @@ __all__ = [
     "Entry",
     "Items",
     "Keeper",
+    "KeptDecision",
     "KeptSpec",
     "KeptStudy",
     "NotDeleted",

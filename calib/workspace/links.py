@@ -5,19 +5,28 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
+from base64 import b64decode, b64encode
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from calib.decisions.conformal import PredictionSets
+from calib.decisions.rules import AnyRule
+from calib.errors import CalibrationError
 from calib.evaluation.studies import STUDIES
-from calib.export.archive import flatten
+from calib.export.archive import flatten, pack, unpack
+from calib.export.decisions import DECISION, SETS, from_fields, to_fields
 from calib.formatting import listed, plural
 from calib.isolation.codec import BadMessage, from_plain
 from calib.jobs import FitSpec, Job, TaskSpec
 from calib.workspace.content import MAX_RECORD, sealed, unsealed
 from calib.workspace.files import CONTENT, Damaged, Items, Kind, Unreadable, in_words
 
-FORMAT = 3
+FORMAT = 4
+WITHOUT_DECISIONS = 3
+"""The format before this one, whose entries are read too."""
+MOST_OF_DECISION = 2**20
+"""Bytes of a fit's decision that is kept; a matrix of 300 by 300 costs fits."""
 
 Content = tuple[Kind, str]
 """What kind of file, and its name."""
@@ -79,6 +88,36 @@ def _ending(job: Job | None) -> tuple[str, str]:
 
 
 @dataclass(frozen=True)
+class KeptDecision:
+    """What the files of a fit decide, as a record of an export: JSON and base64 of npz."""
+
+    key: str
+    record: str
+    arrays: str
+
+    @classmethod
+    def from_rules(cls, key: str, decision: AnyRule | None, sets: PredictionSets | None) -> KeptDecision | None:
+        """The record of a fit's rule and sets; None where it is larger than any that is kept."""
+        text, npz = pack(*to_fields(None, decision, sets))
+        kept = cls(key, text, b64encode(npz).decode())
+        return kept if len(kept.record) + len(kept.arrays) <= MOST_OF_DECISION else None
+
+    def rules(self) -> tuple[AnyRule | None, PredictionSets | None]:
+        """The rule and the sets again.
+
+        Raises
+        ------
+        CalibrationError
+            If this version would not write them so.
+        """
+        try:
+            found = from_fields(*unpack(self.record, b64decode(self.arrays, validate=True)))
+        except ValueError as error:
+            raise CalibrationError("What the files of a fit decide was damaged on disk.") from error
+        return found[DECISION], found[SETS]
+
+
+@dataclass(frozen=True)
 class Entry:
     """One person's data set with everything decided about it.
 
@@ -98,6 +137,7 @@ class Entry:
     studies : studies asked for on the split.
     former : content that it led to before, such as a study that another took the place of; deleted with it.
     owner : to whose share of the workspace it counts; the visitor's where it is empty.
+    decisions : what the files of fits on the split decide.
     """
 
     visitor: str
@@ -115,6 +155,7 @@ class Entry:
     studies: tuple[KeptStudy, ...] = ()
     former: tuple[Content, ...] = ()
     owner: str = ""
+    decisions: tuple[KeptDecision, ...] = ()
 
     def contents(self) -> set[Content]:
         """The stored content that this entry may read."""
@@ -136,7 +177,10 @@ def from_json(content: bytes) -> Entry:
     """Undo :func:`to_json`; raises :class:`Damaged`."""
     try:
         fields = unsealed(content)
-        if fields.pop("format") != FORMAT:
+        written = fields.pop("format")
+        if written == WITHOUT_DECISIONS:
+            fields["decisions"] = []
+        elif written != FORMAT:
             raise Damaged("What is kept under this link was written by another version of this program.")
         entry: Entry = from_plain(fields, Entry)
         if any(kind not in CONTENT for kind, _ in entry.former):

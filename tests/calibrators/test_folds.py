@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from calib.calibrators import _folds
 from calib.calibrators._folds import FEWEST, FOLDS, choose_strength, fold_of_rows, standard_error
 from calib.errors import FitCancelled
 from calib.numerics import softmax
@@ -109,6 +110,25 @@ def test_too_few_rows_or_clusters_choose_nothing():
     assert choice.strength is None
     assert f"{FEWEST} rows and {FOLDS} clusters" in choice.note
     assert choose_strength([1.0], powers(), logits, labels, lambda *step: None).tried == (1.0,)
+
+
+def test_of_very_many_outputs_some_rows_choose(monkeypatch):
+    logits, labels = simulate(600, 3, scale=2.0)
+    clusters = np.arange(600) // 3
+    monkeypatch.setattr(_folds, "MOST_ENTRIES", 900)
+    drawn = []
+
+    def start(train, of_train):
+        drawn.append(np.bincount(of_train, minlength=3))
+        return powers()(train, of_train)
+
+    assert choose_strength([2.0], start, logits, labels, lambda *step: None).strength == 2.0
+    assert len(drawn) == FOLDS
+    for counts in drawn:  # half of the rows, four fifths of these
+        np.testing.assert_allclose(counts, 0.4 * np.bincount(labels), atol=3)
+    drawn.clear()
+    choose_strength([2.0], start, logits, labels, lambda *step: None, clusters=clusters)
+    assert {counts.sum() % 3 for counts in drawn} == {0}
 
 
 def test_a_callback_can_cancel():

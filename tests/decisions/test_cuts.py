@@ -248,3 +248,35 @@ def test_cuts_of_the_credit_data_are_those_computed_elsewhere(credit):
     room = decide(probs, labels, capacity=(known["capacity"]["k"], len(probs)))
     assert room.cut.value == known["capacity"]["cut"] and room.tied == known["capacity"]["rows_at_the_cut"]
     assert labels[room.acts].sum() == known["capacity"]["events_caught"]
+
+
+def test_the_least_cost_of_any_cut_is_that_of_trying_each(rng):
+    probs = rng.uniform(size=80).round(2)
+    labels = rng.random(80) < probs
+    for threshold in (0.1, 0.3, 0.6):
+        miss = (1 - threshold) / threshold
+        tried = {cut: ((probs >= cut) & ~labels).mean() + miss * ((probs < cut) & labels).mean() for cut in probs}
+        found = decide(probs, labels, costs=Costs(1.0, miss), search=True, n_resamples=2)
+        assert found.outcome.cost.value == pytest.approx(min(tried.values()), abs=1e-12)
+        assert tried[found.cut.value] == pytest.approx(min(tried.values()), abs=1e-12)
+
+
+@pytest.mark.reference("data/credit.csv", "reference/risk_model.json")
+@pytest.mark.parametrize("name", ["credit", "breast", "llm"])
+def test_the_least_cost_on_real_data_is_that_of_the_stratos_script(shared_data, name):
+    known = json.loads((shared_data.parent / "reference" / "risk_model.json").read_text())[name]
+    risk, event = {"credit": ("pd", "default"), "breast": ("risk", "malignant"), "llm": ("confidence", "correct")}[name]
+    with open(shared_data / f"{name}.csv", encoding="utf-8") as file:
+        table = list(csv.DictReader(file))
+    probs = np.array([float(row[risk]) for row in table])
+    labels = np.array([row[event] in ("1", "true") for row in table])
+    if name == "llm":
+        probs, known = np.clip(probs, 0.005, 0.995), known["clipped_0.005"]
+    thresholds = known["expected_cost"]["thresholds"]
+    for threshold, numbers in thresholds.items():
+        costs = Costs(1.0, (1 - float(threshold)) / float(threshold))
+        plain = outcome_of(probs >= float(threshold), labels, costs)
+        best = decide(probs, labels, costs=costs, search=True, n_resamples=2)
+        assert plain.cost.value == pytest.approx(numbers["cost_at_theoretical"], abs=1e-11)
+        assert best.outcome.cost.value == pytest.approx(numbers["empirical_minimum"], abs=1e-11)
+        assert numbers["first_minimiser"] - 1e-11 <= best.cut.value <= numbers["last_minimiser"] + 1e-11

@@ -32,7 +32,7 @@ def usual():
 
 def test_a_rare_event_has_axes_of_log_odds_that_hold_every_risk(rare, usual):
     assert prefers_logit(rare) and not prefers_logit(usual)
-    low, high = risk_limits(rare, "logit")
+    low, high = risk_limits([rare], "logit")
     assert low <= rare.risk[0] and rare.risk[-1] <= high
     ticks = risk_model_diagram(rare, STYLE).layout.xaxis.ticktext
     assert "0.01" in ticks

@@ -7,6 +7,9 @@ from dataclasses import replace
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
+from calib.data.samples import load_sample
+from calib.diagnostics.group_panels import group_panels
+from calib.numerics import softmax
 from calib.ui.session import OpenSession
 from tests.conftest import simulate
 from tests.ui.conftest import charts, clean, open_page, said, table, twice, unfold
@@ -81,3 +84,22 @@ def test_one_group_alone(sample_to_read: OpenSession) -> None:
     app = groups_of(OpenSession.from_data(data))
     assert clean(app)
     assert "stands out" not in said(app)
+
+
+def test_groups_of_an_event_have_their_panel_and_a_recalibration() -> None:
+    session = OpenSession.from_data(load_sample("simulated-loans"))
+    app = unfold(open_page(PAGE, session), "confidence/group panel")
+    assert clean(app)
+    found = group_panels(softmax(session.test.logits)[:, 1], session.test.labels, session.test.groups)
+    shown = table(app, "O:E")
+    assert list(shown["group"]) == [group.name for group in found.groups]
+    assert list(shown["rows"]) == [group.rows for group in found.groups]
+    text = said(app)
+    assert f"of {len(found.judged)} groups" in text and "Recalibration by group" in text
+    assert all(group.name in text for group in (*found.small, *found.off("oe")))
+    assert "**undecided**" in text or "shared one (" in text or "**tie**" in text
+
+
+def test_without_an_event_there_is_no_panel_of_groups(sample_to_read: OpenSession) -> None:
+    labels = [part.label for part in open_page(PAGE, sample_to_read).expander]
+    assert not [label for label in labels if "O:E" in label]

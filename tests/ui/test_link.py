@@ -14,12 +14,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib.data import inspect
+from calib.decisions import AnswerAbove
 from calib.diagnostics.judgement import fit_and_judge
 from calib.jobs import FitQueue, FitSpec
 from calib.jobs.executor import Executor
 from calib.ui import fits, link, restore
 from calib.ui.server import memory
-from calib.ui.session import SESSION, VIEWPOINT, OpenSession, Reading
+from calib.ui.session import SESSION, VIEWPOINT, Carried, OpenSession, Reading
 from calib.workspace import Configuration, Keeper, entry_id
 from tests.conftest import ROOT, finished, simulate, wait_until
 from tests.ui.conftest import SAMPLE, group, npz, open_page, said
@@ -108,6 +109,8 @@ def test_a_link_brings_back_data_split_fits_and_settings_after_a_restart(server:
     submit(session, "temperature")
     submit(session, "isotonic", share_classes=False)
     finish(session)
+    decided = next(iter(session.specs))
+    session.carried[decided] = Carried(AnswerAbove(threshold=0.9, chosen="by hand"))
     app = open_page("app.py", session)
     token = app.query_params["w"]
     app.session_state["fit/methods"] = ["temperature", "beta"]
@@ -133,6 +136,8 @@ def test_a_link_brings_back_data_split_fits_and_settings_after_a_restart(server:
         np.testing.assert_array_equal(
             now.calibrator.predict_proba(back.test.logits), then.calibrator.predict_proba(session.test.logits)
         )
+    assert list(back.carried) == [decided]
+    assert back.carried[decided].decision.as_state() == {"threshold": 0.9, "chosen": "by hand"}
     assert again.query_params["w"] == token
     for page in ("pages/1_Fit.py", "pages/2_Compare.py"):
         other = follow(token, page)

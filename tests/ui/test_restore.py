@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from calib.decisions import AnswerAbove
 from calib.evaluation.learning_curve import labels_needed
 from calib.evaluation.repeated_splits import summarise_splits
 from calib.evaluation.score_table import verdict
@@ -18,7 +19,7 @@ from calib.evaluation.studies import SIZES, SPLITS, STUDIES
 from calib.formatting import listed
 from calib.jobs import FitQueue, Job, TaskSpec
 from calib.ui import fits, restore
-from calib.ui.session import SESSION, OpenSession
+from calib.ui.session import SESSION, Carried, OpenSession
 from tests.conftest import finished, simulate
 from tests.ui.conftest import SAMPLE, fit, npz, open_page, said, unfold
 from tests.ui.test_fit import add
@@ -76,6 +77,7 @@ def test_a_sample_opened_again_has_its_fits_and_its_split(queue: FitQueue, two_f
     two_fits.split(0.3, 7)
     two_fits.split(0.5, 0)
     keys = list(two_fits.specs)
+    two_fits.carried[keys[0]] = Carried(AnswerAbove(threshold=0.9))
     app = open_page("app.py", two_fits)
     app.button(key="sample/simulated-binary").click().run()
     assert not opened(app).specs
@@ -83,6 +85,7 @@ def test_a_sample_opened_again_has_its_fits_and_its_split(queue: FitQueue, two_f
     assert not app.exception
     assert told(app).endswith("These data were open before: 2 fits and their split are back.")
     assert list(opened(app).specs) == keys
+    assert opened(app).carried[keys[0]].decision.threshold == 0.9
     assert [job.state for job in fits.queue().snapshot(keys)] == ["done", "done"]
 
 

@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 
 from calib.calibrators.temperature import TemperatureScaling
 from calib.data import Predictions
+from calib.decisions import CostMatrix, EventCut, conformal_sets
+from calib.errors import CalibrationError
 from calib.evaluation.studies import SIZES, SPLITS, STUDIES
 from calib.jobs import FitSpec, Job, TaskSpec
 from calib.workspace import (
@@ -35,7 +37,7 @@ from calib.workspace import (
 from calib.workspace import content as stored_content
 from calib.workspace.content import _seal_of, sealed, unsealed, write_content
 from calib.workspace.files import CONTENT
-from calib.workspace.links import Entries, from_json, to_json
+from calib.workspace.links import Entries, KeptDecision, from_json, to_json
 from calib.workspace.store import put_data
 from calib.workspace.sweep import Sweep
 from tests.conftest import wait_until
@@ -172,6 +174,45 @@ def test_every_byte_of_an_entry_counts(entries: Entries) -> None:
 def test_an_entry_of_another_version_says_so() -> None:
     with pytest.raises(Damaged, match="another version"):
         from_json(changed(Entry("v"), format=links.FORMAT + 1))
+
+
+def test_an_entry_of_before_decisions_is_read() -> None:
+    fields = {**unsealed(to_json(Entry("v", seed=7))), "format": links.WITHOUT_DECISIONS}
+    del fields["decisions"]
+    assert from_json(sealed(fields)) == Entry("v", seed=7)
+
+
+def test_decisions_come_back_with_every_number(entries: Entries) -> None:
+    rng = np.random.default_rng(0)
+    costs = CostMatrix(costs=rng.normal(size=(4, 4)), hand_over=0.25, chosen="by hand")
+    probs, labels = rng.dirichlet(np.ones(4), 60), rng.integers(4, size=60)
+    sets = conformal_sets(probs, labels, 0.02, score="lac", per_class=True)  # some quantiles are infinite
+    kept = [KeptDecision.from_rules("a", costs, sets), KeptDecision.from_rules("b", EventCut(cut=0.1), None)]
+    assert all(kept)
+    entries.write(name(9), Entry("v", decisions=tuple(one for one in kept if one is not None)))
+    back = entries.read(name(9))
+    assert back is not None
+    (rule, same), (cut, none) = (one.rules() for one in back.decisions)
+    assert isinstance(rule, CostMatrix) and isinstance(cut, EventCut) and same is not None
+    np.testing.assert_array_equal(rule.costs, costs.costs)
+    assert (rule.hand_over, rule.chosen, cut.cut, none) == (0.25, "by hand", 0.1, None)
+    np.testing.assert_array_equal(same.predict(probs), sets.predict(probs))
+
+
+def test_a_decision_that_was_changed_on_disk_is_refused_and_a_large_one_left_out() -> None:
+    kept = KeptDecision.from_rules("a", EventCut(cut=0.1), None)
+    assert kept is not None
+    for changes in (
+        {"record": kept.record.replace("0.1", "0.2")},
+        {"arrays": "AAAA"},
+        {"arrays": "*"},
+        {"record": "{"},
+    ):
+        with pytest.raises(CalibrationError):
+            replace(kept, **changes).rules()
+    assert (
+        KeptDecision.from_rules("a", CostMatrix(costs=np.random.default_rng(0).normal(size=(500, 500))), None) is None
+    )
 
 
 def test_an_entry_that_is_too_large_is_neither_written_nor_read_whole(

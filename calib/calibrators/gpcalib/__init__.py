@@ -27,6 +27,7 @@ from calib.calibrators.gpcalib.statistics import Logits, StoredLogits, kernel_in
 from calib.errors import CalibrationError, missing_package
 from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks
 from calib.parameters import LARGEST, Array, Count, Either, Entries, Number, State, Text, Truth, param, unusable
+from calib.top_k import Groups, TopK
 
 FIXED = ("inputs", "covariance", "monotone")
 """Parameters that prediction must have as the fit had them."""
@@ -177,6 +178,21 @@ class GPCalib(Calibrator):
         """Fit as to all rows at once; the range of the logits and a sample of the rows are enough."""
         self._fit(StoredLogits(data), data.labels, callback)
 
+    def fit_top_k(self, outputs: TopK, labels: Ints, callback: Callback) -> None:
+        """Fit as to all classes, if those outside the top k are equal: their sums are one term with their number.
+
+        The k-means centres of the inducing inputs count that term once, which keeps them where the probability is.
+        """
+        groups, columns = outputs.to_fit(labels)
+        self._learn(groups, columns, logit_scale(groups, columns), None, callback)
+
+    def check_top_k(self) -> None:
+        if self.prediction == "mc":
+            raise CalibrationError(
+                "prediction='mc' draws a latent value for each class; choose prediction='draws', 'mean' or 'delta' for "
+                "the top k of very many classes."
+            )
+
     def _learn(
         self, logits: Logits, labels: Ints, scale: float, earlier: QuadraticLikelihood | None, callback: Callback
     ) -> None:
@@ -226,22 +242,30 @@ class GPCalib(Calibrator):
         self.collapsed_ = bool(self.variance_ < COLLAPSED and np.ptp(self.shift_mean_[inside]) < COLLAPSED)
 
     def _predict_proba(self, logits: Floats) -> Floats:
+        return self._predict(logits, None)
+
+    def predict_groups(self, groups: Groups) -> Floats:
+        """See the base class."""
+        return self._predict(groups.logits, groups.counts)
+
+    def _predict(self, logits: Floats, counts: Floats | None) -> Floats:
         self.check_params()
         check_unchanged(self)
         table = LatentTable(self.grid(), self.shift_mean_, self.shift_variance_, self.shift_draws_)
         probs = np.empty_like(logits)
         for rows in blocks(len(logits), max(logits.shape[1], len(self.grid_)), PREDICTED_ENTRIES):
-            inputs, prior = self.kernel_inputs(logits[rows])
+            number = None if counts is None else counts[rows]
+            inputs, prior = self.kernel_inputs(logits[rows], number)
             probs[rows] = predict(
-                self.prediction, inputs, prior, table, self.noise_variance_, self.n_draws, self.random_state
+                self.prediction, inputs, prior, table, self.noise_variance_, self.n_draws, self.random_state, number
             )
         if self.monotone and self.prediction in KEEPING:
             keep_predicted(probs, logits)
         return probs
 
-    def kernel_inputs(self, logits: Floats) -> tuple[Floats, Floats]:
+    def kernel_inputs(self, logits: Floats, counts: Floats | None = None) -> tuple[Floats, Floats]:
         """What the kernel acts on, and the prior mean there; both of the logits' shape."""
-        return kernel_inputs(logits / self.scale_ if self.scale_ != 1.0 else logits, self.inputs)
+        return kernel_inputs(logits / self.scale_ if self.scale_ != 1.0 else logits, self.inputs, counts)
 
     def grid(self) -> Grid:
         """The grid of the learned arrays, with how to interpolate on it."""

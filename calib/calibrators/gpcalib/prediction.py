@@ -1,7 +1,8 @@
 """Calibrated probabilities from functions on a grid, in NumPy alone.
 
 Every function takes the kernel inputs ``t`` and prior means ``mu`` of a block of rows, both (n, n_classes),
-and returns (n, n_classes) probabilities. None depends on the other rows of the block.
+and returns (n, n_classes) probabilities. None depends on the other rows of the block. Where a column stands for several
+classes, ``counts`` says for how many, and its entry is the probability of one of them.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import numpy as np
 
 from calib.calibrators.gpcalib.interpolation import Grid
 from calib.calibrators.gpcalib.posterior import LatentTable
-from calib.numerics import Floats, softmax
+from calib.errors import CalibrationError
+from calib.numerics import Floats, row_sums, softmax
 
 LARGEST_SHIFT = 300.0
 """Bound on shifts inside exponentials, so that no product of two of them overflows."""
@@ -23,7 +25,14 @@ NEGLIGIBLE_NOISE = 1e-4
 
 
 def predict(
-    way: str, t: Floats, mu: Floats, table: LatentTable, noise_variance: float, n_draws: int, seed: int
+    way: str,
+    t: Floats,
+    mu: Floats,
+    table: LatentTable,
+    noise_variance: float,
+    n_draws: int,
+    seed: int,
+    counts: Floats | None = None,
 ) -> Floats:
     """Probabilities in one of the ways below: "mean", "delta", "draws" or "mc".
 
@@ -34,22 +43,29 @@ def predict(
     n_draws, seed : of "mc"; the functions of "draws" are in the table.
     """
     if way == "mean":
-        return predict_mean(t, mu, table.grid, table.shift)
+        return predict_mean(t, mu, table.grid, table.shift, counts)
     if way == "draws":
-        probs = predict_draws(t, mu, table.grid, table.draws)
-        return add_white_noise(probs, noise_variance) if noise_variance > NEGLIGIBLE_NOISE else probs
+        probs = predict_draws(t, mu, table.grid, table.draws, counts)
+        return add_white_noise(probs, noise_variance, counts) if noise_variance > NEGLIGIBLE_NOISE else probs
     variance = table.variance + noise_variance
     if way == "delta":
-        return predict_delta(t, mu, table.grid, table.shift, variance)
+        return predict_delta(t, mu, table.grid, table.shift, variance, counts)
+    if counts is not None:
+        raise CalibrationError(
+            "prediction='mc' draws a latent value for each class, which the top k of very many classes do not hold; "
+            "choose prediction='draws', 'mean' or 'delta'."
+        )
     return predict_monte_carlo(t, mu, table.grid, table.shift, variance, n_draws, seed)
 
 
-def predict_mean(t: Floats, mu: Floats, grid: Grid, shift: Floats) -> Floats:
+def predict_mean(t: Floats, mu: Floats, grid: Grid, shift: Floats, counts: Floats | None = None) -> Floats:
     """Softmax of the posterior mean (the paper's "mean approximation")."""
-    return softmax(mu + grid.interpolate(shift, t))
+    return softmax(mu + grid.interpolate(shift, t), counts)
 
 
-def predict_delta(t: Floats, mu: Floats, grid: Grid, shift: Floats, variance: Floats) -> Floats:
+def predict_delta(
+    t: Floats, mu: Floats, grid: Grid, shift: Floats, variance: Floats, counts: Floats | None = None
+) -> Floats:
     """Expected softmax under independent Gaussian latents, to second order in their variance.
 
     With s the softmax of the mean, ``d^2 log s_k / d g_k^2`` leads to ``p_k ~ s_k exp(v_k (1 - 2 s_k) / 2)``.
@@ -57,10 +73,10 @@ def predict_delta(t: Floats, mu: Floats, grid: Grid, shift: Floats, variance: Fl
     ``-log(1 - s)``) it is governed by the latents that take the whole probability, and v counts no further.
     """
     latents = mu + grid.interpolate(shift, t)
-    probs = softmax(latents)
+    probs = softmax(latents, counts)
     level = -np.log(np.maximum(np.minimum(probs, 1.0 - probs), SMALLEST_PROBABILITY))
     spread = np.clip(grid.interpolate(variance, t), 0.0, level)
-    return softmax(latents + spread * (0.5 - probs))
+    return softmax(latents + spread * (0.5 - probs), counts)
 
 
 def predict_monte_carlo(
@@ -80,7 +96,7 @@ def predict_monte_carlo(
     return total / n_draws
 
 
-def predict_draws(t: Floats, mu: Floats, grid: Grid, shift_draws: Floats) -> Floats:
+def predict_draws(t: Floats, mu: Floats, grid: Grid, shift_draws: Floats, counts: Floats | None = None) -> Floats:
     """Average softmax over whole functions drawn from the joint posterior.
 
     With ``Z_nq`` the normaliser of row n under draw q and ``r_n(t) = sum_q exp(a_q(t)) / Z_nq``, the average
@@ -94,17 +110,17 @@ def predict_draws(t: Floats, mu: Floats, grid: Grid, shift_draws: Floats) -> Flo
     growth = np.exp(np.clip(shift_draws[:, nodes], -LARGEST_SHIFT, LARGEST_SHIFT))
     mass = np.exp(mu - mu.max(axis=1, keepdims=True))
     stencil = window.stencil(t)
-    sums = stencil.collect(mass)
+    sums = stencil.collect(mass if counts is None else mass * counts)
     ratio = (1.0 / (sums @ growth.T)) @ growth
     probs = mass * stencil.interpolate(ratio)
-    probs /= probs.sum(axis=1, keepdims=True)
+    probs /= row_sums(probs, counts)
     return probs
 
 
-def add_white_noise(probs: Floats, noise_variance: float) -> Floats:
+def add_white_noise(probs: Floats, noise_variance: float, counts: Floats | None = None) -> Floats:
     """Probabilities after independent noise of this variance on every latent value, as in :func:`predict_delta`.
 
     The variance is capped at 1, up to where ``s exp(-v s)`` rises in s, so the ranking is kept.
     """
     spread = probs * np.exp(min(noise_variance, 1.0) * (0.5 - probs))
-    return spread / spread.sum(axis=1, keepdims=True)
+    return spread / row_sums(spread, counts)

@@ -11,6 +11,7 @@ from calib.base import LabelledBlocks
 from calib.calibrators.gpcalib.interpolation import Grid
 from calib.calibrators.gpcalib.quadratic_likelihood import QuadraticLikelihood
 from calib.numerics import Floats, Ints, blocks, log_softmax, softmax
+from calib.top_k import Groups
 
 USUAL_TEMPERATURES = (0.2, 5.0)
 """Within these the fit can correct the paper's prior, that the model is calibrated already."""
@@ -54,13 +55,21 @@ class StoredLogits:
         return StoredLogits(self._data, self._scale * scale)
 
 
-Logits = Floats | StoredLogits
-"""What a fit that samples rows learns from: an array, or rows that stay on disk."""
+Logits = Floats | StoredLogits | Groups
+"""What a fit that samples rows learns from: an array, rows on disk, or columns that stand for many classes."""
 
 
-def kernel_inputs(logits: Floats, space: str) -> tuple[Floats, Floats]:
-    """Kernel inputs and the prior mean there: (z, z), or (p, ln p) where ``space`` is "probs"."""
-    return (logits, logits) if space == "logits" else (softmax(logits), log_softmax(logits))
+def kernel_inputs(logits: Floats, space: str, counts: Floats | None = None) -> tuple[Floats, Floats]:
+    """Kernel inputs and the prior mean there: (z, z), or (p, ln p) where ``space`` is "probs".
+
+    ``counts`` are how many classes each column stands for, as :func:`calib.numerics.softmax` takes them.
+    """
+    return (logits, logits) if space == "logits" else (softmax(logits, counts), log_softmax(logits, counts))
+
+
+def with_counts(logits: Floats | Groups) -> tuple[Floats, Floats | None]:
+    """Logits, and how many classes each column stands for; None where each is one."""
+    return (logits.logits, logits.counts) if isinstance(logits, Groups) else (logits, None)
 
 
 def logit_scale(logits: Logits, labels: Ints) -> float:
@@ -73,12 +82,12 @@ def logit_scale(logits: Logits, labels: Ints) -> float:
     from scipy.optimize import minimize_scalar
 
     rows = slice(None, None, max(1, logits.size // MOST_ENTRIES))
-    sample, classes = logits[rows], labels[rows]
+    (sample, counts), classes = with_counts(logits[rows]), labels[rows]
     index = np.arange(len(sample))
     weight = len(logits) / len(sample)
 
     def loss(log_temperature: float) -> float:
-        log_probs = log_softmax(sample * np.exp(-log_temperature))[index, classes]
+        log_probs = log_softmax(sample * np.exp(-log_temperature), counts)[index, classes]
         return 0.5 * log_temperature**2 - weight * float(log_probs.sum())
 
     temperature = float(np.exp(minimize_scalar(loss, bounds=(-15.0, 15.0), method="bounded").x))
@@ -127,21 +136,27 @@ def training_grid(logits: Logits, space: str, earlier: QuadraticLikelihood | Non
     return Grid(low, high, 512 if wide else 256)
 
 
-def grid_statistics(logits: Floats, labels: Ints, space: str, grid: Grid) -> GridStatistics:
+def grid_statistics(given: Floats | Groups, labels: Ints, space: str, grid: Grid) -> GridStatistics:
     """Collect a calibration set on the grid, in blocks of rows.
 
-    Rows are sorted first, so that the result is the same to the last bit whatever the order of the classes.
+    Rows are sorted first, so that the result is the same to the last bit whatever the order of the classes. A column
+    that stands for several classes counts as often in the sums, as so many equal ones would.
     """
+    logits, counts = with_counts(given)
     n, n_classes = logits.shape
     sums, squares = np.empty((n, grid.size)), np.empty((n, grid.size))
     label_weights, label_prior = np.zeros(grid.size), 0.0
     for block in blocks(n, max(n_classes, grid.size), BLOCK_ENTRIES):
         order = np.argsort(logits[block], axis=1)
-        inputs, prior = kernel_inputs(np.take_along_axis(logits[block], order, axis=1), space)
+        number = None if counts is None else np.take_along_axis(counts[block], order, axis=1)
+        inputs, prior = kernel_inputs(np.take_along_axis(logits[block], order, axis=1), space, number)
         prior = prior - prior.max(axis=1, keepdims=True)
         mass = np.exp(prior)
         stencil = grid.stencil(inputs)
-        sums[block], squares[block] = stencil.collect(mass), stencil.collect(mass * mass)
+        squared = mass * mass
+        if number is not None:
+            mass, squared = mass * number, squared * number
+        sums[block], squares[block] = stencil.collect(mass), stencil.collect(squared)
         label = np.argmax(order == labels[block, None], axis=1)[:, None]
         label_prior += float(np.take_along_axis(prior, label, axis=1).sum())
         at = np.take_along_axis(inputs, label, axis=1).T
@@ -160,8 +175,8 @@ def starting_inducing_inputs(
     """
     from sklearn.cluster import KMeans
 
-    rows = logits[:: max(1, logits.size // (20 * MOST_INPUTS))]
-    inputs = kernel_inputs(np.sort(rows, axis=1), space)[0].ravel()
+    rows, counts = with_counts(logits[:: max(1, logits.size // (20 * MOST_INPUTS))])
+    inputs = kernel_inputs(np.sort(rows, axis=1) if counts is None else rows, space, counts)[0].ravel()
     inputs = np.sort(inputs if earlier is None else np.concatenate([inputs, earlier.points]))
     sample = inputs[:: max(1, len(inputs) // MOST_INPUTS)]
     distinct = sample[np.diff(sample, prepend=-np.inf) > 1e-6 * np.ptp(sample)]

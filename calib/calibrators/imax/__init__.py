@@ -18,6 +18,7 @@ from calib.calibrators.one_vs_rest import Map, StepMapCalibrator, one_vs_rest_pa
 from calib.errors import CalibrationError
 from calib.numerics import Floats, Ints, bin_index, blocks, one_vs_rest_log_odds
 from calib.parameters import Items, State, Text, param, parameter_names
+from calib.top_k import TopK
 
 # Registry name -> home of the calibrators whose probabilities bins can take over; the registry lies above this layer.
 SOURCES = {
@@ -143,6 +144,35 @@ class IMaxBinning(StepMapCalibrator):
             state = self.map_between(edges, sums, label_log_odds)
         self._keep([state])
         self.fallback_rows_ = 0
+
+    def check_top_k(self) -> None:
+        if not self.share_classes or self.representatives in SOURCES or self.scaled_model:
+            raise CalibrationError(
+                "Of the top k of very many classes I-Max learns bins that all classes share; keep share_classes=True, "
+                "representatives='empirical' or 'raw', and scaled_model=False."
+            )
+
+    def fit_top_k(self, outputs: TopK, labels: Ints, callback: Callback) -> None:
+        """Place the bins as for all one-vs-rest pairs: the rest of a row are so many pairs with one log-odds."""
+        n, k = outputs.values.shape
+        n_columns = k + (outputs.n_others > 0)
+        log_odds, of_labels = np.empty((n, n_columns)), np.empty(n)
+        for rows in blocks(n, n_columns):
+            groups, columns = outputs[rows].to_fit(labels[rows])
+            log_odds[rows] = groups.one_vs_rest_log_odds()
+            of_labels[rows] = log_odds[rows][np.arange(len(columns)), columns]
+        flat = log_odds.ravel()
+        order = np.argsort(flat).astype(np.int32 if flat.size < 2**31 else np.int64)
+        flat = flat[order]
+        # The last column of a row, if it has one for the others, is so many pairs.
+        weights = np.where(order % n_columns < k, 1.0, float(outputs.n_others))
+        del log_odds, order
+        sums = SigmoidSums.from_weighted(flat, weights)
+        self.source_notes_ = []
+        self._count(n, n * outputs.n_classes)
+        self._keep([self.map_between(self.place_edges(sums), sums, np.sort(of_labels))])
+        self.fallback_rows_ = 0
+        callback(1, 1, 0.0)
 
     def _source(self) -> Calibrator:
         """The calibrator behind the representatives, one-vs-rest in the same way as the bins."""

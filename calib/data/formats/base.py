@@ -92,6 +92,10 @@ class Contents(ABC):
     def read(self, name: str) -> Array:
         """One array; raises InvalidUpload if it cannot be read safely."""
 
+    def read_matrix(self, name: str) -> Array:
+        """One array of rows with several numbers each; in a table a column of lists."""
+        return self.read(name)
+
     def read_times(self, name: str) -> Array:
         """One array as :meth:`read` gives it, with dates as text."""
         return self.read(name)

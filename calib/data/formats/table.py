@@ -136,6 +136,29 @@ class TableContents(Contents):
             self.allowance.take(self.n_rows * 8, what)
             return numbers(column, what, self._drop_bad_cells)
 
+    def read_matrix(self, name: str) -> Array:
+        """A column of lists of numbers, all of one length, as (n, k)."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        what, kind = f"Column {shortened(name)} of {self.name}", self._types[name]
+        if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
+            raise not_numbers(what, str(kind))
+        with reading(what):
+            (column,) = self._fetch([name])
+            lengths = pc.unique(pc.list_value_length(column))
+            if len(lengths) != 1 or not lengths[0].is_valid or not lengths[0].as_py():
+                raise InvalidUpload(
+                    "lists",
+                    f"The lists of {what} differ in length, or some are missing.",
+                    "Save k numbers in each row.",
+                )
+            flat = pc.list_flatten(column)
+            if flat.null_count or not (pa.types.is_floating(flat.type) or pa.types.is_integer(flat.type)):
+                raise not_numbers(what, str(kind))
+            self.allowance.take(len(flat) * 8, what)
+            return flat.to_numpy().reshape(self.n_rows, -1)
+
     def read_times(self, name: str) -> Array:
         """One column: numbers, or dates and other texts as text."""
         import pyarrow as pa

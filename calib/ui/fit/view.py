@@ -12,7 +12,7 @@ from calib.base import Calibrator
 from calib.data import Predictions
 from calib.formatting import listed, plural
 from calib.hardware import DEVICES, cpu_description, gpu_present
-from calib.registry import METHODS, missing_arrays, presets, said_of_pairs
+from calib.registry import METHODS, missing_arrays, presets, said_of_kind
 from calib.ui.fitting import start
 from calib.ui.link import page_link
 from calib.ui.menu import said_of_missing
@@ -143,7 +143,7 @@ def _others(names: Sequence[str]) -> None:
 
 def _left_out(data: Predictions) -> None:
     """The methods that the data do not allow, in grey, with what they need; and where such arrays come in."""
-    if said := said_of_pairs(data):
+    if said := said_of_kind(data):
         st.caption(said)
     lacking = {METHODS[name].title: missing for name in METHODS if (missing := missing_arrays(name, data))}
     for title, missing in lacking.items():

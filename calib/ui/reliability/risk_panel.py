@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from functools import partial
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
+from calib.canonical import exact_zeros
+from calib.data import Predictions
 from calib.formatting import escape_markdown, number, percent, plural, with_interval
 from calib.metrics.risk_measures import RiskMeasure
 from calib.metrics.risk_model import RiskModelPanel, risk_model
-from calib.plots.risk_model import prefers_logit, risk_model_diagram
+from calib.numerics import Floats
+from calib.plots.risk_model import prefers_logit, risk_limits, risk_model_diagram
+from calib.plots.style import Limits
 from calib.ui import widgets
-from calib.ui.fits import ShownFit, beside_raw, ready
+from calib.ui.fits import RAW, ShownFit, beside_raw, ready
 from calib.ui.session import OpenSession
 
 FOLDED = "reliability/panel"
@@ -46,7 +51,22 @@ def panel_of(session: OpenSession, fit: ShownFit) -> RiskModelPanel:
     seen = fit.evaluation
     kind = None if seen.weights is None else session.test.weight_kind
     what = f"the panel of {fit.title}"
-    return ready(("risk panel", fit.key), what, risk_model, *seen.pair, seen.weights, kind, seen.clusters)
+    risk, event = seen.pair
+    if fit.key == RAW:
+        risk = as_written(risk, session.test)
+    return ready(("risk panel", fit.key), what, risk_model, risk, event, seen.weights, kind, seen.clusters)
+
+
+def as_written(risk: Floats, test: Predictions) -> Floats:
+    """Risks of the raw model with the zeros and ones that its upload held, which became a floor as it was loaded.
+
+    The panel then counts them, and takes the floor that it takes in Python.
+    """
+    event = test.event
+    zeros = exact_zeros(test.logits, test.floor)
+    if event is None or not zeros.any():
+        return risk
+    return np.where(zeros[:, event.column], 0.0, np.where(zeros[:, 1 - event.column], 1.0, risk))
 
 
 def _draw(session: OpenSession, fits: list[ShownFit], begin: str) -> None:
@@ -61,9 +81,11 @@ def _draw(session: OpenSession, fits: list[ShownFit], begin: str) -> None:
         for measure in panels[0][1].measures:
             st.markdown(f"**{measure.title}:** {escape_markdown(measure.convention)}")
     st.caption(_about(panels[0][1]))
+    curves = [panel.curve for _, panel in panels]
+    limits = risk_limits(curves, "logit" if prefers_logit(curves[0]) else "linear")
     for place, (fit, panel) in zip(st.columns(2, gap="medium"), panels, strict=False):
         with place:
-            _one(fit, panel)
+            _one(fit, panel, limits)
 
 
 def _table(panels: list[tuple[ShownFit, RiskModelPanel]]) -> pd.DataFrame:
@@ -96,8 +118,8 @@ def _about(panel: RiskModelPanel) -> str:
     )
 
 
-def _one(fit: ShownFit, panel: RiskModelPanel) -> None:
-    """The curve of one method, what restricts its numbers, and each number in a sentence."""
+def _one(fit: ShownFit, panel: RiskModelPanel, limits: Limits) -> None:
+    """The curve of one method on axes that both have, what restricts its numbers, and each number in a sentence."""
     view, key = fit.evaluation.view, f"risk-panel-{fit.title}"
     widgets.method_title(fit.title, fit.style)
     if panel.notes:
@@ -108,7 +130,8 @@ def _one(fit: ShownFit, panel: RiskModelPanel) -> None:
             st.caption(restricts)
     stretched = " Axes of log-odds, since the event or its absence is rare." if prefers_logit(panel.curve) else ""
     widgets.show_kept(
-        (key, fit.key, fit.style), partial(risk_model_diagram, panel.curve, fit.style, view=view), key,
+        (key, fit.key, fit.style, limits),
+        partial(risk_model_diagram, panel.curve, fit.style, view=view, limits=limits), key,
         _CURVE + stretched,
     )  # fmt: skip
     if panel.clipping.sentence:

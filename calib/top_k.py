@@ -1,0 +1,464 @@
+"""Rows of the k largest logits of K classes, and the same rows as columns that may stand for several classes.
+
+Of the K - k other classes the log-sum of the exponentials is known, so the softmax of the raw logits is exact. What
+changes logits, such as a temperature, also needs each of them: these are taken as equal ("spread evenly"), which makes
+the others one column that stands for K - k classes. :func:`log_partition_bounds` says what that can cost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from calib.errors import CalibrationError
+from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks, logsumexp
+
+TOLERANCE = 1e-3
+"""Nats by which sums may miss what is possible; models compute in half precision, and add 100,000 terms."""
+
+SMALLEST_SHARE = 2.0**-53
+"""What is left of the rest where one class has all of it to rounding."""
+
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Rows of logits in which a column may stand for several classes that share one logit.
+
+    Attributes
+    ----------
+    logits : (n, m) finite; the first column holds the largest of each row, and stands for one class.
+    counts : (n, m) number of classes that a column stands for, 0 where it stands for none.
+    """
+
+    logits: Floats
+    counts: Floats
+
+    def __len__(self) -> int:
+        return len(self.logits)
+
+    def __getitem__(self, rows: Any) -> Groups:
+        return Groups(self.logits[rows], self.counts[rows])
+
+    def __truediv__(self, scale: float) -> Groups:
+        return Groups(self.logits / scale, self.counts)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        n, m = self.logits.shape
+        return n, m
+
+    @property
+    def size(self) -> int:
+        """Number of logits held."""
+        return self.logits.size
+
+    @property
+    def log_counts(self) -> Floats:
+        """(n, m) logarithms of the counts, minus infinity for none."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.counts)
+
+    def min(self) -> float:
+        """Smallest logit."""
+        return float(self.logits.min())
+
+    def max(self) -> float:
+        """Largest logit."""
+        return float(self.logits.max())
+
+    def one_vs_rest_log_odds(self) -> Floats:
+        """Log-odds of one class of each column against all others, (n, m); minus infinity where there is none.
+
+        As :func:`calib.numerics.one_vs_rest_log_odds` of the matrix in which every class has a column.
+        """
+        shifted = self.logits - self.logits[:, :1]
+        odds = np.exp(shifted)
+        total = np.einsum("nm,nm->n", odds, self.counts)
+        # The sum over the others holds the first column's 1 for every other class, so that nothing cancels there.
+        log_odds = shifted - np.log(np.maximum(total[:, None] - odds, SMALLEST_SHARE))
+        others = shifted + self.log_counts
+        others[:, 0] = log_odds[:, 0] = -np.inf
+        log_odds[self.counts == 0] = -np.inf
+        # Nearly tied maxima may come out in the other order by a rounding error; the maximum stays on top.
+        log_odds[:, 0] = np.maximum(-logsumexp(others, axis=1), log_odds.max(axis=1))
+        return log_odds
+
+
+@dataclass(frozen=True, eq=False)
+class TopKProbs:
+    """Probabilities of the classes that a row names, and of all others together.
+
+    Attributes
+    ----------
+    values : (n, k) probabilities, in the order of the raw logits.
+    indices : (n, k) the classes they belong to.
+    rest : (n,) probability of all other classes together.
+    predicted : (n,) the most probable class.
+    confidence : (n,) its probability.
+    """
+
+    values: Floats
+    indices: Ints
+    rest: Floats
+    predicted: Ints
+    confidence: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class TopK:
+    """The k largest of K logits of each row, the log-sum of the others, and the label's own logit.
+
+    It has the shape and the rows of the (n, K) matrix that it stands for, which is never formed: calibrators take it in
+    place of one where they can (``fit(outputs, labels)``, ``predict_top_k(outputs)``), and NumPy refuses it.
+
+    Attributes
+    ----------
+    values : (n, k) float64 logits, or log-probabilities, falling along each row.
+    indices : (n, k) integers, the class of each value.
+    rest : (n,) log-sum of the exponentials of the other K - k logits; minus infinity where k = K.
+    n_classes : K.
+    label_logit : (n,) logit of each row's label, NaN where it is not known; None where none is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> outputs = TopK.from_arrays([[4.0, 2.0], [3.0, 2.5]], [[7, 1], [2, 7]], rest=[1.0, 2.0], n_classes=1000)
+    >>> outputs.shape, outputs.k
+    ((2, 1000), 2)
+    """
+
+    values: Floats
+    indices: Ints
+    rest: Floats
+    n_classes: int
+    label_logit: Floats | None = None
+
+    ndim: ClassVar[int] = 2
+
+    @classmethod
+    def from_arrays(
+        cls, values: Any, indices: Any, rest: Any = None, n_classes: int | None = None, label_logit: Any = None
+    ) -> TopK:
+        """Checked outputs; rows may come in any order of their values.
+
+        Parameters
+        ----------
+        values, indices : (n, k) finite logits and the class of each.
+        rest : (n,) log-sum of the exponentials of the others; None where every class is among the k.
+        n_classes : K; None where every class is among the k.
+        label_logit : (n,) logit of the label, for rows whose label is not among the k; NaN where it is not known.
+
+        Raises
+        ------
+        CalibrationError
+            If the arrays do not fit together, or a row cannot be what it says.
+        """
+        values, indices = np.asarray(values), np.asarray(indices)
+        if values.ndim != 2 or values.shape != indices.shape or not values.size:
+            raise CalibrationError(
+                f"Values and indices must have one shape (n, k); got {values.shape} and {indices.shape}."
+            )
+        if values.dtype.kind not in "fiu" or indices.dtype.kind not in "iu":
+            raise CalibrationError(f"Values must be numbers and indices integers; got {values.dtype}, {indices.dtype}.")
+        n, k = values.shape
+        n_classes = k if n_classes is None else int(n_classes)
+        if rest is None and n_classes != k:
+            raise CalibrationError(f"The log-sum of the other {n_classes - k:,} classes is missing; give rest.")
+        rest = np.full(n, -np.inf) if n_classes == k else np.asarray(rest, dtype=np.float64)
+        label_logit = None if label_logit is None else np.asarray(label_logit, dtype=np.float64)
+        for name, array in (("rest", rest), ("label_logit", label_logit)):
+            if array is not None and array.shape != (n,):
+                raise CalibrationError(f"{name} must have the shape ({n},); got {array.shape}.")
+        made = cls(values.astype(np.float64, copy=False), indices, rest, n_classes, label_logit).ordered()
+        made.check()
+        return made.closed()
+
+    @classmethod
+    def from_matrix(cls, logits: Any, k: int, labels: Any = None) -> TopK:
+        """The k largest of all logits, with the exact log-sum of the others and the label's own logit.
+
+        Parameters
+        ----------
+        logits : (n, K) finite logits.
+        k : how many are kept, 1 to K.
+        labels : (n,) integers, of whose logits a copy is kept.
+        """
+        logits = np.asarray(logits, dtype=np.float64)
+        n, n_classes = logits.shape
+        order = np.argsort(-logits, axis=1, kind="stable")
+        values = np.take_along_axis(logits, order, axis=1)
+        rest = np.full(n, -np.inf) if k == n_classes else logsumexp(values[:, k:], axis=1)
+        own = None if labels is None else logits[np.arange(n), np.asarray(labels)]
+        return cls(values[:, :k].copy(), order[:, :k].astype(np.int32), rest, n_classes, own)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, rows: Any) -> TopK:
+        own = None if self.label_logit is None else self.label_logit[rows]
+        return TopK(self.values[rows], self.indices[rows], self.rest[rows], self.n_classes, own)
+
+    def __array__(self, *arguments: Any, **options: Any) -> NoReturn:
+        raise CalibrationError(
+            f"These outputs hold the {self.k:,} largest of {self.n_classes:,} logits, and the matrix of all is never "
+            "formed. Use predict_top_k(outputs), or a method that takes such outputs, such as temperature scaling."
+        )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and classes, (n, K), of the matrix that this stands for."""
+        return len(self.values), self.n_classes
+
+    @property
+    def k(self) -> int:
+        """How many logits each row holds."""
+        return self.values.shape[1]
+
+    @property
+    def n_others(self) -> int:
+        """How many classes a row does not hold."""
+        return self.n_classes - self.k
+
+    @property
+    def size(self) -> int:
+        """Number of logits held."""
+        return self.values.size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the values."""
+        return self.values.dtype
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """What it holds, by name; an absent ``label_logit`` is left out."""
+        held = {"values": self.values, "indices": self.indices, "rest": self.rest}
+        return held if self.label_logit is None else held | {"label_logit": self.label_logit}
+
+    def over(self, change: Any) -> TopK:
+        """The same outputs with every array as ``change`` gives it back, such as in shared memory."""
+        return replace(self, **{name: change(array) for name, array in self.arrays().items()})
+
+    def rank_of(self, labels: Ints) -> Ints:
+        """(n,) the column that holds each row's label, k where none does."""
+        found = np.full(len(self), self.k)
+        for rows in blocks(len(self), self.k, PREDICTED_ENTRIES):
+            same = self.indices[rows] == np.asarray(labels)[rows, None]
+            found[rows] = np.where(same.any(axis=1), same.argmax(axis=1), self.k)
+        return found
+
+    def label_logits(self, labels: Ints) -> Floats:
+        """(n,) logit of each row's label, NaN where it is not known."""
+        rank = self.rank_of(labels)
+        own = np.full(len(self), np.nan) if self.label_logit is None else self.label_logit.copy()
+        inside = rank < self.k
+        own[inside] = self.values[inside, rank[inside]]
+        return own
+
+    @property
+    def even(self) -> Floats:
+        """(n,) what each of the other logits is if they are all equal; that of the last value where there is none."""
+        return self.rest - np.log(self.n_others) if self.n_others else self.values[:, -1]
+
+    def groups(self) -> Groups:
+        """The k logits and, where there are other classes, one column for all of these."""
+        if not self.n_others:
+            return Groups(self.values, np.ones(self.values.shape))
+        n = len(self)
+        logits, counts = np.empty((n, self.k + 1)), np.ones((n, self.k + 1))
+        logits[:, :-1], logits[:, -1] = self.values, self.even
+        counts[:, -1] = self.n_others
+        return Groups(logits, counts)
+
+    def to_fit(self, labels: Ints) -> tuple[Groups, Ints]:
+        """What fits learn from: the groups, and the column of each row's label, which may be that of all others.
+
+        The own logit of a label outside the top k is left aside. No other class has a known logit there, so that a
+        flexible map would learn that such logits belong to labels.
+        """
+        return self.groups(), self.rank_of(labels)
+
+    def with_labels(self, labels: Ints) -> tuple[Groups, Ints]:
+        """What scores are taken of: the groups with a column for labels outside the top k, and the label's column.
+
+        The label's own logit is known, so that only the others are spread evenly over one class less. A label whose
+        logit is not known counts as one of the others.
+        """
+        rank = self.rank_of(labels)
+        if not self.n_others:
+            return self.groups(), rank
+        n, k = len(self), self.k
+        own = np.full(n, np.nan) if self.label_logit is None else self.label_logit
+        alone = (rank == k) & ~np.isnan(own)
+        logits, counts = np.empty((n, k + 2)), np.ones((n, k + 2))
+        logits[:, :k] = self.values
+        logits[:, k] = np.where(alone, own, self.even)
+        counts[:, k] = alone
+        logits[:, k + 1], counts[:, k + 1] = self.even, self.n_others
+        left, n_left = others_without(self.rest[alone], own[alone]), self.n_others - 1
+        if n_left:
+            logits[alone, k + 1] = np.minimum(left - np.log(n_left), self.values[alone, -1])
+        counts[alone, k + 1] = n_left
+        return Groups(logits, counts), np.where((rank == k) & ~alone, k + 1, rank)
+
+    def is_falling(self) -> bool:
+        """Whether the values of every row fall, or stay, from column to column."""
+        return bool((self.values[:, :-1] >= self.values[:, 1:]).all())
+
+    def ordered(self) -> TopK:
+        """The same with falling values in each row."""
+        if self.is_falling():
+            return self
+        values, indices = np.empty_like(self.values), np.empty_like(self.indices)
+        for rows in blocks(len(self), self.k, PREDICTED_ENTRIES):
+            order = np.argsort(-self.values[rows], axis=1, kind="stable")
+            values[rows] = np.take_along_axis(self.values[rows], order, axis=1)
+            indices[rows] = np.take_along_axis(self.indices[rows], order, axis=1)
+        return replace(self, values=values, indices=indices)
+
+    def closed(self) -> TopK:
+        """The same with sums that rounding moved beyond what is possible set back to it."""
+        if not self.n_others:
+            return self
+        most = self.values[:, -1] + np.log(self.n_others)
+        rest = np.minimum(self.rest, most)
+        own = None if self.label_logit is None else np.minimum(self.label_logit, self.values[:, 0])
+        return replace(self, rest=rest, label_logit=own)
+
+    def faults(self) -> dict[str, Bools]:
+        """(n,) which rows cannot be what they say, by the reason."""
+        n = len(self)
+        twice = np.zeros(n, dtype=bool)
+        for rows in blocks(n, self.k, PREDICTED_ENTRIES):
+            twice[rows] = (np.diff(np.sort(self.indices[rows], axis=1), axis=1) == 0).any(axis=1)
+        impossible = np.zeros(n, dtype=bool)
+        outside: Bools = np.any((self.indices < 0) | (self.indices >= self.n_classes), axis=1)
+        finite: Bools = np.all(np.isfinite(self.values), axis=1)
+        if self.n_others:
+            finite &= np.isfinite(self.rest)
+            with np.errstate(invalid="ignore"):
+                most = self.values.min(axis=1) + np.log(self.n_others)
+                impossible = finite & (self.rest > most + TOLERANCE * (1 + np.abs(self.rest) / 100))
+        return {
+            "values that are no finite numbers": ~finite,
+            f"an index that is no class from 0 to {self.n_classes - 1:,}": outside,
+            "an index twice": twice,
+            "a rest larger than the other classes can have": impossible,
+        }
+
+    def contradictions(self, labels: Ints) -> Bools:
+        """(n,) rows whose given ``label_logit`` cannot be that of the label.
+
+        Where the label is among the k it must be its value; elsewhere it is neither above the smallest of these nor
+        above the log-sum of the rest.
+        """
+        own = np.full(len(self), np.nan) if self.label_logit is None else self.label_logit
+        rank = self.rank_of(labels)
+        inside = rank < self.k
+        value = self.values[np.arange(len(self)), np.minimum(rank, self.k - 1)]
+        slack = TOLERANCE * (1 + np.abs(value) / 100)
+        with np.errstate(invalid="ignore"):
+            wrong_inside = inside & (np.abs(own - value) > slack)
+            wrong_outside = ~inside & (own > np.minimum(self.values[:, -1], self.rest) + slack)
+        return wrong_inside | wrong_outside
+
+    def check(self) -> None:
+        """Raise :class:`CalibrationError` where a row cannot be what it says."""
+        n, k = self.values.shape
+        if not 1 <= k <= self.n_classes or self.n_classes < 3:
+            raise CalibrationError(
+                f"{k:,} values are given of {self.n_classes:,}; 3 classes or more, and no more values, are needed."
+            )
+        for what, rows in self.faults().items():
+            if rows.any():
+                raise CalibrationError(f"{int(rows.sum()):,} of {n:,} rows have {what}.")
+
+    def is_sound(self) -> bool:
+        """Whether the arrays have the types and shapes, and the rows the values, that every reader gives them."""
+        n, own = len(self.values), self.label_logit
+        shaped = self.values.ndim == 2 and self.values.shape == self.indices.shape and self.rest.shape == (n,)
+        typed = self.values.dtype == self.rest.dtype == np.float64 and self.indices.dtype.kind == "i"
+        of_labels = own is None or (own.shape == (n,) and own.dtype == np.float64)
+        if not (shaped and typed and of_labels and 1 <= self.k <= self.n_classes and self.n_classes >= 3):
+            return False
+        return self.is_falling() and not any(rows.any() for rows in self.faults().values())
+
+
+def others_without(rest: Floats, own: Floats) -> Floats:
+    """Log-sum of a rest without one of its logits; a share of 1e-16 where that one was all of it to rounding."""
+    return rest + np.log(np.maximum(-np.expm1(np.minimum(own - rest, 0.0)), SMALLEST_SHARE))
+
+
+def log_partition_bounds(outputs: TopK, inverse: float, labels: Ints | None = None) -> tuple[Floats, Floats]:
+    """Bounds of ``log sum_j exp(b z_j)`` over all K classes, with b = 1 / T.
+
+    Of the m = K - k classes outside the top k two things are known: with ``a_j = exp(z_j)`` their sum is R = exp(rest),
+    and none is above A = exp(v_k), the exponential of the smallest of the top k. What is not known is the sum of their
+    powers ``S = sum_j a_j^b``, which is to be bounded over the polytope ``0 <= a_j <= A, sum_j a_j = R``.
+
+    The function ``a -> a^b`` is concave for b < 1 and convex for b > 1, so S is Schur-concave or Schur-convex
+    (Marshall, Olkin and Arnold, Inequalities: Theory of Majorization, 2nd ed. 2011, chapter 3, C.1). Every vector of
+    the polytope majorises the even one, ``a_j = R / m``, and is majorised by the most uneven one, in which q = floor(R
+    / A) entries are A, one is the remainder r = R - q A, and all others are 0 (Kemperman 1973; ibid., chapter 5,
+    C.1). So S lies between
+
+        ``m (R / m)^b = m^(1 - b) R^b``  and  ``q A^b + r^b``,
+
+    the first of which is the larger for b < 1 and the smaller for b > 1. The even spread is thus one of the two bounds:
+    a temperature above 1 overestimates the partition, and one below 1 underestimates it. Both are sharp: the even one
+    is attained, and the other one as the limit of logits that fall without end. At T = 1 both are R. With the label's
+    own logit, where the label lies outside the top k, the same holds of the other m - 1 classes.
+
+    Parameters
+    ----------
+    outputs : rows of the top k.
+    inverse : b = 1 / T, above 0.
+    labels : (n,) integers, whose own logits are used where they are known; None leaves them aside.
+
+    Returns
+    -------
+    low, high : (n,) nats.
+
+    Examples
+    --------
+    Of four classes one logit is known, 1.0, and the log-sum of the others; at T = 2 these may be worth
+
+    >>> outputs = TopK.from_arrays([[1.0]], [[0]], rest=[1.5], n_classes=4)
+    >>> low, high = log_partition_bounds(outputs, 0.5)
+    >>> print(low.round(3), high.round(3))
+    [1.532] [1.671]
+    """
+    low, high = np.empty(len(outputs)), np.empty(len(outputs))
+    for rows in blocks(len(outputs), outputs.k + 2):
+        part = outputs[rows]
+        low[rows], high[rows] = _of_rows(part, inverse, None if labels is None else labels[rows])
+    return low, high
+
+
+def _of_rows(outputs: TopK, inverse: float, labels: Ints | None) -> tuple[Floats, Floats]:
+    known = logsumexp(inverse * outputs.values, axis=1)
+    if not outputs.n_others:
+        return known, known
+    rest, n_others = outputs.rest, np.full(len(outputs), float(outputs.n_others))
+    if labels is not None and outputs.label_logit is not None:
+        own = outputs.label_logit
+        alone = (outputs.rank_of(labels) == outputs.k) & ~np.isnan(own)
+        known[alone] = np.logaddexp(known[alone], inverse * own[alone])
+        rest = np.where(alone, others_without(rest, np.where(alone, own, -np.inf)), rest)
+        n_others -= alone
+    cap = outputs.values[:, -1]
+    with np.errstate(divide="ignore"):
+        even = np.where(n_others > 0, inverse * rest + (1 - inverse) * np.log(np.maximum(n_others, 1)), -np.inf)
+        # Sums within their tolerance of a whole number of caps are that: a remainder of rounding is no logit.
+        ratio = np.minimum(np.exp(rest - cap), n_others)
+        whole = np.floor(ratio * (1 + 1e-12))
+        left = np.log(np.maximum(ratio - whole, 0.0))
+        uneven = inverse * cap + np.logaddexp(np.log(whole), inverse * left)
+    uneven = np.where(n_others > 0, uneven, -np.inf)
+    one, other = np.logaddexp(known, even), np.logaddexp(known, uneven)
+    return np.minimum(one, other), np.maximum(one, other)

@@ -1,0 +1,110 @@
+"""Recalibration by group: an integral by brute force, lme4's numbers, shrinkage, and rows that neither map has seen."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.special import expit
+from scipy.stats import norm
+
+from calib.decisions.group_recalibration import _Intercepts, judge_groups, recalibrate_groups
+from calib.errors import CalibrationError
+
+
+def simulated(n: int, spread: float, seed: int = 0, n_groups: int = 20, slope: float = 0.7):
+    """Raw probabilities, outcomes, groups of unequal size and the true departures."""
+    rng = np.random.default_rng(seed)
+    departures = rng.normal(0.0, spread, n_groups)
+    share = np.arange(1, n_groups + 1) / np.arange(1, n_groups + 1).sum()
+    group = rng.choice(n_groups, size=n, p=share)
+    score = rng.normal(-1.0, 1.2, n)
+    event = rng.random(n) < expit(-0.3 + slope * score + departures[group])
+    return expit(score), event, np.array([f"g{k:02d}" for k in range(n_groups)])[group], departures
+
+
+def test_the_likelihood_is_the_integral_over_each_groups_departure(rng):
+    score, group = rng.normal(size=30), rng.integers(3, size=30)
+    came = (rng.random(30) < expit(score)).astype(float)
+
+    def likelihood(departure, k, spread):
+        chance = expit(0.2 + 0.9 * score[group == k] + departure)
+        hit = came[group == k]
+        return np.prod(np.where(hit, chance, 1 - chance)) * norm.pdf(departure, scale=spread)
+
+    for spread in (0.1, 0.8, 2.0):
+        total = sum(np.log(quad(likelihood, -12, 12, args=(k, spread), epsabs=1e-13)[0]) for k in range(3))
+        found = _Intercepts(score, came, group, 3).log_likelihood(0.2, 0.9, spread)
+        assert found == pytest.approx(total, abs=2e-5)
+
+
+def test_departures_are_found_and_shrunk_the_more_the_fewer_rows():
+    probs, event, group, true = simulated(20_000, 0.6)
+    found = recalibrate_groups(probs, event, group)
+    assert found.spread == pytest.approx(true.std(), rel=0.25) and found.group_slope == pytest.approx(0.7, abs=0.05)
+    assert np.corrcoef(found.offsets, true)[0, 1] > 0.95
+    assert found.rows.sum() == 20_000 and found.events.sum() == event.sum()
+    few = recalibrate_groups(*(part[:400] for part in (probs, event, group)))
+    own = []  # the departure of each group by itself, without shrinkage
+    for name in few.names:
+        rows = group[:400] == name
+        line = few.centre + few.group_slope * np.log(probs[:400][rows] / (1 - probs[:400][rows]))
+        at = np.linspace(-8, 8, 4001)
+        z = line[:, None] + at
+        own.append(at[np.argmax((event[:400][rows][:, None] * z - np.logaddexp(0, z)).sum(axis=0))])
+    ratio = np.abs(few.offsets) / np.maximum(np.abs(own), 1e-9)
+    assert np.all(ratio < 1.0)
+    order = np.argsort(few.rows)
+    assert ratio[order[:5]].mean() < ratio[order[-5:]].mean()
+
+
+def test_groups_that_do_not_depart_have_the_shared_map():
+    probs, event, group, _ = simulated(3000, 0.0, seed=3)
+    found = recalibrate_groups(probs, event, group)
+    assert found.spread < 0.15
+    if not found.spread:
+        np.testing.assert_array_equal(found.by_group(probs, group), found.shared(probs))
+    one = recalibrate_groups(probs, event, np.zeros(len(probs)))
+    np.testing.assert_allclose(one.by_group(probs, np.zeros(len(probs))), one.shared(probs), atol=0.02)
+
+
+def test_a_new_group_does_not_depart():
+    probs, event, group, _ = simulated(2000, 0.8)
+    found = recalibrate_groups(probs, event, group)
+    score = np.log(probs / (1 - probs))
+    expected = expit(found.centre + found.group_slope * score[:3])
+    np.testing.assert_allclose(found.by_group(probs[:3], ["new"] * 3), expected)
+
+
+def test_groups_pay_on_other_rows_where_they_depart_and_not_elsewhere():
+    for spread, pays in ((0.9, True), (0.0, None)):
+        probs, event, group, _ = simulated(6000, spread, seed=1)
+        made = recalibrate_groups(probs[:3000], event[:3000], group[:3000])
+        gain = judge_groups(made, probs[3000:], event[3000:], group[3000:])
+        assert gain.pays is pays and gain.n == 3000
+        y, shared, own = event[3000:], made.shared(probs[3000:]), made.by_group(probs[3000:], group[3000:])
+        losses = [-np.where(y, np.log(p), np.log1p(-p)) for p in (own, shared)]
+        difference = losses[0] - losses[1]
+        half = 1.959964 * difference.std(ddof=1) / np.sqrt(3000)
+        assert gain.log_loss == pytest.approx((difference.mean(), difference.mean() - half, difference.mean() + half))
+        assert gain.brier.value == pytest.approx(np.mean((own - y) ** 2 - (shared - y) ** 2))
+
+
+def test_arrays_that_do_not_fit_are_refused():
+    with pytest.raises(CalibrationError, match="one group for each"):
+        recalibrate_groups([0.2, 0.4], [0, 1], ["a"])
+
+
+@pytest.mark.reference("data/credit.csv", "reference/risk_model.json")
+def test_intercepts_of_branches_are_those_of_lme4(shared_data):
+    with (shared_data / "credit.csv").open() as file:
+        table = list(csv.DictReader(file))
+    probs, event = (np.array([float(row[name]) for row in table]) for name in ("pd", "default"))
+    known = json.loads((shared_data.parent / "reference" / "risk_model.json").read_text())
+    mixed = known["credit"]["cluster"]["mixed"]["recalibration"]
+    found = recalibrate_groups(probs, event, [row["branch"] for row in table])
+    assert (found.centre, found.group_slope) == pytest.approx(mixed["intercept_slope"], abs=1e-3)
+    assert found.spread == pytest.approx(mixed["sd_branch"], abs=1e-3)

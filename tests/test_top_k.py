@@ -1,0 +1,291 @@
+"""The top k of very many classes: what methods and scores make of it, against the matrix of all classes."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+
+import calib
+from calib.base import CalibrationError
+from calib.calibrators.gpcalib.interpolation import Grid
+from calib.calibrators.gpcalib.statistics import grid_statistics
+from calib.data import Predictions
+from calib.data.predictions import as_outputs
+from calib.evaluation import Evaluation
+from calib.numerics import one_vs_rest_log_odds
+from calib.registry import METHODS, presets, said_of_kind
+from calib.top_k import TopK, log_partition_bounds
+
+N, K = 300, 12
+TAKES = ("identity", "temperature", "ensemble_temperature", "imax")
+
+
+def simulated(seed: int = 0, temperature: float = 1.6) -> tuple[np.ndarray, np.ndarray]:
+    """Logits (n, K) and labels drawn at another temperature."""
+    generator = np.random.default_rng(seed)
+    logits = generator.normal(scale=2.5, size=(N, K))
+    gumbel = generator.gumbel(size=logits.shape)
+    return logits, np.argmax(logits / temperature + gumbel, axis=1)
+
+
+def with_equal_rest(logits: np.ndarray, k: int) -> np.ndarray:
+    """Logits whose values outside the top k are all equal in each row."""
+    if k == logits.shape[1]:
+        return logits
+    changed = logits.copy()
+    order = np.argsort(-logits, axis=1)
+    rows = np.arange(len(logits))[:, None]
+    changed[rows, order[:, k:]] = np.take_along_axis(logits, order[:, k:], axis=1).mean(axis=1, keepdims=True)
+    return changed
+
+
+def of_matrix(probs: np.ndarray, outputs: TopK) -> np.ndarray:
+    return np.take_along_axis(probs, outputs.indices.astype(np.int64), axis=1)
+
+
+@pytest.mark.parametrize("k", [1, 3, 11, 12])
+@pytest.mark.parametrize("name", TAKES)
+def test_equal_logits_outside_the_top_k_give_the_numbers_of_the_full_matrix(name, k):
+    logits, labels = simulated()
+    logits = with_equal_rest(logits, k)
+    outputs = TopK.from_matrix(logits, k, labels)
+    whole = calib.calibrator(name).fit(logits, labels)
+    own = calib.calibrator(name).fit(outputs, labels)
+    probs, said = whole.predict_proba(logits), own.predict_top_k(outputs)
+    assert np.allclose(said.values, of_matrix(probs, outputs), rtol=0, atol=1e-8)
+    # The fits end at the same numbers to their tolerance; the same fit predicts the same to rounding.
+    said = whole.predict_top_k(outputs)
+    assert np.allclose(said.values, of_matrix(probs, outputs), rtol=0, atol=1e-12)
+    assert np.allclose(said.rest, probs.sum(axis=1) - said.values.sum(axis=1), rtol=0, atol=1e-12)
+    assert np.array_equal(whole.predict(outputs), whole.predict(logits))
+    assert np.allclose(whole.predict_confidence(outputs), whole.predict_confidence(logits), rtol=0, atol=1e-12)
+
+
+def test_scores_are_those_of_the_full_matrix_where_k_is_all_classes():
+    logits, labels = simulated()
+    fitted = calib.calibrator("temperature").fit(logits, labels)
+    for k in (6, K):
+        equal = with_equal_rest(logits, k)
+        whole = Evaluation.from_calibrator(fitted, equal, labels)
+        found = Evaluation.from_calibrator(fitted, TopK.from_matrix(equal, k, labels), labels)
+        for key in ("row_nll", "row_brier", "confidence", "predicted", "correct", "top5"):
+            assert np.allclose(getattr(found, key), getattr(whole, key), rtol=0, atol=1e-12), key
+        assert found.n_classes == K
+        error = calib.metrics.ece(whole.confidence, whole.correct)
+        assert calib.metrics.ece(found.confidence, found.correct) == pytest.approx(error, abs=1e-12)
+
+
+def test_the_nll_of_the_raw_model_is_exact_whatever_the_rest_looks_like():
+    logits, labels = simulated()
+    raw = calib.calibrator("identity").fit(logits, labels)
+    exact = Evaluation.from_calibrator(raw, logits, labels).row_nll
+    for k in (1, 4, 11):
+        outputs = TopK.from_matrix(logits, k, labels)
+        assert np.allclose(Evaluation.from_calibrator(raw, outputs, labels).row_nll, exact, rtol=0, atol=1e-12)
+
+
+def test_log_odds_of_one_class_of_a_group_are_those_of_equal_columns():
+    logits, labels = simulated()
+    logits = with_equal_rest(40 * logits, 4)
+    outputs = TopK.from_matrix(logits, 4, labels)
+    groups, columns = outputs.with_labels(labels)
+    expected = one_vs_rest_log_odds(logits)
+    found = groups.one_vs_rest_log_odds()
+    rows = np.arange(N)
+    assert np.allclose(found[:, :4], of_matrix(expected, outputs), rtol=1e-12)
+    assert np.allclose(found[rows, columns], expected[rows, labels], rtol=1e-12)
+    outside = columns == 4
+    assert outside.any()
+    assert np.isneginf(found[~outside, 4]).all()
+    assert np.allclose(np.einsum("nm,nm->n", np.exp(groups.logits), groups.counts), np.exp(logits).sum(axis=1))
+    assert (groups.counts.sum(axis=1) == K).all()
+
+
+@pytest.mark.parametrize("space", ["logits", "probs"])
+def test_gpcalib_objective_has_the_sums_of_the_full_matrix(space):
+    logits, labels = simulated()
+    logits = with_equal_rest(logits, 5)
+    grid = Grid(0.0, 1.0, 64) if space == "probs" else Grid(float(logits.min()) - 1, float(logits.max()) + 1, 64)
+    groups, columns = TopK.from_matrix(logits, 5, labels).with_labels(labels)
+    whole, found = grid_statistics(logits, labels, space, grid), grid_statistics(groups, columns, space, grid)
+    for name in ("sums", "squares", "label_weights", "label_prior"):
+        assert np.allclose(getattr(found, name), getattr(whole, name), rtol=1e-10, atol=1e-12), name
+
+
+def test_gpcalib_predicts_what_it_predicts_of_the_full_matrix():
+    from calib.calibrators.gpcalib.posterior import LatentTable
+    from calib.calibrators.gpcalib.prediction import predict
+
+    logits, labels = simulated()
+    logits = with_equal_rest(logits, 5)
+    outputs = TopK.from_matrix(logits, 5, labels)
+    groups = outputs.groups()
+    grid = Grid(float(logits.min()) - 1, float(logits.max()) + 1, 64)
+    wave = 0.3 * np.sin(grid.nodes)
+    table = LatentTable(grid, wave, np.full(64, 0.2), np.stack([wave, -wave, 2 * wave]))
+    for way in ("mean", "delta", "draws"):
+        probs = predict(way, logits, logits, table, 0.1, 3, 0)
+        found = predict(way, groups.logits, groups.logits, table, 0.1, 3, 0, groups.counts)
+        assert np.allclose(found[:, :5], of_matrix(probs, outputs), rtol=0, atol=1e-12), way
+    with pytest.raises(CalibrationError, match="mc"):
+        predict("mc", groups.logits, groups.logits, table, 0.1, 3, 0, groups.counts)
+
+
+@pytest.mark.long
+def test_gpcalib_fits_the_top_k_as_it_fits_all_classes():
+    logits, labels = simulated()
+    outputs = TopK.from_matrix(logits, K, labels)
+    whole, own = (calib.calibrator("gpcalib").fit(each, labels) for each in (logits, outputs))
+    probs = whole.predict_proba(logits)
+    assert np.allclose(own.predict_top_k(outputs).values, of_matrix(probs, outputs), rtol=0, atol=1e-6)
+    logits = with_equal_rest(logits, 6)
+    few = TopK.from_matrix(logits, 6, labels)
+    whole, own = (calib.calibrator("gpcalib").fit(each, labels) for each in (logits, few))
+    nll = [Evaluation.from_calibrator(fitted, few, labels).row_nll.mean() for fitted in (whole, own)]
+    assert nll[1] == pytest.approx(nll[0], abs=1e-3)  # their inducing inputs differ
+
+
+@pytest.mark.parametrize("name", ["isotonic", "platt", "beta", "histogram"])
+def test_methods_of_one_score_learn_the_map_of_the_top_label(name):
+    logits, labels = simulated()
+    outputs = TopK.from_matrix(logits, 5, labels)
+    fitted = calib.calibrator(name).fit(outputs, labels)
+    said = fitted.predict_top_k(outputs)
+    # The same map, learned by the same method from the two-class problem "is the top label right".
+    log_odds = one_vs_rest_log_odds(logits).max(axis=1)
+    correct = logits.argmax(axis=1) == labels
+    pairs = calib.calibrator(name).fit(np.stack([np.zeros(N), log_odds], axis=1), correct.astype(int))
+    expected = pairs.predict_proba(np.stack([np.zeros(N), log_odds], axis=1))[:, 1]
+    assert np.allclose(said.confidence, expected, rtol=0, atol=1e-12)
+    assert np.array_equal(said.predicted, logits.argmax(axis=1))
+    raw = calib.calibrator("identity").fit(outputs, labels).predict_top_k(outputs)
+    share = (1 - said.confidence) / (1 - raw.confidence)
+    assert np.allclose(said.values[:, 1:], raw.values[:, 1:] * share[:, None], rtol=1e-9, atol=1e-15)
+    assert np.allclose(said.values.sum(axis=1) + said.rest, 1.0)
+    with pytest.raises(CalibrationError, match="top label"):
+        fitted.predict_proba(logits)
+    # A fit on all classes is no longer one of the top label.
+    assert fitted.fit(logits, labels).predict_proba(logits).shape == (N, K)
+
+
+def test_bounds_hold_for_random_rests_and_are_reached():
+    generator = np.random.default_rng(1)
+    logits = generator.normal(scale=2.0, size=(200, 9))
+    labels = generator.integers(0, 9, 200)
+    for k, inverse, given in product((1, 2, 5, 8, 9), (0.2, 0.9, 1.0, 1.4, 5.0), (None, labels)):
+        outputs = TopK.from_matrix(logits, k, labels)
+        low, high = log_partition_bounds(outputs, inverse, given)
+        true = np.log(np.exp(inverse * logits).sum(axis=1))
+        assert (low <= true + 1e-9).all()
+        assert (true <= high + 1e-9).all()
+        if inverse == 1.0 or k >= 8:
+            assert np.allclose(low, high, atol=1e-9)
+
+
+@pytest.mark.parametrize("inverse", [0.3, 2.5])
+def test_bounds_are_those_of_a_search_over_all_rests(inverse):
+    """Three classes outside the top 1, with every split of their sum on a fine grid."""
+    cap, total = 1.0, 0.9
+    a, b = np.meshgrid(np.linspace(0, math.exp(cap), 1201), np.linspace(0, math.exp(cap), 1201))
+    c = math.exp(total) - a - b
+    allowed = (c >= 0) & (c <= math.exp(cap))
+    sums = (a**inverse + b**inverse + np.where(allowed, c, 0.0) ** inverse)[allowed] + math.exp(inverse * cap)
+    outputs = TopK.from_arrays([[cap]], [[0]], rest=[total], n_classes=4)
+    low, high = log_partition_bounds(outputs, inverse)
+    assert np.log(sums.min()) == pytest.approx(low[0], abs=2e-2)
+    assert np.log(sums.min()) >= low[0] - 1e-9
+    assert np.log(sums.max()) == pytest.approx(high[0], abs=1e-4)
+    assert np.log(sums.max()) <= high[0] + 1e-9
+
+
+@pytest.mark.parametrize("name", ["identity", "temperature", "ensemble_temperature"])
+def test_the_nll_of_the_full_matrix_lies_within_its_bounds(name):
+    logits, labels = simulated(temperature=2.5)
+    outputs = TopK.from_matrix(logits, 3, labels)
+    fitted = calib.calibrator(name).fit(outputs, labels)
+    low, high = fitted.nll_bounds(outputs, labels)
+    exact = Evaluation.from_calibrator(fitted, logits, labels).row_nll
+    spread = Evaluation.from_calibrator(fitted, outputs, labels).row_nll
+    for nll in (exact, spread):
+        assert (low <= nll + 1e-9).all()
+        assert (nll <= high + 1e-9).all()
+    if name == "temperature":
+        assert fitted.temperature_ > 1.2
+        assert np.allclose(spread, high)  # T > 1: the even spread is the upper bound
+        assert (high - low).max() > 0.01
+
+
+def test_a_label_whose_logit_is_not_known_leaves_no_nll():
+    logits, labels = simulated()
+    outputs = TopK.from_matrix(logits, 3)
+    fitted = calib.calibrator("temperature").fit(outputs, labels)
+    found = Evaluation.from_calibrator(fitted, outputs, labels)
+    assert found.row_nll is None
+    assert found.row_brier is None
+    assert found.confidence.shape == (N,)
+    known = labels == logits.argmax(axis=1)
+    assert Evaluation.from_calibrator(fitted, outputs[known], labels[known]).row_nll is not None
+
+
+def test_the_order_of_values_in_a_row_does_not_matter():
+    logits, labels = simulated()
+    whole = TopK.from_matrix(logits, 5, labels)
+    back = TopK.from_arrays(whole.values[:, ::-1], whole.indices[:, ::-1], whole.rest, K, whole.label_logit)
+    assert np.array_equal(back.values, whole.values)
+    assert np.array_equal(back.indices, whole.indices)
+
+
+def test_rows_that_cannot_be_are_refused():
+    good = {"values": [[4.0, 2.0]], "indices": [[7, 1]], "rest": [1.0], "n_classes": 100}
+    TopK.from_arrays(**good)
+    for changes, word in (
+        ({"indices": [[7, 7]]}, "twice"),
+        ({"indices": [[7, 100]]}, "0 to 99"),
+        ({"indices": [[7, -1]]}, "0 to 99"),
+        ({"rest": [2.0 + math.log(98) + 0.01]}, "rest"),
+        ({"values": [[np.nan, 2.0]]}, "finite"),
+        ({"rest": [np.inf]}, "finite"),
+        ({"rest": None}, "missing"),
+        ({"rest": [1.0, 1.0]}, "shape"),
+        ({"n_classes": 1}, "classes"),
+        ({"values": [["a", "b"]]}, "numbers"),
+    ):
+        with pytest.raises(CalibrationError, match=word):
+            TopK.from_arrays(**{**good, **changes})
+    assert TopK.from_arrays([[4.0, 2.0, 1.0]], [[0, 1, 2]]).shape == (1, 3)
+
+
+def test_whatever_needs_all_classes_is_refused_with_a_sentence():
+    logits, labels = simulated()
+    outputs = TopK.from_matrix(logits, 5, labels)
+    with pytest.raises(CalibrationError, match="never"):
+        np.asarray(outputs)
+    fitted = calib.calibrator("temperature").fit(outputs, labels)
+    with pytest.raises(CalibrationError, match="predict_top_k"):
+        fitted.predict_proba(outputs)
+    data = Predictions(as_outputs(outputs), labels, tuple(map(str, range(K))), "topk")
+    for name, method in METHODS.items():
+        if not method.cls.takes_top_k():
+            with pytest.raises(CalibrationError, match="all classes"):
+                calib.calibrator(name).fit(outputs, labels)
+            assert name not in presets(data)["All"]
+            assert method.title in said_of_kind(data)
+    for name, changed in (("imax", {"share_classes": False}), ("gpcalib", {"prediction": "mc"})):
+        with pytest.raises(CalibrationError, match=next(iter(changed))):
+            calib.calibrator(name, **changed).fit(outputs, labels)
+
+
+def test_compare_scores_every_method_that_can():
+    logits, labels = simulated()
+    outputs = TopK.from_matrix(logits, 5, labels)
+    data = Predictions(as_outputs(outputs), labels, tuple(map(str, range(K))), "topk").identified()
+    calibration, test = data.split(0.5)
+    chosen = {name: calib.calibrator(name) for name in ("temperature", "isotonic", "imax", "vector")}
+    table = calib.compare(chosen, calibration, test).set_index(["method", "score"])
+    for name in ("identity", "temperature", "isotonic", "imax"):
+        assert {"NLL", "ECE", "accuracy", "Brier"} <= set(table.loc[name].index), name
+        assert np.isfinite(table.loc[(name, "NLL"), "value"])
+    assert "all classes" in table.loc["vector"]["note"].iloc[0]
