@@ -29,6 +29,7 @@ from calib.cli.arguments import (
 )
 from calib.data import Predictions
 from calib.data.samples import FOLDER, SAMPLES
+from calib.decisions import AnswerAbove
 from calib.errors import CalibrationError
 from calib.evaluation import SCORES
 from calib.evaluation.bootstrap import said_of_intervals
@@ -40,9 +41,8 @@ from calib.evaluation.score_table import summary
 from calib.evaluation.view import VIEWPOINTS
 from calib.evaluation.weighted import said_of_weights, weighted_summary
 from calib.formatting import aligned, fixed, safe_table
-from calib.plots.style import method_style
-from calib.registry import calibrator, presets, registry_name, said_of_kind, title_of
-from calib.reporting import DataSummary, Report, ReportedMethod, Source, html
+from calib.registry import presets, said_of_kind, title_of
+from calib.reporting import Report, Source, html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,8 +77,7 @@ def run(arguments: Sequence[str]) -> int:
         safe_table(found.table).to_csv(given.csv, index=False)
         text.say(f"All scores, intervals and differences are in {given.csv}.")
     if given.report:
-        raw = {BASELINE: calibrator(BASELINE).fit(calibration.logits, calibration.labels)}
-        write_report(given, data, (calibration, test), {**raw, **methods}, found)
+        write_report(given, data, (calibration, test), methods, found)
     study(given, methods, data, calibration, test)
     return 0
 
@@ -91,7 +90,16 @@ def _parser() -> Parser:
                         help="a method with parameters of its own; may be repeated")  # fmt: skip
     parser.add_argument("--csv", type=Target(), help="file for the whole table")
     parser.add_argument("--report", type=Target((".html",)),
-                        help="report.html to hand over: figures, tables, settings")  # fmt: skip
+                        help="report.html to hand over: of risks of an event in the order of TRIPOD+AI, of answers "
+                        "what can be answered, else all methods")  # fmt: skip
+    parser.add_argument(
+        "--general-report",
+        action="store_true",
+        help="have the report compare all methods by their scores, whatever the data are",
+    )
+    parser.add_argument("--answer-costs", type=_answer_costs, metavar="ERROR,HAND_OVER",
+                        help="what a wrong answer and handing one over cost, such as 20,1; for the report of "
+                        "confidences in answers")  # fmt: skip
     parser.add_argument("--repeats", type=_repeats, metavar="R",
                         help="compare on R random splits too, with calibration parts of the same size")  # fmt: skip
     parser.add_argument("--sizes", action="store_true",
@@ -113,6 +121,15 @@ def _relevant(text: str) -> tuple[str, float]:
     except (ValueError, CalibrationError) as error:
         raise argparse.ArgumentTypeError(f"{text!r} is no SCORE=DIFFERENCE: {error}") from None
     return key, float(value)
+
+
+def _answer_costs(text: str) -> tuple[float, float]:
+    try:
+        error, hand_over = map(float, text.split(","))
+        AnswerAbove.from_costs(error, hand_over)
+    except (ValueError, CalibrationError) as fault:
+        raise argparse.ArgumentTypeError(f"{text!r} is no ERROR,HAND_OVER: {fault}") from None
+    return error, hand_over
 
 
 def _repeats(text: str) -> int:
@@ -153,31 +170,18 @@ def write_report(
     ----------
     given : the command's arguments.
     data, parts : all rows; calibration and test rows.
-    methods : by their names in ``found``, the raw model among them.
+    methods : fitted, by their names in ``found``.
     """
-    titles = dict(zip(found.table["method"], found.table["title"], strict=True))
-    reported: list[ReportedMethod] = []
-    for key, evaluation in found.evaluations.items():
-        name = registry_name(methods[key]) or key
-        style = method_style(name, sum(other.name == name for other in reported))
-        reported.append(
-            ReportedMethod.from_fitted(key, name, titles[key], style, methods[key], evaluation, *found.seconds[key])
-        )  # fmt: skip
     options = options_from(given)
     source = Source(
         {role: str(path) for role, path in {"source": given.file, **options.files}.items() if path is not None},
         options.choices,
         given.file.stem if _is_sample(given.file) else None,
     )
-    report = Report(
-        DataSummary.from_parts(data, *parts),
-        given.calibration,
-        given.seed,
-        reported,
-        found.table,
-        source,
-        found.recommendation,
-    )
+    report = Report.from_comparison(
+        found, data, parts, methods, part=given.calibration, seed=given.seed, source=source,
+        general=given.general_report, answer_costs=given.answer_costs,
+    )  # fmt: skip
     given.report.write_text(html(report), encoding="utf-8")
     text.say(f"The report is in {given.report}.")
 

@@ -27,7 +27,7 @@ class RiskMeasure:
     key : its name in code: auroc, brier, scaled_brier, log_loss, oe, citl, slope, ici, e50, e90, emax.
     title : its name on a page.
     value, low, high : the estimate and its 95 % interval; NaN where it does not exist.
-    sentence : what it says of these data, with its numbers.
+    meaning : what the number says of these data; empty where it does not exist.
     convention : which of the definitions that share the name it is, and how the interval is made.
     calibrated : median and 95 % point of what a calibrated model of these risks would have, for measures that cannot be
         0; None for all others.
@@ -38,9 +38,21 @@ class RiskMeasure:
     value: float
     low: float
     high: float
-    sentence: str
+    meaning: str
     convention: str
     calibrated: tuple[float, float] | None = None
+
+    @property
+    def interval(self) -> Interval:
+        """The estimate with its ends."""
+        return Interval(self.value, self.low, self.high)
+
+    @property
+    def sentence(self) -> str:
+        """What it says of these data, with its numbers."""
+        if not self.meaning:
+            return f"{self.title} does not exist for these rows."
+        return f"{self.title} is {_written(self.interval)}: {self.meaning}."
 
 
 def log_odds_of(risk: Floats, floor: float) -> Floats:
@@ -246,15 +258,11 @@ def _constant_loss(rate: float) -> float:
 
 
 def _measure(key: str, interval: Interval, title: str, meaning: str, convention: str) -> RiskMeasure:
-    value, low, high = interval
-    if value != value:
-        sentence = f"{title} does not exist for these rows."
-    else:
-        sentence = f"{title} is {written(interval)}: {meaning}."
-    return RiskMeasure(key, title, value, low, high, sentence, convention)
+    exists = interval.value == interval.value
+    return RiskMeasure(key, title, *interval, meaning if exists else "", convention)
 
 
-def written(interval: Interval) -> str:
+def _written(interval: Interval) -> str:
     """A value with its interval, if it has one."""
     return with_interval(interval) if interval.low == interval.low else number(interval.value)
 

@@ -27,7 +27,6 @@ from calib.metrics.risk_measures import (
     log_odds_of,
     row_log_loss,
     spiegelhalter,
-    written,
 )
 from calib.numerics import Floats, Ints, sigmoid
 
@@ -299,7 +298,7 @@ def _distance_measures(
         found.append(
             RiskMeasure(
                 key, title, *known,
-                f"{title} is {written(known)}: {said}{number(most)}.",
+                f"{said}{number(most)}",
                 f"{_OF_CURVE} Interval: percentiles of a bootstrap of {'clusters' if sample.clustered else 'rows'}; it "
                 "cannot reach 0 and sits high, so compare with what a calibrated model would have.",
                 (float(median), float(most)),

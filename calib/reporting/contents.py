@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -19,16 +19,21 @@ from calib.data.predictions import Predictions
 from calib.data.samples import FOLDER, SAMPLES
 from calib.data.scales import Scale
 from calib.evaluation import SCORES, Evaluation
+from calib.evaluation.compare import BASELINE, Comparison
 from calib.evaluation.recommendation import Recommendation
 from calib.evaluation.view import View, view_of
 from calib.hardware import device_of
 from calib.parameters import written
-from calib.plots.style import Style
+from calib.plots.style import Style, method_style
+from calib.registry import calibrator, registry_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
 from calib.data.options import FILES
+
+Form = Literal["risk model", "answers", "comparison"]
+"""Of what a report is: of the risks of an event, of a language model's answers, or of methods and their scores."""
 
 _REBUILD = (
     "import numpy; from calib.data.samples import load_sample; data = load_sample({name!r}); "
@@ -149,6 +154,37 @@ class ReportedMethod:
 
 
 @dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of both parts of the split, which the report of a risk model and that of answers are made of.
+
+    Attributes
+    ----------
+    calibration, test : without features and training sets.
+    fitted : fitted calibrators by the keys of their methods, where thresholds are certified: of answers. Else empty.
+    answer_costs : of pairs, what a wrong answer and handing one over cost; None where nobody has said it.
+    """
+
+    calibration: Predictions
+    test: Predictions
+    fitted: Mapping[str, Calibrator] = field(default_factory=dict)
+    answer_costs: tuple[float, float] | None = None
+
+    @classmethod
+    def from_parts(
+        cls,
+        calibration: Predictions,
+        test: Predictions,
+        fitted: Mapping[str, Calibrator],
+        answer_costs: tuple[float, float] | None = None,
+    ) -> Rows:
+        """Leave out what reports do not need of the two parts and of fitted methods."""
+        first, second = (
+            replace(part, features=None, train_features=None, train_labels=None) for part in (calibration, test)
+        )
+        return cls(first, second, *((dict(fitted), answer_costs) if test.kind == "pairs" else ({}, None)))
+
+
+@dataclass(frozen=True, eq=False)
 class Report:
     """One comparison of calibrators on one split of one data set.
 
@@ -161,6 +197,8 @@ class Report:
     source : where the data came from.
     recommendation : what to take; None where no method has a score to decide by.
     made : when, in UTC.
+    rows : of both parts; without them every report is a comparison.
+    general : whether a comparison was asked for, whatever the data are.
     """
 
     data: DataSummary
@@ -171,6 +209,67 @@ class Report:
     source: Source = field(default_factory=Source)
     recommendation: Recommendation | None = None
     made: datetime = field(default_factory=lambda: datetime.now(UTC))
+    rows: Rows | None = None
+    general: bool = False
+
+    @classmethod
+    def from_comparison(
+        cls,
+        found: Comparison,
+        data: Predictions,
+        parts: tuple[Predictions, Predictions],
+        calibrators: Mapping[str, Calibrator],
+        *,
+        part: float | int | None = None,
+        seed: int = 0,
+        source: Source | None = None,
+        general: bool = False,
+        answer_costs: tuple[float, float] | None = None,
+    ) -> Report:
+        """The report of a comparison, as :func:`html` writes it.
+
+        Parameters
+        ----------
+        found : of :func:`calib.evaluation.compare.compare_methods`.
+        data, parts : all rows; calibration and test rows.
+        calibrators : those that were compared, fitted, by their names in ``found``.
+        part, seed : of the split, as they were given to :meth:`calib.data.Predictions.split`.
+        source : where the data came from.
+        general : whether to compare methods, also where the data are risks of an event or answers.
+        answer_costs : of pairs, what a wrong answer and handing one over cost.
+
+        Examples
+        --------
+        >>> from calib.data.samples import load_sample
+        >>> from calib.evaluation.compare import compare_methods
+        >>> data = load_sample("clinic-tumours")
+        >>> parts, methods = data.split(0.5), {"platt": calibrator("platt")}
+        >>> report = Report.from_comparison(compare_methods(methods, *parts), data, parts, methods, part=0.5)
+        >>> report.form  # what html(report) will write
+        'risk model'
+        """
+        calibration, test = parts
+        raw = {BASELINE: calibrator(BASELINE).fit(calibration.logits, calibration.labels)}
+        fitted, titles = {**raw, **calibrators}, dict(zip(found.table["method"], found.table["title"], strict=True))
+        reported: list[ReportedMethod] = []
+        for key, evaluation in found.evaluations.items():
+            name = registry_name(fitted[key]) or key
+            style = method_style(name, sum(other.name == name for other in reported))
+            reported.append(
+                ReportedMethod.from_fitted(key, name, titles[key], style, fitted[key], evaluation, *found.seconds[key])
+            )
+        return cls(
+            DataSummary.from_parts(data, calibration, test), part, seed, reported, found.table,
+            source or Source(), found.recommendation,
+            rows=Rows.from_parts(calibration, test, fitted, answer_costs), general=general,
+        )  # fmt: skip
+
+    @property
+    def form(self) -> Form:
+        """What the report is of: the data say it, unless a comparison was asked for."""
+        if self.rows is None or self.general:
+            return "comparison"
+        return "risk model" if self.view.is_event else "answers" if self.view.name == "pairs" else "comparison"
 
     @property
     def view(self) -> View:
@@ -182,6 +281,15 @@ def recommended(report: Report) -> ReportedMethod:
     """The recommended method; the raw model where there is no recommendation."""
     chosen = None if report.recommendation is None else report.recommendation.method
     return next((method for method in report.methods if method.key == chosen), report.methods[0])
+
+
+def with_calibrated(report: Report) -> list[ReportedMethod]:
+    """The raw model and, where there is one, a calibrator: the recommended, or the best where the raw would do."""
+    raw, *others = report.methods
+    chosen = recommended(report)
+    if chosen is raw and report.recommendation is not None:
+        chosen = next((method for method in others if method.key == report.recommendation.best), raw)
+    return [raw, *([chosen] if chosen is not raw else others[:1])]
 
 
 def commands(report: Report) -> list[str]:
@@ -208,6 +316,9 @@ def commands(report: Report) -> list[str]:
         for method in report.methods
         if method.name != "identity"
     ]
+    options += ["--general-report"] if report.general else []
+    costs = None if report.rows is None else report.rows.answer_costs
+    options += [] if costs is None else [f"--answer-costs {costs[0]!r},{costs[1]!r}"]
     options += ["--csv comparison.csv --report report.html"]
     start = f"python -m calib compare {_path(files.get('source', report.data.name))}"
     return [*lines, " \\\n  ".join([start, *options])]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -29,63 +29,80 @@ from calib.evaluation.score_table import MARKS, MARKS_SAID, verdict_paragraphs
 from calib.formatting import safe_table
 from calib.registry import said_of_kind
 from calib.reporting import sections
+from calib.reporting.answers import answer_values
 from calib.reporting.contents import Report, commands, recommended
+from calib.reporting.risk_model import risk_values
 from calib.reporting.svg import printable
 
 
 def html(report: Report, callback: Callback | None = None) -> str:
-    """The report as one HTML document; ``callback`` is told of each diagram and each of the other parts."""
+    """The report as one HTML document: of a risk model, of answers, or of methods, as ``report.form`` says.
+
+    Parameters
+    ----------
+    report : see :meth:`calib.reporting.Report.from_comparison`.
+    callback : is told of each part that is done.
+    """
     steps, total = count(1), len(report.methods) + 4
 
     def done() -> None:
         if callback is not None:
             callback(next(steps), total, math.nan)
 
+    rows = report.rows
+    if report.form == "risk model" and rows is not None:
+        name, values = "risk_model.html", risk_values(report, rows, done)
+    elif report.form == "answers" and rows is not None:
+        name, values = "answers.html", answer_values(report, rows, done)
+    else:
+        name, values = "page.html", _comparison_values(report, done)
+    return _environment().get_template(name).render({**_common_values(report, done), **values})
+
+
+def _common_values(report: Report, done: Callable[[], None]) -> dict[str, Any]:
+    """What every report tells: the verdict, the methods and their scores, the data, and how to make it again."""
     style = _environment().get_template("stylesheet.css").render()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     score_titles, overview = sections.overview(report.table, report.view)
-    chosen, titles = recommended(report), {method.key: method.title for method in report.methods}
-    answer = sections.answer_figures(report, chosen)
-    done()
-    scale, diagrams = sections.reliability(report.methods, sections.SMALL, done)
-    over_under_figures, over_under = sections.over_and_under(report.methods)
-    done()
-    scores = sections.score_sections(report)
-    done()
+    titles = {method.key: method.title for method in report.methods}
+    scale, diagrams = sections.reliability(report.methods, sections.small(report.view), done)
     shared = report.data.n_classes > 2 and any(isinstance(m.calibrator, BinaryCalibrator) for m in report.methods)
-    return (
-        _environment()
-        .get_template("page.html")
-        .render(
-            report=report,
-            data=report.data,
-            view=report.view,
-            n_calibrators=len(report.methods) - 1,
-            simulated=sections.is_simulated(report),
-            style=Markup(style),
-            policy=f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
-            verdict=verdict_paragraphs(report.table, report.recommendation),
-            lead="" if report.recommendation is None else report.recommendation.sentences(titles.__getitem__)[0],
-            chosen=chosen,
-            gains=sections.gains(report, chosen),
-            figures=answer,
-            facts=sections.data_facts(report),
-            score_titles=score_titles,
-            overview=overview,
-            csv=base64.b64encode(safe_table(report.table).to_csv(index=False).encode()).decode(),
-            scale=scale,
-            diagrams=diagrams,
-            scores=scores,
-            over_under_figures=over_under_figures,
-            over_under=over_under,
-            cards=[sections.method_card(method) for method in report.methods],
-            sharing=SHARING if shared else "",
-            clusters=said_of_intervals(report.methods[0].evaluation.n_clusters),
-            left_out=said_of_kind(report.data),
-            commands=commands(report),
-            versions=sections.version_facts(),
-        )
-    )
+    return {
+        "report": report,
+        "data": report.data,
+        "view": report.view,
+        "n_calibrators": len(report.methods) - 1,
+        "simulated": sections.is_simulated(report),
+        "style": Markup(style),
+        "policy": f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
+        "verdict": verdict_paragraphs(report.table, report.recommendation),
+        "lead": "" if report.recommendation is None else report.recommendation.sentences(titles.__getitem__)[0],
+        "facts": sections.data_facts(report),
+        "score_titles": score_titles,
+        "overview": overview,
+        "csv": base64.b64encode(safe_table(report.table).to_csv(index=False).encode()).decode(),
+        "scale": scale,
+        "diagrams": diagrams,
+        "cards": [sections.method_card(method) for method in report.methods],
+        "sharing": SHARING if shared else "",
+        "clusters": said_of_intervals(report.methods[0].evaluation.n_clusters),
+        "left_out_methods": said_of_kind(report.data),
+        "commands": commands(report),
+        "versions": sections.version_facts(),
+    }
+
+
+def _comparison_values(report: Report, done: Callable[[], None]) -> dict[str, Any]:
+    """What a report of methods tells beyond that."""
+    chosen = recommended(report)
+    values: dict[str, Any] = {"chosen": chosen, "gains": sections.gains(report, chosen)}
+    values["figures"] = sections.answer_figures(report, chosen)
+    done()
+    values["over_under_figures"], values["over_under"] = sections.over_and_under(report.methods)
+    done()
+    values["scores"] = sections.score_sections(report)
+    done()
+    return values
 
 
 def html_of_fits(about: Mapping[str, Any], *, data: Mapping[str, Any], callback: Callback) -> str:
@@ -93,14 +110,18 @@ def html_of_fits(about: Mapping[str, Any], *, data: Mapping[str, Any], callback:
 
     Parameters
     ----------
-    about : ``part`` and ``seed`` of the split, and ``relevant``, the smallest relevant differences that were changed.
-    data : ``summary``, ``methods``, ``source`` and ``recommendation`` of a :class:`Report`, and ``resampled``, the
-        scores of the methods on shared resamples, by key.
+    about : ``part`` and ``seed`` of the split, ``relevant``, the smallest relevant differences that were changed, and
+        ``general``, whether methods are compared whatever the data are.
+    data : ``summary``, ``methods``, ``source``, ``recommendation`` and ``rows`` of a :class:`Report`, and
+        ``resampled``, the scores of the methods on shared resamples, by key.
     """
     evaluations = {method.key: method.evaluation for method in data["methods"]}
     table = table_of(Claims(data["resampled"], relevant=about["relevant"]), evaluations)
     parts = data["methods"], table, data["source"], data["recommendation"]
-    return html(Report(data["summary"], about["part"], about["seed"], *parts), callback)
+    report = Report(
+        data["summary"], about["part"], about["seed"], *parts, rows=data["rows"], general=about["general"]
+    )  # fmt: skip
+    return html(report, callback)
 
 
 @cache
@@ -119,7 +140,9 @@ def _environment() -> Environment:
         "MARKS_SAID": MARKS_SAID,
         "brackets": formatting.brackets,
         "number": formatting.number,
+        "percent": formatting.percent,
         "plural": formatting.plural,
         "signed": formatting.signed,
+        "with_interval": formatting.with_interval,
     }
     return environment

@@ -49,6 +49,12 @@ _SCORE_WIDTH, _THIRD_WIDTH = 325, 400
 """Pixels of the other figures, across."""
 
 
+def small(view: View) -> tuple[int, int]:
+    """Size of one of many reliability diagrams; words of an event need more room than those of a predicted class."""
+    across, down = SMALL
+    return (across + 38 if view.is_event else across), down
+
+
 def is_simulated(report: Report) -> bool:
     """Whether the data were drawn from known distributions and not predicted by a model."""
     sample = SAMPLES.get(report.source.sample or "")

@@ -86,7 +86,7 @@ def opened(monkeypatch: pytest.MonkeyPatch, session: OpenSession) -> None:
 
 def report_of(session: OpenSession, shown: list[fits.ShownFit]) -> str:
     """The report that pages offer, made in this process."""
-    about = {"part": session.part, "seed": session.seed, "relevant": {}}
+    about = {"part": session.part, "seed": session.seed, "relevant": {}, "general": False}
     return html_of_fits(about, data=reported(session, shown), callback=lambda *_: None)
 
 

@@ -23,6 +23,7 @@ from calib.formatting import listed, number, percent, plural, round_percent, sig
 from calib.jobs.protocol import Data
 from calib.plots.risk import answerable_chart, risk_diagram
 from calib.ui import widgets
+from calib.ui.compare.answer import ANSWER_COSTS
 from calib.ui.decide import carry
 from calib.ui.fits import ShownFit, ready, rows_to_predict
 from calib.ui.over_under.view import one_of
@@ -243,8 +244,8 @@ def costs(session: OpenSession, fit: ShownFit) -> None:
     with st.container(horizontal=True, gap="medium"):
         error, over = (
             st.number_input(label, 0.01, None, begin, 1.0, key=key, persist_state="session", width=230, format="%g")
-            for label, begin, key in (
-                ("Cost of an error", 20.0, "decide/error"), ("Cost of handing over", 1.0, "decide/hand over"))
+            for label, begin, key in zip(
+                ("Cost of an error", "Cost of handing over"), (20.0, 1.0), ANSWER_COSTS, strict=True)
         )  # fmt: skip
     data, key = rows_to_predict(session, fit.calibrator), ("priced", fit.key, error, over)
     rule = AnswerAbove.from_costs(error, over)
