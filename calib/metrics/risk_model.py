@@ -14,7 +14,7 @@ import numpy as np
 
 from calib.base import check_labels
 from calib.errors import CalibrationError
-from calib.formatting import listed, number, plural
+from calib.formatting import listed, number, plural, round_percent
 from calib.metrics.bootstrap import Interval, interval_of_draws
 from calib.metrics.confidence import Bools, check_pair, check_probs
 from calib.metrics.linearised import NORMAL_FROM, Sample, check_sample
@@ -288,17 +288,18 @@ def _distance_measures(
     loess = Loess.from_risks(x, rows)
     in_cells = loess.distances(np.bincount(cell, weights=w * event) / rows)
     error = float(np.max(np.abs(np.subtract(in_cells, exact)))) if len(x) < len(np.unique(risk)) else 0.0
+    often = round_percent(0.95)
     chance = np.quantile(calibrated_distances(risk, sample, cell, loess, random_state), [0.5, 0.95], axis=0)
     draws = resampled_distances(event, sample, cell, x, n_resamples, random_state)
     found = []
     for place, (key, title, meaning) in enumerate(_FAMILY):
         value, (median, most) = exact[place], chance[:, place]
         known = interval_of_draws(value, draws[:, place]) if n_resamples else Interval(value, math.nan, math.nan)
-        said = f"{meaning}; if calibrated {number(median)}, in 95 % of samples at most "
+        said = f"{meaning}; if calibrated {number(median)}, in {often} of samples"
         found.append(
             RiskMeasure(
                 key, title, *known,
-                f"{said}{number(most)}",
+                f"{said} at most {number(most)}",
                 f"{_OF_CURVE} Interval: percentiles of a bootstrap of {'clusters' if sample.clustered else 'rows'}; it "
                 "cannot reach 0 and sits high, so compare with what a calibrated model would have.",
                 (float(median), float(most)),
