@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from playwright.sync_api import Browser
 
-from calib.reporting import html
+from calib.reporting import Report, html
 from calib.reporting.sections import DRAWN
 from tests.browser.conftest import new_page
 from tests.reporting.conftest import HOSTILE, make_report
+from tests.reporting.test_answers import report_of as answer_report
+from tests.reporting.test_risk_model import report_of as risk_report
+from tests.reporting.test_risk_model import small
+from tests.test_pairs import pairs
 
 pytestmark = pytest.mark.browser
 
@@ -48,14 +53,41 @@ def test_it_opens_from_disk_and_asks_nothing_of_the_network(
     page.context.close()
 
 
-def test_it_prints_its_answer_on_one_page_and_what_was_opened_after_it(browser: Browser, tmp_path: Path) -> None:
+def of_risks() -> Report:
+    return risk_report(small(), "platt", "isotonic")
+
+
+def of_answers() -> Report:
+    return answer_report(pairs(), "platt", "isotonic", answer_costs=(5.0, 1.0))[0]
+
+
+@pytest.mark.parametrize("made", [make_report, of_risks, of_answers])
+def test_it_prints_its_answer_on_one_page_and_what_was_opened_after_it(
+    browser: Browser, tmp_path: Path, made: Callable[[], Report]
+) -> None:
     path = tmp_path / "report.html"
-    path.write_text(html(make_report()), encoding="utf-8")
+    path.write_text(html(made()), encoding="utf-8")
     page = new_page(browser, offline=True)
     page.goto(path.as_uri())
     assert n_pages(page.pdf(prefer_css_page_size=True)) == 1
     page.locator("summary").first.click()
     assert n_pages(page.pdf(prefer_css_page_size=True)) == 2
+    page.context.close()
+
+
+@pytest.mark.parametrize("made", [of_risks, of_answers])
+def test_it_is_read_on_a_phone_and_opened_it_stays_short(
+    browser: Browser, tmp_path: Path, made: Callable[[], Report]
+) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(html(made()), encoding="utf-8")
+    page = new_page(browser, viewport={"width": 420, "height": 900}, offline=True)
+    page.goto(path.as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= 420
+    page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 420
+    page.set_viewport_size({"width": 1500, "height": 1000})
+    assert page.evaluate("document.documentElement.scrollHeight") < 12_000
     page.context.close()
 
 

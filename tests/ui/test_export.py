@@ -17,6 +17,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib.cli import main
+from calib.data.samples import load_sample
 from calib.evaluation import Evaluation
 from calib.evaluation.claims import Claims
 from calib.evaluation.compare import compare_evaluations
@@ -155,6 +156,24 @@ def test_what_takes_seconds_is_built_on_request_and_stays_until_the_fits_change(
     app.run()
     assert not report(app)
     assert app.button(key="compare/report/build").label == "Report (HTML)"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("sample", "table"), [("clinic-tumours", "panel"), ("simulated-answers", "answers")])
+def test_the_report_is_one_of_the_data_unless_a_comparison_is_asked_for(
+    queue: FitQueue, sample: str, table: str
+) -> None:
+    session = fit(queue, OpenSession.from_data(load_sample(sample), sample=sample), "platt")
+    app = open_page("pages/5_Export.py", session)
+    built(app, "export/report")
+    tables = Reading(str(session.built["export/report"][1])).tables
+    assert table in tables and "score-NLL" not in tables
+    app.checkbox(key="report/general").check().run()
+    assert not report(app)
+    del session.built["export/report"]
+    built(app, "export/report")
+    tables = Reading(str(session.built["export/report"][1])).tables
+    assert table not in tables and "score-NLL" in tables
 
 
 @pytest.mark.long
