@@ -11,17 +11,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 
 from calib.data.predictions import Predictions
 from calib.decisions.sample_size import WIDTHS, rows_needed
+from calib.diagnostics.group_panels import MEASURES, GroupPanel, group_panels
 from calib.errors import CalibrationError
+from calib.evaluation.compare import BASELINE
 from calib.formatting import listed, number, percent, round_percent, with_interval
 from calib.metrics.bootstrap import Interval
 from calib.metrics.net_benefit import NetBenefit, NetBenefitDifference, net_benefit, net_benefit_difference
 from calib.metrics.risk_model import RiskModelPanel, risk_model
 from calib.numerics import Floats
+from calib.plots.axes import Scale
 from calib.plots.decision_curve import decision_curves
-from calib.plots.risk_model import risk_model_diagram
+from calib.plots.risk_model import prefers_logit, risk_limits, risk_model_diagram
 from calib.reporting.contents import Report, ReportedMethod, Rows, with_calibrated
 from calib.reporting.svg import figure_svg
 
@@ -84,6 +88,7 @@ class ShownModel:
 
     Attributes
     ----------
+    risks : (n,) of the test rows; of the raw model as the file has them, zeros and ones included.
     panel : all measures.
     curve : net benefit over many thresholds.
     benefit : net benefit at a few round ones.
@@ -91,6 +96,7 @@ class ShownModel:
     """
 
     method: ReportedMethod
+    risks: Floats
     panel: RiskModelPanel
     curve: NetBenefit
     benefit: NetBenefit
@@ -100,17 +106,6 @@ class ShownModel:
     def title(self) -> str:
         """How it is called."""
         return self.method.title
-
-
-@dataclass(frozen=True)
-class GroupRow:
-    """The measures of one group of test rows by one model; ``few`` says why there are none."""
-
-    name: str
-    rows: int
-    events: int
-    measures: tuple[Interval, ...]
-    few: str
 
 
 def risk_values(report: Report, rows: Rows, done: Callable[[], None]) -> dict[str, Any]:
@@ -124,16 +119,13 @@ def risk_values(report: Report, rows: Rows, done: Callable[[], None]) -> dict[st
     kind = rows.test.weight_kind if report.methods[0].evaluation.weights is not None else None
     models = []
     for method in with_calibrated(report):
-        models.append(_shown(method, kind))
+        models.append(_shown(method, kind, rows.test))
         done()
     last = models[-1]
-    figures = [
-        figure_svg(risk_model_diagram(m.panel.curve, m.method.style, None, m.title, _CURVE[1], report.view), _CURVE[0])
-        for m in models
-    ]
+    figures = _curves(models, report)
     drawn = [(model.title, model.curve, model.method.style) for model in models]
     figures.append(figure_svg(decision_curves(drawn, title="Net benefit", height=_BENEFIT[1]), _BENEFIT[0]))
-    groups = _groups(last.method, kind, rows.test)
+    groups = _groups(last, kind, rows.test)
     times = _times(rows)
     filled = _filled(report, bool(times), bool(groups))
     return {
@@ -146,9 +138,9 @@ def risk_values(report: Report, rows: Rows, done: Callable[[], None]) -> dict[st
         "quantiles": [round_percent(share) for share in QUANTILES],
         "figures": figures,
         "benefits": benefits(models),
-        "groups": groups,
-        "n_intervals": sum(len(group.measures) for group in groups),
-        "n_groups": 0 if rows.test.groups is None else len(np.unique(rows.test.groups)),
+        "groups": groups[:MOST_GROUPS],
+        "n_groups": len(groups),
+        "of_group": {key: MEASURES[key] for key in OF_GROUP},
         "needed": _needed(last),
         "said_of_widths": said_of_widths,
         "times": times,
@@ -162,13 +154,16 @@ def risk_values(report: Report, rows: Rows, done: Callable[[], None]) -> dict[st
     }
 
 
-def _shown(method: ReportedMethod, kind: Any) -> ShownModel:
+def _shown(method: ReportedMethod, kind: Any, test: Predictions) -> ShownModel:
     one = method.evaluation
     said, came = one.pair
+    if method.name == BASELINE:
+        said = test.as_written(said)
     grid, few = thresholds_of(float(came.mean()))
     about = one.weights, one.clusters
     return ShownModel(
         method,
+        said,
         risk_model(said, came, one.weights, kind, one.clusters),
         net_benefit(said, came, grid, *about),
         net_benefit(said, came, few, *about),
@@ -258,40 +253,29 @@ def _gain(models: list[ShownModel]) -> NetBenefitDifference | None:
     """Net benefit of the calibrated model less that of the raw one at the round thresholds; None where there is one."""
     if len(models) < 2:
         return None
-    first, last = (model.method.evaluation for model in models)
-    rows = last.pair[0], first.pair[0], last.pair[1], models[-1].benefit.thresholds
+    last = models[1].method.evaluation
+    rows = models[1].risks, models[0].risks, last.pair[1], models[1].benefit.thresholds
     return net_benefit_difference(*rows, last.weights, last.clusters)
 
 
-def _groups(method: ReportedMethod, kind: Any, test: Predictions) -> list[GroupRow]:
-    """The measures of each group of test rows, the largest first."""
+def _groups(model: ShownModel, kind: Any, test: Predictions) -> list[GroupPanel]:
+    """The panel of each group of test rows, the worst first, those that are too small last."""
+    one = model.method.evaluation
     if test.groups is None:
         return []
-    names, group, counts = np.unique(test.groups, return_inverse=True, return_counts=True)
-    one = method.evaluation
-    said, came = one.pair
-    found = []
-    for place in np.argsort(-counts, kind="stable")[:MOST_GROUPS].tolist():
-        inside = group == place
-        weights, clusters = (None if each is None else each[inside] for each in (one.weights, one.clusters))
-        events, few = int(came[inside].sum()), ""
-        measures: tuple[Interval, ...] = ()
-        try:
-            panel = risk_model(said[inside], came[inside], weights, kind, clusters, n_resamples=0)
-            few = _few(panel)
-            measures = () if few else tuple(panel[key].interval for key in OF_GROUP)
-        except CalibrationError as error:
-            few = str(error)
-        found.append(GroupRow(str(names[place]), int(counts[place]), events, measures, few))
-    return found
+    return list(group_panels(model.risks, one.pair[1], test.groups, one.weights, kind, one.clusters).groups)
 
 
-def _few(panel: RiskModelPanel) -> str:
-    """Why a group is not judged; "" where it is."""
-    if not panel.too_few_events:
-        return ""
-    worth = f"; by clusters and weights these rows tell as much as {panel.n_effective:,.0f} equal ones"
-    return f"Too few events, or rows without it{worth if round(panel.n_effective) != panel.n else ''}."
+def _curves(models: list[ShownModel], report: Report) -> list[Markup]:
+    """Calibration curves on axes that all models share."""
+    curves = [model.panel.curve for model in models]
+    scale: Scale = "logit" if prefers_logit(curves[0]) else "linear"
+    across, down = _CURVE
+    limits = risk_limits(curves, scale)
+    return [
+        figure_svg(risk_model_diagram(m.panel.curve, m.method.style, scale, m.title, down, report.view, limits), across)
+        for m in models
+    ]
 
 
 @dataclass(frozen=True)
@@ -313,7 +297,7 @@ class NeededRows:
 def _needed(model: ShownModel) -> tuple[float, list[NeededRows], str]:
     """The threshold that is asked about, what each target needs, and that in words."""
     one, panel = model.method.evaluation, model.panel
-    said, came = one.pair
+    said, came = model.risks, one.pair[1]
     threshold = float(np.clip(np.round(came.mean(), 2), 0.01, 0.99))
     try:
         needed = rows_needed(said, came, threshold, clusters=one.clusters)

@@ -13,6 +13,7 @@ from calib.data import Finding, Predictions
 from calib.data.event import Event
 from calib.data.samples import load_sample
 from calib.decisions.sample_size import rows_needed
+from calib.diagnostics.group_panels import group_panels
 from calib.evaluation.compare import compare_methods
 from calib.formatting import NO_BREAK, number, round_percent, with_interval
 from calib.metrics import net_benefit, risk_model
@@ -122,17 +123,11 @@ def test_net_benefit_groups_and_rows_needed_are_those_of_the_library(loans, page
     rows = page.tables["net-benefit"][1:]
     assert [row[0] for row in rows] == [round_percent(threshold) for threshold in few]
     assert [row[2] for row in rows] == [with_interval(found.model.at(place)) for place in range(len(few))]
-    groups = loans.rows.test.groups
-    for name, *cells in page.tables["groups"][1:]:
-        inside = groups == name
-        panel = risk_model(said[inside], came[inside], one.weights[inside], "exposure", one.clusters[inside],
-                           n_resamples=0)  # fmt: skip
-        assert cells[:2] == [f"{inside.sum():,}", f"{came[inside].sum():,}"]
-        if panel.too_few_events:
-            assert cells[2].startswith("Too few events")
-        else:
-            assert cells[2:] == [with_interval(panel[key].interval) for key in ("oe", "slope", "auroc")]
-    assert {row[0] for row in page.tables["groups"][1:]} == set(groups)
+    found = group_panels(said, came, loans.rows.test.groups, one.weights, "exposure", one.clusters).groups
+    for group, (name, *cells) in zip(found, page.tables["groups"][1:], strict=True):
+        assert [name, *cells[:2]] == [group.name, f"{group.rows:,}", f"{group.events:,}"]
+        judged = [with_interval(group.measures[key]) for key in ("oe", "slope", "auroc")] if group.measures else []
+        assert cells[2:] == judged or (not judged and group.too_few in cells[2])
     threshold = np.round(came.mean(), 2)
     for each, row in zip(
         rows_needed(said, came, threshold, clusters=one.clusters), page.tables["sample-size"][1:], strict=True
@@ -189,6 +184,22 @@ def test_an_event_that_never_happened_has_a_report_too():
     page = Reading(html(report))
     assert "does not exist for these rows" in page.tables["panel"][1][1]
     assert "nan" not in page.text.lower().split()
+
+
+def test_zeros_and_ones_of_the_file_are_counted(tmp_path):
+    made = small(200)
+    risk = np.round(1 / (1 + np.exp(-made.logits[:, 1])), 1)
+    lines = [f"{p:.1f},{y}" for p, y in zip(risk, made.labels, strict=True)]
+    (tmp_path / "ward.csv").write_text("risk,died\n" + "\n".join(lines) + "\n")
+    report = report_of(calib.load(tmp_path / "ward.csv"), "platt")
+    page = Reading(html(report))
+    test = report.rows.test
+    written = test.as_written(report.methods[0].evaluation.pair[0])
+    panel = risk_model(written, test.labels, n_resamples=0)
+    assert panel.clipping.zeros + panel.clipping.ones > 0
+    assert panel.clipping.sentence in page.text
+    for place, key in ((3, "citl"), (4, "slope")):
+        assert page.tables["panel"][place][1].startswith(with_interval(panel[key].interval))
 
 
 def test_hostile_names_are_text_and_nothing_is_fetched():

@@ -19,7 +19,7 @@ from calib.jobs import FitQueue
 from calib.numerics import softmax
 from calib.registry import METHODS
 from calib.ui import fits
-from calib.ui.reliability.risk_panel import BESIDE, FOLDED, as_written
+from calib.ui.reliability.risk_panel import BESIDE, FOLDED
 from calib.ui.session import OpenSession
 from tests.ui.conftest import FITTED, charts, clean, fit, group, open_page, said, table, twice, unfold
 
@@ -189,7 +189,7 @@ def test_the_panel_counts_the_zeros_and_ones_of_the_upload(tmp_path: Path, queue
     np.savetxt(file, np.column_stack([risk, event]), "%g", ",", header="probability,event", comments="")
     session = OpenSession.from_data(calib.load(file))
     test = session.test
-    written = as_written(softmax(test.logits)[:, 1], test)
+    written = test.as_written(softmax(test.logits)[:, 1])
     zeros, ones = int((written == 0).sum()), int((written == 1).sum())
     np.testing.assert_allclose(written, written.round(2), atol=1e-7)
     app = unfold(open_page(PAGE, session), FOLDED)

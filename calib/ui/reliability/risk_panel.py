@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
-from calib.canonical import exact_zeros
-from calib.data import Predictions
 from calib.formatting import escape_markdown, number, percent, plural, with_interval
 from calib.metrics.risk_measures import RiskMeasure
 from calib.metrics.risk_model import RiskModelPanel, risk_model
-from calib.numerics import Floats
 from calib.plots.risk_model import prefers_logit, risk_limits, risk_model_diagram
 from calib.plots.style import Limits
 from calib.ui import widgets
@@ -53,20 +49,8 @@ def panel_of(session: OpenSession, fit: ShownFit) -> RiskModelPanel:
     what = f"the panel of {fit.title}"
     risk, event = seen.pair
     if fit.key == RAW:
-        risk = as_written(risk, session.test)
+        risk = session.test.as_written(risk)
     return ready(("risk panel", fit.key), what, risk_model, risk, event, seen.weights, kind, seen.clusters)
-
-
-def as_written(risk: Floats, test: Predictions) -> Floats:
-    """Risks of the raw model with the zeros and ones that its upload held, which became a floor as it was loaded.
-
-    The panel then counts them, and takes the floor that it takes in Python.
-    """
-    event = test.event
-    zeros = exact_zeros(test.logits, test.floor)
-    if event is None or not zeros.any():
-        return risk
-    return np.where(zeros[:, event.column], 0.0, np.where(zeros[:, 1 - event.column], 1.0, risk))
 
 
 def _draw(session: OpenSession, fits: list[ShownFit], begin: str) -> None:
