@@ -161,16 +161,43 @@ def classes_at_rates(
     CalibrationError
         If the arrays do not fit together, rates are none, or a class with a new rate above 0 has no row.
     """
+    return judge_shift(shift_actions(probs, rule, old_rates, new_rates), labels, rule, weights, clusters, level)
+
+
+@dataclass(frozen=True, eq=False)
+class ShiftedActions:
+    """Decisions of rows for old and new rates, which need no probabilities to be judged.
+
+    Attributes
+    ----------
+    old_rates, new_rates : (K,) base rates.
+    rows : (6, n) action, expected cost and most probable class for the old rates, and the same for the new ones.
+    """
+
+    old_rates: Floats
+    new_rates: Floats
+    rows: Floats
+
+
+def shift_actions(probs: Any, rule: CostMatrix, old_rates: Any, new_rates: Any) -> ShiftedActions:
+    """Decisions of (n, K) probabilities for old and new rates; raises as :func:`classes_at_rates`."""
     said = check_probs(probs).astype(float, copy=False)
     check_classes(rule, said.shape[1])
     old, new = check_rates(old_rates, said), check_rates(new_rates, said)
-    shifted = shift_prior(said, old, new)
-    before, after = rule.decide_with_cost(said), rule.decide_with_cost(shifted)
-    usual, predicted = np.argmax(said, axis=1), np.argmax(shifted, axis=1)
-    about = weights, clusters, level
-    now = judge_actions(*before, usual, labels, rule, *about)
-    kept = judge_actions(*before, usual, labels, rule, *about, new)
-    moved = judge_actions(*after, predicted, labels, rule, *about, new)
-    gain = cost_change(after[0], before[0], labels, rule, *about, new)
-    changed = judge_actions(after[0], after[1], before[0], labels, rule, *about, new).changed
+    both = [(*rule.decide_with_cost(each), np.argmax(each, axis=1)) for each in (said, shift_prior(said, old, new))]
+    return ShiftedActions(old, new, np.array([part for parts in both for part in parts], dtype=float))
+
+
+def judge_shift(
+    made: ShiftedActions, labels: Ints, rule: CostMatrix, weights: Any = None, clusters: Any = None, level: float = 0.95
+) -> ShiftedClasses:
+    """What the decisions of :func:`shift_actions` lead to; parameters are those of :func:`classes_at_rates`."""
+    before, usual, after, predicted = (made.rows[row].astype(np.int64) for row in (0, 2, 3, 5))
+    expected, shifted = made.rows[1], made.rows[4]
+    old, new, about = made.old_rates, made.new_rates, (weights, clusters, level)
+    now = judge_actions(before, expected, usual, labels, rule, *about)
+    kept = judge_actions(before, expected, usual, labels, rule, *about, new)
+    moved = judge_actions(after, shifted, predicted, labels, rule, *about, new)
+    gain = cost_change(after, before, labels, rule, *about, new)
+    changed = judge_actions(after, shifted, before, labels, rule, *about, new).changed
     return ShiftedClasses(old, new, rule.at_rates(old, new), now, kept, moved, gain, changed)

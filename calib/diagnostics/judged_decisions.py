@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from calib.decisions.prior_shift import NewRate, estimate_rate
 from calib.decisions.rules import AnswerAbove, CostMatrix
 from calib.decisions.selective import Guarantee
 from calib.decisions.set_scores import SetScores, judged_sets, sets_change
-from calib.decisions.shifted_decision import ShiftedClasses, classes_at_rates
+from calib.decisions.shifted_decision import ShiftedClasses, judge_shift, shift_actions
 from calib.diagnostics.judgement import rows_to_judge
 from calib.evaluation.evaluation import row_arrays
 from calib.metrics.bootstrap import Interval
@@ -105,7 +105,12 @@ def classes_shifted(
 ) -> ShiftedClasses:
     """Decisions by costs at other rates of the classes, on the test rows among a worker's arrays."""
     test = _test_of(data)
-    return classes_at_rates(fitted.predict_proba(test.logits), test.labels, rule, old, new, **row_arrays(test))
+    parts = [
+        shift_actions(fitted.predict_proba(test.logits[rows]), rule, old, new)
+        for rows in blocks(len(test), test.n_classes, MEMORY_ENTRIES)
+    ]
+    made = replace(parts[0], rows=np.concatenate([part.rows for part in parts], axis=1))
+    return judge_shift(made, test.labels, rule, **row_arrays(test))
 
 
 def sets_beside_raw(

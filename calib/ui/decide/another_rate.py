@@ -26,7 +26,7 @@ from calib.ui.decide import act, carry, class_costs
 from calib.ui.export.view import uploaded_rows
 from calib.ui.fits import ShownFit, ready, rows_to_predict
 from calib.ui.over_under.view import one_of
-from calib.ui.session import OpenSession
+from calib.ui.session import OpenSession, current_session
 from calib.ui.text import literal
 from calib.ui.widgets import segments, show_table
 
@@ -49,7 +49,8 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     said = st.container()
     source = segments("The new base rate is", SOURCES, "known", "rate/source")
     able = [fit for fit in fits if fit.calibrator.gives_probabilities]
-    fit = one_of(able, "decide", recommended(fits)[1] if len(fits) > 1 else None)
+    best = recommended(fits)[1] if len(fits) > 1 else None
+    fit = one_of(able, "decide", best if best in able else None)
     found = None if source == "known" else estimated(session, fits[0])
     try:
         if session.view.is_event:
@@ -230,6 +231,8 @@ def entered_rates(names: list[str], old: Floats) -> Floats:
         Unless they are rates whose sum is 100 but for rounding.
     """
     begin = pd.DataFrame({"class": names, "old": 100 * old, "new": 100 * old})
+    if (left := current_session().picked.get(RATES)) is not None:
+        left["old"] = begin["old"]  # of another split they are others
     titles = {
         "class": st.column_config.TextColumn("class", pinned=True, disabled=True),
         "old": st.column_config.NumberColumn("calibration rows, %", format="%.3g", disabled=True),

@@ -14,7 +14,7 @@ from calib.decisions.class_costs import ClassDecision
 from calib.decisions.rules import HAND_OVER, HANDED_OVER, CostMatrix
 from calib.diagnostics.judged_decisions import CostsBeside, costs_beside_raw
 from calib.errors import CalibrationError
-from calib.formatting import brackets, class_in_words, number, percent, plural
+from calib.formatting import brackets, class_in_words, number, percent, plural, safe_cell
 from calib.metrics.bootstrap import Interval
 from calib.numerics import Floats
 from calib.ui import widgets
@@ -39,7 +39,8 @@ def draw(session: OpenSession, fits: list[ShownFit]) -> None:
     """The matrix, and what the actions of least expected cost lead to."""
     able = [fit for fit in fits if fit.calibrator.gives_probabilities]
     said = st.container()
-    fit = one_of(able, "decide", recommended(fits)[1] if len(fits) > 1 else None)
+    best = recommended(fits)[1] if len(fits) > 1 else None
+    fit = one_of(able, "decide", best if best in able else None)
     try:
         rule = asked(session)
     except CalibrationError as error:
@@ -64,7 +65,7 @@ def asked(session: OpenSession) -> CostMatrix:
     CalibrationError
         Naming the cell that holds no number.
     """
-    names = [class_in_words(name) for name in session.data.class_names]
+    names = _names(session)
     table = _matrix(names) if len(names) <= MOST_IN_MATRIX else _exceptions(names)
     over = st.number_input(
         "Cost of handing a row over", None, None, None, 1.0, key=HAND_OVER_COST, persist_state="session", width=230,
@@ -79,10 +80,15 @@ def asked(session: OpenSession) -> CostMatrix:
 
 def rule_entered(session: OpenSession) -> CostMatrix:
     """The costs as they were entered last; 0 and 1 before that."""
-    names = [class_in_words(name) for name in session.data.class_names]
+    names = _names(session)
     table = session.picked.get(EDITOR)
     costs = 1.0 - np.eye(len(names)) if table is None else _costs_in(table, names)
     return _rule(costs, st.session_state.get(HAND_OVER_COST))
+
+
+def _names(session: OpenSession) -> list[str]:
+    """The classes as the table calls them, in which no name is a formula."""
+    return [str(safe_cell(class_in_words(name))) for name in session.data.class_names]
 
 
 def _rule(costs: Floats, over: float | None) -> CostMatrix:
