@@ -6,10 +6,11 @@ from functools import partial
 
 import streamlit as st
 
-from calib.ui.compare.answer import EXPORTED, recommended, report_button
+from calib.ui.compare.answer import recommended, report_button
 from calib.ui.decide.carry import said
 from calib.ui.export.view import bundle, calibrate_upload, other_files, packed, record
 from calib.ui.fits import shown_fits
+from calib.ui.session import EXPORTED
 from calib.ui.shell import need_fit, open_session, page
 from calib.ui.widgets import folded, one
 

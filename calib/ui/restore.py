@@ -23,7 +23,16 @@ from calib.registry import calibrator, extras_for
 from calib.ui import fits
 from calib.ui.server.memory import admit
 from calib.ui.server.shares import visitor_address
-from calib.ui.session import FROM_THE_TOP, REJECTED, SESSION, Carried, OpenSession, Reading, find_session
+from calib.ui.session import (
+    EXPORTED,
+    FROM_THE_TOP,
+    REJECTED,
+    SESSION,
+    Carried,
+    OpenSession,
+    Reading,
+    find_session,
+)
 from calib.ui.text import add_notice
 from calib.workspace import Damaged, Entry, Keeper, KeptDecision, KeptSpec, KeptStudy, Unreadable, keeper
 
@@ -112,8 +121,9 @@ def reopen(store: Keeper, entry: Entry) -> tuple[OpenSession | None, str]:
 
 
 def counted(session: OpenSession) -> list[str]:
-    """How many fits and studies of the open split are there, in words."""
+    """How many fits, studies and decisions of the open split are there, in words."""
     counts = [("fit", "fits", len(session.specs)), ("study", "studies", len(studies_of(session)))]
+    counts += [("decision", "decisions", len(session.carried))]
     return [plural(count, one, many) for one, many, count in counts if count]
 
 
@@ -152,6 +162,7 @@ def take_in(session: OpenSession, entry: Entry) -> None:
                 probabilities = calibrator(of.method, **of.params).gives_probabilities
                 check_decisions(None, decision, sets, session.data.n_classes, session.data.kind, probabilities)
                 session.carried[decided.key] = Carried(decision, sets)
+                session.picked[EXPORTED] = decided.key  # the page Export shows the one that decides
 
 
 def bring_back_fits(store: Keeper | None, entry: Entry, session: OpenSession) -> list[str]:

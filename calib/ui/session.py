@@ -31,6 +31,8 @@ FROM_THE_TOP = "calib_from_the_top"
 """Whether the next page drawn is shown from its top, wherever it was scrolled to, in Streamlit's session state."""
 VIEWPOINT = "view/point"
 """The switch between the event and the predicted class of two classes, in Streamlit's session state."""
+EXPORTED = "export/calibrator"
+"""The fit chosen on Export, by its key, among what the visitor has picked."""
 MOST_KEPT = 100
 """Figures, curves and tables kept for a visitor; the one unused for longest goes first."""
 KEPT_SHARE = 0.1

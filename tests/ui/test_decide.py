@@ -20,6 +20,7 @@ from calib.formatting import class_in_words, number, percent, round_percent
 from calib.jobs import FitQueue
 from calib.numerics import softmax
 from calib.ui import fits
+from calib.ui.decide.another_rate import filled
 from calib.ui.session import OpenSession
 from tests.ui.conftest import FITTED, charts, clean, group, open_page, said, table, twice, unfold
 
@@ -323,6 +324,8 @@ def test_rates_of_classes_shift_decisions_and_are_exported(fits_to_read: OpenSes
     assert clean(app)
     (packed,) = [value for name, value in session.kept.items() if "packed" in str(name)]
     np.testing.assert_array_equal(packed.exported.decide_logits(session.test.logits), shifted.argmax(axis=1))
+    rates["new"] = [20.0, *[np.nan] * 9]  # the others share the rest as they do now
+    np.testing.assert_allclose(filled(rates["new"].to_numpy() / 100, old)[1:], 0.8 * old[1:] / old[1:].sum())
     rates["new"] = 20.0
     session.picked["rate/rates"] = rates
     app = at_another_rate(session)

@@ -121,7 +121,7 @@ def test_a_link_brings_back_data_split_fits_and_settings_after_a_restart(server:
     again = follow(token)
     assert not again.exception
     assert not again.error
-    assert "Brought back from your link: mine with 2 fits." in said(again)
+    assert "Brought back from your link: mine with 2 fits and 1 decision." in said(again)
     back = again.session_state[SESSION]
     assert (back.part, back.seed, back.data.name, back.visitor) == (0.3, 7, "mine", session.visitor)
     np.testing.assert_array_equal(back.data.logits, session.data.logits)

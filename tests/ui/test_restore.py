@@ -83,7 +83,7 @@ def test_a_sample_opened_again_has_its_fits_and_its_split(queue: FitQueue, two_f
     assert not opened(app).specs
     app.button(key=f"sample/{SAMPLE}").click().run()
     assert not app.exception
-    assert told(app).endswith("These data were open before: 2 fits and their split are back.")
+    assert told(app).endswith("These data were open before: 2 fits, 1 decision and their split are back.")
     assert list(opened(app).specs) == keys
     assert opened(app).carried[keys[0]].decision.threshold == 0.9
     assert [job.state for job in fits.queue().snapshot(keys)] == ["done", "done"]

@@ -17,11 +17,9 @@ from calib.reporting import DataSummary, ReportedMethod, Rows, Source, html_of_f
 from calib.ui.building import FileTask, on_request
 from calib.ui.fits import ShownFit, jobs, ready, resampled
 from calib.ui.link import go_to
-from calib.ui.session import OpenSession, current_session, keep
+from calib.ui.session import EXPORTED, OpenSession, current_session, keep
 from calib.ui.text import literal
 
-EXPORTED = "export/calibrator"
-"""The fit chosen on Export, by its key, among what the session has picked."""
 OF_REPORT = {
     "event": "begins with the panel of a risk model and follows TRIPOD+AI",
     "pairs": "says how far confidence in answers can be trusted and what can be answered",

@@ -36,8 +36,8 @@ RATES = "rate/rates"
 MOST_CLASSES, FEW_CLASSES = 100, 20
 RESAMPLES, FEWER = 400, 100
 """Of an estimate's interval: up to 20 classes, and up to 100."""
-ROUNDING = 1.0
-"""Percent by which rates that were entered may miss 100; they are divided by their sum."""
+ROUNDING = 0.01
+"""By which rates that were entered may miss 1; they are divided by their sum."""
 ASSUMES = (
     "It is assumed that the base rate alone changed: cases with the event look as they did before, and so do those "
     "without (Saerens et al. 2002)."
@@ -223,14 +223,14 @@ def _classes(session: OpenSession, fit: ShownFit, known: bool, found: NewRate | 
 
 
 def entered_rates(names: list[str], old: Floats) -> Floats:
-    """Let the visitor enter the rate of each class, in percent.
+    """Let the visitor enter rates of classes, in percent; the others share what is left as they do now.
 
     Raises
     ------
     CalibrationError
-        Unless they are rates whose sum is 100 but for rounding.
+        Unless they are rates whose sum is 100, but for rounding, or less where some are left empty.
     """
-    begin = pd.DataFrame({"class": names, "old": 100 * old, "new": 100 * old})
+    begin = pd.DataFrame({"class": names, "old": 100 * old, "new": np.full(len(names), np.nan)})
     if (left := current_session().picked.get(RATES)) is not None:
         left["old"] = begin["old"]  # of another split they are others
     titles = {
@@ -238,14 +238,29 @@ def entered_rates(names: list[str], old: Floats) -> Floats:
         "old": st.column_config.NumberColumn("calibration rows, %", format="%.3g", disabled=True),
         "new": st.column_config.NumberColumn("new base rate, %", format="%.3g", min_value=0.0, max_value=100.0),
     }
+    st.markdown("**New base rates.** Classes left empty share the rest as they do among the calibration rows.")
     table = widgets.edited(begin, RATES, column_config=titles, num_rows="fixed", height=min(38 + 35 * len(names), 400))
-    new = table["new"].to_numpy(dtype=float, na_value=np.nan)
-    if not np.isfinite(new).all() or new.min() < 0:
-        wrong = int(np.argmin(np.where(np.isfinite(new), new, -1.0)))
-        raise CalibrationError(f"The new rate of {literal(names[wrong])} is not a number from 0 to 100; enter one.")
-    if abs(new.sum() - 100.0) > ROUNDING:
-        raise CalibrationError(f"The new rates add up to {new.sum():.4g} %, not to 100 %; change them until they do.")
-    return new / new.sum()
+    return filled(table["new"].to_numpy(dtype=float, na_value=np.nan) / 100, old)
+
+
+def filled(new: Floats, old: Floats) -> Floats:
+    """Rates that sum to 1: those that were entered, and the others, NaN, in proportion to the old ones.
+
+    Raises
+    ------
+    CalibrationError
+        Unless the rates that were entered leave as much as the others need.
+    """
+    empty = np.isnan(new)
+    total = float(new[~empty].sum())
+    if total > 1.0 + ROUNDING or (not empty.any() and total < 1.0 - ROUNDING):
+        raise CalibrationError(
+            f"The new rates add up to {100 * total:.4g} %, not to 100 %; change them, or leave some empty."
+        )
+    rates = np.where(empty, old, new)
+    rest = float(old[empty].sum())
+    rates[empty] *= max(0.0, 1.0 - total) / rest if rest else 0.0
+    return rates / rates.sum()
 
 
 def classes_of(session: OpenSession, fit: ShownFit, rule: CostMatrix, old: Floats, new: Floats) -> ShiftedClasses:

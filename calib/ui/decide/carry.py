@@ -9,9 +9,8 @@ import streamlit as st
 from calib.decisions.conformal import PredictionSets
 from calib.decisions.rules import AnyRule
 from calib.formatting import escape_markdown
-from calib.ui.compare.answer import EXPORTED
 from calib.ui.fits import RAW, ShownFit
-from calib.ui.session import Carried, OpenSession
+from calib.ui.session import EXPORTED, Carried, OpenSession
 
 EXPORT = "pages/5_Export.py"
 
