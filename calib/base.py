@@ -163,7 +163,7 @@ class Calibrator:
     min_rows: ClassVar[int] = 2
 
     passes: ClassVar[int] = 0
-    """About how often a fit reads its logits where it could do so on a GPU; decides from which size one pays."""
+    """About how often a fit reads its logits where it could do so on a GPU."""
 
     # -- what subclasses write -------------------------------------------------------------------------
 
@@ -216,6 +216,10 @@ class Calibrator:
         The NLL of a label whose logit is not known has no upper bound, and counts as NaN.
         """
         return None
+
+    def reads(self, n_logits: int) -> int:
+        """About how many numbers a fit to so many logits reads where a GPU could; decides whether one pays."""
+        return self.passes * n_logits
 
     def promises(self, n_classes: int) -> frozenset[str]:
         """What this configuration guarantees for ``n_classes`` classes; the contract test holds it to each."""

@@ -102,7 +102,7 @@ class ScalingCalibrator(Calibrator):
         return [self.device_note_] if self.device_note_ else []
 
     def _fit(self, logits: Floats, labels: Ints, callback: Callback, **extras: Any) -> None:
-        if not worth_a_gpu(self.device, self.passes * logits.size):
+        if not worth_a_gpu(self.device, self.reads(logits.size)):
             self._fit_scaling(NumPyCrossEntropy(logits, labels), logits, labels, callback)
             self.device_ = cpu_description()
             self.device_note_ = no_gpu_note() if self.device == "gpu" else ""

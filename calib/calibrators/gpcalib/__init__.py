@@ -25,6 +25,7 @@ from calib.calibrators.gpcalib.prediction import predict
 from calib.calibrators.gpcalib.quadratic_likelihood import QuadraticLikelihood
 from calib.calibrators.gpcalib.statistics import Logits, StoredLogits, kernel_inputs, logit_scale
 from calib.errors import CalibrationError, missing_package
+from calib.hardware import DEVICES, worth_a_gpu
 from calib.numerics import PREDICTED_ENTRIES, Floats, Ints, blocks
 from calib.parameters import LARGEST, Array, Count, Either, Entries, Number, State, Text, Truth, param, unusable
 from calib.top_k import Groups, TopK
@@ -34,6 +35,9 @@ FIXED = ("inputs", "covariance", "monotone")
 
 KEEPING = ("mean", "draws")
 """Ways to predict in which a rising latent function keeps the ranking."""
+
+FULL_COVARIANCE = 30
+"""How many times as long a fit with the covariance of a row's classes takes."""
 
 COLLAPSED = 1e-3
 """Range of the latent shift over the data below which it changes no probability visibly."""
@@ -45,8 +49,8 @@ class GPCalib(Calibrator):
 
     Wenger, Kjellstrom and Triebel, Non-Parametric Calibration for Classification, AISTATS 2020, sections 3
     and S2. The prior mean says that the model is calibrated already: ``mu(z) = z``, or ``mu(p) = ln p`` with the
-    kernel on the probabilities. Fitting needs TensorFlow and GPflow; prediction is NumPy on a grid of a few
-    hundred nodes. Logits whose best temperature lies outside 0.2 to 5 are divided by it first: the paper has no
+    kernel on the probabilities. A fit runs in NumPy and SciPy, on a GPU in TensorFlow and GPflow; prediction is
+    NumPy on a grid of a few hundred nodes. Logits whose best temperature lies outside 0.2 to 5 are divided by it first: the paper has no
     such step, but from there the objective does not find back. ``prediction`` may be chosen after the fit.
     """
 
@@ -68,7 +72,9 @@ class GPCalib(Calibrator):
     n_draws: int = param(128, low=2, high=4096, help="Functions drawn from the posterior, or Monte-Carlo samples.")
     monotone: bool = param(False, help="Constrain the latent function to increase, so that no predicted class changes.")
     max_iter: int = param(1000, low=1, high=100_000, help="Most iterations of L-BFGS.")
-    device: str = param("auto", choices=("auto", "cpu", "gpu"), help="Where to fit; auto takes a GPU if there is one.")
+    device: str = param(
+        "auto", choices=DEVICES, help="Where to fit; auto takes a GPU where there is one and the data are big."
+    )
 
     state: ClassVar[State] = {
         "scale_": Number(1e-7, 1e7),
@@ -105,6 +111,10 @@ class GPCalib(Calibrator):
         "collapsed_": Truth(),
     }
     keeps_half: ClassVar[bool] = True
+    passes: ClassVar[int] = 50
+
+    def reads(self, n_logits: int) -> int:
+        return super().reads(n_logits) * (FULL_COVARIANCE if self.covariance == "full" else 1)
 
     def promises(self, n_classes: int) -> frozenset[str]:
         promised = super().promises(n_classes) | {GIVES_UNCERTAINTY}
@@ -208,6 +218,7 @@ class GPCalib(Calibrator):
             variational=self.variational,
             max_iter=self.max_iter,
             device=self.device,
+            use_gpu=worth_a_gpu(self.device, self.reads(logits.size)),
             seed=seed,
             callback=callback,
             earlier=earlier,

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-import tensorflow as tf
-from scipy.optimize import OptimizeResult
+from scipy.optimize import OptimizeResult, minimize
 
 from calib.base import Callback
 from calib.calibrators._lbfgs import LBFGSReport
-from calib.calibrators._tensorflow import Device, run
 from calib.calibrators.gpcalib.interpolation import Grid
-from calib.calibrators.gpcalib.likelihood import GridLikelihood
-from calib.calibrators.gpcalib.model import LatentGP
+from calib.calibrators.gpcalib.objective import Objective
 from calib.calibrators.gpcalib.posterior import Posterior
 from calib.calibrators.gpcalib.quadratic_likelihood import QuadraticLikelihood
 from calib.calibrators.gpcalib.statistics import Logits, grid_statistics, starting_inducing_inputs, training_grid
+from calib.hardware import Ran, cpu_description, no_gpu_note
 from calib.numerics import Floats, Ints
-
-LARGEST_VARIANCE = 1e6
-"""Bound on the kernel variance, so that the jitter still keeps K_uu positive definite."""
 
 FLAT = 0.01
 """Gradient per unit of a parameter, relative to the objective, above which the optimiser stopped without arriving."""
@@ -29,23 +25,30 @@ WORTHWHILE = 0.01
 """Gain in nats of a fresh start below which no other is made."""
 
 
-def maximise(model: LatentGP, max_iter: int, callback: Callback) -> LBFGSReport:
+def maximise(
+    value_and_gradient: Callable[[Floats], tuple[float, Floats]],
+    start: Floats,
+    bounds: list[tuple[float | None, float | None]],
+    max_iter: int,
+    callback: Callback,
+) -> tuple[Floats, LBFGSReport]:
     """L-BFGS-B with the reference's tight tolerance: stopping early moves the calibration error visibly.
 
     The long memory (40 pairs, with some thirty parameters) halves the number of iterations. After one wild step
     of a line search that memory misleads, and the optimiser stops on a slope; it then starts afresh from there. Where
-    the objective overflows the model is left at the last iteration before.
+    the objective overflows the parameters are those of the last iteration before.
+
+    Parameters
+    ----------
+    value_and_gradient : of the objective in nats at (p,) parameters.
+    start, bounds : where to begin, (p,), and the lowest and highest value of each parameter.
     """
-    from gpflow.optimizers import Scipy  # not before the model, which imports GPflow its own way
+    trace = [value_and_gradient(start)[0]]
+    last = start
 
-    trace = [float(model.maximum_log_likelihood_objective().numpy())]
-    variables = model.trainable_variables
-    bounds: list[tuple[float | None, float | None]] = []
-    for variable in variables:
-        upper = LARGEST_VARIANCE if variable is model.rbf.variance.unconstrained_variable else None
-        bounds += [(None, upper)] * int(tf.size(variable))
-
-    last = Scipy.initial_parameters(variables).numpy()
+    def loss(vector: Floats) -> tuple[float, Floats]:
+        value, gradient = value_and_gradient(vector)
+        return -value, -gradient
 
     def after_iteration(intermediate_result: OptimizeResult) -> None:
         nonlocal last
@@ -55,25 +58,24 @@ def maximise(model: LatentGP, max_iter: int, callback: Callback) -> LBFGSReport:
             last = np.array(intermediate_result.x)
         callback(min(len(trace) - 1, max_iter), max_iter, trace[-1])
 
-    optimiser = Scipy()  # keeps the compiled objective for a fresh start
     while True:
         done, before = len(trace) - 1, trace[-1]
-        result = optimiser.minimize(
-            model.training_loss,
-            variables,
+        result = minimize(
+            loss,
+            last,
+            jac=True,
             method="L-BFGS-B",
             bounds=bounds,
             callback=after_iteration,
-            tf_fun_args={"autograph": False},  # rewriting Python source costs more than the whole fit, for nothing
             options={"maxiter": max_iter - done, "maxfun": 20 * max_iter, "ftol": 2.2e-9, "maxcor": 40},
         )
         report = LBFGSReport.from_result(result, trace)
         if not np.isfinite(result.fun):
-            Scipy.assign_tensors(variables, Scipy.unpack_tensors(variables, last))
-            return report
+            return last, report
+        last = result.x
         flat = float(np.abs(result.jac).max()) <= FLAT * max(1.0, abs(trace[-1]))
         if flat or len(trace) > max_iter or trace[-1] < before + WORTHWHILE:
-            return report
+            return last, report
 
 
 MOST_ROWS = 50_000
@@ -121,44 +123,54 @@ def fit_latent_gp(
     variational: str,
     max_iter: int,
     device: str,
+    use_gpu: bool,
     seed: int,
     callback: Callback,
     earlier: QuadraticLikelihood | None = None,
 ) -> LatentFit:
     """Fit the latent function by L-BFGS; see :class:`calib.calibrators.gpcalib.GPCalib` for the parameters.
 
-    ``earlier`` is the likelihood of earlier rows of the same model, which then count as if they were here.
+    Without ``use_gpu`` it runs on the CPU whatever the ``device``, and TensorFlow is not imported. ``earlier`` is the
+    likelihood of earlier rows of the same model, which then count as if they were here.
     """
     start = starting_inducing_inputs(logits, space, n_inducing, seed, earlier)
     grid = training_grid(logits, space, earlier)
     earlier = earlier and earlier.onto(grid.low, grid.high)
 
-    def attempt(grid: Grid, most_rows: int) -> LatentFit:
+    def attempt(grid: Grid, most_rows: int, on_gpu: bool) -> LatentFit:
         rows = _sample(len(logits), most_rows, seed)
-        data = GridLikelihood(grid_statistics(logits[rows], labels[rows], space, grid))
-        model = LatentGP(data, start, space, covariance, variational, earlier)
-        report = maximise(model, max_iter, callback)
-        posterior = model.posterior()
+        statistics = grid_statistics(logits[rows], labels[rows], space, grid)
+        objective = Objective(statistics, start, space, covariance, variational, earlier)
+        evaluate = _on_gpu(objective) if on_gpu else objective
+        vector, report = maximise(evaluate, objective.start, objective.bounds, max_iter, callback)
+        posterior = at = objective.parametrisation.posterior(vector)
         resolved = _resolved(posterior, grid, report.trace)
         if not resolved:
             report = replace(report, converged=False, message=TOO_STEEP)
-            model.return_to_prior()  # an expansion there would be one of the grid's faults
-        return LatentFit(
-            posterior=posterior,
-            likelihood=model.quadratic_likelihood(),
-            report=report,
-            resolved=resolved,
-            n_rows=data.n_rows,
-        )
+            # Expanded at the prior mean with hardly any variance: here it would be an expansion of the grid's faults.
+            at = replace(posterior, q_mean=np.zeros_like(posterior.q_mean), variance=1e-6)
+        return LatentFit(posterior, objective.expansion(at), report, resolved, statistics.n_rows)
 
-    def optimise(_: Device) -> LatentFit:
-        fit = attempt(grid, MOST_ROWS)
+    def optimise(on_gpu: bool) -> LatentFit:
+        fit = attempt(grid, MOST_ROWS, on_gpu)
         if fit.resolved:
             return fit
-        return attempt(replace(grid, size=REFINEMENT * grid.size), MOST_ROWS // REFINEMENT)
+        return attempt(replace(grid, size=REFINEMENT * grid.size), MOST_ROWS // REFINEMENT, on_gpu)
 
-    ran = run(optimise, device, (len(logits), logits.shape[1]))
+    if use_gpu:
+        from calib.calibrators._tensorflow import run
+
+        ran = run(lambda place: optimise(place.kind == "gpu"), device, (len(logits), logits.shape[1]))
+    else:
+        ran = Ran(optimise(False), cpu_description(), no_gpu_note() if device == "gpu" else "")
     return replace(ran.result, device=ran.device, device_note=ran.note)
+
+
+def _on_gpu(objective: Objective) -> Callable[[Floats], tuple[float, Floats]]:
+    """The same objective in TensorFlow, on the current device."""
+    from calib.calibrators.gpcalib.gpflow_model import LatentGP
+
+    return LatentGP(objective)
 
 
 def _sample(n: int, most: int, seed: int) -> slice | Ints:

@@ -1,0 +1,480 @@
+"""The objective of GPcalib and its gradient, in NumPy (Wenger et al. 2020, sections S2.1 and S2.2).
+
+The expected log-likelihood is a second-order Taylor approximation, so what is maximised is called the objective, not a
+bound. All derivatives are written out by reverse accumulation: each part of the value adds its derivatives by the
+moments of the latent function, and these go back through the Cholesky factor to the kernel. In GPflow the same objective
+is :class:`calib.calibrators.gpcalib.gpflow_model.LatentGP`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from calib.calibrators.gpcalib.interpolation import SHORTEST, chebyshev_features
+from calib.calibrators.gpcalib.posterior import JITTER, Posterior
+from calib.calibrators.gpcalib.prediction import LARGEST_SHIFT
+from calib.calibrators.gpcalib.quadratic_likelihood import N_POINTS, QuadraticLikelihood
+from calib.calibrators.gpcalib.statistics import GridStatistics
+from calib.numerics import Floats, sigmoid, softplus
+
+SMALLEST_SUM = 1e-290
+"""Floor of a row's normaliser; the logarithm of less is not finite."""
+
+SHORTEST_ON_GRID = 1.0 / 128.0
+"""Smallest lengthscale over the range of the inputs: two nodes of the coarsest grid."""
+
+LARGEST_VARIANCE = 1e6
+"""Bound on the kernel variance, so that the jitter still keeps K_uu positive definite."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Where a parameter may lie: above ``low``, or between ``low`` and ``high``; free numbers are mapped onto it.
+
+    Above ``low`` it is ``low + softplus(x)``, between the two ``low + (high - low) sigmoid(x)``.
+    """
+
+    low: float = 0.0
+    high: float = np.inf
+
+    def of(self, free: Floats) -> Floats:
+        """Parameters from free numbers."""
+        bounded = np.isfinite(self.high)
+        return self.low + ((self.high - self.low) * sigmoid(free) if bounded else softplus(free))
+
+    def slope(self, free: Floats) -> Floats:
+        """Derivative of :meth:`of`."""
+        rising = sigmoid(free)
+        return (self.high - self.low) * rising * sigmoid(-free) if np.isfinite(self.high) else rising
+
+    def free(self, values: Floats) -> Floats:
+        """The inverse of :meth:`of`."""
+        above = np.asarray(values - self.low)
+        if np.isfinite(self.high):
+            return np.log(above) - np.log(self.high - values)
+        return above + np.log(-np.expm1(-above))
+
+
+@dataclass(frozen=True)
+class Parametrisation:
+    """The free numbers over which the optimiser searches, and the posterior that they stand for.
+
+    A vector holds the kernel's variance, its lengthscale, the noise variance, the m inducing inputs, the mean and the
+    root of the covariance of the whitened inducing variables: m standard deviations, or the m (m + 1) / 2 entries of a
+    lower triangle, row by row.
+    """
+
+    n_inducing: int
+    variance: Interval
+    lengthscale: Interval
+    full: bool
+    noise: Interval = Interval()
+    spread: Interval = Interval()
+
+    def parts(self, vector: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
+        """A vector's parts, in the order above."""
+        m = self.n_inducing
+        return vector[0], vector[1], vector[2], vector[3 : 3 + m], vector[3 + m : 3 + 2 * m], vector[3 + 2 * m :]
+
+    def posterior(self, vector: Floats) -> Posterior:
+        """The posterior that a vector stands for."""
+        variance, lengthscale, noise, inducing, mean, root = self.parts(vector)
+        return Posterior(
+            variance=float(self.variance.of(variance)),
+            lengthscale=float(self.lengthscale.of(lengthscale)),
+            noise_variance=float(self.noise.of(noise)),
+            inducing_inputs=inducing.copy(),
+            q_mean=mean.copy(),
+            q_sqrt=self.triangle(root) if self.full else self.spread.of(root),
+        )
+
+    def vector(self, posterior: Posterior) -> Floats:
+        """The inverse of :meth:`posterior`."""
+        root = posterior.q_sqrt
+        kernel = [
+            self.variance.free(np.float64(posterior.variance)),
+            self.lengthscale.free(np.float64(posterior.lengthscale)),
+            self.noise.free(np.float64(posterior.noise_variance)),
+        ]
+        free_root = root[np.tril_indices(len(root))] if self.full else self.spread.free(root)
+        return np.concatenate([kernel, posterior.inducing_inputs, posterior.q_mean, free_root])
+
+    def pulled_back(self, vector: Floats, gradient: Posterior) -> Floats:
+        """Gradient by the free numbers from that by the fields of the posterior."""
+        variance, lengthscale, noise, _, _, root = self.parts(vector)
+        by_root = gradient.q_sqrt
+        kernel = [
+            gradient.variance * self.variance.slope(variance),
+            gradient.lengthscale * self.lengthscale.slope(lengthscale),
+            gradient.noise_variance * self.noise.slope(noise),
+        ]
+        free_root = by_root[np.tril_indices(len(by_root))] if self.full else by_root * self.spread.slope(root)
+        return np.concatenate([kernel, gradient.inducing_inputs, gradient.q_mean, free_root])
+
+    def triangle(self, entries: Floats) -> Floats:
+        """The lower triangular matrix, (m, m), of its entries row by row."""
+        matrix = np.zeros((self.n_inducing, self.n_inducing))
+        matrix[np.tril_indices(self.n_inducing)] = entries
+        return matrix
+
+
+class Objective:
+    """Expected log-likelihood of a calibration set minus KL[q(v) || p(v)], in nats, and its gradient.
+
+    One latent function has an RBF plus white-noise kernel and m trained inducing inputs. The inducing variables are
+    whitened, ``u = mu + L v`` with ``L L^T = K_uu``, and q(v) = N(m, S). The white noise is in K_uu and in the marginal
+    variances, and zero between the data and the inducing variables.
+
+    Parameters
+    ----------
+    statistics : the calibration set.
+    inducing_inputs : (m,) where they start. With a diagonal S their order matters: the first take up what
+        the later ones then need not, so the inputs that decide most belong first.
+    space : "logits" or "probs"; sets where the kernel parameters start and their bounds. The grid must resolve the
+        lengthscale, hence its lower bound, which stays where the grid is refined: a finer one is there to follow the
+        same functions, not wilder ones.
+    covariance : "diagonal" or "full" latent covariance of a row's classes.
+    variational : "diagonal" or "full" S.
+    earlier : likelihood of earlier calibration rows, on the range of the grid.
+
+    Attributes
+    ----------
+    start : free numbers of the paper's start, (p,).
+    bounds : of the free numbers, for the optimiser.
+    """
+
+    def __init__(
+        self,
+        statistics: GridStatistics,
+        inducing_inputs: Floats,
+        space: str,
+        covariance: str,
+        variational: str,
+        earlier: QuadraticLikelihood | None = None,
+    ):
+        self.statistics, self.earlier = statistics, earlier
+        self.covariance = covariance
+        grid = statistics.grid
+        width, m, logits = grid.high - grid.low, len(inducing_inputs), space == "logits"
+        shortest = width * (SHORTEST if covariance == "full" else SHORTEST_ON_GRID)
+        self.parametrisation = Parametrisation(
+            n_inducing=m,
+            variance=Interval() if logits else Interval(0.0, 5.0),
+            lengthscale=Interval(shortest) if logits else Interval(shortest, 10.0),
+            full=variational == "full",
+        )
+        start = Posterior(
+            variance=1.0,
+            lengthscale=max(10.0, width / 10.0) if logits else 0.5,
+            noise_variance=0.01,
+            inducing_inputs=inducing_inputs,
+            q_mean=np.zeros(m),
+            q_sqrt=np.eye(m) if variational == "full" else np.ones(m),
+        )
+        self.start = self.parametrisation.vector(start)
+        self.bounds: list[tuple[float | None, float | None]] = [(None, LARGEST_VARIANCE)]
+        self.bounds += [(None, None)] * (len(self.start) - 1)
+        self._rows = slice(0, grid.size)
+        self._earlier = slice(grid.size, None)
+        self._inputs = grid.nodes if earlier is None else np.concatenate([grid.nodes, earlier.points])
+        self._points, self._weights = chebyshev_features(grid) if covariance == "full" else (np.empty(0), np.empty(0))
+
+    def __call__(self, vector: Floats) -> tuple[float, Floats]:
+        """Value in nats and gradient, (p,), at free numbers; NaN where the kernel matrix is none."""
+        try:
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                value, gradient = self.at(self.parametrisation.posterior(vector))
+                return value, self.parametrisation.pulled_back(vector, gradient)
+        except np.linalg.LinAlgError:
+            return np.nan, np.full_like(vector, np.nan)
+
+    def at(self, posterior: Posterior) -> tuple[float, Posterior]:
+        """Value in nats at a posterior, and the derivatives by each of its fields, held in a posterior's fields."""
+        moments = Moments(posterior, self._inputs)
+        value = self._expected_log_likelihood(moments)
+        if self.earlier is not None:
+            # No log-likelihood exceeds 0. Its expansion can, far off: confident mistakes give it hardly any curvature.
+            value += min(self._earlier_log_likelihood(self.earlier, moments, self._earlier, below=0.0), 0.0)
+        return value - moments.divergence(), moments.gradient()
+
+    def expansion(self, posterior: Posterior) -> QuadraticLikelihood:
+        """Second-order expansion of the likelihood of all rows, earlier ones included, about a posterior."""
+        grid = self.statistics.grid
+        points, weights = chebyshev_features(grid, N_POINTS)
+        moments = Moments(posterior, np.concatenate([self._inputs, points]))
+        value = self._expected_log_likelihood(moments)
+        curvature, variance_slope = curvature_of_rows(self.statistics, moments.shift[self._rows], weights)
+        slope = weights.T @ moments.by_shift[self._rows] + curvature @ moments.shift[-N_POINTS:]
+        likelihood = QuadraticLikelihood(grid.low, grid.high, 0.0, slope, curvature, variance_slope)
+        # The constant is what makes the expansion exact here, whichever covariance it is for.
+        at_points = slice(len(self._inputs), None)
+        constant = value - self._earlier_log_likelihood(likelihood, moments, at_points)
+        likelihood = replace(likelihood, constant=float(constant))
+        return likelihood if self.earlier is None else likelihood + self.earlier
+
+    def _expected_log_likelihood(self, moments: Moments) -> float:
+        """Of the rows at hand; its derivatives are added to the moments."""
+        if self.covariance == "diagonal":
+            return diagonal(self.statistics, moments, self._rows)
+        return full(self.statistics, moments, self._rows, self._points, self._weights)
+
+    def _earlier_log_likelihood(
+        self, earlier: QuadraticLikelihood, moments: Moments, part: slice, below: float = np.inf
+    ) -> float:
+        """Of earlier rows, from their expansion; where it is ``below``, its derivatives are added to the moments.
+
+        Parameters
+        ----------
+        part : where the points of the expansion are among the inputs of the moments.
+        """
+        shift, projection, spread = moments.shift[part], moments.projection[:, part], moments.spread[:, part]
+        bend = earlier.curvature @ shift
+        value = earlier.constant + float((earlier.slope - 0.5 * bend) @ shift)
+        prior = None
+        if self.covariance == "diagonal":
+            value += float(earlier.variance_slope @ moments.variance[part])
+        else:
+            prior = Gram(moments.posterior, earlier.points)
+            covariance = prior.matrix - projection.T @ projection + spread.T @ spread
+            white = moments.posterior.noise_variance * float(earlier.variance_slope.sum())
+            value += white - 0.5 * float((earlier.curvature * covariance).sum())
+        if value > below:
+            return value
+        moments.by_shift[part] += earlier.slope - 0.5 * (bend + earlier.curvature.T @ shift)
+        if prior is None:
+            moments.by_variance[part] += earlier.variance_slope
+        else:
+            curvature = 0.5 * (earlier.curvature + earlier.curvature.T)
+            moments.add_covariance(part, projection @ curvature, spread @ curvature)
+            moments.by_noise += float(earlier.variance_slope.sum())
+            moments.add_prior(prior, -0.5 * curvature)
+        return value
+
+
+class Moments:
+    """Posterior of the shift at n inputs, and the derivatives of a value by it, which are added up here.
+
+    The covariance without white noise is ``prior - projection^T projection + spread^T spread``.
+
+    Attributes
+    ----------
+    shift, variance : (n,) mean, and marginal variance with white noise.
+    projection, spread : (m, n), ``L^-1 K_uf`` and ``S^(T/2)`` times that.
+    by_shift, by_variance : (n,) derivatives.
+    by_noise : derivative by the noise variance beside that in ``variance`` and K_uu.
+    """
+
+    def __init__(self, posterior: Posterior, inputs: Floats):
+        self.posterior = q = posterior
+        self._prior = Gram(q, q.inducing_inputs)
+        k_uu = self._prior.matrix + np.diag(np.full(len(q.q_mean), q.noise_variance + JITTER))
+        self._inverse = np.linalg.inv(np.linalg.cholesky(k_uu))
+        self._apart = q.inducing_inputs[:, None] - inputs
+        self._k_uf = q.variance * np.exp((-0.5 / q.lengthscale**2) * self._apart**2)
+        self.projection = self._inverse @ self._k_uf
+        self.spread = self._spread(self.projection)
+        self.shift = q.q_mean @ self.projection
+        self.variance = q.variance + q.noise_variance + (self.spread**2 - self.projection**2).sum(axis=0)
+        self.by_shift, self.by_variance, self.by_noise = np.zeros(len(inputs)), np.zeros(len(inputs)), 0.0
+        self._by_amplitude, self._by_lengthscale = 0.0, 0.0
+        self._by_projection = np.zeros_like(self.projection)
+        self._by_root = np.zeros_like(q.q_sqrt)
+
+    def divergence(self) -> float:
+        """KL[q(v) || p(v)] in nats; it belongs to every value, and :meth:`gradient` has its derivatives."""
+        mean, root = self.posterior.q_mean, self.posterior.q_sqrt
+        deviations = root if root.ndim == 1 else np.diagonal(root)
+        log_determinant = float(np.log(deviations**2).sum())
+        return 0.5 * float(mean @ mean + (root**2).sum() - len(mean) - log_determinant)
+
+    def add_covariance(self, part: slice, by_projection: Floats, by_spread: Floats) -> None:
+        """Add derivatives by the covariance: of -projection^T projection and of spread^T spread at some inputs.
+
+        Parameters
+        ----------
+        by_projection, by_spread : (m, n_part) projection, and spread, times minus twice the derivative.
+        """
+        self._by_projection[:, part] += by_projection
+        self._add_spread(part, -by_spread)
+
+    def add_features(self, part: slice, by_projection: Floats, by_root: Floats) -> None:
+        """Add derivatives by the projection, (m, n_part), and by the root of S."""
+        self._by_projection[:, part] += by_projection
+        self._by_root += by_root if self._by_root.ndim == 2 else np.diagonal(by_root)
+
+    def add_prior(self, gram: Gram, derivative: Floats) -> None:
+        """Add the derivative by a prior covariance, which depends on the kernel's parameters alone."""
+        by_amplitude, by_lengthscale, _ = gram.pulled_back(derivative)
+        self._by_amplitude += by_amplitude
+        self._by_lengthscale += by_lengthscale
+
+    def gradient(self) -> Posterior:
+        """Derivatives of the value minus the divergence by all fields of the posterior."""
+        q, by_variance = self.posterior, self.by_variance
+        self._add_spread(slice(None), 2.0 * by_variance * self.spread)
+        by_projection = self._by_projection + np.outer(q.q_mean, self.by_shift)
+        by_projection -= 2.0 * by_variance * self.projection
+        # Backwards through A = L^-1 K_uf, and through the Cholesky factor (Murray, arXiv:1602.07527, equation 10).
+        by_k_uf = self._inverse.T @ by_projection
+        lower = by_projection @ self.projection.T
+        lower = np.tril(lower) - np.diag(0.5 * np.diagonal(lower))
+        by_k_uu = -self._inverse.T @ lower @ self._inverse
+        by_k_uu = 0.5 * (by_k_uu + by_k_uu.T)
+        through = by_k_uf * self._k_uf
+        bent = through * self._apart
+        amplitude, lengthscale, inducing = self._prior.pulled_back(by_k_uu)
+        amplitude += float(through.sum()) / q.variance
+        lengthscale += float((bent * self._apart).sum()) / q.lengthscale**3
+        total = float(by_variance.sum())
+        root = q.q_sqrt
+        inverse = 1.0 / root if root.ndim == 1 else np.diag(1.0 / np.diagonal(root))
+        return Posterior(
+            variance=amplitude + self._by_amplitude + total,
+            lengthscale=lengthscale + self._by_lengthscale,
+            noise_variance=float(np.trace(by_k_uu)) + total + self.by_noise,
+            inducing_inputs=inducing - bent.sum(axis=1) / q.lengthscale**2,
+            q_mean=self.projection @ self.by_shift - q.q_mean,
+            q_sqrt=self._by_root - root + inverse,
+        )
+
+    def _spread(self, projection: Floats) -> Floats:
+        root = self.posterior.q_sqrt
+        return root[:, None] * projection if root.ndim == 1 else root.T @ projection
+
+    def _add_spread(self, part: slice, by_spread: Floats) -> None:
+        """Go back from the spread to the projection and the root."""
+        root, projection = self.posterior.q_sqrt, self.projection[:, part]
+        if root.ndim == 1:
+            self._by_root += (projection * by_spread).sum(axis=1)
+            self._by_projection[:, part] += root[:, None] * by_spread
+        else:
+            self._by_root += np.tril(projection @ by_spread.T)
+            self._by_projection[:, part] += root @ by_spread
+
+
+class Gram:
+    """The prior covariance of the latent function between some points, and the way back from its derivatives."""
+
+    def __init__(self, posterior: Posterior, points: Floats):
+        self._posterior = posterior
+        self._apart = points[:, None] - points
+        self.matrix = posterior.variance * np.exp((-0.5 / posterior.lengthscale**2) * self._apart**2)
+
+    def pulled_back(self, derivative: Floats) -> tuple[float, float, Floats]:
+        """Derivatives by the kernel's variance, its lengthscale and the points, from a symmetric one by the matrix."""
+        variance, lengthscale = self._posterior.variance, self._posterior.lengthscale
+        through = derivative * self.matrix
+        bent = through * self._apart
+        by_lengthscale = float((bent * self._apart).sum()) / lengthscale**3
+        return float(through.sum()) / variance, by_lengthscale, -2.0 * bent.sum(axis=1) / lengthscale**2
+
+
+def diagonal(statistics: GridStatistics, moments: Moments, part: slice) -> float:
+    """``sum_n [log s_ny + (sum_k s_nk^2 v_nk - s_nk v_nk) / 2]``, s = softmax of the posterior mean.
+
+    Its derivatives are added to the moments, whose inputs of ``part`` are the nodes of the grid.
+    """
+    shift, variance = _bounded(moments.shift[part]), moments.variance[part]
+    growth = np.exp(shift)
+    total, weighted = (statistics.sums @ np.stack([growth, growth * variance], axis=1)).T
+    total = np.maximum(total, SMALLEST_SUM)
+    squared = statistics.squares @ (growth * growth * variance)
+    inverse = 1.0 / total
+    log_likelihood = _log_likelihood(statistics, shift, total)
+    second = 0.5 * float(((squared * inverse - weighted) * inverse).sum())
+    first_counts, half = float(log_likelihood <= 0.0), 0.5 * float(second <= 0.0)
+    by_weighted = -half * inverse
+    by_total = (half * (weighted - 2.0 * squared * inverse) * inverse - first_counts) * inverse
+    by_total[total <= SMALLEST_SUM] = 0.0
+    of_total, of_weighted = np.stack([by_total, by_weighted]) @ statistics.sums
+    of_squared = (half * inverse**2) @ statistics.squares
+    by_shift = growth * (of_total + variance * of_weighted + 2.0 * growth * variance * of_squared)
+    moments.by_shift[part] += _where_bounded(moments.shift[part], first_counts * statistics.label_weights + by_shift)
+    moments.by_variance[part] += growth * (of_weighted + growth * of_squared)
+    return _at_most_zero(log_likelihood) + _at_most_zero(second)
+
+
+def full(statistics: GridStatistics, moments: Moments, part: slice, points: Floats, weights: Floats) -> float:
+    """The same with the covariance of a row's classes: ``s^T C s`` instead of ``sum_k s_k^2 v_k``.
+
+    Parameters
+    ----------
+    points, weights : (f,) and (grid, f); the prior covariance between nodes is that between these points, interpolated.
+    """
+    q, f = moments.posterior, len(points)
+    shift, variance = _bounded(moments.shift[part]), moments.variance[part]
+    projection = moments.projection[:, part]
+    gram = Gram(q, points)
+    growth = np.exp(shift)
+    columns = np.column_stack([np.ones_like(shift), variance, weights, projection.T])
+    collected = statistics.sums @ (growth[:, None] * columns)
+    total = np.maximum(collected[:, 0], SMALLEST_SUM)
+    inverse = 1.0 / total
+    expected = collected[:, 1:] * inverse[:, None]
+    variances, features, projected = expected[:, 0], expected[:, 1 : 1 + f], expected[:, 1 + f :]
+    root = np.diag(q.q_sqrt) if q.q_sqrt.ndim == 1 else q.q_sqrt
+    excess = root @ root.T - np.eye(len(root))  # of S over the whitened prior
+    by_features, by_projected = features @ gram.matrix, projected @ excess
+    squared = statistics.squares @ (growth * growth) * inverse**2
+    white = float(squared.sum())
+    log_likelihood = _log_likelihood(statistics, shift, total)
+    quadratic = float((by_features * features).sum() + (by_projected * projected).sum())
+    second = 0.5 * (quadratic + q.noise_variance * white - float(variances.sum()))
+    first_counts, half = float(log_likelihood <= 0.0), 0.5 * float(second <= 0.0)
+    by_expected = np.column_stack([np.full(len(total), -half), 2.0 * half * by_features, 2.0 * half * by_projected])
+    noise = half * q.noise_variance
+    by_total = -(first_counts + (by_expected * expected).sum(axis=1) + 2.0 * noise * squared) * inverse
+    by_total[total <= SMALLEST_SUM] = 0.0
+    collected_back = statistics.sums.T @ np.column_stack([by_total, by_expected * inverse[:, None]])
+    of_squared = (noise * inverse**2) @ statistics.squares
+    by_shift = growth * ((columns * collected_back).sum(axis=1) + 2.0 * growth * of_squared)
+    by_columns = growth[:, None] * collected_back
+    moments.by_shift[part] += _where_bounded(moments.shift[part], first_counts * statistics.label_weights + by_shift)
+    moments.by_variance[part] += by_columns[:, 1]
+    moments.add_features(part, by_columns[:, 2 + f :].T, np.tril(2.0 * half * projected.T @ projected @ root))
+    moments.add_prior(gram, half * features.T @ features)
+    moments.by_noise += half * white
+    return _at_most_zero(log_likelihood) + _at_most_zero(second)
+
+
+def curvature_of_rows(statistics: GridStatistics, shift: Floats, features: Floats) -> tuple[Floats, Floats]:
+    """Curvature of the log-likelihood in the shift, and the derivative of :func:`diagonal` by the variance.
+
+    Parameters
+    ----------
+    shift : (grid,) posterior mean minus prior mean at the nodes.
+    features : (grid, f) functions at the nodes.
+
+    Returns
+    -------
+    (f, f) ``features^T (sum_n diag(s_n) - s_n s_n^T) features`` with a row's classes spread over the nodes, and
+    (f,) ``features^T`` times the derivative by the variance.
+    """
+    growth = np.exp(_bounded(shift))
+    total = np.maximum(statistics.sums @ growth, SMALLEST_SUM)
+    means = (statistics.sums @ (growth[:, None] * features)) / total[:, None]
+    mass = growth * ((1.0 / total) @ statistics.sums)
+    squared = growth**2 * ((1.0 / total**2) @ statistics.squares)
+    return features.T @ (mass[:, None] * features) - means.T @ means, 0.5 * (features.T @ (squared - mass))
+
+
+def _log_likelihood(statistics: GridStatistics, shift: Floats, total: Floats) -> float:
+    return statistics.label_prior + float(statistics.label_weights @ shift) - float(np.log(total).sum())
+
+
+def _at_most_zero(value: float) -> float:
+    # So it is exactly, for a log-likelihood and for its second-order term. Interpolated between nodes, wild functions
+    # can exceed it without end, until the optimiser climbs to infinity; bounded, they are found out afterwards.
+    return 0.0 if value > 0.0 else value
+
+
+def _bounded(shift: Floats) -> Floats:
+    # A line search may try absurd values; they must give a bad number, not a NaN.
+    return np.clip(shift, -LARGEST_SHIFT, LARGEST_SHIFT)
+
+
+def _where_bounded(shift: Floats, by_shift: Floats) -> Floats:
+    """The derivative through :func:`_bounded`."""
+    return np.where(np.abs(shift) <= LARGEST_SHIFT, by_shift, 0.0)
