@@ -66,7 +66,7 @@ _METHODS = (
            "Zadrozny and Elkan, Transforming Classifier Scores into Accurate Multiclass Probability Estimates, KDD 2002",
            complexity=4),
     Method("gpcalib", "GPcalib", "gpcalib:GPCalib",
-           "One latent Gaussian process maps every logit, with uncertainty.", GPCALIB, complexity=6, fast=False),
+           "One latent Gaussian process maps every logit, with uncertainty.", GPCALIB, complexity=6),
     Method("beta", "Beta", "beta:BetaCalibration",
            "A three-parameter map made for scores between 0 and 1.",
            "Kull et al., Beta Calibration, AISTATS 2017", complexity=2),

@@ -60,7 +60,7 @@ def test_without_tensorflow_no_gpu_is_started(monkeypatch):
     monkeypatch.setattr(hardware, "gpu_present", lambda: True)
     monkeypatch.setattr(hardware, "find_spec", lambda name: None)
     assert not hardware.worth_a_gpu("gpu", 1)
-    assert "calib-studio[gpu]" in hardware.no_gpu_note()
+    assert "needs TensorFlow, which is not installed" in hardware.no_gpu_note()
 
 
 def test_asking_starts_nothing():

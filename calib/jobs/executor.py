@@ -18,9 +18,9 @@ from calib.jobs.scheduling import FairQueue
 Lane = Literal["view", "fast", "slow", "study", "file"]
 """What a page waits for has a worker of its own, and never waits behind a fit. Fast tasks never wait behind a slow one.
 
-Slow tasks run one at a time, and of fits only theirs load TensorFlow, so that a fit that goes to a GPU is a slow task,
-however fast it is there. A study is many fits, of any method, that take minutes: it has a worker of its own, so that no
-single fit waits for it. So has a file to save, which takes seconds.
+Slow tasks run one at a time. A fit on a GPU is one, however fast it is there: no other fit loads TensorFlow. A study is
+many fits, of any method, that take minutes: it has a worker of its own, so that no single fit waits for it. So has a
+file to save, which takes seconds.
 """
 NICE = 10
 """Of workers that fit, so that pages come first: what a page waits for is computed at the server's own priority."""

@@ -93,43 +93,6 @@ def _shared(value: Any, large: list[np.ndarray]) -> Any:
 def _ignore(progress: Progress) -> None: ...
 
 
-class Warming:
-    """Starts the workers and TensorFlow in the background; where they run already it costs next to nothing.
-
-    Parameters
-    ----------
-    executor : whose workers.
-    """
-
-    def __init__(self, executor: Executor):
-        self._executor = executor
-        self._slow: Future[Any] | None = None
-
-    @property
-    def under_way(self) -> bool:
-        """Whether the worker for slow tasks is not ready yet."""
-        return self._slow is not None and not self._slow.done()
-
-    def begin(self) -> None:
-        """Make all workers ready."""
-        if not self.under_way:
-            self._slow = self._warm("slow")
-            self._warm("fast")
-
-    def begin_again(self) -> None:
-        """Make the worker for slow tasks ready again if it was, for the case that it had to be killed."""
-        if self._slow is not None:
-            try:
-                self._slow = self._warm("slow")
-            except RuntimeError:
-                return  # shut down
-
-    def _warm(self, lane: Lane) -> Future[Any]:
-        fast = lane == "fast"
-        methods = tuple(name for name, method in METHODS.items() if not method.needs and method.fast == fast)
-        return self._executor.submit(fit_small, methods, data=Data("", {}), lane=lane, on_progress=_ignore)
-
-
 class FitQueue:
     """Fits in worker processes, keyed by content. Safe to call from many threads; no call waits for a fit.
 
@@ -162,7 +125,7 @@ class FitQueue:
         self._limits = limits or QueueLimits()
         self._records: OrderedDict[str, Record] = OrderedDict()
         self._lock = threading.RLock()
-        self._warming = Warming(self._executor)
+        self._warming: Future[Any] | None = None
 
     def submit(
         self,
@@ -285,9 +248,13 @@ class FitQueue:
                 self._records.pop(key, None)
 
     def warm_up(self) -> None:
-        """Start the workers and TensorFlow in the background, so that the first fits do not wait for them."""
+        """Import in the background what fits need, so that the first ones do not wait; costs next to nothing again."""
         with self._lock:
-            self._warming.begin()
+            if self._warming is None or self._warming.done():
+                methods = tuple(name for name, method in METHODS.items() if method.fast and not method.needs)
+                self._warming = self._executor.submit(
+                    fit_small, methods, data=NO_DATA, lane="fast", on_progress=_ignore
+                )
 
     def rest(self) -> None:
         """End workers that have nothing to do, which frees what they hold; the next fit starts them again."""
@@ -356,8 +323,6 @@ class FitQueue:
             if record.job.state == "done":
                 record.data = NO_DATA
             self._drop_oldest()
-            if record.job.state != "done" and record.lane == "slow":
-                self._warming.begin_again()
 
     def _drop_oldest(self) -> None:
         finished = [key for key, record in self._records.items() if not record.job.active]
@@ -370,12 +335,7 @@ class FitQueue:
             return replace(job, seconds=time.monotonic() - record.started)
         if job.state != "queued" or record.cancelling:
             return job
-        if record.lane == "slow" and self._warming.under_way and not self._runs("slow"):
-            return replace(job, message="Waiting: TensorFlow is starting.")
         return replace(job, message=self._position(record, owner))
-
-    def _runs(self, lane: Lane) -> bool:
-        return any(each.lane == lane and each.job.state == "running" for each in self._records.values())
 
     def _position(self, record: Record, owner: str) -> str:
         first = set(self._executor.before(record.future))

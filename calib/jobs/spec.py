@@ -65,10 +65,11 @@ class FitSpec:
         """
         if self.method not in METHODS:
             return False
-        method = METHODS[self.method]
         named = [FitSpec(value) for value in self.params.values() if isinstance(value, str) and value in METHODS]
-        starts_gpu = worth_a_gpu(self.params.get("device", "auto"), method.cls.passes * n_logits)
-        return method.fast and not starts_gpu and all(other.fast(n_logits) for other in named)
+        made = METHODS[self.method].cls()
+        vars(made).update(self.params)  # unchecked: the fit says what is wrong with one
+        starts_gpu = worth_a_gpu(self.params.get("device", "auto"), made.reads(n_logits))
+        return METHODS[self.method].fast and not starts_gpu and all(other.fast(n_logits) for other in named)
 
     def _all_params(self) -> dict[str, Any]:
         """The parameters with the defaults of those not given; a wrong one stays, for the fit to complain about."""

@@ -75,8 +75,10 @@ def test_another_device_is_another_fit_of_the_same_name():
         (FitSpec("temperature", {"device": "cpu"}), True, True),
         (FitSpec("temperature", {"device": "gpu"}), False, True),
         (FitSpec("isotonic"), True, True),
-        (FitSpec("gpcalib", {"device": "cpu"}), False, False),
-        (FitSpec("imax", {"representatives": "gpcalib"}), False, False),
+        (FitSpec("gpcalib"), False, True),
+        (FitSpec("gpcalib"), True, False),
+        (FitSpec("gpcalib", {"device": "cpu"}), True, True),
+        (FitSpec("imax", {"representatives": "gpcalib"}), True, False),
         (FitSpec("imax", {"representatives": "isotonic"}), True, True),
         (FitSpec("imax", {"representatives": "temperature"}), True, False),
         (FitSpec("no such method"), False, False),
@@ -91,6 +93,8 @@ def test_few_logits_leave_the_gpu_alone_unless_it_is_asked_for(monkeypatch):
     monkeypatch.setattr(hardware, "gpu_present", lambda: True)
     assert FitSpec("vector").fast(10_000)
     assert not FitSpec("vector", {"device": "gpu"}).fast(10_000)
+    assert FitSpec("gpcalib").fast(10**6)
+    assert not FitSpec("gpcalib", {"covariance": "full"}).fast(10**6)
 
 
 def test_frozen_and_hashable():

@@ -50,8 +50,9 @@ class GPCalib(Calibrator):
     Wenger, Kjellstrom and Triebel, Non-Parametric Calibration for Classification, AISTATS 2020, sections 3
     and S2. The prior mean says that the model is calibrated already: ``mu(z) = z``, or ``mu(p) = ln p`` with the
     kernel on the probabilities. A fit runs in NumPy and SciPy, on a GPU in TensorFlow and GPflow; prediction is
-    NumPy on a grid of a few hundred nodes. Logits whose best temperature lies outside 0.2 to 5 are divided by it first: the paper has no
-    such step, but from there the objective does not find back. ``prediction`` may be chosen after the fit.
+    NumPy on a grid of a few hundred nodes. Logits whose best temperature lies outside 0.2 to 5 are divided by it
+    first: the paper has no such step, but from there the objective does not find back. ``prediction`` may be chosen
+    after the fit.
     """
 
     n_inducing: int = param(10, low=2, high=100, help="Inducing inputs; more give a finer latent function.")

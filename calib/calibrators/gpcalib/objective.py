@@ -2,8 +2,8 @@
 
 The expected log-likelihood is a second-order Taylor approximation, so what is maximised is called the objective, not a
 bound. All derivatives are written out by reverse accumulation: each part of the value adds its derivatives by the
-moments of the latent function, and these go back through the Cholesky factor to the kernel. In GPflow the same objective
-is :class:`calib.calibrators.gpcalib.gpflow_model.LatentGP`.
+moments of the latent function, and these go back through the Cholesky factor to the kernel. In GPflow the same
+objective is :class:`calib.calibrators.gpcalib.gpflow_model.LatentGP`.
 """
 
 from __future__ import annotations

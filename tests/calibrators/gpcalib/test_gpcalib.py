@@ -16,15 +16,13 @@ import numpy as np
 import pytest
 
 from calib.base import EQUIVARIANT, GIVES_UNCERTAINTY, KEEPS_ACCURACY, KEEPS_RANKING
-from calib.calibrators.gpcalib import GPCalib
+from calib.calibrators.gpcalib import GPCalib, training
 from calib.errors import CalibrationError
 from calib.export.archive import flatten, unflatten
 from calib.metrics import nll
 from calib.numerics import log_softmax, softmax
-from tests.conftest import ROOT, SHARED, Later, simulate
+from tests.conftest import ROOT, SHARED, simulate
 from tests.test_contract import check_probs, hard_rows, sample
-
-training = Later("calib.calibrators.gpcalib.training")
 
 WAYS = ("draws", "mean", "delta", "mc")
 

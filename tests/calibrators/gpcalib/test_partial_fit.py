@@ -23,10 +23,8 @@ from calib.export.archive import flatten
 from calib.metrics import nll
 from calib.numerics import softmax
 from tests.calibrators.gpcalib import naive
-from tests.calibrators.gpcalib.test_likelihood import model_at
-from tests.conftest import SHARED, Later, simulate
-
-tf = Later("tensorflow")
+from tests.calibrators.gpcalib.test_objective import objective_of
+from tests.conftest import SHARED, simulate
 
 N_CLASSES = 6
 LOGITS, LABELS = simulate(900, N_CLASSES, scale=1.8)
@@ -233,7 +231,7 @@ every_kind = pytest.mark.parametrize(("space", "covariance", "variational"), KIN
 
 
 def in_parts_summary(space: str, covariance: str, variational: str, certain: bool = False):
-    """The model of all rows, the same with the first ones as a likelihood made there, and the naive objective.
+    """The objective of all rows, the same with the first ones expanded at a posterior, that, and the naive value there.
 
     The later rows reach farther than the first.
     """
@@ -244,40 +242,34 @@ def in_parts_summary(space: str, covariance: str, variational: str, certain: boo
     if certain:
         posterior = replace(posterior, noise_variance=1e-6, q_sqrt=1e-3 * posterior.q_sqrt)
     kind = (space, covariance, variational)
-    earlier = model_at(posterior, logits[:60], labels[:60], *kind).quadratic_likelihood()
-    together = model_at(posterior, logits, labels, *kind)
-    apart = model_at(posterior, logits[60:], labels[60:], *kind, earlier)
-    return together, apart, naive.objective(posterior, logits, labels, space, covariance)
+    earlier = objective_of(posterior, logits[:60], labels[:60], *kind).expansion(posterior)
+    together = objective_of(posterior, logits, labels, *kind)
+    apart = objective_of(posterior, logits[60:], labels[60:], *kind, earlier)
+    return together, apart, posterior, naive.objective(posterior, logits, labels, space, covariance)
 
 
 @every_kind
 def test_where_it_was_made_a_summary_gives_the_objective_of_all_rows(space, covariance, variational):
-    _, apart, exact = in_parts_summary(space, covariance, variational)
-    assert float(apart.maximum_log_likelihood_objective()) == pytest.approx(exact, rel=1e-4)
+    _, apart, posterior, exact = in_parts_summary(space, covariance, variational)
+    assert apart.at(posterior)[0] == pytest.approx(exact, rel=1e-4)
 
 
 @every_kind
 def test_where_it_was_made_a_summary_gives_the_gradient_of_all_rows(space, covariance, variational):
-    together, apart, _ = in_parts_summary(space, covariance, variational)
-    gradients = []
-    for model in (together, apart):
-        with tf.GradientTape() as tape:
-            value = model.maximum_log_likelihood_objective()
-        gradients.append(np.concatenate([g.numpy().ravel() for g in tape.gradient(value, model.trainable_variables)]))
+    together, apart, posterior, _ = in_parts_summary(space, covariance, variational)
+    gradients = [made(made.parametrisation.vector(posterior))[1] for made in (together, apart)]
     assert np.abs(gradients[0] - gradients[1]).max() < 1e-3 * np.abs(gradients[0]).max()
 
 
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])
 def test_away_from_there_the_error_grows_with_the_third_power(covariance):
     """Where there is next to no variance: the curvature leaves out that of the Taylor term."""
-    together, apart, _ = in_parts_summary("logits", covariance, "diagonal", certain=True)
-    start = together.q_mu.numpy()
-    along = np.random.default_rng(1).normal(size=start.shape)
-    errors = []
-    for step in (0.0, 0.4, 0.8):
-        together.q_mu.assign(start + step * along)
-        apart.q_mu.assign(start + step * along)
-        errors.append(difference(together, apart))
+    together, apart, posterior, _ = in_parts_summary("logits", covariance, "diagonal", certain=True)
+    along = np.random.default_rng(1).normal(size=(6, 1))[:, 0]
+    errors = [
+        difference(together, apart, replace(posterior, q_mean=posterior.q_mean + step * along))
+        for step in (0.0, 0.4, 0.8)
+    ]
     assert abs(errors[0]) < 1e-6
     assert errors[2] / errors[1] == pytest.approx(8.0, rel=0.1)
 
@@ -285,12 +277,10 @@ def test_away_from_there_the_error_grows_with_the_third_power(covariance):
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])
 def test_the_covariance_enters_exactly(covariance):
     """The Taylor term is linear in it, so a likelihood made with one covariance serves any other."""
-    together, apart, exact = in_parts_summary("logits", covariance, "diagonal")
-    before = float(apart.maximum_log_likelihood_objective())
-    for model in (together, apart):
-        model.q_sqrt.assign(0.3 * model.q_sqrt.numpy())
-    assert abs(float(apart.maximum_log_likelihood_objective()) - before) > 0.01 * abs(exact)
-    assert abs(difference(together, apart)) < 1e-4 * abs(exact)
+    together, apart, posterior, exact = in_parts_summary("logits", covariance, "diagonal")
+    surer = replace(posterior, q_sqrt=0.3 * posterior.q_sqrt)
+    assert abs(apart.at(surer)[0] - apart.at(posterior)[0]) > 0.01 * abs(exact)
+    assert abs(difference(together, apart, surer)) < 1e-4 * abs(exact)
 
 
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])
@@ -302,17 +292,17 @@ def test_summaries_add_up(covariance):
     kind = ("logits", covariance, "diagonal")
     earlier = None
     for part in (slice(0, 30), slice(30, 60), slice(60, 90)):
-        model = model_at(posterior, logits[part], labels[part], *kind, earlier)
-        earlier = model.quadratic_likelihood()
+        objective = objective_of(posterior, logits[part], labels[part], *kind, earlier)
+        earlier = objective.expansion(posterior)
     exact = naive.objective(posterior, logits, labels, "logits", covariance)
-    assert float(model.maximum_log_likelihood_objective()) == pytest.approx(exact, rel=1e-4)
-    whole = model_at(posterior, logits, labels, *kind).quadratic_likelihood().onto(earlier.low, earlier.high)
+    assert objective.at(posterior)[0] == pytest.approx(exact, rel=1e-4)
+    whole = objective_of(posterior, logits, labels, *kind).expansion(posterior).onto(earlier.low, earlier.high)
     shift = posterior.shift(earlier.points)
     assert shift @ earlier.curvature @ shift == pytest.approx(shift @ whole.curvature @ shift, rel=1e-3)
 
 
-def difference(together, apart) -> float:
-    return float(apart.maximum_log_likelihood_objective() - together.maximum_log_likelihood_objective())
+def difference(together, apart, posterior) -> float:
+    return apart.at(posterior)[0] - together.at(posterior)[0]
 
 
 def random_likelihood(low: float, high: float, generator: np.random.Generator) -> QuadraticLikelihood:
@@ -344,12 +334,12 @@ def test_rows_that_are_gone_never_say_more_than_certainty():
     kind = ("logits", "diagonal", "diagonal")
     start = naive.some_posterior(-3.0, 12.0, full=False)
     start = replace(start, q_mean=np.zeros(6), q_sqrt=np.full(6, 1e-3))
-    earlier = model_at(start, logits, labels, *kind).quadratic_likelihood()
+    earlier = objective_of(start, logits, labels, *kind).expansion(start)
     objectives = []
     for slope in (0.0, -50.0, -60.0):
         steeper = replace(start, q_mean=slope * np.linspace(1.0, -1.0, 6))
-        alone = model_at(steeper, logits, labels, *kind)
-        both = model_at(steeper, logits, labels, *kind, earlier)
-        objectives.append(float(both.maximum_log_likelihood_objective() - alone.maximum_log_likelihood_objective()))
+        alone = objective_of(steeper, logits, labels, *kind)
+        both = objective_of(steeper, logits, labels, *kind, earlier)
+        objectives.append(both.at(steeper)[0] - alone.at(steeper)[0])
     assert objectives[0] < -50.0
     assert objectives[1:] == [0.0, 0.0]

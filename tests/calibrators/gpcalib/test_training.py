@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 from calib.base import no_callback
+from calib.calibrators.gpcalib import training
 from calib.calibrators.gpcalib.statistics import starting_inducing_inputs
 from calib.errors import FitCancelled
 from calib.numerics import log_softmax
-from tests.conftest import Later, simulate
-
-gpflow, training = Later("gpflow"), Later("calib.calibrators.gpcalib.training")
+from tests.conftest import ROOT, simulate
 
 OPTIONS = {
     "space": "logits",
@@ -20,6 +22,7 @@ OPTIONS = {
     "variational": "diagonal",
     "max_iter": 1000,
     "device": "cpu",
+    "use_gpu": False,
     "seed": 0,
 }
 
@@ -52,17 +55,17 @@ def test_a_callback_that_raises_ends_the_fit(overconfident):
 def test_an_optimiser_that_stops_on_a_slope_starts_afresh(monkeypatch, overconfident):
     """L-BFGS can be misled by its own memory and call a few iterations converged; here the first run always is."""
     whole = fit(*overconfident)
-    minimize, runs = gpflow.optimizers.Scipy.minimize, []
+    minimize, runs = training.minimize, []
 
-    def misled(self, *args, options, **kwargs):
+    def misled(*args, options, **kwargs):
         first = not runs
-        result = minimize(self, *args, options=options | ({"maxiter": 3} if first else {}), **kwargs)
+        result = minimize(*args, options=options | ({"maxiter": 3} if first else {}), **kwargs)
         runs.append(result.nit)
         if first:
             result.success, result.status = True, 0
         return result
 
-    monkeypatch.setattr(gpflow.optimizers.Scipy, "minimize", misled)
+    monkeypatch.setattr(training, "minimize", misled)
     result = fit(*overconfident)
     assert len(runs) == 2
     assert runs[0] == 3
@@ -73,17 +76,15 @@ def test_an_optimiser_that_stops_on_a_slope_starts_afresh(monkeypatch, overconfi
 
 
 def test_an_objective_that_overflows_ends_the_fit_where_it_still_was_a_number(monkeypatch, overconfident):
-    minimize, runs = gpflow.optimizers.Scipy.minimize, []
+    minimize, runs = training.minimize, []
 
-    def overflow(self, closure, variables, *args, options, **kwargs):
-        result = minimize(self, closure, variables, *args, options=options | {"maxiter": 5}, **kwargs)
+    def overflow(*args, options, **kwargs):
+        result = minimize(*args, options=options | {"maxiter": 5}, **kwargs)
         runs.append(result.nit)
-        for variable in variables:
-            variable.assign(np.full(variable.shape, np.nan))
-        result.fun, result.success = -np.inf, True
+        result.x, result.fun, result.success = np.full_like(result.x, np.nan), -np.inf, True
         return result
 
-    monkeypatch.setattr(gpflow.optimizers.Scipy, "minimize", overflow)
+    monkeypatch.setattr(training, "minimize", overflow)
     result = fit(*overconfident)
     assert runs == [5]
     assert not result.report.converged
@@ -103,6 +104,28 @@ def test_too_many_rows_are_subsampled_with_the_seed(monkeypatch):
     results = [fit(logits, labels, max_iter=1, seed=seed) for seed in (0, 0, 1)]
     assert [r.n_rows for r in results] == [100, 100, 100]
     assert results[0].report.trace[0] == results[1].report.trace[0] != results[2].report.trace[0]
+
+
+def test_where_tensorflow_is_not_installed_a_fit_runs_on_the_cpu_and_says_so():
+    """On a machine with a GPU, asked for it or not."""
+    code = """
+import sys
+sys.modules["tensorflow"] = sys.modules["gpflow"] = sys.modules["tensorflow_probability"] = None
+import numpy as np
+from calib import calibrator, hardware
+hardware.gpu_present = lambda: True
+logits = np.random.default_rng(0).normal(size=(80, 3))
+for device in ("auto", "gpu"):
+    fitted = calibrator("gpcalib", device=device, max_iter=3).fit(logits[:60], logits[:60].argmax(axis=1))
+    fitted.partial_fit(logits[60:], logits[60:].argmax(axis=1))
+    assert np.allclose(fitted.predict_proba(logits).sum(axis=1), 1.0)
+    print([note for note in fitted.notes() if "TensorFlow" in note])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    silent, told = done.stdout.splitlines()
+    assert silent == "[]"
+    assert "needs TensorFlow, which is not installed, so it ran on the CPU" in told
+    assert told.count("pip install") == 1
 
 
 @pytest.mark.parametrize("space", ["logits", "probs"])

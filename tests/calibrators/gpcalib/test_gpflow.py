@@ -1,0 +1,155 @@
+"""The objective in TensorFlow and GPflow, which holds that in NumPy to its value, gradient and fits."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+
+from calib import hardware
+from calib.calibrators.gpcalib import GPCalib, training
+from calib.calibrators.gpcalib.posterior import Posterior
+from calib.numerics import log_softmax, softmax
+from tests.calibrators.gpcalib import naive
+from tests.calibrators.gpcalib.test_objective import every_kind, objective_of, some_objective
+from tests.conftest import Later, simulate
+
+gpflow, gpflow_model = Later("gpflow"), Later("calib.calibrators.gpcalib.gpflow_model")
+
+
+@pytest.fixture
+def test_gpu(monkeypatch):
+    """A machine that says it has a GPU; what is placed on it runs on the CPU, in TensorFlow."""
+    from calib.calibrators import _tensorflow
+
+    monkeypatch.setattr(hardware, "gpu_present", lambda: True)
+    monkeypatch.setattr(_tensorflow, "_gpus", lambda: [_tensorflow.Device("/CPU:0", "gpu", "Test GPU")])
+
+
+@every_kind
+def test_tensorflow_has_the_same_objective_and_gradient(space, covariance, variational, after_earlier, monkeypatch):
+    """Operation by operation: to compile them takes longer than all comparisons."""
+    monkeypatch.setattr("tensorflow.function", lambda function, autograph: function)
+    objective, places = some_objective(space, covariance, variational, after_earlier)
+    model = gpflow_model.LatentGP(objective)
+    for vector in places:
+        (value, gradient), (expected, by_tape) = objective(vector), model(vector)
+        assert value == pytest.approx(expected, rel=1e-8)
+        np.testing.assert_allclose(gradient, by_tape, rtol=1e-8, atol=1e-8 * np.abs(by_tape).max())
+
+
+@pytest.mark.parametrize(
+    "params",
+    [{}, *(pytest.param(p, marks=pytest.mark.long) for p in ({"inputs": "probs"}, {"covariance": "full"}))],
+    ids=str,
+)
+def test_a_fit_on_a_gpu_ends_at_the_same_function(params, test_gpu):
+    """Both stop where an iteration gains less than 2e-9 of the objective, not at the same parameters."""
+    logits, labels = simulate(300, 4)
+    here, there = (GPCalib(device=device, max_iter=150, **params).fit(logits, labels) for device in ("cpu", "gpu"))
+    assert (here.device_, there.device_) == (hardware.cpu_description(), "Test GPU")
+    assert there.objective_ == pytest.approx(here.objective_, abs=0.02)
+    fresh, _ = simulate(500, 4, seed=1)
+    np.testing.assert_allclose(there.predict_proba(fresh), here.predict_proba(fresh), atol=5e-3)
+
+
+def test_where_the_gpu_is_full_the_cpu_fits_the_same(test_gpu, monkeypatch):
+    from calib.calibrators import _tensorflow
+
+    def full(objective):
+        raise _tensorflow.tf.errors.ResourceExhaustedError(None, None, "OOM when allocating tensor")
+
+    monkeypatch.setattr(training, "_on_gpu", full)
+    logits, labels = simulate(100, 3)
+    fitted = GPCalib(device="gpu", max_iter=5).fit(logits, labels)
+    assert any("ran out of memory" in note for note in fitted.notes())
+    alone = GPCalib(device="cpu", max_iter=5).fit(logits, labels)
+    np.testing.assert_array_equal(fitted.predict_proba(logits), alone.predict_proba(logits))
+
+
+def plain_gpflow(posterior: Posterior, full: bool) -> gpflow.models.SVGP:
+    """GPflow's own sparse variational model with the parameters of a posterior."""
+    kernel = gpflow.kernels.SquaredExponential(posterior.variance, posterior.lengthscale) + gpflow.kernels.White(
+        posterior.noise_variance
+    )
+    return gpflow.models.SVGP(
+        kernel,
+        gpflow.likelihoods.Gaussian(),
+        posterior.inducing_inputs[:, None],
+        q_diag=not full,
+        q_mu=posterior.q_mean[:, None],
+        q_sqrt=posterior.q_sqrt[None] if full else posterior.q_sqrt[:, None],
+        whiten=True,
+    )
+
+
+@pytest.mark.parametrize("variational", ["diagonal", "full"])
+@pytest.mark.parametrize(("n", "n_classes"), [(300, 10), (100, 100), (20, 1000)])
+def test_the_grid_objective_equals_that_of_plain_gpflow(variational, n, n_classes):
+    """The latent function predicted at every one of the n * n_classes logits, as the benchmark's model does."""
+    logits, labels = simulate(n, n_classes, scale=2.0)
+    full = variational == "full"
+    posterior = naive.some_posterior(logits.min(), logits.max(), full=full)
+    plain = plain_gpflow(posterior, full)
+    moments = plain.predict_f(logits.reshape(-1, 1))
+    shift, variance = (moment.numpy().reshape(logits.shape) for moment in moments)
+    s = softmax(logits + shift)
+    expected = log_softmax(logits + shift)[np.arange(n), labels].sum() + 0.5 * (s * (s - 1.0) * variance).sum()
+    value, _ = objective_of(posterior, logits, labels, "logits", "diagonal", variational).at(posterior)
+    assert value == pytest.approx(float(expected - plain.prior_kl()), rel=1e-4)
+
+
+@pytest.mark.parametrize(("n", "n_classes"), [(200, 10), (40, 100)])
+def test_the_full_grid_objective_equals_that_of_plain_gpflow(n, n_classes):
+    logits, labels = simulate(n, n_classes, scale=2.0)
+    posterior = naive.some_posterior(logits.min(), logits.max(), full=True)
+    plain = plain_gpflow(posterior, True)
+    shift, covariance = (moment.numpy() for moment in plain.predict_f(logits[:, :, None], full_cov=True))
+    latent, covariance = logits + shift[:, :, 0], covariance[:, 0]
+    s = softmax(latent)
+    quadratic = np.einsum("nk,nkl,nl->n", s, covariance, s) - np.einsum("nk,nkk->n", s, covariance)
+    exact = float((log_softmax(latent)[np.arange(n), labels] + 0.5 * quadratic).sum() - plain.prior_kl())
+    value, _ = objective_of(posterior, logits, labels, "logits", "full", "full").at(posterior)
+    assert value == pytest.approx(exact, rel=1e-4)
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_the_numpy_posterior_equals_gpflow(full):
+    posterior = naive.some_posterior(-12.0, 9.0, full=full)
+    reference = plain_gpflow(posterior, full)
+    inputs = np.linspace(-30.0, 30.0, 101)
+    mean, variance = reference.predict_f(inputs[:, None])
+    assert np.abs(posterior.shift(inputs) - mean.numpy()[:, 0]).max() < 1e-6
+    marginal = np.diagonal(posterior.covariance(inputs)) + posterior.noise_variance
+    assert np.abs(marginal - variance.numpy()[:, 0]).max() < 1e-6
+    _, joint = reference.predict_f(inputs[:40, None], full_cov=True)
+    noise = posterior.noise_variance * np.eye(40)
+    assert np.abs(posterior.covariance(inputs[:40]) + noise - joint.numpy()[0]).max() < 1e-6
+
+
+def test_triangular_holds_each_number_once():
+    values = np.arange(1.0, 7.0)
+    matrix = gpflow_model.triangular().forward(values).numpy()
+    np.testing.assert_array_equal(matrix, np.tril(matrix))
+    np.testing.assert_array_equal(np.sort(matrix[np.tril_indices(3)]), values)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "variational"),
+    [
+        ("logits", "full"),
+        *(pytest.param(*kind, marks=pytest.mark.long) for kind in (("logits", "diagonal"), ("probs", "full"))),
+    ],
+)
+def test_a_fit_leaves_no_graph_behind(inputs, variational, test_gpu):
+    kind = Later("tensorflow.python.framework.func_graph").FuncGraph
+
+    def graphs():
+        gc.collect()
+        return sum(isinstance(thing, kind) for thing in gc.get_objects())
+
+    logits = np.random.default_rng(0).normal(size=(40, 3))
+    before = graphs()
+    GPCalib(inputs=inputs, variational=variational, max_iter=3, device="gpu").fit(logits, np.arange(40) % 3)
+    assert graphs() <= before

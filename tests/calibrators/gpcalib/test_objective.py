@@ -1,0 +1,249 @@
+"""The objective of GPcalib in NumPy: its value, its gradient, and the grid that it is computed on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calib.calibrators.gpcalib import objective as terms
+from calib.calibrators.gpcalib.interpolation import Grid, chebyshev_features
+from calib.calibrators.gpcalib.objective import Interval, Objective
+from calib.calibrators.gpcalib.posterior import Posterior
+from calib.calibrators.gpcalib.quadratic_likelihood import QuadraticLikelihood
+from calib.calibrators.gpcalib.statistics import grid_statistics, logit_scale, training_grid
+from tests.calibrators.gpcalib import naive
+from tests.conftest import simulate
+
+
+def objective_of(
+    posterior: Posterior,
+    logits: np.ndarray,
+    labels: np.ndarray,
+    space: str,
+    covariance: str,
+    variational: str,
+    earlier: QuadraticLikelihood | None = None,
+) -> Objective:
+    """The objective of a calibration set with as many inducing inputs as a posterior has."""
+    grid = training_grid(logits, space, earlier)
+    statistics = grid_statistics(logits, labels, space, grid)
+    earlier = earlier and earlier.onto(grid.low, grid.high)
+    return Objective(statistics, posterior.inducing_inputs, space, covariance, variational, earlier)
+
+
+@pytest.mark.parametrize("space", ["logits", "probs"])
+@pytest.mark.parametrize("covariance", ["diagonal", "full"])
+@pytest.mark.parametrize("variational", ["diagonal", "full"])
+@pytest.mark.parametrize("n_classes", [2, 10, 100])
+def test_the_grid_objective_equals_the_naive_one(space, covariance, variational, n_classes):
+    logits, labels = simulate(60, n_classes, scale=3.0)
+    low, high = (logits.min(), logits.max()) if space == "logits" else (0.0, 1.0)
+    posterior = naive.some_posterior(low, high, full=variational == "full")
+    value, _ = objective_of(posterior, logits, labels, space, covariance, variational).at(posterior)
+    assert value == pytest.approx(naive.objective(posterior, logits, labels, space, covariance), rel=1e-4)
+
+
+def test_the_two_covariances_differ():
+    logits, labels = simulate(60, 10, scale=3.0)
+    posterior = naive.some_posterior(logits.min(), logits.max(), full=False)
+    values = [naive.objective(posterior, logits, labels, "logits", c) for c in ("diagonal", "full")]
+    assert abs(values[0] - values[1]) > 0.01 * abs(values[0])
+
+
+KINDS = list(product(("logits", "probs"), ("diagonal", "full"), ("diagonal", "full"), (False, True)))
+every_kind = pytest.mark.parametrize(("space", "covariance", "variational", "after_earlier"), KINDS)
+
+
+def some_objective(space: str, covariance: str, variational: str, after_earlier: bool) -> tuple[Objective, list]:
+    """An objective of 60 rows, of which 30 may have come earlier, and places to look at it."""
+    logits, labels = simulate(60, 6, scale=3.0)
+    low, high = (logits.min(), logits.max()) if space == "logits" else (0.0, 1.0)
+    posterior = naive.some_posterior(low, high, full=variational == "full")
+    kind = (space, covariance, variational)
+    earlier = None
+    if after_earlier:
+        earlier = objective_of(posterior, logits[:30], labels[:30], *kind).expansion(posterior)
+    made = objective_of(posterior, logits[30 * after_earlier :], labels[30 * after_earlier :], *kind, earlier)
+    at = made.parametrisation.vector(posterior)
+    return made, [made.start, at, at + 0.3 * np.random.default_rng(2).normal(size=len(at))]
+
+
+@every_kind
+def test_gradients_agree_with_finite_differences(space, covariance, variational, after_earlier):
+    """Of every single parameter, by central differences."""
+    objective, places = some_objective(space, covariance, variational, after_earlier)
+    for vector in places[1:]:
+        _, gradient = objective(vector)
+        steps = 1e-5 * np.eye(len(vector))
+        slopes = [(objective(vector + step)[0] - objective(vector - step)[0]) / 2e-5 for step in steps]
+        np.testing.assert_allclose(gradient, slopes, rtol=1e-5, atol=1e-6 * np.abs(gradient).max())
+
+
+@every_kind
+def test_free_numbers_and_posteriors_are_each_others_inverse(space, covariance, variational, after_earlier):
+    objective, places = some_objective(space, covariance, variational, after_earlier)
+    map_ = objective.parametrisation
+    for vector in places:
+        np.testing.assert_allclose(map_.vector(map_.posterior(vector)), vector, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("interval", [Interval(0.25), Interval(0.5, 3.0)])
+def test_an_interval_is_filled_and_rises(interval):
+    free = np.linspace(-8.0, 8.0, 33)
+    values = interval.of(free)
+    assert (values > interval.low).all()
+    assert (values < interval.high).all()
+    np.testing.assert_allclose(interval.free(values), free, atol=1e-9)
+    slopes = (interval.of(free + 1e-6) - interval.of(free - 1e-6)) / 2e-6
+    np.testing.assert_allclose(interval.slope(free), slopes, rtol=1e-5, atol=1e-9)
+
+
+def test_a_kernel_that_is_none_gives_no_number_and_no_error():
+    objective, places = some_objective("logits", "diagonal", "diagonal", False)
+    value, gradient = objective(np.full_like(places[0], np.nan))
+    assert np.isnan(value)
+    assert np.isnan(gradient).all()
+
+
+@pytest.mark.parametrize("covariance", ["diagonal", "full"])
+def test_absurd_shifts_give_a_finite_value(covariance):
+    logits, labels = simulate(60, 5, scale=3.0)
+    posterior = naive.some_posterior(logits.min(), logits.max(), full=False)
+    objective = objective_of(posterior, logits, labels, "logits", covariance, "diagonal")
+    value, gradient = objective(objective.parametrisation.vector(replace(posterior, q_mean=1e4 * np.ones(6))))
+    assert np.isfinite(value)
+    assert np.isfinite(gradient).all()
+
+
+@pytest.mark.parametrize("covariance", ["diagonal", "full"])
+def test_no_wild_function_has_a_likelihood_above_one(covariance):
+    """What is log-likelihood and its second-order term cannot be positive, however interpolation errs."""
+    generator = np.random.default_rng(0)
+    logits = np.log(np.maximum(generator.multinomial(50, np.ones(8) / 8, size=300) / 50, 0.01))
+    grid = training_grid(logits, "logits")
+    statistics = grid_statistics(logits, logits.argmax(axis=1), "logits", grid)
+    some = replace(naive.some_posterior(grid.low, grid.high, full=False), noise_variance=1e-6)
+    nodes = slice(0, grid.size)
+    points, weights = chebyshev_features(grid)
+    for _ in range(50):
+        moments = terms.Moments(some, grid.nodes)
+        moments.shift = generator.choice([-1.0, 1.0], grid.size) * generator.uniform(0, 12)
+        size = 10.0 ** generator.uniform(0, 6, (grid.size, 1))
+        with np.errstate(over="ignore", invalid="ignore"):
+            if covariance == "diagonal":
+                moments.variance = (size[:, 0] * generator.normal(size=grid.size)) ** 2
+                value = terms.diagonal(statistics, moments, nodes)
+            else:
+                wild = generator.choice([-1.0, 1.0], weights.shape) * size
+                moments.variance = ((wild @ terms.Gram(some, points).matrix) * wild).sum(axis=1)
+                value = terms.full(statistics, moments, nodes, points, wild)
+        assert not value > 0.0  # where it is no number the optimiser stops
+
+
+ORDERS = pytest.mark.parametrize("order", [1, 3])
+
+
+@given(st.floats(-50, 50), st.floats(0.01, 100), st.integers(4, 60), st.sampled_from([1, 3]), st.integers(0, 99))
+def test_polynomials_of_the_order_are_exact_everywhere(low, width, size, order, seed):
+    grid = Grid(low, low + width, size, order)
+    generator = np.random.default_rng(seed)
+    inputs = generator.uniform(grid.low, grid.high, 20)
+    coefficients = generator.normal(size=order + 1)
+    unit = (inputs - low) / width
+    exact = np.polyval(coefficients, unit)
+    assert np.allclose(grid.interpolate(np.polyval(coefficients, (grid.nodes - low) / width), inputs), exact, atol=1e-9)
+
+
+@ORDERS
+def test_nodes_are_met_exactly(order, rng):
+    grid = Grid(-3.0, 8.0, 17, order)
+    values = rng.normal(size=17)
+    assert np.allclose(grid.interpolate(values, grid.nodes), values, atol=1e-12)
+
+
+@ORDERS
+def test_inputs_outside_take_the_value_at_the_nearer_end(order, rng):
+    grid = Grid(-1.0, 1.0, 9, order)
+    values = rng.normal(size=9)
+    assert np.allclose(grid.interpolate(values, np.array([-1e3, -1.1, 1.1, 1e3])), values[[0, 0, -1, -1]])
+
+
+def test_the_cubic_error_falls_with_the_fourth_power():
+    inputs = np.linspace(0.0, 6.0, 1001)
+    errors = []
+    for size in (33, 65):
+        grid = Grid(0.0, 6.0, size)
+        errors.append(np.abs(grid.interpolate(np.sin(grid.nodes), inputs) - np.sin(inputs)).max())
+    assert errors[0] / errors[1] == pytest.approx(16.0, rel=0.2)
+
+
+@ORDERS
+def test_each_row_may_have_its_own_function(order, rng):
+    grid, values, inputs = Grid(0.0, 1.0, 12, order), rng.normal(size=(5, 12)), rng.uniform(size=(5, 7))
+    each = [grid.interpolate(v, t) for v, t in zip(values, inputs, strict=True)]
+    assert np.allclose(grid.interpolate(values, inputs), each)
+
+
+@ORDERS
+def test_collecting_is_the_transpose_of_interpolating(order, rng):
+    grid, inputs = Grid(-2.0, 2.0, 11, order), rng.uniform(-2.5, 2.5, size=(6, 30))
+    mass, other, values = rng.normal(size=(6, 30)), rng.normal(size=(6, 30)), rng.normal(size=11)
+    for m in (mass, other):
+        collected = grid.stencil(inputs).collect(m)
+        assert np.allclose(collected @ values, (m * grid.interpolate(values, inputs)).sum(axis=1))
+
+
+@ORDERS
+def test_a_window_interpolates_like_the_whole_grid(order, rng):
+    grid, values, inputs = Grid(-5.0, 9.0, 40, order), rng.normal(size=40), rng.uniform(-1.0, 2.0, 50)
+    nodes, window = grid.window(inputs.min(), inputs.max())
+    assert window.size < 20
+    assert np.allclose(window.interpolate(values[nodes], inputs), grid.interpolate(values, inputs), atol=1e-12)
+
+
+def test_statistics_do_not_depend_on_the_order_of_the_classes(rng):
+    logits, labels = simulate(200, 7)
+    order = rng.permutation(7)
+    grid = training_grid(logits, "logits")
+    one = grid_statistics(logits, labels, "logits", grid)
+    other = grid_statistics(logits[:, order], np.argsort(order)[labels], "logits", grid)
+    assert np.array_equal(one.sums, other.sums)
+    assert np.array_equal(one.squares, other.squares)
+    assert np.array_equal(one.label_weights, other.label_weights)
+    assert one.label_prior == other.label_prior
+
+
+def test_statistics_do_not_depend_on_the_blocks(monkeypatch):
+    logits, labels = simulate(200, 7)
+    grid = training_grid(logits, "probs")
+    whole = grid_statistics(logits, labels, "probs", grid)
+    monkeypatch.setattr("calib.calibrators.gpcalib.statistics.BLOCK_ENTRIES", 512 * 9)
+    parts = grid_statistics(logits, labels, "probs", grid)
+    assert np.array_equal(whole.sums, parts.sums)
+    assert np.allclose(whole.label_weights, parts.label_weights, atol=1e-10)
+    assert whole.label_prior == pytest.approx(parts.label_prior, rel=1e-12)
+
+
+def test_chebyshev_features_carry_the_kernel():
+    grid = Grid(-30.0, 5.0, 256)
+    points, weights = chebyshev_features(grid)
+    for lengthscale in (35.0 / 32.0, 3.0, 40.0):
+        small, large = (np.exp(-0.5 * (np.subtract.outer(x, x) / lengthscale) ** 2) for x in (points, grid.nodes))
+        assert np.abs(weights @ small @ weights.T - large).max() < 1e-7
+
+
+@pytest.mark.parametrize("factor", [1e-3, 1e-2, 1.0, 1e2, 1e4])
+def test_only_badly_scaled_logits_are_scaled(factor):
+    logits, labels = simulate(2000, 5, scale=1.0)
+    scale = logit_scale(logits * factor, labels)
+    assert scale == (1.0 if factor == 1.0 else pytest.approx(factor, rel=0.1))
+
+
+def test_the_scale_of_separable_data_is_finite():
+    logits, _ = simulate(300, 5)
+    assert 0.01 < logit_scale(logits, logits.argmax(axis=1)) <= 1.0
