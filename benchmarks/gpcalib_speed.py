@@ -1,6 +1,7 @@
 """GPcalib beside a plain GPflow model of the same objective: CPU time, memory and objectives, in one run.
 
     python -m benchmarks.gpcalib_speed [--quick] [--only-xla] [--data FILE.npz]
+    python -m benchmarks.gpcalib_speed --before CHECKOUT [--quick]
 
 The logits are simulated (:func:`calib.data.samples.exaggerated_logits`) unless ``--data`` names an npz with
 ``predictions`` (probabilities) and ``ground_truth``, of which 1000 rows are taken. All fits have the same kernel and
@@ -8,13 +9,20 @@ tolerance and start from the same k-means centres, on one thread of the CPU and 
 counted; tracing and XLA's compilation are. The plain model is optimised as the authors' code does, and where it says
 "tuned" with the two settings that calib's fit has beyond that: the largest inducing input first, and a longer memory of
 L-BFGS.
+
+With ``--before`` another checkout of this repository fits the same data in turn: the first fit of a process with the
+start of Python and all imports, and the same again in the warm process.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -192,13 +200,65 @@ def objective_row(size: str, ours: CalibFit, plain: dict[Plain, PlainFit]) -> li
     return [size, f"{start:.1e}", f"{end:.1e}", f"{best.at_calibs_end:.3f}", f"{best.at_end:.3f}", f"{difference:+.3f}"]
 
 
+ALONE = """
+import sys, time
+import numpy as np
+stored = np.load(sys.argv[1])
+logits, labels = stored["logits"], stored["labels"]
+loaded = time.process_time()
+from calib.calibrators.gpcalib import GPCalib
+fits, seconds = [], [loaded]
+for _ in range(3):
+    fits.append(GPCalib(device="cpu").fit(logits, labels))
+    seconds.append(time.process_time())
+peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1]
+print(seconds[1], min(seconds[2] - seconds[1], seconds[3] - seconds[2]), 1024 * int(peak), fits[0].objective_)
+"""
+"""What a process of its own runs; it prints seconds up to the first fit and of a later one, bytes and the objective."""
+
+IN_TURN = ("1,000 x 1,000", "first fit, with imports: CPU s", "fit in a warm process", "peak memory", "objective")
+TURNS = 5
+
+
+def in_turn(data: CalibrationSet, checkouts: dict[str, Path], turns: int) -> list[list[str]]:
+    """A row for each checkout: medians over so many processes, which take turns."""
+    found: dict[str, list[list[float]]] = {name: [] for name in checkouts}
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "data.npz"
+        logits, labels = data.load()
+        np.savez(file, logits=logits, labels=labels)
+        for _ in range(turns):
+            for name, checkout in checkouts.items():
+                done = subprocess.run(
+                    [sys.executable, "-c", ALONE, str(file)],
+                    cwd=checkout,
+                    env={**os.environ, "PYTHONPATH": str(checkout)},
+                    stdout=subprocess.PIPE,
+                    text=True,
+                    check=True,
+                )
+                found[name].append([float(number) for number in done.stdout.split()])
+    rows = []
+    for name, numbers in found.items():
+        first, warm, peak, objective = np.median(numbers, axis=0)
+        rows.append([name, f"{first:.2f}", f"{warm:.2f}", megabytes(int(peak)), f"{objective:.3f}"])
+    return rows
+
+
 def main() -> None:
     """Fit every way at every size and print the two tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="one tiny size, to see that everything runs")
     parser.add_argument("--only-xla", action="store_true", help="leave out the plain model without XLA")
+    parser.add_argument("--before", type=Path, help="another checkout, to compare one fit with")
     parser.add_argument("--data", help="npz with predictions (probabilities) and ground_truth")
     arguments = parser.parse_args()
+    if arguments.before is not None:
+        data = CalibrationSet(*QUICK[0]) if arguments.quick else CalibrationSet(1000, 1000)
+        checkouts = {"before": arguments.before.resolve(), "now": Path(__file__).resolve().parents[1]}
+        print(machine(), end="\n\n")
+        print(markdown(IN_TURN, in_turn(data, checkouts, 1 if arguments.quick else TURNS)))
+        return
     sets = [CalibrationSet(*size) for size in (QUICK if arguments.quick else SIZES)]
     if arguments.data is not None:
         with np.load(arguments.data) as stored:

@@ -53,7 +53,7 @@ def wait_until(condition: Callable[[], Found], seconds: float = 300.0) -> Found:
 class Later:
     """A module that is imported when a test first uses it.
 
-    Every process reads every file of tests, and only the one that runs those with TensorFlow is to pay for it.
+    Every process reads every file of tests, and only the one that runs the reference in TensorFlow is to pay for it.
     """
 
     def __init__(self, name: str):
@@ -90,9 +90,8 @@ def finished(queue: FitQueue, keys: Iterable[str]) -> list[Job]:
 
 GROUPS = {
     "tensorflow": (
-        "active_learning", "benchmarks/test_benchmarks", "calibrators/gpcalib", "calibrators/test_tensorflow", "cli",
-        "diagnostics/test_judgement", "diagnostics/test_latent", "export/test_writer", "out_of_core/test_fit", "plots",
-        "test_contract",
+        "benchmarks/test_benchmarks", "calibrators/gpcalib/test_gpflow", "calibrators/test_scaling",
+        "calibrators/test_tensorflow",
     ),
     "pages": ("ui",),
 }  # fmt: skip

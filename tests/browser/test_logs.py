@@ -26,7 +26,6 @@ CHOSEN = ("temperature", "isotonic")
 
 BREAKS = """
 import sys, warnings
-sys.modules["tensorflow"] = None  # nothing here is fitted with it
 from importlib.machinery import PathFinder
 
 def fit(self, logits, labels, **others):

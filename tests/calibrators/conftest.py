@@ -1,10 +1,12 @@
-"""Scores of two classes whose distortion is known, for the methods that learn a map of one score."""
+"""Scores of two classes whose distortion is known, for methods that learn a map of one score; and a pretended GPU."""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from scipy.special import expit
 
+from calib import hardware
 from calib.base import Calibrator
 
 
@@ -24,3 +26,12 @@ def as_logits(log_odds: np.ndarray) -> np.ndarray:
 def learned(calibrator: Calibrator, log_odds: np.ndarray, labels: np.ndarray, test: np.ndarray) -> np.ndarray:
     """Probabilities of class 1 after a fit."""
     return calibrator.fit(as_logits(log_odds), labels).predict_proba(as_logits(test))[:, 1]
+
+
+@pytest.fixture
+def pretend_gpu(monkeypatch):
+    """A machine that says it has a GPU; what is placed on it runs on the CPU, in TensorFlow."""
+    from calib.calibrators import _tensorflow
+
+    monkeypatch.setattr(hardware, "gpu_present", lambda: True)
+    monkeypatch.setattr(_tensorflow, "_gpus", lambda: [_tensorflow.Device("/CPU:0", "gpu", "Test GPU")])

@@ -321,8 +321,9 @@ def test_arrays_of_other_content_are_left_alone(images):
     assert made.reduced_["train_features"] is carried
 
 
-def test_cancel_while_tensorflow_is_imported_for_a_fit(queue, submit, wait):
-    key = submit("starts_tensorflow")
+def test_cancel_while_tensorflow_is_imported_for_a_fit(queue, submit, wait, tmp_path):
+    (tmp_path / "tensorflow.py").write_text("import time\ntime.sleep(3600)\n")
+    key = submit("starts_tensorflow", folder=str(tmp_path))
     wait(key, lambda job: job.message == "Starting TensorFlow.")
     queue.cancel(key)
     assert wait(key).state == "cancelled"

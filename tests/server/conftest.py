@@ -53,14 +53,10 @@ def start_app(port: int, log: Path, path: str = "", **environment: str) -> subpr
     return process
 
 
-def without_tensorflow(folder: Path) -> dict[str, str]:
-    """Environment of a server whose workers cannot import TensorFlow, for tests that fit nothing with it."""
-    return _first(folder, "import sys\nsys.modules['tensorflow'] = None\n")
-
-
 def where_no_name_is_looked_up(folder: Path) -> dict[str, str]:
     """Environment of a server whose resolver never answers, but for names of this machine."""
-    return _first(folder, SILENT_RESOLVER)
+    (folder / "sitecustomize.py").write_text(SILENT_RESOLVER)  # Python runs it when it starts
+    return {"PYTHONPATH": str(folder)}
 
 
 SILENT_RESOLVER = """
@@ -72,12 +68,6 @@ def getaddrinfo(host, *args, **kwargs):
     return answer(host, *args, **kwargs)
 socket.getaddrinfo = getaddrinfo
 """
-
-
-def _first(folder: Path, code: str) -> dict[str, str]:
-    """Environment in which Python runs this code when it starts."""
-    (folder / "sitecustomize.py").write_text(code)
-    return {"PYTHONPATH": str(folder)}
 
 
 @contextmanager

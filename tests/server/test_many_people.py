@@ -14,7 +14,6 @@ from benchmarks.many_people import Size, fitted, measure, outputs, table
 from benchmarks.process_tree import family, server
 from benchmarks.visitor import Visitor
 from tests.conftest import wait_until
-from tests.server.conftest import without_tensorflow
 
 SMALL = Size(people=2, rows=300, n_classes=3, think=0.2, after=1.0, methods=("Temperature", "Isotonic"))
 RECONNECT_SECONDS = "12"
@@ -30,7 +29,6 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int
         "STREAMLIT_SERVER_ADDRESS": "127.0.0.1",  # where a proxy on the same machine is believed
         "CALIB_SESSION_GB": "0.08",
         "CALIB_UPLOADS_GB": "0.2",
-        **without_tensorflow(folder),
     }
     with server(folder, **environment) as served:
         yield served
@@ -137,9 +135,7 @@ def test_when_all_have_left_their_workers_end(running: tuple[str, int]) -> None:
 
 
 @pytest.mark.long
-def test_the_benchmark_measures_a_visit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in without_tensorflow(tmp_path).items():
-        monkeypatch.setenv(name, value)
+def test_the_benchmark_measures_a_visit(tmp_path: Path) -> None:
     found = measure(SMALL, tmp_path)
     assert not found.troubles
     assert found.n_fitted == 4

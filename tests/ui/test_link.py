@@ -31,7 +31,7 @@ class Server:
 
     def __init__(self, root: Path, executor: Executor, monkeypatch: pytest.MonkeyPatch):
         self.root, self._executor, self._monkeypatch = root, executor, monkeypatch
-        monkeypatch.setattr(FitQueue, "warm_up", lambda queue: None)  # no fit here needs TensorFlow
+        monkeypatch.setattr(FitQueue, "warm_up", lambda queue: None)  # no fit here waits for imports
         monkeypatch.setattr(link, "visitor_address", str)  # AppTest has no connection
         self.started: list[tuple[FitQueue, Keeper]] = []
         self.start()

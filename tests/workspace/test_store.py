@@ -39,8 +39,6 @@ from calib.workspace.store import (
     table_from,
 )
 
-WITHOUT_TENSORFLOW = [name for name, method in METHODS.items() if name not in ("identity", "gpcalib")]
-
 
 @pytest.fixture(scope="module")
 def sample() -> Predictions:
@@ -90,7 +88,7 @@ def test_a_judgement_comes_back_with_its_fit(items: Items, sample: Predictions) 
     np.testing.assert_array_equal(after.curves["top-label"].bin_of_row, before.curves["top-label"].bin_of_row)
 
 
-@pytest.mark.parametrize("method", WITHOUT_TENSORFLOW)
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "identity"])
 def test_a_fit_comes_back_with_the_same_predictions_and_notes(items: Items, sample: Predictions, method: str) -> None:
     data = sample.take(np.arange(200))
     job = fit(method, data)

@@ -51,7 +51,7 @@ class Interval:
 
     def free(self, values: Floats) -> Floats:
         """The inverse of :meth:`of`."""
-        above = np.asarray(values - self.low)
+        above = values - self.low
         if np.isfinite(self.high):
             return np.log(above) - np.log(self.high - values)
         return above + np.log(-np.expm1(-above))
@@ -94,12 +94,12 @@ class Parametrisation:
         """The inverse of :meth:`posterior`."""
         root = posterior.q_sqrt
         kernel = [
-            self.variance.free(np.float64(posterior.variance)),
-            self.lengthscale.free(np.float64(posterior.lengthscale)),
-            self.noise.free(np.float64(posterior.noise_variance)),
+            self.variance.free(np.array([posterior.variance])),
+            self.lengthscale.free(np.array([posterior.lengthscale])),
+            self.noise.free(np.array([posterior.noise_variance])),
         ]
         free_root = root[np.tril_indices(len(root))] if self.full else self.spread.free(root)
-        return np.concatenate([kernel, posterior.inducing_inputs, posterior.q_mean, free_root])
+        return np.concatenate([*kernel, posterior.inducing_inputs, posterior.q_mean, free_root])
 
     def pulled_back(self, vector: Floats, gradient: Posterior) -> Floats:
         """Gradient by the free numbers from that by the fields of the posterior."""
@@ -179,7 +179,7 @@ class Objective:
         self._rows = slice(0, grid.size)
         self._earlier = slice(grid.size, None)
         self._inputs = grid.nodes if earlier is None else np.concatenate([grid.nodes, earlier.points])
-        self._points, self._weights = chebyshev_features(grid) if covariance == "full" else (np.empty(0), np.empty(0))
+        self._features = chebyshev_features(grid) if covariance == "full" else None
 
     def __call__(self, vector: Floats) -> tuple[float, Floats]:
         """Value in nats and gradient, (p,), at free numbers; NaN where the kernel matrix is none."""
@@ -216,9 +216,9 @@ class Objective:
 
     def _expected_log_likelihood(self, moments: Moments) -> float:
         """Of the rows at hand; its derivatives are added to the moments."""
-        if self.covariance == "diagonal":
+        if self._features is None:
             return diagonal(self.statistics, moments, self._rows)
-        return full(self.statistics, moments, self._rows, self._points, self._weights)
+        return full(self.statistics, moments, self._rows, *self._features)
 
     def _earlier_log_likelihood(
         self, earlier: QuadraticLikelihood, moments: Moments, part: slice, below: float = np.inf
