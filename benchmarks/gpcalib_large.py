@@ -24,7 +24,7 @@ CALIBRATION_ROWS = 1000
 def fit(rows: int, n_classes: int) -> tuple[Cost, int, list[str]]:
     """Cost of a fit, with the memory above that after the imports; how many rows it used, and its notes."""
     imported = bytes_after_imports(
-        "sklearn.cluster", "calib.calibrators.gpcalib.training", "calib.calibrators.gpcalib.posterior"
+        "scipy.cluster.vq", "calib.calibrators.gpcalib.training", "calib.calibrators.gpcalib.posterior"
     )
     logits, labels = simulated(rows, n_classes)
     fitted, cost = cost_of(lambda: GPCalib(device="cpu").fit(logits, labels), imported)

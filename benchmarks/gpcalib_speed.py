@@ -38,7 +38,7 @@ MEMORY, LONG_MEMORY = 10, 40
 """Pairs that L-BFGS-B keeps: SciPy's default, and calib's."""
 
 NEEDED = (
-    "sklearn.cluster",
+    "scipy.cluster.vq",
     "calib.calibrators.gpcalib.training",
     "calib.calibrators.gpcalib.posterior",
     "calib.calibrators.gpcalib.statistics",

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calib.calibrators.one_vs_rest import BinaryCalibrator, Map, knots_and_values, maps_of
-from calib.numerics import Floats, sigmoid
+from calib.numerics import Floats, Ints, blocks, sigmoid
 from calib.parameters import ROUNDING, State, param
 
 if TYPE_CHECKING:
@@ -49,11 +49,17 @@ class IsotonicCalibration(BinaryCalibrator):
             low, high = self.target_levels(int(positives.sum()), int((~positives).sum()))
             knots, values = centres(group_ties(log_odds, positives.astype(float)))
             return {"knots": knots, "values": self.bounded(low + (high - low) * values)}
-        from sklearn.isotonic import IsotonicRegression
+        from scipy.optimize import isotonic_regression
 
-        regression = IsotonicRegression(out_of_bounds="clip").fit(log_odds, self.targets(positives))
-        # scikit-learn keeps only the two ends of each step.
-        return {"knots": regression.X_thresholds_, "values": self.bounded(regression.y_thresholds_)}
+        runs = falling_runs(log_odds, positives)
+        fit = isotonic_regression(runs.positives / runs.counts, weights=runs.counts).x
+        rises = fit[1:] != fit[:-1]
+        starts, stops = np.flatnonzero(np.append(True, rises)), np.flatnonzero(np.append(rises, True))
+        # The two ends of each step, which are one knot where it holds a single score.
+        knots, kept = np.unique(np.stack([runs.first[starts], runs.last[stops]], axis=1), return_index=True)
+        n_positive = int(positives.sum())
+        low, high = self.target_levels(n_positive, positives.size - n_positive)
+        return {"knots": knots, "values": self.bounded(low + (high - low) * np.repeat(fit[starts], 2)[kept])}
 
     def _apply_map(self, state: Map, log_odds: Floats) -> Floats:
         return interpolate_monotone(log_odds, state["knots"], state["values"])
@@ -77,6 +83,52 @@ def centres(groups: Groups) -> tuple[Floats, Floats]:
     # Rounding, and probabilities that underflow, may lead out of the step.
     middles = np.clip(positive - negative, scores[starts], scores[np.append(starts[1:], len(groups)) - 1])
     return middles, fit[starts]
+
+
+BLOCK_PAIRS = 1 << 20
+"""Pairs sorted at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Neighbouring pairs that isotonic regression gives one value, since their labels do not rise, as one run each.
+
+    Attributes
+    ----------
+    first, last : (r,) lowest and highest score of each, in increasing order.
+    counts, positives : (r,) its pairs, and how many of them are positive.
+    """
+
+    first: Floats
+    last: Floats
+    counts: Ints
+    positives: Ints
+
+
+def falling_runs(log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Runs:
+    """Runs of (m,) pairs with both outcomes: each distinct score of a positive, and the negatives between two of them.
+
+    One class against the rest has few positives, so only they are sorted as a whole. Of the negatives, sorted block by
+    block, the number and the two outermost between any two positives are enough, which takes no memory to speak of.
+    """
+    scores, n_positive = np.unique(log_odds[positives], return_counts=True)
+    n_tied, n_between = np.zeros(len(scores), int), np.zeros(len(scores) + 1, int)
+    first, last = np.full(len(n_between), np.inf), np.full(len(n_between), -np.inf)
+    for rows in blocks(len(log_odds), 1, BLOCK_PAIRS):
+        negatives = np.sort(log_odds[rows][~positives[rows]])
+        left, right = (np.searchsorted(negatives, scores, side=side) for side in ("left", "right"))
+        starts, stops = np.append(0, right), np.append(left, len(negatives))
+        n_tied += right - left
+        n_between += stops - starts
+        some = stops > starts
+        first[some] = np.minimum(first[some], negatives[starts[some]])
+        last[some] = np.maximum(last[some], negatives[stops[some] - 1])
+    # Negatives below the lowest positive, that positive, the negatives above it, and so on.
+    place = np.arange(1, len(n_between))
+    counts, of_positives = np.insert(n_between, place, n_positive + n_tied), np.insert(0 * n_between, place, n_positive)
+    held = counts > 0
+    ends = (np.insert(each, place, scores)[held] for each in (first, last))
+    return Runs(*ends, counts[held], of_positives[held])
 
 
 def interpolate_monotone(points: Floats, knots: Floats, values: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,9 @@ MOST_ENTRIES = 200_000
 
 MOST_INPUTS = 10_000
 """Kernel inputs among which the k-means centres are found."""
+
+STEPS = 30
+"""Of k-means: the centres are a start, and the fit moves them."""
 
 BLOCK_ENTRIES = 100_000
 """Numbers in a block: small enough for the processor's cache. In another size the sums would round differently."""
@@ -173,7 +177,7 @@ def starting_inducing_inputs(
     carry the probability, and with a diagonal S in the whitened space what comes first is fitted best. After
     ``earlier`` rows the points of their expansion are among the inputs, so that a few new rows do not decide alone.
     """
-    from sklearn.cluster import KMeans
+    from scipy.cluster.vq import kmeans2
 
     rows, counts = with_counts(logits[:: max(1, logits.size // (20 * MOST_INPUTS))])
     inputs = kernel_inputs(np.sort(rows, axis=1) if counts is None else rows, space, counts)[0].ravel()
@@ -182,5 +186,6 @@ def starting_inducing_inputs(
     distinct = sample[np.diff(sample, prepend=-np.inf) > 1e-6 * np.ptp(sample)]
     if len(distinct) <= n_inducing:
         return distinct[::-1].copy()
-    centres = KMeans(n_inducing, n_init=1, random_state=seed).fit(sample[:, None]).cluster_centers_[:, 0]
+    with warnings.catch_warnings(action="ignore"):  # a centre that lost its inputs stays where it was
+        centres, _ = kmeans2(sample, n_inducing, iter=STEPS, minit="++", rng=np.random.default_rng(seed))
     return np.sort(centres)[::-1].copy()
