@@ -127,8 +127,8 @@ def falling_runs(log_odds: Floats, positives: npt.NDArray[np.bool_]) -> Runs:
     place = np.arange(1, len(n_between))
     counts, of_positives = np.insert(n_between, place, n_positive + n_tied), np.insert(0 * n_between, place, n_positive)
     held = counts > 0
-    ends = (np.insert(each, place, scores)[held] for each in (first, last))
-    return Runs(*ends, counts[held], of_positives[held])
+    first, last = (np.insert(each, place, scores)[held] for each in (first, last))
+    return Runs(first, last, counts[held], of_positives[held])
 
 
 def interpolate_monotone(points: Floats, knots: Floats, values: Floats) -> Floats:
