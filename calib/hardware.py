@@ -93,8 +93,8 @@ def no_gpu_note() -> str:
     """What to say of a fit that should have run on a GPU and ran on the CPU."""
     if gpu_present() and find_spec("tensorflow") is None:
         return (
-            f"A fit on a GPU needs TensorFlow, which is not installed, so it ran on the {cpu_description()}; install "
-            'it with: pip install -c requirements.txt "tensorflow[and-cuda]" gpflow.'
+            f"A fit on a GPU needs TensorFlow, which is not installed, so it ran on the {cpu_description()}. "
+            'It comes with: pip install "calib-studio[gpu]".'
         )
     if gpu_present():
         return (

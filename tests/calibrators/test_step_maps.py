@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
 
 from calib.calibrators.histogram import HistogramBinning
-from calib.calibrators.isotonic import IsotonicCalibration, centres, interpolate_monotone
+from calib.calibrators.isotonic import IsotonicCalibration, centres, falling_runs, interpolate_monotone
 from calib.calibrators.pooled_scores import group_ties
 from tests.calibrators.conftest import as_logits, binary, learned
 
@@ -53,6 +54,30 @@ def test_isotonic_between_and_beyond_the_scores_is_scikit_learns():
     inside = (test >= unmoved.min()) & (test <= unmoved.max())
     np.testing.assert_allclose(probs[inside], expected[inside], atol=1e-12)
     assert inside.sum() > 50
+
+
+@pytest.mark.parametrize("digits", [0, 2])
+@pytest.mark.parametrize("pairs", [7, 1000])
+def test_isotonic_has_scikit_learns_knots_however_the_pairs_are_divided(digits, pairs, monkeypatch):
+    """Steps on the way, with many ties or hardly any; those of 0 and 1 are moved off these."""
+    monkeypatch.setattr("calib.calibrators.isotonic.BLOCK_PAIRS", pairs)
+    log_odds, labels = binary(digits=digits)
+    regression = IsotonicRegression().fit(log_odds, labels)
+    (state,) = IsotonicCalibration().fit(as_logits(log_odds), labels).maps_
+    np.testing.assert_array_equal(state["knots"], regression.X_thresholds_)
+    np.testing.assert_allclose(state["values"], np.clip(regression.y_thresholds_, 1 / 302, 301 / 302), atol=1e-12)
+
+
+def test_isotonic_holds_no_more_than_a_block_of_the_pairs(monkeypatch):
+    monkeypatch.setattr("calib.calibrators.isotonic.BLOCK_PAIRS", 1 << 14)
+    log_odds = np.random.default_rng(0).normal(size=1_000_000)
+    positives = np.arange(len(log_odds)) % 1000 == 0
+    tracemalloc.start()
+    runs = falling_runs(log_odds, positives)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert runs.counts.sum() == len(log_odds)
+    assert peak < log_odds.nbytes / 4
 
 
 def test_isotonic_never_is_sure():
